@@ -1,0 +1,224 @@
+#include "cluster/cluster.h"
+
+#include "core/doc.h"
+#include "core/text.h"
+#include "core/unit.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define FORMAT "rehearse-cluster/1"
+
+/* Wide enough for anything real, narrow enough that no time computed from them overflows or vanishes. */
+#define SPEED_LEAST  1e-6
+#define SPEED_MOST   1e6
+#define RATE_LEAST   1.0  /* bytes/s */
+#define RATE_MOST    1e18 /* bytes/s */
+#define LATENCY_MOST 3600.0
+#define MEMORY_MOST  0x1p53 /* bytes: whole numbers are exact up to here */
+
+struct reader {
+    struct cluster *cluster;
+    const struct doc *doc;
+    struct error *err;
+};
+
+static bool copy_string(struct reader *r, const struct doc_node *node, const char **value)
+{
+    const char *text;
+    if (!doc_string(r->doc, node, &text, r->err))
+        return false;
+    *value = arena_string(&r->cluster->arena, text);
+    return *value ? true : error_memory(r->err);
+}
+
+static bool read_speed(struct reader *r, const struct doc_node *map, double *speed)
+{
+    const struct doc_node *node = doc_find(map, "speed");
+    if (!node)
+        return true;
+    if (!doc_number(r->doc, node, DOC_POSITIVE, DBL_MAX, speed, r->err))
+        return false;
+    if (*speed < SPEED_LEAST || *speed > SPEED_MOST)
+        return doc_error(r->doc, node, r->err, "expected a speed from %g to %g, found '%s'", SPEED_LEAST,
+                         SPEED_MOST, node->text);
+    return true;
+}
+
+static bool read_integer(struct reader *r, const struct doc_node *map, const char *key, int most, int *value)
+{
+    const struct doc_node *node = doc_need(r->doc, map, key, r->err);
+    int64_t number;
+    if (!node || !doc_integer(r->doc, node, 1, most, &number, r->err))
+        return false;
+    *value = (int)number;
+    return true;
+}
+
+static bool read_memory(struct reader *r, const struct doc_node *map, int64_t *bytes)
+{
+    const struct doc_node *node = doc_find(map, "memory");
+    if (!node)
+        return true;
+    double value;
+    if (!doc_quantity(r->doc, node, UNIT_BYTES, false, &value, r->err))
+        return false;
+    if (value < 1 || value > MEMORY_MOST)
+        return doc_error(r->doc, node, r->err, "expected from 1 byte to 8 PiB, found '%s'", node->text);
+    *bytes = (int64_t)floor(value);
+    return true;
+}
+
+static bool read_link(struct reader *r, const struct doc_node *map, const char *key,
+                      struct cluster_link *link)
+{
+    static const char *const keys[] = {"bandwidth", "latency"};
+    const struct doc_node *node = doc_find(map, key);
+    if (!node)
+        return true;
+    if (!doc_is_map(r->doc, node, r->err) || !doc_only_keys(r->doc, node, keys, 2, r->err))
+        return false;
+    const struct doc_node *bandwidth = doc_need(r->doc, node, "bandwidth", r->err);
+    if (!bandwidth || !doc_quantity(r->doc, bandwidth, UNIT_RATE, false, &link->bandwidth, r->err))
+        return false;
+    if (link->bandwidth < RATE_LEAST || link->bandwidth > RATE_MOST)
+        return doc_error(r->doc, bandwidth, r->err, "expected from 1 B/s to 1000 PB/s, found '%s'",
+                         bandwidth->text);
+    const struct doc_node *latency = doc_find(node, "latency");
+    if (!latency)
+        return true;
+    if (!doc_quantity(r->doc, latency, UNIT_TIME, true, &link->latency, r->err))
+        return false;
+    if (link->latency > LATENCY_MOST)
+        return doc_error(r->doc, latency, r->err, "expected at most 1 h, found '%s'", latency->text);
+    return true;
+}
+
+static bool read_group(struct reader *r, const struct doc_node *node, struct cluster_group *group)
+{
+    static const char *const keys[] = {"device",           "speed",  "nodes",
+                                       "devices_per_node", "memory", "intra_node"};
+    if (!doc_is_map(r->doc, node, r->err) ||
+        !doc_only_keys(r->doc, node, keys, sizeof keys / sizeof *keys, r->err))
+        return false;
+    group->place = arena_format(&r->cluster->arena, "%s:%u:%u: groups[%u]", r->doc->path, node->line,
+                                node->column, node->index);
+    if (!group->place)
+        return error_memory(r->err);
+    const struct doc_node *device = doc_need(r->doc, node, "device", r->err);
+    return device && copy_string(r, device, &group->device) && read_speed(r, node, &group->speed) &&
+           read_integer(r, node, "nodes", CLUSTER_MAX_NODES, &group->nodes) &&
+           read_integer(r, node, "devices_per_node", CLUSTER_MAX_DEVICES, &group->devices_per_node) &&
+           read_memory(r, node, &group->memory) && read_link(r, node, "intra_node", &group->intra_node);
+}
+
+static bool read_groups(struct reader *r, const struct doc_node *root)
+{
+    const struct doc_node *list = doc_need(r->doc, root, "groups", r->err);
+    if (!list || !doc_is_list(r->doc, list, r->err))
+        return false;
+    if (list->count == 0)
+        return doc_error(r->doc, list, r->err, "expected at least one group");
+    if (list->count > CLUSTER_MAX_GROUPS)
+        return doc_error(r->doc, list, r->err, "expected at most %d groups, found %u", CLUSTER_MAX_GROUPS,
+                         list->count);
+    struct cluster *cluster = r->cluster;
+    cluster->groups = ARENA_ARRAY(&cluster->arena, list->count, struct cluster_group);
+    if (!cluster->groups)
+        return error_memory(r->err);
+    int64_t devices = 0;
+    for (const struct doc_node *node = list->first_child; node; node = node->next) {
+        struct cluster_group *group = &cluster->groups[cluster->group_count++];
+        if (!read_group(r, node, group))
+            return false;
+        devices += (int64_t)group->nodes * group->devices_per_node;
+        if (devices > CLUSTER_MAX_TOTAL)
+            return doc_error(r->doc, node, r->err, "more than %d devices up to here", CLUSTER_MAX_TOTAL);
+    }
+    return true;
+}
+
+static bool read_profile(struct reader *r, const struct doc_node *root)
+{
+    static const char *const keys[] = {"device", "speed"};
+    const struct doc_node *node = doc_find(root, "profile");
+    if (!node)
+        return true;
+    if (!doc_is_map(r->doc, node, r->err) || !doc_only_keys(r->doc, node, keys, 2, r->err))
+        return false;
+    const struct doc_node *device = doc_need(r->doc, node, "device", r->err);
+    return device && copy_string(r, device, &r->cluster->profile_device) &&
+           read_speed(r, node, &r->cluster->profile_speed);
+}
+
+static bool read_format(struct reader *r, const struct doc_node *root)
+{
+    const struct doc_node *node = doc_find(root, "format");
+    const char *format;
+    if (!node)
+        return true;
+    if (!doc_string(r->doc, node, &format, r->err))
+        return false;
+    if (strcmp(format, FORMAT) != 0)
+        return doc_error(r->doc, node, r->err, "expected '%s', found '%s'", FORMAT, format);
+    return true;
+}
+
+static bool read_name(struct reader *r, const struct doc_node *root)
+{
+    const struct doc_node *node = doc_find(root, "name");
+    return !node || copy_string(r, node, &r->cluster->name);
+}
+
+static bool read_cluster(struct cluster *cluster, const struct doc *doc, struct error *err)
+{
+    static const char *const keys[] = {"format", "name", "profile", "groups", "inter_node"};
+    struct reader r = {cluster, doc, err};
+    const struct doc_node *root = doc->root;
+    cluster->path = arena_string(&cluster->arena, doc->path);
+    if (!cluster->path)
+        return error_memory(err);
+    return doc_is_map(doc, root, err) && read_format(&r, root) &&
+           doc_only_keys(doc, root, keys, sizeof keys / sizeof *keys, err) && read_name(&r, root) &&
+           read_profile(&r, root) && read_groups(&r, root) &&
+           read_link(&r, root, "inter_node", &cluster->inter_node);
+}
+
+static bool from_doc(struct cluster *cluster, struct doc *doc, struct error *err)
+{
+    bool done = read_cluster(cluster, doc, err);
+    doc_release(doc);
+    if (!done)
+        cluster_release(cluster);
+    return done;
+}
+
+bool cluster_load(struct cluster *cluster, const char *path, struct error *err)
+{
+    struct doc doc;
+    memset(cluster, 0, sizeof *cluster);
+    return doc_load(&doc, path, err) && from_doc(cluster, &doc, err);
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text);
+    size_t tail = strlen(ending);
+    return length >= tail && strcmp(text + length - tail, ending) == 0;
+}
+
+bool cluster_parse(struct cluster *cluster, const char *path, const char *data, size_t length,
+                   struct error *err)
+{
+    enum doc_syntax syntax = ends_with(path, ".yaml") || ends_with(path, ".yml") ? DOC_YAML : DOC_JSON;
+    struct doc doc;
+    memset(cluster, 0, sizeof *cluster);
+    return doc_parse(&doc, syntax, path, data, length, err) && from_doc(cluster, &doc, err);
+}
+
+void cluster_release(struct cluster *cluster)
+{
+    arena_release(&cluster->arena);
+    memset(cluster, 0, sizeof *cluster);
+}

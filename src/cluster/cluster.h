@@ -1,0 +1,59 @@
+/* A cluster: groups of nodes that are alike, and the links between them. rehearse-cluster/1 (YAML or JSON):
+ *
+ *     profile: {device: rtx_4090_24gb, speed: 2.94}   # optional: what the profile was measured on
+ *     groups:
+ *       - {device: v_100_16gb, speed: 1.0, nodes: 2, devices_per_node: 2, memory: 16 GiB,
+ *          intra_node: {bandwidth: 25 GB/s, latency: 5 us}}
+ *     inter_node: {bandwidth: 25 Gb/s, latency: 15 us}
+ *
+ * See docs/cluster.md. */
+#ifndef REHEARSE_CLUSTER_CLUSTER_H
+#define REHEARSE_CLUSTER_CLUSTER_H
+
+#include "core/arena.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CLUSTER_MAX_GROUPS  32
+#define CLUSTER_MAX_NODES   65536     /* per group */
+#define CLUSTER_MAX_DEVICES 1024      /* per node */
+#define CLUSTER_MAX_TOTAL   (1 << 24) /* devices in all */
+
+struct cluster_link {
+    double bandwidth; /* bytes/s; 0: not given */
+    double latency;   /* seconds */
+};
+
+struct cluster_group {
+    const char *device; /* device type */
+    double speed;       /* relative; 0: not given */
+    int nodes;          /* at least 1 */
+    int devices_per_node;
+    int64_t memory; /* bytes per device; 0: not given, no limit */
+    struct cluster_link intra_node;
+    const char *place; /* "cluster.yaml:4:5: groups[1]", for messages about this group */
+};
+
+struct cluster {
+    struct arena arena; /* owns everything below */
+    const char *path;
+    const char *name;           /* NULL: not given */
+    const char *profile_device; /* NULL: not given */
+    double profile_speed;       /* 0: not given */
+    int group_count;
+    struct cluster_group *groups;
+    struct cluster_link inter_node;
+};
+
+/* On failure *cluster holds nothing; on success the caller ends it with cluster_release. */
+bool cluster_load(struct cluster *cluster, const char *path, struct error *err);
+
+/* Reads text; `path` is for messages, and its ending tells JSON from YAML as in doc_load. */
+bool cluster_parse(struct cluster *cluster, const char *path, const char *data, size_t length,
+                   struct error *err);
+
+void cluster_release(struct cluster *cluster);
+
+#endif
