@@ -1,0 +1,63 @@
+#include "model/profile.h"
+
+#include "core/doc.h"
+#include "core/file.h"
+#include "model/oobleck.h"
+#include "model/read.h"
+
+#include <string.h>
+
+bool profile_load(struct profile *profile, const char *path, int microbatch_size, struct error *err)
+{
+    memset(profile, 0, sizeof *profile);
+    if (file_is_directory(path))
+        return oobleck_load(profile, path, microbatch_size, err);
+    struct doc doc;
+    if (!doc_load(&doc, path, err))
+        return false;
+    bool done = profile_from_doc(profile, &doc, err);
+    doc_release(&doc);
+    if (done && microbatch_size > 0 && profile->microbatch_size > 0 &&
+        microbatch_size != profile->microbatch_size) {
+        done = error_set(err, ERROR_INPUT, "%s: microbatch_size: expected %d as asked for, found %d", path,
+                         microbatch_size, profile->microbatch_size);
+        profile_release(profile);
+    }
+    return done;
+}
+
+bool profile_parse(struct profile *profile, const char *path, const char *data, size_t length,
+                   struct error *err)
+{
+    struct doc doc;
+    memset(profile, 0, sizeof *profile);
+    if (!doc_parse(&doc, DOC_JSON, path, data, length, err))
+        return false;
+    bool done = profile_from_doc(profile, &doc, err);
+    doc_release(&doc);
+    return done;
+}
+
+void profile_release(struct profile *profile)
+{
+    arena_release(&profile->arena);
+    memset(profile, 0, sizeof *profile);
+}
+
+const struct profile_device *profile_find_device(const struct profile *profile, const char *name)
+{
+    for (int d = 0; d < profile->device_count; d++)
+        if (profile->devices[d].name && strcmp(profile->devices[d].name, name) == 0)
+            return &profile->devices[d];
+    return NULL;
+}
+
+bool profile_allreduce_find(const struct profile_allreduce *allreduce, int devices, double *seconds)
+{
+    for (int i = 0; i < allreduce->count; i++)
+        if (allreduce->devices[i] == devices) {
+            *seconds = allreduce->seconds[i];
+            return true;
+        }
+    return false;
+}

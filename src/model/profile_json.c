@@ -1,0 +1,299 @@
+/* rehearse-profile/1: see docs/profile.md. */
+#include "core/file.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "model/read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT "rehearse-profile/1"
+
+#define KEY_COUNT(keys) (sizeof(keys) / sizeof *(keys))
+
+/* ---- in ---- */
+
+static bool check_format(const struct profile_reader *r)
+{
+    const struct doc_node *root = r->doc->root;
+    const char *format;
+    if (root->type == DOC_LIST)
+        return doc_error(
+            r->doc, root, r->err,
+            "expected a %s map, found a list; for an Oobleck profile name the folder of the file", FORMAT);
+    if (!doc_is_map(r->doc, root, r->err))
+        return false;
+    const struct doc_node *node = doc_find(root, "format");
+    if (!node)
+        return doc_error(r->doc, root, r->err, "not a profile: no format: \"%s\"", FORMAT);
+    if (!doc_string(r->doc, node, &format, r->err))
+        return false;
+    if (strcmp(format, FORMAT) != 0)
+        return doc_error(r->doc, node, r->err, "expected '%s', found '%s'", FORMAT, format);
+    return true;
+}
+
+/* An optional string; null is the same as none. */
+static bool read_string(const struct profile_reader *r, const struct doc_node *map, const char *key,
+                        const char **value)
+{
+    const struct doc_node *node = doc_find(map, key);
+    const char *text;
+    if (!node || node->type == DOC_NULL)
+        return true;
+    if (!doc_string(r->doc, node, &text, r->err))
+        return false;
+    *value = arena_string(&r->profile->arena, text);
+    return *value ? true : error_memory(r->err);
+}
+
+static bool read_size(const struct profile_reader *r, const struct doc_node *map, const char *key,
+                      int64_t *bytes)
+{
+    const struct doc_node *node = doc_need(r->doc, map, key, r->err);
+    return node && profile_read_bytes(r, node, bytes);
+}
+
+static bool read_layer(const struct profile_reader *r, const struct doc_node *node,
+                       struct profile_layer *layer)
+{
+    static const char *const keys[] = {"name", "parameter_bytes", "activation_bytes", "output_bytes"};
+    if (!doc_is_map(r->doc, node, r->err) || !doc_only_keys(r->doc, node, keys, KEY_COUNT(keys), r->err))
+        return false;
+    return read_string(r, node, "name", &layer->name) &&
+           read_size(r, node, "parameter_bytes", &layer->parameter_bytes) &&
+           read_size(r, node, "activation_bytes", &layer->activation_bytes) &&
+           (!doc_find(node, "output_bytes") || read_size(r, node, "output_bytes", &layer->output_bytes));
+}
+
+static const struct doc_node *need_list(const struct profile_reader *r, const struct doc_node *map,
+                                        const char *key)
+{
+    const struct doc_node *list = doc_need(r->doc, map, key, r->err);
+    return list && doc_is_list(r->doc, list, r->err) ? list : NULL;
+}
+
+static bool read_layers(const struct profile_reader *r)
+{
+    struct profile *profile = r->profile;
+    const struct doc_node *list = need_list(r, r->doc->root, "layers");
+    if (!list)
+        return false;
+    if (list->count == 0)
+        return doc_error(r->doc, list, r->err, "expected at least one layer");
+    if (list->count > PROFILE_MAX_LAYERS)
+        return doc_error(r->doc, list, r->err, "expected at most %d layers, found %u", PROFILE_MAX_LAYERS,
+                         list->count);
+    profile->layers = ARENA_ARRAY(&profile->arena, list->count, struct profile_layer);
+    if (!profile->layers)
+        return error_memory(r->err);
+    for (const struct doc_node *node = list->first_child; node; node = node->next)
+        if (!read_layer(r, node, &profile->layers[profile->layer_count++]))
+            return false;
+    return true;
+}
+
+static bool read_time(const struct profile_reader *r, const struct doc_node *map, const char *key,
+                      double *seconds)
+{
+    const struct doc_node *node = doc_need(r->doc, map, key, r->err);
+    return node && profile_read_time(r, node, seconds);
+}
+
+/* All-reduce maps under `key` of every layer; when no layer has one, nothing is known. */
+static bool read_allreduce(const struct profile_reader *r, const struct doc_node *list, const char *key,
+                           struct profile_allreduce **allreduce)
+{
+    const struct doc_node **maps = calloc(list->count, sizeof *maps);
+    bool any = false;
+    if (!maps)
+        return error_memory(r->err);
+    for (const struct doc_node *node = list->first_child; node; node = node->next) {
+        maps[node->index] = doc_find(node, key);
+        any = any || maps[node->index];
+    }
+    bool done = !any || profile_read_allreduce(r, maps, allreduce);
+    free(maps);
+    return done;
+}
+
+static bool read_device_layers(const struct profile_reader *r, const struct doc_node *map,
+                               struct profile_device *device)
+{
+    static const char *const keys[] = {"forward", "backward", "allreduce_in_node", "allreduce_across_nodes"};
+    struct profile *profile = r->profile;
+    const struct doc_node *list = need_list(r, map, "layers");
+    if (!list)
+        return false;
+    if ((int)list->count != profile->layer_count)
+        return doc_error(r->doc, list, r->err, "has %u layers, but the model has %d", list->count,
+                         profile->layer_count);
+    device->forward = ARENA_ARRAY(&profile->arena, list->count, double);
+    device->backward = ARENA_ARRAY(&profile->arena, list->count, double);
+    if (!device->forward || !device->backward)
+        return error_memory(r->err);
+    for (const struct doc_node *node = list->first_child; node; node = node->next)
+        if (!doc_is_map(r->doc, node, r->err) ||
+            !doc_only_keys(r->doc, node, keys, KEY_COUNT(keys), r->err) ||
+            !read_time(r, node, "forward", &device->forward[node->index]) ||
+            !read_time(r, node, "backward", &device->backward[node->index]))
+            return false;
+    return read_allreduce(r, list, "allreduce_in_node", &device->in_node) &&
+           read_allreduce(r, list, "allreduce_across_nodes", &device->across_nodes);
+}
+
+static bool read_device(const struct profile_reader *r, const struct doc_node *node,
+                        struct profile_device *device)
+{
+    static const char *const keys[] = {"name", "layers"};
+    const char *name = NULL;
+    if (!doc_is_map(r->doc, node, r->err) || !doc_only_keys(r->doc, node, keys, KEY_COUNT(keys), r->err) ||
+        !read_string(r, node, "name", &name))
+        return false;
+    if (!name && node->parent->count > 1)
+        return doc_error(r->doc, node, r->err, "expected a name: there are several devices");
+    if (name && profile_find_device(r->profile, name))
+        return doc_error(r->doc, doc_find(node, "name"), r->err, "device '%s' is here twice", name);
+    device->name = name;
+    device->path = r->profile->path;
+    return read_device_layers(r, node, device);
+}
+
+static bool read_devices(const struct profile_reader *r)
+{
+    struct profile *profile = r->profile;
+    const struct doc_node *list = need_list(r, r->doc->root, "devices");
+    if (!list)
+        return false;
+    if (list->count == 0)
+        return doc_error(r->doc, list, r->err, "expected at least one device");
+    if (list->count > PROFILE_MAX_DEVICES)
+        return doc_error(r->doc, list, r->err, "expected at most %d devices, found %u", PROFILE_MAX_DEVICES,
+                         list->count);
+    profile->devices = ARENA_ARRAY(&profile->arena, list->count, struct profile_device);
+    if (!profile->devices)
+        return error_memory(r->err);
+    for (const struct doc_node *node = list->first_child; node; node = node->next) {
+        if (!read_device(r, node, &profile->devices[profile->device_count]))
+            return false;
+        profile->device_count++;
+    }
+    return true;
+}
+
+static bool read_microbatch_size(const struct profile_reader *r)
+{
+    const struct doc_node *node = doc_find(r->doc->root, "microbatch_size");
+    int64_t size;
+    if (!node)
+        return true;
+    if (!doc_integer(r->doc, node, 1, PROFILE_MAX_MICROBATCH, &size, r->err))
+        return false;
+    r->profile->microbatch_size = (int)size;
+    return true;
+}
+
+static bool read_profile(const struct profile_reader *r)
+{
+    static const char *const keys[] = {"format", "model", "source", "microbatch_size", "layers", "devices"};
+    struct profile *profile = r->profile;
+    profile->path = arena_string(&profile->arena, r->doc->path);
+    if (!profile->path)
+        return error_memory(r->err);
+    return check_format(r) && doc_only_keys(r->doc, r->doc->root, keys, KEY_COUNT(keys), r->err) &&
+           read_string(r, r->doc->root, "model", &profile->model) &&
+           read_string(r, r->doc->root, "source", &profile->source) && read_microbatch_size(r) &&
+           read_layers(r) && read_devices(r);
+}
+
+bool profile_from_doc(struct profile *profile, const struct doc *doc, struct error *err)
+{
+    struct profile_reader r = {profile, doc, 1, err};
+    memset(profile, 0, sizeof *profile);
+    if (read_profile(&r))
+        return true;
+    profile_release(profile);
+    return false;
+}
+
+/* ---- out ---- */
+
+static void write_layers(struct json *json, const struct profile *profile)
+{
+    json_open(json, "layers", '[');
+    for (int i = 0; i < profile->layer_count; i++) {
+        const struct profile_layer *layer = &profile->layers[i];
+        json_open_flat(json, NULL, '{');
+        if (layer->name)
+            json_string(json, "name", layer->name);
+        json_integer(json, "parameter_bytes", layer->parameter_bytes);
+        json_integer(json, "activation_bytes", layer->activation_bytes);
+        if (layer->output_bytes)
+            json_integer(json, "output_bytes", layer->output_bytes);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_allreduce(struct json *json, const char *key, const struct profile_allreduce *allreduce)
+{
+    if (allreduce->count == 0)
+        return;
+    json_open_flat(json, key, '{');
+    for (int i = 0; i < allreduce->count; i++) {
+        char size[16];
+        snprintf(size, sizeof size, "%d", allreduce->devices[i]);
+        json_number(json, size, allreduce->seconds[i]);
+    }
+    json_close(json);
+}
+
+static void write_device(struct json *json, const struct profile *profile,
+                         const struct profile_device *device)
+{
+    json_open(json, NULL, '{');
+    if (device->name)
+        json_string(json, "name", device->name);
+    json_open(json, "layers", '[');
+    for (int i = 0; i < profile->layer_count; i++) {
+        json_open_flat(json, NULL, '{');
+        json_number(json, "forward", device->forward[i]);
+        json_number(json, "backward", device->backward[i]);
+        if (device->in_node)
+            write_allreduce(json, "allreduce_in_node", &device->in_node[i]);
+        if (device->across_nodes)
+            write_allreduce(json, "allreduce_across_nodes", &device->across_nodes[i]);
+        json_close(json);
+    }
+    json_close(json);
+    json_close(json);
+}
+
+void profile_write_json(const struct profile *profile, struct text *out)
+{
+    struct json json = {.out = out};
+    json_open(&json, NULL, '{');
+    json_string(&json, "format", FORMAT);
+    if (profile->model)
+        json_string(&json, "model", profile->model);
+    if (profile->source)
+        json_string(&json, "source", profile->source);
+    if (profile->microbatch_size)
+        json_integer(&json, "microbatch_size", profile->microbatch_size);
+    write_layers(&json, profile);
+    json_open(&json, "devices", '[');
+    for (int d = 0; d < profile->device_count; d++)
+        write_device(&json, profile, &profile->devices[d]);
+    json_close(&json);
+    json_close(&json);
+}
+
+bool profile_save(const struct profile *profile, const char *path, struct error *err)
+{
+    struct text text = {0};
+    profile_write_json(profile, &text);
+    bool done = text.failed ? error_memory(err) : file_write(path, text.data, text.length, err);
+    text_release(&text);
+    return done;
+}
