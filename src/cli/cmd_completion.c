@@ -1,0 +1,53 @@
+#include "cli/command.h"
+#include "cli/completion.h"
+#include "cli/output.h"
+
+#include <string.h>
+
+struct completion_options {
+    struct option_list shells;
+};
+
+static const struct option_spec options[] = {OPTION_END};
+static const char *const shells[] = {"bash", "zsh", "fish", NULL};
+
+static const struct command_example examples[] = {
+    {"source <(rehearse completion bash)", "for this shell only"},
+    {"rehearse completion fish > ~/.config/fish/completions/rehearse.fish", "for every fish shell"},
+    {NULL, NULL},
+};
+
+static bool run(void *context, struct error *err)
+{
+    const struct completion_options *given = context;
+    const char *shell = given->shells.items[0];
+    struct text text = {0};
+    if (strcmp(shell, "bash") == 0)
+        completion_write_bash(&text);
+    else if (strcmp(shell, "zsh") == 0)
+        completion_write_zsh(&text);
+    else if (strcmp(shell, "fish") == 0)
+        completion_write_fish(&text);
+    else
+        return error_set(err, ERROR_USAGE, "completion: expected bash, zsh or fish, found '%s'", shell);
+    bool printed = output_text(NULL, &text, err);
+    text_release(&text);
+    return printed;
+}
+
+const struct command command_completion = {
+    .name = "completion",
+    .summary = "print a completion script for a shell",
+    .description = "Prints a script that lets a shell complete commands, options and their values. "
+                   "'make install' puts all three where the shells look for them.",
+    .options = options,
+    .options_size = sizeof(struct completion_options),
+    .operands = {.name = "SHELL",
+                 .help = "bash, zsh or fish",
+                 .words = shells,
+                 .least = 1,
+                 .most = 1,
+                 .at = offsetof(struct completion_options, shells)},
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,85 @@
+#include "cli/command.h"
+#include "cli/manual.h"
+#include "cli/output.h"
+#include "cli/usage.h"
+
+struct help_options {
+    struct option_list words; /* the command's name */
+    bool man, markdown, list;
+};
+
+static const struct option_spec options[] = {
+    {.name = "man",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct help_options, man),
+     .help = "print a man page, for 'man -l -'"},
+    {.name = "markdown",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct help_options, markdown),
+     .help = "print the command's options as a Markdown table"},
+    {.name = "list",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct help_options, list),
+     .help = "print only the names of the commands"},
+    OPTION_END,
+};
+
+static const struct command_example examples[] = {
+    {"rehearse help plan", "what 'rehearse plan' does and takes"},
+    {"rehearse help --man plan | man -l -", "the same as a man page"},
+    {NULL, NULL},
+};
+
+static void write_all(const struct help_options *given, struct text *out)
+{
+    if (given->man)
+        manual_write_all(out);
+    else if (given->list)
+        for (size_t i = 0; commands[i]; i++)
+            text_format(out, "%s\n", commands[i]->name);
+    else
+        usage_write_all(out);
+}
+
+static void write_one(const struct help_options *given, const struct command *command, struct text *out)
+{
+    if (given->man)
+        manual_write(command, out);
+    else if (given->markdown)
+        manual_write_markdown(command, out);
+    else
+        usage_write(command, out);
+}
+
+static bool run(void *context, struct error *err)
+{
+    const struct help_options *given = context;
+    struct text text = {0};
+    if (given->words.count > 0) {
+        int used;
+        const struct command *command = command_find((int)given->words.count, given->words.items, &used, err);
+        if (!command)
+            return false;
+        write_one(given, command, &text);
+    } else {
+        write_all(given, &text);
+    }
+    bool printed = output_text(NULL, &text, err);
+    text_release(&text);
+    return printed;
+}
+
+const struct command command_help = {
+    .name = "help",
+    .summary = "say what a command does and takes",
+    .description = "Without a command, lists all of them.",
+    .options = options,
+    .options_size = sizeof(struct help_options),
+    .operands = {.name = "COMMAND",
+                 .help = "the command to be explained",
+                 .least = 0,
+                 .most = 2,
+                 .at = offsetof(struct help_options, words)},
+    .examples = examples,
+    .run = run,
+};

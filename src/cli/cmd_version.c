@@ -1,0 +1,35 @@
+#include "cli/command.h"
+#include "cli/output.h"
+#include "version.h"
+
+#include <yaml.h>
+
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+static bool run(void *options, struct error *err)
+{
+    (void)options;
+    struct text text = {0};
+    text_format(&text, "rehearse %s (%s)\n", REHEARSE_VERSION, REHEARSE_GIT);
+    text_format(&text, "compiler: %s\n", COMPILER);
+    text_format(&text, "with: libyaml %s%s\n", yaml_get_version_string(), REHEARSE_FEATURES_IN);
+    if (*REHEARSE_FEATURES_OUT)
+        text_format(&text, "without:%s\n", REHEARSE_FEATURES_OUT);
+    bool printed = output_text(NULL, &text, err);
+    text_release(&text);
+    return printed;
+}
+
+static const struct option_spec options[] = {OPTION_END};
+
+const struct command command_version = {
+    .name = "version",
+    .summary = "print version, compiler and libraries",
+    .description = "Prints which version this is, what compiled it, and which libraries it has.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,260 @@
+#include "cli/command.h"
+
+#include "cli/output.h"
+#include "cli/usage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_COMMANDS 64
+#define MOST_OPTIONS  64
+#define MOST_NAME     64
+
+static bool group_has(const char *group, const char *name)
+{
+    size_t length = strlen(group);
+    return strncmp(name, group, length) == 0 && name[length] == ' ';
+}
+
+bool command_is_group(const char *word)
+{
+    for (size_t i = 0; commands[i]; i++)
+        if (group_has(word, commands[i]->name))
+            return true;
+    return false;
+}
+
+/* The second word is missing or wrong: "profile needs one of: convert, show". */
+static void set_group_error(const char *group, const char *word, struct error *err)
+{
+    const char *candidates[MOST_COMMANDS];
+    size_t count = 0;
+    struct text list = {0};
+    for (size_t i = 0; commands[i] && count < MOST_COMMANDS; i++) {
+        if (!group_has(group, commands[i]->name))
+            continue;
+        candidates[count] = commands[i]->name + strlen(group) + 1;
+        text_add(&list, count ? ", " : "");
+        text_add(&list, candidates[count++]);
+    }
+    const char *nearest = word ? text_nearest(word, candidates, count) : NULL;
+    if (nearest)
+        error_set(err, ERROR_USAGE, "unknown command '%s %s', did you mean '%s %s'?", group, word, group,
+                  nearest);
+    else
+        error_set(err, ERROR_USAGE, "'%s' must be followed by one of %s", group,
+                  list.failed ? "its commands" : list.data);
+    text_release(&list);
+}
+
+static void set_unknown_command(const char *word, struct error *err)
+{
+    const char *candidates[MOST_COMMANDS];
+    char first_words[MOST_COMMANDS][MOST_NAME];
+    size_t count = 0;
+    for (; commands[count] && count < MOST_COMMANDS; count++) {
+        const char *name = commands[count]->name;
+        snprintf(first_words[count], MOST_NAME, "%.*s", (int)strcspn(name, " "), name);
+        candidates[count] = first_words[count];
+    }
+    const char *nearest = text_nearest(word, candidates, count);
+    if (nearest)
+        error_set(err, ERROR_USAGE, "unknown command '%s', did you mean '%s'?", word, nearest);
+    else
+        error_set(err, ERROR_USAGE, "unknown command '%s', see 'rehearse help'", word);
+}
+
+const struct command *command_find(int argc, const char *const *argv, int *used, struct error *err)
+{
+    for (size_t i = 0; commands[i]; i++) {
+        const char *name = commands[i]->name;
+        size_t first = strcspn(name, " ");
+        if (strncmp(name, argv[0], first) != 0 || argv[0][first])
+            continue;
+        if (name[first] && (argc < 2 || strcmp(name + first + 1, argv[1]) != 0))
+            continue;
+        *used = name[first] ? 2 : 1;
+        return commands[i];
+    }
+    if (command_is_group(argv[0]))
+        set_group_error(argv[0], argc > 1 ? argv[1] : NULL, err);
+    else
+        set_unknown_command(argv[0], err);
+    return NULL;
+}
+
+/* One command line being read. */
+struct parse {
+    const struct command *command;
+    void *options;
+    struct option_list *operands; /* where they go; NULL: the command takes none */
+    struct arena *arena;
+    int argc;
+    char **argv;
+    int next; /* the argument to be read next */
+    bool seen[MOST_OPTIONS];
+    bool help;
+};
+
+static bool unknown_option(const struct parse *parse, const char *word, size_t length, struct error *err)
+{
+    const char *names[MOST_OPTIONS + 1] = {"help"};
+    size_t count = 1;
+    for (const struct option_spec *spec = parse->command->options; spec->name && count < MOST_OPTIONS; spec++)
+        names[count++] = spec->name;
+    char name[MOST_NAME];
+    snprintf(name, sizeof name, "%.*s", (int)(length < MOST_NAME ? length : MOST_NAME - 1), word);
+    const char *command = parse->command->name;
+    const char *nearest = text_nearest(name, names, count);
+    if (nearest)
+        return error_set(err, ERROR_USAGE, "%s: unknown option '--%s', did you mean '--%s'?", command, name,
+                         nearest);
+    return error_set(err, ERROR_USAGE, "%s: unknown option '--%s', see 'rehearse help %s'", command, name,
+                     command);
+}
+
+static bool list_add(struct parse *parse, struct option_list *list, const char *item, struct error *err)
+{
+    if (!list->items) /* no list can be longer than the command line */
+        list->items = ARENA_ARRAY(parse->arena, (size_t)parse->argc, const char *);
+    if (!list->items)
+        return error_memory(err);
+    list->items[list->count++] = item;
+    return true;
+}
+
+/* Stores the value of one option; NULL: the value, if it needs one, is the next argument. */
+static bool take_option(struct parse *parse, const struct option_spec *spec, const char *value,
+                        struct error *err)
+{
+    const char *command = parse->command->name;
+    size_t index = (size_t)(spec - parse->command->options);
+    if (parse->seen[index] && !spec->repeats)
+        return error_set(err, ERROR_USAGE, "%s: '--%s' is given twice", command, spec->name);
+    parse->seen[index] = true;
+
+    if (spec->kind == OPTION_FLAG) {
+        if (value)
+            return error_set(err, ERROR_USAGE, "%s: '--%s' takes no value", command, spec->name);
+        return option_read(spec, "", parse->options, err);
+    }
+    if (!value && parse->next < parse->argc && !text_starts_with(parse->argv[parse->next], "--"))
+        value = parse->argv[parse->next++];
+    if (!value)
+        return error_set(err, ERROR_USAGE, "%s: '--%s' needs a value: --%s %s", command, spec->name,
+                         spec->name, spec->argument);
+    if (spec->repeats)
+        return list_add(parse, (struct option_list *)(void *)((char *)parse->options + spec->at), value, err);
+    return option_read(spec, value, parse->options, err);
+}
+
+/* --name, --name=value */
+static bool take_long(struct parse *parse, const char *word, struct error *err)
+{
+    size_t length = strcspn(word, "=");
+    if (strcmp(word, "help") == 0) {
+        parse->help = true;
+        return true;
+    }
+    for (const struct option_spec *spec = parse->command->options; spec->name; spec++)
+        if (strlen(spec->name) == length && strncmp(spec->name, word, length) == 0)
+            return take_option(parse, spec, word[length] ? word + length + 1 : NULL, err);
+    return unknown_option(parse, word, length, err);
+}
+
+/* -x, -x value, -xvalue */
+static bool take_short(struct parse *parse, const char *word, struct error *err)
+{
+    if (strcmp(word, "h") == 0) {
+        parse->help = true;
+        return true;
+    }
+    for (const struct option_spec *spec = parse->command->options; spec->name; spec++)
+        if (spec->letter && spec->letter == word[0])
+            return take_option(parse, spec, word[1] ? word + 1 : NULL, err);
+    return error_set(err, ERROR_USAGE, "%s: unknown option '-%s', see 'rehearse help %s'",
+                     parse->command->name, word, parse->command->name);
+}
+
+static bool take_operand(struct parse *parse, const char *word, struct error *err)
+{
+    int most = parse->command->operands.most;
+    if (!parse->operands || (most > 0 && parse->operands->count == (size_t)most))
+        return error_set(err, ERROR_USAGE, "%s: what is '%s' for? see 'rehearse help %s'",
+                         parse->command->name, word, parse->command->name);
+    return list_add(parse, parse->operands, word, err);
+}
+
+static bool take_arguments(struct parse *parse, struct error *err)
+{
+    bool only_operands = false;
+    while (parse->next < parse->argc && !parse->help) {
+        const char *word = parse->argv[parse->next++];
+        bool is_option = word[0] == '-' && word[1] && !only_operands;
+        bool taken;
+        if (!is_option)
+            taken = take_operand(parse, word, err);
+        else if (strcmp(word, "--") == 0)
+            taken = only_operands = true;
+        else if (word[1] == '-')
+            taken = take_long(parse, word + 2, err);
+        else
+            taken = take_short(parse, word + 1, err);
+        if (!taken)
+            return false;
+    }
+    return true;
+}
+
+static bool check_complete(const struct parse *parse, struct error *err)
+{
+    const struct command *command = parse->command;
+    for (const struct option_spec *spec = command->options; spec->name; spec++)
+        if (spec->required && !parse->seen[spec - command->options])
+            return error_set(err, ERROR_USAGE, "%s: '--%s %s' is missing", command->name, spec->name,
+                             spec->argument);
+    if (parse->operands && parse->operands->count < (size_t)command->operands.least)
+        return error_set(err, ERROR_USAGE, "%s: %s is missing", command->name, command->operands.name);
+    return true;
+}
+
+bool command_parse(const struct command *command, int argc, char **argv, void *options, struct arena *arena,
+                   bool *help, struct error *err)
+{
+    struct parse parse = {.command = command, .options = options, .arena = arena, .argc = argc, .argv = argv};
+    if (command->operands.name)
+        parse.operands = (struct option_list *)(void *)((char *)options + command->operands.at);
+    for (const struct option_spec *spec = command->options; spec->name; spec++)
+        if (spec->initial && !option_read(spec, spec->initial, options, err))
+            return false;
+    if (!take_arguments(&parse, err))
+        return false;
+    *help = parse.help;
+    return parse.help || check_complete(&parse, err);
+}
+
+static bool show_help(const struct command *command, struct error *err)
+{
+    struct text text = {0};
+    usage_write(command, &text);
+    bool shown = output_text(NULL, &text, err);
+    text_release(&text);
+    return shown;
+}
+
+bool command_run(int argc, char **argv, struct error *err)
+{
+    int used;
+    const struct command *command = command_find(argc, (const char *const *)argv, &used, err);
+    if (!command)
+        return false;
+    struct arena arena = {0};
+    bool help = false;
+    void *options = arena_alloc(&arena, 1, command->options_size ? command->options_size : 1);
+    bool done = options ? command_parse(command, argc - used, argv + used, options, &arena, &help, err)
+                        : error_memory(err);
+    if (done)
+        done = help ? show_help(command, err) : command->run(options, err);
+    arena_release(&arena);
+    return done;
+}

@@ -1,0 +1,95 @@
+/* Commands: one table each, and what is made of it.
+ *
+ * How to add the command `rehearse weigh`:
+ *   1. write src/cli/cmd_weigh.c: an options struct, its table of options, a function that runs it, and
+ *      `const struct command command_weigh` (cmd_completion.c is a short one to start from);
+ *   2. declare command_weigh at the end of this file and list it in commands.c;
+ *   3. list the file in src/cli/meson.build;
+ *   4. add cases to tests/cli/ and, if it has a page in docs/, run scripts/update-docs.
+ * Parsing, --help, man page, completion and "did you mean" come from the table.
+ *
+ * A command of two words ("profile show") is one command with a space in its name.
+ *
+ *     struct weigh_options {
+ *         const char *cluster, *output;
+ *         int64_t nodes;
+ *         bool json;
+ *     };
+ *
+ *     static const struct option_spec options[] = {
+ *         {.name = "cluster", .letter = 'c', .kind = OPTION_FILE, .at = offsetof(struct weigh_options, cluster),
+ *          .argument = "FILE", .required = true, .help = "the cluster, rehearse-cluster/1"},
+ *         {.name = "nodes", .kind = OPTION_INTEGER, .at = offsetof(struct weigh_options, nodes),
+ *          .argument = "N", .initial = "1", .least = 1, .most = 1000, .help = "how many nodes"},
+ *         OPTION_JSON(struct weigh_options),
+ *         OPTION_OUTPUT(struct weigh_options),
+ *         OPTION_END,
+ *     };
+ *
+ *     static bool run(void *context, struct error *err)
+ *     {
+ *         const struct weigh_options *options = context;
+ *         …
+ *         return output_text(options->output, &text, err);
+ *     }
+ *
+ * A run that returns false has set *err; main prints it and exits with its kind. */
+#ifndef REHEARSE_CLI_COMMAND_H
+#define REHEARSE_CLI_COMMAND_H
+
+#include "cli/option.h"
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct command_example {
+    const char *line; /* "rehearse plan --profile …" */
+    const char *what; /* "the best pipeline for this cluster" */
+};
+
+/* What a command takes besides options. */
+struct command_operands {
+    const char *name;         /* "PLAN"; NULL: it takes none */
+    const char *help;         /* one line for --help */
+    const char *const *words; /* what shells complete; NULL: files */
+    int least, most;          /* most 0: any number */
+    size_t at;                /* of a struct option_list in the options struct */
+};
+
+struct command {
+    const char *name;
+    const char *summary;     /* one line, lower case, no full stop */
+    const char *description; /* paragraphs, a blank line between them */
+    const struct option_spec *options;
+    size_t options_size; /* sizeof(struct …_options) */
+    struct command_operands operands;
+    const struct command_example *examples; /* ended by {NULL, NULL}; NULL: none */
+    bool (*run)(void *options, struct error *err);
+};
+
+/* All commands, in the order of `rehearse help`, ended by NULL. */
+extern const struct command *const commands[];
+
+/* The command named by the first words of argv; *used is how many words that took. An unknown one is an
+ * error that names the nearest. */
+const struct command *command_find(int argc, const char *const *argv, int *used, struct error *err);
+
+/* Is `word` the first word of commands of two words? */
+bool command_is_group(const char *word);
+
+/* Reads what follows the command into `options`, a zeroed struct of options_size bytes. Lists live in
+ * `arena`, texts in argv. *help is set when --help was asked for; the rest is then not looked at. */
+bool command_parse(const struct command *command, int argc, char **argv, void *options, struct arena *arena,
+                   bool *help, struct error *err);
+
+/* Finds and runs a whole command line, program name left out. */
+bool command_run(int argc, char **argv, struct error *err);
+
+extern const struct command command_completion;
+extern const struct command command_help;
+extern const struct command command_version;
+
+#endif

@@ -1,0 +1,86 @@
+/* Options: each is described once, in its command's table, and everything else follows from the description:
+ * reading it from the command line, help, the man page, shell completion, the tables in docs/, "did you mean". */
+#ifndef REHEARSE_CLI_OPTION_H
+#define REHEARSE_CLI_OPTION_H
+
+#include "core/error.h"
+#include "core/text.h"
+#include "core/unit.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What an option takes, and the type of its field in the command's options struct. */
+enum option_kind {
+    OPTION_FLAG,     /* nothing                             bool */
+    OPTION_TEXT,     /* any words                           const char * */
+    OPTION_FILE,     /* a file or folder; not empty         const char * */
+    OPTION_INTEGER,  /* a whole number in [least, most]     int64_t */
+    OPTION_NUMBER,   /* a finite number in [least, most]    double */
+    OPTION_QUANTITY, /* a number with a unit, the same      double, in the base unit of core/unit.h */
+    OPTION_RANGE,    /* "3..8", or "5" for "5..5"           struct option_range */
+    OPTION_CHOICE,   /* one of `choices`                    int, its index */
+};
+
+struct option_range {
+    int64_t first, last; /* both included; first <= last */
+};
+
+/* All values of a text or file option that repeats, and the operands of a command. */
+struct option_list {
+    const char **items;
+    size_t count;
+};
+
+#define OPTION_POSITIVE 4.9406564584124654e-324 /* `least` of a number that may not be 0 */
+
+struct option_spec {
+    const char *name; /* without the dashes */
+    char letter;      /* 0: none */
+    enum option_kind kind;
+    bool required;
+    bool repeats;             /* text and file only: the field is a struct option_list */
+    size_t at;                /* offsetof(struct …_options, field) */
+    const char *argument;     /* "FILE", "N"; what the value is called */
+    const char *help;         /* what it is for: lower case, no full stop, may run over several lines */
+    const char *initial;      /* the default, written as a user would; NULL: the field is zero */
+    const char *const *words; /* OPTION_CHOICE: the choices, ended by NULL */
+    double least, most;       /* most 0: no upper limit */
+    enum unit_kind unit;      /* OPTION_QUANTITY */
+};
+
+/* Tables of options end with OPTION_END. */
+#define OPTION_END                                                                                           \
+    {                                                                                                        \
+        .name = NULL                                                                                         \
+    }
+
+/* Options that several commands share; `type` is the command's options struct. */
+#define OPTION_OUTPUT(type)                                                                                  \
+    {                                                                                                        \
+        .name = "output", .letter = 'o', .kind = OPTION_FILE, .at = offsetof(type, output),                  \
+        .argument = "FILE", .help = "write the result to FILE instead of standard output"                    \
+    }
+#define OPTION_JSON(type)                                                                                    \
+    {                                                                                                        \
+        .name = "json", .kind = OPTION_FLAG, .at = offsetof(type, json),                                     \
+        .help = "print JSON for programs instead of a table for people"                                      \
+    }
+#define OPTION_THREADS(type)                                                                                 \
+    {                                                                                                        \
+        .name = "threads", .kind = OPTION_INTEGER, .at = offsetof(type, threads), .argument = "N",           \
+        .initial = "0", .most = 1024,                                                                        \
+        .help = "threads to use; 0 is one per processor, the result is the same"                             \
+    }
+
+/* Reads `value` into the option's field. The message begins with the option: "--nodes: expected …". */
+bool option_read(const struct option_spec *spec, const char *value, void *options, struct error *err);
+
+/* Number of words in a list ended by NULL. */
+size_t option_word_count(const char *const *words);
+
+/* "pipeline, oobleck" */
+void option_write_words(const char *const *words, const char *separator, struct text *out);
+
+#endif

@@ -1,0 +1,23 @@
+/* Help texts, written from the tables of commands. */
+#ifndef REHEARSE_CLI_USAGE_H
+#define REHEARSE_CLI_USAGE_H
+
+#include "cli/command.h"
+#include "core/text.h"
+
+/* `rehearse plan --help`, at most 80 columns wide. */
+void usage_write(const struct command *command, struct text *out);
+
+/* `rehearse help`: the list of commands. */
+void usage_write_all(struct text *out);
+
+/* The line after "usage:", without options that may be left out: "rehearse plan --profile PATH [OPTION]…". */
+void usage_write_line(const struct command *command, struct text *out);
+
+/* "what a plan is scored by: pipeline or oobleck (default: pipeline)": help, choices and default of one option. */
+void usage_write_option_help(const struct option_spec *spec, struct text *out);
+
+/* The two ends of every command's table that are not in it. */
+#define USAGE_HELP_OPTION "print this help"
+
+#endif
