@@ -180,7 +180,7 @@ static bool take_operand(struct parse *parse, const char *word, struct error *er
 {
     int most = parse->command->operands.most;
     if (!parse->operands || (most > 0 && parse->operands->count == (size_t)most))
-        return error_set(err, ERROR_USAGE, "%s: what is '%s' for? see 'rehearse help %s'",
+        return error_set(err, ERROR_USAGE, "%s: unexpected '%s', see 'rehearse help %s'",
                          parse->command->name, word, parse->command->name);
     return list_add(parse, parse->operands, word, err);
 }

@@ -1,0 +1,61 @@
+# A front to meson: the program is left at build/rehearse.
+
+BUILD        ?= build
+PREFIX       ?= /usr/local
+DESTDIR      ?=
+FUZZ_SECONDS ?= 60
+
+SOURCES = $(shell find src tests fuzz bench include -name '*.[ch]')
+
+.PHONY: all demo test bench fuzz install format lint clean help
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) $(if $(VERBOSE),-v)
+
+$(BUILD)/build.ninja:
+	@meson setup $(BUILD) --prefix $(PREFIX)
+
+demo:
+	@scripts/bootstrap.sh demo
+	@$(MAKE) --no-print-directory all
+	@scripts/demo $(BUILD)/rehearse
+
+test:
+	@scripts/bootstrap.sh
+	@scripts/test
+
+bench: $(BUILD)/build.ninja
+	@meson setup --reconfigure $(BUILD) >/dev/null
+	@set -e; for file in bench/bench_*.c; do \
+	    [ -e "$$file" ] || continue; \
+	    name=$$(basename "$$file" .c); \
+	    ninja -C $(BUILD) --quiet $$name; \
+	    $(BUILD)/$$name; \
+	done
+
+fuzz:
+	@scripts/fuzz $(FUZZ_SECONDS)
+
+install: all
+	@meson configure $(BUILD) --prefix $(PREFIX)
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --quiet
+
+format:
+	@clang-format -i $(SOURCES)
+
+lint: all
+	@clang-tidy --quiet -p $(BUILD) $(filter src/%.c,$(SOURCES))
+
+clean:
+	@rm -rf $(BUILD) build-test build-fuzz
+
+help:
+	@echo "make            build the program: $(BUILD)/rehearse"
+	@echo "make demo       plan gpt2-xl on a mixed cluster, with table and picture"
+	@echo "make test       everything that must hold: compilers, sanitizers, fuzzing, style"
+	@echo "make bench      what the searches take, beside published figures"
+	@echo "make fuzz       every fuzz target, FUZZ_SECONDS each (default 60)"
+	@echo "make install    program, library, header, man pages, completion: PREFIX, DESTDIR"
+	@echo "make format     clang-format on all sources"
+	@echo "make lint       clang-tidy on src/"
+	@echo "make clean      remove all builds"
