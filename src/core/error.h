@@ -1,0 +1,37 @@
+/* Errors: what went wrong, where, and which exit code it means.
+ *
+ * A function that can fail returns bool (or a pointer) and takes `struct error *err` last. The text is set
+ * once, where the fault is found, in the user's terms (file, line, path, what was expected and what was
+ * found); callers only pass it on. The library never prints and never exits. */
+#ifndef REHEARSE_CORE_ERROR_H
+#define REHEARSE_CORE_ERROR_H
+
+#include <stdbool.h>
+
+/* The value is the exit code of the command line. */
+enum error_kind {
+    ERROR_FAILED = 1,     /* the machine's fault: cannot write, out of memory, tool missing */
+    ERROR_USAGE = 2,      /* wrong options */
+    ERROR_INPUT = 3,      /* a file that is not what it should be */
+    ERROR_INFEASIBLE = 4, /* the question is well put and has no answer */
+};
+
+struct error {
+    enum error_kind kind;
+    char text[1024];
+};
+
+#if defined(__GNUC__)
+#define PRINTF_LIKE(format_at, args_at) __attribute__((format(printf, format_at, args_at)))
+#else
+#define PRINTF_LIKE(format_at, args_at)
+#endif
+
+/* Fills *err and returns false, so that `return error_set(err, …)` ends the failing function. Control
+ * characters that come in through input are shown as '?'. */
+bool error_set(struct error *err, enum error_kind kind, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* The same for memory that could not be had. */
+bool error_memory(struct error *err);
+
+#endif

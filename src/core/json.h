@@ -1,0 +1,40 @@
+/* JSON out: the one way results are written for programs.
+ *
+ *     struct json json = {.out = &text};
+ *     json_open(&json, NULL, '{');
+ *     json_number(&json, "iteration_time", 1.5);
+ *     json_open(&json, "stages", '[');
+ *     …
+ *     json_close(&json);
+ *     json_close(&json);
+ *
+ * Two spaces of indent; a map or list opened with json_open_flat stays on one line. `key` is NULL inside lists.
+ * Doubles are written with the fewest digits that read back the same; NaN and infinities as null. */
+#ifndef REHEARSE_CORE_JSON_H
+#define REHEARSE_CORE_JSON_H
+
+#include "core/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define JSON_MAX_DEPTH 32
+
+struct json {
+    struct text *out;
+    int depth;
+    char closing[JSON_MAX_DEPTH];
+    bool flat[JSON_MAX_DEPTH];
+    bool has_items[JSON_MAX_DEPTH];
+};
+
+void json_open(struct json *json, const char *key, char bracket);
+void json_open_flat(struct json *json, const char *key, char bracket);
+void json_close(struct json *json); /* the outermost adds a newline */
+void json_string(struct json *json, const char *key, const char *value); /* NULL is null */
+void json_number(struct json *json, const char *key, double value);
+void json_integer(struct json *json, const char *key, int64_t value);
+void json_bool(struct json *json, const char *key, bool value);
+void json_null(struct json *json, const char *key);
+
+#endif

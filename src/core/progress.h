@@ -1,0 +1,24 @@
+/* Progress for people: a line on stderr that is rewritten, only when stderr is a terminal. */
+#ifndef REHEARSE_CORE_PROGRESS_H
+#define REHEARSE_CORE_PROGRESS_H
+
+#include <stdbool.h>
+
+struct progress {
+    bool active;      /* set by progress_start when there is a terminal */
+    const char *what; /* "searching" */
+    double started, shown; /* seconds, clock_now */
+};
+
+void progress_start(struct progress *progress, const char *what);
+
+/* Shows "what … detail", at most ten times a second and not in the first half second. */
+void progress_show(struct progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Removes the line. */
+void progress_end(struct progress *progress);
+
+/* Seconds of a clock that only goes forward. */
+double clock_now(void);
+
+#endif

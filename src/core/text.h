@@ -1,0 +1,30 @@
+/* Text that grows, and small helpers on text. */
+#ifndef REHEARSE_CORE_TEXT_H
+#define REHEARSE_CORE_TEXT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A string that grows. Start with {0}; `data` is NULL until something is added, then always ends in NUL.
+ * When memory runs out `failed` is set and later additions are ignored: check once, at the end. */
+struct text {
+    char *data;
+    size_t length;
+    size_t capacity;
+    bool failed;
+};
+
+void text_release(struct text *text);
+void text_add(struct text *text, const char *string);
+void text_add_bytes(struct text *text, const char *bytes, size_t length);
+void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_vformat(struct text *text, const char *format, va_list args);
+
+/* The candidate nearest to `word` (Damerau-Levenshtein, case ignored), or NULL if none is near enough to
+ * be what was meant. */
+const char *text_nearest(const char *word, const char *const *candidates, size_t count);
+
+bool text_starts_with(const char *text, const char *prefix);
+
+#endif

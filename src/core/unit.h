@@ -1,0 +1,26 @@
+/* Numbers with units, in and out.
+ *
+ * Bytes:     B, kB MB GB TB PB (powers of 1000), KiB MiB GiB TiB PiB (powers of 1024)
+ * Rates:     bytes as above, or bits (b, kb, Mb, Gb, Tb), per second: `25 Gb/s`, `900 GB/s`, `100 Gbps`
+ * Time:      s, ms, us (or µs), ns, min, h
+ * Compute:   FLOP/s with k M G T P: `312 TFLOP/s`, `312 TFLOPS`
+ * A plain number is in the base unit: bytes, bytes per second, seconds, flop/s. Space before the unit is optional. */
+#ifndef REHEARSE_CORE_UNIT_H
+#define REHEARSE_CORE_UNIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum unit_kind { UNIT_BYTES, UNIT_RATE, UNIT_TIME, UNIT_COMPUTE };
+
+/* Reads the whole of `text`; false when it is not a finite number with a unit of this kind. */
+bool unit_parse(const char *text, enum unit_kind kind, double *value);
+
+/* What to say when it is not: "a size such as 16 GiB". */
+const char *unit_example(enum unit_kind kind);
+
+/* Writes `value` for people with about `digits` significant digits: "1.23 s", "456 ms", "16.0 GiB",
+ * "25 GB/s". Returns `buffer`. */
+const char *unit_format(char *buffer, size_t size, double value, enum unit_kind kind, int digits);
+
+#endif

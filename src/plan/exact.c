@@ -1,0 +1,509 @@
+/* The optimum, with a proof.
+ *
+ * Problem. Choose the order of the nodes, how each node's devices are split by halving, and where the layers are cut, so that the objective
+ * is least. All nodes and devices are used, as in the reference's exhaustive search.
+ *
+ * Bound. If the slowest stage's time L were known, both objectives would be sums over stages (N micro-batches):
+ *     pipeline       sum l                                   + (N - 1) L     every stage l <= L
+ *     pipeline N=0   sum (l + 3 L)                           - L             (N = 3 x stages)
+ *     oobleck        sum_before l + sum_after (2 l - L)      + (N + 2) L     before l <= L, after l < L
+ *     oobleck  N=0   sum_before (l + 3 L) + sum_after (2 l + 2 L) + 5 L
+ * (one stage under oobleck: 4 l). A dynamic program (program.h) minimises such a sum exactly. For an interval [low, high] of L the program
+ * that caps stages at `high` and charges the constants at the end of the interval that makes them cheapest gives
+ * a lower bound, and the pipeline it finds is real: an upper bound.
+ *
+ * Search. Best first over intervals: the interval with the least bound is solved, dropped when its bound reaches the best
+ * plan, else cut in two; an interval of one value is exact. Intervals start at the smallest feasible cap, found by
+ * bisection (reach.h), and grow upwards until a simple bound on everything above says stop.
+ *
+ * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the recorded optima of
+ * larger ones (tests/plan/test_exact.c). */
+#include "core/progress.h"
+#include "plan/program.h"
+#include "plan/search.h"
+#include "plan/ticks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAME              (1 - 1e-12) /* a bound this close to the best plan has reached it */
+#define FIRST_GROWTH      (1.0 / 256) /* relative width of the first interval; doubles from there */
+#define MOST_STATES       ((uint32_t)1 << 24)
+#define MOST_VALUES       ((size_t)1 << 28) /* 2 GiB of doubles */
+#define LARGE_LATTICE     5000              /* states from which on seeding pays */
+#define MOST_CHAIN_ORDERS 720
+
+struct interval {
+    double low, high; /* ticks; stage times that exist. high = INFINITY: everything from low up */
+    double bound;     /* no plan in here takes less */
+    double theta;  /* weight of the relaxed limit on stages after the slowest, 0 to 1: see interval_costs */
+    bool counting; /* the program counts those stages instead */
+};
+
+struct exact {
+    const struct plan_problem *problem;
+    const struct plan_search_options *options;
+    struct ticks ticks;
+    struct error *err;
+    double started, deadline; /* clock_now seconds; 0: none */
+
+    /* the best plan so far */
+    double best;
+    int stage_count;
+    struct tile_stage *stages;
+
+    struct tile_stage *trial;
+    int64_t programs, states;
+};
+
+/* --- objectives, in ticks ------------------------------------------------------------------------------------ */
+
+/* What L itself is multiplied by. */
+static double periods_of_slowest(const struct exact *exact, double theta)
+{
+    int n = exact->problem->microbatches;
+    if (exact->problem->objective == OBJECTIVE_PIPELINE)
+        return n > 0 ? n - 1 : -1;
+    return n > 0 ? n + 2 - theta * (n - 1) : 5;
+}
+
+/* Oobleck wants fewer stages after the slowest than there are micro-batches, j <= N - 1. A program that counts them is N
+ * times as large, so first the limit is only priced: theta L (j - (N - 1)) is not positive for any plan, and adding it
+ * to the objective leaves an additive lower bound for every theta from 0 to 1. */
+static struct tile_costs interval_costs(const struct exact *exact, const struct interval *interval)
+{
+    int n = exact->problem->microbatches;
+    double low = interval->low, high = interval->high;
+    struct tile_costs costs = {.cap = high, .slots = 1};
+    if (exact->problem->objective == OBJECTIVE_PIPELINE) {
+        costs.before_add = n > 0 ? 0 : 3 * low;
+        return costs;
+    }
+    costs.phases = true;
+    costs.counting = interval->counting;
+    costs.slots = interval->counting ? n : 1;
+    costs.before_add = n > 0 ? 0 : 3 * low;
+    costs.cross_least = low;
+    costs.cross_scale = periods_of_slowest(exact, interval->theta);
+    costs.after_add = n > 0 ? (interval->theta - 1) * high : 2 * low;
+    costs.after_most = low == high ? high - 0.5 : high; /* ticks are whole: less than high */
+    return costs;
+}
+
+/* No plan whose slowest stage takes `low` or more can be faster than this. With S stages, j of them after the
+ * slowest, and s the sum of all stage times: oobleck is s + (N + 1) L + sum_after (l - L) >= s + (N + 1 - j) L, and for
+ * N = 0 (2 S + k + 1) L + T3 + s >= s + (2 S + 2) L. */
+static double simple_bound(const struct exact *exact, double low)
+{
+    int n = exact->problem->microbatches, nodes = exact->ticks.node_count;
+    double sum = fmax(exact->ticks.least_sum, low);
+    if (exact->problem->objective == OBJECTIVE_PIPELINE)
+        return sum + (n > 0 ? n - 1 : 3 * nodes - 1) * low;
+    if (n == 0)
+        return sum + (2 * (nodes > 2 ? nodes : 2) + 2) * low;
+    int after = exact->ticks.most_stages - 1;
+    if (after > n - 1)
+        after = n - 1;
+    return sum + (n + 1 - after) * low;
+}
+
+static double stage_ticks(const struct exact *exact, const struct tile_stage *stage)
+{
+    return ticks_stage(&exact->ticks, stage->group, stage->split, stage->first, stage->end);
+}
+
+/* The objective of a stage list; INFINITY where it is not defined. */
+static double evaluate(const struct exact *exact, const struct tile_stage *stages, int count, double *slowest)
+{
+    double sum = 0, tail = 0;
+    int k = 0, n = exact->problem->microbatches;
+    *slowest = 0;
+    for (int i = 0; i < count; i++) {
+        double l = stage_ticks(exact, &stages[i]);
+        sum += l;
+        if (l >= *slowest) {
+            *slowest = l;
+            k = i;
+        }
+    }
+    if (exact->problem->objective == OBJECTIVE_PIPELINE)
+        return sum + ((n > 0 ? n : 3 * count) - 1) * *slowest;
+    if (count == 1)
+        return 4 * sum;
+    for (int i = k; i < count; i++)
+        tail += stage_ticks(exact, &stages[i]);
+    int periods = n > 0 ? n - (count - 1 - k) : 2 * count + k + 1;
+    return periods > 0 ? sum + periods * *slowest + tail : INFINITY;
+}
+
+static void consider(struct exact *exact, const struct tile_stage *stages, int count, double time)
+{
+    if (time >= exact->best)
+        return;
+    exact->best = time;
+    exact->stage_count = count;
+    memcpy(exact->stages, stages, (size_t)count * sizeof *stages);
+}
+
+/* Under oobleck one stage has a formula of its own: it is tried by itself. */
+static void consider_single_stage(struct exact *exact)
+{
+    const struct ticks *ticks = &exact->ticks;
+    if (ticks->node_count != 1 || exact->problem->objective != OBJECTIVE_OOBLECK)
+        return;
+    struct tile_stage stage = {.split = ticks->groups[0].splits - 1, .end = ticks->layer_count};
+    double slowest;
+    if (ticks->memory_sum[ticks->layer_count] <= ticks->groups[0].memory[stage.split])
+        consider(exact, &stage, 1, evaluate(exact, &stage, 1, &slowest));
+}
+
+/* --- open intervals: a binary heap, least bound first, then least low ------------------------------------------ */
+
+struct heap {
+    struct interval *items;
+    size_t count, capacity;
+};
+
+static bool before(const struct interval *a, const struct interval *b)
+{
+    return a->bound < b->bound || (a->bound == b->bound && a->low < b->low);
+}
+
+static bool heap_push(struct heap *heap, struct interval item)
+{
+    if (heap->count == heap->capacity) {
+        size_t capacity = heap->capacity ? 2 * heap->capacity : 64;
+        struct interval *items = realloc(heap->items, capacity * sizeof *items);
+        if (!items)
+            return false;
+        heap->items = items;
+        heap->capacity = capacity;
+    }
+    size_t at = heap->count++;
+    for (; at > 0 && before(&item, &heap->items[(at - 1) / 2]); at = (at - 1) / 2)
+        heap->items[at] = heap->items[(at - 1) / 2];
+    heap->items[at] = item;
+    return true;
+}
+
+static struct interval heap_pop(struct heap *heap)
+{
+    struct interval top = heap->items[0], last = heap->items[--heap->count];
+    size_t at = 0;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= heap->count)
+            break;
+        if (child + 1 < heap->count && before(&heap->items[child + 1], &heap->items[child]))
+            child++;
+        if (!before(&heap->items[child], &last))
+            break;
+        heap->items[at] = heap->items[child];
+        at = child;
+    }
+    heap->items[at] = last;
+    return top;
+}
+
+/* --- branch and bound ------------------------------------------------------------------------------------------ */
+
+struct search {
+    struct exact *exact;
+    struct program program;
+    struct heap open;
+    double unresolved; /* the least bound of intervals that were given up on */
+    double growth;
+    bool no_memory;
+};
+
+static void push(struct search *search, struct interval interval)
+{
+    if (interval.low <= interval.high && interval.bound < search->exact->best * SAME &&
+        !heap_push(&search->open, interval))
+        search->no_memory = true;
+}
+
+/* The smallest cap that is not certainly infeasible; INFINITY when all are. */
+static double least_cap(struct search *search)
+{
+    const struct ticks *ticks = &search->exact->ticks;
+    double high = ticks_at_most(ticks, INFINITY), low = ticks_at_least(ticks, 0);
+    if (!reach_feasible(&search->program.reach, high))
+        return INFINITY;
+    while (low < high) {
+        double middle = low + (high - low) / 2;
+        if (reach_feasible(&search->program.reach, middle))
+            high = ticks_at_most(ticks, middle);
+        else
+            low = ticks_at_least(ticks, middle + 0.5);
+    }
+    return high;
+}
+
+/* Everything from interval->low up: take a piece off its lower end, leave the rest for later. */
+static void carve(struct search *search, struct interval *interval)
+{
+    const struct ticks *ticks = &search->exact->ticks;
+    double end = fmax(ticks_at_most(ticks, interval->low * (1 + search->growth)), interval->low);
+    double rest = ticks_at_least(ticks, end + 0.5);
+    search->growth *= 2;
+    if (rest < INFINITY)
+        push(search,
+             (struct interval){rest, INFINITY, fmax(simple_bound(search->exact, rest), interval->bound),
+                               interval->theta, false});
+    interval->high = end;
+}
+
+/* Raised while pipelines break the limit, lowered again where they keep it. */
+static double next_theta(const struct exact *exact, double theta, bool defined)
+{
+    if (exact->problem->objective == OBJECTIVE_PIPELINE || exact->problem->microbatches == 0)
+        return 0;
+    return defined ? fmax(0, theta - 1.0 / 16) : (1 + theta) / 2;
+}
+
+/* The program of [low, high] gave `value` and a pipeline whose slowest stage takes `slowest`: what is left? An interval of one value is
+ * exact, unless its pipeline has as many stages after the slowest as there are micro-batches, where oobleck is not
+ * defined: then it is solved again by a program that counts them. */
+static void branch(struct search *search, const struct interval *interval, double value, double slowest,
+                   bool defined)
+{
+    struct exact *exact = search->exact;
+    double low = interval->low, high = interval->high;
+    double bound = fmax(interval->bound, value + periods_of_slowest(exact, interval->theta) * low);
+    bool nested = exact->problem->objective == OBJECTIVE_PIPELINE && exact->problem->microbatches > 0;
+    if (bound >= exact->best * SAME)
+        return;
+    if (low == high) {
+        if (!interval->counting)
+            push(search, (struct interval){low, high, bound, 0, true});
+        return;
+    }
+    if (nested) /* the same program answers every cap from `slowest` up */
+        high = ticks_at_most(&exact->ticks, slowest - 0.5);
+    double middle = ticks_at_most(&exact->ticks, low + (high - low) / 2);
+    if (middle < low || high < low)
+        return;
+    double next = ticks_at_least(&exact->ticks, middle + 0.5);
+    double theta = next_theta(exact, interval->theta, defined);
+    push(search, (struct interval){low, middle, bound, theta, false});
+    double above = nested ? fmax(bound, value + periods_of_slowest(exact, 0) * next) : bound;
+    push(search, (struct interval){next, high, above, theta, false});
+}
+
+static void solve_interval(struct search *search, const struct interval *interval)
+{
+    struct exact *exact = search->exact;
+    struct tile_costs costs = interval_costs(exact, interval);
+    double value, slowest;
+    enum program_status status = program_solve(&search->program, &costs, &value);
+    exact->programs++;
+    if ((int64_t)search->program.value_count > exact->states)
+        exact->states = (int64_t)search->program.value_count;
+    if (status == PROGRAM_STOPPED || status == PROGRAM_TOO_LARGE)
+        search->unresolved = fmin(search->unresolved, interval->bound);
+    if (status != PROGRAM_DONE)
+        return;
+    int count = program_path(&search->program, exact->trial);
+    double time = evaluate(exact, exact->trial, count, &slowest);
+    consider(exact, exact->trial, count, time);
+    branch(search, interval, value, slowest, time < INFINITY);
+}
+
+static void show_progress(const struct search *search, double bound)
+{
+    const struct exact *exact = search->exact;
+    if (!exact->options->progress || exact->best == INFINITY)
+        return;
+    progress_show(exact->options->progress, "%.6g s, gap %.3f %%, %lld programs",
+                  exact->best / exact->ticks.per_second, 100 * (1 - bound / exact->best),
+                  (long long)exact->programs);
+}
+
+/* Searches the states of one lattice from the smallest cap up. *bound: no plan over these states takes less, until the
+ * best plan is reached or `gap` is. */
+static bool search_lattice(struct exact *exact, const struct lattice *lattice, double gap, double *bound)
+{
+    struct search search = {.exact = exact, .unresolved = INFINITY, .growth = FIRST_GROWTH};
+    if (!program_init(&search.program, &exact->ticks, lattice, exact->options->pool, exact->err))
+        return false;
+    search.program.deadline = exact->deadline;
+    search.program.most_values = MOST_VALUES;
+    double least = least_cap(&search);
+    if (least < INFINITY)
+        push(&search, (struct interval){least, INFINITY, simple_bound(exact, least), 0, false});
+    while (search.open.count > 0 && !search.no_memory) {
+        struct interval interval = heap_pop(&search.open);
+        *bound = fmin(interval.bound, search.unresolved);
+        if (interval.bound >= exact->best * (1 - gap) * SAME) {
+            search.unresolved = fmin(search.unresolved, interval.bound);
+            break;
+        }
+        show_progress(&search, *bound);
+        if (exact->deadline > 0 && clock_now() > exact->deadline) {
+            search.unresolved = fmin(search.unresolved, interval.bound);
+            break;
+        }
+        if (interval.high == INFINITY)
+            carve(&search, &interval);
+        solve_interval(&search, &interval);
+    }
+    *bound = fmin(search.unresolved, exact->best);
+    program_release(&search.program);
+    free(search.open.items);
+    return !search.no_memory || error_memory(exact->err);
+}
+
+/* --- clusters with too many states ------------------------------------------------------------------------------ */
+
+/* Next permutation in lexicographic order; false after the last. */
+static bool next_order(int *order, int count)
+{
+    int i = count - 2;
+    while (i >= 0 && order[i] > order[i + 1])
+        i--;
+    if (i < 0)
+        return false;
+    int j = count - 1;
+    while (order[j] < order[i])
+        j--;
+    int swap = order[i];
+    order[i] = order[j];
+    order[j] = swap;
+    for (int a = i + 1, b = count - 1; a < b; a++, b--) {
+        swap = order[a];
+        order[a] = order[b];
+        order[b] = swap;
+    }
+    return true;
+}
+
+/* Plans in which the nodes of a group stay together, in up to `orders` orders of the groups: a good start, and all that can be had
+ * where the states are too many. */
+static bool search_chains(struct exact *exact, int orders)
+{
+    int order[PLAN_MAX_GROUPS];
+    for (int g = 0; g < exact->ticks.group_count; g++)
+        order[g] = g;
+    do {
+        struct lattice chain;
+        double bound;
+        if (!lattice_init_chain(&chain, &exact->ticks, order, exact->err))
+            return false;
+        bool ok = search_lattice(exact, &chain, 1e-3, &bound);
+        lattice_release(&chain);
+        if (!ok)
+            return false;
+    } while (--orders > 0 && next_order(order, exact->ticks.group_count));
+    return true;
+}
+
+/* A bound on the slowest stage without states: for any weights w of the groups, the layers at their cheapest weighted
+ * place, sum_i min_g (w_g t_gi), must fit into sum_g w_g devices_g L. */
+static double least_slowest(const struct exact *exact)
+{
+    const struct ticks *ticks = &exact->ticks;
+    double work = 0, capacity = 0;
+    for (int i = 0; i < ticks->layer_count; i++) {
+        double cheapest = INFINITY;
+        for (int g = 0; g < ticks->group_count; g++)
+            cheapest = fmin(cheapest,
+                            ticks_stage(ticks, g, 0, i, i + 1) / ticks->groups[g].sum[0][ticks->layer_count]);
+        work += cheapest;
+    }
+    for (int g = 0; g < ticks->group_count; g++)
+        capacity += ticks->groups[g].nodes * exact->problem->groups[g].devices_per_node /
+                    ticks->groups[g].sum[0][ticks->layer_count];
+    return work / capacity;
+}
+
+static bool search_all(struct exact *exact, double *bound)
+{
+    const struct ticks *ticks = &exact->ticks;
+    uint32_t size = lattice_size(ticks, MOST_STATES / (uint32_t)ticks->group_count);
+    if (size == 0) {
+        *bound = simple_bound(exact, least_slowest(exact));
+        return search_chains(exact, MOST_CHAIN_ORDERS);
+    }
+    if (size > LARGE_LATTICE && !search_chains(exact, 2))
+        return false;
+    struct lattice lattice;
+    if (!lattice_init(&lattice, ticks, exact->err))
+        return false;
+    bool ok = search_lattice(exact, &lattice, 0, bound);
+    lattice_release(&lattice);
+    return ok;
+}
+
+/* --- the result ------------------------------------------------------------------------------------------------ */
+
+static bool make_plan(const struct exact *exact, double bound, struct plan *plan)
+{
+    const struct plan_problem *problem = exact->problem;
+    plan->stages = calloc((size_t)exact->stage_count, sizeof *plan->stages);
+    if (!plan->stages)
+        return error_memory(exact->err);
+    plan->stage_count = exact->stage_count;
+    int next_node[PLAN_MAX_GROUPS] = {0};
+    for (int g = 1; g < problem->group_count; g++)
+        next_node[g] = next_node[g - 1] + problem->groups[g - 1].nodes;
+    for (int i = 0; i < exact->stage_count; i++) {
+        const struct tile_stage *stage = &exact->stages[i];
+        bool new_node = i == 0 || stage->node != exact->stages[i - 1].node;
+        plan->stages[i] = (struct plan_stage){
+            .first_layer = stage->first,
+            .last_layer = stage->end - 1,
+            .group = stage->group,
+            .devices = 1 << stage->split,
+            .node = new_node ? next_node[stage->group]++ : plan->stages[i - 1].node,
+        };
+    }
+    if (!plan_score(problem, plan, exact->err)) {
+        plan_release(plan);
+        return false;
+    }
+    plan->search = "exact";
+    plan->proven_optimal = bound >= exact->best * SAME;
+    plan->lower_bound = plan->proven_optimal ? plan->iteration_time
+                                             : fmin(bound / exact->ticks.per_second, plan->iteration_time);
+    plan->programs = exact->programs;
+    plan->states = exact->states;
+    plan->planning_seconds = clock_now() - exact->started;
+    return true;
+}
+
+static bool no_plan(const struct exact *exact, double bound)
+{
+    if (bound < INFINITY)
+        return error_set(exact->err, ERROR_INFEASIBLE,
+                         "no plan: none found within the time limit of %g s; try a longer --time-limit",
+                         exact->options->time_limit);
+    return error_set(exact->err, ERROR_INFEASIBLE,
+                     "no plan: no split of the layers fits the memory of the devices");
+}
+
+bool plan_search_exact(const struct plan_problem *problem, const struct plan_search_options *options,
+                       struct plan *plan, struct error *err)
+{
+    struct exact exact = {.problem = problem, .options = options, .err = err, .best = INFINITY};
+    exact.started = clock_now();
+    exact.deadline = options->time_limit > 0 ? exact.started + options->time_limit : 0;
+    memset(plan, 0, sizeof *plan);
+    if (!plan_problem_check(problem, err) || !ticks_init(&exact.ticks, problem, err))
+        return false;
+    exact.stages = calloc((size_t)exact.ticks.most_stages, sizeof *exact.stages);
+    exact.trial = calloc((size_t)exact.ticks.most_stages, sizeof *exact.trial);
+    double bound = INFINITY;
+    bool ok = exact.stages && exact.trial ? true : error_memory(err);
+    if (ok) {
+        consider_single_stage(&exact);
+        ok = search_all(&exact, &bound);
+    }
+    if (ok)
+        ok = exact.best < INFINITY ? make_plan(&exact, bound, plan) : no_plan(&exact, bound);
+    free(exact.stages);
+    free(exact.trial);
+    ticks_release(&exact.ticks);
+    return ok;
+}

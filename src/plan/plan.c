@@ -1,0 +1,205 @@
+#include "plan/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Stage times closer than this, relative, are equal: times that were the same in the file's unit stay the same in seconds. */
+#define TIE 1e-10
+
+void plan_release(struct plan *plan)
+{
+    free(plan->stages);
+    memset(plan, 0, sizeof *plan);
+}
+
+double plan_gap(const struct plan *plan)
+{
+    return plan->iteration_time > 0 ? (plan->iteration_time - plan->lower_bound) / plan->iteration_time : 0;
+}
+
+static int log2_of(int power_of_two)
+{
+    int exponent = 0;
+    while (power_of_two >> (exponent + 1))
+        exponent++;
+    return exponent;
+}
+
+/* In the reference's order of additions: layer by layer, compute, then all-reduce. */
+static void score_stage(const struct plan_problem *problem, struct plan_stage *stage)
+{
+    const struct plan_group *group = &problem->groups[stage->group];
+    const double *allreduce = group->allreduce[log2_of(stage->devices)];
+    double forward = 0, backward = 0;
+    for (int i = stage->first_layer; i <= stage->last_layer; i++) {
+        forward += group->forward[i] / stage->devices;
+        backward += group->backward[i] / stage->devices;
+        if (stage->devices > 1) {
+            forward += allreduce[i];
+            backward += allreduce[i];
+        }
+    }
+    stage->forward = forward;
+    stage->backward = backward;
+    stage->memory = plan_stage_memory(problem, stage->first_layer, stage->last_layer);
+}
+
+static double stage_time(const struct plan_stage *stage)
+{
+    return stage->forward + stage->backward;
+}
+
+/* The slowest stage; the last one on ties. */
+static int find_bottleneck(const struct plan *plan)
+{
+    double slowest = 0;
+    for (int i = 0; i < plan->stage_count; i++)
+        slowest = fmax(slowest, stage_time(&plan->stages[i]));
+    int last = 0;
+    for (int i = 0; i < plan->stage_count; i++)
+        if (stage_time(&plan->stages[i]) >= slowest * (1 - TIE))
+            last = i;
+    return last;
+}
+
+/* T1, T2, T3 of Oobleck (SOSP'23, section 4.1) as the code of Oobleck and Ditto has them: the number of micro-batches
+ * in T2 is N - S + k + 1 (2S + k + 1 by default), and one stage takes 4 l whatever N is. */
+static bool score_oobleck(struct plan *plan, double sum, struct error *err)
+{
+    double slowest = stage_time(&plan->stages[plan->bottleneck]);
+    if (plan->stage_count == 1) {
+        plan->t1 = slowest;
+        plan->t2 = 2 * slowest;
+        plan->t3 = slowest;
+        return true;
+    }
+    int after = plan->stage_count - 1 - plan->bottleneck;
+    int n =
+        plan->microbatches > 0 ? plan->microbatches - after : 2 * plan->stage_count + plan->bottleneck + 1;
+    if (n <= 0)
+        return error_set(
+            err, ERROR_INFEASIBLE,
+            "no plan: the oobleck objective is not defined for %d micro-batches with %d stages after "
+            "the slowest",
+            plan->microbatches, after);
+    plan->t1 = sum;
+    plan->t2 = n * slowest;
+    for (int i = plan->bottleneck; i < plan->stage_count; i++)
+        plan->t3 += stage_time(&plan->stages[i]);
+    return true;
+}
+
+/* The first micro-batch passes all stages, each further one leaves the slowest stage one period later. */
+static void score_pipeline(struct plan *plan, double sum)
+{
+    int n = plan->microbatches > 0 ? plan->microbatches : 3 * plan->stage_count;
+    plan->t1 = sum;
+    plan->t2 = (n - 1) * stage_time(&plan->stages[plan->bottleneck]);
+}
+
+bool plan_score(const struct plan_problem *problem, struct plan *plan, struct error *err)
+{
+    double sum = 0;
+    for (int i = 0; i < plan->stage_count; i++) {
+        score_stage(problem, &plan->stages[i]);
+        sum += stage_time(&plan->stages[i]);
+    }
+    plan->objective = problem->objective;
+    plan->microbatches = problem->microbatches;
+    plan->bottleneck = find_bottleneck(plan);
+    plan->t1 = plan->t2 = plan->t3 = 0;
+    if (plan->objective == OBJECTIVE_PIPELINE)
+        score_pipeline(plan, sum);
+    else if (!score_oobleck(plan, sum, err))
+        return false;
+    plan->iteration_time = plan->t1 + plan->t2 + plan->t3;
+    return true;
+}
+
+static bool check_stage(const struct plan_problem *problem, const struct plan *plan, int index,
+                        int next_layer, struct error *err)
+{
+    const struct plan_stage *stage = &plan->stages[index];
+    const struct plan_group *group = &problem->groups[stage->group];
+    if (stage->first_layer != next_layer)
+        return error_set(err, ERROR_INPUT,
+                         "stages[%d].first_layer: expected %d, the layer after the stage before, found %d",
+                         index, next_layer, stage->first_layer);
+    if (stage->last_layer < stage->first_layer || stage->last_layer >= problem->layer_count)
+        return error_set(err, ERROR_INPUT, "stages[%d].last_layer: expected %d to %d, found %d", index,
+                         stage->first_layer, problem->layer_count - 1, stage->last_layer);
+    if (stage->devices < 1 || (stage->devices & (stage->devices - 1)) ||
+        stage->devices > group->devices_per_node)
+        return error_set(
+            err, ERROR_INPUT,
+            "stages[%d].devices: expected a power of two up to the %d devices of a '%s' node, found %d",
+            index, group->devices_per_node, group->device, stage->devices);
+    int64_t memory = plan_stage_memory(problem, stage->first_layer, stage->last_layer);
+    if (group->memory && memory / stage->devices > group->memory)
+        return error_set(err, ERROR_INPUT, "stages[%d]: needs %.2f GiB per device, a '%s' has %.2f GiB",
+                         index, (double)memory / stage->devices / 0x1p30, group->device,
+                         (double)group->memory / 0x1p30);
+    return true;
+}
+
+bool plan_check(const struct plan_problem *problem, const struct plan *plan, struct error *err)
+{
+    int used[PLAN_MAX_GROUPS] = {0};
+    int next_layer = 0;
+    for (int i = 0; i < plan->stage_count; i++) {
+        if (!check_stage(problem, plan, i, next_layer, err))
+            return false;
+        next_layer = plan->stages[i].last_layer + 1;
+        used[plan->stages[i].group] += plan->stages[i].devices;
+    }
+    if (next_layer != problem->layer_count)
+        return error_set(err, ERROR_INPUT,
+                         "stages: the plan ends after layer %d, the model has layers 0 to %d", next_layer - 1,
+                         problem->layer_count - 1);
+    for (int g = 0; g < problem->group_count; g++) {
+        const struct plan_group *group = &problem->groups[g];
+        if (used[g] > group->nodes * group->devices_per_node)
+            return error_set(err, ERROR_INPUT,
+                             "stages: the plan uses %d devices of type '%s', the cluster has %d", used[g],
+                             group->device, group->nodes * group->devices_per_node);
+    }
+    return true;
+}
+
+/* Largest stages first, each into the first node with room: sizes are powers of two, so this only fails where the devices of a
+ * node are no power of two themselves. */
+static bool assign_group(const struct plan_group *group, int group_index, int first_node, struct plan *plan)
+{
+    int *room = malloc((size_t)group->nodes * sizeof *room);
+    if (!room)
+        return false;
+    for (int n = 0; n < group->nodes; n++)
+        room[n] = group->devices_per_node;
+    for (int devices = 1 << (group->splits - 1); devices > 0; devices /= 2)
+        for (int i = 0; i < plan->stage_count; i++) {
+            struct plan_stage *stage = &plan->stages[i];
+            if (stage->group != group_index || stage->devices != devices)
+                continue;
+            stage->node = -1;
+            for (int n = 0; n < group->nodes && stage->node < 0; n++)
+                if (room[n] >= devices) {
+                    room[n] -= devices;
+                    stage->node = first_node + n;
+                }
+        }
+    free(room);
+    return true;
+}
+
+void plan_assign_nodes(const struct plan_problem *problem, struct plan *plan)
+{
+    for (int i = 0; i < plan->stage_count; i++)
+        plan->stages[i].node = -1;
+    int first_node = 0;
+    for (int g = 0; g < problem->group_count; g++) {
+        if (!assign_group(&problem->groups[g], g, first_node, plan))
+            return;
+        first_node += problem->groups[g].nodes;
+    }
+}

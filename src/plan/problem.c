@@ -1,0 +1,211 @@
+#include "plan/problem.h"
+
+#include "core/text.h"
+
+#include <string.h>
+
+/* The reference counts 6 bytes of state per byte of parameters: see plan_stage_memory. */
+#define STATE_BYTES_PER_PARAMETER_BYTE 6
+
+struct builder {
+    struct plan_problem *problem;
+    const struct profile *profile;
+    const struct cluster *cluster;
+    enum plan_allreduce allreduce;
+    struct error *err;
+};
+
+/* What a lone Oobleck folder was measured on: it does not say so itself. */
+static const char *lone_device(const struct builder *b)
+{
+    if (b->cluster->profile_device)
+        return b->cluster->profile_device;
+    const char *device = b->cluster->groups[0].device;
+    for (int g = 1; g < b->cluster->group_count; g++)
+        if (strcmp(device, b->cluster->groups[g].device) != 0)
+            return NULL;
+    return device;
+}
+
+static const struct profile_device *find_device(const struct builder *b, const char *name)
+{
+    const struct profile *profile = b->profile;
+    if (profile->device_count == 1 && !profile->devices[0].name) {
+        const char *lone = lone_device(b);
+        return lone && strcmp(lone, name) == 0 ? &profile->devices[0] : NULL;
+    }
+    return profile_find_device(profile, name);
+}
+
+/* The profiled device type that stands for this group, and how much faster the group is than it. */
+static const struct profile_device *device_of_group(const struct builder *b,
+                                                    const struct cluster_group *group, double *speedup)
+{
+    *speedup = 1;
+    const struct profile_device *device = find_device(b, group->device);
+    if (device)
+        return device;
+    const char *base = b->cluster->profile_device;
+    if (!base) {
+        error_set(
+            b->err, ERROR_INPUT,
+            "%s.device: profile '%s' has no times for '%s'; measure it, or say in %s what the profile was "
+            "measured on (profile: {device: …, speed: …}) and give this group a speed",
+            group->place, b->profile->path, group->device, b->cluster->path);
+        return NULL;
+    }
+    device = find_device(b, base);
+    if (!device) {
+        error_set(b->err, ERROR_INPUT, "%s: profile.device: profile '%s' has no times for '%s'",
+                  b->cluster->path, b->profile->path, base);
+        return NULL;
+    }
+    if (group->speed <= 0 || b->cluster->profile_speed <= 0) {
+        error_set(b->err, ERROR_INPUT,
+                  "%s: profile '%s' has no times for '%s': both this group and profile: need a speed",
+                  group->place, b->profile->path, group->device);
+        return NULL;
+    }
+    *speedup = group->speed / b->cluster->profile_speed;
+    return device;
+}
+
+static const double *scaled(struct builder *b, const double *seconds, double speedup)
+{
+    int layers = b->profile->layer_count;
+    double *out = ARENA_ARRAY(&b->problem->arena, (size_t)layers, double);
+    for (int i = 0; out && i < layers; i++)
+        out[i] = seconds[i] / speedup;
+    return out;
+}
+
+/* Ring all-reduce: each device sends and receives 2 (g-1)/g of the bytes, in 2 (g-1) steps. */
+static double ring_seconds(int64_t bytes, int devices, const struct cluster_link *link)
+{
+    double steps = 2.0 * (devices - 1);
+    return steps / devices * (double)bytes / link->bandwidth + steps * link->latency;
+}
+
+static bool allreduce_seconds(struct builder *b, const struct cluster_group *group,
+                              const struct profile_device *device, int devices, int layer, double *seconds)
+{
+    *seconds = 0;
+    if (b->allreduce == ALLREDUCE_NONE)
+        return true;
+    if (device->in_node && profile_allreduce_find(&device->in_node[layer], devices, seconds))
+        return true;
+    if (b->allreduce == ALLREDUCE_PROFILE)
+        return error_set(b->err, ERROR_INPUT,
+                         "%s: layers[%d]: no all-reduce time for %d devices in a node, which %s needs; "
+                         "try --allreduce model or --allreduce none",
+                         device->path, layer, devices, group->place);
+    if (group->intra_node.bandwidth <= 0)
+        return error_set(
+            b->err, ERROR_INPUT,
+            "%s: --allreduce model needs intra_node: {bandwidth: …} for an all-reduce over %d devices",
+            group->place, devices);
+    *seconds = ring_seconds(b->profile->layers[layer].parameter_bytes, devices, &group->intra_node);
+    return true;
+}
+
+static bool add_group(struct builder *b, const struct cluster_group *from)
+{
+    struct plan_problem *problem = b->problem;
+    struct plan_group *group = &problem->groups[problem->group_count++];
+    double speedup;
+    const struct profile_device *device = device_of_group(b, from, &speedup);
+    if (!device)
+        return false;
+    group->device = arena_string(&problem->arena, from->device);
+    group->nodes = from->nodes;
+    group->devices_per_node = from->devices_per_node;
+    group->memory = from->memory;
+    group->forward = scaled(b, device->forward, speedup);
+    group->backward = scaled(b, device->backward, speedup);
+    if (!group->device || !group->forward || !group->backward)
+        return error_memory(b->err);
+    group->splits = 1;
+    while (group->splits < PLAN_MAX_SPLITS && 1 << group->splits <= from->devices_per_node)
+        group->splits++;
+    for (int split = 1; split < group->splits; split++) {
+        double *seconds = ARENA_ARRAY(&problem->arena, (size_t)problem->layer_count, double);
+        if (!seconds)
+            return error_memory(b->err);
+        for (int i = 0; i < problem->layer_count; i++)
+            if (!allreduce_seconds(b, from, device, 1 << split, i, &seconds[i]))
+                return false;
+        group->allreduce[split] = seconds;
+    }
+    return true;
+}
+
+bool plan_problem_init(struct plan_problem *problem, const struct profile *profile,
+                       const struct cluster *cluster, enum plan_objective objective,
+                       enum plan_allreduce allreduce, int microbatches, struct error *err)
+{
+    struct builder b = {problem, profile, cluster, allreduce, err};
+    memset(problem, 0, sizeof *problem);
+    problem->objective = objective;
+    problem->microbatches = microbatches;
+    problem->layer_count = profile->layer_count;
+    if (profile->device_count == 1 && !profile->devices[0].name && !lone_device(&b))
+        return error_set(err, ERROR_INPUT,
+                         "%s: does not say what it was measured on, and %s has several device types: add "
+                         "profile: {device: …, speed: …} there",
+                         profile->path, cluster->path);
+    int64_t *parameters = ARENA_ARRAY(&problem->arena, (size_t)profile->layer_count, int64_t);
+    int64_t *activations = ARENA_ARRAY(&problem->arena, (size_t)profile->layer_count, int64_t);
+    if (!parameters || !activations) {
+        plan_problem_release(problem);
+        return error_memory(err);
+    }
+    double total = 0;
+    for (int i = 0; i < profile->layer_count; i++) {
+        parameters[i] = profile->layers[i].parameter_bytes;
+        activations[i] = profile->layers[i].activation_bytes;
+        total += STATE_BYTES_PER_PARAMETER_BYTE * (double)parameters[i] + (double)activations[i];
+    }
+    if (total > 0x1p62) {
+        plan_problem_release(problem);
+        return error_set(err, ERROR_INPUT, "%s: the layers need %.3g bytes in all, more than can be counted",
+                         profile->path, total);
+    }
+    problem->parameter_bytes = parameters;
+    problem->activation_bytes = activations;
+    for (int g = 0; g < cluster->group_count; g++)
+        if (!add_group(&b, &cluster->groups[g])) {
+            plan_problem_release(problem);
+            return false;
+        }
+    return true;
+}
+
+void plan_problem_release(struct plan_problem *problem)
+{
+    arena_release(&problem->arena);
+    memset(problem, 0, sizeof *problem);
+}
+
+int64_t plan_stage_memory(const struct plan_problem *problem, int first_layer, int last_layer)
+{
+    int64_t bytes = 0;
+    for (int i = first_layer; i <= last_layer; i++)
+        bytes += STATE_BYTES_PER_PARAMETER_BYTE * problem->parameter_bytes[i] + problem->activation_bytes[i];
+    return bytes;
+}
+
+int plan_problem_devices(const struct plan_problem *problem)
+{
+    int devices = 0;
+    for (int g = 0; g < problem->group_count; g++)
+        devices += problem->groups[g].nodes * problem->groups[g].devices_per_node;
+    return devices;
+}
+
+int plan_problem_nodes(const struct plan_problem *problem)
+{
+    int nodes = 0;
+    for (int g = 0; g < problem->group_count; g++)
+        nodes += problem->groups[g].nodes;
+    return nodes;
+}

@@ -1,0 +1,71 @@
+/* The planner's question: the model's layers on the cluster's groups, as plain numbers.
+ *
+ * Made from a profile and a cluster by plan_problem_init, or filled in by hand (tests, benchmarks).
+ *
+ * A stage is layers [a, b) on g devices of one node of a group, g a power of two. It takes
+ *     forward  = sum of (forward_i  / g + allreduce_i(g))
+ *     backward = sum of (backward_i / g + allreduce_i(g))           allreduce only if g > 1
+ * per micro-batch (the stage model of Oobleck, SOSP'23; see docs/objectives.md). */
+#ifndef REHEARSE_PLAN_PROBLEM_H
+#define REHEARSE_PLAN_PROBLEM_H
+
+#include "cluster/cluster.h"
+#include "core/arena.h"
+#include "core/error.h"
+#include "model/profile.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PLAN_MAX_GROUPS 32
+#define PLAN_MAX_SPLITS 11 /* log2 of the most devices in a stage, plus 1: 1, 2, 4, …, 1024 */
+
+enum plan_objective {
+    OBJECTIVE_PIPELINE, /* sum of stage times + (N - 1) x the slowest */
+    OBJECTIVE_OOBLECK,  /* T1 + T2 + T3 of the reference */
+};
+
+enum plan_allreduce {
+    ALLREDUCE_PROFILE, /* from the profile; a size that is missing there is an error */
+    ALLREDUCE_MODEL,   /* from the profile, else ring over the group's intra_node link */
+    ALLREDUCE_NONE,    /* left out */
+};
+
+/* Nodes that are alike. */
+struct plan_group {
+    const char *device;
+    int nodes;
+    int devices_per_node;
+    int splits;                       /* group sizes 1, 2, 4, … 2^(splits-1) are possible for a stage */
+    int64_t memory;                   /* bytes per device; 0: no limit */
+    const double *forward, *backward; /* [layer] seconds on one device */
+    const double *allreduce[PLAN_MAX_SPLITS]; /* [log2 g][layer] seconds; [0] is NULL */
+};
+
+struct plan_problem {
+    struct arena arena; /* owns the arrays when made by plan_problem_init */
+    int layer_count;
+    const int64_t *parameter_bytes, *activation_bytes; /* [layer] */
+    int group_count;
+    struct plan_group groups[PLAN_MAX_GROUPS];
+    int microbatches; /* N; 0: a multiple of the stages, as each objective defines it */
+    enum plan_objective objective;
+};
+
+/* Copies what it needs: profile and cluster may be released afterwards. Errors: a group whose device type the profile
+ * does not cover and no speed leads to, an all-reduce time that is missing. */
+bool plan_problem_init(struct plan_problem *problem, const struct profile *profile,
+                       const struct cluster *cluster, enum plan_objective objective,
+                       enum plan_allreduce allreduce, int microbatches, struct error *err);
+
+void plan_problem_release(struct plan_problem *problem);
+
+/* A stage's memory in bytes over all its devices: sum of (6 x parameters + activations), the reference's formula
+ * (parameters, gradients, fp32 master copy and two Adam moments); its devices hold equal shares of it. */
+int64_t plan_stage_memory(const struct plan_problem *problem, int first_layer, int last_layer);
+
+/* Devices and nodes of the whole cluster. */
+int plan_problem_devices(const struct plan_problem *problem);
+int plan_problem_nodes(const struct plan_problem *problem);
+
+#endif
