@@ -1,0 +1,91 @@
+/* The tables of models and devices. */
+#include "cost/device.h"
+#include "cost/model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Totals as the published checkpoints have them (number of elements in the released weights). */
+static void parameters_equal_published_totals(void **state)
+{
+    static const struct {
+        const char *name;
+        double parameters;
+    } published[] = {
+        {"gpt2", 124439808},        {"gpt2-medium", 354823168},   {"gpt2-large", 774030080},
+        {"gpt2-xl", 1557611200},    {"bert-base", 109514298},     {"bert-large", 335174458},
+        {"llama-2-7b", 6738415616}, {"llama-2-13b", 13015864320}, {"llama-2-70b", 68976648192},
+        {"llama-3-8b", 8030261248}, {"llama-3-70b", 70553706496}, {"mixtral-8x7b", 46702792704},
+    };
+    int count;
+    (void)state;
+    cost_models(&count);
+    assert_int_equal(count, sizeof published / sizeof *published);
+    for (int i = 0; i < count; i++) {
+        const struct cost_model *model = cost_model_find(published[i].name);
+        assert_non_null(model);
+        assert_true(cost_model_parameters(model) == published[i].parameters);
+    }
+}
+
+static void heads_divide_the_hidden_size(void **state)
+{
+    int count;
+    const struct cost_model *models = cost_models(&count);
+    (void)state;
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(models[i].hidden % models[i].heads, 0);
+        assert_int_equal(models[i].heads % models[i].kv_heads, 0);
+        assert_true(models[i].active_experts <= models[i].experts);
+    }
+}
+
+static void unknown_names_are_not_found(void **state)
+{
+    (void)state;
+    assert_null(cost_model_find("gpt2-xxl"));
+    assert_null(cost_device_find("rtx4090"));
+    assert_null(cost_precision_name(PRECISION_COUNT));
+}
+
+static void devices_are_found_by_their_name(void **state)
+{
+    int count;
+    const struct cost_device *devices = cost_devices(&count);
+    (void)state;
+    for (int i = 0; i < count; i++)
+        assert_ptr_equal(cost_device_find(devices[i].name), &devices[i]);
+}
+
+/* No device multiplies faster in wider numbers, and all have what every profile needs. */
+static void narrower_numbers_are_not_slower(void **state)
+{
+    int count;
+    const struct cost_device *devices = cost_devices(&count);
+    (void)state;
+    for (int i = 0; i < count; i++) {
+        const double *peak = devices[i].peak;
+        assert_true(peak[PRECISION_FP32] > 0);
+        assert_true(peak[PRECISION_FP16] >= peak[PRECISION_TF32]);
+        assert_true(peak[PRECISION_TF32] == 0 || peak[PRECISION_TF32] >= peak[PRECISION_FP32]);
+        assert_true(peak[PRECISION_BF16] == 0 || peak[PRECISION_BF16] == peak[PRECISION_FP16]);
+        assert_true(devices[i].bandwidth >= 300e9);
+        assert_true(devices[i].memory >= INT64_C(16) << 30);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_equal_published_totals),
+        cmocka_unit_test(heads_divide_the_hidden_size),
+        cmocka_unit_test(unknown_names_are_not_found),
+        cmocka_unit_test(devices_are_found_by_their_name),
+        cmocka_unit_test(narrower_numbers_are_not_slower),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
