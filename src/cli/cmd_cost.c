@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define MAX_SEQUENCE 1000000
+#define NAMES_MOST   64 /* looked through for what was meant */
 
 struct cost_command_options {
     const char *model;
@@ -131,33 +132,31 @@ static bool unknown(const char *option, const char *found, const char *const *na
 
 static const struct cost_model *find_model(const char *name, struct error *err)
 {
-    const char *names[64];
+    const char *names[NAMES_MOST];
+    size_t known = 0;
     int count;
     const struct cost_model *models = cost_models(&count);
     const struct cost_model *model = cost_model_find(name);
     if (model)
         return model;
-    if (count > 64)
-        count = 64;
-    for (int i = 0; i < count; i++)
-        names[i] = models[i].name;
-    unknown("--model", name, names, (size_t)count, err);
+    for (int i = 0; i < count && i < NAMES_MOST; i++)
+        names[known++] = models[i].name;
+    unknown("--model", name, names, known, err);
     return NULL;
 }
 
 static const struct cost_device *find_device(const char *name, struct error *err)
 {
-    const char *names[64];
+    const char *names[NAMES_MOST];
+    size_t known = 0;
     int count;
     const struct cost_device *devices = cost_devices(&count);
     const struct cost_device *device = cost_device_find(name);
     if (device)
         return device;
-    if (count > 64)
-        count = 64;
-    for (int i = 0; i < count; i++)
-        names[i] = devices[i].name;
-    unknown("--device", name, names, (size_t)count, err);
+    for (int i = 0; i < count && i < NAMES_MOST; i++)
+        names[known++] = devices[i].name;
+    unknown("--device", name, names, known, err);
     return NULL;
 }
 

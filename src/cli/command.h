@@ -89,7 +89,10 @@ bool command_parse(const struct command *command, int argc, char **argv, void *o
 bool command_run(int argc, char **argv, struct error *err);
 
 extern const struct command command_completion;
+extern const struct command command_cost;
 extern const struct command command_help;
+extern const struct command command_profile_convert;
+extern const struct command command_profile_show;
 extern const struct command command_version;
 
 #endif

@@ -1,6 +1,9 @@
 #include "cli/command.h"
 
 const struct command *const commands[] = {
+    &command_profile_show,
+    &command_profile_convert,
+    &command_cost,
     &command_help,
     &command_completion,
     &command_version,
