@@ -10,7 +10,7 @@ SOURCES = $(shell find src tests fuzz bench include -name '*.[ch]')
 .PHONY: all demo test bench fuzz install format lint clean help
 
 all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) $(if $(VERBOSE),-v)
+	@ninja -C $(BUILD) $(if $(VERBOSE),-v) rehearse src/librehearse.a
 
 $(BUILD)/build.ninja:
 	@meson setup $(BUILD) --prefix $(PREFIX)
@@ -38,7 +38,7 @@ fuzz:
 
 install: all
 	@meson configure $(BUILD) --prefix $(PREFIX)
-	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --quiet
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild --quiet
 
 format:
 	@clang-format -i $(SOURCES)
