@@ -141,7 +141,10 @@ static void stages_that_differ_by_rounding_are_ties(void **state)
 
 static bool same_bits(double a, double b)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    uint64_t a_bits, b_bits;
+    memcpy(&a_bits, &a, sizeof a);
+    memcpy(&b_bits, &b, sizeof b);
+    return a_bits == b_bits;
 }
 
 static bool same_stages(const struct plan *a, const struct plan *b)
