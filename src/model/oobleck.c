@@ -144,20 +144,12 @@ static bool read_allreduce(const struct profile_reader *r, struct profile_allred
     const struct doc_node *list = r->doc->root;
     if (!doc_is_list(r->doc, list, r->err) || !take_layer_count(r, list))
         return false;
-    const struct doc_node **maps = calloc(list->count, sizeof *maps);
-    if (!maps)
-        return error_memory(r->err);
-    bool done = true;
-    for (const struct doc_node *node = list->first_child; node && done; node = node->next) {
-        maps[node->index] = node;
+    for (const struct doc_node *node = list->first_child; node; node = node->next)
         if (looks_like_times(node))
-            done = doc_error(r->doc, node, r->err,
+            return doc_error(r->doc, node, r->err,
                              "expected all-reduce times by group size, found the times of a layer; "
                              "are the files swapped?");
-    }
-    done = done && profile_read_allreduce(r, maps, allreduce);
-    free(maps);
-    return done;
+    return profile_read_allreduce(r, list, NULL, allreduce);
 }
 
 /* The arguments the model was built with: nothing here depends on them, but a file that is none is a mistake. */
@@ -377,9 +369,11 @@ bool oobleck_load(struct profile *profile, const char *path, int microbatch_size
 {
     struct listing listing;
     memset(profile, 0, sizeof *profile);
-    char *folder = trimmed(&profile->arena, path);
-    bool done = folder ? list_folder(&listing, folder, err) : error_memory(err);
-    if (done) {
+    const char *folder = trimmed(&profile->arena, path);
+    if (!folder)
+        return error_memory(err);
+    bool done = false;
+    if (list_folder(&listing, folder, err)) {
         done = load_listed(profile, folder, &listing, microbatch_size, err);
         arena_release(&listing.arena);
     }

@@ -5,7 +5,6 @@
 #include "model/read.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FORMAT "rehearse-profile/1"
@@ -105,17 +104,10 @@ static bool read_time(const struct profile_reader *r, const struct doc_node *map
 static bool read_allreduce(const struct profile_reader *r, const struct doc_node *list, const char *key,
                            struct profile_allreduce **allreduce)
 {
-    const struct doc_node **maps = calloc(list->count, sizeof *maps);
     bool any = false;
-    if (!maps)
-        return error_memory(r->err);
-    for (const struct doc_node *node = list->first_child; node; node = node->next) {
-        maps[node->index] = doc_find(node, key);
-        any = any || maps[node->index];
-    }
-    bool done = !any || profile_read_allreduce(r, maps, allreduce);
-    free(maps);
-    return done;
+    for (const struct doc_node *node = list->first_child; node; node = node->next)
+        any = any || doc_find(node, key);
+    return !any || profile_read_allreduce(r, list, key, allreduce);
 }
 
 static bool read_device_layers(const struct profile_reader *r, const struct doc_node *map,

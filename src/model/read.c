@@ -2,8 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Wide enough for anything that can be measured, narrow enough that sums neither overflow nor vanish. */
 #define SECONDS_LEAST 1e-12
@@ -81,31 +79,31 @@ static bool read_map(const struct profile_reader *r, const struct doc_node *map,
     return true;
 }
 
-bool profile_read_allreduce(const struct profile_reader *r, const struct doc_node *const *maps,
+bool profile_read_allreduce(const struct profile_reader *r, const struct doc_node *list, const char *key,
                             struct profile_allreduce **allreduce)
 {
     struct arena *arena = &r->profile->arena;
-    int layers = r->profile->layer_count;
     size_t total = 0;
-    for (int i = 0; i < layers; i++) {
-        if (maps[i] && !doc_is_map(r->doc, maps[i], r->err))
+    for (const struct doc_node *node = list->first_child; node; node = node->next) {
+        const struct doc_node *map = key ? doc_find(node, key) : node;
+        if (map && !doc_is_map(r->doc, map, r->err))
             return false;
-        total += maps[i] ? maps[i]->count : 0;
+        total += map ? map->count : 0;
     }
-    struct profile_allreduce *entries = ARENA_ARRAY(arena, (size_t)layers, struct profile_allreduce);
+    struct profile_allreduce *entries = ARENA_ARRAY(arena, list->count, struct profile_allreduce);
     int *devices = ARENA_ARRAY(arena, total + 1, int);
     double *seconds = ARENA_ARRAY(arena, total + 1, double);
     if (!entries || !devices || !seconds)
         return error_memory(r->err);
-    for (int i = 0; i < layers; i++) {
-        entries[i].devices = devices;
-        entries[i].seconds = seconds;
-        if (!maps[i])
-            continue;
-        if (!read_map(r, maps[i], &entries[i]))
+    for (const struct doc_node *node = list->first_child; node; node = node->next) {
+        const struct doc_node *map = key ? doc_find(node, key) : node;
+        struct profile_allreduce *entry = &entries[node->index];
+        entry->devices = devices;
+        entry->seconds = seconds;
+        if (map && !read_map(r, map, entry))
             return false;
-        devices += maps[i]->count;
-        seconds += maps[i]->count;
+        devices += entry->count;
+        seconds += entry->count;
     }
     *allreduce = entries;
     return true;
