@@ -22,7 +22,7 @@ char *arena_copy(struct arena *arena, const char *text, size_t length); /* adds 
 char *arena_string(struct arena *arena, const char *text);
 char *arena_format(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-#define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), 1, sizeof(type)))
+#define ARENA_NEW(arena, type)          ((type *)arena_alloc((arena), 1, sizeof(type)))
 #define ARENA_ARRAY(arena, count, type) ((type *)arena_alloc((arena), (count), sizeof(type)))
 
 #endif

@@ -12,13 +12,14 @@
 
 #include "core/arena.h"
 #include "core/error.h"
+#include "core/unit.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define DOC_MAX_DEPTH 64
-#define DOC_MAX_BYTES ((size_t)256 << 20)
+#define DOC_MAX_BYTES ((size_t)64 << 20)
 
 enum doc_type { DOC_NULL, DOC_BOOL, DOC_NUMBER, DOC_STRING, DOC_LIST, DOC_MAP };
 
@@ -87,7 +88,6 @@ bool doc_integer(const struct doc *doc, const struct doc_node *node, int64_t lea
 
 /* A number with a unit (see core/unit.h): text such as `25 Gb/s`, or a plain number in the base unit. The
  * value must be positive (`zero_allowed`: at least 0). */
-enum unit_kind;
 bool doc_quantity(const struct doc *doc, const struct doc_node *node, enum unit_kind kind, bool zero_allowed,
                   double *value, struct error *err);
 

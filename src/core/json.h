@@ -30,7 +30,7 @@ struct json {
 
 void json_open(struct json *json, const char *key, char bracket);
 void json_open_flat(struct json *json, const char *key, char bracket);
-void json_close(struct json *json); /* the outermost adds a newline */
+void json_close(struct json *json);                                      /* the outermost adds a newline */
 void json_string(struct json *json, const char *key, const char *value); /* NULL is null */
 void json_number(struct json *json, const char *key, double value);
 void json_integer(struct json *json, const char *key, int64_t value);

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 struct progress {
-    bool active;      /* set by progress_start when there is a terminal */
-    const char *what; /* "searching" */
+    bool active;           /* set by progress_start when there is a terminal */
+    const char *what;      /* "searching" */
     double started, shown; /* seconds, clock_now */
 };
 

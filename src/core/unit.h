@@ -21,6 +21,6 @@ const char *unit_example(enum unit_kind kind);
 
 /* Writes `value` for people with about `digits` significant digits: "1.23 s", "456 ms", "16.0 GiB",
  * "25 GB/s". Returns `buffer`. */
-const char *unit_format(char *buffer, size_t size, double value, enum unit_kind kind, int digits);
+char *unit_format(char *buffer, size_t size, double value, enum unit_kind kind, int digits);
 
 #endif

@@ -1,0 +1,421 @@
+#include "core/doc.h"
+
+#include "core/doc_reader.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "core/unit.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FEW_KEYS 16 /* up to here duplicates are found pair by pair */
+
+/* --- building the tree ------------------------------------------------------------------------------------- */
+
+bool doc_syntax_error(struct doc_builder *builder, struct doc_place place, const char *format, ...)
+{
+    char message[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return error_set(builder->err, ERROR_INPUT, "%s:%u:%u: %s", builder->doc->path, place.line, place.column,
+                     message);
+}
+
+struct doc_node *doc_add(struct doc_builder *builder, enum doc_type type, struct doc_place place)
+{
+    struct doc_node *node = ARENA_NEW(&builder->doc->arena, struct doc_node);
+    if (!node) {
+        error_memory(builder->err);
+        return NULL;
+    }
+    node->type = type;
+    node->line = place.line;
+    node->column = place.column;
+    node->key = builder->key;
+    node->parent = builder->open;
+    builder->key = NULL;
+    if (!builder->open)
+        builder->doc->root = node;
+    else {
+        node->index = builder->open->count++;
+        if (builder->last)
+            builder->last->next = node;
+        else
+            builder->open->first_child = node;
+    }
+    builder->last = node;
+    return node;
+}
+
+bool doc_open(struct doc_builder *builder, enum doc_type type, struct doc_place place)
+{
+    if (builder->depth == DOC_MAX_DEPTH)
+        return doc_syntax_error(builder, place, "lists and maps nested deeper than %d", DOC_MAX_DEPTH);
+    struct doc_node *node = doc_add(builder, type, place);
+    if (!node)
+        return false;
+    builder->depth++;
+    builder->open = node;
+    builder->last = NULL;
+    return true;
+}
+
+static bool duplicate(struct doc_builder *builder, const struct doc_node *first,
+                      const struct doc_node *second)
+{
+    if (first->index > second->index) {
+        const struct doc_node *swap = first;
+        first = second;
+        second = swap;
+    }
+    return doc_error(builder->doc, second, builder->err, "given twice, first in line %u", first->line);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp((*(const struct doc_node *const *)a)->key, (*(const struct doc_node *const *)b)->key);
+}
+
+static bool keys_differ(struct doc_builder *builder, const struct doc_node *map)
+{
+    if (map->count <= FEW_KEYS) {
+        for (const struct doc_node *a = map->first_child; a; a = a->next)
+            for (const struct doc_node *b = a->next; b; b = b->next)
+                if (strcmp(a->key, b->key) == 0)
+                    return duplicate(builder, a, b);
+        return true;
+    }
+    const struct doc_node **sorted = malloc(map->count * sizeof *sorted);
+    if (!sorted)
+        return error_memory(builder->err);
+    size_t count = 0;
+    for (const struct doc_node *node = map->first_child; node; node = node->next)
+        sorted[count++] = node;
+    qsort(sorted, count, sizeof *sorted, by_key);
+    bool ok = true;
+    for (size_t i = 1; ok && i < count; i++)
+        if (strcmp(sorted[i - 1]->key, sorted[i]->key) == 0)
+            ok = duplicate(builder, sorted[i - 1], sorted[i]);
+    free(sorted);
+    return ok;
+}
+
+bool doc_close(struct doc_builder *builder)
+{
+    struct doc_node *node = builder->open;
+    if (node->type == DOC_MAP && !keys_differ(builder, node))
+        return false;
+    builder->depth--;
+    builder->open = node->parent;
+    builder->last = node;
+    return true;
+}
+
+bool doc_scan_number(const char *text, size_t length, double *value)
+{
+    size_t i = length > 0 && (text[0] == '-' || text[0] == '+') ? 1 : 0, digits = 0;
+    for (; i < length && text[i] >= '0' && text[i] <= '9'; i++)
+        digits++;
+    if (i < length && text[i] == '.')
+        for (i++; i < length && text[i] >= '0' && text[i] <= '9'; i++)
+            digits++;
+    if (digits > 0 && i < length && (text[i] == 'e' || text[i] == 'E')) {
+        i++;
+        if (i < length && (text[i] == '-' || text[i] == '+'))
+            i++;
+        size_t exponent = i;
+        while (i < length && text[i] >= '0' && text[i] <= '9')
+            i++;
+        if (i == exponent)
+            return false;
+    }
+    if (digits == 0 || i != length)
+        return false;
+    /* The text ends in something that is no part of a number: a NUL, or what follows in the file. */
+    *value = strtod(text, NULL);
+    return true;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------ */
+
+/* The first byte that is not UTF-8, or `length`. Overlong forms and surrogates are not. */
+static size_t valid_utf8(const char *text, size_t length)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    for (size_t i = 0; i < length;) {
+        size_t more = s[i] < 0x80                   ? 0
+                      : s[i] >= 0xc2 && s[i] < 0xe0 ? 1
+                      : (s[i] & 0xf0) == 0xe0       ? 2
+                      : s[i] >= 0xf0 && s[i] < 0xf5 ? 3
+                                                    : length;
+        if (more >= length - i)
+            return i;
+        for (size_t k = 1; k <= more; k++)
+            if ((s[i + k] & 0xc0) != 0x80)
+                return i;
+        if ((s[i] == 0xe0 && s[i + 1] < 0xa0) || (s[i] == 0xed && s[i + 1] > 0x9f) ||
+            (s[i] == 0xf0 && s[i + 1] < 0x90) || (s[i] == 0xf4 && s[i + 1] > 0x8f))
+            return i;
+        i += more + 1;
+    }
+    return length;
+}
+
+static struct doc_place place_of(const char *text, size_t offset)
+{
+    struct doc_place place = {1, 1};
+    for (size_t i = 0; i < offset; i++) {
+        place.column++;
+        if (text[i] == '\n')
+            place = (struct doc_place){place.line + 1, 1};
+    }
+    return place;
+}
+
+static bool is_blank(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (!strchr(" \t\r\n", text[i]) || !text[i])
+            return false;
+    return true;
+}
+
+static bool read_text(struct doc_builder *builder, enum doc_syntax syntax, const char *text, size_t length)
+{
+    if (length > DOC_MAX_BYTES)
+        return error_set(builder->err, ERROR_INPUT, "%s: larger than the %zu MiB that are read",
+                         builder->doc->path, DOC_MAX_BYTES >> 20);
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3;
+        length -= 3;
+    }
+    if (is_blank(text, length))
+        return doc_syntax_error(builder, (struct doc_place){1, 1}, "the file is empty");
+    size_t valid = valid_utf8(text, length);
+    if (valid < length)
+        return doc_syntax_error(builder, place_of(text, valid), "not UTF-8 text");
+    return syntax == DOC_JSON ? doc_read_json(builder, text, length) : doc_read_yaml(builder, text, length);
+}
+
+bool doc_parse(struct doc *doc, enum doc_syntax syntax, const char *path, const char *text, size_t length,
+               struct error *err)
+{
+    memset(doc, 0, sizeof *doc);
+    struct doc_builder builder = {.doc = doc, .err = err};
+    doc->path = arena_string(&doc->arena, path);
+    /* Readers may look one byte past the end: at a NUL. */
+    char *copy = doc->path ? arena_copy(&doc->arena, text, length) : NULL;
+    if (!copy) {
+        doc_release(doc);
+        return error_memory(err);
+    }
+    if (read_text(&builder, syntax, copy, length))
+        return true;
+    doc_release(doc);
+    return false;
+}
+
+static bool ends_in(const char *path, const char *ending)
+{
+    size_t length = strlen(path), wanted = strlen(ending);
+    return length >= wanted && strcmp(path + length - wanted, ending) == 0;
+}
+
+bool doc_load(struct doc *doc, const char *path, struct error *err)
+{
+    char *text;
+    size_t length;
+    if (!file_read(path, DOC_MAX_BYTES, &text, &length, err))
+        return false;
+    bool yaml = ends_in(path, ".yaml") || ends_in(path, ".yml");
+    bool ok = doc_parse(doc, yaml ? DOC_YAML : DOC_JSON, path, text, length, err);
+    free(text);
+    return ok;
+}
+
+void doc_release(struct doc *doc)
+{
+    arena_release(&doc->arena);
+    memset(doc, 0, sizeof *doc);
+}
+
+/* --- errors -------------------------------------------------------------------------------------------------- */
+
+static void add_path(struct text *text, const struct doc_node *node)
+{
+    if (!node->parent)
+        return;
+    add_path(text, node->parent);
+    if (node->key)
+        text_format(text, "%s%s", node->parent->parent ? "." : "", node->key);
+    else
+        text_format(text, "[%u]", node->index);
+}
+
+bool doc_error(const struct doc *doc, const struct doc_node *at, struct error *err, const char *format, ...)
+{
+    char message[768];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    struct text path = {0};
+    add_path(&path, at);
+    error_set(err, ERROR_INPUT, "%s:%u:%u: %s%s%s", doc->path, at->line, at->column,
+              path.data ? path.data : "", path.length ? ": " : "", message);
+    text_release(&path);
+    return false;
+}
+
+/* What a value is, for "found …". */
+static const char *describe(const struct doc_node *node, char *buffer, size_t size)
+{
+    switch (node->type) {
+    case DOC_NULL:
+        return "null";
+    case DOC_LIST:
+        return "a list";
+    case DOC_MAP:
+        return "a map";
+    default:
+        snprintf(buffer, size, "'%.60s%s'", node->text, node->length > 60 ? "…" : "");
+        return buffer;
+    }
+}
+
+static bool unexpected(const struct doc *doc, const struct doc_node *node, const char *wanted,
+                       struct error *err)
+{
+    char found[80];
+    return doc_error(doc, node, err, "expected %s, found %s", wanted, describe(node, found, sizeof found));
+}
+
+/* --- typed getters --------------------------------------------------------------------------------------------- */
+
+const struct doc_node *doc_find(const struct doc_node *map, const char *key)
+{
+    if (!map || map->type != DOC_MAP)
+        return NULL;
+    for (const struct doc_node *node = map->first_child; node; node = node->next)
+        if (strcmp(node->key, key) == 0)
+            return node;
+    return NULL;
+}
+
+const struct doc_node *doc_need(const struct doc *doc, const struct doc_node *map, const char *key,
+                                struct error *err)
+{
+    if (!doc_is_map(doc, map, err))
+        return NULL;
+    const struct doc_node *node = doc_find(map, key);
+    if (!node)
+        doc_error(doc, map, err, "'%s' is missing", key);
+    return node;
+}
+
+bool doc_is_map(const struct doc *doc, const struct doc_node *node, struct error *err)
+{
+    return node->type == DOC_MAP || unexpected(doc, node, "a map", err);
+}
+
+bool doc_is_list(const struct doc *doc, const struct doc_node *node, struct error *err)
+{
+    return node->type == DOC_LIST || unexpected(doc, node, "a list", err);
+}
+
+static bool is_scalar(const struct doc_node *node)
+{
+    return node->type == DOC_STRING || node->type == DOC_NUMBER || node->type == DOC_BOOL;
+}
+
+bool doc_string(const struct doc *doc, const struct doc_node *node, const char **value, struct error *err)
+{
+    if (!is_scalar(node))
+        return unexpected(doc, node, "a text", err);
+    if (node->length == 0)
+        return doc_error(doc, node, err, "expected a text, found an empty one");
+    if (strlen(node->text) != node->length)
+        return doc_error(doc, node, err, "expected a text, found one with a NUL in it");
+    *value = node->text;
+    return true;
+}
+
+static void describe_range(char *buffer, size_t size, const char *kind, double least, double most)
+{
+    bool low = least > -DBL_MAX, high = most < DBL_MAX;
+    if (least == DOC_POSITIVE && !high)
+        snprintf(buffer, size, "a positive %s", kind);
+    else if (least == DOC_POSITIVE)
+        snprintf(buffer, size, "a positive %s up to %.15g", kind, most);
+    else if (low && high)
+        snprintf(buffer, size, "a %s from %.15g to %.15g", kind, least, most);
+    else if (low)
+        snprintf(buffer, size, "a %s of at least %.15g", kind, least);
+    else if (high)
+        snprintf(buffer, size, "a %s of at most %.15g", kind, most);
+    else
+        snprintf(buffer, size, "a %s", kind);
+}
+
+bool doc_number(const struct doc *doc, const struct doc_node *node, double least, double most, double *value,
+                struct error *err)
+{
+    if (node->type == DOC_NUMBER && isfinite(node->number) && node->number >= least && node->number <= most) {
+        *value = node->number;
+        return true;
+    }
+    char range[120];
+    describe_range(range, sizeof range, "number", least, most);
+    return unexpected(doc, node, range, err);
+}
+
+bool doc_integer(const struct doc *doc, const struct doc_node *node, int64_t least, int64_t most,
+                 int64_t *value, struct error *err)
+{
+    double number = node->number;
+    if (node->type == DOC_NUMBER && number == floor(number) && fabs(number) < 0x1p63 &&
+        (int64_t)number >= least && (int64_t)number <= most) {
+        *value = (int64_t)number;
+        return true;
+    }
+    char range[120];
+    describe_range(range, sizeof range, "whole number", (double)least, (double)most);
+    return unexpected(doc, node, range, err);
+}
+
+bool doc_quantity(const struct doc *doc, const struct doc_node *node, enum unit_kind kind, bool zero_allowed,
+                  double *value, struct error *err)
+{
+    double number;
+    if ((node->type == DOC_NUMBER || node->type == DOC_STRING) && strlen(node->text) == node->length &&
+        unit_parse(node->text, kind, &number) && (number > 0 || (zero_allowed && number == 0))) {
+        *value = number;
+        return true;
+    }
+    char wanted[120];
+    snprintf(wanted, sizeof wanted, "%s%s", zero_allowed ? "" : "positive, ", unit_example(kind));
+    return unexpected(doc, node, wanted, err);
+}
+
+bool doc_only_keys(const struct doc *doc, const struct doc_node *map, const char *const *keys, size_t count,
+                   struct error *err)
+{
+    for (const struct doc_node *node = map->first_child; node; node = node->next) {
+        size_t i = 0;
+        while (i < count && strcmp(node->key, keys[i]) != 0)
+            i++;
+        if (i < count)
+            continue;
+        const char *near = text_nearest(node->key, keys, count);
+        if (near)
+            return doc_error(doc, node, err, "unknown key; did you mean '%s'?", near);
+        return doc_error(doc, node, err, "unknown key");
+    }
+    return true;
+}

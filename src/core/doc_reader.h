@@ -1,0 +1,37 @@
+/* What the two readers share. Private to doc*.c. */
+#ifndef REHEARSE_CORE_DOC_READER_H
+#define REHEARSE_CORE_DOC_READER_H
+
+#include "core/doc.h"
+
+/* Builds the tree: open and close lists and maps, add scalars, in the order of the text. */
+struct doc_builder {
+    struct doc *doc;
+    struct doc_node *open; /* the innermost list or map */
+    struct doc_node *last; /* its last child so far */
+    const char *key;       /* of the next value, in a map */
+    int depth;
+    struct error *err;
+};
+
+struct doc_place {
+    uint32_t line, column;
+};
+
+/* Syntax error: "FILE:LINE:COLUMN: message". Returns false. */
+bool doc_syntax_error(struct doc_builder *builder, struct doc_place place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The new value, linked into the tree; NULL: out of memory. */
+struct doc_node *doc_add(struct doc_builder *builder, enum doc_type type, struct doc_place place);
+
+bool doc_open(struct doc_builder *builder, enum doc_type type, struct doc_place place);
+bool doc_close(struct doc_builder *builder); /* also refuses duplicate keys */
+
+/* A number as JSON and YAML's core schema write them, all of `text`. */
+bool doc_scan_number(const char *text, size_t length, double *value);
+
+bool doc_read_json(struct doc_builder *builder, const char *text, size_t length);
+bool doc_read_yaml(struct doc_builder *builder, const char *text, size_t length);
+
+#endif

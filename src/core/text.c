@@ -1,0 +1,131 @@
+#include "core/text.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void text_release(struct text *text)
+{
+    free(text->data);
+    memset(text, 0, sizeof *text);
+}
+
+/* Room for `more` bytes and a NUL. */
+static bool reserve(struct text *text, size_t more)
+{
+    if (text->failed || more > SIZE_MAX / 4 - text->length) {
+        text->failed = true;
+        return false;
+    }
+    size_t wanted = text->length + more + 1;
+    if (wanted <= text->capacity)
+        return true;
+    size_t capacity = text->capacity ? text->capacity : 256;
+    while (capacity < wanted)
+        capacity *= 2;
+    char *data = realloc(text->data, capacity);
+    if (!data) {
+        text->failed = true;
+        return false;
+    }
+    text->data = data;
+    text->capacity = capacity;
+    return true;
+}
+
+void text_add_bytes(struct text *text, const char *bytes, size_t length)
+{
+    if (!reserve(text, length))
+        return;
+    if (length)
+        memcpy(text->data + text->length, bytes, length);
+    text->length += length;
+    text->data[text->length] = 0;
+}
+
+void text_add(struct text *text, const char *string)
+{
+    text_add_bytes(text, string, strlen(string));
+}
+
+void text_vformat(struct text *text, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    if (length < 0)
+        text->failed = true;
+    else if (reserve(text, (size_t)length)) {
+        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+}
+
+void text_format(struct text *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    text_vformat(text, format, args);
+    va_end(args);
+}
+
+#define LONGEST_WORD 64
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. */
+static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t rows[3][LONGEST_WORD + 1];
+    size_t *two_ago = rows[0], *before = rows[1], *now = rows[2];
+    for (size_t j = 0; j <= b_length; j++)
+        before[j] = two_ago[j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        now[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            int ca = tolower((unsigned char)a[i - 1]), cb = tolower((unsigned char)b[j - 1]);
+            now[j] = least(least(before[j] + 1, now[j - 1] + 1), before[j - 1] + (ca != cb));
+            if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) &&
+                tolower((unsigned char)a[i - 2]) == cb)
+                now[j] = least(now[j], two_ago[j - 2] + 1);
+        }
+        size_t *row = two_ago;
+        two_ago = before;
+        before = now;
+        now = row;
+    }
+    return before[b_length];
+}
+
+const char *text_nearest(const char *word, const char *const *candidates, size_t count)
+{
+    const char *best = NULL;
+    size_t length = strlen(word), nearest = SIZE_MAX;
+    if (length > LONGEST_WORD)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t candidate_length = strlen(candidates[i]);
+        if (candidate_length > LONGEST_WORD)
+            continue;
+        size_t d = distance(word, length, candidates[i], candidate_length);
+        size_t longer = length > candidate_length ? length : candidate_length;
+        /* a typing error in every third letter or so is still the same word; so is an abbreviation of it */
+        bool prefix = length >= 3 && strncasecmp(word, candidates[i], length) == 0;
+        if (d < nearest && (d <= (longer + 2) / 4 + (longer > 2) || prefix)) {
+            nearest = d;
+            best = candidates[i];
+        }
+    }
+    return best;
+}
+
+bool text_starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
