@@ -1,0 +1,311 @@
+#include "cluster/cluster.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void parse(struct cluster *cluster, const char *path, const char *text)
+{
+    struct error err;
+    if (!cluster_parse(cluster, path, text, strlen(text), &err))
+        fail_msg("%s", err.text);
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a / b - 1) < 1e-15;
+}
+
+static const char example[] =
+    "profile: {device: rtx_4090_24gb, speed: 2.94}\n"
+    "groups:\n"
+    "  - {device: v_100_16gb, speed: 1.0, nodes: 2, devices_per_node: 2, memory: 16 GiB}\n"
+    "  - {device: rtx_3090_24gb, speed: 1.8, nodes: 3, devices_per_node: 4, intra_node: {bandwidth: 25 GB/s, "
+    "latency: 5 us}}\n"
+    "inter_node: {bandwidth: 25 Gb/s, latency: 15 us}\n";
+
+static void yaml_is_read(void **state)
+{
+    struct cluster cluster;
+    (void)state;
+    parse(&cluster, "cluster.yaml", example);
+    assert_string_equal(cluster.path, "cluster.yaml");
+    assert_null(cluster.name);
+    assert_string_equal(cluster.profile_device, "rtx_4090_24gb");
+    assert_true(cluster.profile_speed == 2.94);
+    assert_int_equal(cluster.group_count, 2);
+    assert_string_equal(cluster.groups[0].device, "v_100_16gb");
+    assert_true(cluster.groups[0].speed == 1);
+    assert_int_equal(cluster.groups[0].nodes, 2);
+    assert_int_equal(cluster.groups[0].devices_per_node, 2);
+    assert_int_equal(cluster.groups[0].memory, INT64_C(16) << 30);
+    assert_true(cluster.groups[0].intra_node.bandwidth == 0);
+    assert_int_equal(cluster.groups[1].memory, 0);
+    assert_true(cluster.groups[1].intra_node.bandwidth == 25e9);
+    assert_true(near(cluster.groups[1].intra_node.latency, 5e-6));
+    assert_true(cluster.inter_node.bandwidth == 25e9 / 8);
+    assert_true(near(cluster.inter_node.latency, 15e-6));
+    cluster_release(&cluster);
+}
+
+static void groups_know_their_place(void **state)
+{
+    struct cluster cluster;
+    (void)state;
+    parse(&cluster, "cluster.yaml", example);
+    assert_string_equal(cluster.groups[0].place, "cluster.yaml:3:5: groups[0]");
+    assert_string_equal(cluster.groups[1].place, "cluster.yaml:4:5: groups[1]");
+    cluster_release(&cluster);
+}
+
+static void json_is_read(void **state)
+{
+    struct cluster cluster;
+    (void)state;
+    parse(&cluster, "cluster.json",
+          "{\"format\": \"rehearse-cluster/1\", \"name\": \"lab\",\n"
+          " \"groups\": [{\"device\": \"t4\", \"nodes\": 1, \"devices_per_node\": 1, \"memory\": "
+          "17179869184}]}");
+    assert_string_equal(cluster.name, "lab");
+    assert_int_equal(cluster.groups[0].memory, INT64_C(17179869184));
+    assert_string_equal(cluster.groups[0].place, "cluster.json:2:13: groups[0]");
+    cluster_release(&cluster);
+}
+
+static void least_is_a_group(void **state)
+{
+    struct cluster cluster;
+    (void)state;
+    parse(&cluster, "c.yaml", "groups: [{device: a, nodes: 1, devices_per_node: 1}]");
+    assert_int_equal(cluster.group_count, 1);
+    assert_null(cluster.profile_device);
+    assert_true(cluster.groups[0].speed == 0);
+    assert_true(cluster.inter_node.bandwidth == 0);
+    cluster_release(&cluster);
+}
+
+static void a_device_type_may_come_twice(void **state)
+{
+    struct cluster cluster;
+    (void)state;
+    parse(&cluster, "c.yaml",
+          "groups: [{device: a, nodes: 1, devices_per_node: 8}, {device: a, nodes: 2, devices_per_node: 3}]");
+    assert_int_equal(cluster.group_count, 2);
+    assert_string_equal(cluster.groups[1].device, "a");
+    assert_int_equal(cluster.groups[1].devices_per_node, 3);
+    cluster_release(&cluster);
+}
+
+static void names_may_look_like_numbers(void **state)
+{
+    struct cluster cluster;
+    (void)state;
+    parse(&cluster, "c.yaml", "groups: [{device: 4090, nodes: 1, devices_per_node: 1}]");
+    assert_string_equal(cluster.groups[0].device, "4090");
+    cluster_release(&cluster);
+}
+
+static void a_file_is_read(void **state)
+{
+    const char *root = getenv("REHEARSE_SOURCE_ROOT");
+    char path[4096];
+    struct cluster cluster;
+    struct error err;
+    (void)state;
+    snprintf(path, sizeof path, "%s/examples/mixed.yaml", root ? root : ".");
+    assert_true(cluster_load(&cluster, path, &err));
+    assert_int_equal(cluster.group_count, 4);
+    cluster_release(&cluster);
+}
+
+static void a_file_that_is_not_there_is_an_error(void **state)
+{
+    struct cluster cluster;
+    struct error err;
+    (void)state;
+    assert_false(cluster_load(&cluster, "no-such-cluster.yaml", &err));
+    assert_non_null(strstr(err.text, "no-such-cluster.yaml"));
+}
+
+/* What comes before and after the group that a case is about. */
+#define GROUP(fields) "groups:\n  - {" fields "}\n"
+
+static const struct {
+    const char *text;
+    const char *message;
+} bad[] = {
+    {"", "c.yaml:1:1: the file is empty"},
+    {"groups: []", "c.yaml:1:9: groups: expected at least one group"},
+    {"groups: 3", "c.yaml:1:9: groups: expected a list, found '3'"},
+    {"[1, 2]", "c.yaml:1:1: expected a map, found a list"},
+    {"groups", "c.yaml:1:1: expected a map, found 'groups'"},
+    {"nodes: 1", "c.yaml:1:8: nodes: unknown key"},
+    {"group: [{device: a, nodes: 1, devices_per_node: 1}]",
+     "c.yaml:1:8: group: unknown key; did you mean 'groups'?"},
+    {GROUP(""), "c.yaml:2:5: groups[0]: 'device' is missing"},
+    {GROUP("device: a"), "c.yaml:2:5: groups[0]: 'nodes' is missing"},
+    {GROUP("device: a, nodes: 1"), "c.yaml:2:5: groups[0]: 'devices_per_node' is missing"},
+    {GROUP("nodes: 1, devices_per_node: 1"), "c.yaml:2:5: groups[0]: 'device' is missing"},
+    {GROUP("device: a, nodes: 0, devices_per_node: 1"),
+     "c.yaml:2:24: groups[0].nodes: expected a whole number from 1 to 65536, found '0'"},
+    {GROUP("device: a, nodes: -2, devices_per_node: 1"),
+     "c.yaml:2:24: groups[0].nodes: expected a whole number from 1 to 65536, found '-2'"},
+    {GROUP("device: a, nodes: 1.5, devices_per_node: 1"),
+     "c.yaml:2:24: groups[0].nodes: expected a whole number from 1 to 65536, found '1.5'"},
+    {GROUP("device: a, nodes: .nan, devices_per_node: 1"),
+     "c.yaml:2:24: groups[0].nodes: expected a whole number from 1 to 65536, found '.nan'"},
+    {GROUP("device: a, nodes: NaN, devices_per_node: 1"),
+     "c.yaml:2:24: groups[0].nodes: expected a whole number from 1 to 65536, found 'NaN'"},
+    {GROUP("device: a, nodes: two, devices_per_node: 1"),
+     "c.yaml:2:24: groups[0].nodes: expected a whole number from 1 to 65536, found 'two'"},
+    {GROUP("device: a, nodes: 1e30, devices_per_node: 1"),
+     "c.yaml:2:24: groups[0].nodes: expected a whole number from 1 to 65536, found '1e30'"},
+    {GROUP("device: a, nodes: 65537, devices_per_node: 1"),
+     "c.yaml:2:24: groups[0].nodes: expected a whole number from 1 to 65536, found '65537'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 0"),
+     "c.yaml:2:45: groups[0].devices_per_node: expected a whole number from 1 to 1024, found '0'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1025"),
+     "c.yaml:2:45: groups[0].devices_per_node: expected a whole number from 1 to 1024, found '1025'"},
+    {GROUP("device: a, nodes: 65536, devices_per_node: 1024"),
+     "c.yaml:2:5: groups[0]: more than 16777216 devices up to here"},
+    {GROUP("device: a, nodes: 1, nodes: 2, devices_per_node: 1"),
+     "c.yaml:2:34: groups[0].nodes: given twice, first in line 2"},
+    {GROUP("device: a, node: 1, devices_per_node: 1"),
+     "c.yaml:2:23: groups[0].node: unknown key; did you mean 'nodes'?"},
+    {GROUP("device: a, nodes: 1, devices_per_nod: 1"),
+     "c.yaml:2:44: groups[0].devices_per_nod: unknown key; did you mean 'devices_per_node'?"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, colour: red"),
+     "c.yaml:2:56: groups[0].colour: unknown key"},
+    {GROUP("device: \"\", nodes: 1, devices_per_node: 1"),
+     "c.yaml:2:14: groups[0].device: expected a text, found an empty one"},
+    {GROUP("device: [a], nodes: 1, devices_per_node: 1"),
+     "c.yaml:2:14: groups[0].device: expected a text, found a list"},
+    {GROUP("device: , nodes: 1, devices_per_node: 1"),
+     "c.yaml:2:14: groups[0].device: expected a text, found null"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, speed: -1"),
+     "c.yaml:2:55: groups[0].speed: expected a positive number, found '-1'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, speed: 0"),
+     "c.yaml:2:55: groups[0].speed: expected a positive number, found '0'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, speed: .inf"),
+     "c.yaml:2:55: groups[0].speed: expected a positive number, found '.inf'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, speed: fast"),
+     "c.yaml:2:55: groups[0].speed: expected a positive number, found 'fast'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, speed: 1e7"),
+     "c.yaml:2:55: groups[0].speed: expected a speed from 1e-06 to 1e+06, found '1e7'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, speed: 1e-300"),
+     "c.yaml:2:55: groups[0].speed: expected a speed from 1e-06 to 1e+06, found '1e-300'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, memory: 16 Gib"),
+     "c.yaml:2:56: groups[0].memory: expected positive, a size such as 16 GiB, found '16 Gib'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, memory: 16 GB/s"),
+     "c.yaml:2:56: groups[0].memory: expected positive, a size such as 16 GiB, found '16 GB/s'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, memory: -16 GiB"),
+     "c.yaml:2:56: groups[0].memory: expected positive, a size such as 16 GiB, found '-16 GiB'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, memory: 0"),
+     "c.yaml:2:56: groups[0].memory: expected positive, a size such as 16 GiB, found '0'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, memory: 0.5"),
+     "c.yaml:2:56: groups[0].memory: expected from 1 byte to 8 PiB, found '0.5'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, memory: 9 PiB"),
+     "c.yaml:2:56: groups[0].memory: expected from 1 byte to 8 PiB, found '9 PiB'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: 25 GB/s"),
+     "c.yaml:2:60: groups[0].intra_node: expected a map, found '25 GB/s'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {latency: 5 us}"),
+     "c.yaml:2:60: groups[0].intra_node: 'bandwidth' is missing"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwith: 25 GB/s}"),
+     "c.yaml:2:71: groups[0].intra_node.bandwith: unknown key; did you mean 'bandwidth'?"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwidth: 25 GB}"),
+     "c.yaml:2:72: groups[0].intra_node.bandwidth: expected positive, a rate such as 25 Gb/s or 300 GB/s, "
+     "found '25 GB'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwidth: 0.5}"),
+     "c.yaml:2:72: groups[0].intra_node.bandwidth: expected from 1 B/s to 1000 PB/s, found '0.5'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwidth: 1e19}"),
+     "c.yaml:2:72: groups[0].intra_node.bandwidth: expected from 1 B/s to 1000 PB/s, found '1e19'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwidth: 1e9, latency: -1}"),
+     "c.yaml:2:86: groups[0].intra_node.latency: expected a time such as 5 us, found '-1'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwidth: 1e9, latency: 2 h}"),
+     "c.yaml:2:86: groups[0].intra_node.latency: expected at most 1 h, found '2 h'"},
+    {"groups:\n  - {device: a, nodes: 1, devices_per_node: 1",
+     "c.yaml:3:1: did not find expected ',' or '}' while parsing a flow mapping"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1") "inter_node: {bandwidth: fast}\n",
+     "c.yaml:3:25: inter_node.bandwidth: expected positive, a rate such as 25 Gb/s or 300 GB/s, found "
+     "'fast'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1") "profile: rtx_4090\n",
+     "c.yaml:3:10: profile: expected a map, found 'rtx_4090'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1") "profile: {speed: 2}\n",
+     "c.yaml:3:10: profile: 'device' is missing"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1") "profile: {device: a, speed: -2}\n",
+     "c.yaml:3:29: profile.speed: expected a positive number, found '-2'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1") "profile: {device: a, memory: 1}\n",
+     "c.yaml:3:30: profile.memory: unknown key"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1") "format: rehearse-cluster/2\n",
+     "c.yaml:3:9: format: expected 'rehearse-cluster/1', found 'rehearse-cluster/2'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1") "format: rehearse-profile/1\n",
+     "c.yaml:3:9: format: expected 'rehearse-cluster/1', found 'rehearse-profile/1'"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1") "groups: []\n",
+     "c.yaml:3:9: groups: given twice, first in line 2"},
+    {GROUP("device: a, nodes: 1, devices_per_node: 1") "name: \"\"\n",
+     "c.yaml:3:7: name: expected a text, found an empty one"},
+};
+
+static void mistakes_are_named_with_place_and_cause(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct cluster cluster;
+        struct error err = {0};
+        assert_false(cluster_parse(&cluster, "c.yaml", bad[i].text, strlen(bad[i].text), &err));
+        assert_int_equal(err.kind, ERROR_INPUT);
+        assert_string_equal(err.text, bad[i].message);
+        assert_null(cluster.groups);
+    }
+}
+
+static void too_many_groups_are_refused(void **state)
+{
+    char text[4096] = "groups:\n";
+    struct cluster cluster;
+    struct error err;
+    (void)state;
+    for (int i = 0; i <= CLUSTER_MAX_GROUPS; i++)
+        strcat(text, "- {device: a, nodes: 1, devices_per_node: 1}\n");
+    assert_false(cluster_parse(&cluster, "c.yaml", text, strlen(text), &err));
+    assert_string_equal(err.text, "c.yaml:2:1: groups: expected at most 32 groups, found 33");
+}
+
+/* Every prefix of a good file is either a good file or an error, never a crash. */
+static void truncated_files_are_survived(void **state)
+{
+    (void)state;
+    for (size_t length = 0; length < sizeof example; length++) {
+        struct cluster cluster;
+        struct error err;
+        if (cluster_parse(&cluster, "c.yaml", example, length, &err))
+            cluster_release(&cluster);
+        else
+            assert_int_equal(err.kind, ERROR_INPUT);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(yaml_is_read),
+        cmocka_unit_test(groups_know_their_place),
+        cmocka_unit_test(json_is_read),
+        cmocka_unit_test(least_is_a_group),
+        cmocka_unit_test(a_device_type_may_come_twice),
+        cmocka_unit_test(names_may_look_like_numbers),
+        cmocka_unit_test(a_file_is_read),
+        cmocka_unit_test(a_file_that_is_not_there_is_an_error),
+        cmocka_unit_test(mistakes_are_named_with_place_and_cause),
+        cmocka_unit_test(too_many_groups_are_refused),
+        cmocka_unit_test(truncated_files_are_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
