@@ -49,11 +49,10 @@ static int compare_names(const void *a, const void *b)
 const char **golden_list(struct arena *arena, const char *start, const char *end, int *count)
 {
     enum { MOST = 256 };
-    char path[PATH_MAX];
     *count = 0;
     const char **names = ARENA_ARRAY(arena, MOST, const char *);
-    snprintf(path, sizeof path, "%s/golden", golden_folder());
-    DIR *folder = opendir(path);
+    const char *path = arena_format(arena, "%s/golden", golden_folder());
+    DIR *folder = path ? opendir(path) : NULL;
     if (!names || !folder)
         return NULL;
     for (struct dirent *entry; (entry = readdir(folder)) && *count < MOST;)
@@ -231,14 +230,16 @@ static bool read_golden(struct reader *r)
 bool golden_load(struct golden *golden, const char *name, struct error *err)
 {
     struct reader r = {.golden = golden, .err = err};
-    char path[PATH_MAX];
     memset(golden, 0, sizeof *golden);
-    snprintf(path, sizeof path, "%s/golden/%s", golden_folder(), name);
-    if (!doc_load(&r.doc, path, err))
-        return false;
+    const char *path = arena_format(&golden->arena, "%s/golden/%s", golden_folder(), name);
     golden->name = arena_string(&golden->arena, name);
-    bool good = golden->name ? read_golden(&r) : error_memory(err);
-    doc_release(&r.doc);
+    bool good = (path && golden->name) || error_memory(err);
+    if (good && doc_load(&r.doc, path, err)) {
+        good = read_golden(&r);
+        doc_release(&r.doc);
+    } else {
+        good = false;
+    }
     if (!good)
         golden_release(golden);
     return good;

@@ -1,0 +1,283 @@
+/* The reference's divide and conquer: its recorded results, and where it stops. */
+#include "support/golden.h"
+#include "support/random_problem.h"
+
+#include "plan/search.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bool search_divide(const struct plan_problem *problem, struct plan *plan, struct error *err)
+{
+    struct plan_search_options options = {.method = SEARCH_DIVIDE};
+    return plan_search_divide(problem, &options, plan, err);
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+static bool is_same(const struct plan *plan, const struct golden_plan *expected)
+{
+    return near(plan->iteration_time, expected->iteration_time) && near(plan->t1, expected->t1) &&
+           near(plan->t2, expected->t2) && near(plan->t3, expected->t3) &&
+           plan->stage_count == expected->stage_count && plan->bottleneck == expected->bottleneck;
+}
+
+static void check_plan(const struct golden *golden, int index)
+{
+    const struct golden_plan *expected = &golden->plans[index];
+    struct plan_problem problem;
+    struct plan plan;
+    struct error err;
+    bool found = golden_problem(golden, index, OBJECTIVE_OOBLECK, &problem, &err);
+    if (!found && expected->found)
+        fail_msg("%s: %s", golden->name, err.text);
+    assert_int_equal(found,
+                     expected->found); /* where the profile lacks an all-reduce time the reference throws */
+    if (!found)
+        return;
+    if (!search_divide(&problem, &plan, &err))
+        fail_msg("%s, %d nodes: %s", golden->name, expected->nodes, err.text);
+    if (!is_same(&plan, expected))
+        fail_msg("%s, %d nodes: %.9f s in %d stages, expected %.9f s in %d", golden->name, expected->nodes,
+                 plan.iteration_time, plan.stage_count, expected->iteration_time, expected->stage_count);
+    if (!plan_check(&problem, &plan, &err))
+        fail_msg("%s: %s", golden->name, err.text);
+    plan_release(&plan);
+    plan_problem_release(&problem);
+}
+
+static void check_file(const char *name)
+{
+    struct golden golden;
+    struct error err;
+    if (!golden_load(&golden, name, &err))
+        fail_msg("%s", err.text);
+    for (int i = 0; i < golden.plan_count; i++)
+        check_plan(&golden, i);
+    golden_release(&golden);
+}
+
+static bool contains(const char *name, const char *part)
+{
+    return strstr(name, part) != NULL;
+}
+
+/* Every golden file from `start` to `end` but those whose name holds `without`. */
+static void check_files(const char *start, const char *end, const char *without)
+{
+    struct arena arena = {0};
+    int count = 0;
+    if (!golden_folder())
+        skip();
+    const char **names = golden_list(&arena, start, end, &count);
+    assert_non_null(names);
+    for (int i = 0; i < count; i++)
+        if (!without || !contains(names[i], without))
+            check_file(names[i]);
+    arena_release(&arena);
+}
+
+static void homogeneous_plans_are_the_reference(void **state)
+{
+    (void)state;
+    check_files("homo_", ".json", "_trueopt");
+}
+
+static void mixed_plans_are_the_reference(void **state)
+{
+    (void)state;
+    check_files("exp1_", "_dnc.json", NULL);
+    check_files("exp2_", "_dnc.json", NULL);
+    check_files("exp1_", "_exact.json", "_dp_");
+}
+
+static void eleven_nodes_of_four_kinds_are_the_reference(void **state)
+{
+    (void)state;
+    if (!getenv("REHEARSE_SLOW")) {
+        printf("# skipped: takes some ten seconds (set REHEARSE_SLOW=1)\n");
+        skip();
+    }
+    check_files("exp3_", "_dnc.json", NULL);
+}
+
+/* Three layers on two nodes of one device; times in seconds. */
+static const double three_layers[] = {1, 2, 4}, no_seconds[] = {0, 0, 0};
+static const int64_t three_sizes[] = {1 << 20, 1 << 20, 1 << 20}, no_bytes[] = {0, 0, 0};
+
+static struct plan_problem small_problem(void)
+{
+    struct plan_problem problem = {
+        .layer_count = 3,
+        .parameter_bytes = three_sizes,
+        .activation_bytes = no_bytes,
+        .group_count = 1,
+        .microbatches = 8,
+        .objective = OBJECTIVE_PIPELINE,
+    };
+    problem.groups[0] = (struct plan_group){
+        .device = "gpu",
+        .nodes = 2,
+        .devices_per_node = 1,
+        .splits = 1,
+        .forward = three_layers,
+        .backward = no_seconds,
+    };
+    return problem;
+}
+
+static void assert_infeasible(const struct plan_problem *problem, const char *reason)
+{
+    struct plan plan;
+    struct error err;
+    assert_false(search_divide(problem, &plan, &err));
+    assert_int_equal(err.kind, ERROR_INFEASIBLE);
+    if (strncmp(err.text, "no plan: ", 9) != 0 || !contains(err.text, reason))
+        fail_msg("'%s' does not say '%s'", err.text, reason);
+}
+
+static void pipeline_objective_weighs_the_slowest_stage(void **state)
+{
+    (void)state;
+    struct plan_problem problem = small_problem();
+    struct plan plan;
+    struct error err;
+    assert_true(search_divide(&problem, &plan, &err));
+    assert_int_equal(plan.stage_count, 2);
+    assert_int_equal(plan.stages[0].last_layer, 1);
+    assert_true(near(plan.iteration_time, 7 + 7 * 4));
+    plan_release(&plan);
+}
+
+static void nodes_are_counted_along_the_pipeline(void **state)
+{
+    (void)state;
+    struct plan_problem problem = small_problem();
+    struct plan plan;
+    struct error err;
+    assert_true(search_divide(&problem, &plan, &err));
+    assert_int_equal(plan.stages[0].node, 0);
+    assert_int_equal(plan.stages[1].node, 1);
+    plan_release(&plan);
+}
+
+static void lone_stage_takes_four_times_its_time(void **state)
+{
+    (void)state;
+    struct plan_problem problem = small_problem();
+    struct plan plan;
+    struct error err;
+    problem.objective = OBJECTIVE_OOBLECK;
+    problem.groups[0].nodes = 1;
+    assert_true(search_divide(&problem, &plan, &err));
+    assert_int_equal(plan.stage_count, 1);
+    assert_true(near(plan.iteration_time, 4 * 7));
+    plan_release(&plan);
+}
+
+/* Two stages of layers 0-1 and 2 need 12 MiB at most; three layers on one device need 18. */
+static void stages_keep_to_the_memory(void **state)
+{
+    (void)state;
+    struct plan_problem problem = small_problem();
+    struct plan plan;
+    struct error err;
+    problem.groups[0].memory = 12 << 20;
+    assert_true(search_divide(&problem, &plan, &err));
+    plan_release(&plan);
+    problem.groups[0].memory = (12 << 20) - 1;
+    assert_infeasible(&problem, "memory");
+}
+
+/* N = 1, two stages of which the first is the slowest: N - S + k + 1 = 0. */
+static void reference_stops_at_a_count_of_zero(void **state)
+{
+    (void)state;
+    static const double falling[] = {8, 1, 1};
+    struct plan_problem problem = small_problem();
+    problem.objective = OBJECTIVE_OOBLECK;
+    problem.microbatches = 1;
+    problem.groups[0].forward = falling;
+    assert_infeasible(&problem, "N - S + k + 1");
+}
+
+static void more_nodes_than_layers_have_no_plan(void **state)
+{
+    (void)state;
+    struct plan_problem problem = small_problem();
+    problem.groups[0].nodes = 4;
+    assert_infeasible(&problem, "4 nodes");
+}
+
+static void clusters_too_large_for_the_method_say_so(void **state)
+{
+    (void)state;
+    static double forward[1000];
+    static int64_t bytes[1000];
+    for (int i = 0; i < 1000; i++)
+        forward[i] = 1;
+    struct plan_problem problem = small_problem();
+    problem.layer_count = 1000;
+    problem.parameter_bytes = problem.activation_bytes = bytes;
+    problem.groups[0].forward = problem.groups[0].backward = forward;
+    problem.groups[0].nodes = 900;
+    assert_infeasible(&problem, "--search exact");
+}
+
+/* A plan of the same kind as the exact search's can only be worse. */
+static void never_better_than_the_exact_search(void **state)
+{
+    (void)state;
+    int cases = random_cases(1000);
+    for (int i = 0; i < 2 * cases; i++) {
+        struct plan_problem problem;
+        struct plan divide, exact;
+        struct error err;
+        assert_true(random_problem_init(&problem, &random_tiny, (uint64_t)i / 2));
+        problem.objective = i % 2 ? OBJECTIVE_OOBLECK : OBJECTIVE_PIPELINE;
+        struct plan_search_options options = {.method = SEARCH_EXACT};
+        if (search_divide(&problem, &divide, &err)) {
+            if (!plan_search_exact(&problem, &options, &exact, &err))
+                fail_msg("seed %d: exact finds none: %s", i / 2, err.text);
+            if (!plan_check(&problem, &divide, &err))
+                fail_msg("seed %d: %s", i / 2, err.text);
+            if (divide.iteration_time < exact.iteration_time * (1 - 1e-9))
+                fail_msg("seed %d: %.12g s is less than %.12g s", i / 2, divide.iteration_time,
+                         exact.iteration_time);
+            plan_release(&exact);
+            plan_release(&divide);
+        } else {
+            assert_int_equal(err.kind, ERROR_INFEASIBLE);
+        }
+        plan_problem_release(&problem);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(homogeneous_plans_are_the_reference),
+        cmocka_unit_test(mixed_plans_are_the_reference),
+        cmocka_unit_test(eleven_nodes_of_four_kinds_are_the_reference),
+        cmocka_unit_test(pipeline_objective_weighs_the_slowest_stage),
+        cmocka_unit_test(nodes_are_counted_along_the_pipeline),
+        cmocka_unit_test(lone_stage_takes_four_times_its_time),
+        cmocka_unit_test(stages_keep_to_the_memory),
+        cmocka_unit_test(reference_stops_at_a_count_of_zero),
+        cmocka_unit_test(more_nodes_than_layers_have_no_plan),
+        cmocka_unit_test(clusters_too_large_for_the_method_say_so),
+        cmocka_unit_test(never_better_than_the_exact_search),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
