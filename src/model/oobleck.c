@@ -302,12 +302,12 @@ static bool choose_size(const struct listing *listing, const char *path, int wan
         return error_set(err, ERROR_INPUT, "%s: no mb{N}.json in this folder", path);
     list_sizes(listing, choices, sizeof choices);
     if (wanted == 0 && listing->size_count > 1)
-        return error_set(err, ERROR_INPUT, "%s: choose a micro-batch size: there are %s", path, choices);
+        return error_set(err, ERROR_INPUT, "%s: choose one with --microbatch-size: %s", path, choices);
     *size = wanted ? wanted : listing->sizes[0];
     for (int i = 0; i < listing->size_count; i++)
         if (listing->sizes[i] == *size)
             return true;
-    return error_set(err, ERROR_INPUT, "%s: no mb%d.json in this folder: there is %s", path, wanted, choices);
+    return error_set(err, ERROR_INPUT, "%s: no mb%d.json in this folder, only %s", path, wanted, choices);
 }
 
 static bool load_one(struct profile *profile, const char *path, const struct listing *listing,

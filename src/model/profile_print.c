@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SIZES_SHOWN 6
+#define SIZES_SHOWN 8
 
 /* Rows of neighbours that look the same are folded: "block 1", "block 2", … differ only in the number. */
 static int stem_length(const char *name)

@@ -140,8 +140,8 @@ static void the_micro_batch_size_chooses_the_file(void **state)
     assert_int_equal(profile.layer_count, 1);
     assert_int_equal(profile.microbatch_size, 16);
     profile_release(&profile);
-    refused(folder, 0, "F: choose a micro-batch size: there are mb4.json, mb16.json");
-    refused(folder, 2, "F: no mb2.json in this folder: there is mb4.json, mb16.json");
+    refused(folder, 0, "F: choose one with --microbatch-size: mb4.json, mb16.json");
+    refused(folder, 2, "F: no mb2.json in this folder, only mb4.json, mb16.json");
 }
 
 static void sizes_are_rounded_to_whole_bytes(void **state)
