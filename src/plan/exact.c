@@ -27,7 +27,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME              (1 - 1e-12) /* a bound this close to the best plan has reached it */
+#define SAME              (1 - 1e-11) /* a bound this close to the best plan has reached it */
+#define TIE               1e-10 /* stage times this close are equal, as in plan_score: ticks are rounded */
+#define ROUNDING          1e-9  /* ticks against seconds */
 #define FIRST_GROWTH      (1.0 / 256) /* relative width of the first interval; doubles from there */
 #define MOST_STATES       ((uint32_t)1 << 24)
 #define MOST_VALUES       ((size_t)1 << 28) /* 2 GiB of doubles */
@@ -84,10 +86,10 @@ static struct tile_costs interval_costs(const struct exact *exact, const struct 
     costs.counting = interval->counting;
     costs.slots = interval->counting ? n : 1;
     costs.before_add = n > 0 ? 0 : 3 * low;
-    costs.cross_least = low;
+    costs.cross_least = low * (1 - TIE);
     costs.cross_scale = periods_of_slowest(exact, interval->theta);
     costs.after_add = n > 0 ? (interval->theta - 1) * high : 2 * low;
-    costs.after_most = low == high ? high - 0.5 : high; /* ticks are whole: less than high */
+    costs.after_most = high * (1 - TIE);
     return costs;
 }
 
@@ -122,11 +124,11 @@ static double evaluate(const struct exact *exact, const struct tile_stage *stage
     for (int i = 0; i < count; i++) {
         double l = stage_ticks(exact, &stages[i]);
         sum += l;
-        if (l >= *slowest) {
-            *slowest = l;
-            k = i;
-        }
+        *slowest = fmax(*slowest, l);
     }
+    for (int i = 0; i < count; i++)
+        if (stage_ticks(exact, &stages[i]) >= *slowest * (1 - TIE))
+            k = i;
     if (exact->problem->objective == OBJECTIVE_PIPELINE)
         return sum + ((n > 0 ? n : 3 * count) - 1) * *slowest;
     if (count == 1)
@@ -271,7 +273,8 @@ static void branch(struct search *search, const struct interval *interval, doubl
 {
     struct exact *exact = search->exact;
     double low = interval->low, high = interval->high;
-    double bound = fmax(interval->bound, value + periods_of_slowest(exact, interval->theta) * low);
+    double least = exact->problem->objective == OBJECTIVE_PIPELINE ? low : low * (1 - TIE);
+    double bound = fmax(interval->bound, value + periods_of_slowest(exact, interval->theta) * least);
     bool nested = exact->problem->objective == OBJECTIVE_PIPELINE && exact->problem->microbatches > 0;
     if (bound >= exact->best * SAME)
         return;

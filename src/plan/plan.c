@@ -136,7 +136,7 @@ static bool check_stage(const struct plan_problem *problem, const struct plan *p
             "stages[%d].devices: expected a power of two up to the %d devices of a '%s' node, found %d",
             index, group->devices_per_node, group->device, stage->devices);
     int64_t memory = plan_stage_memory(problem, stage->first_layer, stage->last_layer);
-    if (group->memory && memory / stage->devices > group->memory)
+    if (group->memory && (double)memory > (double)group->memory * stage->devices)
         return error_set(err, ERROR_INPUT, "stages[%d]: needs %.2f GiB per device, a '%s' has %.2f GiB",
                          index, (double)memory / stage->devices / 0x1p30, group->device,
                          (double)group->memory / 0x1p30);

@@ -3,6 +3,7 @@
 #define REHEARSE_PLAN_PLAN_H
 
 #include "core/error.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "plan/problem.h"
 
@@ -51,6 +52,29 @@ bool plan_score(const struct plan_problem *problem, struct plan *plan, struct er
 /* Does the plan use what there is? Layers covered once and in order, group sizes a power of two, no more devices than the cluster has.
  * Memory is checked where limits are given. */
 bool plan_check(const struct plan_problem *problem, const struct plan *plan, struct error *err);
+
+/* rehearse-plan/1, as the next value of `json`. */
+void plan_write_json(const struct plan *plan, const struct plan_problem *problem, struct json *json);
+
+/* A table for people: who runs what, why it takes that long, and what is proven. */
+void plan_print(const struct plan *plan, const struct plan_problem *problem, struct text *out);
+
+/* The same as a Graphviz graph. */
+void plan_write_dot(const struct plan *plan, const struct plan_problem *problem, struct text *out);
+
+/* What a plan file says beside its stages, and what a reader of one may want to know before it has a problem. */
+struct plan_header {
+    bool has_objective, has_microbatches;
+    enum plan_objective objective;
+    int microbatches;
+};
+
+/* Reads rehearse-plan/1, made by anyone: only first_layer, last_layer, device_type and devices of each stage are needed.
+ * plan_load_header looks at the rest. The plan is neither checked nor scored. */
+bool plan_load(struct plan *plan, const struct plan_problem *problem, const char *path, struct error *err);
+bool plan_load_header(struct plan_header *header, const char *path, struct error *err);
+
+const char *plan_objective_name(enum plan_objective objective);
 
 /* Gives every stage a node of its group so that no node is over-full; -1 where that cannot be done. */
 void plan_assign_nodes(const struct plan_problem *problem, struct plan *plan);

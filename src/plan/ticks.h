@@ -1,10 +1,9 @@
 /* Stage times as whole numbers.
  *
- * The exact search needs to say "equal" and "strictly smaller" of sums of layer times, and add them in any order
- * with the same result. So times become integer multiples of one tick, kept in doubles below 2^53: every sum is
- * exact, a stage's time is a difference of two prefix sums, and ties are ties. A tick is 1/(64 x 10^d) ms with d as
- * large as the range allows, so that profiles written in decimal milliseconds, divided over 2, 4, … 64 devices, lose
- * nothing; for all others the error is below 1e-10 of a stage. */
+ * The exact search adds layer times in any order and compares the sums. So times become integer multiples of one
+ * tick, kept in doubles below 2^53: every sum is exact, and a stage's time is a difference of two prefix sums. A tick is
+ * 1/(64 x 10^d) ms with d as large as the range allows, so that profiles written in decimal milliseconds, divided over
+ * 2, 4, … 64 devices, lose nothing; others are rounded by less than 1e-10 of a stage, which is also what counts as a tie. */
 #ifndef REHEARSE_PLAN_TICKS_H
 #define REHEARSE_PLAN_TICKS_H
 

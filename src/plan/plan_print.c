@@ -1,0 +1,151 @@
+#include "core/unit.h"
+#include "plan/plan.h"
+
+#include <string.h>
+
+static double stage_time(const struct plan_stage *stage)
+{
+    return stage->forward + stage->backward;
+}
+
+static int width_of_devices(const struct plan *plan, const struct plan_problem *problem)
+{
+    int width = (int)strlen("device type");
+    for (int i = 0; i < plan->stage_count; i++) {
+        int length = (int)strlen(problem->groups[plan->stages[i].group].device);
+        width = length > width ? length : width;
+    }
+    return width;
+}
+
+/* "7" or "-" */
+static const char *node_name(const struct plan_stage *stage, struct text *text)
+{
+    text->length = 0;
+    if (stage->node < 0)
+        return "-";
+    text_format(text, "%d", stage->node);
+    return text->data ? text->data : "";
+}
+
+static void print_stages(const struct plan *plan, const struct plan_problem *problem, struct text *out)
+{
+    int width = width_of_devices(plan, problem);
+    double slowest = stage_time(&plan->stages[plan->bottleneck]);
+    struct text name = {0};
+    text_format(out, "%5s  %11s  %-*s  %7s  %4s  %9s  %9s  %9s  %6s  %s\n", "stage", "layers", width,
+                "device type", "devices", "node", "forward", "backward", "together", "", "memory per device");
+    for (int i = 0; i < plan->stage_count; i++) {
+        const struct plan_stage *stage = &plan->stages[i];
+        const struct plan_group *group = &problem->groups[stage->group];
+        char forward[32], backward[32], together[32], memory[32], limit[32];
+        text_format(
+            out, "%5d  %5d-%-5d  %-*s  %7d  %4s  %9s  %9s  %9s  %4.0f %%  %s", i, stage->first_layer,
+            stage->last_layer, width, group->device, stage->devices, node_name(stage, &name),
+            unit_format(forward, sizeof forward, stage->forward, UNIT_TIME, 4),
+            unit_format(backward, sizeof backward, stage->backward, UNIT_TIME, 4),
+            unit_format(together, sizeof together, stage_time(stage), UNIT_TIME, 4),
+            100 * stage_time(stage) / slowest,
+            unit_format(memory, sizeof memory, (double)(stage->memory / stage->devices), UNIT_BYTES, 3));
+        if (group->memory)
+            text_format(out, " of %s",
+                        unit_format(limit, sizeof limit, (double)group->memory, UNIT_BYTES, 3));
+        text_add(out, i == plan->bottleneck ? "  <- slowest\n" : "\n");
+    }
+    text_release(&name);
+}
+
+static void print_time(const struct plan *plan, struct text *out)
+{
+    char total[32], t1[32], t2[32], t3[32];
+    unit_format(total, sizeof total, plan->iteration_time, UNIT_TIME, 6);
+    unit_format(t1, sizeof t1, plan->t1, UNIT_TIME, 5);
+    unit_format(t2, sizeof t2, plan->t2, UNIT_TIME, 5);
+    unit_format(t3, sizeof t3, plan->t3, UNIT_TIME, 5);
+    double slowest = stage_time(&plan->stages[plan->bottleneck]);
+    char period[32];
+    unit_format(period, sizeof period, slowest, UNIT_TIME, 5);
+    text_format(out, "iteration  %s = %s through all stages + %s in %.0f periods of the slowest (%s)", total,
+                t1, t2, plan->t2 / slowest, period);
+    if (plan->t3 > 0)
+        text_format(out, " + %s from the slowest on", t3);
+    text_add(out, "\n");
+}
+
+/* How much of the cluster's time is work: every device is busy for N micro-batches of its stage's time. */
+static void print_use(const struct plan *plan, const struct plan_problem *problem, struct text *out)
+{
+    int n = plan->microbatches > 0 ? plan->microbatches : 3 * plan->stage_count;
+    double busy = 0;
+    int used = 0, devices = plan_problem_devices(problem);
+    for (int i = 0; i < plan->stage_count; i++) {
+        busy += plan->stages[i].devices * stage_time(&plan->stages[i]);
+        used += plan->stages[i].devices;
+    }
+    if (used < devices)
+        text_format(out, "idle       %d of %d devices are not used\n", devices - used, devices);
+    text_format(out, "busy       %.1f %% of the devices' time; the rest is bubbles and imbalance\n",
+                100 * n * busy / (plan->iteration_time * devices));
+}
+
+static void print_proof(const struct plan *plan, struct text *out)
+{
+    char seconds[32];
+    if (!plan->search) /* made by hand */
+        return;
+    unit_format(seconds, sizeof seconds, plan->planning_seconds, UNIT_TIME, 3);
+    if (plan->proven_optimal)
+        text_format(out, "proof      optimal: no plan takes less (%lld programs, %s)\n",
+                    (long long)plan->programs, seconds);
+    else if (plan->lower_bound > 0) {
+        char bound[32];
+        text_format(out, "proof      no plan takes less than %s: a gap of %.3g %% (%lld programs, %s)\n",
+                    unit_format(bound, sizeof bound, plan->lower_bound, UNIT_TIME, 6), 100 * plan_gap(plan),
+                    (long long)plan->programs, seconds);
+    } else
+        text_format(out, "proof      none: '%s' does not say how good its plan is (%s)\n", plan->search,
+                    seconds);
+}
+
+void plan_print(const struct plan *plan, const struct plan_problem *problem, struct text *out)
+{
+    text_format(out, "%d stages on %d devices in %d nodes, ", plan->stage_count,
+                plan_problem_devices(problem), plan_problem_nodes(problem));
+    if (plan->microbatches > 0)
+        text_format(out, "%d micro-batches; ", plan->microbatches);
+    else
+        text_add(out, "the default number of micro-batches; ");
+    text_format(out, "objective %s\n\n", plan_objective_name(plan->objective));
+    print_stages(plan, problem, out);
+    text_add(out, "\n");
+    print_time(plan, out);
+    print_use(plan, problem, out);
+    print_proof(plan, out);
+}
+
+/* A device name may hold anything; in a quoted Graphviz string only these two must be escaped. */
+static void add_quoted(struct text *out, const char *name)
+{
+    for (; *name; name++)
+        text_format(out, *name == '"' || *name == '\\' ? "\\%c" : "%c", *name);
+}
+
+void plan_write_dot(const struct plan *plan, const struct plan_problem *problem, struct text *out)
+{
+    text_add(out, "digraph plan {\n    rankdir=LR;\n    node [shape=box, style=filled, colorscheme=set312, "
+                  "fontname=\"sans-serif\"];\n");
+    for (int i = 0; i < plan->stage_count; i++) {
+        const struct plan_stage *stage = &plan->stages[i];
+        char time[32];
+        text_format(out, "    s%d [fillcolor=%d, penwidth=%d, label=\"stage %d\\nlayers %d-%d\\n%d x ", i,
+                    stage->group % 12 + 1, i == plan->bottleneck ? 3 : 1, i, stage->first_layer,
+                    stage->last_layer, stage->devices);
+        add_quoted(out, problem->groups[stage->group].device);
+        if (stage->node >= 0)
+            text_format(out, "\\nnode %d", stage->node);
+        text_format(out, "\\n%s\"];\n", unit_format(time, sizeof time, stage_time(stage), UNIT_TIME, 4));
+    }
+    for (int i = 1; i < plan->stage_count; i++)
+        text_format(out, "    s%d -> s%d;\n", i - 1, i);
+    text_add(out, "}\n");
+}
