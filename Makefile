@@ -5,7 +5,7 @@ PREFIX       ?= /usr/local
 DESTDIR      ?=
 FUZZ_SECONDS ?= 60
 
-SOURCES = $(shell find src tests fuzz bench include -name '*.[ch]')
+SOURCES = $(shell find src tests fuzz bench include -name '*.[ch]' 2>/dev/null)
 
 .PHONY: all demo test bench fuzz install format lint clean help
 

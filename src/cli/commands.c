@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+/* clang-format off */
 const struct command *const commands[] = {
     &command_profile_show,
     &command_profile_convert,
@@ -9,3 +10,4 @@ const struct command *const commands[] = {
     &command_version,
     NULL,
 };
+/* clang-format on */
