@@ -88,11 +88,14 @@ bool command_parse(const struct command *command, int argc, char **argv, void *o
 /* Finds and runs a whole command line, program name left out. */
 bool command_run(int argc, char **argv, struct error *err);
 
+extern const struct command command_check_plan;
 extern const struct command command_completion;
 extern const struct command command_cost;
 extern const struct command command_help;
+extern const struct command command_plan;
 extern const struct command command_profile_convert;
 extern const struct command command_profile_show;
+extern const struct command command_templates;
 extern const struct command command_version;
 
 #endif

@@ -2,6 +2,9 @@
 
 /* clang-format off */
 const struct command *const commands[] = {
+    &command_plan,
+    &command_templates,
+    &command_check_plan,
     &command_profile_show,
     &command_profile_convert,
     &command_cost,

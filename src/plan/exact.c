@@ -154,9 +154,12 @@ static void consider_single_stage(struct exact *exact)
     const struct ticks *ticks = &exact->ticks;
     if (ticks->node_count != 1 || exact->problem->objective != OBJECTIVE_OOBLECK)
         return;
-    struct tile_stage stage = {.split = ticks->groups[0].splits - 1, .end = ticks->layer_count};
+    struct tile_stage stage = {.end = ticks->layer_count};
+    while (ticks->groups[stage.group].nodes == 0)
+        stage.group++;
+    stage.split = ticks->groups[stage.group].splits - 1;
     double slowest;
-    if (ticks->memory_sum[ticks->layer_count] <= ticks->groups[0].memory[stage.split])
+    if (ticks->memory_sum[ticks->layer_count] <= ticks->groups[stage.group].memory[stage.split])
         consider(exact, &stage, 1, evaluate(exact, &stage, 1, &slowest));
 }
 
@@ -478,6 +481,9 @@ static bool make_plan(const struct exact *exact, double bound, struct plan *plan
 
 static bool no_plan(const struct exact *exact, double bound)
 {
+    if (exact->options->better_than > 0 && bound >= exact->best * SAME)
+        return error_set(exact->err, ERROR_INFEASIBLE, "no plan: none takes less than %.6g s",
+                         exact->options->better_than);
     if (bound < INFINITY)
         return error_set(exact->err, ERROR_INFEASIBLE,
                          "no plan: none found within the time limit of %g s; try a longer --time-limit",
@@ -497,6 +503,8 @@ bool plan_search_exact(const struct plan_problem *problem, const struct plan_sea
         return false;
     exact.stages = calloc((size_t)exact.ticks.most_stages, sizeof *exact.stages);
     exact.trial = calloc((size_t)exact.ticks.most_stages, sizeof *exact.trial);
+    if (options->better_than > 0)
+        exact.best = options->better_than * exact.ticks.per_second;
     double bound = INFINITY;
     bool ok = exact.stages && exact.trial ? true : error_memory(err);
     if (ok) {
@@ -504,7 +512,7 @@ bool plan_search_exact(const struct plan_problem *problem, const struct plan_sea
         ok = search_all(&exact, &bound);
     }
     if (ok)
-        ok = exact.best < INFINITY ? make_plan(&exact, bound, plan) : no_plan(&exact, bound);
+        ok = exact.stage_count > 0 ? make_plan(&exact, bound, plan) : no_plan(&exact, bound);
     free(exact.stages);
     free(exact.trial);
     ticks_release(&exact.ticks);

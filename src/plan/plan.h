@@ -53,8 +53,9 @@ bool plan_score(const struct plan_problem *problem, struct plan *plan, struct er
  * Memory is checked where limits are given. */
 bool plan_check(const struct plan_problem *problem, const struct plan *plan, struct error *err);
 
-/* rehearse-plan/1, as the next value of `json`. */
-void plan_write_json(const struct plan *plan, const struct plan_problem *problem, struct json *json);
+/* rehearse-plan/1, as the next value of `json`; `key` as there. */
+void plan_write_json(const struct plan *plan, const struct plan_problem *problem, struct json *json,
+                     const char *key);
 
 /* A table for people: who runs what, why it takes that long, and what is proven. */
 void plan_print(const struct plan *plan, const struct plan_problem *problem, struct text *out);

@@ -37,13 +37,16 @@ static void write_stage(const struct plan_stage *stage, const struct plan_proble
     json_close(json);
 }
 
-void plan_write_json(const struct plan *plan, const struct plan_problem *problem, struct json *json)
+void plan_write_json(const struct plan *plan, const struct plan_problem *problem, struct json *json,
+                     const char *key)
 {
-    json_open(json, NULL, '{');
+    json_open(json, key, '{');
     json_string(json, "format", FORMAT);
     json_string(json, "objective", plan_objective_name(plan->objective));
     json_string(json, "search", plan->search);
     json_integer(json, "microbatches", plan->microbatches);
+    json_integer(json, "nodes", plan_problem_nodes(problem));
+    json_integer(json, "devices", plan_problem_devices(problem));
     json_number(json, "iteration_time", plan->iteration_time);
     json_number(json, "t1", plan->t1);
     json_number(json, "t2", plan->t2);

@@ -9,7 +9,7 @@ bool plan_problem_check(const struct plan_problem *problem, struct error *err)
                          problem->layer_count);
     for (int g = 0; g < problem->group_count; g++) {
         const struct plan_group *group = &problem->groups[g];
-        if (group->devices_per_node != 1 << (group->splits - 1))
+        if (group->nodes > 0 && group->devices_per_node != 1 << (group->splits - 1))
             return error_set(
                 err, ERROR_INFEASIBLE,
                 "no plan: a '%s' node has %d devices, and a node is only ever split by halving: the "

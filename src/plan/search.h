@@ -18,6 +18,7 @@ enum plan_search_method {
 struct plan_search_options {
     enum plan_search_method method;
     double time_limit;       /* seconds; 0: none. Only exact looks at it */
+    double better_than;      /* seconds; only plans that take less are of interest; 0: any. Only exact */
     bool fold_exact_factors; /* folding factors as they are (2.15), not rounded to whole nodes (2) */
     bool
         fold_longest_only; /* recover only from the virtual plan with the most stages, as the reference's script does */

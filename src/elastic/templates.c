@@ -1,0 +1,197 @@
+#include "elastic/templates.h"
+
+#include "core/progress.h"
+#include "core/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Mixes of n nodes are tried with the fastest kinds first, so that the first plan is good and most others are
+ * dropped by their bound. */
+struct mixes {
+    const struct plan_problem *problem;
+    const struct plan_search_options *options;
+    int order[PLAN_MAX_GROUPS]; /* groups, fastest first */
+    struct template_set *set;
+};
+
+static double time_of_model(const struct plan_group *group, int layers)
+{
+    double seconds = 0;
+    for (int i = 0; i < layers; i++)
+        seconds += group->forward[i] + group->backward[i];
+    return seconds / group->devices_per_node;
+}
+
+static void sort_groups(struct mixes *mixes)
+{
+    const struct plan_problem *problem = mixes->problem;
+    for (int g = 0; g < problem->group_count; g++) {
+        double time = time_of_model(&problem->groups[g], problem->layer_count);
+        int at = g;
+        for (; at > 0 && time_of_model(&problem->groups[mixes->order[at - 1]], problem->layer_count) > time;
+             at--)
+            mixes->order[at] = mixes->order[at - 1];
+        mixes->order[at] = g;
+    }
+}
+
+static void try_mix(const struct mixes *mixes, const struct plan_problem *mix, struct plan_template *result)
+{
+    struct plan_search_options options = *mixes->options;
+    struct plan plan;
+    struct error error;
+    options.pool = NULL; /* threads share the templates */
+    options.progress = NULL;
+    options.better_than = result->feasible ? result->plan.iteration_time : 0;
+    if (!plan_search_exact(mix, &options, &plan, &error)) {
+        if (!result->feasible)
+            result->error = error;
+        return;
+    }
+    plan_release(&result->plan);
+    result->feasible = true;
+    result->problem = *mix;
+    result->plan = plan;
+}
+
+/* Gives `left` nodes to the groups from order[k] on, in every way. */
+static void try_mixes(const struct mixes *mixes, struct plan_problem *mix, int k, int left,
+                      struct plan_template *result)
+{
+    const struct plan_problem *problem = mixes->problem;
+    if (k == problem->group_count) {
+        if (left == 0)
+            try_mix(mixes, mix, result);
+        return;
+    }
+    int group = mixes->order[k];
+    int most = problem->groups[group].nodes < left ? problem->groups[group].nodes : left;
+    for (int nodes = most; nodes >= 0; nodes--) {
+        mix->groups[group].nodes = nodes;
+        try_mixes(mixes, mix, k + 1, left - nodes, result);
+    }
+}
+
+static void make_templates(void *context, size_t first, size_t last, int thread)
+{
+    const struct mixes *mixes = context;
+    (void)thread;
+    for (size_t i = first; i < last; i++) {
+        struct plan_template *result = &mixes->set->templates[i];
+        struct plan_problem mix = *mixes->problem;
+        try_mixes(mixes, &mix, 0, result->nodes, result);
+    }
+}
+
+static bool few_mixes(const struct plan_problem *problem, struct error *err)
+{
+    double mixes = 1;
+    for (int g = 0; g < problem->group_count; g++)
+        mixes *= problem->groups[g].nodes + 1;
+    return mixes <= TEMPLATES_MOST_MIXES ||
+           error_set(err, ERROR_INPUT,
+                     "templates: %.3g mixes of nodes are more than the %d that are tried; plan for the "
+                     "mixes you expect, one cluster file each",
+                     mixes, TEMPLATES_MOST_MIXES);
+}
+
+bool templates_make(struct template_set *set, const struct plan_problem *problem, int first, int last,
+                    const struct plan_search_options *options, struct error *err)
+{
+    struct mixes mixes = {.problem = problem, .options = options, .set = set};
+    double started = clock_now();
+    memset(set, 0, sizeof *set);
+    if (!few_mixes(problem, err))
+        return false;
+    set->count = last - first + 1;
+    set->templates = calloc((size_t)set->count, sizeof *set->templates);
+    if (!set->templates)
+        return error_memory(err);
+    /* the largest take longest: they go first */
+    for (int i = 0; i < set->count; i++)
+        set->templates[i].nodes = last - i;
+    sort_groups(&mixes);
+    parallel_for(options->pool, (size_t)set->count, 1, make_templates, &mixes);
+    for (int i = 0, j = set->count - 1; i < j; i++, j--) {
+        struct plan_template swap = set->templates[i];
+        set->templates[i] = set->templates[j];
+        set->templates[j] = swap;
+    }
+    set->planning_seconds = clock_now() - started;
+    for (int i = 0; i < set->count; i++)
+        if (set->templates[i].feasible)
+            return true;
+    *err = set->templates[0].error;
+    templates_release(set);
+    return false;
+}
+
+void templates_release(struct template_set *set)
+{
+    for (int i = 0; i < set->count; i++)
+        plan_release(&set->templates[i].plan);
+    free(set->templates);
+    memset(set, 0, sizeof *set);
+}
+
+void templates_write_json(const struct template_set *set, struct json *json)
+{
+    json_open(json, NULL, '{');
+    json_string(json, "format", "rehearse-templates/1");
+    json_number(json, "planning_seconds", set->planning_seconds);
+    json_open(json, "templates", '[');
+    for (int i = 0; i < set->count; i++) {
+        const struct plan_template *template = &set->templates[i];
+        json_open(json, NULL, '{');
+        json_integer(json, "nodes", template->nodes);
+        if (template->feasible)
+            plan_write_json(&template->plan, &template->problem, json, "plan");
+        else {
+            json_null(json, "plan");
+            json_string(json, "reason", template->error.text);
+        }
+        json_close(json);
+    }
+    json_close(json);
+    json_close(json);
+}
+
+/* "2 x v100 + 1 x rtx-4090" */
+static void add_mix(const struct plan_problem *problem, struct text *out)
+{
+    const char *plus = "";
+    for (int g = 0; g < problem->group_count; g++)
+        if (problem->groups[g].nodes > 0) {
+            text_format(out, "%s%d x %s", plus, problem->groups[g].nodes, problem->groups[g].device);
+            plus = " + ";
+        }
+}
+
+void templates_print(const struct template_set *set, struct text *out)
+{
+    text_format(out, "%5s  %6s  %12s  %12s  %10s  %s\n", "nodes", "stages", "iteration", "slowest", "gap",
+                "on");
+    for (int i = 0; i < set->count; i++) {
+        const struct plan_template *template = &set->templates[i];
+        const struct plan *plan = &template->plan;
+        if (!template->feasible) {
+            text_format(out, "%5d  %s\n", template->nodes, template->error.text);
+            continue;
+        }
+        const struct plan_stage *slowest = &plan->stages[plan->bottleneck];
+        char time[32], period[32], gap[32] = "optimal";
+        if (!plan->proven_optimal)
+            snprintf(gap, sizeof gap, "%.3g %%", 100 * plan_gap(plan));
+        text_format(out, "%5d  %6d  %12s  %12s  %10s  ", template->nodes, plan->stage_count,
+                    unit_format(time, sizeof time, plan->iteration_time, UNIT_TIME, 6),
+                    unit_format(period, sizeof period, slowest->forward + slowest->backward, UNIT_TIME, 5),
+                    gap);
+        add_mix(&template->problem, out);
+        text_add(out, "\n");
+    }
+    char seconds[32];
+    text_format(out, "\nplanned in %s\n",
+                unit_format(seconds, sizeof seconds, set->planning_seconds, UNIT_TIME, 3));
+}

@@ -1,0 +1,40 @@
+/* Templates: the best pipeline for every number of nodes one may be left with, ready before it is needed (Oobleck, SOSP'23).
+ *
+ * On a mixed cluster n nodes can be many mixes; a template is the best over all of them. */
+#ifndef REHEARSE_ELASTIC_TEMPLATES_H
+#define REHEARSE_ELASTIC_TEMPLATES_H
+
+#include "core/error.h"
+#include "plan/plan.h"
+#include "plan/search.h"
+
+#include <stdbool.h>
+
+#define TEMPLATES_MOST_MIXES 20000
+
+struct plan_template {
+    int nodes;
+    bool feasible;
+    struct plan_problem
+        problem; /* the mix chosen: the cluster's groups with only so many nodes. Shares the cluster's arrays */
+    struct plan plan;   /* nodes numbered within the template */
+    struct error error; /* why there is none, if not feasible */
+};
+
+struct template_set {
+    int count;
+    struct plan_template *templates; /* ascending in nodes */
+    double planning_seconds;         /* for all of them */
+};
+
+/* Exact plans for first … last nodes of the problem's cluster; threads share the numbers of nodes. The
+ * problem must outlive the set. */
+bool templates_make(struct template_set *set, const struct plan_problem *problem, int first, int last,
+                    const struct plan_search_options *options, struct error *err);
+void templates_release(struct template_set *set);
+
+/* rehearse-templates/1 */
+void templates_write_json(const struct template_set *set, struct json *json);
+void templates_print(const struct template_set *set, struct text *out);
+
+#endif

@@ -1,0 +1,128 @@
+#include "figure/gnuplot.h"
+
+#include "core/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FIGURE_MAX_BYTES ((size_t)256 << 20)
+#define NOT_FOUND        127 /* exit status of a child that could not start its program */
+
+extern char **environ;
+
+bool gnuplot_set_terminal(const char *path, int width, int height, struct text *script, struct error *err)
+{
+    const char *ending = strrchr(path, '.');
+    if (ending && strcasecmp(ending, ".svg") == 0)
+        text_format(
+            script,
+            "set terminal svg size %d,%d dynamic font 'sans-serif,13' background 'white' noenhanced\n", width,
+            height);
+    else if (ending && strcasecmp(ending, ".png") == 0)
+        text_format(script,
+                    "set terminal pngcairo size %d,%d font 'sans-serif,10' background 'white' noenhanced\n",
+                    width, height);
+    else if (ending && strcasecmp(ending, ".pdf") == 0)
+        text_format(script,
+                    "set terminal pdfcairo size %g,%g font 'sans-serif,10' background 'white' noenhanced\n",
+                    width / 96.0, height / 96.0);
+    else
+        return error_set(err, ERROR_USAGE, "'%s': a figure is a .svg, .png or .pdf file", path);
+    return true;
+}
+
+void gnuplot_add_string(struct text *script, const char *string)
+{
+    text_add(script, "'");
+    for (; *string; string++)
+        if (*string == '\'')
+            text_add(script, "''");
+        else
+            text_format(script, "%c", (unsigned char)*string < ' ' ? '?' : *string);
+    text_add(script, "'");
+}
+
+/* Runs gnuplot with the script on its standard input and a file as its standard output. */
+static bool run_with_files(int script, int drawing, struct error *err)
+{
+    posix_spawn_file_actions_t actions;
+    char *const arguments[] = {"gnuplot", "-", NULL};
+    pid_t child;
+    int status = 0;
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return error_memory(err);
+    posix_spawn_file_actions_adddup2(&actions, script, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, drawing, STDOUT_FILENO);
+    int failed = posix_spawnp(&child, "gnuplot", &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    while (!failed && waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            failed = errno;
+    if (failed == ENOENT || (!failed && WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND))
+        return error_set(err, ERROR_FAILED,
+                         "figures need gnuplot, which is not installed (Debian: gnuplot-nox)");
+    if (failed)
+        return error_set(err, ERROR_FAILED, "cannot run gnuplot: %s", strerror(failed));
+    return (WIFEXITED(status) && WEXITSTATUS(status) == 0) || error_set(err, ERROR_FAILED, "gnuplot failed");
+}
+
+/* A file without a name, for one of gnuplot's ends. */
+static int open_scratch(struct error *err)
+{
+    FILE *file = tmpfile();
+    int fd = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 3) : -1;
+    if (fd < 0)
+        error_set(err, ERROR_FAILED, "cannot make a temporary file: %s", strerror(errno));
+    if (file)
+        fclose(file);
+    return fd;
+}
+
+static bool put_script(int fd, const struct text *script, struct error *err)
+{
+    size_t done = 0;
+    while (done < script->length) {
+        ssize_t written = write(fd, script->data + done, script->length - done);
+        if (written < 0 && errno != EINTR)
+            return error_set(err, ERROR_FAILED, "cannot write a temporary file: %s", strerror(errno));
+        done += written > 0 ? (size_t)written : 0;
+    }
+    return lseek(fd, 0, SEEK_SET) == 0 || error_set(err, ERROR_FAILED, "cannot rewind: %s", strerror(errno));
+}
+
+static bool fetch_drawing(int fd, const char *path, struct error *err)
+{
+    off_t size = lseek(fd, 0, SEEK_END);
+    if (size <= 0 || (size_t)size > FIGURE_MAX_BYTES)
+        return error_set(err, ERROR_FAILED, "gnuplot drew nothing");
+    char *data = malloc((size_t)size);
+    if (!data)
+        return error_memory(err);
+    ssize_t got = pread(fd, data, (size_t)size, 0);
+    bool ok = got == size ? file_write(path, data, (size_t)size, err)
+                          : error_set(err, ERROR_FAILED, "cannot read what gnuplot drew");
+    free(data);
+    return ok;
+}
+
+bool gnuplot_run(const char *path, const struct text *script, struct error *err)
+{
+    if (script->failed)
+        return error_memory(err);
+    int in = open_scratch(err);
+    if (in < 0)
+        return false;
+    int out = open_scratch(err);
+    bool ok = out >= 0 && put_script(in, script, err) && run_with_files(in, out, err) &&
+              fetch_drawing(out, path, err);
+    if (out >= 0)
+        close(out);
+    close(in);
+    return ok;
+}

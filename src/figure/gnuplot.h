@@ -1,0 +1,19 @@
+/* Running gnuplot. */
+#ifndef REHEARSE_FIGURE_GNUPLOT_H
+#define REHEARSE_FIGURE_GNUPLOT_H
+
+#include "core/error.h"
+#include "core/text.h"
+
+#include <stdbool.h>
+
+/* The `set terminal` line for this file's ending, or NULL: "svg", "png" or "pdf", of so many pixels. */
+bool gnuplot_set_terminal(const char *path, int width, int height, struct text *script, struct error *err);
+
+/* Runs a script that plots once, and puts what it draws into the file `path`, as a whole or not at all. */
+bool gnuplot_run(const char *path, const struct text *script, struct error *err);
+
+/* Adds a string in single quotes. */
+void gnuplot_add_string(struct text *script, const char *string);
+
+#endif
