@@ -53,17 +53,15 @@ static void refused(const struct folder *folder, int microbatch_size, const char
     struct error err;
     assert_false(profile_load(&profile, folder->path, microbatch_size, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
-    char text[sizeof err.text] = "";
-    size_t length = strlen(folder->path);
-    for (const char *from = err.text; *from;) {
-        const char *at = strstr(from, folder->path);
-        strncat(text, from, at ? (size_t)(at - from) : strlen(from));
-        if (!at)
-            break;
-        strcat(text, "F");
-        from = at + length;
+    struct text text = {0};
+    const char *rest = err.text;
+    for (const char *at; (at = strstr(rest, folder->path)); rest = at + strlen(folder->path)) {
+        text_add_bytes(&text, rest, (size_t)(at - rest));
+        text_add(&text, "F");
     }
-    assert_string_equal(text, message);
+    text_add(&text, rest);
+    assert_string_equal(text.data, message);
+    text_release(&text);
     assert_null(profile.layers);
 }
 
