@@ -207,7 +207,7 @@ static bool too_large(struct error *err, const char *what, double count)
                      "no plan: divide and conquer would keep %.3g %s here; try --search exact", count, what);
 }
 
-static int count_shares(const struct plan_problem *problem, struct error *err)
+static bool count_shares(const struct plan_problem *problem, int *count, struct error *err)
 {
     double states = 1, halves = 1, parts = 0;
     for (int g = 0; g < problem->group_count; g++) {
@@ -216,11 +216,10 @@ static int count_shares(const struct plan_problem *problem, struct error *err)
         halves *= (nodes + 1) * (nodes + 2) / 2;
         parts += problem->groups[g].splits - 1;
     }
-    if (halves > MOST_HALVES) {
-        too_large(err, "ways to cut the cluster in two", halves);
-        return 0;
-    }
-    return (int)(states - 1 + parts);
+    if (halves > MOST_HALVES)
+        return too_large(err, "ways to cut the cluster in two", halves);
+    *count = (int)(states - 1 + parts);
+    return true;
 }
 
 /* Enumerates the left halves of several nodes in the reference's order: the first group's nodes one by one, after
@@ -327,7 +326,7 @@ static bool add_all_nodes(struct reference_table *table, const uint32_t *half_no
     struct splitter splitter = {.problem = problem, .share_of = share_of, .unit = unit};
     for (int total = 1; total <= plan_problem_nodes(problem); total++)
         for (uint32_t code = 1; code < codes; code++) {
-            int nodes[PLAN_MAX_GROUPS], sum = 0;
+            int nodes[PLAN_MAX_GROUPS] = {0}, sum = 0;
             for (int g = 0; g < problem->group_count; g++) {
                 nodes[g] = (int)(code / unit[g] % ((uint32_t)problem->groups[g].nodes + 1));
                 sum += nodes[g];
@@ -345,8 +344,8 @@ static bool add_all_nodes(struct reference_table *table, const uint32_t *half_no
 static bool add_shares(struct reference_table *table, struct error *err)
 {
     uint32_t half_node[PLAN_MAX_GROUPS] = {0};
-    int count = count_shares(table->problem, err);
-    if (count == 0)
+    int count = 0;
+    if (!count_shares(table->problem, &count, err))
         return false;
     table->shares = ARENA_ARRAY(&table->arena, (size_t)count, struct reference_share);
     if (!table->shares || !add_parts(table, half_node) || !add_all_nodes(table, half_node))
@@ -371,6 +370,8 @@ static bool lay_out(struct reference_table *table, struct error *err)
                 return too_large(err, "sub-plans and more", (double)total);
         }
     }
+    if (total == 0)
+        return error_set(err, ERROR_INFEASIBLE, "no plan: there are no layers or no nodes");
     table->value_count = total;
     table->values = malloc(4 * total * sizeof *table->values);
     table->origins = malloc(total * sizeof *table->origins);

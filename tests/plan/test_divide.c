@@ -235,6 +235,193 @@ static void clusters_too_large_for_the_method_say_so(void **state)
     assert_infeasible(&problem, "--search exact");
 }
 
+/* The same method as the reference has it: recursion from the top, stage lists copied, nothing remembered. Times in
+ * milliseconds, N > 0 or 0. */
+#define TWIN_MOST_STAGES 8
+
+struct twin {
+    const struct plan_problem *problem;
+    bool stopped; /* the reference's assertion N - S + k + 1 > 0 */
+};
+
+struct twin_part {
+    bool found;
+    int stages, k;
+    double times[TWIN_MOST_STAGES];
+    double t1, time;
+};
+
+struct twin_share {
+    int nodes[PLAN_MAX_GROUPS];
+    int node_count;
+    int group, devices; /* of one node or a part of it */
+};
+
+static struct twin_part twin_stage(const struct twin *twin, const struct twin_share *share, int a, int b)
+{
+    const struct plan_group *group = &twin->problem->groups[share->group];
+    int devices = share->devices, split = 0;
+    double forward = 0, backward = 0;
+    while (1 << split < devices)
+        split++;
+    for (int i = a; i < b; i++) {
+        forward += group->forward[i] * 1e3 / devices;
+        backward += group->backward[i] * 1e3 / devices;
+        if (devices > 1) {
+            forward += group->allreduce[split][i] * 1e3;
+            backward += group->allreduce[split][i] * 1e3;
+        }
+    }
+    int64_t memory = plan_stage_memory(twin->problem, a, b - 1);
+    double l = forward + backward;
+    return (struct twin_part){
+        .found = group->memory == 0 || (double)memory <= (double)group->memory * devices,
+        .stages = 1,
+        .times = {l},
+        .t1 = l,
+        .time = 4 * l,
+    };
+}
+
+static struct twin_part twin_join(struct twin *twin, const struct twin_part *left,
+                                  const struct twin_part *right)
+{
+    struct twin_part part = *left;
+    memcpy(part.times + left->stages, right->times, (size_t)right->stages * sizeof *right->times);
+    part.stages = left->stages + right->stages;
+    if (!(left->times[left->k] > right->times[right->k]))
+        part.k = left->stages + right->k;
+    int n = twin->problem->microbatches;
+    int count = n > 0 ? n - part.stages + part.k + 1 : 2 * part.stages + part.k + 1;
+    if (count <= 0)
+        twin->stopped = true;
+    double t3 = 0;
+    for (int i = part.k; i < part.stages; i++)
+        t3 += part.times[i];
+    part.t1 = left->t1 + right->t1;
+    part.time = part.t1 + count * part.times[part.k] + t3;
+    return part;
+}
+
+static struct twin_part twin_best(struct twin *twin, const struct twin_share *share, int stages, int a,
+                                  int b);
+
+/* All ways to cut the layers and the stages in two, with the share cut in two like this. */
+static void twin_cut_at(struct twin *twin, const struct twin_share *halves, int stages, int a, int cut, int b,
+                        struct twin_part *best)
+{
+    for (int left_stages = 1; left_stages < stages; left_stages++) {
+        struct twin_part left = twin_best(twin, &halves[0], left_stages, a, cut);
+        struct twin_part right = twin_best(twin, &halves[1], stages - left_stages, cut, b);
+        if (!left.found || !right.found)
+            continue;
+        struct twin_part part = twin_join(twin, &left, &right);
+        if (!best->found || part.time < best->time)
+            *best = part;
+    }
+}
+
+static void twin_name_group(const struct twin *twin, struct twin_share *share)
+{
+    for (int g = 0; g < twin->problem->group_count; g++)
+        if (share->node_count == 1 && share->nodes[g] == 1) {
+            share->group = g;
+            share->devices = twin->problem->groups[g].devices_per_node;
+        }
+}
+
+static void twin_cut_nodes(struct twin *twin, const struct twin_share *share, struct twin_share left,
+                           int from, int stages, int a, int cut, int b, struct twin_part *best)
+{
+    for (int g = from; g < twin->problem->group_count; g++)
+        for (int i = 1; i <= share->nodes[g]; i++) {
+            struct twin_share halves[2] = {left, *share};
+            halves[0].nodes[g] += i;
+            halves[0].node_count += i;
+            for (int t = 0; t < twin->problem->group_count; t++)
+                halves[1].nodes[t] -= halves[0].nodes[t];
+            halves[1].node_count -= halves[0].node_count;
+            twin_name_group(twin, &halves[0]);
+            twin_name_group(twin, &halves[1]);
+            if (halves[1].node_count > 0)
+                twin_cut_at(twin, halves, stages, a, cut, b, best);
+            twin_cut_nodes(twin, share, halves[0], g + 1, stages, a, cut, b, best);
+        }
+}
+
+static struct twin_part twin_best(struct twin *twin, const struct twin_share *share, int stages, int a, int b)
+{
+    struct twin_part best = {0};
+    bool power_of_two = (share->devices & (share->devices - 1)) == 0;
+    if (stages > b - a || share->node_count > stages)
+        return best;
+    if (share->node_count == 1 && stages == 1)
+        return power_of_two ? twin_stage(twin, share, a, b) : best;
+    if (share->node_count == 1 && (share->devices < stages || share->devices % 2))
+        return best;
+    struct twin_share half = *share;
+    half.devices /= 2;
+    for (int cut = a + 1; cut < b; cut++)
+        if (share->node_count == 1)
+            twin_cut_at(twin, (struct twin_share[2]){half, half}, stages, a, cut, b, &best);
+        else
+            twin_cut_nodes(twin, share, (struct twin_share){0}, 0, stages, a, cut, b, &best);
+    return best;
+}
+
+static struct twin_part twin_search(struct twin *twin)
+{
+    struct twin_share all = {0};
+    for (int g = 0; g < twin->problem->group_count; g++) {
+        all.nodes[g] = twin->problem->groups[g].nodes;
+        all.node_count += all.nodes[g];
+    }
+    twin_name_group(twin, &all);
+    struct twin_part best = {0};
+    for (int stages = all.node_count; stages <= twin->problem->layer_count; stages++) {
+        struct twin_part part = twin_best(twin, &all, stages, 0, twin->problem->layer_count);
+        if (part.found && (!best.found || part.time < best.time))
+            best = part;
+    }
+    best.found = best.found && !twin->stopped;
+    return best;
+}
+
+static bool is_twin(const struct plan *plan, const struct twin_part *twin)
+{
+    bool same = near(plan->iteration_time, twin->time * 1e-3) && plan->stage_count == twin->stages;
+    for (int i = 0; same && i < plan->stage_count; i++)
+        same = near(plan->stages[i].forward + plan->stages[i].backward, twin->times[i] * 1e-3);
+    return same;
+}
+
+/* Stages and all; and it stops where the plain recursion does, though it looks at nothing twice. */
+static void plans_are_those_of_a_plain_recursion(void **state)
+{
+    (void)state;
+    const struct random_shape shape = {
+        .least_layers = 1, .most_layers = 5, .most_groups = 3, .most_nodes = 4};
+    int cases = random_cases(1000);
+    for (int seed = 0; seed < cases; seed++) {
+        struct plan_problem problem;
+        struct plan plan;
+        struct error err;
+        assert_true(random_problem_init(&problem, &shape, (uint64_t)seed));
+        problem.objective = OBJECTIVE_OOBLECK;
+        problem.microbatches = seed % 6;
+        struct twin twin = {.problem = &problem};
+        struct twin_part expected = twin_search(&twin);
+        bool found = search_divide(&problem, &plan, &err);
+        if (found != expected.found)
+            fail_msg("seed %d: %s", seed, found ? "a plan where the recursion stops" : err.text);
+        if (found && !is_twin(&plan, &expected))
+            fail_msg("seed %d: %.17g s, expected %.17g s", seed, plan.iteration_time, expected.time * 1e-3);
+        if (found)
+            plan_release(&plan);
+        plan_problem_release(&problem);
+    }
+}
+
 /* A plan of the same kind as the exact search's can only be worse. */
 static void never_better_than_the_exact_search(void **state)
 {
@@ -277,6 +464,7 @@ int main(void)
         cmocka_unit_test(reference_stops_at_a_count_of_zero),
         cmocka_unit_test(more_nodes_than_layers_have_no_plan),
         cmocka_unit_test(clusters_too_large_for_the_method_say_so),
+        cmocka_unit_test(plans_are_those_of_a_plain_recursion),
         cmocka_unit_test(never_better_than_the_exact_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
