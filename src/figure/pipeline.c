@@ -121,7 +121,7 @@ bool figure_pipeline(const char *path, const struct plan *plan, const struct pla
         text_add(&script,
                  "set xlabel 'milliseconds per micro-batch: forward (dark), backward (light); dashed: the "
                  "slowest stage'\n"
-                 "set border 3\nset tics nomirror out\nset key outside below horizontal\n");
+                 "set border 3\nset tics nomirror out\nset key above horizontal\n");
         add_title(plan, &script);
         add_rows(plan, problem, &script);
         add_bars(plan, problem, &script);

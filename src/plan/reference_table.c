@@ -181,7 +181,8 @@ static void fill_row(struct reference_table *table, const struct reference_share
 static bool asked_for(const struct reference_table *table, const struct reference_share *share, int a, int b)
 {
     int sides = (a > 0) + (b < table->problem->layer_count);
-    return share->others == 0 ? sides == 0 : sides > 0 && sides <= share->others;
+    int layers = table->problem->layer_count - (b - a);
+    return layers >= share->least_others && sides <= share->most_others;
 }
 
 static bool fill(struct reference_table *table, struct error *err)
@@ -255,6 +256,13 @@ static void set_stages(const struct reference_table *table, struct reference_sha
     share->least_stages = table->one_device ? share->devices : share->nodes > 1 ? share->nodes : 1;
 }
 
+/* Of a node that was cut `cuts` times every part is a share of its own; the other nodes are one to as many as they are. */
+static void set_others(struct reference_share *share, int nodes, int cuts)
+{
+    share->least_others = cuts + (nodes > 0);
+    share->most_others = cuts + nodes;
+}
+
 /* The only way to cut a node, or a part of one, in two. */
 static bool set_equal_halves(struct reference_table *table, struct reference_share *share, uint32_t half)
 {
@@ -275,7 +283,7 @@ static bool add_parts(struct reference_table *table, uint32_t *half_node)
             struct reference_share *share = &table->shares[table->share_count];
             share->devices = 1 << split;
             share->group = g;
-            share->others = plan_problem_nodes(problem) - 1 + problem->groups[g].splits - 1 - split;
+            set_others(share, plan_problem_nodes(problem) - 1, problem->groups[g].splits - 1 - split);
             set_stages(table, share);
             half_node[g] = (uint32_t)table->share_count++;
             if (split > 0 && !set_equal_halves(table, share, half_node[g] - 1))
@@ -298,7 +306,7 @@ static bool add_nodes(struct reference_table *table, struct splitter *splitter, 
         if (nodes[g] > 0)
             share->group = g;
     }
-    share->others = plan_problem_nodes(problem) - share->nodes;
+    set_others(share, plan_problem_nodes(problem) - share->nodes, 0);
     set_stages(table, share);
     if (share->nodes == 1)
         return share->devices == 1 || set_equal_halves(table, share, half_node[share->group]);

@@ -26,10 +26,10 @@ struct reference_share {
     int devices; /* in all */
     int group;   /* nodes <= 1: of this group */
     int least_stages, most_stages;
-    int others;            /* nodes and parts of this node that lie before and after it in the pipeline */
-    int half_count;        /* ways to cut it in two */
-    uint32_t (*halves)[2]; /* the shares on the left and on the right */
-    size_t *start;         /* [layers]: where the rows of that many layers start */
+    int least_others, most_others; /* shares that lie before and after it in the pipeline */
+    int half_count;                /* ways to cut it in two */
+    uint32_t (*halves)[2];         /* the shares on the left and on the right */
+    size_t *start;                 /* [layers]: where the rows of that many layers start */
 };
 
 struct reference_origin {

@@ -133,12 +133,14 @@ static bool lay_out(struct tile_table *table, const int *need, const int *end, i
     table->width[layers] = 0;
     table->plane_length = total;
     size_t wanted = total * (size_t)planes;
+    if (wanted == 0)
+        wanted = 1; /* rows of no width still have an address */
     if (wanted > table->capacity) {
         free(table->values);
         table->values = malloc(wanted * sizeof(double));
         table->capacity = table->values ? wanted : 0;
     }
-    return table->values || !wanted;
+    return table->values;
 }
 
 static double *row_of(const struct tile_table *table, int a, int plane)
