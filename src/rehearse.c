@@ -1,0 +1,188 @@
+/* The public face: include/rehearse.h in terms of the rooms. */
+#include "rehearse.h"
+
+#include "cluster/cluster.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "model/profile.h"
+#include "plan/plan.h"
+#include "plan/search.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct rh_profile {
+    struct profile profile;
+};
+
+struct rh_cluster {
+    struct cluster cluster;
+};
+
+struct rh_plan {
+    struct plan_problem problem;
+    struct plan plan;
+};
+
+const char *rh_version(void)
+{
+    return REHEARSE_VERSION;
+}
+
+static void report(struct rh_error *error, const struct error *err)
+{
+    error->code = (int)err->kind;
+    snprintf(error->text, sizeof error->text, "%s", err->text);
+}
+
+static void *allocate(size_t size, struct error *err)
+{
+    void *memory = calloc(1, size);
+    if (!memory)
+        error_memory(err);
+    return memory;
+}
+
+rh_profile *rh_profile_load(const char *path, int microbatch_size, struct rh_error *error)
+{
+    struct error err;
+    rh_profile *profile = allocate(sizeof *profile, &err);
+    if (profile && profile_load(&profile->profile, path, microbatch_size, &err))
+        return profile;
+    report(error, &err);
+    free(profile);
+    return NULL;
+}
+
+void rh_profile_free(rh_profile *profile)
+{
+    if (profile)
+        profile_release(&profile->profile);
+    free(profile);
+}
+
+rh_cluster *rh_cluster_load(const char *path, struct rh_error *error)
+{
+    struct error err;
+    rh_cluster *cluster = allocate(sizeof *cluster, &err);
+    if (cluster && cluster_load(&cluster->cluster, path, &err))
+        return cluster;
+    report(error, &err);
+    free(cluster);
+    return NULL;
+}
+
+void rh_cluster_free(rh_cluster *cluster)
+{
+    if (cluster)
+        cluster_release(&cluster->cluster);
+    free(cluster);
+}
+
+static bool is_sane(const struct rh_plan_request *request, struct error *err)
+{
+    if ((unsigned)request->objective > RH_OBJECTIVE_OOBLECK ||
+        (unsigned)request->search > RH_SEARCH_FOLD_DP || (unsigned)request->allreduce > RH_ALLREDUCE_NONE)
+        return error_set(err, ERROR_USAGE, "objective, search or allreduce is not one of its enum's values");
+    if (request->microbatches < 0 || request->threads < 0 || !(request->time_limit >= 0))
+        return error_set(err, ERROR_USAGE, "microbatches, threads and time_limit must not be negative");
+    return true;
+}
+
+/* The enums of both sides count the same. */
+_Static_assert((int)RH_OBJECTIVE_OOBLECK == OBJECTIVE_OOBLECK, "objectives");
+_Static_assert((int)RH_SEARCH_FOLD_DP == SEARCH_FOLD_DP, "searches");
+_Static_assert((int)RH_ALLREDUCE_NONE == ALLREDUCE_NONE, "all-reduce");
+
+static bool find(rh_plan *plan, const rh_profile *profile, const rh_cluster *cluster,
+                 const struct rh_plan_request *request, struct error *err)
+{
+    struct plan_search_options options = {.method = (enum plan_search_method)request->search,
+                                          .time_limit = request->time_limit};
+    if (!is_sane(request, err) ||
+        !plan_problem_init(&plan->problem, &profile->profile, &cluster->cluster,
+                           (enum plan_objective)request->objective, (enum plan_allreduce)request->allreduce,
+                           request->microbatches, err))
+        return false;
+    options.pool = parallel_new(request->threads);
+    if (!options.pool)
+        return error_set(err, ERROR_FAILED, "cannot start %d threads", request->threads);
+    bool found = plan_search(&plan->problem, &options, &plan->plan, err);
+    parallel_free(options.pool);
+    return found;
+}
+
+rh_plan *rh_plan_find(const rh_profile *profile, const rh_cluster *cluster,
+                      const struct rh_plan_request *request, struct rh_error *error)
+{
+    struct error err;
+    rh_plan *plan = allocate(sizeof *plan, &err);
+    if (plan && find(plan, profile, cluster, request, &err))
+        return plan;
+    report(error, &err);
+    rh_plan_free(plan);
+    return NULL;
+}
+
+void rh_plan_free(rh_plan *plan)
+{
+    if (plan) {
+        plan_release(&plan->plan);
+        plan_problem_release(&plan->problem);
+    }
+    free(plan);
+}
+
+double rh_plan_iteration_time(const rh_plan *plan)
+{
+    return plan->plan.iteration_time;
+}
+
+double rh_plan_lower_bound(const rh_plan *plan)
+{
+    return plan->plan.lower_bound;
+}
+
+double rh_plan_gap(const rh_plan *plan)
+{
+    return plan_gap(&plan->plan);
+}
+
+bool rh_plan_is_optimal(const rh_plan *plan)
+{
+    return plan->plan.proven_optimal;
+}
+
+int rh_plan_stage_count(const rh_plan *plan)
+{
+    return plan->plan.stage_count;
+}
+
+bool rh_plan_stage(const rh_plan *plan, int index, struct rh_stage *stage)
+{
+    if (index < 0 || index >= plan->plan.stage_count)
+        return false;
+    const struct plan_stage *from = &plan->plan.stages[index];
+    *stage = (struct rh_stage){
+        .first_layer = from->first_layer,
+        .last_layer = from->last_layer,
+        .device_type = plan->problem.groups[from->group].device,
+        .devices = from->devices,
+        .node = from->node,
+        .forward = from->forward,
+        .backward = from->backward,
+        .memory = from->memory,
+    };
+    return true;
+}
+
+char *rh_plan_to_json(const rh_plan *plan)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    plan_write_json(&plan->plan, &plan->problem, &json, NULL);
+    if (!text.failed)
+        return text.data;
+    text_release(&text);
+    return NULL;
+}
