@@ -99,7 +99,7 @@ static void templates(enum plan_objective objective)
     struct error err;
     const char *from;
     double wall[RUNS];
-    bench_problem(&bench_homogeneous, objective, &problem, &from);
+    bench_problem(&bench_homogeneous[3], objective, &problem, &from);
     for (int i = 0; i < RUNS; i++) {
         double started = clock_now();
         if (!templates_make(&set, &problem, 1, 8, &options, &err))

@@ -7,26 +7,35 @@
 #include <string.h>
 
 const struct bench_case bench_experiments[5] = {
-    {"1: 4 nodes, 2 types", "v100 2 2, 3090 2 2", 50, 25.506, 2.630},
-    {"2: 6 nodes, 3 types", "v100 2 2, 3090 2 2, 4090 2 2", 50, 599.848, 86.634},
-    {"3: 11 nodes, 4 types", "v100 4 2, 3090 3 2, a6000 2 2, 4090 2 2", 50, 39104.357, 559.208},
-    {"4: 6 nodes, 3 types", "v100 2 4, 3090 2 4, a6000 2 4", 50, 630.140, 121.436},
-    {"5: 10 nodes, 3 types", "v100 4 2, 3090 4 2, a100-80 2 2", 50, 7084.061, 546.048},
+    {"1: 4 nodes, 2 types", "v100 2 2, 3090 2 2", NULL, 50, 25.506, 2.630},
+    {"2: 6 nodes, 3 types", "v100 2 2, 3090 2 2, 4090 2 2", NULL, 50, 599.848, 86.634},
+    {"3: 11 nodes, 4 types", "v100 4 2, 3090 3 2, a6000 2 2, 4090 2 2", NULL, 50, 39104.357, 559.208},
+    {"4: 6 nodes, 3 types", "v100 2 4, 3090 2 4, a6000 2 4", NULL, 50, 630.140, 121.436},
+    {"5: 10 nodes, 3 types", "v100 4 2, 3090 4 2, a100-80 2 2", NULL, 50, 7084.061, 546.048},
 };
 
 const struct bench_case bench_long[6] = {
-    {"1: 18 nodes x 4", "v100 10 4, 3090 8 4", 1000, 0, 0},
-    {"2: 24 nodes x 4", "v100 10 4, 3090 8 4, 4090 6 4", 1000, 0, 0},
-    {"3: 28 nodes x 4", "v100 10 4, 3090 8 4, a6000 6 4, 4090 4 4", 1000, 0, 0},
-    {"4: 52 nodes x 4", "v100 10 4, 3090 12 4, a6000 14 4, 4090 16 4", 1000, 0, 0},
-    {"5: 24 nodes x 8", "v100 10 8, 3090 8 8, a6000 6 8", 1000, 0, 0},
-    {"6: 24 nodes x 4", "v100 10 4, 3090 8 4, a100-80 6 4", 1000, 0, 0},
+    {"1: 18 nodes x 4", "v100 10 4, 3090 8 4", NULL, 1000, 0, 0},
+    {"2: 24 nodes x 4", "v100 10 4, 3090 8 4, 4090 6 4", NULL, 1000, 0, 0},
+    {"3: 28 nodes x 4", "v100 10 4, 3090 8 4, a6000 6 4, 4090 4 4", NULL, 1000, 0, 0},
+    {"4: 52 nodes x 4", "v100 10 4, 3090 12 4, a6000 14 4, 4090 16 4", NULL, 1000, 0, 0},
+    {"5: 24 nodes x 8", "v100 10 8, 3090 8 8, a6000 6 8", NULL, 1000, 0, 0},
+    {"6: 24 nodes x 4", "v100 10 4, 3090 8 4, a100-80 6 4", NULL, 1000, 0, 0},
 };
 
-const struct bench_case bench_six_kinds = {
-    "48 nodes x 8, 6 types", "v100 8 8, 3090 8 8, a6000 8 8, 4090 8 8, a100-80 8 8, h100 8 8", 512, 0, 0};
+const struct bench_case bench_six_kinds = {"48 nodes x 8, 6 types",
+                                           "v100 8 8, 3090 8 8, a6000 8 8, 4090 8 8, a100-80 8 8, h100 8 8",
+                                           NULL,
+                                           512,
+                                           0,
+                                           0};
 
-const struct bench_case bench_homogeneous = {"8 nodes x 8", "4090 8 8", 50, 0, 0};
+const struct bench_case bench_homogeneous[4] = {
+    {"4 nodes x 4, 1 type", "4090 4 4", "12 GB/s", 50, 0, 0},
+    {"8 nodes x 4, 1 type", "4090 8 4", "12 GB/s", 50, 0, 0},
+    {"7 nodes x 8, 1 type", "4090 7 8", "12 GB/s", 50, 0, 0},
+    {"8 nodes x 8, 1 type", "4090 8 8", "12 GB/s", 50, 0, 0},
+};
 
 static const struct {
     const char *device;
@@ -56,9 +65,13 @@ static void make_cluster(const struct bench_case *which, struct cluster *cluster
     for (const char *at = which->groups; at; at = strchr(at, ',') ? strchr(at, ',') + 2 : NULL) {
         char device[16];
         int nodes, devices;
-        if (sscanf(at, "%15s %d %d", device, &nodes, &devices) == 3)
-            text_format(&text, "  - {device: %s-gpu, speed: %g, nodes: %d, devices_per_node: %d}\n", device,
+        if (sscanf(at, "%15s %d %d", device, &nodes, &devices) == 3) {
+            text_format(&text, "  - {device: %s-gpu, speed: %g, nodes: %d, devices_per_node: %d", device,
                         speed_of(device), nodes, devices);
+            if (which->link)
+                text_format(&text, ", intra_node: {latency: 0, bandwidth: %s}", which->link);
+            text_add(&text, "}\n");
+        }
     }
     if (text.failed || !cluster_parse(cluster, "bench.yaml", text.data, text.length, &err))
         die(&err);
@@ -133,7 +146,8 @@ void bench_problem(const struct bench_case *which, enum plan_objective objective
     else if (which == &bench_six_kinds)
         stretch(&profile, 100);
     make_cluster(which, &cluster);
-    if (!plan_problem_init(problem, &profile, &cluster, objective, ALLREDUCE_NONE, which->microbatches, &err))
+    if (!plan_problem_init(problem, &profile, &cluster, objective,
+                           which->link ? ALLREDUCE_MODEL : ALLREDUCE_NONE, which->microbatches, &err))
         die(&err);
     cluster_release(&cluster);
     profile_release(&profile);

@@ -9,6 +9,7 @@
 struct bench_case {
     const char *name;
     const char *groups; /* "device nodes devices_per_node" for each group */
+    const char *link;   /* bandwidth within a node, for ring all-reduces; NULL: all-reduce is left out */
     int microbatches;
     double published_optimum,
         published_approximation; /* seconds their planners took; 0: never finished, or never run */
@@ -18,7 +19,8 @@ struct bench_case {
 extern const struct bench_case bench_experiments[5]; /* gpt2-xl, 50 layers: Ditto's five experiments */
 extern const struct bench_case bench_long[6];        /* 1000 layers: its six that were never run */
 extern const struct bench_case bench_six_kinds;      /* 6 types x 8 nodes x 8 devices, 100 layers */
-extern const struct bench_case bench_homogeneous;    /* 8 nodes of 8 devices, for templates */
+extern const struct bench_case
+    bench_homogeneous[4]; /* gpt2-xl on nodes of one kind; the last for templates */
 
 /* Layer times of the case, from the reference profiles where they are there (*from says so), else gpt2-xl's published numbers
  * or, for 1000 and 100 layers, a seeded mix of such layers. Ends the program on failure. */
