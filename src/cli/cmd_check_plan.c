@@ -53,6 +53,9 @@ static void print(const char *path, const struct plan *plan, const struct plan *
     if (excess(plan, best) > 1e-9)
         text_format(out, "%s: %s, %.3g %% more than %s (%s)\n", path, mine, 100 * excess(plan, best), what,
                     optimum);
+    else if (excess(plan, best) < -1e-9) /* it leaves devices idle, or comes back to a node */
+        text_format(out, "%s: %s, %.3g %% less than %s that uses every device, node after node (%s)\n", path,
+                    mine, -100 * excess(plan, best), what, optimum);
     else if (best->proven_optimal)
         text_format(out, "%s: %s, optimal\n", path, mine);
     else

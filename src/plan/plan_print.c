@@ -1,11 +1,22 @@
 #include "core/unit.h"
 #include "plan/plan.h"
 
+#include <math.h>
 #include <string.h>
 
 static double stage_time(const struct plan_stage *stage)
 {
     return stage->forward + stage->backward;
+}
+
+static int microbatches_of(const struct plan *plan)
+{
+    return plan->microbatches > 0 ? plan->microbatches : 3 * plan->stage_count;
+}
+
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
 }
 
 static int width_of_devices(const struct plan *plan, const struct plan_problem *problem)
@@ -65,27 +76,29 @@ static void print_time(const struct plan *plan, struct text *out)
     double slowest = stage_time(&plan->stages[plan->bottleneck]);
     char period[32];
     unit_format(period, sizeof period, slowest, UNIT_TIME, 5);
-    text_format(out, "iteration  %s = %s through all stages + %s in %.0f periods of the slowest (%s)", total,
-                t1, t2, plan->t2 / slowest, period);
+    int periods = (int)lround(plan->t2 / slowest);
+    text_format(out, "iteration  %s = %s through all stages + %s in %d period%s of the slowest (%s)", total,
+                t1, t2, periods, plural(periods), period);
     if (plan->t3 > 0)
         text_format(out, " + %s from the slowest on", t3);
     text_add(out, "\n");
 }
 
-/* How much of the cluster's time is work: every device is busy for N micro-batches of its stage's time. */
+/* How much of the cluster's time is work: every device is busy for N micro-batches of its stage's time. An iteration is
+ * taken to last as long as the pipeline objective says, which is close whatever the plan was scored by. */
 static void print_use(const struct plan *plan, const struct plan_problem *problem, struct text *out)
 {
-    int n = plan->microbatches > 0 ? plan->microbatches : 3 * plan->stage_count;
-    double busy = 0;
-    int used = 0, devices = plan_problem_devices(problem);
+    int n = microbatches_of(plan), used = 0, devices = plan_problem_devices(problem);
+    double busy = 0, lasts = (n - 1) * stage_time(&plan->stages[plan->bottleneck]);
     for (int i = 0; i < plan->stage_count; i++) {
         busy += plan->stages[i].devices * stage_time(&plan->stages[i]);
+        lasts += stage_time(&plan->stages[i]);
         used += plan->stages[i].devices;
     }
     if (used < devices)
         text_format(out, "idle       %d of %d devices are not used\n", devices - used, devices);
     text_format(out, "busy       %.1f %% of the devices' time; the rest is bubbles and imbalance\n",
-                100 * n * busy / (plan->iteration_time * devices));
+                100 * n * busy / (lasts * devices));
 }
 
 static void print_proof(const struct plan *plan, struct text *out)
@@ -95,13 +108,14 @@ static void print_proof(const struct plan *plan, struct text *out)
         return;
     unit_format(seconds, sizeof seconds, plan->planning_seconds, UNIT_TIME, 3);
     if (plan->proven_optimal)
-        text_format(out, "proof      optimal: no plan takes less (%lld programs, %s)\n",
-                    (long long)plan->programs, seconds);
+        text_format(out, "proof      optimal: no plan takes less (%lld dynamic program%s, %s)\n",
+                    (long long)plan->programs, plural(plan->programs), seconds);
     else if (plan->lower_bound > 0) {
         char bound[32];
-        text_format(out, "proof      no plan takes less than %s: a gap of %.3g %% (%lld programs, %s)\n",
+        text_format(out,
+                    "proof      no plan takes less than %s: a gap of %.3g %% (%lld dynamic program%s, %s)\n",
                     unit_format(bound, sizeof bound, plan->lower_bound, UNIT_TIME, 6), 100 * plan_gap(plan),
-                    (long long)plan->programs, seconds);
+                    (long long)plan->programs, plural(plan->programs), seconds);
     } else
         text_format(out, "proof      none: '%s' does not say how good its plan is (%s)\n", plan->search,
                     seconds);
@@ -109,13 +123,12 @@ static void print_proof(const struct plan *plan, struct text *out)
 
 void plan_print(const struct plan *plan, const struct plan_problem *problem, struct text *out)
 {
-    text_format(out, "%d stages on %d devices in %d nodes, ", plan->stage_count,
-                plan_problem_devices(problem), plan_problem_nodes(problem));
-    if (plan->microbatches > 0)
-        text_format(out, "%d micro-batches; ", plan->microbatches);
-    else
-        text_add(out, "the default number of micro-batches; ");
-    text_format(out, "objective %s\n\n", plan_objective_name(plan->objective));
+    int devices = plan_problem_devices(problem), nodes = plan_problem_nodes(problem);
+    int n = microbatches_of(plan);
+    text_format(out, "%d stage%s on %d device%s in %d node%s, %d micro-batch%s%s; objective %s\n\n",
+                plan->stage_count, plural(plan->stage_count), devices, plural(devices), nodes, plural(nodes),
+                n, n == 1 ? "" : "es", plan->microbatches > 0 ? "" : " (three for each stage)",
+                plan_objective_name(plan->objective));
     print_stages(plan, problem, out);
     text_add(out, "\n");
     print_time(plan, out);
