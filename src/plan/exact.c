@@ -3,14 +3,8 @@
  * Problem. Choose the order of the nodes, how each node's devices are split by halving, and where the layers are cut, so that the objective
  * is least. All nodes and devices are used, as in the reference's exhaustive search.
  *
- * Bound. If the slowest stage's time L were known, both objectives would be sums over stages (N micro-batches):
- *     pipeline       sum l                                   + (N - 1) L     every stage l <= L
- *     pipeline N=0   sum (l + 3 L)                           - L             (N = 3 x stages)
- *     oobleck        sum_before l + sum_after (2 l - L)      + (N + 2) L     before l <= L, after l < L
- *     oobleck  N=0   sum_before (l + 3 L) + sum_after (2 l + 2 L) + 5 L
- * (one stage under oobleck: 4 l). A dynamic program (program.h) minimises such a sum exactly. For an interval [low, high] of L the program
- * that caps stages at `high` and charges the constants at the end of the interval that makes them cheapest gives
- * a lower bound, and the pipeline it finds is real: an upper bound.
+ * Bound. For a fixed time of the slowest stage the objective is a sum over stages, which a dynamic program minimises exactly;
+ * for an interval of it the program gives a lower bound, and the pipeline it finds is real: an upper bound (bound.h).
  *
  * Search. Best first over intervals: the interval with the least bound is solved, dropped when its bound reaches the best
  * plan, else cut in two; an interval of one value is exact. Intervals start at the smallest feasible cap, found by
@@ -19,6 +13,7 @@
  * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the recorded optima of
  * larger ones (tests/plan/test_exact.c). */
 #include "core/progress.h"
+#include "plan/bound.h"
 #include "plan/program.h"
 #include "plan/search.h"
 #include "plan/ticks.h"
@@ -27,26 +22,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME              (1 - 1e-11) /* a bound this close to the best plan has reached it */
-#define TIE               1e-10 /* stage times this close are equal, as in plan_score: ticks are rounded */
-#define ROUNDING          1e-9  /* ticks against seconds */
+#define SAME              (1 - 2e-10) /* a bound this close to the best plan has reached it */
+#define ROUNDING          1e-9        /* ticks against seconds */
 #define FIRST_GROWTH      (1.0 / 256) /* relative width of the first interval; doubles from there */
 #define MOST_STATES       ((uint32_t)1 << 24)
 #define MOST_VALUES       ((size_t)1 << 28) /* 2 GiB of doubles */
 #define LARGE_LATTICE     5000              /* states from which on seeding pays */
+#define CHAIN_PROGRAMS    50                /* enough for a good plan */
 #define MOST_CHAIN_ORDERS 720
-
-struct interval {
-    double low, high; /* ticks; stage times that exist. high = INFINITY: everything from low up */
-    double bound;     /* no plan in here takes less */
-    double theta;  /* weight of the relaxed limit on stages after the slowest, 0 to 1: see interval_costs */
-    bool counting; /* the program counts those stages instead */
-};
 
 struct exact {
     const struct plan_problem *problem;
     const struct plan_search_options *options;
     struct ticks ticks;
+    struct bound bound;
     struct error *err;
     double started, deadline; /* clock_now seconds; 0: none */
 
@@ -59,85 +48,7 @@ struct exact {
     int64_t programs, states;
 };
 
-/* --- objectives, in ticks ------------------------------------------------------------------------------------ */
-
-/* What L itself is multiplied by. */
-static double periods_of_slowest(const struct exact *exact, double theta)
-{
-    int n = exact->problem->microbatches;
-    if (exact->problem->objective == OBJECTIVE_PIPELINE)
-        return n > 0 ? n - 1 : -1;
-    return n > 0 ? n + 2 - theta * (n - 1) : 5;
-}
-
-/* Oobleck wants fewer stages after the slowest than there are micro-batches, j <= N - 1. A program that counts them is N
- * times as large, so first the limit is only priced: theta L (j - (N - 1)) is not positive for any plan, and adding it
- * to the objective leaves an additive lower bound for every theta from 0 to 1. */
-static struct tile_costs interval_costs(const struct exact *exact, const struct interval *interval)
-{
-    int n = exact->problem->microbatches;
-    double low = interval->low, high = interval->high;
-    struct tile_costs costs = {.cap = high, .slots = 1};
-    if (exact->problem->objective == OBJECTIVE_PIPELINE) {
-        costs.before_add = n > 0 ? 0 : 3 * low;
-        return costs;
-    }
-    costs.phases = true;
-    costs.counting = interval->counting;
-    costs.slots = interval->counting ? n : 1;
-    costs.before_add = n > 0 ? 0 : 3 * low;
-    costs.cross_least = low * (1 - TIE);
-    costs.cross_scale = periods_of_slowest(exact, interval->theta);
-    costs.after_add = n > 0 ? (interval->theta - 1) * high : 2 * low;
-    costs.after_most = high * (1 - TIE);
-    return costs;
-}
-
-/* No plan whose slowest stage takes `low` or more can be faster than this. With S stages, j of them after the
- * slowest, and s the sum of all stage times: oobleck is s + (N + 1) L + sum_after (l - L) >= s + (N + 1 - j) L, and for
- * N = 0 (2 S + k + 1) L + T3 + s >= s + (2 S + 2) L. */
-static double simple_bound(const struct exact *exact, double low)
-{
-    int n = exact->problem->microbatches, nodes = exact->ticks.node_count;
-    double sum = fmax(exact->ticks.least_sum, low);
-    if (exact->problem->objective == OBJECTIVE_PIPELINE)
-        return sum + (n > 0 ? n - 1 : 3 * nodes - 1) * low;
-    if (n == 0)
-        return sum + (2 * (nodes > 2 ? nodes : 2) + 2) * low;
-    int after = exact->ticks.most_stages - 1;
-    if (after > n - 1)
-        after = n - 1;
-    return sum + (n + 1 - after) * low;
-}
-
-static double stage_ticks(const struct exact *exact, const struct tile_stage *stage)
-{
-    return ticks_stage(&exact->ticks, stage->group, stage->split, stage->first, stage->end);
-}
-
-/* The objective of a stage list; INFINITY where it is not defined. */
-static double evaluate(const struct exact *exact, const struct tile_stage *stages, int count, double *slowest)
-{
-    double sum = 0, tail = 0;
-    int k = 0, n = exact->problem->microbatches;
-    *slowest = 0;
-    for (int i = 0; i < count; i++) {
-        double l = stage_ticks(exact, &stages[i]);
-        sum += l;
-        *slowest = fmax(*slowest, l);
-    }
-    for (int i = 0; i < count; i++)
-        if (stage_ticks(exact, &stages[i]) >= *slowest * (1 - TIE))
-            k = i;
-    if (exact->problem->objective == OBJECTIVE_PIPELINE)
-        return sum + ((n > 0 ? n : 3 * count) - 1) * *slowest;
-    if (count == 1)
-        return 4 * sum;
-    for (int i = k; i < count; i++)
-        tail += stage_ticks(exact, &stages[i]);
-    int periods = n > 0 ? n - (count - 1 - k) : 2 * count + k + 1;
-    return periods > 0 ? sum + periods * *slowest + tail : INFINITY;
-}
+/* --- the best plan so far ------------------------------------------------------------------------------------ */
 
 static void consider(struct exact *exact, const struct tile_stage *stages, int count, double time)
 {
@@ -160,7 +71,7 @@ static void consider_single_stage(struct exact *exact)
     stage.split = ticks->groups[stage.group].splits - 1;
     double slowest;
     if (ticks->memory_sum[ticks->layer_count] <= ticks->groups[stage.group].memory[stage.split])
-        consider(exact, &stage, 1, evaluate(exact, &stage, 1, &slowest));
+        consider(exact, &stage, 1, bound_evaluate(&exact->bound, &stage, 1, &slowest));
 }
 
 /* --- open intervals: a binary heap, least bound first, then least low ------------------------------------------ */
@@ -254,54 +165,51 @@ static void carve(struct search *search, struct interval *interval)
     double rest = ticks_at_least(ticks, end + 0.5);
     search->growth *= 2;
     if (rest < INFINITY)
-        push(search,
-             (struct interval){rest, INFINITY, fmax(simple_bound(search->exact, rest), interval->bound),
-                               interval->theta, false});
+        push(search, (struct interval){rest, INFINITY,
+                                       fmax(bound_simple(&search->exact->bound, rest), interval->bound),
+                                       interval->theta, false});
     interval->high = end;
 }
 
-/* Raised while pipelines break the limit, lowered again where they keep it. */
-static double next_theta(const struct exact *exact, double theta, bool defined)
+/* What is left of an interval whose program found no better plan than `bound`, and a pipeline whose slowest stage takes
+ * `slowest`. One value is exact at theta 0, unless its pipeline has too many stages after the slowest for oobleck to be defined: then
+ * it is solved again by a program that counts them. */
+static void branch(struct search *search, struct interval interval, double slowest, bool defined)
 {
-    if (exact->problem->objective == OBJECTIVE_PIPELINE || exact->problem->microbatches == 0)
-        return 0;
-    return defined ? fmax(0, theta - 1.0 / 16) : (1 + theta) / 2;
-}
-
-/* The program of [low, high] gave `value` and a pipeline whose slowest stage takes `slowest`: what is left? An interval of one value is
- * exact, unless its pipeline has as many stages after the slowest as there are micro-batches, where oobleck is not
- * defined: then it is solved again by a program that counts them. */
-static void branch(struct search *search, const struct interval *interval, double value, double slowest,
-                   bool defined)
-{
-    struct exact *exact = search->exact;
-    double low = interval->low, high = interval->high;
-    double least = exact->problem->objective == OBJECTIVE_PIPELINE ? low : low * (1 - TIE);
-    double bound = fmax(interval->bound, value + periods_of_slowest(exact, interval->theta) * least);
-    bool nested = exact->problem->objective == OBJECTIVE_PIPELINE && exact->problem->microbatches > 0;
-    if (bound >= exact->best * SAME)
-        return;
-    if (low == high) {
-        if (!interval->counting)
-            push(search, (struct interval){low, high, bound, 0, true});
+    const struct exact *exact = search->exact;
+    const struct ticks *ticks = &exact->ticks;
+    if (interval.low == interval.high) {
+        if (interval.theta > 0)
+            interval.theta = 0;
+        else if (!defined && !interval.counting)
+            interval.counting = true;
+        else
+            return;
+        push(search, interval);
         return;
     }
-    if (nested) /* the same program answers every cap from `slowest` up */
-        high = ticks_at_most(&exact->ticks, slowest - 0.5);
-    double middle = ticks_at_most(&exact->ticks, low + (high - low) / 2);
-    if (middle < low || high < low)
+    double gained = 0; /* by the bound, per tick that the lower end moves up */
+    if (exact->bound.objective == OBJECTIVE_PIPELINE && exact->bound.microbatches > 0) {
+        /* the same program answers every cap from `slowest` up */
+        interval.high = ticks_at_most(ticks, slowest - 0.5);
+        gained = exact->bound.microbatches - 1;
+    }
+    interval.theta = bound_next_theta(&exact->bound, interval.theta, defined);
+    double middle = ticks_at_most(ticks, interval.low + (interval.high - interval.low) / 2);
+    if (middle < interval.low || interval.high < interval.low)
         return;
-    double next = ticks_at_least(&exact->ticks, middle + 0.5);
-    double theta = next_theta(exact, interval->theta, defined);
-    push(search, (struct interval){low, middle, bound, theta, false});
-    double above = nested ? fmax(bound, value + periods_of_slowest(exact, 0) * next) : bound;
-    push(search, (struct interval){next, high, above, theta, false});
+    struct interval below = interval, above = interval;
+    below.high = middle;
+    above.low = ticks_at_least(ticks, middle + 0.5);
+    above.bound += gained * (above.low - interval.low);
+    push(search, below);
+    push(search, above);
 }
 
-static void solve_interval(struct search *search, const struct interval *interval)
+static void solve_interval(struct search *search, struct interval *interval)
 {
     struct exact *exact = search->exact;
-    struct tile_costs costs = interval_costs(exact, interval);
+    struct tile_costs costs = bound_costs(&exact->bound, interval);
     double value, slowest;
     enum program_status status = program_solve(&search->program, &costs, &value);
     exact->programs++;
@@ -312,9 +220,11 @@ static void solve_interval(struct search *search, const struct interval *interva
     if (status != PROGRAM_DONE)
         return;
     int count = program_path(&search->program, exact->trial);
-    double time = evaluate(exact, exact->trial, count, &slowest);
+    double time = bound_evaluate(&exact->bound, exact->trial, count, &slowest);
     consider(exact, exact->trial, count, time);
-    branch(search, interval, value, slowest, time < INFINITY);
+    interval->bound = fmax(interval->bound, value + bound_constant(&exact->bound, interval));
+    if (interval->bound < exact->best * SAME)
+        branch(search, *interval, slowest, time < INFINITY);
 }
 
 static void show_progress(const struct search *search, double bound)
@@ -327,27 +237,26 @@ static void show_progress(const struct search *search, double bound)
                   (long long)exact->programs);
 }
 
-/* Searches the states of one lattice from the smallest cap up. *bound: no plan over these states takes less, until the
- * best plan is reached or `gap` is. */
-static bool search_lattice(struct exact *exact, const struct lattice *lattice, double gap, double *bound)
+/* Searches the states of one lattice from the smallest cap up, with at most so many programs. *bound: no plan over these states
+ * takes less. */
+static bool search_lattice(struct exact *exact, const struct lattice *lattice, int64_t most_programs,
+                           double *bound)
 {
     struct search search = {.exact = exact, .unresolved = INFINITY, .growth = FIRST_GROWTH};
     if (!program_init(&search.program, &exact->ticks, lattice, exact->options->pool, exact->err))
         return false;
     search.program.deadline = exact->deadline;
     search.program.most_values = MOST_VALUES;
+    most_programs += exact->programs;
     double least = least_cap(&search);
     if (least < INFINITY)
-        push(&search, (struct interval){least, INFINITY, simple_bound(exact, least), 0, false});
+        push(&search, (struct interval){least, INFINITY, bound_simple(&exact->bound, least), 0, false});
     while (search.open.count > 0 && !search.no_memory) {
         struct interval interval = heap_pop(&search.open);
         *bound = fmin(interval.bound, search.unresolved);
-        if (interval.bound >= exact->best * (1 - gap) * SAME) {
-            search.unresolved = fmin(search.unresolved, interval.bound);
-            break;
-        }
         show_progress(&search, *bound);
-        if (exact->deadline > 0 && clock_now() > exact->deadline) {
+        if (interval.bound >= exact->best * SAME || exact->programs >= most_programs ||
+            (exact->deadline > 0 && clock_now() > exact->deadline)) {
             search.unresolved = fmin(search.unresolved, interval.bound);
             break;
         }
@@ -397,7 +306,7 @@ static bool search_chains(struct exact *exact, int orders)
         double bound;
         if (!lattice_init_chain(&chain, &exact->ticks, order, exact->err))
             return false;
-        bool ok = search_lattice(exact, &chain, 1e-3, &bound);
+        bool ok = search_lattice(exact, &chain, CHAIN_PROGRAMS, &bound);
         lattice_release(&chain);
         if (!ok)
             return false;
@@ -405,31 +314,12 @@ static bool search_chains(struct exact *exact, int orders)
     return true;
 }
 
-/* A bound on the slowest stage without states: for any weights w of the groups, the layers at their cheapest weighted
- * place, sum_i min_g (w_g t_gi), must fit into sum_g w_g devices_g L. */
-static double least_slowest(const struct exact *exact)
-{
-    const struct ticks *ticks = &exact->ticks;
-    double work = 0, capacity = 0;
-    for (int i = 0; i < ticks->layer_count; i++) {
-        double cheapest = INFINITY;
-        for (int g = 0; g < ticks->group_count; g++)
-            cheapest = fmin(cheapest,
-                            ticks_stage(ticks, g, 0, i, i + 1) / ticks->groups[g].sum[0][ticks->layer_count]);
-        work += cheapest;
-    }
-    for (int g = 0; g < ticks->group_count; g++)
-        capacity += ticks->groups[g].nodes * exact->problem->groups[g].devices_per_node /
-                    ticks->groups[g].sum[0][ticks->layer_count];
-    return work / capacity;
-}
-
 static bool search_all(struct exact *exact, double *bound)
 {
     const struct ticks *ticks = &exact->ticks;
     uint32_t size = lattice_size(ticks, MOST_STATES / (uint32_t)ticks->group_count);
     if (size == 0) {
-        *bound = simple_bound(exact, least_slowest(exact));
+        *bound = bound_simple(&exact->bound, bound_least_slowest(&exact->bound));
         return search_chains(exact, MOST_CHAIN_ORDERS);
     }
     if (size > LARGE_LATTICE && !search_chains(exact, 2))
@@ -437,7 +327,7 @@ static bool search_all(struct exact *exact, double *bound)
     struct lattice lattice;
     if (!lattice_init(&lattice, ticks, exact->err))
         return false;
-    bool ok = search_lattice(exact, &lattice, 0, bound);
+    bool ok = search_lattice(exact, &lattice, INT64_MAX / 2, bound);
     lattice_release(&lattice);
     return ok;
 }
@@ -501,6 +391,7 @@ bool plan_search_exact(const struct plan_problem *problem, const struct plan_sea
     memset(plan, 0, sizeof *plan);
     if (!plan_problem_check(problem, err) || !ticks_init(&exact.ticks, problem, err))
         return false;
+    exact.bound = bound_init(&exact.ticks, problem);
     exact.stages = calloc((size_t)exact.ticks.most_stages, sizeof *exact.stages);
     exact.trial = calloc((size_t)exact.ticks.most_stages, sizeof *exact.trial);
     if (options->better_than > 0)
