@@ -75,6 +75,10 @@ struct plan_header {
 bool plan_load(struct plan *plan, const struct plan_problem *problem, const char *path, struct error *err);
 bool plan_load_header(struct plan_header *header, const char *path, struct error *err);
 
+/* plan_load on JSON text; `path` is only for messages. */
+bool plan_parse(struct plan *plan, const struct plan_problem *problem, const char *path, const char *data,
+                size_t length, struct error *err);
+
 const char *plan_objective_name(enum plan_objective objective);
 
 /* Gives every stage a node of its group so that no node is over-full; -1 where that cannot be done. */

@@ -68,23 +68,18 @@ void plan_write_json(const struct plan *plan, const struct plan_problem *problem
 struct reader {
     struct doc doc;
     const struct plan_problem *problem;
-    int used[PLAN_MAX_GROUPS]; /* devices given away so far */
+    int64_t used[PLAN_MAX_GROUPS]; /* devices given away so far */
     struct error *err;
 };
 
-static bool open_plan(struct doc *doc, const char *path, struct error *err)
+static bool check_format(const struct doc *doc, struct error *err)
 {
     const char *format;
-    if (!doc_load(doc, path, err))
-        return false;
     const struct doc_node *node = doc_find(doc->root, "format");
-    if (doc_is_map(doc, doc->root, err) &&
-        (!node || (doc_string(doc, node, &format, err) &&
-                   (strcmp(format, FORMAT) == 0 ||
-                    doc_error(doc, node, err, "expected '%s', found '%s'", FORMAT, format)))))
-        return true;
-    doc_release(doc);
-    return false;
+    return doc_is_map(doc, doc->root, err) &&
+           (!node || (doc_string(doc, node, &format, err) &&
+                      (strcmp(format, FORMAT) == 0 ||
+                       doc_error(doc, node, err, "expected '%s', found '%s'", FORMAT, format))));
 }
 
 static bool read_int(const struct reader *r, const struct doc_node *stage, const char *key, int least,
@@ -169,17 +164,29 @@ static bool read_stages(struct reader *r, struct plan *plan)
     return true;
 }
 
+/* Ends the reader's document. */
+static bool read_plan(struct reader *r, struct plan *plan)
+{
+    bool ok = check_format(&r->doc, r->err) && read_stages(r, plan);
+    doc_release(&r->doc);
+    if (!ok)
+        plan_release(plan);
+    return ok;
+}
+
 bool plan_load(struct plan *plan, const struct plan_problem *problem, const char *path, struct error *err)
 {
     struct reader r = {.problem = problem, .err = err};
     memset(plan, 0, sizeof *plan);
-    if (!open_plan(&r.doc, path, err))
-        return false;
-    bool ok = read_stages(&r, plan);
-    doc_release(&r.doc);
-    if (!ok)
-        plan_release(plan);
-    return ok;
+    return doc_load(&r.doc, path, err) && read_plan(&r, plan);
+}
+
+bool plan_parse(struct plan *plan, const struct plan_problem *problem, const char *path, const char *data,
+                size_t length, struct error *err)
+{
+    struct reader r = {.problem = problem, .err = err};
+    memset(plan, 0, sizeof *plan);
+    return doc_parse(&r.doc, DOC_JSON, path, data, length, err) && read_plan(&r, plan);
 }
 
 static bool read_header(const struct doc *doc, struct plan_header *header, struct error *err)
@@ -211,9 +218,9 @@ bool plan_load_header(struct plan_header *header, const char *path, struct error
 {
     struct doc doc;
     memset(header, 0, sizeof *header);
-    if (!open_plan(&doc, path, err))
+    if (!doc_load(&doc, path, err))
         return false;
-    bool ok = read_header(&doc, header, err);
+    bool ok = check_format(&doc, err) && read_header(&doc, header, err);
     doc_release(&doc);
     return ok;
 }
