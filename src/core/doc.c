@@ -69,17 +69,15 @@ bool doc_open(struct doc_builder *builder, enum doc_type type, struct doc_place 
 static bool duplicate(struct doc_builder *builder, const struct doc_node *first,
                       const struct doc_node *second)
 {
-    if (first->index > second->index) {
-        const struct doc_node *swap = first;
-        first = second;
-        second = swap;
-    }
     return doc_error(builder->doc, second, builder->err, "given twice, first in line %u", first->line);
 }
 
 static int by_key(const void *a, const void *b)
 {
-    return strcmp((*(const struct doc_node *const *)a)->key, (*(const struct doc_node *const *)b)->key);
+    const struct doc_node *first = *(const struct doc_node *const *)a;
+    const struct doc_node *second = *(const struct doc_node *const *)b;
+    int order = strcmp(first->key, second->key);
+    return order ? order : (first->index > second->index) - (first->index < second->index);
 }
 
 static bool keys_differ(struct doc_builder *builder, const struct doc_node *map)
@@ -117,64 +115,16 @@ bool doc_close(struct doc_builder *builder)
     return true;
 }
 
-bool doc_scan_number(const char *text, size_t length, double *value)
-{
-    size_t i = length > 0 && (text[0] == '-' || text[0] == '+') ? 1 : 0, digits = 0;
-    for (; i < length && text[i] >= '0' && text[i] <= '9'; i++)
-        digits++;
-    if (i < length && text[i] == '.')
-        for (i++; i < length && text[i] >= '0' && text[i] <= '9'; i++)
-            digits++;
-    if (digits > 0 && i < length && (text[i] == 'e' || text[i] == 'E')) {
-        i++;
-        if (i < length && (text[i] == '-' || text[i] == '+'))
-            i++;
-        size_t exponent = i;
-        while (i < length && text[i] >= '0' && text[i] <= '9')
-            i++;
-        if (i == exponent)
-            return false;
-    }
-    if (digits == 0 || i != length)
-        return false;
-    /* The text ends in something that is no part of a number: a NUL, or what follows in the file. */
-    *value = strtod(text, NULL);
-    return true;
-}
-
 /* --- reading ------------------------------------------------------------------------------------------------ */
 
-/* The first byte that is not UTF-8, or `length`. Overlong forms and surrogates are not. */
-static size_t valid_utf8(const char *text, size_t length)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    for (size_t i = 0; i < length;) {
-        size_t more = s[i] < 0x80                   ? 0
-                      : s[i] >= 0xc2 && s[i] < 0xe0 ? 1
-                      : (s[i] & 0xf0) == 0xe0       ? 2
-                      : s[i] >= 0xf0 && s[i] < 0xf5 ? 3
-                                                    : length;
-        if (more >= length - i)
-            return i;
-        for (size_t k = 1; k <= more; k++)
-            if ((s[i + k] & 0xc0) != 0x80)
-                return i;
-        if ((s[i] == 0xe0 && s[i + 1] < 0xa0) || (s[i] == 0xed && s[i + 1] > 0x9f) ||
-            (s[i] == 0xf0 && s[i + 1] < 0x90) || (s[i] == 0xf4 && s[i + 1] > 0x8f))
-            return i;
-        i += more + 1;
-    }
-    return length;
-}
-
-static struct doc_place place_of(const char *text, size_t offset)
+struct doc_place doc_place_of(const char *text, size_t offset)
 {
     struct doc_place place = {1, 1};
-    for (size_t i = 0; i < offset; i++) {
-        place.column++;
+    for (size_t i = 0; i < offset; i++)
         if (text[i] == '\n')
             place = (struct doc_place){place.line + 1, 1};
-    }
+        else
+            place.column += !text_continues(text[i]);
     return place;
 }
 
@@ -186,7 +136,7 @@ static bool is_blank(const char *text, size_t length)
     return true;
 }
 
-static bool read_text(struct doc_builder *builder, enum doc_syntax syntax, const char *text, size_t length)
+static bool read_text(struct doc_builder *builder, enum doc_syntax syntax, char *text, size_t length)
 {
     if (length > DOC_MAX_BYTES)
         return error_set(builder->err, ERROR_INPUT, "%s: larger than the %zu MiB that are read",
@@ -197,9 +147,9 @@ static bool read_text(struct doc_builder *builder, enum doc_syntax syntax, const
     }
     if (is_blank(text, length))
         return doc_syntax_error(builder, (struct doc_place){1, 1}, "the file is empty");
-    size_t valid = valid_utf8(text, length);
+    size_t valid = text_valid_utf8(text, length);
     if (valid < length)
-        return doc_syntax_error(builder, place_of(text, valid), "not UTF-8 text");
+        return doc_syntax_error(builder, doc_place_of(text, valid), "not UTF-8 text");
     return syntax == DOC_JSON ? doc_read_json(builder, text, length) : doc_read_yaml(builder, text, length);
 }
 
@@ -209,13 +159,16 @@ bool doc_parse(struct doc *doc, enum doc_syntax syntax, const char *path, const 
     memset(doc, 0, sizeof *doc);
     struct doc_builder builder = {.doc = doc, .err = err};
     doc->path = arena_string(&doc->arena, path);
-    /* Readers may look one byte past the end: at a NUL. */
-    char *copy = doc->path ? arena_copy(&doc->arena, text, length) : NULL;
+    /* Readers may look one byte past the end, at a NUL, and move texts one byte to the front. */
+    char *copy =
+        doc->path && length < SIZE_MAX - 2 ? arena_alloc(&doc->arena, length + 2, sizeof *copy) : NULL;
     if (!copy) {
         doc_release(doc);
         return error_memory(err);
     }
-    if (read_text(&builder, syntax, copy, length))
+    if (length)
+        memcpy(copy + 1, text, length);
+    if (read_text(&builder, syntax, copy + 1, length))
         return true;
     doc_release(doc);
     return false;
@@ -247,14 +200,34 @@ void doc_release(struct doc *doc)
 
 /* --- errors -------------------------------------------------------------------------------------------------- */
 
+#define LONGEST_SHOWN 60 /* bytes of a key or value in a message */
+
+/* `text` as it is shown in messages: its start, in whole characters. */
+static int shown_length(const char *text, size_t length)
+{
+    if (length <= LONGEST_SHOWN)
+        return (int)length;
+    length = LONGEST_SHOWN;
+    while (length > 0 && text_continues(text[length]))
+        length--;
+    return (int)length;
+}
+
+static const char *ellipsis(size_t length)
+{
+    return length > LONGEST_SHOWN ? "…" : "";
+}
+
 static void add_path(struct text *text, const struct doc_node *node)
 {
     if (!node->parent)
         return;
     add_path(text, node->parent);
-    if (node->key)
-        text_format(text, "%s%s", node->parent->parent ? "." : "", node->key);
-    else
+    if (node->key) {
+        size_t length = strlen(node->key);
+        text_format(text, "%s%.*s%s", node->parent->parent ? "." : "", shown_length(node->key, length),
+                    node->key, ellipsis(length));
+    } else
         text_format(text, "[%u]", node->index);
 }
 
@@ -284,7 +257,8 @@ static const char *describe(const struct doc_node *node, char *buffer, size_t si
     case DOC_MAP:
         return "a map";
     default:
-        snprintf(buffer, size, "'%.60s%s'", node->text, node->length > 60 ? "…" : "");
+        snprintf(buffer, size, "'%.*s%s'", shown_length(node->text, node->length), node->text,
+                 ellipsis(node->length));
         return buffer;
     }
 }
@@ -385,7 +359,8 @@ bool doc_integer(const struct doc *doc, const struct doc_node *node, int64_t lea
         return true;
     }
     char range[120];
-    describe_range(range, sizeof range, "whole number", (double)least, (double)most);
+    describe_range(range, sizeof range, "whole number", least == INT64_MIN ? -INFINITY : (double)least,
+                   most == INT64_MAX ? INFINITY : (double)most);
     return unexpected(doc, node, range, err);
 }
 

@@ -26,14 +26,14 @@ enum doc_type { DOC_NULL, DOC_BOOL, DOC_NUMBER, DOC_STRING, DOC_LIST, DOC_MAP };
 /* One value. Plain data: may be walked directly (children through first_child / next). */
 struct doc_node {
     enum doc_type type;
-    uint32_t line, column; /* from 1 */
+    bool boolean;          /* DOC_BOOL */
+    uint32_t line, column; /* from 1; columns in characters */
     uint32_t index;        /* place among its siblings */
     uint32_t count;        /* children of a list or map */
     const char *key;       /* in a map: its key; else NULL */
     const char *text;      /* scalar: as written, unquoted and unescaped */
     size_t length;         /* of text */
     double number;         /* DOC_NUMBER */
-    bool boolean;          /* DOC_BOOL */
     struct doc_node *parent;
     struct doc_node *first_child;
     struct doc_node *next;

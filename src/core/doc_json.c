@@ -1,13 +1,14 @@
 /* JSON as RFC 8259 has it, nothing more. */
 #include "core/doc_reader.h"
+#include "core/text.h"
 
 #include <math.h>
 #include <string.h>
 
 struct reader {
     struct doc_builder *builder;
-    const char *at, *end; /* *end is a NUL */
-    const char *line_start;
+    char *at, *end;         /* *end is a NUL */
+    const char *line_start; /* moved on by bytes that are no characters, so that columns count characters */
     uint32_t line;
 };
 
@@ -21,7 +22,7 @@ static bool unexpected(const struct reader *r, const char *wanted)
     if (r->at == r->end)
         return doc_syntax_error(r->builder, place(r), "expected %s, found the end of the file", wanted);
     int length = 1; /* a whole character */
-    while (((unsigned char)r->at[length] & 0xc0) == 0x80)
+    while (text_continues(r->at[length]))
         length++;
     return doc_syntax_error(r->builder, place(r), "expected %s, found '%.*s'", wanted, length, r->at);
 }
@@ -116,37 +117,35 @@ static bool read_escape(struct reader *r, char *out, size_t *length)
     return true;
 }
 
-/* At the opening quote. The text goes into the arena. */
+/* From r->at to what is no plain character of a text: a quote, a backslash, a control character. */
+static void skip_plain(struct reader *r)
+{
+    for (; (unsigned char)*r->at >= ' ' && *r->at != '"' && *r->at != '\\'; r->at++)
+        r->line_start += text_continues(*r->at);
+}
+
+/* At the opening quote. The text stays where it is: escapes only make it shorter, and its NUL takes the place of the
+ * closing quote or of what was left free. */
 static bool read_string(struct reader *r, const char **text, size_t *length)
 {
-    const char *start = ++r->at;
-    while ((unsigned char)*r->at >= ' ' && *r->at != '"' && *r->at != '\\')
-        r->at++;
+    char *start = ++r->at;
+    skip_plain(r);
     *length = (size_t)(r->at - start);
-    if (*r->at == '"') { /* nothing to undo */
-        *text = arena_copy(&r->builder->doc->arena, start, *length);
-        r->at++;
-        return *text || error_memory(r->builder->err);
-    }
-    const char *close = r->at; /* an upper limit for the length */
-    while (close < r->end && *close != '"')
-        close += close[0] == '\\' && close + 1 < r->end ? 2 : 1;
-    char *out = arena_copy(&r->builder->doc->arena, start, (size_t)(close - start));
-    if (!out)
-        return error_memory(r->builder->err);
     while (*r->at != '"') {
         if (r->at == r->end)
             return doc_syntax_error(r->builder, place(r), "the file ends within a text");
         if ((unsigned char)*r->at < ' ')
             return doc_syntax_error(r->builder, place(r), "a control character within a text");
-        if (*r->at != '\\')
-            out[(*length)++] = *r->at++;
-        else if (!read_escape(r, out, length))
+        if (*r->at == '\\' && !read_escape(r, start, length))
             return false;
+        char *run = r->at;
+        skip_plain(r);
+        memmove(start + *length, run, (size_t)(r->at - run));
+        *length += (size_t)(r->at - run);
     }
-    out[*length] = 0;
-    *text = out;
     r->at++;
+    start[*length] = 0;
+    *text = start;
     return true;
 }
 
@@ -190,13 +189,18 @@ static bool read_word(struct reader *r)
     return unexpected(r, "a value");
 }
 
+static bool in_number(char c)
+{
+    return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E';
+}
+
 static bool read_number(struct reader *r)
 {
     if (is_word(r, "-Infinity"))
         return read_word(r);
-    const char *start = r->at;
+    char *start = r->at;
     struct doc_place at = place(r);
-    while (*r->at && strchr("+-.0123456789eE", *r->at))
+    while (in_number(*r->at))
         r->at++;
     size_t length = (size_t)(r->at - start), sign = *start == '-';
     bool leading_zero =
@@ -210,11 +214,11 @@ static bool read_number(struct reader *r)
     if (!isfinite(number))
         return doc_syntax_error(r->builder, at, "'%.*s' is too large a number",
                                 length > 60 ? 60 : (int)length, start);
+    /* What follows is still to be read: the room for the NUL is before the number, and has been read. */
+    memmove(start - 1, start, length);
+    start[length - 1] = 0;
     struct doc_node *node;
-    const char *text = arena_copy(&r->builder->doc->arena, start, length);
-    if (!text)
-        return error_memory(r->builder->err);
-    if (!add_scalar(r, DOC_NUMBER, text, length, at, &node))
+    if (!add_scalar(r, DOC_NUMBER, start - 1, length, at, &node))
         return false;
     node->number = number;
     return true;
@@ -280,7 +284,7 @@ static bool read_value(struct reader *r)
     return read_word(r);
 }
 
-bool doc_read_json(struct doc_builder *builder, const char *text, size_t length)
+bool doc_read_json(struct doc_builder *builder, char *text, size_t length)
 {
     struct reader r = {.builder = builder, .at = text, .end = text + length, .line_start = text, .line = 1};
     skip_space(&r);

@@ -102,13 +102,16 @@ static bool take_event(struct doc_builder *builder, const yaml_event_t *event)
     }
 }
 
-static bool parser_error(struct doc_builder *builder, const yaml_parser_t *parser)
+static bool parser_error(struct doc_builder *builder, const yaml_parser_t *parser, const char *text,
+                         size_t length)
 {
     if (parser->error == YAML_MEMORY_ERROR)
         return error_memory(builder->err);
-    return doc_syntax_error(builder, place(&parser->problem_mark), "%s%s%s",
-                            parser->problem ? parser->problem : "not YAML", parser->context ? " " : "",
-                            parser->context ? parser->context : "");
+    struct doc_place at = place(&parser->problem_mark);
+    if (parser->error == YAML_READER_ERROR) /* it has only an offset */
+        at = doc_place_of(text, parser->problem_offset < length ? parser->problem_offset : length);
+    return doc_syntax_error(builder, at, "%s%s%s", parser->problem ? parser->problem : "not YAML",
+                            parser->context ? " " : "", parser->context ? parser->context : "");
 }
 
 bool doc_read_yaml(struct doc_builder *builder, const char *text, size_t length)
@@ -121,7 +124,7 @@ bool doc_read_yaml(struct doc_builder *builder, const char *text, size_t length)
     while (ok && !end) {
         yaml_event_t event;
         if (!yaml_parser_parse(&parser, &event)) {
-            ok = parser_error(builder, &parser);
+            ok = parser_error(builder, &parser, text, length);
             break;
         }
         end = event.type == YAML_STREAM_END_EVENT;

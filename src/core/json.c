@@ -1,28 +1,48 @@
 #include "core/json.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static void write_escape(struct text *out, char c)
+{
+    if (c == '"' || c == '\\')
+        text_format(out, "\\%c", c);
+    else if (c == '\n')
+        text_add(out, "\\n");
+    else if (c == '\t')
+        text_add(out, "\\t");
+    else
+        text_format(out, "\\u%04x", (unsigned)(unsigned char)c);
+}
+
+static void write_characters(struct text *out, const char *text, size_t length)
+{
+    for (size_t i = 0, run = 0; run < length; run = i + 1) {
+        i = run;
+        while (i < length && (unsigned char)text[i] >= ' ' && text[i] != '"' && text[i] != '\\')
+            i++;
+        text_add_bytes(out, text + run, i - run);
+        if (i < length)
+            write_escape(out, text[i]);
+    }
+}
+
+/* JSON is UTF-8, names of files need not be: a byte that is not becomes U+FFFD. */
 static void write_string(struct text *out, const char *value)
 {
+    size_t length = strlen(value);
     text_add(out, "\"");
-    for (const char *c = value; *c; c++) {
-        const char *run = c;
-        while (*c && (unsigned char)*c >= ' ' && *c != '"' && *c != '\\')
-            c++;
-        text_add_bytes(out, run, (size_t)(c - run));
-        if (!*c)
+    for (;;) {
+        size_t valid = text_valid_utf8(value, length);
+        write_characters(out, value, valid);
+        if (valid == length)
             break;
-        if (*c == '"' || *c == '\\')
-            text_format(out, "\\%c", *c);
-        else if (*c == '\n')
-            text_add(out, "\\n");
-        else if (*c == '\t')
-            text_add(out, "\\t");
-        else
-            text_format(out, "\\u%04x", (unsigned)(unsigned char)*c);
+        text_add(out, "\xef\xbf\xbd");
+        value += valid + 1;
+        length -= valid + 1;
     }
     text_add(out, "\"");
 }
@@ -104,6 +124,20 @@ void json_string(struct json *json, const char *key, const char *value)
     write_string(json->out, value);
 }
 
+/* The locale of the program may write a decimal comma, or something longer. */
+static void use_point(char *digits)
+{
+    char *out = digits;
+    bool pointed = false;
+    for (const char *c = digits; *c; c++) {
+        bool kept = (*c >= '0' && *c <= '9') || *c == '-' || *c == '+' || *c == 'e';
+        if (kept || !pointed)
+            *out++ = kept ? *c : '.';
+        pointed = pointed || !kept;
+    }
+    *out = 0;
+}
+
 void json_number(struct json *json, const char *key, double value)
 {
     if (!isfinite(value)) {
@@ -112,11 +146,13 @@ void json_number(struct json *json, const char *key, double value)
     }
     begin_item(json, key);
     char digits[40];
-    for (int precision = 15; precision <= 17; precision++) {
+    /* 15 digits are always kept, but those of the smallest numbers are not */
+    for (int precision = fabs(value) < DBL_MIN ? 1 : DBL_DIG; precision <= DBL_DECIMAL_DIG; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
         if (strtod(digits, NULL) == value)
             break;
     }
+    use_point(digits);
     text_add(json->out, digits);
 }
 

@@ -140,6 +140,14 @@ int parallel_threads(const struct parallel *pool)
     return pool ? pool->threads : 1;
 }
 
+static void plain_loop(size_t count, size_t grain, parallel_body *body, void *context)
+{
+    for (size_t first = 0, last; first < count; first = last) {
+        last = count - first > grain ? first + grain : count;
+        body(context, first, last, 0);
+    }
+}
+
 void parallel_for(struct parallel *pool, size_t count, size_t grain, parallel_body *body, void *context)
 {
     if (count == 0)
@@ -147,7 +155,7 @@ void parallel_for(struct parallel *pool, size_t count, size_t grain, parallel_bo
     if (grain == 0)
         grain = 1;
     if (!pool || pool->threads == 1 || count <= grain) {
-        body(context, 0, count, 0);
+        plain_loop(count, grain, body, context);
         return;
     }
     pool->body = body;

@@ -1,6 +1,8 @@
 #include "core/text.h"
 
 #include <ctype.h>
+#include <locale.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +125,56 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
         }
     }
     return best;
+}
+
+static size_t ascii_length(const char *text, size_t length)
+{
+    size_t i = 0;
+    for (uint64_t eight; i + sizeof eight <= length; i += sizeof eight) {
+        memcpy(&eight, text + i, sizeof eight);
+        if (eight & UINT64_C(0x8080808080808080))
+            break;
+    }
+    return i;
+}
+
+size_t text_valid_utf8(const char *text, size_t length)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    for (size_t i = ascii_length(text, length); i < length;) {
+        if (s[i] < 0x80) {
+            i++;
+            continue;
+        }
+        size_t more = s[i] >= 0xc2 && s[i] < 0xe0   ? 1
+                      : (s[i] & 0xf0) == 0xe0       ? 2
+                      : s[i] >= 0xf0 && s[i] < 0xf5 ? 3
+                                                    : length;
+        if (more >= length - i)
+            return i;
+        for (size_t k = 1; k <= more; k++)
+            if (!text_continues(text[i + k]))
+                return i;
+        if ((s[i] == 0xe0 && s[i + 1] < 0xa0) || (s[i] == 0xed && s[i + 1] > 0x9f) ||
+            (s[i] == 0xf0 && s[i + 1] < 0x90) || (s[i] == 0xf4 && s[i + 1] > 0x8f))
+            return i;
+        i += more + 1;
+    }
+    return length;
+}
+
+static locale_t plain_locale; /* 0: could not be had */
+
+static void make_plain_locale(void)
+{
+    plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+double text_number(const char *text, char **end)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_plain_locale);
+    return plain_locale ? strtod_l(text, end, plain_locale) : strtod(text, end);
 }
 
 bool text_starts_with(const char *text, const char *prefix)

@@ -25,6 +25,18 @@ void text_vformat(struct text *text, const char *format, va_list args);
  * be what was meant. */
 const char *text_nearest(const char *word, const char *const *candidates, size_t count);
 
+/* The first byte that is not UTF-8, or `length`. Overlong forms and surrogates are not. */
+size_t text_valid_utf8(const char *text, size_t length);
+
+/* Is this byte of UTF-8 one that does not begin a character? */
+static inline bool text_continues(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* strtod with a decimal point, whatever the program that uses this library has set as its locale. */
+double text_number(const char *text, char **end);
+
 bool text_starts_with(const char *text, const char *prefix);
 
 #endif

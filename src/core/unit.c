@@ -1,9 +1,10 @@
 #include "core/unit.h"
 
+#include "core/text.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct unit {
@@ -17,25 +18,26 @@ static const struct unit byte_units[] = {
     {"PiB", 0x1p50}, {"K", 0x1p10}, {"M", 0x1p20},   {"G", 0x1p30},   {"T", 0x1p40},   {NULL, 0},
 };
 
-/* per second; written with "/s", "ps" or "bps" as people do */
+/* Per second. "Gbps" is bits; "GBps" is left out: it is too often a slip. */
 static const struct unit rate_units[] = {
-    {"", 1},           {"B/s", 1},       {"kB/s", 1e3},     {"KB/s", 1e3},     {"MB/s", 1e6},
-    {"GB/s", 1e9},     {"TB/s", 1e12},   {"KiB/s", 0x1p10}, {"MiB/s", 0x1p20}, {"GiB/s", 0x1p30},
-    {"TiB/s", 0x1p40}, {"b/s", 0.125},   {"kb/s", 125},     {"Mb/s", 125e3},   {"Gb/s", 125e6},
-    {"Tb/s", 125e9},   {"bit/s", 0.125}, {"kbit/s", 125},   {"Mbit/s", 125e3}, {"Gbit/s", 125e6},
-    {"Tbit/s", 125e9}, {"bps", 0.125},   {"kbps", 125},     {"Mbps", 125e3},   {"Gbps", 125e6},
-    {"Tbps", 125e9},   {NULL, 0},
+    {"", 1},           {"B/s", 1},        {"kB/s", 1e3},     {"KB/s", 1e3},     {"MB/s", 1e6},
+    {"GB/s", 1e9},     {"TB/s", 1e12},    {"KiB/s", 0x1p10}, {"MiB/s", 0x1p20}, {"GiB/s", 0x1p30},
+    {"TiB/s", 0x1p40}, {"PB/s", 1e15},    {"PiB/s", 0x1p50}, {"b/s", 0.125},    {"kb/s", 125},
+    {"Mb/s", 125e3},   {"Gb/s", 125e6},   {"Tb/s", 125e9},   {"bit/s", 0.125},  {"kbit/s", 125},
+    {"Mbit/s", 125e3}, {"Gbit/s", 125e6}, {"Tbit/s", 125e9}, {"bps", 0.125},    {"kbps", 125},
+    {"Mbps", 125e3},   {"Gbps", 125e6},   {"Tbps", 125e9},   {NULL, 0},
 };
 
 static const struct unit time_units[] = {
-    {"", 1},      {"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"µs", 1e-6},
-    {"ns", 1e-9}, {"min", 60}, {"h", 3600},  {"sec", 1},   {NULL, 0},
+    {"", 1},           {"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"\u00b5s", 1e-6},
+    {"\u03bcs", 1e-6}, /* micro sign, mu */
+    {"ns", 1e-9},      {"min", 60}, {"h", 3600},  {"sec", 1},   {NULL, 0},
 };
 
 static const struct unit compute_units[] = {
     {"", 1},           {"FLOP/s", 1},     {"kFLOP/s", 1e3}, {"MFLOP/s", 1e6}, {"GFLOP/s", 1e9},
-    {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}, {"FLOPS", 1},     {"MFLOPS", 1e6},  {"GFLOPS", 1e9},
-    {"TFLOPS", 1e12},  {"PFLOPS", 1e15},  {NULL, 0},
+    {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}, {"FLOPS", 1},     {"kFLOPS", 1e3},  {"MFLOPS", 1e6},
+    {"GFLOPS", 1e9},   {"TFLOPS", 1e12},  {"PFLOPS", 1e15}, {NULL, 0},
 };
 
 static const struct unit *units_of(enum unit_kind kind)
@@ -70,7 +72,7 @@ bool unit_parse(const char *text, enum unit_kind kind, double *value)
     if (!starts_number(text))
         return false;
     char *end;
-    double number = strtod(text, &end);
+    double number = text_number(text, &end);
     while (isspace((unsigned char)*end))
         end++;
     size_t length = strlen(end);
@@ -78,8 +80,10 @@ bool unit_parse(const char *text, enum unit_kind kind, double *value)
         length--;
     for (const struct unit *unit = units_of(kind); unit->name; unit++)
         if (strlen(unit->name) == length && strncmp(end, unit->name, length) == 0) {
-            *value = number * unit->factor;
-            return isfinite(*value);
+            number *= unit->factor;
+            if (isfinite(number))
+                *value = number;
+            return isfinite(number);
         }
     return false;
 }
@@ -120,8 +124,8 @@ char *unit_format(char *buffer, size_t size, double value, enum unit_kind kind, 
                    : kind == UNIT_RATE ? COUNT(shown_rate)
                    : kind == UNIT_TIME ? COUNT(shown_time)
                                        : COUNT(shown_compute);
-    if (value == 0) { /* no prefix suits it better than none */
-        snprintf(buffer, size, "0 %s", kind == UNIT_TIME ? "s" : units[count - 1].name);
+    if (value == 0 || !isfinite(value)) { /* no prefix suits it better than none */
+        snprintf(buffer, size, "%g %s", value, kind == UNIT_TIME ? "s" : units[count - 1].name);
         return buffer;
     }
     size_t i = 0;
