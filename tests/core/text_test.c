@@ -1,0 +1,165 @@
+#include "core/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void a_text_grows(void **state)
+{
+    struct text text = {0};
+    (void)state;
+    for (int i = 0; i < 10000; i++) {
+        text_add(&text, "abc");
+        text_add_bytes(&text, "d\0e", 3);
+        text_format(&text, "%04d", i);
+        assert_int_equal(text.data[text.length], 0);
+    }
+    assert_false(text.failed);
+    assert_int_equal(text.length, 100000);
+    for (int i = 0; i < 10000; i++) {
+        const char *part = text.data + (size_t)i * 10;
+        assert_memory_equal(part, "abcd\0e", 6);
+        assert_int_equal(
+            (part[6] - '0') * 1000 + (part[7] - '0') * 100 + (part[8] - '0') * 10 + part[9] - '0', i);
+    }
+    text_release(&text);
+    assert_null(text.data);
+    assert_int_equal(text.length, 0);
+}
+
+/* Around the sizes at which memory doubles. */
+static void every_length_ends_in_a_nul(void **state)
+{
+    char filler[1030];
+    (void)state;
+    memset(filler, 'x', sizeof filler);
+    for (size_t length = 0; length < sizeof filler; length++) {
+        struct text text = {0};
+        text_add_bytes(&text, filler, length);
+        assert_int_equal(strlen(text.data), length);
+        text_format(&text, "%s", "yz");
+        assert_string_equal(text.data + length, "yz");
+        text_release(&text);
+    }
+}
+
+static void a_text_that_cannot_grow_says_so(void **state)
+{
+    struct text text = {0};
+    (void)state;
+    text_add(&text, "kept");
+    text_add_bytes(&text, "", SIZE_MAX / 2);
+    assert_true(text.failed);
+    text_add(&text, "lost");
+    text_format(&text, "%d", 1);
+    assert_string_equal(text.data, "kept");
+    text_release(&text);
+    assert_false(text.failed);
+}
+
+static void the_nearest_word_is_found(void **state)
+{
+    static const char *const words[] = {"plan", "profile", "templates", "check-plan", "cost"};
+    static const char *const cases[][2] = {
+        {"plan", "plan"},
+        {"paln", "plan"},
+        {"plam", "plan"},
+        {"pla", "plan"},
+        {"PLAN", "plan"},
+        {"profiel", "profile"},
+        {"template", "templates"},
+        {"check_plan", "check-plan"},
+        {"checkplan", "check-plan"},
+        {"costs", "cost"},
+        {"prof", "profile"},
+        {"temp", "templates"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *found = text_nearest(cases[i][0], words, 5);
+        if (!found || strcmp(found, cases[i][1]) != 0)
+            fail_msg("'%s': %s, expected %s", cases[i][0], found ? found : "nothing", cases[i][1]);
+    }
+}
+
+static void a_word_that_is_far_from_all_is_not_guessed(void **state)
+{
+    static const char *const words[] = {"plan", "profile", "templates"};
+    static const char *const strange[] = {"", "x", "zzzz", "simulate", "unrelated-word"};
+    (void)state;
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++)
+        assert_null(text_nearest(strange[i], words, 3));
+    assert_null(text_nearest("plan", words, 0));
+}
+
+static void words_of_any_length_are_compared(void **state)
+{
+    char word[200];
+    const char *const words[] = {word};
+    (void)state;
+    memset(word, 'a', sizeof word);
+    word[64] = 0;
+    assert_ptr_equal(text_nearest(word, words, 1), word);
+    word[64] = 'a';
+    word[199] = 0;
+    assert_null(text_nearest(word, words, 1));
+    assert_null(text_nearest("aaaa", words, 1));
+}
+
+static void the_first_of_equally_near_words_is_taken(void **state)
+{
+    static const char *const words[] = {"modes", "nodes"};
+    (void)state;
+    assert_string_equal(text_nearest("lodes", words, 2), "modes");
+}
+
+static void prefixes_are_known(void **state)
+{
+    (void)state;
+    assert_true(text_starts_with("plan", ""));
+    assert_true(text_starts_with("plan", "pl"));
+    assert_true(text_starts_with("plan", "plan"));
+    assert_false(text_starts_with("plan", "plans"));
+    assert_false(text_starts_with("", "p"));
+}
+
+static void the_first_byte_that_is_not_utf8_is_found(void **state)
+{
+    static const char text[] = "0123456789\xc3\xa9 abcdefgh\xff";
+    (void)state;
+    assert_int_equal(text_valid_utf8(text, sizeof text - 1), 21);
+    assert_int_equal(text_valid_utf8(text, 21), 21);
+    assert_int_equal(text_valid_utf8(text, 11), 10); /* half a character */
+    assert_int_equal(text_valid_utf8(text, 0), 0);
+}
+
+static void numbers_end_where_they_end(void **state)
+{
+    char *end;
+    (void)state;
+    assert_true(text_number("-1.5e3 MB", &end) == -1500);
+    assert_string_equal(end, " MB");
+    assert_true(text_number("0.30000000000000004", NULL) == 0.30000000000000004);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_grows),
+        cmocka_unit_test(every_length_ends_in_a_nul),
+        cmocka_unit_test(a_text_that_cannot_grow_says_so),
+        cmocka_unit_test(the_nearest_word_is_found),
+        cmocka_unit_test(a_word_that_is_far_from_all_is_not_guessed),
+        cmocka_unit_test(words_of_any_length_are_compared),
+        cmocka_unit_test(the_first_of_equally_near_words_is_taken),
+        cmocka_unit_test(prefixes_are_known),
+        cmocka_unit_test(the_first_byte_that_is_not_utf8_is_found),
+        cmocka_unit_test(numbers_end_where_they_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
