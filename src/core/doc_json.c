@@ -274,8 +274,8 @@ static bool read_value(struct reader *r)
         return read_container(r, DOC_LIST, ']');
     if (*r->at == '"') {
         struct doc_place at = place(r);
-        const char *text;
-        size_t length;
+        const char *text = NULL;
+        size_t length = 0;
         struct doc_node *node;
         return read_string(r, &text, &length) && add_scalar(r, DOC_STRING, text, length, at, &node);
     }

@@ -101,6 +101,11 @@ static int first_node_of(const struct plan_problem *problem, int group)
     return node;
 }
 
+static int64_t devices_of(const struct plan_group *group)
+{
+    return (int64_t)group->nodes * group->devices_per_node;
+}
+
 /* Groups may share a device type: the node tells which is meant, else the first that has devices left. */
 static bool find_group(struct reader *r, const struct doc_node *at, const char *device,
                        struct plan_stage *stage)
@@ -112,11 +117,10 @@ static bool find_group(struct reader *r, const struct doc_node *at, const char *
             continue;
         int first = first_node_of(r->problem, g);
         bool named = stage->node >= first && stage->node < first + group->nodes;
-        bool room = r->used[g] + stage->devices <= group->nodes * group->devices_per_node;
+        bool room = r->used[g] + stage->devices <= devices_of(group);
         if (match < 0 || named ||
             (stage->node < 0 && room &&
-             r->used[match] + stage->devices >
-                 r->problem->groups[match].nodes * r->problem->groups[match].devices_per_node))
+             r->used[match] + stage->devices > devices_of(&r->problem->groups[match])))
             match = g;
         if (named)
             break;
