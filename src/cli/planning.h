@@ -68,7 +68,8 @@ extern const char *const planning_allreduces[]; /* of enum plan_allreduce */
     {                                                                                                        \
         .name = "time-limit", .kind = OPTION_QUANTITY, .at = offsetof(type, field.time_limit),               \
         .argument = "TIME", .initial = "0", .unit = UNIT_TIME,                                               \
-        .help = "stop after this long (60, 500 ms) with the best plan so far, a lower bound and the gap; "   \
+        .help = "stop a search after this long (60, 500 ms) with the best plan so far, a lower bound and "   \
+                "the gap; "                                                                                  \
                 "0 is no limit"                                                                              \
     }
 

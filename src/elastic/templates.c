@@ -3,9 +3,13 @@
 #include "core/progress.h"
 #include "core/unit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LEAST_TIME 1e-3 /* seconds for a mix once the time is up: enough for a simple bound */
+#define SAME       (1 - 1e-9)
 
 /* Mixes of n nodes are tried with the fastest kinds first, so that the first plan is good and most others are
  * dropped by their bound. */
@@ -37,51 +41,78 @@ static void sort_groups(struct mixes *mixes)
     }
 }
 
-static void try_mix(const struct mixes *mixes, const struct plan_problem *mix, struct plan_template *result)
+/* Keeps the best plan in *result and lowers *bound to what is proven about this mix. `deadline`: clock_now seconds; 0: none. */
+static void try_mix(const struct mixes *mixes, const struct plan_problem *mix, double deadline,
+                    struct plan_template *result, double *bound)
 {
     struct plan_search_options options = *mixes->options;
     struct plan plan;
     struct error error;
+    if (deadline > 0)
+        options.time_limit = fmax(deadline - clock_now(), LEAST_TIME);
     options.pool = NULL; /* threads share the templates */
     options.progress = NULL;
     options.better_than = result->feasible ? result->plan.iteration_time : 0;
     if (!plan_search_exact(mix, &options, &plan, &error)) {
+        *bound = fmin(*bound, error.kind == ERROR_INFEASIBLE ? plan.lower_bound : 0);
         if (!result->feasible)
             result->error = error;
         return;
     }
+    *bound = fmin(*bound, plan.lower_bound);
     plan_release(&result->plan);
     result->feasible = true;
     result->problem = *mix;
     result->plan = plan;
 }
 
+/* All mixes of one number of nodes. */
+struct mixing {
+    const struct mixes *mixes;
+    struct plan_problem mix;
+    struct plan_template *result;
+    double deadline, bound;
+};
+
 /* Gives `left` nodes to the groups from order[k] on, in every way. */
-static void try_mixes(const struct mixes *mixes, struct plan_problem *mix, int k, int left,
-                      struct plan_template *result)
+static void try_mixes(struct mixing *mixing, int k, int left)
 {
-    const struct plan_problem *problem = mixes->problem;
+    const struct plan_problem *problem = mixing->mixes->problem;
     if (k == problem->group_count) {
         if (left == 0)
-            try_mix(mixes, mix, result);
+            try_mix(mixing->mixes, &mixing->mix, mixing->deadline, mixing->result, &mixing->bound);
         return;
     }
-    int group = mixes->order[k];
+    int group = mixing->mixes->order[k];
     int most = problem->groups[group].nodes < left ? problem->groups[group].nodes : left;
     for (int nodes = most; nodes >= 0; nodes--) {
-        mix->groups[group].nodes = nodes;
-        try_mixes(mixes, mix, k + 1, left - nodes, result);
+        mixing->mix.groups[group].nodes = nodes;
+        try_mixes(mixing, k + 1, left - nodes);
     }
+}
+
+/* The best mix's plan is optimal if no mix can do better, whichever was searched to the end. */
+static void prove(struct plan *plan, double bound)
+{
+    plan->proven_optimal = bound >= plan->iteration_time * SAME;
+    plan->lower_bound = plan->proven_optimal ? plan->iteration_time : fmin(bound, plan->iteration_time);
 }
 
 static void make_templates(void *context, size_t first, size_t last, int thread)
 {
     const struct mixes *mixes = context;
+    double limit = mixes->options->time_limit;
     (void)thread;
     for (size_t i = first; i < last; i++) {
         struct plan_template *result = &mixes->set->templates[i];
-        struct plan_problem mix = *mixes->problem;
-        try_mixes(mixes, &mix, 0, result->nodes, result);
+        struct mixing mixing = {.mixes = mixes,
+                                .mix = *mixes->problem,
+                                .result = result,
+                                .deadline = limit > 0 ? clock_now() + limit : 0,
+                                .bound = INFINITY};
+        try_mixes(&mixing, 0, result->nodes);
+        if (result->feasible)
+            prove(&result->plan, mixing.bound);
     }
 }
 

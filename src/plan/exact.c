@@ -369,8 +369,9 @@ static bool make_plan(const struct exact *exact, double bound, struct plan *plan
     return true;
 }
 
-static bool no_plan(const struct exact *exact, double bound)
+static bool no_plan(const struct exact *exact, double bound, struct plan *plan)
 {
+    plan->lower_bound = bound / exact->ticks.per_second;
     if (exact->options->better_than > 0 && bound >= exact->best * SAME)
         return error_set(exact->err, ERROR_INFEASIBLE, "no plan: none takes less than %.6g s",
                          exact->options->better_than);
@@ -389,6 +390,7 @@ bool plan_search_exact(const struct plan_problem *problem, const struct plan_sea
     exact.started = clock_now();
     exact.deadline = options->time_limit > 0 ? exact.started + options->time_limit : 0;
     memset(plan, 0, sizeof *plan);
+    plan->lower_bound = INFINITY;
     if (!plan_problem_check(problem, err) || !ticks_init(&exact.ticks, problem, err))
         return false;
     exact.bound = bound_init(&exact.ticks, problem);
@@ -403,7 +405,7 @@ bool plan_search_exact(const struct plan_problem *problem, const struct plan_sea
         ok = search_all(&exact, &bound);
     }
     if (ok)
-        ok = exact.stage_count > 0 ? make_plan(&exact, bound, plan) : no_plan(&exact, bound);
+        ok = exact.stage_count > 0 ? make_plan(&exact, bound, plan) : no_plan(&exact, bound, plan);
     free(exact.stages);
     free(exact.trial);
     ticks_release(&exact.ticks);
