@@ -1,5 +1,5 @@
-/* What the objectives are worth: the best plan of each, and what a 1F1B iteration of it takes when it is played (simulated without
- * communication, tests/support/simulate.c). */
+/* What the objectives are worth: the best plan of each, and what a 1F1B iteration of it takes when it is
+ * played (simulated without communication, tests/support/simulate.c). */
 #include "cases.h"
 #include "plan/search.h"
 #include "support/simulate.h"

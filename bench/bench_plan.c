@@ -1,5 +1,5 @@
-/* What planning takes: the exact search beside the reference's published seconds and beside its divide and conquer, re-done here and
- * run in the same process. Medians; one line per case. */
+/* What planning takes: the exact search beside the reference's published seconds and beside its divide and
+ * conquer, re-done here and run in the same process. Medians; one line per case. */
 #include "cases.h"
 #include "core/progress.h"
 #include "elastic/templates.h"

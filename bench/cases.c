@@ -85,7 +85,8 @@ static double draw(uint64_t *state)
     return (double)(*state >> 11) / 0x1p53;
 }
 
-/* Stretches a profile to `layers`: its first and last layer, and in between layers drawn from its others, a little faster or slower. */
+/* Stretches a profile to `layers`: its first and last layer, and in between layers drawn from its others, a
+ * little faster or slower. */
 static void stretch(struct profile *profile, int layers)
 {
     uint64_t state = 1;

@@ -22,8 +22,8 @@ extern const struct bench_case bench_six_kinds;      /* 6 types x 8 nodes x 8 de
 extern const struct bench_case
     bench_homogeneous[4]; /* gpt2-xl on nodes of one kind; the last for templates */
 
-/* Layer times of the case, from the reference profiles where they are there (*from says so), else gpt2-xl's published numbers
- * or, for 1000 and 100 layers, a seeded mix of such layers. Ends the program on failure. */
+/* Layer times of the case, from the reference profiles where they are there (*from says so), else gpt2-xl's
+ * published numbers or, for 1000 and 100 layers, a seeded mix of such layers. Ends the program on failure. */
 void bench_problem(const struct bench_case *which, enum plan_objective objective,
                    struct plan_problem *problem, const char **from);
 

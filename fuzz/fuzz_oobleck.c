@@ -1,5 +1,6 @@
-/* The files of an Oobleck folder, one after the other with a NUL between them: mb1.json, allreduce_in_node.json,
- * allreduce_across_nodes.json, model_args.json. Files that are missing at the end are not there. */
+/* The files of an Oobleck folder, one after the other with a NUL between them: mb1.json,
+ * allreduce_in_node.json, allreduce_across_nodes.json, model_args.json. Files that are missing at the end are
+ * not there. */
 #include "model/oobleck.h"
 
 #include <stddef.h>

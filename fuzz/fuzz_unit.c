@@ -1,4 +1,5 @@
-/* Numbers with units. The first byte is the kind; what reads is also written for people, and that reads too. */
+/* Numbers with units. The first byte is the kind; what reads is also written for people, and that reads
+ * too. */
 #include "core/unit.h"
 
 #include <math.h>

@@ -11,9 +11,10 @@
  *     }
  *     printf("%g s, gap %g\n", rh_plan_iteration_time(plan), rh_plan_gap(plan));
  *
- * Times are seconds, sizes bytes. A function that makes something returns NULL and fills *error when it fails; what it made belongs
- * to the caller and ends with the matching rh_…_free (NULL is fine). Nothing prints, exits or keeps global state;
- * different objects may be used in different threads at the same time. */
+ * Times are seconds, sizes bytes. A function that makes something returns NULL and fills *error when it
+ * fails; what it made belongs to the caller and ends with the matching rh_…_free (NULL is fine). Nothing
+ * prints, exits or keeps global state; different objects may be used in different threads at the same
+ * time. */
 #ifndef REHEARSE_H
 #define REHEARSE_H
 
@@ -24,8 +25,8 @@
 extern "C" {
 #endif
 
-/* Why something failed: `code` is the exit code that the command line would have given (1 failed, 2 wrong usage,
- * 3 bad input, 4 no feasible answer), `text` one line with file, place and cause. */
+/* Why something failed: `code` is the exit code that the command line would have given (1 failed, 2 wrong
+ * usage, 3 bad input, 4 no feasible answer), `text` one line with file, place and cause. */
 struct rh_error {
     int code;
     char text[1024];
@@ -34,8 +35,8 @@ struct rh_error {
 /* "0.1.0" */
 const char *rh_version(void);
 
-/* Layer times: a rehearse-profile/1 file, an Oobleck profile folder, or a folder of those named by device type.
- * microbatch_size chooses among the mb{N}.json of an Oobleck folder; 0: there is only one. */
+/* Layer times: a rehearse-profile/1 file, an Oobleck profile folder, or a folder of those named by device
+ * type. microbatch_size chooses among the mb{N}.json of an Oobleck folder; 0: there is only one. */
 typedef struct rh_profile rh_profile;
 rh_profile *rh_profile_load(const char *path, int microbatch_size, struct rh_error *error);
 void rh_profile_free(rh_profile *profile);

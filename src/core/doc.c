@@ -14,7 +14,7 @@
 
 #define FEW_KEYS 16 /* up to here duplicates are found pair by pair */
 
-/* --- building the tree ------------------------------------------------------------------------------------- */
+/* --- building the tree ---------------------------------------------------------------------------------- */
 
 bool doc_syntax_error(struct doc_builder *builder, struct doc_place place, const char *format, ...)
 {
@@ -115,7 +115,7 @@ bool doc_close(struct doc_builder *builder)
     return true;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------ */
+/* --- reading -------------------------------------------------------------------------------------------- */
 
 struct doc_place doc_place_of(const char *text, size_t offset)
 {
@@ -198,7 +198,7 @@ void doc_release(struct doc *doc)
     memset(doc, 0, sizeof *doc);
 }
 
-/* --- errors -------------------------------------------------------------------------------------------------- */
+/* --- errors --------------------------------------------------------------------------------------------- */
 
 #define LONGEST_SHOWN 60 /* bytes of a key or value in a message */
 
@@ -270,7 +270,7 @@ static bool unexpected(const struct doc *doc, const struct doc_node *node, const
     return doc_error(doc, node, err, "expected %s, found %s", wanted, describe(node, found, sizeof found));
 }
 
-/* --- typed getters --------------------------------------------------------------------------------------------- */
+/* --- typed getters -------------------------------------------------------------------------------------- */
 
 const struct doc_node *doc_find(const struct doc_node *map, const char *key)
 {

@@ -124,8 +124,8 @@ static void skip_plain(struct reader *r)
         r->line_start += text_continues(*r->at);
 }
 
-/* At the opening quote. The text stays where it is: escapes only make it shorter, and its NUL takes the place of the
- * closing quote or of what was left free. */
+/* At the opening quote. The text stays where it is: escapes only make it shorter, and its NUL takes the place
+ * of the closing quote or of what was left free. */
 static bool read_string(struct reader *r, const char **text, size_t *length)
 {
     char *start = ++r->at;

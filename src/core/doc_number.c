@@ -45,8 +45,8 @@ static const char *take_exponent(const char *at, const char *end, struct decimal
     return at > start ? at : NULL;
 }
 
-/* Two exact operands make one correctly rounded operation (W. Clinger, How to Read Floating Point Numbers Accurately,
- * PLDI 1990); FLT_EVAL_METHOD is 0 where doubles are computed as doubles. */
+/* Two exact operands make one correctly rounded operation (W. Clinger, How to Read Floating Point Numbers
+ * Accurately, PLDI 1990); FLT_EVAL_METHOD is 0 where doubles are computed as doubles. */
 static bool is_easy(const struct decimal *decimal)
 {
     return FLT_EVAL_METHOD == 0 && !decimal->too_long && decimal->digits <= MOST_EXACT &&

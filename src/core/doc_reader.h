@@ -31,12 +31,12 @@ bool doc_close(struct doc_builder *builder); /* also refuses duplicate keys */
 /* Of a byte in a text. Columns count characters. */
 struct doc_place doc_place_of(const char *text, size_t offset);
 
-/* A number as JSON and YAML's core schema write them, all of `text`. What follows must be no part of a number: a NUL
- * will do. Infinite when it is too large. */
+/* A number as JSON and YAML's core schema write them, all of `text`. What follows must be no part of a
+ * number: a NUL will do. Infinite when it is too large. */
 bool doc_scan_number(const char *text, size_t length, double *value);
 
-/* The texts of the document stay where they are, in `text`, and get their NUL; text[-1] and text[length] are the
- * reader's too, and text[length] is a NUL. */
+/* The texts of the document stay where they are, in `text`, and get their NUL; text[-1] and text[length] are
+ * the reader's too, and text[length] is a NUL. */
 bool doc_read_json(struct doc_builder *builder, char *text, size_t length);
 bool doc_read_yaml(struct doc_builder *builder, const char *text, size_t length);
 

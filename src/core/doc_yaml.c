@@ -1,4 +1,5 @@
-/* YAML through libyaml's events. Of YAML only what a configuration needs: no anchors, tags or second documents. */
+/* YAML through libyaml's events. Of YAML only what a configuration needs: no anchors, tags or second
+ * documents. */
 #include "core/doc_reader.h"
 
 #include <math.h>

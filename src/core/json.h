@@ -8,8 +8,8 @@
  *     json_close(&json);
  *     json_close(&json);
  *
- * Two spaces of indent; a map or list opened with json_open_flat stays on one line. `key` is NULL inside lists.
- * Doubles are written with the fewest digits that read back the same; NaN and infinities as null. */
+ * Two spaces of indent; a map or list opened with json_open_flat stays on one line. `key` is NULL inside
+ * lists. Doubles are written with the fewest digits that read back the same; NaN and infinities as null. */
 #ifndef REHEARSE_CORE_JSON_H
 #define REHEARSE_CORE_JSON_H
 

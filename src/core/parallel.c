@@ -1,6 +1,6 @@
-/* One loop at a time. The caller publishes the loop under a new generation number, works on it like everyone else, and
- * waits until the last piece is done. Pieces are taken from one counter, so uneven ones balance. A worker with
- * nothing to do spins for a moment (loops tend to follow one another closely), then sleeps. */
+/* One loop at a time. The caller publishes the loop under a new generation number, works on it like everyone
+ * else, and waits until the last piece is done. Pieces are taken from one counter, so uneven ones balance. A
+ * worker with nothing to do spins for a moment (loops tend to follow one another closely), then sleeps. */
 #include "core/parallel.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* Parallel loops over a pool of threads.
  *
- * The pool is started once and reused, so that a loop of some tens of microseconds is worth sharing. What each index does must
- * not depend on the others: results are then the same for any number of threads. */
+ * The pool is started once and reused, so that a loop of some tens of microseconds is worth sharing. What
+ * each index does must not depend on the others: results are then the same for any number of threads. */
 #ifndef REHEARSE_CORE_PARALLEL_H
 #define REHEARSE_CORE_PARALLEL_H
 

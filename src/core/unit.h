@@ -1,10 +1,9 @@
 /* Numbers with units, in and out.
  *
- * Bytes:     B, kB MB GB TB PB (powers of 1000), KiB MiB GiB TiB PiB (powers of 1024)
- * Rates:     bytes as above, or bits (b, kb, Mb, Gb, Tb), per second: `25 Gb/s`, `900 GB/s`, `100 Gbps`
- * Time:      s, ms, us (or µs), ns, min, h
- * Compute:   FLOP/s with k M G T P: `312 TFLOP/s`, `312 TFLOPS`
- * A plain number is in the base unit: bytes, bytes per second, seconds, flop/s. Space before the unit is optional. */
+ * Bytes: B, kB MB GB TB PB (powers of 1000), KiB MiB GiB TiB PiB (powers of 1024) Rates: bytes as above, or
+ * bits (b, kb, Mb, Gb, Tb), per second: `25 Gb/s`, `900 GB/s`, `100 Gbps` Time: s, ms, us (or µs), ns, min, h
+ * Compute: FLOP/s with k M G T P: `312 TFLOP/s`, `312 TFLOPS` A plain number is in the base unit: bytes,
+ * bytes per second, seconds, flop/s. Space before the unit is optional. */
 #ifndef REHEARSE_CORE_UNIT_H
 #define REHEARSE_CORE_UNIT_H
 

@@ -28,8 +28,8 @@ static const struct cost_device devices[] = {
     /* NVIDIA H100 architecture whitepaper V1.04, table 2; memory of the SXM from the datasheet (2023). */
     {"h100-sxm", {66.9e12, 494.7e12, 989.4e12, 989.4e12}, 3350e9, 80 * GiB},
     {"h100-pcie", {51.2e12, 378e12, 756e12, 756e12}, 2000e9, 80 * GiB},
-    /* AMD Instinct MI210 (2022), MI250X (2021), MI300X (2023) datasheets; fp32 by the matrix units. The MI250X is the whole
-     * card, which programs see as two devices. */
+    /* AMD Instinct MI210 (2022), MI250X (2021), MI300X (2023) datasheets; fp32 by the matrix units. The
+     * MI250X is the whole card, which programs see as two devices. */
     {"mi210", {45.3e12, 0, 181e12, 181e12}, 1638.4e9, 64 * GiB},
     {"mi250x", {95.7e12, 0, 383e12, 383e12}, 3276.8e9, 128 * GiB},
     {"mi300x", {163.4e12, 653.7e12, 1307.4e12, 1307.4e12}, 5300e9, 192 * GiB},

@@ -12,7 +12,8 @@
         .keeps_scores = true,                                                                                \
     }
 
-/* BERT: Devlin et al. 2019, arXiv:1810.04805, section 3; vocabulary and positions of the released uncased models. */
+/* BERT: Devlin et al. 2019, arXiv:1810.04805, section 3; vocabulary and positions of the released uncased
+ * models. */
 #define BERT(its_name, its_blocks, its_hidden, its_heads)                                                    \
     {                                                                                                        \
         .name = (its_name), .blocks = (its_blocks), .hidden = (its_hidden), .heads = (its_heads),            \
@@ -21,8 +22,8 @@
         .masked = true, .dropout = true, .keeps_scores = true,                                               \
     }
 
-/* LLaMA and its kin: RMSNorm, rotary positions, SwiGLU, no biases, attention that does not keep its scores (Touvron et
- * al. 2023, arXiv:2302.13971, sections 2.2 and 2.4). */
+/* LLaMA and its kin: RMSNorm, rotary positions, SwiGLU, no biases, attention that does not keep its scores
+ * (Touvron et al. 2023, arXiv:2302.13971, sections 2.2 and 2.4). */
 #define LLAMA(its_name, its_blocks, its_hidden, its_heads, its_kv_heads, its_width, its_vocabulary,          \
               its_sequence, its_experts, its_active)                                                         \
     {                                                                                                        \
@@ -42,7 +43,8 @@ static const struct cost_model models[] = {
     LLAMA("llama-2-7b", 32, 4096, 32, 32, 11008, 32000, 4096, 1, 1),
     LLAMA("llama-2-13b", 40, 5120, 40, 40, 13824, 32000, 4096, 1, 1),
     LLAMA("llama-2-70b", 80, 8192, 64, 8, 28672, 32000, 4096, 1, 1),
-    /* Llama 3: Grattafiori et al. 2024, arXiv:2407.21783, table 3; vocabulary with the released special tokens. */
+    /* Llama 3: Grattafiori et al. 2024, arXiv:2407.21783, table 3; vocabulary with the released special
+     * tokens. */
     LLAMA("llama-3-8b", 32, 4096, 32, 8, 14336, 128256, 8192, 1, 1),
     LLAMA("llama-3-70b", 80, 8192, 64, 8, 28672, 128256, 8192, 1, 1),
     /* Mixtral: Jiang et al. 2024, arXiv:2401.04088, table 1. */

@@ -8,8 +8,8 @@
 
 #define TOKEN_BYTES 8 /* of a token's number */
 
-/* Kernels without fusion: lookups and sum; two norms, Q, K, V, scores, softmax, values, output, two sums, and the MLP's
- * products and activation; norm, product, softmax of the loss. */
+/* Kernels without fusion: lookups and sum; two norms, Q, K, V, scores, softmax, values, output, two sums, and
+ * the MLP's products and activation; norm, product, softmax of the loss. */
 #define EMBEDDING_KERNELS 2
 #define BLOCK_KERNELS     14
 #define GATE_KERNELS      2 /* the second product and the multiplication */
@@ -22,7 +22,8 @@ static double tokens(const struct cost_model *model, const struct cost_options *
     return (double)options->microbatch_size * (options->sequence ? options->sequence : model->sequence);
 }
 
-/* Parameters are read once, what is kept for the backward pass is written once and read by the next kernel. */
+/* Parameters are read once, what is kept for the backward pass is written once and read by the next
+ * kernel. */
 static double forward_traffic(const struct cost_layer *layer, double width)
 {
     return layer->parameters * width + 2 * layer->activation_bytes;
@@ -42,8 +43,8 @@ struct cost_layer cost_embedding(const struct cost_model *model, const struct co
     return layer;
 }
 
-/* Korthikanti et al. 2022, arXiv:2205.05198, section 4.1, equation 1: s b h (34 + 5 a s / h) bytes in 16 bits; here term by
- * term for other widths, grouped queries, gates and experts. */
+/* Korthikanti et al. 2022, arXiv:2205.05198, section 4.1, equation 1: s b h (34 + 5 a s / h) bytes in 16
+ * bits; here term by term for other widths, grouped queries, gates and experts. */
 static double block_activation_bytes(const struct cost_model *model, const struct cost_options *options)
 {
     double width = cost_precision_bytes(options->precision);
@@ -61,7 +62,8 @@ static double block_activation_bytes(const struct cost_model *model, const struc
     return norms + attention + mlp;
 }
 
-/* Narayanan et al. 2021, arXiv:2104.04473, appendix: 24 b s h^2 + 4 b s^2 h forward; a causal mask saves nothing. */
+/* Narayanan et al. 2021, arXiv:2104.04473, appendix: 24 b s h^2 + 4 b s^2 h forward; a causal mask saves
+ * nothing. */
 struct cost_layer cost_block(const struct cost_model *model, const struct cost_options *options)
 {
     double t = tokens(model, options);
@@ -84,8 +86,8 @@ struct cost_layer cost_block(const struct cost_model *model, const struct cost_o
     return layer;
 }
 
-/* Parameters: a pipeline keeps a tied matrix at both ends. Activations: inputs of norm and product, and the logits in 32
- * bits (arXiv:2205.05198, section 4.3). */
+/* Parameters: a pipeline keeps a tied matrix at both ends. Activations: inputs of norm and product, and the
+ * logits in 32 bits (arXiv:2205.05198, section 4.3). */
 struct cost_layer cost_head(const struct cost_model *model, const struct cost_options *options)
 {
     double width = cost_precision_bytes(options->precision);

@@ -152,7 +152,8 @@ static bool read_allreduce(const struct profile_reader *r, struct profile_allred
     return profile_read_allreduce(r, list, NULL, allreduce);
 }
 
-/* The arguments the model was built with: nothing here depends on them, but a file that is none is a mistake. */
+/* The arguments the model was built with: nothing here depends on them, but a file that is none is a
+ * mistake. */
 static bool check_model_args(const struct profile_reader *r)
 {
     if (r->doc->root->type == DOC_NULL)

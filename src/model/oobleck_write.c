@@ -14,9 +14,9 @@ static bool reads_back(double milliseconds, double seconds)
     return milliseconds / 1e3 == seconds;
 }
 
-/* The reader divides by 1e3, and several numbers of milliseconds may give the same seconds. Of 15 digits at most one fits,
- * and it is the shortest if there is one. Seconds that no double of milliseconds leads to (about one in fifty that did not
- * come from milliseconds) are off by one part in 10^16. */
+/* The reader divides by 1e3, and several numbers of milliseconds may give the same seconds. Of 15 digits at
+ * most one fits, and it is the shortest if there is one. Seconds that no double of milliseconds leads to
+ * (about one in fifty that did not come from milliseconds) are off by one part in 10^16. */
 double oobleck_milliseconds(double seconds)
 {
     double product = seconds * 1e3;

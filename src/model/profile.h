@@ -1,8 +1,8 @@
 /* A profile: what each layer of a model takes on each device type.
  *
  * Inside, times are seconds and sizes bytes, whatever the file used. A profile is read once and then only
- * looked at. All device types of a profile have the same layers, and bytes belong to the layer, not to the type:
- * where files of different types disagree on them, reading fails.
+ * looked at. All device types of a profile have the same layers, and bytes belong to the layer, not to the
+ * type: where files of different types disagree on them, reading fails.
  *
  * Formats read: the Oobleck folder, a folder of such folders named by device type, rehearse-profile/1 (JSON).
  * Formats written: all three. See docs/profile.md. */
@@ -80,8 +80,9 @@ void profile_write_json(const struct profile *profile, struct text *out);
 /* One file, rehearse-profile/1. */
 bool profile_save(const struct profile *profile, const char *path, struct error *err);
 
-/* Oobleck's files in folder `path` (made if missing): mb{N}.json, both all-reduce files, model_args.json. With several
- * device types, one folder each below `path`. Milliseconds. Every all-reduce entry has the key "1". */
+/* Oobleck's files in folder `path` (made if missing): mb{N}.json, both all-reduce files, model_args.json.
+ * With several device types, one folder each below `path`. Milliseconds. Every all-reduce entry has the key
+ * "1". */
 bool profile_save_oobleck(const struct profile *profile, const char *path, struct error *err);
 
 /* A table for people: per device type the sums, and the layers, equal neighbours folded into one row. */

@@ -22,9 +22,9 @@ bool profile_read_time(const struct profile_reader *r, const struct doc_node *no
 /* A size in whole bytes, also when written as a float. */
 bool profile_read_bytes(const struct profile_reader *r, const struct doc_node *node, int64_t *bytes);
 
-/* One all-reduce map of group sizes per layer ("2": time) into an array of profile.layer_count. `list` holds a value per
- * layer: the map itself, or where `key` is given a map that may have it under this key. The group size "0" is left out: it
- * means nothing, and some files have it. */
+/* One all-reduce map of group sizes per layer ("2": time) into an array of profile.layer_count. `list` holds
+ * a value per layer: the map itself, or where `key` is given a map that may have it under this key. The group
+ * size "0" is left out: it means nothing, and some files have it. */
 bool profile_read_allreduce(const struct profile_reader *r, const struct doc_node *list, const char *key,
                             struct profile_allreduce **allreduce);
 

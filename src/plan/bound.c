@@ -42,8 +42,8 @@ double bound_constant(const struct bound *bound, const struct interval *interval
     return n > 0 ? (n + 2 - bound->most_after) * least + bound->most_after * reward(interval) : 5 * least;
 }
 
-/* With S stages and s the sum of their times: oobleck is s + (N + 1) L + sum_after (l - L) >= s + (N + 1 - j) L, and for N = 0
- * it is (2 S + k + 1) L + T3 + s >= s + (2 S + 2) L. */
+/* With S stages and s the sum of their times: oobleck is s + (N + 1) L + sum_after (l - L) >= s + (N + 1 - j)
+ * L, and for N = 0 it is (2 S + k + 1) L + T3 + s >= s + (2 S + 2) L. */
 double bound_simple(const struct bound *bound, double low)
 {
     int n = bound->microbatches, nodes = bound->ticks->node_count;
@@ -90,8 +90,8 @@ double bound_next_theta(const struct bound *bound, double theta, bool defined)
     return defined ? fmax(0, theta - 1.0 / 16) : (1 + theta) / 2;
 }
 
-/* For any weights w of the groups, the layers at their cheapest weighted place, sum_i min_g (w_g t_gi), must fit into
- * sum_g w_g devices_g L. The weights here make one model weigh the same everywhere. */
+/* For any weights w of the groups, the layers at their cheapest weighted place, sum_i min_g (w_g t_gi), must
+ * fit into sum_g w_g devices_g L. The weights here make one model weigh the same everywhere. */
 double bound_least_slowest(const struct bound *bound)
 {
     const struct ticks *ticks = bound->ticks;

@@ -1,16 +1,18 @@
 /* The objectives in ticks, exactly and as lower bounds over an interval of the slowest stage's time.
  *
- * Were the slowest stage's time L known, each objective would be a sum over stages (N micro-batches, j stages after the slowest):
+ * Were the slowest stage's time L known, each objective would be a sum over stages (N micro-batches, j stages
+ * after the slowest):
  *     pipeline       sum l                                   + (N - 1) L     every stage l <= L
  *     pipeline N=0   sum (l + 3 L)                           - L             (N = 3 x stages)
  *     oobleck        sum_before l + sum_after (2 l - L)      + (N + 2) L     before l <= L, after l < L, j < N
  *     oobleck  N=0   sum_before (l + 3 L) + sum_after (2 l + 2 L) + 5 L
- * (one stage under oobleck: 4 l), and a dynamic program (program.h) minimises such a sum exactly. For all L in [low, high] together
- * the program caps stages at `high` and charges what grows with L at `low`. Only oobleck's reward of -L per stage
- * after the slowest shrinks with L. With m the most stages there can be after it, and any reward r <= low,
+ * (one stage under oobleck: 4 l), and a dynamic program (program.h) minimises such a sum exactly. For all L
+ * in [low, high] together the program caps stages at `high` and charges what grows with L at `low`. Only
+ * oobleck's reward of -L per stage after the slowest shrinks with L. With m the most stages there can be
+ * after it, and any reward r <= low,
  *     (N + 2) L - j L  >=  (N + 2 - m) L + m r - j r
- * so each of them is granted r alone, and L is charged N + 2 - m times. r = low is best unless the program's pipeline then has more
- * than m of them, which no plan may: a smaller r = (1 - theta) low prices that. */
+ * so each of them is granted r alone, and L is charged N + 2 - m times. r = low is best unless the program's
+ * pipeline then has more than m of them, which no plan may: a smaller r = (1 - theta) low prices that. */
 #ifndef REHEARSE_PLAN_BOUND_H
 #define REHEARSE_PLAN_BOUND_H
 
@@ -39,8 +41,8 @@ struct interval {
 
 struct bound bound_init(const struct ticks *ticks, const struct plan_problem *problem);
 
-/* What the stages cost in the interval's program, and what it leaves out: value + constant is a lower bound, and exact in an
- * interval of one value if the program's pipeline has an objective (bound_evaluate). */
+/* What the stages cost in the interval's program, and what it leaves out: value + constant is a lower bound,
+ * and exact in an interval of one value if the program's pipeline has an objective (bound_evaluate). */
 struct tile_costs bound_costs(const struct bound *bound, const struct interval *interval);
 double bound_constant(const struct bound *bound, const struct interval *interval);
 

@@ -1,17 +1,20 @@
 /* The optimum, with a proof.
  *
- * Problem. Choose the order of the nodes, how each node's devices are split by halving, and where the layers are cut, so that the objective
- * is least. All nodes and devices are used, as in the reference's exhaustive search.
+ * Problem. Choose the order of the nodes, how each node's devices are split by halving, and where the layers
+ * are cut, so that the objective is least. All nodes and devices are used, as in the reference's exhaustive
+ * search.
  *
- * Bound. For a fixed time of the slowest stage the objective is a sum over stages, which a dynamic program minimises exactly;
- * for an interval of it the program gives a lower bound, and the pipeline it finds is real: an upper bound (bound.h).
+ * Bound. For a fixed time of the slowest stage the objective is a sum over stages, which a dynamic program
+ * minimises exactly; for an interval of it the program gives a lower bound, and the pipeline it finds is
+ * real: an upper bound (bound.h).
  *
- * Search. Best first over intervals: the interval with the least bound is solved, dropped when its bound reaches the best
- * plan, else cut in two; an interval of one value is exact. Intervals start at the smallest feasible cap, found by
- * bisection (reach.h), and grow upwards until a simple bound on everything above says stop.
+ * Search. Best first over intervals: the interval with the least bound is solved, dropped when its bound
+ * reaches the best plan, else cut in two; an interval of one value is exact. Intervals start at the smallest
+ * feasible cap, found by bisection (reach.h), and grow upwards until a simple bound on everything above says
+ * stop.
  *
- * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the recorded optima of
- * larger ones (tests/plan/test_exact.c). */
+ * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the
+ * recorded optima of larger ones (tests/plan/test_exact.c). */
 #include "core/progress.h"
 #include "plan/bound.h"
 #include "plan/program.h"
@@ -48,7 +51,7 @@ struct exact {
     int64_t programs, states;
 };
 
-/* --- the best plan so far ------------------------------------------------------------------------------------ */
+/* --- the best plan so far ------------------------------------------------------------------------------- */
 
 static void consider(struct exact *exact, const struct tile_stage *stages, int count, double time)
 {
@@ -74,7 +77,7 @@ static void consider_single_stage(struct exact *exact)
         consider(exact, &stage, 1, bound_evaluate(&exact->bound, &stage, 1, &slowest));
 }
 
-/* --- open intervals: a binary heap, least bound first, then least low ------------------------------------------ */
+/* --- open intervals: a binary heap, least bound first, then least low ----------------------------------- */
 
 struct heap {
     struct interval *items;
@@ -122,7 +125,7 @@ static struct interval heap_pop(struct heap *heap)
     return top;
 }
 
-/* --- branch and bound ------------------------------------------------------------------------------------------ */
+/* --- branch and bound ----------------------------------------------------------------------------------- */
 
 struct search {
     struct exact *exact;
@@ -171,9 +174,9 @@ static void carve(struct search *search, struct interval *interval)
     interval->high = end;
 }
 
-/* What is left of an interval whose program found no better plan than `bound`, and a pipeline whose slowest stage takes
- * `slowest`. One value is exact at theta 0, unless its pipeline has too many stages after the slowest for oobleck to be defined: then
- * it is solved again by a program that counts them. */
+/* What is left of an interval whose program found no better plan than `bound`, and a pipeline whose slowest
+ * stage takes `slowest`. One value is exact at theta 0, unless its pipeline has too many stages after the
+ * slowest for oobleck to be defined: then it is solved again by a program that counts them. */
 static void branch(struct search *search, struct interval interval, double slowest, bool defined)
 {
     const struct exact *exact = search->exact;
@@ -237,8 +240,8 @@ static void show_progress(const struct search *search, double bound)
                   (long long)exact->programs);
 }
 
-/* Searches the states of one lattice from the smallest cap up, with at most so many programs. *bound: no plan over these states
- * takes less. */
+/* Searches the states of one lattice from the smallest cap up, with at most so many programs. *bound: no plan
+ * over these states takes less. */
 static bool search_lattice(struct exact *exact, const struct lattice *lattice, int64_t most_programs,
                            double *bound)
 {
@@ -270,7 +273,7 @@ static bool search_lattice(struct exact *exact, const struct lattice *lattice, i
     return !search.no_memory || error_memory(exact->err);
 }
 
-/* --- clusters with too many states ------------------------------------------------------------------------------ */
+/* --- clusters with too many states ---------------------------------------------------------------------- */
 
 /* Next permutation in lexicographic order; false after the last. */
 static bool next_order(int *order, int count)
@@ -294,8 +297,8 @@ static bool next_order(int *order, int count)
     return true;
 }
 
-/* Plans in which the nodes of a group stay together, in up to `orders` orders of the groups: a good start, and all that can be had
- * where the states are too many. */
+/* Plans in which the nodes of a group stay together, in up to `orders` orders of the groups: a good start,
+ * and all that can be had where the states are too many. */
 static bool search_chains(struct exact *exact, int orders)
 {
     int order[PLAN_MAX_GROUPS];
@@ -332,7 +335,7 @@ static bool search_all(struct exact *exact, double *bound)
     return ok;
 }
 
-/* --- the result ------------------------------------------------------------------------------------------------ */
+/* --- the result ----------------------------------------------------------------------------------------- */
 
 static bool make_plan(const struct exact *exact, double bound, struct plan *plan)
 {

@@ -1,12 +1,14 @@
-/* Folding, the approximation of Ditto (heterogeneous Oobleck): a mixed cluster is folded into a virtual one of its first
- * kind, which is planned by divide and conquer; then the virtual plan is recovered, that is, its stages are given to real devices.
+/* Folding, the approximation of Ditto (heterogeneous Oobleck): a mixed cluster is folded into a virtual one
+ * of its first kind, which is planned by divide and conquer; then the virtual plan is recovered, that is, its
+ * stages are given to real devices.
  *
- * Factor f_t: how many devices of group 0 a device of group t is worth, by the time of all layers together. The
- * reference assumes that group 0 is the slowest, and rounds half to even: 1.8 is 2, 2.15 is 2, 4.5 is 4. The virtual
- * cluster has  n = sum over t of nodes_t x int(devices_t / devices_0 x f_t)  nodes like those of group 0.
+ * Factor f_t: how many devices of group 0 a device of group t is worth, by the time of all layers together.
+ * The reference assumes that group 0 is the slowest, and rounds half to even: 1.8 is 2, 2.15 is 2, 4.5 is 4.
+ * The virtual cluster has n = sum over t of nodes_t x int(devices_t / devices_0 x f_t) nodes like those of
+ * group 0.
  *
- * With options->fold_exact_factors factors stay as they are (2.15, or 0.7 where group 0 is faster), and differ
- * from the above in three places:
+ * With options->fold_exact_factors factors stay as they are (2.15, or 0.7 where group 0 is faster), and
+ * differ from the above in three places:
  *   - they are relative to group 0 whether it is the slowest or not;
  *   - fractions are summed over the cluster before anything is cut off:
  *     n = floor(sum over t of nodes_t x devices_t / devices_0 x f_t);
@@ -15,15 +17,15 @@
  *     Every device is then needed to cover the virtual stages, so one plan is kept for each number of stages and
  *     of devices used; where the reference keeps one for each number of stages, it would mostly run out of devices.
  *
- * fold-greedy: from the fastest group down (the last one first), as long as it has devices left, the one stage is moved to
- * it that makes the plan shortest. A stage of g virtual devices takes x = g / f_t devices, rounded up, unless that is
- * 0.6 of a device or less. What is left stays on group 0. Stages are never merged or cut again. All virtual plans
- * are tried, from n stages up to one per virtual device, and the best result is taken. If any result needs more of
- * group 0 than there is, the reference stops.
+ * fold-greedy: from the fastest group down (the last one first), as long as it has devices left, the one
+ * stage is moved to it that makes the plan shortest. A stage of g virtual devices takes x = g / f_t devices,
+ * rounded up, unless that is 0.6 of a device or less. What is left stays on group 0. Stages are never merged
+ * or cut again. All virtual plans are tried, from n stages up to one per virtual device, and the best result
+ * is taken. If any result needs more of group 0 than there is, the reference stops.
  *
  * fold-dp: from the virtual plan with one stage per virtual device. j = 1, 2, 4, … devices of group t take
- * f_t j neighbouring virtual stages and merge them into one; the cheapest way to cover the first i stages is kept for each
- * i, with the devices it used, and extended. One state per i: nothing makes it the best. */
+ * f_t j neighbouring virtual stages and merge them into one; the cheapest way to cover the first i stages is
+ * kept for each i, with the devices it used, and extended. One state per i: nothing makes it the best. */
 #include "plan/fold.h"
 #include "plan/search.h"
 
@@ -87,7 +89,8 @@ static bool set_folded_problem(struct fold *fold)
     return fold->stages || error_memory(fold->err);
 }
 
-/* Devices are counted per group, nodes are not: with nodes that do not fill up, no node may be left for a stage. */
+/* Devices are counted per group, nodes are not: with nodes that do not fill up, no node may be left for a
+ * stage. */
 static bool check_nodes(const struct plan_problem *problem, const struct plan *plan, struct error *err)
 {
     for (int i = 0; i < plan->stage_count; i++)

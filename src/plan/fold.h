@@ -23,7 +23,8 @@ struct fold {
     struct error *err;
 };
 
-/* Give the stages of virtual plans in the table to real devices: fill in fold->stages and fold->stage_count. */
+/* Give the stages of virtual plans in the table to real devices: fill in fold->stages and
+ * fold->stage_count. */
 bool fold_recover_greedily(struct fold *fold, const struct reference_table *table);
 bool fold_recover_dp(struct fold *fold, const struct reference_table *table);
 

@@ -20,8 +20,8 @@ struct prefix {
     int *used; /* [group] devices */
 };
 
-/* Prefixes lie in rows, one per number of virtual stages. As in the reference a row is one prefix; with exact factors it has one
- * for every choice of devices used, numbered in mixed radix by `unit`. */
+/* Prefixes lie in rows, one per number of virtual stages. As in the reference a row is one prefix; with exact
+ * factors it has one for every choice of devices used, numbered in mixed radix by `unit`. */
 struct merging {
     struct fold *fold;
     int count;  /* virtual stages */
@@ -58,7 +58,8 @@ static void add_choices(struct merging *merging)
         }
 }
 
-/* Puts one merged stage of `stage_time` behind a prefix (an empty one has no stages), if the devices are there. */
+/* Puts one merged stage of `stage_time` behind a prefix (an empty one has no stages), if the devices are
+ * there. */
 static void extend(struct merging *merging, const struct prefix *left, const struct choice *choice,
                    double stage_time, struct prefix *whole)
 {

@@ -37,8 +37,8 @@ static double pipeline_time(struct recovery *recovery)
     return reference_time(&recovery->fold->objective, &part);
 }
 
-/* How many devices of a group with `left` devices take over a stage of `virtual_devices`; 0: none. A number that is no
- * power of two, or more than a node has, is no stage. */
+/* How many devices of a group with `left` devices take over a stage of `virtual_devices`; 0: none. A number
+ * that is no power of two, or more than a node has, is no stage. */
 static int devices_for(const struct fold *fold, int group, int virtual_devices, int left)
 {
     double worth = fmin(virtual_devices / fold->factor[group], left);

@@ -1,7 +1,7 @@
 /* The resource states of the exact search: how many nodes of each group are used up.
  *
- * States are numbered by level (number of nodes used), so that state 0 uses none, the last one uses all, and every
- * state comes after those it is reached from. */
+ * States are numbered by level (number of nodes used), so that state 0 uses none, the last one uses all, and
+ * every state comes after those it is reached from. */
 #ifndef REHEARSE_PLAN_LATTICE_H
 #define REHEARSE_PLAN_LATTICE_H
 

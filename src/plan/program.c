@@ -77,7 +77,8 @@ static bool lay_out(struct program *program, int phases)
     return program->values;
 }
 
-/* One node of `group` more: from phase `in` of state `from` through table plane `plane` to phase `out` of `state`. */
+/* One node of `group` more: from phase `in` of state `from` through table plane `plane` to phase `out` of
+ * `state`. */
 static void add_node(const struct program *program, uint32_t state, uint32_t from, int group, int in,
                      int plane, int out)
 {

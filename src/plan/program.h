@@ -1,10 +1,10 @@
-/* The dynamic program of the exact search: the cheapest pipeline when no stage is longer than a cap and every stage
- * has a cost of its own (tiles.h says which).
+/* The dynamic program of the exact search: the cheapest pipeline when no stage is longer than a cap and every
+ * stage has a cost of its own (tiles.h says which).
  *
- * State: (nodes used per group, layers placed, before or after the bottleneck). Step: one more node, with some tiling,
- * on the next layers. Only the layers inside a state's window (reach.h) are kept, so close to the smallest feasible cap a
- * program is little more than a pass over the resource states. States of one level do not depend on each other and
- * are shared out to threads. */
+ * State: (nodes used per group, layers placed, before or after the bottleneck). Step: one more node, with
+ * some tiling, on the next layers. Only the layers inside a state's window (reach.h) are kept, so close to
+ * the smallest feasible cap a program is little more than a pass over the resource states. States of one
+ * level do not depend on each other and are shared out to threads. */
 #ifndef REHEARSE_PLAN_PROGRAM_H
 #define REHEARSE_PLAN_PROGRAM_H
 
@@ -49,7 +49,8 @@ void program_release(struct program *program);
 /* The least cost of a pipeline over all nodes and layers. */
 enum program_status program_solve(struct program *program, const struct tile_costs *costs, double *value);
 
-/* The stages of that pipeline, in order, after PROGRAM_DONE; room for ticks->most_stages. Returns their number. */
+/* The stages of that pipeline, in order, after PROGRAM_DONE; room for ticks->most_stages. Returns their
+ * number. */
 int program_path(const struct program *program, struct tile_stage *stages);
 
 #endif

@@ -1,10 +1,11 @@
 /* How far resources reach under a cap on the stage time.
  *
- * If no stage may take longer than `cap`, then 2^split devices of a group, starting at layer a, can cover at most
- * the layers up to some b; so can a node, and so can any set of nodes in its best order. Because more layers never
- * take less time, the farthest reach of a set of nodes follows from the farthest reach of the set with one node less: one
- * pass over the resource states, without layers. From both ends this gives each state its window: the layers at which the
- * pipeline can possibly stand when these nodes are used up. Close to the smallest feasible cap the windows are a few layers wide. */
+ * If no stage may take longer than `cap`, then 2^split devices of a group, starting at layer a, can cover at
+ * most the layers up to some b; so can a node, and so can any set of nodes in its best order. Because more
+ * layers never take less time, the farthest reach of a set of nodes follows from the farthest reach of the
+ * set with one node less: one pass over the resource states, without layers. From both ends this gives each
+ * state its window: the layers at which the pipeline can possibly stand when these nodes are used up. Close
+ * to the smallest feasible cap the windows are a few layers wide. */
 #ifndef REHEARSE_PLAN_REACH_H
 #define REHEARSE_PLAN_REACH_H
 

@@ -121,7 +121,8 @@ struct division {
     int cut, b, half;
 };
 
-/* Puts sub-plans i and j together and keeps them if their time, rounded like the reference's, is the smallest. */
+/* Puts sub-plans i and j together and keeps them if their time, rounded like the reference's, is the
+ * smallest. */
 static void keep_if_best(const struct reference_table *table, struct row *whole, const struct division *d,
                          int i, int j)
 {
@@ -223,8 +224,8 @@ static bool count_shares(const struct plan_problem *problem, int *count, struct 
     return true;
 }
 
-/* Enumerates the left halves of several nodes in the reference's order: the first group's nodes one by one, after
- * each with all choices of the following groups. */
+/* Enumerates the left halves of several nodes in the reference's order: the first group's nodes one by one,
+ * after each with all choices of the following groups. */
 struct splitter {
     const struct plan_problem *problem;
     const uint32_t *share_of; /* [code] */
@@ -256,7 +257,8 @@ static void set_stages(const struct reference_table *table, struct reference_sha
     share->least_stages = table->one_device ? share->devices : share->nodes > 1 ? share->nodes : 1;
 }
 
-/* Of a node that was cut `cuts` times every part is a share of its own; the other nodes are one to as many as they are. */
+/* Of a node that was cut `cuts` times every part is a share of its own; the other nodes are one to as many as
+ * they are. */
 static void set_others(struct reference_share *share, int nodes, int cuts)
 {
     share->least_others = cuts + (nodes > 0);

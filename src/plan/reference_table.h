@@ -1,13 +1,14 @@
 /* The reference's divide and conquer, over arrays. Private to this room and its tests.
  *
- * For every part of the cluster, every run of layers and every number of stages there is one best sub-plan, found
- * by cutting the layers and the part of the cluster in two in every way and putting the two halves' best sub-plans
- * together:
+ * For every part of the cluster, every run of layers and every number of stages there is one best sub-plan,
+ * found by cutting the layers and the part of the cluster in two in every way and putting the two halves'
+ * best sub-plans together:
  *   - several nodes: the left half takes any of the sub-multisets of the nodes;
  *   - one node: each half takes half of its devices, down to one device;
  *   - one stage: all devices of (a part of) one node.
- * Best is what has the smallest time of its own; of equals the first in order of cut, left half, stages on the left. That one
- * retained sub-plan is not always the one a longer pipeline needs: the method is not exact (docs/objectives.md). */
+ * Best is what has the smallest time of its own; of equals the first in order of cut, left half, stages on
+ * the left. That one retained sub-plan is not always the one a longer pipeline needs: the method is not exact
+ * (docs/objectives.md). */
 #ifndef REHEARSE_PLAN_REFERENCE_TABLE_H
 #define REHEARSE_PLAN_REFERENCE_TABLE_H
 
@@ -55,8 +56,8 @@ struct reference_table {
     bool uncountable; /* a sub-plan with a count of micro-batches that is not positive was found */
 };
 
-/* Fills the table. `one_device`: only sub-plans with one stage per device. Fails with ERROR_INFEASIBLE where the
- * reference stops or the table would be too large. *problem must outlive the table. */
+/* Fills the table. `one_device`: only sub-plans with one stage per device. Fails with ERROR_INFEASIBLE where
+ * the reference stops or the table would be too large. *problem must outlive the table. */
 bool reference_table_init(struct reference_table *table, const struct plan_problem *problem, bool one_device,
                           struct progress *progress, struct error *err);
 void reference_table_release(struct reference_table *table);

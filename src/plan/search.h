@@ -31,8 +31,8 @@ struct plan_search_options {
 bool plan_search(const struct plan_problem *problem, const struct plan_search_options *options,
                  struct plan *plan, struct error *err);
 
-/* One file each. Where the exact search fails with ERROR_INFEASIBLE, plan->lower_bound says what it has proven
- * all the same: no plan takes less (INFINITY: there is none). */
+/* One file each. Where the exact search fails with ERROR_INFEASIBLE, plan->lower_bound says what it has
+ * proven all the same: no plan takes less (INFINITY: there is none). */
 bool plan_search_exact(const struct plan_problem *problem, const struct plan_search_options *options,
                        struct plan *plan, struct error *err);
 bool plan_search_divide(const struct plan_problem *problem, const struct plan_search_options *options,

@@ -18,7 +18,8 @@ static double best_seconds(const struct plan_group *group, int layer)
     return best;
 }
 
-/* A slowest stage can't be faster than a perfect split of the work over all devices, nor than the heaviest layer. */
+/* A slowest stage can't be faster than a perfect split of the work over all devices, nor than the heaviest
+ * layer. */
 static double least_bottleneck(const struct plan_problem *problem)
 {
     double work_rate = 0, heaviest = 0;
@@ -56,8 +57,8 @@ static double choose_scale(const struct plan_problem *problem, int most_stages)
     return digits > -300 ? 64e3 * pow(10, digits) : finest;
 }
 
-/* Every layer runs somewhere at its best, and every node has at least one layer: so sum over layers of the best time
- * anywhere, plus for each node the least that a layer loses by being there. */
+/* Every layer runs somewhere at its best, and every node has at least one layer: so sum over layers of the
+ * best time anywhere, plus for each node the least that a layer loses by being there. */
 static double least_sum(const struct ticks *ticks)
 {
     double sum = 0;

@@ -1,9 +1,10 @@
 /* Stage times as whole numbers.
  *
- * The exact search adds layer times in any order and compares the sums. So times become integer multiples of one
- * tick, kept in doubles below 2^53: every sum is exact, and a stage's time is a difference of two prefix sums. A tick is
- * 1/(64 x 10^d) ms with d as large as the range allows, so that profiles written in decimal milliseconds, divided over
- * 2, 4, … 64 devices, lose nothing; others are rounded by less than 1e-10 of a stage, which is also what counts as a tie. */
+ * The exact search adds layer times in any order and compares the sums. So times become integer multiples of
+ * one tick, kept in doubles below 2^53: every sum is exact, and a stage's time is a difference of two prefix
+ * sums. A tick is 1/(64 x 10^d) ms with d as large as the range allows, so that profiles written in decimal
+ * milliseconds, divided over 2, 4, … 64 devices, lose nothing; others are rounded by less than 1e-10 of a
+ * stage, which is also what counts as a tie. */
 #ifndef REHEARSE_PLAN_TICKS_H
 #define REHEARSE_PLAN_TICKS_H
 

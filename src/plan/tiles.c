@@ -1,7 +1,7 @@
-/* How the tables are kept small. A row a is needed only if some state's window holds a, and only for the b from which
- * the rest of the cluster can still finish: the earliest of them is need[a]. The same holds inside a
- * node for the two halves. `need` is a minimum over many overlapping ranges of a, collected in a pyramid (range of
- * length 2^k at each place: two entries cover any range) and pushed down once. */
+/* How the tables are kept small. A row a is needed only if some state's window holds a, and only for the b
+ * from which the rest of the cluster can still finish: the earliest of them is need[a]. The same holds inside
+ * a node for the two halves. `need` is a minimum over many overlapping ranges of a, collected in a pyramid
+ * (range of length 2^k at each place: two entries cover any range) and pushed down once. */
 #include "plan/tiles.h"
 
 #include <limits.h>
@@ -45,7 +45,7 @@ void tiles_release(struct tiles *tiles)
     memset(tiles, 0, sizeof *tiles);
 }
 
-/* --- which values are needed --------------------------------------------------------------------------------- */
+/* --- which values are needed ---------------------------------------------------------------------------- */
 
 static void pyramid_clear(struct tiles *tiles)
 {
@@ -100,8 +100,8 @@ static void need_of_nodes(struct tiles *tiles, int group, int *need)
     pyramid_flush(tiles, need);
 }
 
-/* For halves: the first half starts where the whole does and must leave what the second can do, and the second
- * starts wherever the first can end. */
+/* For halves: the first half starts where the whole does and must leave what the second can do, and the
+ * second starts wherever the first can end. */
 static void need_of_halves(struct tiles *tiles, int group, int split, const int *need, int *need_half)
 {
     const int *end = tiles->reach->tile_end[group][split];
@@ -118,7 +118,7 @@ static void need_of_halves(struct tiles *tiles, int group, int split, const int 
     pyramid_flush(tiles, need_half);
 }
 
-/* --- the values ---------------------------------------------------------------------------------------------- */
+/* --- the values ----------------------------------------------------------------------------------------- */
 
 static bool lay_out(struct tile_table *table, const int *need, const int *end, int layers, int planes)
 {

@@ -1,5 +1,5 @@
-/* Tables of what one node can do: for a node of each group, and layers [a, b), the least cost over all ways to split
- * the node's devices by halving and to share the layers out over its stages.
+/* Tables of what one node can do: for a node of each group, and layers [a, b), the least cost over all ways
+ * to split the node's devices by halving and to share the layers out over its stages.
  *
  * A stage costs differently by its place relative to the bottleneck, so a table has planes:
  *     plane 0                  every stage comes before the bottleneck (or the objective does not ask)
@@ -40,7 +40,8 @@ static inline int tile_add_slots(const struct tile_costs *costs, int i, int j)
     return costs->counting ? i + j : 0;
 }
 
-/* One table: rows a, each with values for b in [first[a], first[a] + width[a]), INFINITY where there is no way. */
+/* One table: rows a, each with values for b in [first[a], first[a] + width[a]), INFINITY where there is no
+ * way. */
 struct tile_table {
     int *first, *width;
     size_t *offset;      /* of row a within a plane */

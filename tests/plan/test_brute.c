@@ -93,7 +93,8 @@ static void oobleck_by_hand(void **state)
     struct plan_problem problem = one_group(seconds, 3, 2, 1);
     problem.objective = OBJECTIVE_OOBLECK;
     problem.microbatches = 10;
-    /* 5 | 5: equal, so the last is the slowest: 10 + (10 - 2 + 1 + 1) 5 + 5; 6 | 4: 10 + (10 - 2 + 0 + 1) 6 + 10 */
+    /* 5 | 5: equal, so the last is the slowest: 10 + (10 - 2 + 1 + 1) 5 + 5; 6 | 4: 10 + (10 - 2 + 0 + 1) 6 +
+     * 10 */
     assert_near(brute_force(&problem).time, 65, 1e-12);
     problem.microbatches = 0;
     /* 10 + (2 * 2 + 1 + 1) 5 + 5 */
@@ -214,8 +215,8 @@ static void the_planner_scores_the_best_plan_the_same(void **state)
     assert_true(plans > 0);
 }
 
-/* "Nb=8, lat = 35 4 …, S=6: D&C 459 ; optimum 415 …" or "… ; optimum (52,13,51) T=596 …": S nodes of one device. False
- * when the line is something else. */
+/* "Nb=8, lat = 35 4 …, S=6: D&C 459 ; optimum 415 …" or "… ; optimum (52,13,51) T=596 …": S nodes of one
+ * device. False when the line is something else. */
 static bool check_counter_example(const char *line)
 {
     int microbatches;

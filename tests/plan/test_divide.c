@@ -235,8 +235,8 @@ static void clusters_too_large_for_the_method_say_so(void **state)
     assert_infeasible(&problem, "--search exact");
 }
 
-/* The same method as the reference has it: recursion from the top, stage lists copied, nothing remembered. Times in
- * milliseconds, N > 0 or 0. */
+/* The same method as the reference has it: recursion from the top, stage lists copied, nothing remembered.
+ * Times in milliseconds, N > 0 or 0. */
 #define TWIN_MOST_STAGES 8
 
 struct twin {
@@ -387,8 +387,8 @@ static struct twin_part twin_search(struct twin *twin)
     return best;
 }
 
-/* Their stages are the same. Their times may differ where several stages are the slowest but for rounding: plan_score takes
- * them as equal, the reference takes one. */
+/* Their stages are the same. Their times may differ where several stages are the slowest but for rounding:
+ * plan_score takes them as equal, the reference takes one. */
 static bool is_twin(const struct plan *plan, const struct twin_part *twin)
 {
     bool same = plan->stage_count == twin->stages;

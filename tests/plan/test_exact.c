@@ -22,7 +22,8 @@ static void assert_near(double value, double expected)
 
 static const struct plan_search_options exact = {.method = SEARCH_EXACT};
 
-/* Calls check(golden, index, optimum) for every result of every golden file that starts and ends like this. */
+/* Calls check(golden, index, optimum) for every result of every golden file that starts and ends like
+ * this. */
 static void for_each_golden(const char *end,
                             void (*check)(const struct golden *, int index, const struct plan *optimum))
 {

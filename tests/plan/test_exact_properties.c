@@ -30,8 +30,9 @@ static enum plan_objective either_objective(void)
     return seed % 2 ? OBJECTIVE_OOBLECK : OBJECTIVE_PIPELINE;
 }
 
-/* Iteration time of the plan that the method makes; INFINITY when it makes none. With `contained`, INFINITY also when its
- * plan is outside what the exact search ranges over: folding may leave devices idle or share nodes. */
+/* Iteration time of the plan that the method makes; INFINITY when it makes none. With `contained`, INFINITY
+ * also when its plan is outside what the exact search ranges over: folding may leave devices idle or share
+ * nodes. */
 static double solve(enum plan_search_method method, bool contained)
 {
     struct plan_search_options options = {.method = method};
@@ -69,7 +70,8 @@ static void check(bool holds, const char *what, double before, double after)
     fail_msg("seed %llu: %s", (unsigned long long)seed, what);
 }
 
-/* Times and bytes of a problem are its own (random_problem_init made them for nobody else), so that a test may change them. */
+/* Times and bytes of a problem are its own (random_problem_init made them for nobody else), so that a test
+ * may change them. */
 static double *own_seconds(const double *seconds)
 {
     return (double *)(uintptr_t)seconds;

@@ -114,8 +114,8 @@ static void exact_equals_brute_force_for_oobleck(void **state)
     compare_many(OBJECTIVE_OOBLECK);
 }
 
-/* Stages of 8 | 3 | 4 + 4 with every layer divided by 2.94: the two eights differ in their last bits, and are still equally
- * slow. That costs oobleck two periods, and 8 | 3 + 4 | 4 is better. */
+/* Stages of 8 | 3 | 4 + 4 with every layer divided by 2.94: the two eights differ in their last bits, and are
+ * still equally slow. That costs oobleck two periods, and 8 | 3 + 4 | 4 is better. */
 static void stages_that_differ_by_rounding_are_ties(void **state)
 {
     (void)state;

@@ -28,8 +28,8 @@ struct pipeline {
     double sum, slowest; /* of forward + backward */
 };
 
-/* Profiles have backward times of the same multiple of the forward time in all layers, or nearly so. Where they do not,
- * one stage may be the slowest forward and another one backward. */
+/* Profiles have backward times of the same multiple of the forward time in all layers, or nearly so. Where
+ * they do not, one stage may be the slowest forward and another one backward. */
 enum backward { PROPORTIONAL, INDEPENDENT };
 
 static struct pipeline random_pipeline(uint64_t seed, enum backward kind)
@@ -134,7 +134,8 @@ static void the_estimate_is_near_the_simulation(void **state)
     assert_true(ratios / RANDOM_RUNS < 1.03);
 }
 
-/* Before a stage's first forward and after its last backward a micro-batch has to pass the stages before it. */
+/* Before a stage's first forward and after its last backward a micro-batch has to pass the stages before
+ * it. */
 static void the_simulation_is_never_below_what_any_stage_needs(void **state)
 {
     (void)state;
@@ -197,8 +198,8 @@ static double simulate_golden(const char *name)
     return 1e3 * simulate_1f1b(p.stages, seconds[0], seconds[1], p.microbatches);
 }
 
-/* A row of the table of simulated times in planning/NOTES.md, section 8.2: "| exp1 seed0 | folding | divide | … |" in
- * milliseconds. False when the line is something else or its plans are not recorded. */
+/* A row of the table of simulated times in planning/NOTES.md, section 8.2: "| exp1 seed0 | folding | divide |
+ * … |" in milliseconds. False when the line is something else or its plans are not recorded. */
 static bool check_row(const char *line, const char *const *names, int name_count)
 {
     int experiment;

@@ -47,7 +47,8 @@ static double slowest_of(const double *times, int count)
     return slowest;
 }
 
-/* Oobleck (SOSP'23, section 4.1) with the counts of micro-batches that its code has; INFINITY where they are not positive. */
+/* Oobleck (SOSP'23, section 4.1) with the counts of micro-batches that its code has; INFINITY where they are
+ * not positive. */
 static double oobleck_time(const double *times, int count, int microbatches)
 {
     if (count == 1)
@@ -158,8 +159,8 @@ struct brute brute_force(const struct plan_problem *problem)
     return walk.best;
 }
 
-/* The stage after those that fill `devices` devices of the group, the first of them at `stage`; -1: they do not. A
- * stage as large as the part fills it, any smaller one means that the part was halved. */
+/* The stage after those that fill `devices` devices of the group, the first of them at `stage`; -1: they do
+ * not. A stage as large as the part fills it, any smaller one means that the part was halved. */
 static int after_parts(const struct plan *plan, int stage, int group, int devices)
 {
     if (stage < 0 || stage >= plan->stage_count || plan->stages[stage].group != group)

@@ -1,7 +1,7 @@
 /* The slow way: every plan of a tiny problem, one after the other.
  *
- * Written from the definitions alone and without a line of the planner's code, so that the two can be compared.
- * What is enumerated is what the reference's exhaustive search ranges over:
+ * Written from the definitions alone and without a line of the planner's code, so that the two can be
+ * compared. What is enumerated is what the reference's exhaustive search ranges over:
  *   - the nodes in every order along the pipeline; nodes of one group are alike; every node and every device is used;
  *   - the devices of a node halved again and again; each part that is not halved is a stage, if its size is a
  *     power of two;

@@ -1,7 +1,9 @@
-/* Golden results of the reference planners, as the study of them recorded them, and the problems they belong to.
+/* Golden results of the reference planners, as the study of them recorded them, and the problems they belong
+ * to.
  *
- * They lie in the folder that the environment variable REHEARSE_REFERENCE names, else in ../shared/reference next
- * to the source tree (REHEARSE_SOURCE_ROOT), below planning/. Tests that need them skip where they are absent. */
+ * They lie in the folder that the environment variable REHEARSE_REFERENCE names, else in ../shared/reference
+ * next to the source tree (REHEARSE_SOURCE_ROOT), below planning/. Tests that need them skip where they are
+ * absent. */
 #ifndef REHEARSE_TESTS_GOLDEN_H
 #define REHEARSE_TESTS_GOLDEN_H
 
@@ -44,8 +46,8 @@ struct golden {
 /* The planning/ folder, or NULL: not there, and the reason has been printed. */
 const char *golden_folder(void);
 
-/* The names of golden files whose name starts and ends like this, in alphabetical order; NULL when there are none. They live
- * as long as the arena. */
+/* The names of golden files whose name starts and ends like this, in alphabetical order; NULL when there are
+ * none. They live as long as the arena. */
 const char **golden_list(struct arena *arena, const char *start, const char *end, int *count);
 
 bool golden_load(struct golden *golden, const char *name, struct error *err);

@@ -42,8 +42,8 @@ int random_cases(int most)
     return cases > 0 && cases < most ? (int)cases : most;
 }
 
-/* Where times come from. Whole numbers give many ties; fractions of a millisecond give the same ties with rounding
- * errors, which must still count as ties. */
+/* Where times come from. Whole numbers give many ties; fractions of a millisecond give the same ties with
+ * rounding errors, which must still count as ties. */
 enum values { WHOLE_SECONDS, WHOLE_MILLISECONDS, HUNDREDTHS_OF_MILLISECONDS, UNIFORM, VALUES_COUNT };
 
 static double draw(struct random_source *source, enum values values)

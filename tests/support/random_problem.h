@@ -19,7 +19,8 @@ int random_range(struct random_source *source, int least, int most); /* both inc
 double random_unit(struct random_source *source);                    /* in [0, 1) */
 bool random_one_in(struct random_source *source, int count);
 
-/* How many random cases a test runs: `most`, or fewer if REHEARSE_RANDOM_CASES says so (sanitizers are slow). */
+/* How many random cases a test runs: `most`, or fewer if REHEARSE_RANDOM_CASES says so (sanitizers are
+ * slow). */
 int random_cases(int most);
 
 /* How large a problem may become. */

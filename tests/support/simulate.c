@@ -32,8 +32,8 @@ static struct operation operation_at(const struct simulation *sim, int stage, in
     return (struct operation){true, warm_up + index / 2};
 }
 
-/* When what the operation waits for is there; NAN: not yet. The last stage turns round its own forward, which its order puts
- * before. */
+/* When what the operation waits for is there; NAN: not yet. The last stage turns round its own forward, which
+ * its order puts before. */
 static double input_ready(const struct simulation *sim, int stage, struct operation op)
 {
     if (op.is_forward)
@@ -43,7 +43,8 @@ static double input_ready(const struct simulation *sim, int stage, struct operat
     return sim->backward_end[(stage + 1) * sim->microbatches + op.microbatch];
 }
 
-/* Runs a stage as far as its inputs allow, from its `done`-th operation on; returns how many it has done then. */
+/* Runs a stage as far as its inputs allow, from its `done`-th operation on; returns how many it has done
+ * then. */
 static int run_stage(struct simulation *sim, int stage, int done, double *clock)
 {
     for (; done < 2 * sim->microbatches; done++) {
