@@ -126,7 +126,7 @@ static bool run(void *context, struct error *err)
 static const char *const objectives[] = {"plan", "pipeline", "oobleck", NULL};
 
 static const struct option_spec options[] = {
-    PLANNING_OPTIONS(struct check_options, planning),
+    PLANNING_OPTIONS(struct check_options),
     {.name = "microbatches",
      .letter = 'n',
      .kind = OPTION_INTEGER,
@@ -143,8 +143,8 @@ static const struct option_spec options[] = {
      .initial = "plan",
      .words = objectives,
      .help = "what the plan is scored by; plan is what the file says, or else pipeline"},
-    PLANNING_TIME_LIMIT(struct check_options, planning),
-    PLANNING_THREADS(struct check_options, planning),
+    PLANNING_TIME_LIMIT(struct check_options),
+    PLANNING_THREADS(struct check_options),
     OPTION_JSON(struct check_options),
     OPTION_END,
 };

@@ -71,7 +71,7 @@ static bool run(void *context, struct error *err)
 }
 
 static const struct option_spec options[] = {
-    PLANNING_OPTIONS(struct plan_options, planning),
+    PLANNING_OPTIONS(struct plan_options),
     {.name = "microbatches",
      .letter = 'n',
      .kind = OPTION_INTEGER,
@@ -80,7 +80,7 @@ static const struct option_spec options[] = {
      .argument = "N",
      .most = PLANNING_MOST_MICROBATCHES,
      .help = "micro-batches per iteration; 0 is the reference's default, three for each stage"},
-    PLANNING_OBJECTIVE(struct plan_options, planning),
+    PLANNING_OBJECTIVE(struct plan_options),
     {.name = "search",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, search),
@@ -90,7 +90,7 @@ static const struct option_spec options[] = {
      .help =
          "how the plan is found: exact is the optimum, proven; the others are the reference's methods, to "
          "compare with"},
-    PLANNING_TIME_LIMIT(struct plan_options, planning),
+    PLANNING_TIME_LIMIT(struct plan_options),
     {.name = "fold-exact-factors",
      .kind = OPTION_FLAG,
      .at = offsetof(struct plan_options, fold_exact_factors),
@@ -100,7 +100,7 @@ static const struct option_spec options[] = {
      .at = offsetof(struct plan_options, fold_longest_only),
      .help = "fold-greedy: recover only from the folded plan with the most stages, as the reference's script "
              "does"},
-    PLANNING_THREADS(struct plan_options, planning),
+    PLANNING_THREADS(struct plan_options),
     OPTION_JSON(struct plan_options),
     {.name = "output",
      .letter = 'o',

@@ -67,7 +67,7 @@ static bool run(void *context, struct error *err)
 }
 
 static const struct option_spec options[] = {
-    PLANNING_OPTIONS(struct templates_options, planning),
+    PLANNING_OPTIONS(struct templates_options),
     {.name = "nodes",
      .kind = OPTION_RANGE,
      .at = offsetof(struct templates_options, nodes),
@@ -83,9 +83,9 @@ static const struct option_spec options[] = {
      .initial = "0",
      .most = PLANNING_MOST_MICROBATCHES,
      .help = "micro-batches per iteration; 0 is the reference's default, three for each stage"},
-    PLANNING_OBJECTIVE(struct templates_options, planning),
-    PLANNING_TIME_LIMIT(struct templates_options, planning),
-    PLANNING_THREADS(struct templates_options, planning),
+    PLANNING_OBJECTIVE(struct templates_options),
+    PLANNING_TIME_LIMIT(struct templates_options),
+    PLANNING_THREADS(struct templates_options),
     OPTION_JSON(struct templates_options),
     {.name = "output",
      .letter = 'o',

@@ -24,13 +24,13 @@ extern const char *const planning_allreduces[]; /* of enum plan_allreduce */
 
 #define PLANNING_MOST_MICROBATCHES 1000000
 
-/* The entries of an options table; `field` is the struct planning_options within `type`. */
-#define PLANNING_OPTIONS(type, field)                                                                        \
+/* The entries of an options table; `type` has its struct planning_options in a member `planning`. */
+#define PLANNING_OPTIONS(type)                                                                               \
     {.name = "profile",                                                                                      \
      .letter = 'p',                                                                                          \
      .kind = OPTION_FILE,                                                                                    \
      .required = true,                                                                                       \
-     .at = offsetof(type, field.profile),                                                                    \
+     .at = offsetof(type, planning.profile),                                                                 \
      .argument = "P",                                                                                        \
      .help =                                                                                                 \
          "layer times: a rehearse-profile/1 file, an Oobleck profile folder, or a folder of those named "    \
@@ -39,43 +39,43 @@ extern const char *const planning_allreduces[]; /* of enum plan_allreduce */
          .letter = 'c',                                                                                      \
          .kind = OPTION_FILE,                                                                                \
          .required = true,                                                                                   \
-         .at = offsetof(type, field.cluster),                                                                \
+         .at = offsetof(type, planning.cluster),                                                             \
          .argument = "FILE",                                                                                 \
          .help = "the cluster, rehearse-cluster/1"},                                                         \
         {.name = "microbatch-size",                                                                          \
          .kind = OPTION_INTEGER,                                                                             \
-         .at = offsetof(type, field.microbatch_size),                                                        \
+         .at = offsetof(type, planning.microbatch_size),                                                     \
          .argument = "N",                                                                                    \
          .initial = "0",                                                                                     \
          .most = PROFILE_MAX_MICROBATCH,                                                                     \
          .help = "which mb{N}.json of an Oobleck folder to read; 0 where there is only one"},                \
     {                                                                                                        \
-        .name = "allreduce", .kind = OPTION_CHOICE, .at = offsetof(type, field.allreduce),                   \
+        .name = "allreduce", .kind = OPTION_CHOICE, .at = offsetof(type, planning.allreduce),                \
         .argument = "FROM", .initial = "profile", .words = planning_allreduces,                              \
         .help = "all-reduce times within a node: from the profile, modelled from bytes and the intra_node "  \
                 "link where the profile has none, or left out"                                               \
     }
 
-#define PLANNING_OBJECTIVE(type, field)                                                                      \
+#define PLANNING_OBJECTIVE(type)                                                                             \
     {                                                                                                        \
-        .name = "objective", .kind = OPTION_CHOICE, .at = offsetof(type, field.objective),                   \
+        .name = "objective", .kind = OPTION_CHOICE, .at = offsetof(type, planning.objective),                \
         .argument = "NAME", .initial = "pipeline", .words = planning_objectives,                             \
         .help = "what is minimised: pipeline is the sum of stage times + (N - 1) x the slowest; oobleck is " \
                 "the reference's T1 + T2 + T3"                                                               \
     }
 
-#define PLANNING_TIME_LIMIT(type, field)                                                                     \
+#define PLANNING_TIME_LIMIT(type)                                                                            \
     {                                                                                                        \
-        .name = "time-limit", .kind = OPTION_QUANTITY, .at = offsetof(type, field.time_limit),               \
+        .name = "time-limit", .kind = OPTION_QUANTITY, .at = offsetof(type, planning.time_limit),            \
         .argument = "TIME", .initial = "0", .unit = UNIT_TIME,                                               \
         .help = "stop a search after this long (60, 500 ms) with the best plan so far, a lower bound and "   \
                 "the gap; "                                                                                  \
                 "0 is no limit"                                                                              \
     }
 
-#define PLANNING_THREADS(type, field)                                                                        \
+#define PLANNING_THREADS(type)                                                                               \
     {                                                                                                        \
-        .name = "threads", .kind = OPTION_INTEGER, .at = offsetof(type, field.threads), .argument = "N",     \
+        .name = "threads", .kind = OPTION_INTEGER, .at = offsetof(type, planning.threads), .argument = "N",  \
         .initial = "0", .most = 1024,                                                                        \
         .help = "threads to use; 0 is one per processor, the result is the same"                             \
     }

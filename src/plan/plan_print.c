@@ -57,7 +57,7 @@ static void print_stages(const struct plan *plan, const struct plan_problem *pro
             unit_format(backward, sizeof backward, stage->backward, UNIT_TIME, 4),
             unit_format(together, sizeof together, stage_time(stage), UNIT_TIME, 4),
             100 * stage_time(stage) / slowest,
-            unit_format(memory, sizeof memory, (double)(stage->memory / stage->devices), UNIT_BYTES, 3));
+            unit_format(memory, sizeof memory, (double)stage->memory / stage->devices, UNIT_BYTES, 3));
         if (group->memory)
             text_format(out, " of %s",
                         unit_format(limit, sizeof limit, (double)group->memory, UNIT_BYTES, 3));
