@@ -4,6 +4,8 @@
 #include "core/json.h"
 #include "figure/pipeline.h"
 
+#include <string.h>
+
 struct plan_options {
     struct planning_options planning;
     int search;
@@ -53,6 +55,9 @@ static bool run(void *context, struct error *err)
     struct plan plan;
     if (options->json && options->dot)
         return error_set(err, ERROR_USAGE, "--json and --dot both want standard output: choose one");
+    if (options->output && options->figure && strcmp(options->output, options->figure) == 0)
+        return error_set(err, ERROR_USAGE, "--output and --figure both want '%s': choose two names",
+                         options->output);
     if (options->figure && !figure_can_write(options->figure, err))
         return false;
     if (!planning_open(&planning, &options->planning, err))

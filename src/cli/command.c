@@ -182,6 +182,9 @@ static bool take_operand(struct parse *parse, const char *word, struct error *er
     if (!parse->operands || (most > 0 && parse->operands->count == (size_t)most))
         return error_set(err, ERROR_USAGE, "%s: unexpected '%s', see 'rehearse help %s'",
                          parse->command->name, word, parse->command->name);
+    if (!*word)
+        return error_set(err, ERROR_USAGE, "%s: %s is empty", parse->command->name,
+                         parse->command->operands.name);
     return list_add(parse, parse->operands, word, err);
 }
 

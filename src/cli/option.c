@@ -42,13 +42,17 @@ static bool expected(const struct option_spec *spec, const char *what, const cha
     return error_set(err, ERROR_USAGE, "--%s: expected %s%s, found '%s'", spec->name, what, range, value);
 }
 
-/* A whole number at the start of `text`; *end is where it stops. */
+/* A whole number at the start of `text`, *end is where it stops; without the blanks and the plus that strtoll
+ * would skip. */
 static bool read_whole(const char *text, char **end, int64_t *value)
 {
+    const char *digits = *text == '-' ? text + 1 : text;
+    if (*digits < '0' || *digits > '9')
+        return false;
     errno = 0;
     long long number = strtoll(text, end, 10);
     *value = number;
-    return *end != text && errno == 0;
+    return errno == 0;
 }
 
 static bool read_integer(const struct option_spec *spec, const char *value, int64_t *field, struct error *err)
