@@ -89,9 +89,8 @@ static bool check(const struct check_options *options, const char *path, struct 
     if (!complete(options, path, &asked, err) || !planning_open(&planning, &asked, err))
         return false;
     bool loaded = plan_load(&plan, &planning.problem, path, err);
-    bool ok =
-        loaded && ((plan_check(&planning.problem, &plan, err) && plan_score(&planning.problem, &plan, err)) ||
-                   in_file(path, err));
+    bool ok = loaded && plan_check(&planning.problem, &plan, err) &&
+              (plan_score(&planning.problem, &plan, err) || in_file(path, err));
     if (ok && plan_search(&planning.problem, &planning.search, &best, err)) {
         if (json)
             write_json(path, &plan, &best, &planning.problem, json);

@@ -372,6 +372,26 @@ static bool make_plan(const struct exact *exact, double bound, struct plan *plan
     return true;
 }
 
+/* The only reason why there is no plan at all. */
+static bool no_room(const struct exact *exact)
+{
+    const struct plan_problem *problem = exact->problem;
+    double needed = (double)exact->ticks.memory_sum[exact->ticks.layer_count], there = 0;
+    for (int g = 0; g < problem->group_count; g++) {
+        const struct plan_group *group = &problem->groups[g];
+        if (group->nodes > 0)
+            there +=
+                group->memory ? (double)group->memory * group->nodes * group->devices_per_node : INFINITY;
+    }
+    if (there < needed)
+        return error_set(exact->err, ERROR_INFEASIBLE,
+                         "no plan: the layers need %.4g GiB (parameters, gradients, optimizer state, "
+                         "activations), the devices have %.4g GiB",
+                         needed / 0x1p30, there / 0x1p30);
+    return error_set(exact->err, ERROR_INFEASIBLE,
+                     "no plan: no split of the layers fits the memory of the devices");
+}
+
 static bool no_plan(const struct exact *exact, double bound, struct plan *plan)
 {
     plan->lower_bound = bound / exact->ticks.per_second;
@@ -382,8 +402,7 @@ static bool no_plan(const struct exact *exact, double bound, struct plan *plan)
         return error_set(exact->err, ERROR_INFEASIBLE,
                          "no plan: none found within the time limit of %g s; try a longer --time-limit",
                          exact->options->time_limit);
-    return error_set(exact->err, ERROR_INFEASIBLE,
-                     "no plan: no split of the layers fits the memory of the devices");
+    return no_room(exact);
 }
 
 bool plan_search_exact(const struct plan_problem *problem, const struct plan_search_options *options,

@@ -1,6 +1,8 @@
 #include "plan/plan.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,54 +119,93 @@ bool plan_score(const struct plan_problem *problem, struct plan *plan, struct er
     return true;
 }
 
+/* "plan.json:7: stages[2].devices: …" where the plan came from a file; `index` -1: about all stages. */
+static bool stage_error(const struct plan *plan, int index, struct error *err, const char *format, ...)
+    PRINTF_LIKE(4, 5);
+
+static bool stage_error(const struct plan *plan, int index, struct error *err, const char *format, ...)
+{
+    char place[256] = "", stage[32] = "stages";
+    char message[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    if (plan->path && index >= 0)
+        snprintf(place, sizeof place, "%.200s:%d: ", plan->path, plan->stages[index].line);
+    else if (plan->path)
+        snprintf(place, sizeof place, "%.200s: ", plan->path);
+    if (index >= 0)
+        snprintf(stage, sizeof stage, "stages[%d]", index);
+    return error_set(err, ERROR_INPUT, "%s%s%s", place, stage, message);
+}
+
 static bool check_stage(const struct plan_problem *problem, const struct plan *plan, int index,
                         int next_layer, struct error *err)
 {
     const struct plan_stage *stage = &plan->stages[index];
     const struct plan_group *group = &problem->groups[stage->group];
     if (stage->first_layer != next_layer)
-        return error_set(err, ERROR_INPUT,
-                         "stages[%d].first_layer: expected %d, the layer after the stage before, found %d",
-                         index, next_layer, stage->first_layer);
+        return stage_error(plan, index, err, ".first_layer: expected %d, %s, found %d", next_layer,
+                           index ? "the layer after the stage before" : "the first layer",
+                           stage->first_layer);
     if (stage->last_layer < stage->first_layer || stage->last_layer >= problem->layer_count)
-        return error_set(err, ERROR_INPUT, "stages[%d].last_layer: expected %d to %d, found %d", index,
-                         stage->first_layer, problem->layer_count - 1, stage->last_layer);
+        return stage_error(plan, index, err, ".last_layer: expected %d to %d, found %d", stage->first_layer,
+                           problem->layer_count - 1, stage->last_layer);
     if (stage->devices < 1 || (stage->devices & (stage->devices - 1)) ||
         stage->devices > group->devices_per_node)
-        return error_set(
-            err, ERROR_INPUT,
-            "stages[%d].devices: expected a power of two up to the %d devices of a '%s' node, found %d",
-            index, group->devices_per_node, group->device, stage->devices);
+        return stage_error(plan, index, err,
+                           ".devices: expected a power of two up to the %d devices of a '%s' node, found %d",
+                           group->devices_per_node, group->device, stage->devices);
     int64_t memory = plan_stage_memory(problem, stage->first_layer, stage->last_layer);
     if (group->memory && (double)memory > (double)group->memory * stage->devices)
-        return error_set(err, ERROR_INPUT, "stages[%d]: needs %.2f GiB per device, a '%s' has %.2f GiB",
-                         index, (double)memory / stage->devices / 0x1p30, group->device,
-                         (double)group->memory / 0x1p30);
+        return stage_error(plan, index, err, ": needs %.2f GiB per device, a '%s' has %.2f GiB",
+                           (double)memory / stage->devices / 0x1p30, group->device,
+                           (double)group->memory / 0x1p30);
     return true;
+}
+
+static bool check_groups(const struct plan_problem *problem, const struct plan *plan, struct error *err)
+{
+    int used[PLAN_MAX_GROUPS] = {0};
+    for (int i = 0; i < plan->stage_count; i++)
+        used[plan->stages[i].group] += plan->stages[i].devices;
+    for (int g = 0; g < problem->group_count; g++) {
+        const struct plan_group *group = &problem->groups[g];
+        if (used[g] > group->nodes * group->devices_per_node)
+            return stage_error(plan, -1, err, ": the plan uses %d devices of type '%s', the cluster has %d",
+                               used[g], group->device, group->nodes * group->devices_per_node);
+    }
+    return true;
+}
+
+static bool check_nodes(const struct plan_problem *problem, const struct plan *plan, struct error *err)
+{
+    int *used = calloc((size_t)plan_problem_nodes(problem) + 1, sizeof *used);
+    bool ok = used ? true : error_memory(err);
+    for (int i = 0; ok && i < plan->stage_count; i++) {
+        const struct plan_stage *stage = &plan->stages[i];
+        int devices = problem->groups[stage->group].devices_per_node;
+        if (stage->node >= 0 && (used[stage->node] += stage->devices) > devices)
+            ok = stage_error(plan, i, err, ".node: node %d has %d devices, the plan uses %d or more",
+                             stage->node, devices, used[stage->node]);
+    }
+    free(used);
+    return ok;
 }
 
 bool plan_check(const struct plan_problem *problem, const struct plan *plan, struct error *err)
 {
-    int used[PLAN_MAX_GROUPS] = {0};
     int next_layer = 0;
     for (int i = 0; i < plan->stage_count; i++) {
         if (!check_stage(problem, plan, i, next_layer, err))
             return false;
         next_layer = plan->stages[i].last_layer + 1;
-        used[plan->stages[i].group] += plan->stages[i].devices;
     }
     if (next_layer != problem->layer_count)
-        return error_set(err, ERROR_INPUT,
-                         "stages: the plan ends after layer %d, the model has layers 0 to %d", next_layer - 1,
-                         problem->layer_count - 1);
-    for (int g = 0; g < problem->group_count; g++) {
-        const struct plan_group *group = &problem->groups[g];
-        if (used[g] > group->nodes * group->devices_per_node)
-            return error_set(err, ERROR_INPUT,
-                             "stages: the plan uses %d devices of type '%s', the cluster has %d", used[g],
-                             group->device, group->nodes * group->devices_per_node);
-    }
-    return true;
+        return stage_error(plan, -1, err, ": the plan ends after layer %d, the model has layers 0 to %d",
+                           next_layer - 1, problem->layer_count - 1);
+    return check_groups(problem, plan, err) && check_nodes(problem, plan, err);
 }
 
 /* Largest stages first, each into the first node with room: sizes are powers of two, so this only fails where the devices of a

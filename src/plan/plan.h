@@ -17,9 +17,11 @@ struct plan_stage {
     int node;                 /* counted through the whole cluster, groups in order; -1: not known */
     double forward, backward; /* seconds per micro-batch; set by plan_score */
     int64_t memory;           /* bytes over all its devices; set by plan_score */
+    int line;                 /* in the file it came from; 0: made here */
 };
 
 struct plan {
+    const char *path; /* of the file it came from, for messages; not owned; NULL: made here */
     int stage_count;
     struct plan_stage *stages; /* malloc'ed */
     enum plan_objective objective;

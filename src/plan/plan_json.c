@@ -146,6 +146,7 @@ static bool read_stage(struct reader *r, const struct doc_node *node, struct pla
         return false;
     const struct doc_node *place = doc_find(node, "node");
     stage->node = -1;
+    stage->line = (int)node->line;
     if (place && place->type != DOC_NULL && !read_int(r, node, "node", 0, &stage->node))
         return false;
     return find_group(r, type, device, stage);
@@ -182,6 +183,7 @@ bool plan_load(struct plan *plan, const struct plan_problem *problem, const char
 {
     struct reader r = {.problem = problem, .err = err};
     memset(plan, 0, sizeof *plan);
+    plan->path = path;
     return doc_load(&r.doc, path, err) && read_plan(&r, plan);
 }
 
@@ -190,6 +192,7 @@ bool plan_parse(struct plan *plan, const struct plan_problem *problem, const cha
 {
     struct reader r = {.problem = problem, .err = err};
     memset(plan, 0, sizeof *plan);
+    plan->path = path;
     return doc_parse(&r.doc, DOC_JSON, path, data, length, err) && read_plan(&r, plan);
 }
 

@@ -117,12 +117,13 @@ static bool add_group(struct builder *b, const struct cluster_group *from)
     if (!device)
         return false;
     group->device = arena_string(&problem->arena, from->device);
+    group->place = arena_string(&problem->arena, from->place);
     group->nodes = from->nodes;
     group->devices_per_node = from->devices_per_node;
     group->memory = from->memory;
     group->forward = scaled(b, device->forward, speedup);
     group->backward = scaled(b, device->backward, speedup);
-    if (!group->device || !group->forward || !group->backward)
+    if (!group->device || !group->place || !group->forward || !group->backward)
         return error_memory(b->err);
     group->splits = 1;
     while (group->splits < PLAN_MAX_SPLITS && 1 << group->splits <= from->devices_per_node)

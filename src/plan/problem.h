@@ -34,6 +34,7 @@ enum plan_allreduce {
 /* Nodes that are alike. */
 struct plan_group {
     const char *device;
+    const char *place; /* "cluster.yaml:4:5: groups[1]", for messages; NULL: not from a file */
     int nodes;
     int devices_per_node;
     int splits;                       /* group sizes 1, 2, 4, … 2^(splits-1) are possible for a stage */

@@ -172,7 +172,7 @@ static void a_plan_with_an_idle_device_is_not_contained(void **state)
     const double seconds[] = {1, 2, 3, 4};
     struct plan_problem problem = one_group(seconds, 4, 1, 4);
     struct plan_stage stages[] = {
-        {0, 1, 0, 2, -1, 0, 0, 0}, {2, 2, 0, 1, -1, 0, 0, 0}, {3, 3, 0, 1, -1, 0, 0, 0}};
+        {0, 1, 0, 2, -1, 0, 0, 0, 0}, {2, 2, 0, 1, -1, 0, 0, 0, 0}, {3, 3, 0, 1, -1, 0, 0, 0, 0}};
     struct plan plan = {.stage_count = 3, .stages = stages};
     assert_true(brute_contains(&problem, &plan));
     stages[1].last_layer = 3;
@@ -186,7 +186,7 @@ static void a_part_that_does_not_come_from_halving_is_not_contained(void **state
     const double seconds[] = {1, 2, 3, 4};
     struct plan_problem problem = one_group(seconds, 4, 1, 4);
     struct plan_stage stages[] = {
-        {0, 1, 0, 1, -1, 0, 0, 0}, {2, 2, 0, 2, -1, 0, 0, 0}, {3, 3, 0, 1, -1, 0, 0, 0}};
+        {0, 1, 0, 1, -1, 0, 0, 0, 0}, {2, 2, 0, 2, -1, 0, 0, 0, 0}, {3, 3, 0, 1, -1, 0, 0, 0, 0}};
     struct plan plan = {.stage_count = 3, .stages = stages};
     assert_false(brute_contains(&problem, &plan));
 }
