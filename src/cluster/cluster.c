@@ -6,6 +6,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FORMAT "rehearse-cluster/1"
@@ -95,6 +96,13 @@ static bool read_link(struct reader *r, const struct doc_node *map, const char *
     return true;
 }
 
+/* "cluster.yaml:4:5: groups[1]"; `name` is the path within the file. */
+static bool place_of(struct reader *r, const struct doc_node *node, const char *name, const char **place)
+{
+    *place = arena_format(&r->cluster->arena, "%s:%u:%u: %s", r->doc->path, node->line, node->column, name);
+    return *place ? true : error_memory(r->err);
+}
+
 static bool read_group(struct reader *r, const struct doc_node *node, struct cluster_group *group)
 {
     static const char *const keys[] = {"device",           "speed",  "nodes",
@@ -102,10 +110,10 @@ static bool read_group(struct reader *r, const struct doc_node *node, struct clu
     if (!doc_is_map(r->doc, node, r->err) ||
         !doc_only_keys(r->doc, node, keys, sizeof keys / sizeof *keys, r->err))
         return false;
-    group->place = arena_format(&r->cluster->arena, "%s:%u:%u: groups[%u]", r->doc->path, node->line,
-                                node->column, node->index);
-    if (!group->place)
-        return error_memory(r->err);
+    char name[32];
+    snprintf(name, sizeof name, "groups[%u]", node->index);
+    if (!place_of(r, node, name, &group->place))
+        return false;
     const struct doc_node *device = doc_need(r->doc, node, "device", r->err);
     return device && copy_string(r, device, &group->device) && read_speed(r, node, &group->speed) &&
            read_integer(r, node, "nodes", CLUSTER_MAX_NODES, &group->nodes) &&
@@ -148,7 +156,8 @@ static bool read_profile(struct reader *r, const struct doc_node *root)
     if (!doc_is_map(r->doc, node, r->err) || !doc_only_keys(r->doc, node, keys, 2, r->err))
         return false;
     const struct doc_node *device = doc_need(r->doc, node, "device", r->err);
-    return device && copy_string(r, device, &r->cluster->profile_device) &&
+    return device && place_of(r, node, "profile", &r->cluster->profile_place) &&
+           copy_string(r, device, &r->cluster->profile_device) &&
            read_speed(r, node, &r->cluster->profile_speed);
 }
 

@@ -42,6 +42,7 @@ struct cluster {
     const char *name;           /* NULL: not given */
     const char *profile_device; /* NULL: not given */
     double profile_speed;       /* 0: not given */
+    const char *profile_place;  /* "cluster.yaml:1:10: profile", for messages; NULL: not given */
     int group_count;
     struct cluster_group *groups;
     struct cluster_link inter_node;

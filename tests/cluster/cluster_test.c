@@ -40,6 +40,7 @@ static void yaml_is_read(void **state)
     assert_null(cluster.name);
     assert_string_equal(cluster.profile_device, "rtx_4090_24gb");
     assert_true(cluster.profile_speed == 2.94);
+    assert_string_equal(cluster.profile_place, "cluster.yaml:1:10: profile");
     assert_int_equal(cluster.group_count, 2);
     assert_string_equal(cluster.groups[0].device, "v_100_16gb");
     assert_true(cluster.groups[0].speed == 1);
