@@ -55,7 +55,7 @@ static void try_mix(const struct mixes *mixes, const struct plan_problem *mix, d
     options.better_than = result->feasible ? result->plan.iteration_time : 0;
     if (!plan_search_exact(mix, &options, &plan, &error)) {
         *bound = fmin(*bound, error.kind == ERROR_INFEASIBLE ? plan.lower_bound : 0);
-        if (!result->feasible)
+        if (!result->feasible && !*result->error.text) /* the fastest mix's says most */
             result->error = error;
         return;
     }
