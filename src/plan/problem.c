@@ -2,6 +2,7 @@
 
 #include "core/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The reference counts 6 bytes of state per byte of parameters: see plan_stage_memory. */
@@ -37,37 +38,57 @@ static const struct profile_device *find_device(const struct builder *b, const c
     return profile_find_device(profile, name);
 }
 
+/* "; did you mean 'v100'?" where the profile has a name like it, else nothing. */
+static void suggest(const struct builder *b, const char *name, char *text, size_t size)
+{
+    const char *names[PROFILE_MAX_DEVICES];
+    size_t count = 0;
+    for (int d = 0; d < b->profile->device_count; d++)
+        if (b->profile->devices[d].name)
+            names[count++] = b->profile->devices[d].name;
+    const char *nearest = text_nearest(name, names, count);
+    *text = '\0';
+    if (nearest)
+        snprintf(text, size, "; did you mean '%s'?", nearest);
+}
+
+static bool no_times(const struct builder *b, const char *place, const char *device, const char *advice)
+{
+    char nearest[128];
+    suggest(b, device, nearest, sizeof nearest);
+    return error_set(b->err, ERROR_INPUT, "%s.device: profile '%s' has no times for '%s'%s", place,
+                     b->profile->path, device, *nearest ? nearest : advice);
+}
+
+/* What a group of a type without times of its own needs: a type to scale from, and the speeds of both. */
+static bool check_scaling(const struct builder *b, const struct cluster_group *group)
+{
+    const struct cluster *cluster = b->cluster;
+    if (!cluster->profile_device)
+        return no_times(b, group->place, group->device,
+                        "; measure it, or name under profile: what was measured, with the speeds of both");
+    if (!find_device(b, cluster->profile_device))
+        return no_times(b, cluster->profile_place, cluster->profile_device, "");
+    if (cluster->profile_speed <= 0)
+        return error_set(b->err, ERROR_INPUT, "%s: 'speed' is missing, to scale times from '%s' to '%s'",
+                         cluster->profile_place, cluster->profile_device, group->device);
+    return group->speed > 0 ||
+           error_set(b->err, ERROR_INPUT, "%s: 'speed' is missing, to scale times from '%s' to '%s'",
+                     group->place, cluster->profile_device, group->device);
+}
+
 /* The profiled device type that stands for this group, and how much faster the group is than it. */
 static const struct profile_device *device_of_group(const struct builder *b,
                                                     const struct cluster_group *group, double *speedup)
 {
-    *speedup = 1;
     const struct profile_device *device = find_device(b, group->device);
+    *speedup = 1;
     if (device)
         return device;
-    const char *base = b->cluster->profile_device;
-    if (!base) {
-        error_set(
-            b->err, ERROR_INPUT,
-            "%s.device: profile '%s' has no times for '%s'; measure it, or say in %s what the profile was "
-            "measured on (profile: {device: …, speed: …}) and give this group a speed",
-            group->place, b->profile->path, group->device, b->cluster->path);
+    if (!check_scaling(b, group))
         return NULL;
-    }
-    device = find_device(b, base);
-    if (!device) {
-        error_set(b->err, ERROR_INPUT, "%s: profile.device: profile '%s' has no times for '%s'",
-                  b->cluster->path, b->profile->path, base);
-        return NULL;
-    }
-    if (group->speed <= 0 || b->cluster->profile_speed <= 0) {
-        error_set(b->err, ERROR_INPUT,
-                  "%s: profile '%s' has no times for '%s': both this group and profile: need a speed",
-                  group->place, b->profile->path, group->device);
-        return NULL;
-    }
     *speedup = group->speed / b->cluster->profile_speed;
-    return device;
+    return find_device(b, b->cluster->profile_device);
 }
 
 static const double *scaled(struct builder *b, const double *seconds, double speedup)
@@ -108,6 +129,16 @@ static bool allreduce_seconds(struct builder *b, const struct cluster_group *gro
     return true;
 }
 
+bool plan_group_check(const struct plan_group *group, struct error *err)
+{
+    return group->devices_per_node == 1 << (group->splits - 1) ||
+           error_set(err, ERROR_INFEASIBLE,
+                     "no plan: %s%sa '%s' node has %d devices, and a node is only ever split by halving: the "
+                     "number must be a power of two, at most %d",
+                     group->place ? group->place : "", group->place ? ": " : "", group->device,
+                     group->devices_per_node, 1 << (PLAN_MAX_SPLITS - 1));
+}
+
 static bool add_group(struct builder *b, const struct cluster_group *from)
 {
     struct plan_problem *problem = b->problem;
@@ -128,6 +159,8 @@ static bool add_group(struct builder *b, const struct cluster_group *from)
     group->splits = 1;
     while (group->splits < PLAN_MAX_SPLITS && 1 << group->splits <= from->devices_per_node)
         group->splits++;
+    if (!plan_group_check(group, b->err))
+        return false;
     for (int split = 1; split < group->splits; split++) {
         double *seconds = ARENA_ARRAY(&problem->arena, (size_t)problem->layer_count, double);
         if (!seconds)

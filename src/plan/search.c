@@ -7,15 +7,9 @@ bool plan_problem_check(const struct plan_problem *problem, struct error *err)
         return error_set(err, ERROR_INFEASIBLE,
                          "no plan: %d nodes need at least a layer each, the model has %d", nodes,
                          problem->layer_count);
-    for (int g = 0; g < problem->group_count; g++) {
-        const struct plan_group *group = &problem->groups[g];
-        if (group->nodes > 0 && group->devices_per_node != 1 << (group->splits - 1))
-            return error_set(err, ERROR_INFEASIBLE,
-                             "no plan: %s%sa '%s' node has %d devices, and a node is only ever split by "
-                             "halving: the number must be a power of two, at most %d",
-                             group->place ? group->place : "", group->place ? ": " : "", group->device,
-                             group->devices_per_node, 1 << (PLAN_MAX_SPLITS - 1));
-    }
+    for (int g = 0; g < problem->group_count; g++)
+        if (problem->groups[g].nodes > 0 && !plan_group_check(&problem->groups[g], err))
+            return false;
     return true;
 }
 
