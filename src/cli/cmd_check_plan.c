@@ -25,8 +25,8 @@ static bool complete(const struct check_options *options, const char *path, stru
     else
         planning->objective--; /* the choices begin with "as the plan says" */
     if (planning->microbatches < 0 && !header.has_microbatches)
-        return error_set(err, ERROR_USAGE,
-                         "%s does not say its number of micro-batches: --microbatches N is needed", path);
+        return error_set(err, ERROR_USAGE, "%s: says no number of micro-batches: --microbatches N is needed",
+                         path);
     if (planning->microbatches < 0)
         planning->microbatches = header.microbatches;
     return true;
@@ -133,7 +133,7 @@ static const struct option_spec options[] = {
      .argument = "N",
      .initial = "-1",
      .least = -1,
-     .most = PLANNING_MOST_MICROBATCHES,
+     .most = PLAN_MAX_MICROBATCHES,
      .help = "micro-batches per iteration; -1 is as many as the plan says"},
     {.name = "objective",
      .kind = OPTION_CHOICE,

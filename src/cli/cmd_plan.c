@@ -83,7 +83,7 @@ static const struct option_spec options[] = {
      .required = true,
      .at = offsetof(struct plan_options, planning.microbatches),
      .argument = "N",
-     .most = PLANNING_MOST_MICROBATCHES,
+     .most = PLAN_MAX_MICROBATCHES,
      .help = "micro-batches per iteration; 0 is the reference's default, three for each stage"},
     PLANNING_OBJECTIVE(struct plan_options),
     {.name = "search",

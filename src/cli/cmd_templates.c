@@ -81,7 +81,7 @@ static const struct option_spec options[] = {
      .at = offsetof(struct templates_options, planning.microbatches),
      .argument = "N",
      .initial = "0",
-     .most = PLANNING_MOST_MICROBATCHES,
+     .most = PLAN_MAX_MICROBATCHES,
      .help = "micro-batches per iteration; 0 is the reference's default, three for each stage"},
     PLANNING_OBJECTIVE(struct templates_options),
     PLANNING_TIME_LIMIT(struct templates_options),

@@ -22,8 +22,6 @@ struct planning_options {
 extern const char *const planning_objectives[]; /* in the order of enum plan_objective */
 extern const char *const planning_allreduces[]; /* of enum plan_allreduce */
 
-#define PLANNING_MOST_MICROBATCHES 1000000
-
 /* The entries of an options table; `type` has its struct planning_options in a member `planning`. */
 #define PLANNING_OPTIONS(type)                                                                               \
     {.name = "profile",                                                                                      \

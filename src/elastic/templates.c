@@ -217,8 +217,7 @@ void templates_print(const struct template_set *set, struct text *out)
             snprintf(gap, sizeof gap, "%.3g %%", 100 * plan_gap(plan));
         text_format(out, "%5d  %6d  %12s  %12s  %10s  ", template->nodes, plan->stage_count,
                     unit_format(time, sizeof time, plan->iteration_time, UNIT_TIME, 6),
-                    unit_format(period, sizeof period, slowest->forward + slowest->backward, UNIT_TIME, 5),
-                    gap);
+                    unit_format(period, sizeof period, plan_stage_time(slowest), UNIT_TIME, 5), gap);
         add_mix(&template->problem, out);
         text_add(out, "\n");
     }

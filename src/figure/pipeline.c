@@ -18,11 +18,6 @@ static const char *const colours[][2] = {
 };
 #define COLOUR_COUNT ((int)(sizeof colours / sizeof *colours))
 
-static double stage_time(const struct plan_stage *stage)
-{
-    return stage->forward + stage->backward;
-}
-
 /* Groups may share a device type: the first of them gives the colour. */
 static int colour_of(const struct plan_problem *problem, int group)
 {
@@ -76,7 +71,7 @@ static void add_bars(const struct plan *plan, const struct plan_problem *problem
     for (int i = 0; i < plan->stage_count; i++) {
         const struct plan_stage *stage = &plan->stages[i];
         const char *const *colour = colours[colour_of(problem, stage->group)];
-        double forward = 1e3 * stage->forward, together = 1e3 * stage_time(stage);
+        double forward = 1e3 * stage->forward, together = 1e3 * plan_stage_time(stage);
         text_format(script, "0 %.9g %d.0 0x%s\n", forward, i, colour[0] + 1);
         text_format(script, "%.9g %.9g %d.0 0x%s\n", forward, together, i, colour[1] + 1);
     }
@@ -85,7 +80,7 @@ static void add_bars(const struct plan *plan, const struct plan_problem *problem
 
 static void add_plot(const struct plan *plan, const struct plan_problem *problem, struct text *script)
 {
-    double slowest = 1e3 * stage_time(&plan->stages[plan->bottleneck]);
+    double slowest = 1e3 * plan_stage_time(&plan->stages[plan->bottleneck]);
     text_format(
         script,
         "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 2 linecolor rgb '#444444' front\n"

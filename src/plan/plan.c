@@ -47,20 +47,15 @@ static void score_stage(const struct plan_problem *problem, struct plan_stage *s
     stage->memory = plan_stage_memory(problem, stage->first_layer, stage->last_layer);
 }
 
-static double stage_time(const struct plan_stage *stage)
-{
-    return stage->forward + stage->backward;
-}
-
 /* The slowest stage; the last one on ties. */
 static int find_bottleneck(const struct plan *plan)
 {
     double slowest = 0;
     for (int i = 0; i < plan->stage_count; i++)
-        slowest = fmax(slowest, stage_time(&plan->stages[i]));
+        slowest = fmax(slowest, plan_stage_time(&plan->stages[i]));
     int last = 0;
     for (int i = 0; i < plan->stage_count; i++)
-        if (stage_time(&plan->stages[i]) >= slowest * (1 - TIE))
+        if (plan_stage_time(&plan->stages[i]) >= slowest * (1 - TIE))
             last = i;
     return last;
 }
@@ -69,7 +64,7 @@ static int find_bottleneck(const struct plan *plan)
  * in T2 is N - S + k + 1 (2S + k + 1 by default), and one stage takes 4 l whatever N is. */
 static bool score_oobleck(struct plan *plan, double sum, struct error *err)
 {
-    double slowest = stage_time(&plan->stages[plan->bottleneck]);
+    double slowest = plan_stage_time(&plan->stages[plan->bottleneck]);
     if (plan->stage_count == 1) {
         plan->t1 = slowest;
         plan->t2 = 2 * slowest;
@@ -88,16 +83,16 @@ static bool score_oobleck(struct plan *plan, double sum, struct error *err)
     plan->t1 = sum;
     plan->t2 = n * slowest;
     for (int i = plan->bottleneck; i < plan->stage_count; i++)
-        plan->t3 += stage_time(&plan->stages[i]);
+        plan->t3 += plan_stage_time(&plan->stages[i]);
     return true;
 }
 
 /* The first micro-batch passes all stages, each further one leaves the slowest stage one period later. */
 static void score_pipeline(struct plan *plan, double sum)
 {
-    int n = plan->microbatches > 0 ? plan->microbatches : 3 * plan->stage_count;
+    int n = plan_microbatches(plan);
     plan->t1 = sum;
-    plan->t2 = (n - 1) * stage_time(&plan->stages[plan->bottleneck]);
+    plan->t2 = (n - 1) * plan_stage_time(&plan->stages[plan->bottleneck]);
 }
 
 bool plan_score(const struct plan_problem *problem, struct plan *plan, struct error *err)
@@ -105,7 +100,7 @@ bool plan_score(const struct plan_problem *problem, struct plan *plan, struct er
     double sum = 0;
     for (int i = 0; i < plan->stage_count; i++) {
         score_stage(problem, &plan->stages[i]);
-        sum += stage_time(&plan->stages[i]);
+        sum += plan_stage_time(&plan->stages[i]);
     }
     plan->objective = problem->objective;
     plan->microbatches = problem->microbatches;

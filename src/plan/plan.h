@@ -41,6 +41,18 @@ struct plan {
     int64_t states;   /* states in the largest */
 };
 
+/* Seconds that a stage takes for a micro-batch, forward and backward. */
+static inline double plan_stage_time(const struct plan_stage *stage)
+{
+    return stage->forward + stage->backward;
+}
+
+/* Micro-batches of an iteration: N, or the default of three for each stage. */
+static inline int plan_microbatches(const struct plan *plan)
+{
+    return plan->microbatches > 0 ? plan->microbatches : 3 * plan->stage_count;
+}
+
 void plan_release(struct plan *plan);
 
 /* (iteration_time - lower_bound) / iteration_time; 1 when nothing is known. */

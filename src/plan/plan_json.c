@@ -72,6 +72,7 @@ struct reader {
     struct error *err;
 };
 
+/* Is it a plan at all? */
 static bool check_format(const struct doc *doc, struct error *err)
 {
     const char *format;
@@ -79,7 +80,8 @@ static bool check_format(const struct doc *doc, struct error *err)
     return doc_is_map(doc, doc->root, err) &&
            (!node || (doc_string(doc, node, &format, err) &&
                       (strcmp(format, FORMAT) == 0 ||
-                       doc_error(doc, node, err, "expected '%s', found '%s'", FORMAT, format))));
+                       doc_error(doc, node, err, "expected '%s', found '%s'", FORMAT, format)))) &&
+           doc_need(doc, doc->root, "stages", err);
 }
 
 static bool read_int(const struct reader *r, const struct doc_node *stage, const char *key, int least,
@@ -129,7 +131,8 @@ static bool find_group(struct reader *r, const struct doc_node *at, const char *
         return doc_error(&r->doc, at, r->err, "the cluster has no '%s'", device);
     int first = first_node_of(r->problem, match);
     if (stage->node >= 0 && (stage->node < first || stage->node >= first + r->problem->groups[match].nodes))
-        return doc_error(&r->doc, at, r->err, "node %d is not a '%s'", stage->node, device);
+        return doc_error(&r->doc, doc_find(at->parent, "node"), r->err, "node %d is no '%s'", stage->node,
+                         device);
     r->used[match] += stage->devices;
     stage->group = match;
     return true;
@@ -202,7 +205,7 @@ static bool read_header(const struct doc *doc, struct plan_header *header, struc
     int64_t number;
     header->has_microbatches = node;
     if (node) {
-        if (!doc_integer(doc, node, 0, INT_MAX, &number, err))
+        if (!doc_integer(doc, node, 0, PLAN_MAX_MICROBATCHES, &number, err))
             return false;
         header->microbatches = (int)number;
     }

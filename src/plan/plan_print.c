@@ -4,16 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static double stage_time(const struct plan_stage *stage)
-{
-    return stage->forward + stage->backward;
-}
-
-static int microbatches_of(const struct plan *plan)
-{
-    return plan->microbatches > 0 ? plan->microbatches : 3 * plan->stage_count;
-}
-
 static const char *plural(int64_t count)
 {
     return count == 1 ? "" : "s";
@@ -42,7 +32,7 @@ static const char *node_name(const struct plan_stage *stage, struct text *text)
 static void print_stages(const struct plan *plan, const struct plan_problem *problem, struct text *out)
 {
     int width = width_of_devices(plan, problem);
-    double slowest = stage_time(&plan->stages[plan->bottleneck]);
+    double slowest = plan_stage_time(&plan->stages[plan->bottleneck]);
     struct text name = {0};
     text_format(out, "%5s  %11s  %-*s  %7s  %4s  %9s  %9s  %9s  %6s  %s\n", "stage", "layers", width,
                 "device type", "devices", "node", "forward", "backward", "together", "", "memory per device");
@@ -55,8 +45,8 @@ static void print_stages(const struct plan *plan, const struct plan_problem *pro
             stage->last_layer, width, group->device, stage->devices, node_name(stage, &name),
             unit_format(forward, sizeof forward, stage->forward, UNIT_TIME, 4),
             unit_format(backward, sizeof backward, stage->backward, UNIT_TIME, 4),
-            unit_format(together, sizeof together, stage_time(stage), UNIT_TIME, 4),
-            100 * stage_time(stage) / slowest,
+            unit_format(together, sizeof together, plan_stage_time(stage), UNIT_TIME, 4),
+            100 * plan_stage_time(stage) / slowest,
             unit_format(memory, sizeof memory, (double)stage->memory / stage->devices, UNIT_BYTES, 3));
         if (group->memory)
             text_format(out, " of %s",
@@ -73,7 +63,7 @@ static void print_time(const struct plan *plan, struct text *out)
     unit_format(t1, sizeof t1, plan->t1, UNIT_TIME, 5);
     unit_format(t2, sizeof t2, plan->t2, UNIT_TIME, 5);
     unit_format(t3, sizeof t3, plan->t3, UNIT_TIME, 5);
-    double slowest = stage_time(&plan->stages[plan->bottleneck]);
+    double slowest = plan_stage_time(&plan->stages[plan->bottleneck]);
     char period[32];
     unit_format(period, sizeof period, slowest, UNIT_TIME, 5);
     int periods = (int)lround(plan->t2 / slowest);
@@ -88,11 +78,11 @@ static void print_time(const struct plan *plan, struct text *out)
  * taken to last as long as the pipeline objective says, which is close whatever the plan was scored by. */
 static void print_use(const struct plan *plan, const struct plan_problem *problem, struct text *out)
 {
-    int n = microbatches_of(plan), used = 0, devices = plan_problem_devices(problem);
-    double busy = 0, lasts = (n - 1) * stage_time(&plan->stages[plan->bottleneck]);
+    int n = plan_microbatches(plan), used = 0, devices = plan_problem_devices(problem);
+    double busy = 0, lasts = (n - 1) * plan_stage_time(&plan->stages[plan->bottleneck]);
     for (int i = 0; i < plan->stage_count; i++) {
-        busy += plan->stages[i].devices * stage_time(&plan->stages[i]);
-        lasts += stage_time(&plan->stages[i]);
+        busy += plan->stages[i].devices * plan_stage_time(&plan->stages[i]);
+        lasts += plan_stage_time(&plan->stages[i]);
         used += plan->stages[i].devices;
     }
     if (used < devices)
@@ -124,7 +114,7 @@ static void print_proof(const struct plan *plan, struct text *out)
 void plan_print(const struct plan *plan, const struct plan_problem *problem, struct text *out)
 {
     int devices = plan_problem_devices(problem), nodes = plan_problem_nodes(problem);
-    int n = microbatches_of(plan);
+    int n = plan_microbatches(plan);
     text_format(out, "%d stage%s on %d device%s in %d node%s, %d micro-batch%s%s; objective %s\n\n",
                 plan->stage_count, plural(plan->stage_count), devices, plural(devices), nodes, plural(nodes),
                 n, n == 1 ? "" : "es", plan->microbatches > 0 ? "" : " (three for each stage)",
@@ -156,7 +146,7 @@ void plan_write_dot(const struct plan *plan, const struct plan_problem *problem,
         add_quoted(out, problem->groups[stage->group].device);
         if (stage->node >= 0)
             text_format(out, "\\nnode %d", stage->node);
-        text_format(out, "\\n%s\"];\n", unit_format(time, sizeof time, stage_time(stage), UNIT_TIME, 4));
+        text_format(out, "\\n%s\"];\n", unit_format(time, sizeof time, plan_stage_time(stage), UNIT_TIME, 4));
     }
     for (int i = 1; i < plan->stage_count; i++)
         text_format(out, "    s%d -> s%d;\n", i - 1, i);

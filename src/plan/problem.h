@@ -17,8 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PLAN_MAX_GROUPS 32
-#define PLAN_MAX_SPLITS 11 /* log2 of the most devices in a stage, plus 1: 1, 2, 4, …, 1024 */
+#define PLAN_MAX_GROUPS       32
+#define PLAN_MAX_MICROBATCHES 1000000
+#define PLAN_MAX_SPLITS       11 /* log2 of the most devices in a stage, plus 1: 1, 2, 4, …, 1024 */
 
 enum plan_objective {
     OBJECTIVE_PIPELINE, /* sum of stage times + (N - 1) x the slowest */
