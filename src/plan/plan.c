@@ -1,5 +1,7 @@
 #include "plan/plan.h"
 
+#include "core/unit.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -75,11 +77,10 @@ static bool score_oobleck(struct plan *plan, double sum, struct error *err)
     int n =
         plan->microbatches > 0 ? plan->microbatches - after : 2 * plan->stage_count + plan->bottleneck + 1;
     if (n <= 0)
-        return error_set(
-            err, ERROR_INFEASIBLE,
-            "no plan: the oobleck objective is not defined for %d micro-batches with %d stages after "
-            "the slowest",
-            plan->microbatches, after);
+        return error_set(err, ERROR_INFEASIBLE,
+                         "no plan: the oobleck objective needs more micro-batches than stages after the "
+                         "slowest: %d and %d",
+                         plan->microbatches, after);
     plan->t1 = sum;
     plan->t2 = n * slowest;
     for (int i = plan->bottleneck; i < plan->stage_count; i++)
@@ -135,6 +136,15 @@ static bool stage_error(const struct plan *plan, int index, struct error *err, c
     return error_set(err, ERROR_INPUT, "%s%s%s", place, stage, message);
 }
 
+static bool memory_error(const struct plan *plan, int index, double needed, const struct plan_group *group,
+                         struct error *err)
+{
+    char need[32], limit[32];
+    return stage_error(plan, index, err, ": needs %s per device, a '%s' has %s",
+                       unit_format(need, sizeof need, needed, UNIT_BYTES, 4), group->device,
+                       unit_format(limit, sizeof limit, (double)group->memory, UNIT_BYTES, 4));
+}
+
 static bool check_stage(const struct plan_problem *problem, const struct plan *plan, int index,
                         int next_layer, struct error *err)
 {
@@ -154,9 +164,7 @@ static bool check_stage(const struct plan_problem *problem, const struct plan *p
                            group->devices_per_node, group->device, stage->devices);
     int64_t memory = plan_stage_memory(problem, stage->first_layer, stage->last_layer);
     if (group->memory && (double)memory > (double)group->memory * stage->devices)
-        return stage_error(plan, index, err, ": needs %.2f GiB per device, a '%s' has %.2f GiB",
-                           (double)memory / stage->devices / 0x1p30, group->device,
-                           (double)group->memory / 0x1p30);
+        return memory_error(plan, index, (double)memory / stage->devices, group, err);
     return true;
 }
 
