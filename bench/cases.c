@@ -108,6 +108,7 @@ static void stretch(struct profile *profile, int layers)
     profile->layer_count = layers;
     device->forward = forward;
     device->backward = backward;
+    device->forward_ms = device->backward_ms = NULL;
     device->in_node = device->across_nodes = NULL;
 }
 

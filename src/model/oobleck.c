@@ -95,6 +95,8 @@ static bool read_layer(const struct profile_reader *r, const struct doc_node *no
     const struct doc_node *backward = doc_need(r->doc, node, "backward", r->err);
     if (!backward || !profile_read_time(r, backward, &device->backward[node->index]))
         return false;
+    device->forward_ms[node->index] = forward->number;
+    device->backward_ms[node->index] = backward->number;
     const struct doc_node *memory = doc_need(r->doc, node, "mem_required", r->err);
     return memory && read_memory(r, memory, device == profile->devices, &profile->layers[node->index]);
 }
@@ -131,7 +133,9 @@ static bool read_times(const struct profile_reader *r, struct profile_device *de
         return false;
     device->forward = ARENA_ARRAY(&r->profile->arena, list->count, double);
     device->backward = ARENA_ARRAY(&r->profile->arena, list->count, double);
-    if (!device->forward || !device->backward)
+    device->forward_ms = ARENA_ARRAY(&r->profile->arena, list->count, double);
+    device->backward_ms = ARENA_ARRAY(&r->profile->arena, list->count, double);
+    if (!device->forward || !device->backward || !device->forward_ms || !device->backward_ms)
         return error_memory(r->err);
     for (const struct doc_node *node = list->first_child; node; node = node->next)
         if (!read_layer(r, node, device))

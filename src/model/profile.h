@@ -42,6 +42,9 @@ struct profile_device {
     const char *path; /* the file its times came from, for messages */
     double *forward;  /* seconds, one device, one micro-batch; > 0 */
     double *backward;
+    /* The same as written by a file in milliseconds, else NULL. Seconds are rounded and do not always lead back there,
+     * and the reference's methods break ties by the last bit. */
+    double *forward_ms, *backward_ms;
     struct profile_allreduce *in_node;      /* NULL: nothing known */
     struct profile_allreduce *across_nodes; /* NULL: nothing known; group size counts nodes */
 };

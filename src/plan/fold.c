@@ -31,22 +31,22 @@
 
 #include <math.h>
 
-static double all_layers_seconds(const struct plan_problem *problem, int group)
+static double all_layers_time(const struct plan_problem *problem, int group)
 {
     double sum = 0;
     for (int i = 0; i < problem->layer_count; i++)
-        sum += problem->groups[group].forward[i] + problem->groups[group].backward[i];
+        sum += reference_forward(&problem->groups[group], i) + reference_backward(&problem->groups[group], i);
     return sum;
 }
 
 static void set_factors(struct fold *fold)
 {
     const struct plan_problem *problem = fold->problem;
-    double base = all_layers_seconds(problem, 0);
+    double base = all_layers_time(problem, 0);
     for (int t = 1; t < problem->group_count && !fold->options->fold_exact_factors; t++)
-        base = fmax(base, all_layers_seconds(problem, t));
+        base = fmax(base, all_layers_time(problem, t));
     for (int t = 0; t < problem->group_count; t++) {
-        double factor = base / all_layers_seconds(problem, t);
+        double factor = base / all_layers_time(problem, t);
         double clean = rint(factor / FOLD_NOISE) * FOLD_NOISE; /* so that 4.5 is the half that it was in ms */
         fold->factor[t] = fold->options->fold_exact_factors ? factor : rint(clean);
     }

@@ -91,12 +91,12 @@ static const struct profile_device *device_of_group(const struct builder *b,
     return find_device(b, b->cluster->profile_device);
 }
 
-static const double *scaled(struct builder *b, const double *seconds, double speedup)
+static const double *scaled(struct builder *b, const double *times, double speedup)
 {
     int layers = b->profile->layer_count;
     double *out = ARENA_ARRAY(&b->problem->arena, (size_t)layers, double);
     for (int i = 0; out && i < layers; i++)
-        out[i] = seconds[i] / speedup;
+        out[i] = times[i] / speedup;
     return out;
 }
 
@@ -154,6 +154,12 @@ static bool add_group(struct builder *b, const struct cluster_group *from)
     group->memory = from->memory;
     group->forward = scaled(b, device->forward, speedup);
     group->backward = scaled(b, device->backward, speedup);
+    if (device->forward_ms) {
+        group->forward_ms = scaled(b, device->forward_ms, speedup);
+        group->backward_ms = scaled(b, device->backward_ms, speedup);
+        if (!group->forward_ms || !group->backward_ms)
+            return error_memory(b->err);
+    }
     if (!group->device || !group->place || !group->forward || !group->backward)
         return error_memory(b->err);
     group->splits = 1;

@@ -41,6 +41,8 @@ struct plan_group {
     int splits;                       /* group sizes 1, 2, 4, … 2^(splits-1) are possible for a stage */
     int64_t memory;                   /* bytes per device; 0: no limit */
     const double *forward, *backward; /* [layer] seconds on one device */
+    const double *forward_ms,
+        *backward_ms; /* the same as the reference has them, to the last bit; may be NULL */
     const double *allreduce[PLAN_MAX_SPLITS]; /* [log2 g][layer] seconds; [0] is NULL */
 };
 

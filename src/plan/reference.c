@@ -45,6 +45,16 @@ double reference_time(const struct reference_objective *objective, const struct 
     return part->sum + reference_count(objective, part) * part->slowest + objective->weight * part->tail;
 }
 
+double reference_forward(const struct plan_group *group, int layer)
+{
+    return group->forward_ms ? group->forward_ms[layer] : group->forward[layer] * MILLISECONDS;
+}
+
+double reference_backward(const struct plan_group *group, int layer)
+{
+    return group->backward_ms ? group->backward_ms[layer] : group->backward[layer] * MILLISECONDS;
+}
+
 double reference_stage_time(const struct plan_problem *problem, int group, int devices, int first, int end)
 {
     const struct plan_group *g = &problem->groups[group];
@@ -56,9 +66,9 @@ double reference_stage_time(const struct plan_problem *problem, int group, int d
     double forward = 0, backward = 0;
     for (int i = first; i < end; i++) {
         double allreduce = split > 0 ? g->allreduce[split][i] * MILLISECONDS : 0;
-        forward += g->forward[i] * MILLISECONDS / devices;
+        forward += reference_forward(g, i) / devices;
         forward += allreduce;
-        backward += g->backward[i] * MILLISECONDS / devices;
+        backward += reference_backward(g, i) / devices;
         backward += allreduce;
     }
     return forward + backward;
