@@ -17,6 +17,7 @@ struct mixes {
     const struct plan_problem *problem;
     const struct plan_search_options *options;
     int order[PLAN_MAX_GROUPS]; /* groups, fastest first */
+    int after[PLAN_MAX_GROUPS]; /* [k]: nodes of the groups behind order[k] */
     struct template_set *set;
 };
 
@@ -39,6 +40,45 @@ static void sort_groups(struct mixes *mixes)
             mixes->order[at] = mixes->order[at - 1];
         mixes->order[at] = g;
     }
+    for (int k = problem->group_count - 1, after = 0; k >= 0; k--) {
+        mixes->after[k] = after;
+        after += problem->groups[mixes->order[k]].nodes;
+    }
+}
+
+/* Of `left` nodes, how many the group order[k] can give, and must where all behind it give what they have. */
+static int most_of(const struct mixes *mixes, int k, int left)
+{
+    int nodes = mixes->problem->groups[mixes->order[k]].nodes;
+    return nodes < left ? nodes : left;
+}
+
+static int least_of(const struct mixes *mixes, int k, int left)
+{
+    return left > mixes->after[k] ? left - mixes->after[k] : 0;
+}
+
+/* Adds the mixes of `left` nodes of the groups from order[k] on; gives up above TEMPLATES_MOST_MIXES. */
+static int count_mixes(const struct mixes *mixes, int k, int left, int count)
+{
+    if (k == mixes->problem->group_count)
+        return count + 1;
+    for (int nodes = most_of(mixes, k, left);
+         nodes >= least_of(mixes, k, left) && count <= TEMPLATES_MOST_MIXES; nodes--)
+        count = count_mixes(mixes, k + 1, left - nodes, count);
+    return count;
+}
+
+static bool few_mixes(const struct mixes *mixes, int first, int last, struct error *err)
+{
+    int count = 0;
+    for (int n = first; n <= last && count <= TEMPLATES_MOST_MIXES; n++)
+        count = count_mixes(mixes, 0, n, count);
+    return count <= TEMPLATES_MOST_MIXES ||
+           error_set(err, ERROR_INPUT,
+                     "templates: %d to %d nodes can be more than %d mixes; narrow the range, or plan for the "
+                     "mixes you expect, one cluster file each",
+                     first, last, TEMPLATES_MOST_MIXES);
 }
 
 /* Keeps the best plan in *result and lowers *bound to what is proven about this mix. `deadline`: clock_now seconds; 0: none. */
@@ -77,15 +117,13 @@ struct mixing {
 /* Gives `left` nodes to the groups from order[k] on, in every way. */
 static void try_mixes(struct mixing *mixing, int k, int left)
 {
-    const struct plan_problem *problem = mixing->mixes->problem;
-    if (k == problem->group_count) {
-        if (left == 0)
-            try_mix(mixing->mixes, &mixing->mix, mixing->deadline, mixing->result, &mixing->bound);
+    const struct mixes *mixes = mixing->mixes;
+    if (k == mixes->problem->group_count) {
+        try_mix(mixes, &mixing->mix, mixing->deadline, mixing->result, &mixing->bound);
         return;
     }
-    int group = mixing->mixes->order[k];
-    int most = problem->groups[group].nodes < left ? problem->groups[group].nodes : left;
-    for (int nodes = most; nodes >= 0; nodes--) {
+    int group = mixes->order[k];
+    for (int nodes = most_of(mixes, k, left); nodes >= least_of(mixes, k, left); nodes--) {
         mixing->mix.groups[group].nodes = nodes;
         try_mixes(mixing, k + 1, left - nodes);
     }
@@ -116,25 +154,16 @@ static void make_templates(void *context, size_t first, size_t last, int thread)
     }
 }
 
-static bool few_mixes(const struct plan_problem *problem, struct error *err)
-{
-    double mixes = 1;
-    for (int g = 0; g < problem->group_count; g++)
-        mixes *= problem->groups[g].nodes + 1;
-    return mixes <= TEMPLATES_MOST_MIXES ||
-           error_set(err, ERROR_INPUT,
-                     "templates: %.3g mixes of nodes are more than the %d that are tried; plan for the "
-                     "mixes you expect, one cluster file each",
-                     mixes, TEMPLATES_MOST_MIXES);
-}
-
 bool templates_make(struct template_set *set, const struct plan_problem *problem, int first, int last,
                     const struct plan_search_options *options, struct error *err)
 {
     struct mixes mixes = {.problem = problem, .options = options, .set = set};
     double started = clock_now();
     memset(set, 0, sizeof *set);
-    if (!few_mixes(problem, err))
+    if (first < 1 || last < first)
+        return error_set(err, ERROR_USAGE, "templates: %d to %d nodes are no range", first, last);
+    sort_groups(&mixes);
+    if (!few_mixes(&mixes, first, last, err))
         return false;
     set->count = last - first + 1;
     set->templates = calloc((size_t)set->count, sizeof *set->templates);
@@ -143,7 +172,6 @@ bool templates_make(struct template_set *set, const struct plan_problem *problem
     /* the largest take longest: they go first */
     for (int i = 0; i < set->count; i++)
         set->templates[i].nodes = last - i;
-    sort_groups(&mixes);
     parallel_for(options->pool, (size_t)set->count, 1, make_templates, &mixes);
     for (int i = 0, j = set->count - 1; i < j; i++, j--) {
         struct plan_template swap = set->templates[i];
