@@ -6,8 +6,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Text as man(7) wants it: '-' is a hyphen to be copied, a leading '.' or "'" no request, one blank or new line between
- * words. */
+/* Text as man(7) wants it: '-' is a hyphen to be copied, a leading '.' or "'" no request, one blank or new
+ * line between words. */
 static void write_roff(struct text *out, const char *text)
 {
     bool line_start = true;

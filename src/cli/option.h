@@ -1,5 +1,6 @@
 /* Options: each is described once, in its command's table, and everything else follows from the description:
- * reading it from the command line, help, the man page, shell completion, the tables in docs/, "did you mean". */
+ * reading it from the command line, help, the man page, shell completion, the tables in docs/, "did you
+ * mean". */
 #ifndef REHEARSE_CLI_OPTION_H
 #define REHEARSE_CLI_OPTION_H
 

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Writes the whole text to the file `path`, or to standard output when it is NULL or "-". Also reports that `text`
- * ran out of memory while it was put together. */
+/* Writes the whole text to the file `path`, or to standard output when it is NULL or "-". Also reports that
+ * `text` ran out of memory while it was put together. */
 bool output_text(const char *path, const struct text *text, struct error *err);
 
-/* Standard output is written in pieces; this finds out whether all of them arrived. Called once, at the end. */
+/* Standard output is written in pieces; this finds out whether all of them arrived. Called once, last. */
 bool output_finish(struct error *err);
 
 /* Does this stream go to a person who wants colours (NO_COLOR is not set)? */

@@ -36,7 +36,7 @@ static void write_wrapped(struct text *out, const char *paragraph, int column, i
     text_add(out, "\n");
 }
 
-/* A word on the left and its explanation on the right, which begins on a line of its own if the word is long. */
+/* A word on the left and its explanation on the right, on a line of its own if the word is long. */
 static void write_row(struct text *out, const char *left, const char *right)
 {
     int width = columns(left, strlen(left));

@@ -14,7 +14,8 @@ void usage_write_all(struct text *out);
 /* The line after "usage:", without options that may be left out: "rehearse plan --profile PATH [OPTION]…". */
 void usage_write_line(const struct command *command, struct text *out);
 
-/* "what a plan is scored by: pipeline or oobleck (default: pipeline)": help, choices and default of one option. */
+/* "what a plan is scored by: pipeline or oobleck (default: pipeline)": help, choices and default of one
+ * option. */
 void usage_write_option_help(const struct option_spec *spec, struct text *out);
 
 /* The two ends of every command's table that are not in it. */

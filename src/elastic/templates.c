@@ -81,7 +81,8 @@ static bool few_mixes(const struct mixes *mixes, int first, int last, struct err
                      first, last, TEMPLATES_MOST_MIXES);
 }
 
-/* Keeps the best plan in *result and lowers *bound to what is proven about this mix. `deadline`: clock_now seconds; 0: none. */
+/* Keeps the best plan in *result and lowers *bound to what is proven about this mix. `deadline`: clock_now
+ * seconds; 0: none. */
 static void try_mix(const struct mixes *mixes, const struct plan_problem *mix, double deadline,
                     struct plan_template *result, double *bound)
 {

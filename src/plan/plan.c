@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stage times closer than this, relative, are equal: times that were the same in the file's unit stay the same in seconds. */
+/* Stage times closer than this, relative, are equal: times that were the same in the file's unit stay the
+ * same in seconds. */
 #define TIE 1e-10
 
 void plan_release(struct plan *plan)
@@ -62,8 +63,8 @@ static int find_bottleneck(const struct plan *plan)
     return last;
 }
 
-/* T1, T2, T3 of Oobleck (SOSP'23, section 4.1) as the code of Oobleck and Ditto has them: the number of micro-batches
- * in T2 is N - S + k + 1 (2S + k + 1 by default), and one stage takes 4 l whatever N is. */
+/* T1, T2, T3 of Oobleck (SOSP'23, section 4.1) as the code of Oobleck and Ditto has them: the number of
+ * micro-batches in T2 is N - S + k + 1 (2S + k + 1 by default), and one stage takes 4 l whatever N is. */
 static bool score_oobleck(struct plan *plan, double sum, struct error *err)
 {
     double slowest = plan_stage_time(&plan->stages[plan->bottleneck]);
@@ -211,8 +212,8 @@ bool plan_check(const struct plan_problem *problem, const struct plan *plan, str
     return check_groups(problem, plan, err) && check_nodes(problem, plan, err);
 }
 
-/* Largest stages first, each into the first node with room: sizes are powers of two, so this only fails where the devices of a
- * node are no power of two themselves. */
+/* Largest stages first, each into the first node with room: sizes are powers of two, so this only fails where
+ * the devices of a node are no power of two themselves. */
 static bool assign_group(const struct plan_group *group, int group_index, int first_node, struct plan *plan)
 {
     int *room = malloc((size_t)group->nodes * sizeof *room);

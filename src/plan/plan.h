@@ -59,12 +59,13 @@ void plan_release(struct plan *plan);
 double plan_gap(const struct plan *plan);
 
 /* Fills in times and memory of every stage, the three terms, the bottleneck and iteration_time, from
- * the stages' layers, groups and devices. Sums run in the reference's order. Stages whose times differ by less than one part in
- * 10^10 count as equally slow. False when the objective is not defined for this plan (oobleck: N <= 0). */
+ * the stages' layers, groups and devices. Sums run in the reference's order. Stages whose times differ by
+ * less than one part in 10^10 count as equally slow. False when the objective is not defined for this plan
+ * (oobleck: N <= 0). */
 bool plan_score(const struct plan_problem *problem, struct plan *plan, struct error *err);
 
-/* Does the plan use what there is? Layers covered once and in order, group sizes a power of two, no more devices than the cluster has.
- * Memory is checked where limits are given. */
+/* Does the plan use what there is? Layers covered once and in order, group sizes a power of two, no more
+ * devices than the cluster and each node that is named have. Memory is checked where limits are given. */
 bool plan_check(const struct plan_problem *problem, const struct plan *plan, struct error *err);
 
 /* rehearse-plan/1, as the next value of `json`; `key` as there. */
@@ -77,15 +78,15 @@ void plan_print(const struct plan *plan, const struct plan_problem *problem, str
 /* The same as a Graphviz graph. */
 void plan_write_dot(const struct plan *plan, const struct plan_problem *problem, struct text *out);
 
-/* What a plan file says beside its stages, and what a reader of one may want to know before it has a problem. */
+/* What a plan file says beside its stages: what its reader may want to know before it has a problem. */
 struct plan_header {
     bool has_objective, has_microbatches;
     enum plan_objective objective;
     int microbatches;
 };
 
-/* Reads rehearse-plan/1, made by anyone: only first_layer, last_layer, device_type and devices of each stage are needed.
- * plan_load_header looks at the rest. The plan is neither checked nor scored. */
+/* Reads rehearse-plan/1, made by anyone: only first_layer, last_layer, device_type and devices of each stage
+ * are needed. plan_load_header looks at the rest. The plan is neither checked nor scored. */
 bool plan_load(struct plan *plan, const struct plan_problem *problem, const char *path, struct error *err);
 bool plan_load_header(struct plan_header *header, const char *path, struct error *err);
 

@@ -15,7 +15,7 @@ const char *plan_objective_name(enum plan_objective objective)
     return objective_names[objective];
 }
 
-/* --- out ------------------------------------------------------------------------------------------------------- */
+/* ---- out ---- */
 
 static void write_stage(const struct plan_stage *stage, const struct plan_problem *problem, struct json *json)
 {
@@ -63,7 +63,7 @@ void plan_write_json(const struct plan *plan, const struct plan_problem *problem
     json_close(json);
 }
 
-/* --- in -------------------------------------------------------------------------------------------------------- */
+/* ---- in ---- */
 
 struct reader {
     struct doc doc;

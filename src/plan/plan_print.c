@@ -74,8 +74,9 @@ static void print_time(const struct plan *plan, struct text *out)
     text_add(out, "\n");
 }
 
-/* How much of the cluster's time is work: every device is busy for N micro-batches of its stage's time. An iteration is
- * taken to last as long as the pipeline objective says, which is close whatever the plan was scored by. */
+/* How much of the cluster's time is work: every device is busy for N micro-batches of its stage's time. An
+ * iteration is taken to last as long as the pipeline objective says, which is close whatever the plan was
+ * scored by. */
 static void print_use(const struct plan *plan, const struct plan_problem *problem, struct text *out)
 {
     int n = plan_microbatches(plan), used = 0, devices = plan_problem_devices(problem);

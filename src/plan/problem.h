@@ -57,15 +57,17 @@ struct plan_problem {
 };
 
 /* Copies what it needs: profile and cluster may be released afterwards. Errors: a group whose device type the
- * profile does not cover and no speed leads to, devices that do not halve, an all-reduce time that is missing. */
+ * profile does not cover and no speed leads to, devices that do not halve, an all-reduce time that is
+ * missing. */
 bool plan_problem_init(struct plan_problem *problem, const struct profile *profile,
                        const struct cluster *cluster, enum plan_objective objective,
                        enum plan_allreduce allreduce, int microbatches, struct error *err);
 
 void plan_problem_release(struct plan_problem *problem);
 
-/* A stage's memory in bytes over all its devices: sum of (6 x parameters + activations), the reference's formula
- * (parameters, gradients, fp32 master copy and two Adam moments); its devices hold equal shares of it. */
+/* A stage's memory in bytes over all its devices: sum of (6 x parameters + activations), the reference's
+ * formula (parameters, gradients, fp32 master copy and two Adam moments); its devices hold equal shares of
+ * it. */
 int64_t plan_stage_memory(const struct plan_problem *problem, int first_layer, int last_layer);
 
 /* Can its nodes be split by halving? ERROR_INFEASIBLE if not. */
