@@ -15,8 +15,8 @@
 struct plan_template {
     int nodes;
     bool feasible;
-    struct plan_problem
-        problem; /* the mix chosen: the cluster's groups with only so many nodes. Shares the cluster's arrays */
+    /* the mix chosen: the cluster's groups with only so many nodes; shares the cluster's arrays */
+    struct plan_problem problem;
     struct plan plan;   /* nodes numbered within the template */
     struct error error; /* why there is none, if not feasible */
 };

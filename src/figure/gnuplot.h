@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* The `set terminal` line for this file's ending, or NULL: "svg", "png" or "pdf", of so many pixels. */
+/* Adds the `set terminal` line for this file's ending (.svg, .png or .pdf), of so many pixels. */
 bool gnuplot_set_terminal(const char *path, int width, int height, struct text *script, struct error *err);
 
 /* Runs a script that plots once, and puts what it draws into the file `path`, as a whole or not at all. */

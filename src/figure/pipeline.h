@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* One bar per stage: forward and backward time of a micro-batch, coloured by device type, and a line at the slowest. The ending
- * of `path` chooses the format. */
+/* One bar per stage: forward and backward time of a micro-batch, coloured by device type, and a line at the
+ * slowest. The ending of `path` chooses the format. */
 bool figure_pipeline(const char *path, const struct plan *plan, const struct plan_problem *problem,
                      struct error *err);
 

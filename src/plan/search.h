@@ -11,7 +11,7 @@
 enum plan_search_method {
     SEARCH_EXACT,       /* the optimum, with a proof (exact.c) */
     SEARCH_DIVIDE,      /* the reference's divide and conquer (divide.c) */
-    SEARCH_FOLD_GREEDY, /* fold the cluster into one of its weakest kind, plan that, recover greedily (fold.c) */
+    SEARCH_FOLD_GREEDY, /* fold the cluster into one of its weakest kind, plan that, recover greedily */
     SEARCH_FOLD_DP,     /* the same, recovered by the reference's dynamic program */
 };
 
@@ -20,8 +20,8 @@ struct plan_search_options {
     double time_limit;       /* seconds; 0: none. Only exact looks at it */
     double better_than;      /* seconds; only plans that take less are of interest; 0: any. Only exact */
     bool fold_exact_factors; /* folding factors as they are (2.15), not rounded to whole nodes (2) */
-    bool
-        fold_longest_only; /* recover only from the virtual plan with the most stages, as the reference's script does */
+    /* recover only from the virtual plan with the most stages, as the reference's script does */
+    bool fold_longest_only;
     struct parallel *pool;     /* NULL: one thread */
     struct progress *progress; /* NULL: silent */
 };
