@@ -374,7 +374,7 @@ bool doc_quantity(const struct doc *doc, const struct doc_node *node, enum unit_
         return true;
     }
     char wanted[120];
-    snprintf(wanted, sizeof wanted, "%s%s", zero_allowed ? "" : "positive, ", unit_example(kind));
+    snprintf(wanted, sizeof wanted, "%s%s", unit_example(kind), zero_allowed ? "" : " (more than 0)");
     return unexpected(doc, node, wanted, err);
 }
 

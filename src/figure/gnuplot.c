@@ -48,8 +48,26 @@ void gnuplot_add_string(struct text *script, const char *string)
     text_add(script, "'");
 }
 
+/* Where gnuplot reads and writes: files without names. */
+struct ends {
+    int script, drawing, complaints;
+};
+
+/* The last line that gnuplot said: the ones before show where, this one what. */
+static bool gnuplot_failed(int complaints, struct error *err)
+{
+    char said[512];
+    ssize_t length = pread(complaints, said, sizeof said - 1, 0);
+    while (length > 0 && (said[length - 1] == '\n' || said[length - 1] == ' '))
+        length--;
+    said[length > 0 ? length : 0] = '\0';
+    const char *line = strrchr(said, '\n');
+    line = line ? line + 1 : said;
+    return error_set(err, ERROR_FAILED, "gnuplot failed%s%s", *line ? ": " : "", line + strspn(line, " "));
+}
+
 /* Runs gnuplot with the script on its standard input and a file as its standard output. */
-static bool run_with_files(int script, int drawing, struct error *err)
+static bool run_with_files(const struct ends *ends, struct error *err)
 {
     posix_spawn_file_actions_t actions;
     char *const arguments[] = {"gnuplot", "-", NULL};
@@ -57,8 +75,9 @@ static bool run_with_files(int script, int drawing, struct error *err)
     int status = 0;
     if (posix_spawn_file_actions_init(&actions) != 0)
         return error_memory(err);
-    posix_spawn_file_actions_adddup2(&actions, script, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, drawing, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends->script, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends->drawing, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends->complaints, STDERR_FILENO);
     int failed = posix_spawnp(&child, "gnuplot", &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     while (!failed && waitpid(child, &status, 0) < 0)
@@ -69,7 +88,7 @@ static bool run_with_files(int script, int drawing, struct error *err)
                          "figures need gnuplot, which is not installed (Debian: gnuplot-nox)");
     if (failed)
         return error_set(err, ERROR_FAILED, "cannot run gnuplot: %s", strerror(failed));
-    return (WIFEXITED(status) && WEXITSTATUS(status) == 0) || error_set(err, ERROR_FAILED, "gnuplot failed");
+    return (WIFEXITED(status) && WEXITSTATUS(status) == 0) || gnuplot_failed(ends->complaints, err);
 }
 
 /* A file without a name, for one of gnuplot's ends. */
@@ -111,18 +130,22 @@ static bool fetch_drawing(int fd, const char *path, struct error *err)
     return ok;
 }
 
+static void close_ends(const struct ends *ends)
+{
+    const int files[] = {ends->script, ends->drawing, ends->complaints};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i] >= 0)
+            close(files[i]);
+}
+
 bool gnuplot_run(const char *path, const struct text *script, struct error *err)
 {
     if (script->failed)
         return error_memory(err);
-    int in = open_scratch(err);
-    if (in < 0)
-        return false;
-    int out = open_scratch(err);
-    bool ok = out >= 0 && put_script(in, script, err) && run_with_files(in, out, err) &&
-              fetch_drawing(out, path, err);
-    if (out >= 0)
-        close(out);
-    close(in);
+    struct ends ends = {open_scratch(err), open_scratch(err), open_scratch(err)};
+    bool ok = ends.script >= 0 && ends.drawing >= 0 && ends.complaints >= 0 &&
+              put_script(ends.script, script, err) && run_with_files(&ends, err) &&
+              fetch_drawing(ends.drawing, path, err);
+    close_ends(&ends);
     return ok;
 }

@@ -16,6 +16,7 @@
  * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the
  * recorded optima of larger ones (tests/plan/test_exact.c). */
 #include "core/progress.h"
+#include "core/unit.h"
 #include "plan/bound.h"
 #include "plan/program.h"
 #include "plan/search.h"
@@ -383,11 +384,13 @@ static bool no_room(const struct exact *exact)
             there +=
                 group->memory ? (double)group->memory * group->nodes * group->devices_per_node : INFINITY;
     }
+    char needs[32], has[32];
     if (there < needed)
         return error_set(exact->err, ERROR_INFEASIBLE,
-                         "no plan: the layers need %.4g GiB (parameters, gradients, optimizer state, "
-                         "activations), the devices have %.4g GiB",
-                         needed / 0x1p30, there / 0x1p30);
+                         "no plan: the layers need %s (parameters, gradients, optimizer state, activations), "
+                         "the devices have %s",
+                         unit_format(needs, sizeof needs, needed, UNIT_BYTES, 4),
+                         unit_format(has, sizeof has, there, UNIT_BYTES, 4));
     return error_set(exact->err, ERROR_INFEASIBLE,
                      "no plan: no split of the layers fits the memory of the devices");
 }

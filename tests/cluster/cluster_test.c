@@ -203,13 +203,13 @@ static const struct {
     {GROUP("device: a, nodes: 1, devices_per_node: 1, speed: 1e-300"),
      "c.yaml:2:55: groups[0].speed: expected a speed from 1e-06 to 1e+06, found '1e-300'"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, memory: 16 Gib"),
-     "c.yaml:2:56: groups[0].memory: expected positive, a size such as 16 GiB, found '16 Gib'"},
+     "c.yaml:2:56: groups[0].memory: expected a size such as 16 GiB (more than 0), found '16 Gib'"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, memory: 16 GB/s"),
-     "c.yaml:2:56: groups[0].memory: expected positive, a size such as 16 GiB, found '16 GB/s'"},
+     "c.yaml:2:56: groups[0].memory: expected a size such as 16 GiB (more than 0), found '16 GB/s'"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, memory: -16 GiB"),
-     "c.yaml:2:56: groups[0].memory: expected positive, a size such as 16 GiB, found '-16 GiB'"},
+     "c.yaml:2:56: groups[0].memory: expected a size such as 16 GiB (more than 0), found '-16 GiB'"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, memory: 0"),
-     "c.yaml:2:56: groups[0].memory: expected positive, a size such as 16 GiB, found '0'"},
+     "c.yaml:2:56: groups[0].memory: expected a size such as 16 GiB (more than 0), found '0'"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, memory: 0.5"),
      "c.yaml:2:56: groups[0].memory: expected from 1 byte to 8 PiB, found '0.5'"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, memory: 9 PiB"),
@@ -221,7 +221,7 @@ static const struct {
     {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwith: 25 GB/s}"),
      "c.yaml:2:71: groups[0].intra_node.bandwith: unknown key; did you mean 'bandwidth'?"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwidth: 25 GB}"),
-     "c.yaml:2:72: groups[0].intra_node.bandwidth: expected positive, a rate such as 25 Gb/s or 300 GB/s, "
+     "c.yaml:2:72: groups[0].intra_node.bandwidth: expected a rate such as 25 Gb/s or 300 GB/s (more than 0), "
      "found '25 GB'"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwidth: 0.5}"),
      "c.yaml:2:72: groups[0].intra_node.bandwidth: expected from 1 B/s to 1000 PB/s, found '0.5'"},
@@ -234,7 +234,7 @@ static const struct {
     {"groups:\n  - {device: a, nodes: 1, devices_per_node: 1",
      "c.yaml:3:1: did not find expected ',' or '}' while parsing a flow mapping"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1") "inter_node: {bandwidth: fast}\n",
-     "c.yaml:3:25: inter_node.bandwidth: expected positive, a rate such as 25 Gb/s or 300 GB/s, found "
+     "c.yaml:3:25: inter_node.bandwidth: expected a rate such as 25 Gb/s or 300 GB/s (more than 0), found "
      "'fast'"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1") "profile: rtx_4090\n",
      "c.yaml:3:10: profile: expected a map, found 'rtx_4090'"},

@@ -216,12 +216,12 @@ static void quantities_of_another_kind_are_refused(void **state)
         bool zero_allowed;
         const char *message;
     } cases[] = {
-        {"none", UNIT_TIME, false, "f.json:4:29: none: expected positive, a time such as 5 us, found '0 s'"},
+        {"none", UNIT_TIME, false, "f.json:4:29: none: expected a time such as 5 us (more than 0), found '0 s'"},
         {"minus", UNIT_TIME, true, "f.json:3:11: minus: expected a time such as 5 us, found '-1'"},
         {"size", UNIT_RATE, true,
          "f.json:3:64: size: expected a rate such as 25 Gb/s or 300 GB/s, found '16 GiB'"},
         {"rate", UNIT_BYTES, false,
-         "f.json:4:10: rate: expected positive, a size such as 16 GiB, found '25 Gb/s'"},
+         "f.json:4:10: rate: expected a size such as 16 GiB (more than 0), found '25 Gb/s'"},
         {"true", UNIT_COMPUTE, true,
          "f.json:1:24: true: expected a compute rate such as 312 TFLOP/s, found 'true'"},
         {"list", UNIT_BYTES, true, "f.json:2:10: list: expected a size such as 16 GiB, found a list"},
