@@ -221,7 +221,8 @@ static const struct {
     {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwith: 25 GB/s}"),
      "c.yaml:2:71: groups[0].intra_node.bandwith: unknown key; did you mean 'bandwidth'?"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwidth: 25 GB}"),
-     "c.yaml:2:72: groups[0].intra_node.bandwidth: expected a rate such as 25 Gb/s or 300 GB/s (more than 0), "
+     "c.yaml:2:72: groups[0].intra_node.bandwidth: expected a rate such as 25 Gb/s or 300 GB/s (more than "
+     "0), "
      "found '25 GB'"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwidth: 0.5}"),
      "c.yaml:2:72: groups[0].intra_node.bandwidth: expected from 1 B/s to 1000 PB/s, found '0.5'"},

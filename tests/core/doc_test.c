@@ -216,7 +216,8 @@ static void quantities_of_another_kind_are_refused(void **state)
         bool zero_allowed;
         const char *message;
     } cases[] = {
-        {"none", UNIT_TIME, false, "f.json:4:29: none: expected a time such as 5 us (more than 0), found '0 s'"},
+        {"none", UNIT_TIME, false,
+         "f.json:4:29: none: expected a time such as 5 us (more than 0), found '0 s'"},
         {"minus", UNIT_TIME, true, "f.json:3:11: minus: expected a time such as 5 us, found '-1'"},
         {"size", UNIT_RATE, true,
          "f.json:3:64: size: expected a rate such as 25 Gb/s or 300 GB/s, found '16 GiB'"},
