@@ -3,13 +3,13 @@
 #include "cluster/cluster.h"
 #include "core/doc.h"
 #include "model/profile.h"
+#include "support/reference.h"
 
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MILLISECOND 1e-3
 
@@ -22,16 +22,12 @@ struct reader {
 const char *golden_folder(void)
 {
     static char folder[PATH_MAX];
-    const char *reference = getenv("REHEARSE_REFERENCE");
-    const char *root = getenv("REHEARSE_SOURCE_ROOT");
-    if (reference)
-        snprintf(folder, sizeof folder, "%s/planning", reference);
-    else
-        snprintf(folder, sizeof folder, "%s/../shared/reference/planning", root ? root : ".");
-    if (access(folder, R_OK) == 0)
-        return folder;
-    printf("# skipped: no golden results in %s (set REHEARSE_REFERENCE)\n", folder);
-    return NULL;
+    char *path = reference_path("planning");
+    if (!path)
+        return NULL;
+    snprintf(folder, sizeof folder, "%s", path);
+    free(path);
+    return folder;
 }
 
 static bool name_matches(const char *name, const char *start, const char *end)

@@ -1,0 +1,204 @@
+/* A module of HLO: what HLO text and StableHLO / MHLO text are both read into.
+ *
+ * Only what cost needs is kept: shapes, operations, operands, called computations and the attributes below.
+ * Constants keep their shape, not their values (a scalar integer's value stays, for trip counts). Everything
+ * lives in the module's arena and is read-only once read.
+ *
+ * An operation of StableHLO with a region (reduce, while, sort, …) becomes an instruction that calls a
+ * computation, as in HLO. What a region uses from outside is a parameter of its computation after the
+ * region's own (`captured` says how many); the instruction has no operand for it. */
+#ifndef REHEARSE_HLO_MODULE_H
+#define REHEARSE_HLO_MODULE_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "hlo/opcode.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HLO_MAX_BYTES    ((size_t)1 << 30)  /* of a file: 1 GiB */
+#define HLO_MAX_DEPTH    200                /* of nested regions, tuples, operands */
+#define HLO_MAX_RANK     64                 /* dimensions of an array */
+#define HLO_MAX_ELEMENTS ((int64_t)1 << 53) /* of an array: counts stay exact as double */
+
+/* X(enumerator, "name in HLO", "name in MLIR" or NULL, bits) */
+#define HLO_TYPES(X)                                                                                         \
+    X(PRED, "pred", "i1", 8)                                                                                 \
+    X(S1, "s1", NULL, 1)                                                                                     \
+    X(S2, "s2", "i2", 2)                                                                                     \
+    X(S4, "s4", "i4", 4)                                                                                     \
+    X(S8, "s8", "i8", 8)                                                                                     \
+    X(S16, "s16", "i16", 16)                                                                                 \
+    X(S32, "s32", "i32", 32)                                                                                 \
+    X(S64, "s64", "i64", 64)                                                                                 \
+    X(U1, "u1", "ui1", 1)                                                                                    \
+    X(U2, "u2", "ui2", 2)                                                                                    \
+    X(U4, "u4", "ui4", 4)                                                                                    \
+    X(U8, "u8", "ui8", 8)                                                                                    \
+    X(U16, "u16", "ui16", 16)                                                                                \
+    X(U32, "u32", "ui32", 32)                                                                                \
+    X(U64, "u64", "ui64", 64)                                                                                \
+    X(F4E2M1FN, "f4e2m1fn", "f4E2M1FN", 4)                                                                   \
+    X(F6E2M3FN, "f6e2m3fn", "f6E2M3FN", 6)                                                                   \
+    X(F6E3M2FN, "f6e3m2fn", "f6E3M2FN", 6)                                                                   \
+    X(F8E3M4, "f8e3m4", "f8E3M4", 8)                                                                         \
+    X(F8E4M3, "f8e4m3", "f8E4M3", 8)                                                                         \
+    X(F8E4M3FN, "f8e4m3fn", "f8E4M3FN", 8)                                                                   \
+    X(F8E4M3B11FNUZ, "f8e4m3b11fnuz", "f8E4M3B11FNUZ", 8)                                                    \
+    X(F8E4M3FNUZ, "f8e4m3fnuz", "f8E4M3FNUZ", 8)                                                             \
+    X(F8E5M2, "f8e5m2", "f8E5M2", 8)                                                                         \
+    X(F8E5M2FNUZ, "f8e5m2fnuz", "f8E5M2FNUZ", 8)                                                             \
+    X(F8E8M0FNU, "f8e8m0fnu", "f8E8M0FNU", 8)                                                                \
+    X(F16, "f16", "f16", 16)                                                                                 \
+    X(BF16, "bf16", "bf16", 16)                                                                              \
+    X(F32, "f32", "f32", 32)                                                                                 \
+    X(F64, "f64", "f64", 64)                                                                                 \
+    X(C64, "c64", NULL, 64)                                                                                  \
+    X(C128, "c128", NULL, 128)                                                                               \
+    X(TOKEN, "token", NULL, 0)                                                                               \
+    X(OPAQUE, "opaque", NULL, 0)                                                                             \
+    X(TUPLE, "tuple", NULL, 0)
+
+enum hlo_type {
+#define X(enumerator, hlo, mlir, bits) HLO_TYPE_##enumerator,
+    HLO_TYPES(X)
+#undef X
+        HLO_TYPE_COUNT
+};
+
+struct hlo_shape {
+    enum hlo_type type;
+    int rank;              /* of an array; 0: a scalar */
+    const int64_t *dims;   /* rank of them, major first; a bounded dynamic one (`<=8`) is its bound */
+    const int32_t *layout; /* minor to major; NULL: the last dimension is the minor one */
+    int part_count;        /* of a tuple */
+    const struct hlo_shape *const *parts;
+};
+
+struct hlo_ints {
+    int count;
+    const int64_t *at;
+};
+
+struct hlo_window_dim {
+    int64_t size, stride, pad_low, pad_high, base_dilation, window_dilation;
+    bool reversal;
+};
+
+enum hlo_fusion_kind { HLO_FUSION_LOOP, HLO_FUSION_INPUT, HLO_FUSION_OUTPUT, HLO_FUSION_CUSTOM };
+
+enum hlo_direction { HLO_EQ, HLO_NE, HLO_GE, HLO_GT, HLO_LE, HLO_LT };
+
+/* What an opcode does not use is zero. */
+struct hlo_attributes {
+    struct hlo_ints lhs_contracting, rhs_contracting, lhs_batch, rhs_batch; /* dot, ragged-dot, scaled-dot */
+    struct hlo_ints lhs_ragged, rhs_group;                                  /* ragged-dot */
+    struct hlo_ints dimensions; /* reduce, map, broadcast, concatenate, transpose, reverse, sort, iota, … */
+    struct hlo_ints low, high, interior;  /* pad */
+    struct hlo_ints start, limit, stride; /* slice */
+    struct hlo_ints sizes;                /* dynamic-slice and gather: the slice's; fft: its length */
+    struct hlo_ints input_labels, kernel_labels, output_labels;
+    /* convolution: what each dimension of input, kernel and output is: a spatial dimension's number, or
+     * HLO_LABEL_… */
+    int window_rank; /* convolution, reduce-window, select-and-scatter */
+    const struct hlo_window_dim *window;
+    int64_t feature_groups, batch_groups; /* convolution; at least 1 */
+    int64_t index;                        /* get-tuple-element; topk: k */
+    int64_t group_count;                  /* collectives: replica groups; 0: not given, all devices are one */
+    int64_t group_size;                   /* of the largest group */
+    int64_t pair_count;                   /* collective-permute */
+    int64_t trip_count;                   /* while: known_trip_count of its backend_config; -1: not given */
+    enum hlo_direction direction;         /* compare */
+    enum hlo_fusion_kind fusion_kind;
+    const char *target;         /* custom-call */
+    const char *backend_config; /* as written, unescaped; kept for custom-call, fusion and while */
+};
+
+#define HLO_LABEL_BATCH   (-1) /* of input and output; of the kernel: its input features */
+#define HLO_LABEL_FEATURE (-2) /* of input and output; of the kernel: its output features */
+
+struct hlo_computation;
+
+struct hlo_instruction {
+    enum hlo_opcode opcode;
+    int index;             /* in its computation */
+    uint32_t line, column; /* of its name in the text */
+    const char *name;      /* without '%' */
+    const struct hlo_shape *shape;
+    int operand_count;
+    struct hlo_instruction **operands; /* of the same computation, each with a smaller index */
+    int callee_count;
+    struct hlo_computation **callees;        /* while: condition, body; select-and-scatter: select, scatter */
+    const struct hlo_attributes *attributes; /* never NULL; shared when nothing is set */
+    int64_t parameter;                       /* of a parameter: its number */
+    bool has_value;                          /* a scalar integer or predicate constant: `value` is known */
+    int64_t value;
+};
+
+struct hlo_computation {
+    const char *name;
+    int index; /* in the module */
+    int count;
+    struct hlo_instruction **instructions; /* operands before their users */
+    struct hlo_instruction *root;
+    int parameter_count;
+    struct hlo_instruction **parameters; /* by number */
+    int captured;                        /* the last of the parameters that are values from outside */
+};
+
+struct hlo_module {
+    struct arena arena;
+    const char *path; /* as the user wrote it */
+    const char *name;
+    int count;
+    struct hlo_computation **computations; /* callees before their callers */
+    struct hlo_computation *entry;
+    int64_t replica_count, partition_count; /* at least 1 */
+};
+
+/* Reads a file, HLO or StableHLO / MHLO text by what it begins with. On failure *module holds nothing and the
+ * error names file, line and column; on success the caller ends it with hlo_release. */
+bool hlo_load(struct hlo_module *module, const char *path, struct error *err);
+
+/* Reads text of the one or the other kind; `path` is only for messages. */
+bool hlo_parse(struct hlo_module *module, const char *path, const char *text, size_t length,
+               struct error *err);
+bool hlo_parse_text(struct hlo_module *module, const char *path, const char *text, size_t length,
+                    struct error *err);
+bool hlo_parse_mlir(struct hlo_module *module, const char *path, const char *text, size_t length,
+                    struct error *err);
+
+void hlo_release(struct hlo_module *module);
+
+/* "f32", …; the type of a name, HLO_TYPE_COUNT when it is none. */
+const char *hlo_type_name(enum hlo_type type);
+enum hlo_type hlo_type_find(const char *text, size_t length);
+enum hlo_type hlo_type_find_mlir(const char *text, size_t length);
+int hlo_type_bits(enum hlo_type type);
+bool hlo_type_is_float(enum hlo_type type);
+
+/* Elements of an array (1 for a scalar, 0 for what is none). */
+int64_t hlo_elements(const struct hlo_shape *shape);
+
+/* Bytes as XLA's ShapeSize counts them: arrays elements x whole bytes of an element (sub-byte types take one),
+ * a tuple 8 per part (its table of pointers), a token none, opaque 8. */
+int64_t hlo_bytes(const struct hlo_shape *shape);
+
+/* Bytes of the arrays in it, tuples walked. */
+int64_t hlo_leaf_bytes(const struct hlo_shape *shape);
+
+/* "f32[2,3]" into `text`, cut when `size` is too small. Returns `text`. */
+const char *hlo_shape_text(const struct hlo_shape *shape, char *text, size_t size);
+
+bool hlo_shape_equal(const struct hlo_shape *a, const struct hlo_shape *b);
+
+/* The module's computation of this name, or NULL. */
+struct hlo_computation *hlo_find_computation(const struct hlo_module *module, const char *name);
+
+/* How often a while loop runs: known_trip_count, else what its condition says (an induction variable that
+ * starts at a constant, grows by a constant, and is compared with a constant); -1 when that cannot be told. */
+int64_t hlo_trip_count(const struct hlo_instruction *loop);
+
+#endif
