@@ -1,0 +1,266 @@
+#include "core/csv.h"
+
+#include "core/file.h"
+#include "core/text.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+    struct csv *csv;
+    const char *at, *end;
+    int line;
+    const char **cells; /* all so far; grown by doubling, copied into the arena at the end */
+    size_t count, capacity;
+    int *lines;
+    size_t line_capacity;
+    struct error *err;
+};
+
+static bool add_cell(struct reader *r, const char *cell)
+{
+    if (r->count == r->capacity) {
+        size_t capacity = r->capacity ? 2 * r->capacity : 256;
+        const char **cells = realloc(r->cells, capacity * sizeof *cells);
+        if (!cells)
+            return error_memory(r->err);
+        r->cells = cells;
+        r->capacity = capacity;
+    }
+    r->cells[r->count++] = cell;
+    return true;
+}
+
+static bool add_line(struct reader *r, int row, int line)
+{
+    if ((size_t)row >= r->line_capacity) {
+        size_t capacity = r->line_capacity ? 2 * r->line_capacity : 256;
+        int *lines = realloc(r->lines, capacity * sizeof *lines);
+        if (!lines)
+            return error_memory(r->err);
+        r->lines = lines;
+        r->line_capacity = capacity;
+    }
+    r->lines[row] = line;
+    return true;
+}
+
+/* The quote that ends a cell, from its first character on; r->end when there is none. */
+static const char *closing_quote(const struct reader *r)
+{
+    for (const char *at = r->at; at < r->end; at++)
+        if (*at == '"') {
+            if (at + 1 == r->end || at[1] != '"')
+                return at;
+            at++;
+        }
+    return r->end;
+}
+
+/* A cell in quotes; r->at is after the first one. */
+static const char *read_quoted(struct reader *r)
+{
+    const char *end = closing_quote(r);
+    if (end == r->end) {
+        error_set(r->err, ERROR_INPUT, "%s:%d: a quote that does not end", r->csv->path, r->line);
+        return NULL;
+    }
+    char *cell = arena_alloc(&r->csv->arena, 1, (size_t)(end - r->at) + 1), *to = cell;
+    if (!cell) {
+        error_memory(r->err);
+        return NULL;
+    }
+    for (; r->at < end; r->at++) {
+        r->line += *r->at == '\n';
+        *to++ = *r->at;
+        r->at += *r->at == '"';
+    }
+    *to = '\0';
+    r->at++;
+    if (r->at < r->end && !strchr(",\r\n", *r->at)) {
+        error_set(r->err, ERROR_INPUT, "%s:%d: expected a comma or the end of the line after a quote",
+                  r->csv->path, r->line);
+        return NULL;
+    }
+    return cell;
+}
+
+static const char *read_cell(struct reader *r)
+{
+    if (r->at < r->end && *r->at == '"') {
+        r->at++;
+        return read_quoted(r);
+    }
+    const char *start = r->at;
+    while (r->at < r->end && !strchr(",\r\n", *r->at))
+        r->at++;
+    const char *cell = arena_copy(&r->csv->arena, start, (size_t)(r->at - start));
+    if (!cell)
+        error_memory(r->err);
+    return cell;
+}
+
+/* One line; its cells are added. */
+static bool read_row(struct reader *r, int *count)
+{
+    for (*count = 0;;) {
+        const char *cell = read_cell(r);
+        if (!cell || !add_cell(r, cell))
+            return false;
+        if (++*count > CSV_MAX_COLUMNS)
+            return error_set(r->err, ERROR_INPUT, "%s:%d: more than %d columns", r->csv->path, r->line,
+                             CSV_MAX_COLUMNS);
+        if (r->at == r->end || *r->at != ',')
+            break;
+        r->at++;
+    }
+    if (r->at < r->end && *r->at == '\r')
+        r->at++;
+    if (r->at < r->end) {
+        if (*r->at != '\n')
+            return error_set(r->err, ERROR_INPUT, "%s:%d: a carriage return inside of a line", r->csv->path,
+                             r->line);
+        r->at++;
+        r->line++;
+    }
+    return true;
+}
+
+static bool read_header(struct reader *r)
+{
+    struct csv *csv = r->csv;
+    if (r->at == r->end)
+        return error_set(r->err, ERROR_INPUT, "%s: expected a line of column names, found an empty file",
+                         csv->path);
+    if (!read_row(r, &csv->column_count))
+        return false;
+    csv->columns = ARENA_ARRAY(&csv->arena, (size_t)csv->column_count, const char *);
+    if (!csv->columns)
+        return error_memory(r->err);
+    for (int i = 0; i < csv->column_count; i++) {
+        if (csv_column(&(struct csv){.columns = csv->columns, .column_count = i}, r->cells[i]) >= 0)
+            return error_set(r->err, ERROR_INPUT, "%s:1: column '%s' is there twice", csv->path, r->cells[i]);
+        csv->columns[i] = r->cells[i];
+    }
+    r->count = 0;
+    return true;
+}
+
+static bool read_rows(struct reader *r)
+{
+    struct csv *csv = r->csv;
+    while (r->at < r->end) {
+        if (*r->at == '\n' || *r->at == '\r') { /* an empty line */
+            r->line += *r->at++ == '\n';
+            continue;
+        }
+        int line = r->line, count;
+        if (!read_row(r, &count))
+            return false;
+        if (count != csv->column_count)
+            return error_set(r->err, ERROR_INPUT, "%s:%d: expected %d cells as in the header, found %d",
+                             csv->path, line, csv->column_count, count);
+        if (csv->row_count == INT_MAX / CSV_MAX_COLUMNS)
+            return error_set(r->err, ERROR_INPUT, "%s:%d: more than %d rows", csv->path, line,
+                             INT_MAX / CSV_MAX_COLUMNS);
+        if (!add_line(r, csv->row_count++, line))
+            return false;
+    }
+    csv->cells = ARENA_ARRAY(&csv->arena, r->count + 1, const char *);
+    csv->lines = ARENA_ARRAY(&csv->arena, (size_t)csv->row_count + 1, int);
+    if (!csv->cells || !csv->lines)
+        return error_memory(r->err);
+    for (size_t i = 0; i < r->count; i++)
+        csv->cells[i] = r->cells[i];
+    for (int i = 0; i < csv->row_count; i++)
+        csv->lines[i] = r->lines[i];
+    return true;
+}
+
+bool csv_parse(struct csv *csv, const char *path, const char *data, size_t length, struct error *err)
+{
+    *csv = (struct csv){0};
+    struct reader r = {.csv = csv, .at = data, .end = data + length, .line = 1, .err = err};
+    csv->path = arena_string(&csv->arena, path);
+    bool ok;
+    if (!csv->path)
+        ok = error_memory(err);
+    else if (memchr(data, '\0', length))
+        ok = error_set(err, ERROR_INPUT, "%s: expected text, found a zero byte", path);
+    else
+        ok = read_header(&r) && read_rows(&r);
+    free(r.cells);
+    free(r.lines);
+    if (!ok)
+        csv_release(csv);
+    return ok;
+}
+
+bool csv_load(struct csv *csv, const char *path, struct error *err)
+{
+    *csv = (struct csv){0};
+    char *data;
+    size_t length;
+    if (!file_read(path, CSV_MAX_BYTES, &data, &length, err))
+        return false;
+    bool ok = csv_parse(csv, path, data, length, err);
+    free(data);
+    return ok;
+}
+
+void csv_release(struct csv *csv)
+{
+    arena_release(&csv->arena);
+    *csv = (struct csv){0};
+}
+
+int csv_column(const struct csv *csv, const char *name)
+{
+    for (int i = 0; i < csv->column_count; i++)
+        if (strcmp(csv->columns[i], name) == 0)
+            return i;
+    return -1;
+}
+
+bool csv_need(const struct csv *csv, const char *name, int *column, struct error *err)
+{
+    *column = csv_column(csv, name);
+    if (*column >= 0)
+        return true;
+    const char *nearest = text_nearest(name, csv->columns, (size_t)csv->column_count);
+    return error_set(err, ERROR_INPUT, "%s:1: no column '%s'%s%s%s", csv->path, name,
+                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'" : "");
+}
+
+const char *csv_cell(const struct csv *csv, int row, int column)
+{
+    return column < 0 ? "" : csv->cells[(size_t)row * (size_t)csv->column_count + (size_t)column];
+}
+
+bool csv_number(const struct csv *csv, int row, int column, double least, double most, double *value,
+                struct error *err)
+{
+    const char *cell = csv_cell(csv, row, column);
+    char *end;
+    *value = text_number(cell, &end);
+    while (*end == ' ')
+        end++;
+    if (*cell != '\0' && *end == '\0' && isfinite(*value) && *value >= least && *value <= most)
+        return true;
+    return csv_error(csv, row, column, err, "expected a number from %g to %g, found '%s'", least, most, cell);
+}
+
+bool csv_error(const struct csv *csv, int row, int column, struct error *err, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return error_set(err, ERROR_INPUT, "%s:%d: %s%s%s", csv->path, csv->lines[row],
+                     column >= 0 ? csv->columns[column] : "", column >= 0 ? ": " : "", text);
+}

@@ -1,0 +1,52 @@
+/* Tables of comma-separated values with a header line (RFC 4180: quotes, doubled quotes, line breaks inside quotes).
+ *
+ * Reading is strict: a row with more or fewer cells than the header, a quote that does not end, a column named
+ * twice is an error that says where. */
+#ifndef REHEARSE_CORE_CSV_H
+#define REHEARSE_CORE_CSV_H
+
+#include "core/arena.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CSV_MAX_BYTES   ((size_t)256 << 20)
+#define CSV_MAX_COLUMNS 1024
+
+struct csv {
+    struct arena arena;
+    const char *path;
+    int column_count;
+    const char **columns;
+    int row_count;
+    const char **cells; /* row after row; see csv_cell */
+    int *lines;         /* of each row, from 1 */
+};
+
+/* On failure *csv holds nothing; on success the caller ends it with csv_release. */
+bool csv_load(struct csv *csv, const char *path, struct error *err);
+
+/* Reads text; `path` is for messages. */
+bool csv_parse(struct csv *csv, const char *path, const char *data, size_t length, struct error *err);
+
+void csv_release(struct csv *csv);
+
+/* The column of this name; -1 when there is none. */
+int csv_column(const struct csv *csv, const char *name);
+
+/* The same, but a missing column is an error. */
+bool csv_need(const struct csv *csv, const char *name, int *column, struct error *err);
+
+/* A cell as written; "" for column -1. */
+const char *csv_cell(const struct csv *csv, int row, int column);
+
+/* A finite number in [least, most]; an empty cell or a missing column is an error. */
+bool csv_number(const struct csv *csv, int row, int column, double least, double most, double *value,
+                struct error *err);
+
+/* ERROR_INPUT at this cell: "FILE:LINE: COLUMN: message". Returns false. */
+bool csv_error(const struct csv *csv, int row, int column, struct error *err, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+#endif
