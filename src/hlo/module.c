@@ -1,0 +1,157 @@
+#include "hlo/module.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *hlo, *mlir;
+    int bits;
+} types[] = {
+#define X(enumerator, hlo, mlir, bits) {hlo, mlir, bits},
+    HLO_TYPES(X)
+#undef X
+};
+
+const char *hlo_type_name(enum hlo_type type)
+{
+    return types[type].hlo;
+}
+
+int hlo_type_bits(enum hlo_type type)
+{
+    return types[type].bits;
+}
+
+bool hlo_type_is_float(enum hlo_type type)
+{
+    return type >= HLO_TYPE_F4E2M1FN && type <= HLO_TYPE_F64;
+}
+
+static bool is_word(const char *word, const char *text, size_t length)
+{
+    return word && strncmp(word, text, length) == 0 && word[length] == '\0';
+}
+
+enum hlo_type hlo_type_find(const char *text, size_t length)
+{
+    for (int i = 0; i < HLO_TYPE_COUNT; i++)
+        if (is_word(types[i].hlo, text, length))
+            return (enum hlo_type)i;
+    return HLO_TYPE_COUNT;
+}
+
+enum hlo_type hlo_type_find_mlir(const char *text, size_t length)
+{
+    for (int i = 0; i < HLO_TYPE_COUNT; i++)
+        if (is_word(types[i].mlir, text, length))
+            return (enum hlo_type)i;
+    return HLO_TYPE_COUNT;
+}
+
+static bool is_array(const struct hlo_shape *shape)
+{
+    return types[shape->type].bits > 0;
+}
+
+int64_t hlo_elements(const struct hlo_shape *shape)
+{
+    if (!is_array(shape))
+        return 0;
+    int64_t elements = 1;
+    for (int i = 0; i < shape->rank; i++)
+        elements *= shape->dims[i];
+    return elements;
+}
+
+int64_t hlo_bytes(const struct hlo_shape *shape)
+{
+    switch (shape->type) {
+    case HLO_TYPE_TUPLE:
+        return (int64_t)8 * shape->part_count;
+    case HLO_TYPE_OPAQUE:
+        return 8;
+    default:
+        return hlo_elements(shape) * ((types[shape->type].bits + 7) / 8);
+    }
+}
+
+int64_t hlo_leaf_bytes(const struct hlo_shape *shape)
+{
+    if (is_array(shape))
+        return hlo_bytes(shape);
+    int64_t bytes = 0;
+    for (int i = 0; i < shape->part_count; i++)
+        bytes += hlo_leaf_bytes(shape->parts[i]);
+    return bytes;
+}
+
+struct cut_text {
+    char *at;
+    size_t size, used;
+};
+
+static void put(struct cut_text *out, const char *text)
+{
+    while (*text && out->used + 1 < out->size)
+        out->at[out->used++] = *text++;
+}
+
+static void put_shape(struct cut_text *out, const struct hlo_shape *shape)
+{
+    if (shape->type == HLO_TYPE_TUPLE) {
+        put(out, "(");
+        for (int i = 0; i < shape->part_count; i++) {
+            put(out, i ? ", " : "");
+            put_shape(out, shape->parts[i]);
+        }
+        put(out, ")");
+        return;
+    }
+    put(out, types[shape->type].hlo);
+    put(out, "[");
+    for (int i = 0; i < shape->rank; i++) {
+        char number[24];
+        snprintf(number, sizeof number, "%s%" PRId64, i ? "," : "", shape->dims[i]);
+        put(out, number);
+    }
+    put(out, "]");
+}
+
+const char *hlo_shape_text(const struct hlo_shape *shape, char *text, size_t size)
+{
+    struct cut_text out = {text, size, 0};
+    put_shape(&out, shape);
+    if (size)
+        text[out.used] = '\0';
+    return text;
+}
+
+bool hlo_shape_equal(const struct hlo_shape *a, const struct hlo_shape *b)
+{
+    if (a == b)
+        return true;
+    if (a->type != b->type || a->rank != b->rank || a->part_count != b->part_count)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dims[i] != b->dims[i])
+            return false;
+    for (int i = 0; i < a->part_count; i++)
+        if (!hlo_shape_equal(a->parts[i], b->parts[i]))
+            return false;
+    return true;
+}
+
+struct hlo_computation *hlo_find_computation(const struct hlo_module *module, const char *name)
+{
+    for (int i = 0; i < module->count; i++)
+        if (strcmp(module->computations[i]->name, name) == 0)
+            return module->computations[i];
+    return NULL;
+}
+
+void hlo_release(struct hlo_module *module)
+{
+    arena_release(&module->arena);
+    memset(module, 0, sizeof *module);
+}
