@@ -1,0 +1,107 @@
+#include "cost/kernel.h"
+
+#include "cost/gemm.h"
+
+#include <math.h>
+
+const char *kernel_bound_name(enum kernel_bound bound)
+{
+    static const char *const names[] = {"launch", "matrix units", "lanes", "memory"};
+    return names[bound];
+}
+
+/* The type whose rate a kernel's products have: fp8 attention is computed in bf16. */
+static enum cost_type attention_type(enum cost_type type)
+{
+    return type == COST_FP8 || type == COST_FP4 || type == COST_INT8 ? COST_BF16 : type;
+}
+
+/* flop/s of the matrix units, of the lanes where the device has none for the type. */
+static double peak_of(const struct cost_device *device, enum cost_type type)
+{
+    double lanes = 2.0 * device->units * device->lanes * device->clock;
+    if (device->peak[type] > 0.0)
+        return device->peak[type];
+    if (type == COST_BF16 && device->peak[COST_FP16] > 0.0)
+        return device->peak[COST_FP16];
+    return type == COST_FP64 ? lanes / 2.0 : lanes;
+}
+
+static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct cost_device *device,
+                                      const struct calibration *calibration)
+{
+    struct gemm_time gemm = gemm_time(device, kernel->type, kernel->batch, kernel->m, kernel->n, kernel->k);
+    bool narrow = cost_type_bytes(kernel->type) <= 1.0;
+    double rate = kernel->inner ? calibration->bmm : narrow ? calibration->gemm_narrow : calibration->gemm;
+    double bytes = kernel->bytes;
+    if (bytes <= 0.0) {
+        double m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
+        double out = narrow ? 2.0 : cost_type_bytes(kernel->type);
+        bytes = (double)kernel->batch * (cost_type_bytes(kernel->type) * (m * k + k * n) + out * m * n);
+    }
+    /* the launch is not stretched: only the work is */
+    double work = fmax(gemm.seconds - device->launch, 0.0) / rate;
+    struct kernel_time time = {
+        .seconds = device->launch + work,
+        .flops = 2.0 * (double)kernel->batch * (double)kernel->m * (double)kernel->n * (double)kernel->k,
+        .bytes = bytes,
+    };
+    time.bound = work < device->launch                       ? BOUND_LAUNCH
+                 : gemm.memory_seconds > gemm.matrix_seconds ? BOUND_MEMORY
+                                                             : BOUND_MATRIX;
+    return time;
+}
+
+/* Products of queries and keys, and of scores and values: two forward, five backward (the scores again, and the
+ * gradients of values, scores, queries, keys; Dao 2023, arXiv:2307.08691, section 2.3). */
+static struct kernel_time attention_kernel(const struct kernel *kernel, const struct cost_device *device,
+                                           const struct calibration *calibration)
+{
+    double batch = (double)kernel->batch, m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
+    bool newest = kernel->attention == ATTENTION_FLASH3;
+    double share = kernel->backward ? (newest ? calibration->flash3_backward : calibration->flash2_backward)
+                                    : (newest ? calibration->flash3_forward : calibration->flash2_forward);
+    if (kernel->k < 128)
+        share *= calibration->narrow_head;
+    enum cost_type type = attention_type(kernel->type);
+    double flops = (kernel->backward ? 10.0 : 4.0) * batch * m * n * k * (kernel->causal ? 0.5 : 1.0);
+    double bytes = (kernel->backward ? 2.0 : 1.0) * cost_type_bytes(type) * batch * 2.0 * (m + n) * k;
+    double matrix = flops / (peak_of(device, type) * share) * (1.0 + calibration->flash_ramp / n);
+    double memory = bytes / (device->bandwidth * calibration->stream);
+    return (struct kernel_time){
+        .seconds = fmax(matrix, memory) + device->launch,
+        .flops = flops,
+        .bytes = bytes,
+        .bound = memory > matrix ? BOUND_MEMORY : BOUND_MATRIX,
+    };
+}
+
+static struct kernel_time stream_kernel(const struct kernel *kernel, const struct cost_device *device,
+                                        const struct calibration *calibration)
+{
+    double share = kernel->kind == KERNEL_QUANTIZE ? calibration->quantize : calibration->stream;
+    double lanes = kernel->lane_flops / (2.0 * device->units * device->lanes * device->clock);
+    double memory = kernel->bytes / (device->bandwidth * share);
+    struct kernel_time time = {
+        .seconds = fmax(lanes, memory) + device->launch,
+        .flops = kernel->lane_flops,
+        .bytes = kernel->bytes,
+        .bound = lanes > memory ? BOUND_LANES : BOUND_MEMORY,
+    };
+    if (fmax(lanes, memory) < device->launch)
+        time.bound = BOUND_LAUNCH;
+    return time;
+}
+
+struct kernel_time kernel_time(const struct kernel *kernel, const struct cost_device *device,
+                               const struct calibration *calibration)
+{
+    struct kernel_time time = kernel->kind == KERNEL_GEMM ? gemm_kernel(kernel, device, calibration)
+                              : kernel->kind == KERNEL_ATTENTION
+                                  ? attention_kernel(kernel, device, calibration)
+                                  : stream_kernel(kernel, device, calibration);
+    time.seconds *= kernel->repeats;
+    time.flops *= kernel->repeats;
+    time.bytes *= kernel->repeats;
+    return time;
+}

@@ -1,0 +1,42 @@
+/* What the training software does with a model: the settings that published runs leave unsaid. */
+#ifndef REHEARSE_COST_SOFTWARE_H
+#define REHEARSE_COST_SOFTWARE_H
+
+#include <stdbool.h>
+
+enum attention_kind {
+    ATTENTION_UNFUSED, /* scores in memory: two batched products and a softmax */
+    ATTENTION_FLASH2,  /* one kernel, FlashAttention-2 (arXiv:2307.08691) */
+    ATTENTION_FLASH3,  /* one kernel, FlashAttention-3 (arXiv:2407.08608) or cuDNN's */
+};
+
+struct software {
+    const char *name;
+    const char *text; /* for --list */
+    enum attention_kind attention;
+    double block_forward,
+        block_backward; /* passes over a block's activations [tokens, hidden] in memory outside of
+                                             GEMMs, attention and the MLP's middle */
+    double middle;      /* passes over [tokens, ffn], as a multiple of the fused kernels' */
+    double softmax_forward, softmax_backward; /* bytes per score, unfused attention */
+    double loss;                              /* bytes per logit */
+    double optimizer;       /* bytes read and written per parameter and step, on the device that holds it */
+    double accumulate;      /* the same per parameter and step for gradients */
+    double tensor_shown;    /* share of tensor-parallel communication that is not hidden under GEMMs */
+    double data_shown;      /* share of gradient exchange that is not hidden under the backward pass */
+    double gradient_bytes;  /* of a gradient on the wire and in memory */
+    bool sequence_parallel; /* norms and dropouts split along the sequence (arXiv:2205.05198) */
+    bool sharded;           /* optimizer states split over the data parallel ranks unless said otherwise */
+    bool fully_sharded;     /* parameters and gradients too (ZeRO-3, FSDP) */
+    bool interleaves;       /* a pipeline whose chunks are not said has one layer per chunk, else one chunk */
+    bool
+        splits_local_batch; /* the micro-batch given is a rank's whole batch; the pipeline splits it by samples */
+    bool caches_weights; /* 8-bit weights are cast once per step, not per micro-batch */
+    double selective; /* share of a block's forward pass that "selective" recomputes with flash attention */
+};
+
+/* By name, or by the beginning of a published run's framework column ("NeMo 24.07"). NULL: none. */
+const struct software *software_find(const char *name);
+const struct software *software_all(int *count);
+
+#endif

@@ -1,0 +1,326 @@
+#include "cost/transformer.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* A matrix of weights on this device: what a token's vector of width `in` is multiplied by. */
+struct linear {
+    const char *name;
+    int64_t copies; /* experts: products of their own */
+    int64_t tokens, in, out;
+};
+
+struct builder {
+    struct layer_work *work;
+    const struct architecture *model;
+    const struct layer_split *split;
+    const struct software *software;
+    int64_t tokens; /* of a micro-batch on this device */
+    double width;   /* bytes of an activation's number */
+    double share;   /* of the tokens that a tensor parallel rank keeps outside of the split matrices */
+    struct linear linears[16];
+    int linear_count;
+    struct kernel backward[LAYER_MAX_KERNELS / 2];
+    int backward_count;
+};
+
+static int64_t cut(int64_t size, int64_t parts)
+{
+    int64_t piece = size / parts;
+    return piece > 0 ? piece : 1;
+}
+
+static void begin(struct builder *b, struct layer_work *work, const struct architecture *model,
+                  const struct layer_split *split)
+{
+    *work = (struct layer_work){0};
+    *b = (struct builder){.work = work, .model = model, .split = split, .software = split->software};
+    b->tokens = cut(split->microbatch * split->sequence, split->context);
+    b->width = fmax(cost_type_bytes(split->type), 2.0); /* narrower types are for the products alone */
+    b->share = split->software->sequence_parallel ? 1.0 / split->tensor : 1.0;
+}
+
+static void add_forward(struct builder *b, struct kernel kernel)
+{
+    struct layer_work *work = b->work;
+    assert(work->forward_count < LAYER_MAX_KERNELS / 2);
+    if (kernel.repeats == 0.0)
+        kernel.repeats = 1.0;
+    work->kernels[work->forward_count++] = kernel;
+}
+
+static void add_backward(struct builder *b, struct kernel kernel)
+{
+    assert(b->backward_count < LAYER_MAX_KERNELS / 2);
+    if (kernel.repeats == 0.0)
+        kernel.repeats = 1.0;
+    b->backward[b->backward_count++] = kernel;
+}
+
+/* The backward kernels go behind the forward ones. */
+static void finish(struct builder *b)
+{
+    struct layer_work *work = b->work;
+    memcpy(work->kernels + work->forward_count, b->backward, (size_t)b->backward_count * sizeof *b->backward);
+    work->count = work->forward_count + b->backward_count;
+}
+
+static void add_stream(struct builder *b, const char *name, double forward, double backward)
+{
+    if (forward > 0.0)
+        add_forward(b, (struct kernel){.kind = KERNEL_STREAM, .name = name, .bytes = forward});
+    if (backward > 0.0)
+        add_backward(b, (struct kernel){.kind = KERNEL_STREAM, .name = name, .bytes = backward});
+}
+
+/* Casts to 8 bits before a product read two bytes and write one, and one more transposed for the backward pass
+ * (Transformer Engine's fp8 linear layer). */
+#define QUANTIZE_BYTES 4.0
+
+static void add_quantize(struct builder *b, const struct linear *linear)
+{
+    if (cost_type_bytes(b->split->type) > 1.0)
+        return;
+    double weights = (double)linear->copies * (double)linear->in * (double)linear->out;
+    double in = (double)linear->copies * (double)linear->tokens * (double)linear->in;
+    double out = (double)linear->copies * (double)linear->tokens * (double)linear->out;
+    double cast = b->software->caches_weights ? 0.0 : weights;
+    add_forward(
+        b, (struct kernel){.kind = KERNEL_QUANTIZE, .name = "cast", .bytes = QUANTIZE_BYTES * (in + cast)});
+    add_backward(b, (struct kernel){.kind = KERNEL_QUANTIZE, .name = "cast", .bytes = QUANTIZE_BYTES * out});
+}
+
+/* One product forward; two backward: the gradients of its input and of its weights. */
+static void add_linear(struct builder *b, struct linear linear)
+{
+    enum cost_type type = b->split->type;
+    if (linear.copies == 0)
+        linear.copies = 1;
+    add_quantize(b, &linear);
+    struct kernel kernel = {.kind = KERNEL_GEMM, .type = type, .name = linear.name, .batch = linear.copies};
+    kernel.m = linear.tokens, kernel.n = linear.out, kernel.k = linear.in;
+    add_forward(b, kernel);
+    kernel.n = linear.in, kernel.k = linear.out;
+    add_backward(b, kernel);
+    kernel.m = linear.in, kernel.n = linear.out, kernel.k = linear.tokens;
+    add_backward(b, kernel);
+}
+
+/* Scores, softmax and context. */
+static void add_attention(struct builder *b, int64_t queries, int64_t keys, int64_t width, bool causal)
+{
+    const struct software *software = b->software;
+    int64_t heads = cut(b->model->heads, b->split->tensor);
+    int64_t batch = b->split->microbatch * heads;
+    struct layer_work *work = b->work;
+    work->attention_first = work->forward_count;
+    struct kernel kernel = {
+        .kind = KERNEL_ATTENTION,
+        .type = b->split->type,
+        .name = "attention",
+        .attention = software->attention,
+        .batch = batch,
+        .m = queries,
+        .n = keys,
+        .k = width,
+        .causal = causal,
+    };
+    if (software->attention != ATTENTION_UNFUSED) {
+        add_forward(b, kernel);
+        kernel.backward = true;
+        add_backward(b, kernel);
+    } else {
+        double scores = (double)batch * (double)queries * (double)keys;
+        kernel.kind = KERNEL_GEMM, kernel.inner = true, kernel.causal = false;
+        kernel.type = cost_type_bytes(kernel.type) <= 1.0 ? COST_BF16 : kernel.type;
+        kernel.name = "scores", kernel.n = keys, kernel.k = width;
+        add_forward(b, kernel);
+        add_stream(b, "softmax", software->softmax_forward * scores, software->softmax_backward * scores);
+        kernel.name = "context", kernel.n = width, kernel.k = keys;
+        add_forward(b, kernel);
+        kernel.repeats = 2.0; /* each has two gradients of its own size */
+        add_backward(b, kernel);
+        kernel.name = "scores", kernel.n = keys, kernel.k = width;
+        add_backward(b, kernel);
+        work->activation_bytes += scores * (2.0 * b->width + (b->model->dropout ? 1.0 : 0.0));
+    }
+    work->attention_count = work->forward_count - work->attention_first;
+}
+
+/* Query, key and value; what they are attended with; back to the width of the model. Returns bytes kept. */
+static double add_plain_attention(struct builder *b, bool causal, int64_t keys)
+{
+    const struct architecture *model = b->model;
+    int tensor = b->split->tensor;
+    double tokens = (double)b->tokens;
+    int64_t queries_width = cut(model->heads * model->head_width, tensor);
+    int64_t keys_width = cut(model->kv_heads * model->head_width, tensor);
+    add_linear(
+        b, (struct linear){"query, key, value", 1, b->tokens, model->hidden, queries_width + 2 * keys_width});
+    add_attention(b, cut(b->split->sequence, b->split->context), keys, model->head_width, causal);
+    add_linear(b, (struct linear){"attention output", 1, b->tokens, queries_width, model->hidden});
+    b->work->parameters += (double)model->hidden * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
+    b->work->context_bytes = b->width * tokens * 2.0 * (double)keys_width;
+    return b->width * tokens * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
+}
+
+/* Multi-head latent attention: queries, and keys and values, through narrow matrices first. */
+static double add_latent_attention(struct builder *b, bool causal, int64_t keys)
+{
+    const struct architecture *model = b->model;
+    int64_t heads = cut(model->heads, b->split->tensor), tokens = b->tokens;
+    int64_t query = model->nope_width + model->rope_width;
+    int64_t into_query = model->query_rank ? model->query_rank : model->hidden;
+    if (model->query_rank)
+        add_linear(b, (struct linear){"query down", 1, tokens, model->hidden, model->query_rank});
+    add_linear(b, (struct linear){"query up", 1, tokens, into_query, heads * query});
+    add_linear(
+        b, (struct linear){"key, value down", 1, tokens, model->hidden, model->kv_rank + model->rope_width});
+    add_linear(b, (struct linear){"key, value up", 1, tokens, model->kv_rank,
+                                  heads * (model->nope_width + model->value_width)});
+    add_attention(b, cut(b->split->sequence, b->split->context), keys, (query + model->value_width) / 2,
+                  causal);
+    add_linear(b, (struct linear){"attention output", 1, tokens, heads * model->value_width, model->hidden});
+    double down = (double)model->query_rank + (double)model->kv_rank + (double)model->rope_width;
+    double up = (double)heads * (double)(query + model->nope_width + 2 * model->value_width);
+    b->work->parameters +=
+        (double)model->hidden * down + (double)into_query * (double)(heads * query) +
+        (double)model->kv_rank * (double)(heads * (model->nope_width + model->value_width)) +
+        (double)(heads * model->value_width) * (double)model->hidden;
+    b->work->context_bytes = b->width * (double)tokens * (double)(heads * (query + model->value_width));
+    return b->width * (double)tokens * (down + up);
+}
+
+/* Two matrices, or three when gated, with the activation between; `copies` experts. Returns bytes kept. */
+static double add_mlp(struct builder *b, const char *const names[2], int64_t copies, int64_t tokens,
+                      int64_t width)
+{
+    const struct architecture *model = b->model;
+    int64_t in = model->gated ? 2 * width : width;
+    double middle = b->width * (double)copies * (double)tokens * (double)width * b->software->middle;
+    add_linear(b, (struct linear){names[0], copies, tokens, model->hidden, in});
+    /* reads what the first matrix makes and writes what the second takes; backward reads the gradient too */
+    add_stream(b, "activation", middle * (model->gated ? 3.0 : 2.0), middle * (model->gated ? 5.0 : 3.0));
+    add_linear(b, (struct linear){names[1], copies, tokens, width, model->hidden});
+    return b->width * (double)copies * (double)tokens * (double)(in + width);
+}
+
+static double add_dense_mlp(struct builder *b)
+{
+    static const char *const names[2] = {"mlp in", "mlp out"};
+    const struct architecture *model = b->model;
+    int64_t width = cut(model->ffn, b->split->tensor);
+    b->work->parameters += (double)model->hidden * (double)width * (model->gated ? 3.0 : 2.0);
+    return add_mlp(b, names, 1, b->tokens, width);
+}
+
+/* Router, dispatch, experts, combination. With expert parallelism an expert is whole on one device, and each tensor
+ * parallel rank sends its share of the tokens; without it experts are split like a dense MLP. */
+static double add_experts(struct builder *b)
+{
+    static const char *const names[2] = {"experts in", "experts out"};
+    static const char *const shared_names[2] = {"shared expert in", "shared expert out"};
+    const struct architecture *model = b->model;
+    const struct layer_split *split = b->split;
+    bool whole = split->expert > 1;
+    int64_t experts = cut(model->experts, split->expert);
+    int64_t tokens = whole ? cut(b->tokens, split->tensor) : b->tokens;
+    int64_t width = whole ? model->expert_ffn : cut(model->expert_ffn, split->tensor);
+    double sent = (double)tokens * (double)model->active_experts * (double)model->hidden * b->width;
+    add_linear(b, (struct linear){"router", 1, tokens, model->hidden, model->experts});
+    add_stream(b, "dispatch, combine", 4.0 * sent, 6.0 * sent);
+    double kept =
+        add_mlp(b, names, experts, cut(tokens * model->active_experts, experts), width) + 2.0 * sent;
+    double matrices = model->gated ? 3.0 : 2.0;
+    b->work->expert_bytes = whole ? sent : 0.0;
+    b->work->parameters += (double)model->hidden * (double)model->experts;
+    b->work->expert_parameters = (double)experts * (double)model->hidden * (double)width * matrices;
+    if (model->shared_experts > 0) {
+        int64_t shared = cut(model->shared_experts * model->expert_ffn, split->tensor);
+        b->work->parameters += (double)model->hidden * (double)shared * matrices;
+        kept += add_mlp(b, shared_names, 1, b->tokens, shared);
+    }
+    return kept;
+}
+
+void transformer_embedding(struct layer_work *work, const struct architecture *model,
+                           const struct layer_split *split)
+{
+    struct builder b;
+    begin(&b, work, model, split);
+    double hidden = (double)model->hidden, moved = b.width * (double)b.tokens * hidden;
+    if (model->patch > 0) {
+        int64_t pixels = 3 * model->patch * model->patch;
+        add_linear(&b, (struct linear){"patches", 1, b.tokens, pixels, model->hidden});
+        work->parameters = (double)pixels * hidden + hidden;
+    }
+    add_stream(&b, "embedding", 3.0 * moved, 4.0 * moved);
+    work->parameters += ceil((double)model->vocabulary / split->tensor) * hidden +
+                        (double)(model->positions + model->token_types) * hidden;
+    work->input_bytes = work->output_bytes = moved;
+    work->activation_bytes = work->selective_bytes =
+        model->dropout ? (double)b.tokens * hidden * b.share : 0.0;
+    finish(&b);
+}
+
+void transformer_block(struct layer_work *work, const struct architecture *model, int block,
+                       const struct layer_split *split)
+{
+    struct builder b;
+    begin(&b, work, model, split);
+    const struct software *software = split->software;
+    bool decoder = block >= model->encoder_layers;
+    bool causal = model->causal && decoder;
+    bool windowed = model->window > 0 && model->window < split->sequence &&
+                    !(model->window_every > 0 && block % model->window_every == model->window_every - 1);
+    int64_t keys = windowed ? model->window : split->sequence;
+    double tokens = (double)b.tokens, hidden = (double)model->hidden;
+    double row = b.width * tokens * hidden; /* bytes of the activations between blocks */
+
+    add_stream(&b, "norms, residuals", software->block_forward * row * b.share,
+               software->block_backward * row * b.share);
+    double split_kept = model->kv_rank > 0 ? add_latent_attention(&b, causal && !windowed, keys)
+                                           : add_plain_attention(&b, causal && !windowed, keys);
+    bool dense = model->experts == 0 || block < model->dense_layers;
+    split_kept += dense ? add_dense_mlp(&b) : add_experts(&b);
+    work->parameters += 2.0 * hidden * (model->rms_norm ? 1.0 : 2.0);
+    if (model->biased)
+        work->parameters += (hidden * 3.0 + (double)model->ffn) / split->tensor + 2.0 * hidden;
+
+    /* two inputs of norms, two of matrices, two masks (Korthikanti et al. 2022, arXiv:2205.05198, section 4) */
+    double rows = 4.0 * row + (model->dropout ? 2.0 * tokens * hidden : 0.0);
+    work->selective_bytes = rows * b.share + split_kept;
+    work->activation_bytes += work->selective_bytes;
+    work->input_bytes = row * b.share;
+    work->output_bytes = row;
+    work->tensor_bytes = split->tensor > 1 ? row : 0.0;
+    work->tensor_forward = work->tensor_backward = split->tensor > 1 ? 2 : 0;
+    finish(&b);
+}
+
+void transformer_head(struct layer_work *work, const struct architecture *model,
+                      const struct layer_split *split)
+{
+    struct builder b;
+    begin(&b, work, model, split);
+    int64_t outputs = model->vocabulary > 0 ? model->vocabulary : model->classes;
+    int64_t tokens = model->vocabulary > 0 ? b.tokens : split->microbatch;
+    int64_t width = cut(outputs, split->tensor);
+    double hidden = (double)model->hidden, row = b.width * (double)tokens * hidden;
+    double logits = (double)tokens * (double)width;
+    struct layer_split plain = *split; /* the last matrix is not multiplied in narrow types */
+    plain.type = cost_type_bytes(split->type) <= 1.0 ? COST_BF16 : split->type;
+    b.split = &plain;
+    add_stream(&b, "norm", 2.0 * row, 3.0 * row);
+    if (model->masked)
+        add_linear(&b, (struct linear){"transform", 1, tokens, model->hidden, model->hidden});
+    add_linear(&b, (struct linear){"logits", 1, tokens, model->hidden, width});
+    add_stream(&b, "loss", split->software->loss * logits / 2.0, split->software->loss * logits / 2.0);
+    work->parameters = (model->tied ? 0.0 : hidden * (double)width) + hidden * (model->rms_norm ? 1.0 : 2.0) +
+                       (model->masked ? hidden * hidden + 3.0 * hidden + (double)width : 0.0);
+    work->activation_bytes = work->selective_bytes = 2.0 * row + logits * (b.width + 4.0);
+    work->input_bytes = row;
+    work->output_bytes = 0.0;
+    finish(&b);
+}

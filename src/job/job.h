@@ -1,0 +1,69 @@
+/* A training job: a model, split over devices, and what an iteration of it takes.
+ *
+ * Closed formulas, no simulation: the forward and backward pass of the slowest stage, the pipeline's bubble, and
+ * what of the transfers does not hide under them. docs/job.md says what is counted. */
+#ifndef REHEARSE_JOB_JOB_H
+#define REHEARSE_JOB_JOB_H
+
+#include "core/error.h"
+#include "cost/architecture.h"
+#include "cost/calibration.h"
+#include "cost/collective.h"
+#include "cost/device.h"
+#include "cost/software.h"
+#include "cost/transformer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct job {
+    const struct architecture *model;
+    const struct cost_device *device;
+    const struct calibration *calibration;
+    const struct software *software;
+    const struct cost_link *inside, *across; /* links inside a node and between nodes */
+    int devices, devices_per_node;
+    int tensor, pipeline, data, context,
+        expert;          /* parallel degrees; data: devices / (tensor x pipeline x context) */
+    int chunks;          /* of an interleaved pipeline, per stage; 1: plain 1F1B */
+    int sharding;        /* ZeRO stage: 0 nothing, 1 optimizer states, 2 and gradients, 3 and parameters */
+    int64_t microbatch;  /* sequences */
+    int64_t batch;       /* sequences of an iteration, all ranks */
+    int64_t sequence;    /* tokens */
+    enum cost_type type; /* of the matrix products */
+    enum recompute recompute;
+    bool frozen; /* LoRA: weights have no gradients; only small matrices beside them have */
+};
+
+/* Seconds of one iteration, and where they go: the parts add up to the whole. */
+struct job_time {
+    double seconds;
+    double compute; /* forward, backward and recomputation of the slowest stage, all its micro-batches */
+    double bubble;  /* the pipeline fills and drains */
+    double tensor;  /* tensor, context and expert parallel transfers that do not hide */
+    double send;    /* between stages */
+    double data;    /* gradients, and shards of parameters */
+    double optimizer;
+    double other;
+    double flops; /* of the model, forward and backward, without recomputation; of one device */
+};
+
+/* Bytes on the fullest device. */
+struct job_memory {
+    double total;
+    double parameters, gradients, optimizer;
+    double activations; /* kept for the backward pass, of all micro-batches in flight */
+    double working;     /* one block's, the loss's, gathered shards */
+    double runtime;     /* context, communication buffers, fragmentation */
+};
+
+/* Degrees that multiply to the devices, a batch that splits evenly, heads and layers that divide. */
+bool job_check(const struct job *job, struct error *err);
+
+/* Micro-batches of one pipeline in an iteration. */
+int64_t job_microbatches(const struct job *job);
+
+struct job_time job_time(const struct job *job);
+struct job_memory job_memory(const struct job *job);
+
+#endif

@@ -1,0 +1,230 @@
+#include "job/job.h"
+
+#include <math.h>
+
+/* Seconds of one stage's part, one micro-batch. */
+struct pass {
+    double forward, backward; /* kernels */
+    double recompute;
+    double tensor; /* transfers that do not hide */
+    double flops;
+};
+
+static struct layer_split split_of(const struct job *job)
+{
+    return (struct layer_split){
+        .microbatch = job->microbatch,
+        .sequence = job->sequence,
+        .tensor = job->tensor,
+        .context = job->context,
+        .expert = job->expert,
+        .type = job->type,
+        .software = job->software,
+    };
+}
+
+int64_t job_microbatches(const struct job *job)
+{
+    int64_t per_rank = job->batch / job->data;
+    return per_rank > job->microbatch ? per_rank / job->microbatch : 1;
+}
+
+/* A group of this many devices, `apart` ranks of which neighbours are apart: tensor parallel ranks are next to each
+ * other, data parallel ranks tensor x context apart, as Megatron-LM lays them out. */
+static struct collective_group group_of(const struct job *job, int devices, int apart)
+{
+    int per_node = job->devices_per_node / apart;
+    if (per_node < 1)
+        per_node = 1;
+    if (per_node > devices)
+        per_node = devices;
+    return (struct collective_group){
+        .devices = devices,
+        .devices_per_node = per_node,
+        .inside = job->inside,
+        .across = job->across,
+    };
+}
+
+static double transfer(const struct job *job, enum collective_kind kind, int devices, int apart, double bytes)
+{
+    if (devices <= 1 || bytes <= 0.0)
+        return 0.0;
+    struct collective_group group = group_of(job, devices, apart);
+    double share = group.devices_per_node < devices ? job->calibration->across : job->calibration->inside;
+    struct collective_time time = collective_time(kind, &group, bytes);
+    return time.latency_seconds + (time.seconds - time.latency_seconds) / share;
+}
+
+static double kernels(const struct job *job, const struct layer_work *work, int first, int count,
+                      double *flops)
+{
+    double seconds = 0.0;
+    for (int i = first; i < first + count; i++) {
+        struct kernel_time time = kernel_time(&work->kernels[i], job->device, job->calibration);
+        seconds += time.seconds;
+        if (flops && work->kernels[i].kind != KERNEL_STREAM && work->kernels[i].kind != KERNEL_QUANTIZE)
+            *flops += time.flops;
+    }
+    return seconds;
+}
+
+/* Tensor parallel all-reduces, keys and values round the context parallel ranks, tokens to their experts. */
+static double layer_transfers(const struct job *job, const struct layer_work *work, double *forward)
+{
+    double reduce = transfer(job, COLLECTIVE_ALL_REDUCE, job->tensor, 1, work->tensor_bytes) *
+                    job->software->tensor_shown;
+    double exchange = transfer(job, COLLECTIVE_ALL_TO_ALL, job->expert, 1, work->expert_bytes);
+    double ring =
+        transfer(job, COLLECTIVE_ALL_GATHER, job->context, job->tensor, work->context_bytes * job->context) *
+        job->software->tensor_shown;
+    *forward = work->tensor_forward * reduce + 2.0 * exchange + ring;
+    return work->tensor_backward * reduce + 2.0 * exchange + 2.0 * ring;
+}
+
+static struct pass layer_pass(const struct job *job, const struct layer_work *work, bool block)
+{
+    struct pass pass = {0};
+    pass.forward = kernels(job, work, 0, work->forward_count, &pass.flops);
+    pass.backward = kernels(job, work, work->forward_count, work->count - work->forward_count, &pass.flops);
+    if (job->frozen) /* no gradients of weights: about half of the backward products */
+        pass.backward *= 0.5;
+    double forward_transfers, backward_transfers = layer_transfers(job, work, &forward_transfers);
+    pass.tensor = forward_transfers + backward_transfers;
+    if (block && job->recompute == RECOMPUTE_FULL) {
+        pass.recompute = pass.forward;
+        pass.tensor += forward_transfers;
+    } else if (block && job->recompute == RECOMPUTE_SELECTIVE) {
+        pass.recompute = job->software->attention == ATTENTION_UNFUSED
+                             ? kernels(job, work, work->attention_first, work->attention_count, NULL)
+                             : job->software->selective * pass.forward;
+    }
+    return pass;
+}
+
+static void add_pass(struct pass *sum, const struct pass *pass)
+{
+    sum->forward += pass->forward;
+    sum->backward += pass->backward;
+    sum->recompute += pass->recompute;
+    sum->tensor += pass->tensor;
+    sum->flops += pass->flops;
+}
+
+static double pass_compute(const struct pass *pass)
+{
+    return pass->forward + pass->backward + pass->recompute;
+}
+
+/* The model's layers, and what the whole holds on one device. */
+struct whole {
+    struct pass blocks, embedding, head;  /* blocks: of all of them */
+    double parameters, expert_parameters; /* of the fullest stage */
+    double output_bytes;
+    int block_count;
+};
+
+static struct whole whole_of(const struct job *job)
+{
+    struct whole whole = {.block_count = job->model->layers + job->model->encoder_layers};
+    struct layer_split split = split_of(job);
+    struct layer_work work;
+    struct pass pass = {0};
+    double parameters = 0.0, experts = 0.0;
+    for (int i = 0; i < whole.block_count; i++) {
+        /* blocks are alike but for the first dense ones of a mixture, windows, and where the decoder begins */
+        bool alike = i > 1 && i != job->model->dense_layers && i != job->model->encoder_layers &&
+                     job->model->window_every == 0;
+        if (!alike || i == job->model->dense_layers + 1) {
+            transformer_block(&work, job->model, i, &split);
+            pass = layer_pass(job, &work, true);
+        }
+        add_pass(&whole.blocks, &pass);
+        parameters += work.parameters;
+        experts += work.expert_parameters;
+    }
+    whole.output_bytes = work.output_bytes;
+    transformer_embedding(&work, job->model, &split);
+    whole.embedding = layer_pass(job, &work, false);
+    double ends = work.parameters;
+    transformer_head(&work, job->model, &split);
+    whole.head = layer_pass(job, &work, false);
+    whole.parameters = parameters / job->pipeline + (job->pipeline == 1 ? ends + work.parameters : ends);
+    whole.expert_parameters = experts / job->pipeline;
+    return whole;
+}
+
+/* Gathers and scatters of parameter shards, once or thrice per micro-batch, behind the kernels of other layers. */
+static double shard_seconds(const struct job *job, const struct whole *whole, double compute)
+{
+    double bytes = 2.0 * (whole->parameters + whole->expert_parameters);
+    int apart = job->tensor;
+    int ranks = job->data * job->context;
+    double microbatches = (double)job_microbatches(job);
+    double gather = transfer(job, COLLECTIVE_ALL_GATHER, ranks, apart, bytes);
+    double scatter =
+        transfer(job, COLLECTIVE_REDUCE_SCATTER, ranks, apart, bytes * job->software->gradient_bytes / 2.0);
+    double moved = (2.0 * gather + scatter) * microbatches;
+    const struct calibration *c = job->calibration;
+    return fmax(moved - c->hide_shards * compute, 0.0) + c->slow_shards * moved;
+}
+
+/* Gradients once per iteration: all-reduce, or reduce-scatter and all-gather of the parameters. */
+static double gradient_seconds(const struct job *job, const struct whole *whole)
+{
+    int ranks = job->data * job->context, apart = job->tensor;
+    double bytes = whole->parameters * job->software->gradient_bytes;
+    double seconds = transfer(job, COLLECTIVE_ALL_REDUCE, ranks, apart, bytes);
+    int expert_ranks = ranks * job->tensor / (job->expert > 1 ? job->expert : job->tensor);
+    seconds += transfer(job, COLLECTIVE_ALL_REDUCE, expert_ranks, job->devices_per_node,
+                        whole->expert_parameters * job->software->gradient_bytes);
+    return seconds * job->software->data_shown;
+}
+
+static double optimizer_seconds(const struct job *job, const struct whole *whole)
+{
+    double parameters = whole->parameters + whole->expert_parameters;
+    if (job->frozen)
+        parameters *= 0.01;
+    double ranks = (double)job->data * job->context;
+    double held = job->sharding >= 1 ? parameters / ranks : parameters;
+    double rate = job->device->bandwidth * job->calibration->stream;
+    return (held * job->software->optimizer + parameters * job->software->accumulate) / rate;
+}
+
+struct job_time job_time(const struct job *job)
+{
+    struct whole whole = whole_of(job);
+    double count = (double)job_microbatches(job), stages = job->pipeline;
+    struct job_time time = {0};
+    double blocks = pass_compute(&whole.blocks) / stages, block_transfers = whole.blocks.tensor / stages;
+    double ends = pass_compute(&whole.head) + whole.head.tensor;
+    double send = 0.0;
+    if (job->pipeline == 1) {
+        time.compute = count * (blocks + pass_compute(&whole.head) + pass_compute(&whole.embedding));
+        time.tensor = count * (block_transfers + whole.head.tensor + whole.embedding.tensor);
+    } else {
+        /* a rank sends its share of the tokens; there and back */
+        double bytes = whole.output_bytes / job->tensor;
+        int apart = job->tensor * job->context * job->data;
+        send = 2.0 * transfer(job, COLLECTIVE_SEND, 2, apart, bytes) * job->chunks * job->calibration->send;
+        /* the last stage has the head beside its blocks and sets the pace */
+        time.compute = count * (blocks + pass_compute(&whole.head));
+        time.tensor = count * (block_transfers + whole.head.tensor);
+        time.send = count * send;
+        time.bubble = (stages - 1.0) * (blocks + block_transfers + send) / job->chunks;
+        (void)ends;
+    }
+    time.flops = count * (whole.blocks.flops / stages + (whole.head.flops + whole.embedding.flops) / stages);
+    if (job->sharding == 3)
+        time.data = shard_seconds(job, &whole, time.compute + time.tensor);
+    else
+        time.data = gradient_seconds(job, &whole);
+    if (job->frozen)
+        time.data *= 0.01;
+    time.optimizer = optimizer_seconds(job, &whole);
+    time.other = job->calibration->step;
+    time.seconds =
+        time.compute + time.bubble + time.tensor + time.send + time.data + time.optimizer + time.other;
+    return time;
+}

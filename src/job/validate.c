@@ -1,0 +1,340 @@
+#include "job/validate.h"
+
+#include "core/text.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define GIGABYTE 0x1p30
+
+/* Where published runs ran, when it is not one fast network port per device. */
+static const struct site {
+    const char *source, *gpu; /* the gpu's beginning */
+    int devices_per_node;
+    const char *across; /* NULL: that of the device's generation */
+} sites[] = {
+    /* Jean Zay: 8 A100 and four 100 Gb/s OmniPath ports per node; 4 V100 and four such ports per node
+     * (idris.fr/eng/jean-zay) */
+    {"bigscience-workshop/bigscience", "A100", 8, "opa-4x100"},
+    {"bigscience-workshop/bigscience", "V100", 4, "opa-v100"},
+};
+
+/* Of nodes nothing is said about: the ports of the vendor's own systems (DGX A100: 8 x 200 Gb/s, DGX H100 and
+ * B200: 8 x 400 Gb/s, GB200 NVL72: 72 devices in one NVLink domain). */
+static const struct {
+    const char *generation;
+    const char *across;
+} networks[] = {
+    {"volta", "ib-100g"}, {"turing", "ib-100g"}, {"ampere", "ib-200g"},
+    {"ada", "ib-200g"},   {"hopper", "ib-400g"}, {"blackwell", "ib-400g"},
+};
+
+struct reader {
+    struct validation *validation;
+    const struct csv *csv;
+    int row;
+    struct run *run;
+};
+
+static const char *cell(const struct reader *r, const char *column)
+{
+    return csv_cell(r->csv, r->row, csv_column(r->csv, column));
+}
+
+/* A whole number of a cell; `missing` when it is empty or none. */
+static int64_t whole(const struct reader *r, const char *column, int64_t missing)
+{
+    const char *text = cell(r, column);
+    char *end;
+    double value = text_number(text, &end);
+    return end == text || !(value >= 0.0 && value < 0x1p53) ? missing : llround(value);
+}
+
+static double number(const struct reader *r, const char *column)
+{
+    const char *text = cell(r, column);
+    char *end;
+    double value = text_number(text, &end);
+    return end == text || !isfinite(value) ? 0.0 : value;
+}
+
+static bool contains(const char *text, const char *part)
+{
+    return strcasestr(text, part) != NULL;
+}
+
+static bool cannot(const struct reader *r, const char *format, const char *what)
+{
+    r->run->reason = arena_format(&r->validation->arena, format, what);
+    return false;
+}
+
+/* "LLAMA3_70B SFT" and "Qwen3_30B_a3B (tokendrop)" name their models and something else. */
+static const struct architecture *named_model(const char *name)
+{
+    static const char *const tails[] = {" SFT", " LoRA", " Pretrain"};
+    char text[128];
+    snprintf(text, sizeof text, "%s", name);
+    char *bracket = strstr(text, " (");
+    if (bracket)
+        *bracket = '\0';
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+        size_t length = strlen(text), tail = strlen(tails[i]);
+        if (length > tail && strcasecmp(text + length - tail, tails[i]) == 0)
+            text[length - tail] = '\0';
+    }
+    return architecture_find(text);
+}
+
+/* The row's own numbers over those of the model it names. */
+static bool read_model(struct reader *r)
+{
+    struct run *run = r->run;
+    const struct architecture *known = named_model(run->model_name);
+    struct architecture *model = &run->model;
+    int64_t layers = whole(r, "layers", 0), hidden = whole(r, "hidden", 0), heads = whole(r, "heads", 0);
+    if (!known && (layers == 0 || hidden == 0 || heads == 0))
+        return cannot(r, "no layers, hidden or heads are given, and model '%s' is not known",
+                      run->model_name);
+    if (known)
+        *model = *known;
+    else
+        *model = (struct architecture){
+            .name = run->model_name, .causal = true, .biased = true, .tied = true, .dropout = true};
+    if (layers > 0 && hidden > 0 && heads > 0) {
+        if (model->hidden != hidden || model->heads != heads)
+            model->head_width = 0;
+        model->layers = (int)(layers < 100000 ? layers : 100000);
+        model->hidden = hidden;
+        model->heads = heads;
+        model->kv_heads = whole(r, "kv_heads", heads);
+        model->ffn = whole(r, "ffn", 4 * hidden);
+    }
+    model->vocabulary = whole(r, "vocab", model->vocabulary > 0 ? model->vocabulary : 50257);
+    model->sequence = whole(r, "seq", model->sequence);
+    if (contains(run->source,
+                 "llm-foundry")) /* MPT: no biases, no dropout (mosaicml/llm-foundry, mpt yamls) */
+        model->biased = model->dropout = false;
+    struct error err;
+    if (!architecture_check(model, "model", &err))
+        return cannot(r, "its numbers do not fit together: %s", err.text);
+    return true;
+}
+
+static bool read_type(struct reader *r)
+{
+    static const struct {
+        const char *part;
+        enum cost_type type;
+    } names[] = {
+        {"fp4", COST_FP4},   {"fp8", COST_FP8},   {"float8", COST_FP8}, {"bf16", COST_BF16},
+        {"fp16", COST_FP16}, {"tf32", COST_TF32}, {"fp32", COST_FP32},
+    };
+    const char *text = cell(r, "precision");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (contains(text, names[i].part)) {
+            r->run->job.type = names[i].type;
+            return true;
+        }
+    return cannot(r, "no precision that is known: '%s'", text);
+}
+
+static bool read_device(struct reader *r)
+{
+    struct run *run = r->run;
+    struct job *job = &run->job;
+    char name[128];
+    snprintf(name, sizeof name, "%s", run->gpu);
+    job->device = cost_device_find(name);
+    if (!job->device)
+        return cannot(r, "device '%s' is not in the table", run->gpu);
+    job->calibration = calibration_of(job->device);
+    job->inside = cost_link_find(job->device->link);
+    const char *across = "ib-400g";
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
+        if (strcmp(networks[i].generation, job->device->generation) == 0)
+            across = networks[i].across;
+    job->devices_per_node = contains(run->gpu, "GB200") || contains(run->gpu, "GB300") ? 72 : 8;
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
+        if (strcmp(sites[i].source, run->source) == 0 && text_starts_with(run->gpu, sites[i].gpu)) {
+            job->devices_per_node = sites[i].devices_per_node;
+            across = sites[i].across;
+        }
+    job->across = cost_link_find(across);
+    if (!job->inside || !job->across)
+        return cannot(r, "no link for device '%s'", run->gpu);
+    return true;
+}
+
+static bool read_software(struct reader *r)
+{
+    struct run *run = r->run;
+    if (contains(run->framework, "offload"))
+        return cannot(r, "offloads to the CPU: '%s'", run->framework);
+    run->job.software = software_find(run->framework);
+    if (!run->job.software)
+        return cannot(r, "software '%s' is not known", run->framework);
+    if (contains(cell(r, "precision"), "eager") && strcmp(run->job.software->name, "torchtitan") == 0)
+        run->job.software = software_find("torchtitan-eager");
+    return true;
+}
+
+static bool read_degrees(struct reader *r)
+{
+    struct job *job = &r->run->job;
+    const struct software *software = job->software;
+    job->devices = (int)whole(r, "gpus", 0);
+    job->tensor = (int)whole(r, "tp", 1);
+    job->pipeline = (int)whole(r, "pp", 1);
+    job->context = (int)whole(r, "cp", 1);
+    job->expert = (int)whole(r, "ep", 1);
+    if (job->devices < 1 || job->tensor < 1 || job->pipeline < 1 || job->context < 1 || job->expert < 1)
+        return cannot(r, "no number of devices%s", "");
+    int model_parallel = job->tensor * job->pipeline * job->context;
+    job->data = job->devices / model_parallel;
+    if (job->data * model_parallel != job->devices)
+        return cannot(r, "tensor x pipeline x context parallel does not divide its devices%s", "");
+    job->chunks = (int)whole(r, "vp", 0);
+    if (job->chunks < 1)
+        job->chunks = job->pipeline > 1 && software->interleaves && r->run->model.layers % job->pipeline == 0
+                          ? r->run->model.layers / job->pipeline
+                          : 1;
+    job->sharding = (int)whole(r, "zero", software->fully_sharded ? 3 : software->sharded ? 1 : 0);
+    return true;
+}
+
+static bool read_batch(struct reader *r)
+{
+    struct job *job = &r->run->job;
+    job->sequence = r->run->model.sequence;
+    job->batch = whole(r, "gbs", 0);
+    job->microbatch = whole(r, "mbs", 0);
+    int64_t count = whole(r, "microbatches", 0);
+    if (job->microbatch == 0 && job->batch > 0 && count > 0)
+        job->microbatch = job->batch / (job->data * count);
+    if (job->software->splits_local_batch && job->pipeline > 1)
+        job->microbatch = 1;
+    if (job->sequence < 1 || job->batch < 1 || job->microbatch < 1)
+        return cannot(r, "no sequence, global batch or micro-batch%s", "");
+    const char *recompute = cell(r, "recompute");
+    job->recompute = text_starts_with(recompute, "full")        ? RECOMPUTE_FULL
+                     : text_starts_with(recompute, "selective") ? RECOMPUTE_SELECTIVE
+                                                                : RECOMPUTE_NONE;
+    return true;
+}
+
+static void read_run(struct reader *r)
+{
+    struct run *run = r->run;
+    run->id = cell(r, "id");
+    run->source = cell(r, "source_repo");
+    run->gpu = cell(r, "gpu");
+    run->model_name = cell(r, "model");
+    run->framework = cell(r, "framework");
+    run->line = r->csv->lines[r->row];
+    run->seconds = number(r, "sec_per_iter");
+    run->memory = number(r, "mem_gb") * GIGABYTE;
+    const char *basis = cell(r, "sec_basis");
+    run->scored =
+        run->seconds > 0.0 && (csv_column(r->csv, "sec_basis") < 0 || strcmp(basis, "printed") == 0 ||
+                               strcmp(basis, "from_tokens_per_s") == 0);
+    run->job.model = &run->model;
+    run->job.frozen = contains(run->model_name, "LoRA");
+    if (run->seconds <= 0.0 && run->memory <= 0.0)
+        cannot(r, "neither seconds nor memory are given%s", "");
+    else if (read_software(r) && read_device(r) && read_model(r) && read_type(r) && read_degrees(r) &&
+             read_batch(r))
+        run->reason = NULL;
+}
+
+bool validation_load(struct validation *validation, const char *path, struct error *err)
+{
+    static const char *const needed[] = {"gpu", "gpus", "model", "framework", "sec_per_iter"};
+    *validation = (struct validation){0};
+    if (!csv_load(&validation->csv, path, err))
+        return false;
+    int column;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!csv_need(&validation->csv, needed[i], &column, err)) {
+            validation_release(validation);
+            return false;
+        }
+    validation->count = validation->csv.row_count;
+    validation->runs = ARENA_ARRAY(&validation->arena, (size_t)validation->count + 1, struct run);
+    if (!validation->runs) {
+        validation_release(validation);
+        return error_memory(err);
+    }
+    for (int i = 0; i < validation->count; i++)
+        read_run(&(struct reader){validation, &validation->csv, i, &validation->runs[i]});
+    return true;
+}
+
+void validation_release(struct validation *validation)
+{
+    csv_release(&validation->csv);
+    arena_release(&validation->arena);
+    *validation = (struct validation){0};
+}
+
+void validation_predict(struct validation *validation, const struct calibration *calibration)
+{
+    for (int i = 0; i < validation->count; i++) {
+        struct run *run = &validation->runs[i];
+        if (run->reason)
+            continue;
+        struct job job = run->job;
+        if (calibration)
+            job.calibration = calibration;
+        run->predicted = job_time(&job);
+        run->error = run->seconds > 0.0 ? run->predicted.seconds / run->seconds - 1.0 : 0.0;
+    }
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Linear between the two nearest of a sorted list. */
+static double quantile(const double *sorted, int count, double share)
+{
+    double at = share * (count - 1);
+    int below = (int)at, above = below + 1 < count ? below + 1 : below;
+    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+}
+
+struct validation_score validation_score(const struct validation *validation,
+                                         bool (*matches)(const struct run *run, const void *context),
+                                         const void *context)
+{
+    struct validation_score score = {0};
+    double *errors = calloc((size_t)validation->count + 1, sizeof *errors);
+    double *bias = calloc((size_t)validation->count + 1, sizeof *bias);
+    if (errors && bias) {
+        for (int i = 0; i < validation->count; i++) {
+            const struct run *run = &validation->runs[i];
+            if (run->reason || !run->scored || (matches && !matches(run, context)))
+                continue;
+            bias[score.runs] = run->error;
+            errors[score.runs++] = fabs(run->error);
+            score.mean += fabs(run->error);
+        }
+        if (score.runs > 0) {
+            qsort(errors, (size_t)score.runs, sizeof *errors, compare_numbers);
+            qsort(bias, (size_t)score.runs, sizeof *bias, compare_numbers);
+            score.mean /= score.runs;
+            score.median = quantile(errors, score.runs, 0.5);
+            score.p90 = quantile(errors, score.runs, 0.9);
+            score.bias = quantile(bias, score.runs, 0.5);
+        }
+    }
+    free(errors);
+    free(bias);
+    return score;
+}

@@ -1,0 +1,55 @@
+/* Published training runs against what is predicted for them.
+ *
+ * A table with one run per row (CSV, by column name: gpu, gpus, framework, model, layers, hidden, heads, kv_heads,
+ * ffn, seq, vocab, precision, tp, pp, vp, dp, cp, ep, zero, mbs, gbs, recompute, sec_per_iter, mem_gb, sec_basis).
+ * What a row leaves unsaid follows from its software (cost/software.h); a row that cannot be modelled says why. */
+#ifndef REHEARSE_JOB_VALIDATE_H
+#define REHEARSE_JOB_VALIDATE_H
+
+#include "core/arena.h"
+#include "core/csv.h"
+#include "core/error.h"
+#include "job/job.h"
+
+struct run {
+    const char *id, *source, *gpu, *model_name, *framework; /* as the table has them */
+    int line;
+    const char *reason; /* why it is not modelled; NULL: it is */
+    bool scored;        /* its seconds were measured: printed, or from printed tokens per second */
+    struct job job;
+    struct architecture model;
+    double seconds; /* measured, of one iteration; 0: not given */
+    double memory;  /* measured, bytes on the fullest device; 0: not given */
+    struct job_time predicted;
+    struct job_memory predicted_memory;
+    double error;        /* predicted / measured - 1 */
+    double memory_error; /* the same; 0 where memory is not given */
+};
+
+struct validation {
+    struct arena arena;
+    struct csv csv;
+    int count;
+    struct run *runs; /* in the order of the table */
+};
+
+/* Of the absolute errors of some runs. */
+struct validation_score {
+    int runs;
+    double mean, median, p90;
+    double bias; /* median of the signed errors */
+};
+
+/* On failure *validation holds nothing; on success the caller ends it with validation_release. */
+bool validation_load(struct validation *validation, const char *path, struct error *err);
+void validation_release(struct validation *validation);
+
+/* Predicts all of them. `calibration`: for every run instead of that of its device; NULL: the device's. */
+void validation_predict(struct validation *validation, const struct calibration *calibration);
+
+/* Over the scored runs that `matches` accepts (NULL: all). */
+struct validation_score validation_score(const struct validation *validation,
+                                         bool (*matches)(const struct run *run, const void *context),
+                                         const void *context);
+
+#endif
