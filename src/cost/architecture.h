@@ -98,7 +98,8 @@ void architecture_table_release(struct architecture_table *table);
  * and double hold exactly. */
 bool architecture_check(struct architecture *model, const char *place, struct error *err);
 
-/* Numbers of parameters. */
+/* Numbers of parameters. Those of embedding, encoder, every block and head add up to the whole; T5's tables of
+ * relative biases count with the embedding. */
 double architecture_embedding_parameters(const struct architecture *model);
 double architecture_encoder_block_parameters(const struct architecture *model);
 double

@@ -76,13 +76,6 @@ double architecture_block_parameters(const struct architecture *model, int block
            2 * norm(model, model->hidden);
 }
 
-/* A table of relative biases (T5, arXiv:1910.10683, section 2.1) is one for all blocks of encoder or
- * decoder. */
-static double relative_biases(const struct architecture *model)
-{
-    return (double)model->relative_buckets * model->heads;
-}
-
 static double last_norm(const struct architecture *model)
 {
     return model->post_norm ? 0 : norm(model, model->hidden);
@@ -92,8 +85,15 @@ double architecture_encoder_parameters(const struct architecture *model)
 {
     if (model->encoder_layers == 0)
         return 0;
-    return model->encoder_layers * architecture_encoder_block_parameters(model) + relative_biases(model) +
-           last_norm(model);
+    return model->encoder_layers * architecture_encoder_block_parameters(model) + last_norm(model);
+}
+
+/* T5, arXiv:1910.10683, section 2.1: one table of relative biases for all blocks of the encoder, one for those
+ * of the decoder. */
+static double relative_biases(const struct architecture *model)
+{
+    double tables = model->encoder_layers ? 2 : 1;
+    return tables * (double)model->relative_buckets * (double)model->heads;
 }
 
 static bool projects_embedding(const struct architecture *model)
@@ -109,7 +109,7 @@ double architecture_embedding_parameters(const struct architecture *model)
     /* ViT, arXiv:2010.11929, section 3.1, equation 1: a matrix for patches and one learned class token. */
     double patches = model->patch ? matrix(COLOURS * model->patch * model->patch, h, true) + h : 0;
     double learned = ((double)model->positions + model->token_types) * h;
-    return tokens + patches + learned + (model->embedding_norm ? norm(model, h) : 0);
+    return tokens + patches + learned + relative_biases(model) + (model->embedding_norm ? norm(model, h) : 0);
 }
 
 double architecture_head_parameters(const struct architecture *model)
@@ -136,7 +136,7 @@ static double blocks(const struct architecture *model)
 double architecture_parameters(const struct architecture *model)
 {
     return architecture_embedding_parameters(model) + architecture_encoder_parameters(model) + blocks(model) +
-           relative_biases(model) + architecture_head_parameters(model);
+           architecture_head_parameters(model);
 }
 
 double architecture_active_parameters(const struct architecture *model)
