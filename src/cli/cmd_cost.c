@@ -37,11 +37,11 @@ static void print_models(struct text *out)
 
 static void print_devices(struct text *out)
 {
-    int count;
-    const struct cost_device *devices = cost_devices(&count);
+    const struct cost_device *devices = cost_devices()->devices;
+    int count = cost_devices()->count;
     text_format(out, "\n%-14s %10s %12s", "device", "memory", "bandwidth");
-    for (int p = 0; p < PRECISION_COUNT; p++)
-        text_format(out, " %8s", cost_precision_name((enum cost_precision)p));
+    for (int p = COST_FP32; p <= COST_BF16; p++)
+        text_format(out, " %8s", cost_type_name((enum cost_type)p));
     text_add(out, "  TFLOP/s\n");
     for (int i = 0; i < count; i++) {
         const struct cost_device *device = &devices[i];
@@ -50,7 +50,7 @@ static void print_devices(struct text *out)
         text_format(out, "%-14s %10s %12s", device->name,
                     unit_format(memory, sizeof memory, (double)device->memory, UNIT_BYTES, 3),
                     unit_format(bandwidth, sizeof bandwidth, device->bandwidth, UNIT_RATE, 4));
-        for (int p = 0; p < PRECISION_COUNT; p++)
+        for (int p = COST_FP32; p <= COST_BF16; p++)
             if (device->peak[p] > 0)
                 text_format(out, " %8.1f", device->peak[p] / 1e12);
             else
@@ -80,17 +80,17 @@ static void write_models(struct json *json)
 
 static void write_devices(struct json *json)
 {
-    int count;
-    const struct cost_device *devices = cost_devices(&count);
+    const struct cost_device *devices = cost_devices()->devices;
+    int count = cost_devices()->count;
     json_open(json, "devices", '[');
     for (int i = 0; i < count; i++) {
         json_open_flat(json, NULL, '{');
         json_string(json, "name", devices[i].name);
         json_integer(json, "memory", devices[i].memory);
         json_number(json, "bandwidth", devices[i].bandwidth);
-        for (int p = 0; p < PRECISION_COUNT; p++)
+        for (int p = COST_FP32; p <= COST_BF16; p++)
             if (devices[i].peak[p] > 0)
-                json_number(json, cost_precision_name((enum cost_precision)p), devices[i].peak[p]);
+                json_number(json, cost_type_name((enum cost_type)p), devices[i].peak[p]);
         json_close(json);
     }
     json_close(json);
@@ -149,8 +149,8 @@ static const struct cost_device *find_device(const char *name, struct error *err
 {
     const char *names[NAMES_MOST];
     size_t known = 0;
-    int count;
-    const struct cost_device *devices = cost_devices(&count);
+    const struct cost_device *devices = cost_devices()->devices;
+    int count = cost_devices()->count;
     const struct cost_device *device = cost_device_find(name);
     if (device)
         return device;
@@ -192,7 +192,7 @@ static bool make_profile(const struct cost_command_options *given, struct profil
     const struct cost_options options = {
         .microbatch_size = (int)given->microbatch_size,
         .sequence = (int)given->sequence,
-        .precision = (enum cost_precision)given->precision,
+        .precision = (enum cost_type)(COST_FP32 + given->precision),
     };
     if (!given->model || !given->devices)
         return error_set(err, ERROR_USAGE, "%s is needed; 'rehearse cost --list' shows what there is",
@@ -207,6 +207,8 @@ static bool run(void *context, struct error *err)
     const struct cost_command_options *given = context;
     struct profile profile;
     struct text text = {0};
+    if (!cost_devices())
+        return error_memory(err);
     if (given->list)
         return list(given, err);
     if (!make_profile(given, &profile, err))
@@ -221,7 +223,7 @@ static bool run(void *context, struct error *err)
     return printed;
 }
 
-/* In the order of enum cost_precision. */
+/* In the order of enum cost_type, from COST_FP32. */
 static const char *const precisions[] = {"fp32", "tf32", "fp16", "bf16", NULL};
 
 static const struct option_spec options[] = {

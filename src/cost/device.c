@@ -1,61 +1,141 @@
 #include "cost/device.h"
 
-#include <stddef.h>
+#include "core/text.h"
+#include "cost/device_read.h"
+
+#include <pthread.h>
 #include <string.h>
+#include <strings.h>
 
-#define GiB ((int64_t)1 << 30)
+/* data/devices.yaml, by scripts/embed. */
+extern const char device_data[];
+extern const size_t device_data_size;
 
-/* Peaks are dense: where a datasheet gives numbers "with sparsity", half of them. */
-static const struct cost_device devices[] = {
-    /* NVIDIA V100 datasheet (2020), SXM2 column. */
-    {"v100-16gb", {15.7e12, 0, 125e12, 0}, 900e9, 16 * GiB},
-    {"v100-32gb", {15.7e12, 0, 125e12, 0}, 900e9, 32 * GiB},
-    /* NVIDIA T4 datasheet (2019). */
-    {"t4", {8.1e12, 0, 65e12, 0}, 320e9, 16 * GiB},
-    /* NVIDIA A100 datasheet (2021), SXM column; 40 GB from the one of 2020. */
-    {"a100-40gb", {19.5e12, 156e12, 312e12, 312e12}, 1555e9, 40 * GiB},
-    {"a100-80gb", {19.5e12, 156e12, 312e12, 312e12}, 2039e9, 80 * GiB},
-    /* NVIDIA A10 datasheet (2021). */
-    {"a10", {31.2e12, 62.5e12, 125e12, 125e12}, 600e9, 24 * GiB},
-    /* NVIDIA Ampere GA102 whitepaper V2.1, tables 2 and 5 and appendix A (RTX A6000). */
-    {"a6000", {38.7e12, 77.4e12, 154.8e12, 154.8e12}, 768e9, 48 * GiB},
-    {"rtx-3090", {35.6e12, 35.6e12, 71e12, 71e12}, 936e9, 24 * GiB},
-    /* NVIDIA Ada GPU architecture whitepaper V2.02, appendix A. */
-    {"rtx-4090", {82.6e12, 82.6e12, 165.2e12, 165.2e12}, 1008e9, 24 * GiB},
-    /* NVIDIA L4 (2023) and L40S (2023) datasheets. */
-    {"l4", {30.3e12, 60e12, 121e12, 121e12}, 300e9, 24 * GiB},
-    {"l40s", {91.6e12, 183e12, 362.05e12, 362.05e12}, 864e9, 48 * GiB},
-    /* NVIDIA H100 architecture whitepaper V1.04, table 2; memory of the SXM from the datasheet (2023). */
-    {"h100-sxm", {66.9e12, 494.7e12, 989.4e12, 989.4e12}, 3350e9, 80 * GiB},
-    {"h100-pcie", {51.2e12, 378e12, 756e12, 756e12}, 2000e9, 80 * GiB},
-    /* AMD Instinct MI210 (2022), MI250X (2021), MI300X (2023) datasheets; fp32 by the matrix units. The
-     * MI250X is the whole card, which programs see as two devices. */
-    {"mi210", {45.3e12, 0, 181e12, 181e12}, 1638.4e9, 64 * GiB},
-    {"mi250x", {95.7e12, 0, 383e12, 383e12}, 3276.8e9, 128 * GiB},
-    {"mi300x", {163.4e12, 653.7e12, 1307.4e12, 1307.4e12}, 5300e9, 192 * GiB},
+static const struct {
+    const char *name;
+    double bytes;
+} types[COST_TYPE_COUNT] = {
+    [COST_FP64] = {"fp64", 8}, [COST_FP32] = {"fp32", 4}, [COST_TF32] = {"tf32", 4},
+    [COST_FP16] = {"fp16", 2}, [COST_BF16] = {"bf16", 2}, [COST_INT8] = {"int8", 1},
+    [COST_FP8] = {"fp8", 1},   [COST_FP4] = {"fp4", 0.5},
 };
 
-const struct cost_device *cost_devices(int *count)
+const char *cost_type_name(enum cost_type type)
 {
-    *count = (int)(sizeof devices / sizeof *devices);
-    return devices;
+    return (unsigned)type < COST_TYPE_COUNT ? types[type].name : NULL;
+}
+
+bool cost_type_find(const char *name, enum cost_type *type)
+{
+    for (int t = 0; t < COST_TYPE_COUNT; t++)
+        if (strcmp(types[t].name, name) == 0) {
+            *type = (enum cost_type)t;
+            return true;
+        }
+    return false;
+}
+
+double cost_type_bytes(enum cost_type type)
+{
+    return types[type].bytes;
+}
+
+/* ---- the built-in table ---- */
+
+static struct cost_device_table built_in;
+static bool built_in_read;
+static pthread_once_t built_in_once = PTHREAD_ONCE_INIT;
+
+static void read_built_in(void)
+{
+    struct error err;
+    built_in_read = device_read(&built_in, NULL, "devices.yaml", device_data, device_data_size, &err);
+}
+
+const struct cost_device_table *cost_devices(void)
+{
+    pthread_once(&built_in_once, read_built_in);
+    return built_in_read ? &built_in : NULL;
+}
+
+static bool is_called(const struct cost_device *device, const char *name)
+{
+    if (strcasecmp(device->name, name) == 0)
+        return true;
+    for (int i = 0; i < device->alias_count; i++)
+        if (strcasecmp(device->aliases[i], name) == 0)
+            return true;
+    return false;
+}
+
+const struct cost_device *cost_device_in(const struct cost_device_table *table, const char *name)
+{
+    for (int i = 0; table && i < table->count; i++)
+        if (is_called(&table->devices[i], name))
+            return &table->devices[i];
+    return NULL;
 }
 
 const struct cost_device *cost_device_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-        if (strcmp(devices[i].name, name) == 0)
-            return &devices[i];
-    return NULL;
+    return cost_device_in(cost_devices(), name);
 }
 
-const char *cost_precision_name(enum cost_precision precision)
+/* ---- a user's table ---- */
+
+static bool ends_with(const char *text, const char *ending)
 {
-    static const char *const names[PRECISION_COUNT] = {"fp32", "tf32", "fp16", "bf16"};
-    return (unsigned)precision < PRECISION_COUNT ? names[precision] : NULL;
+    size_t length = strlen(text);
+    size_t tail = strlen(ending);
+    return length >= tail && strcmp(text + length - tail, ending) == 0;
 }
 
-int cost_precision_bytes(enum cost_precision precision)
+static bool is_file_name(const char *path)
 {
-    return precision == PRECISION_FP16 || precision == PRECISION_BF16 ? 2 : 4;
+    return ends_with(path, ".yaml") || ends_with(path, ".yml") || ends_with(path, ".json");
+}
+
+static bool unknown_device(const struct cost_device_table *known, const char *name, struct error *err)
+{
+    const char *nearest = device_nearest(known, NULL, name);
+    if (nearest)
+        return error_set(err, ERROR_USAGE, "unknown device '%s', did you mean '%s'?", name, nearest);
+    return error_set(err, ERROR_USAGE, "unknown device '%s'", name);
+}
+
+/* A table of one device, whose texts are the built-in table's. */
+static bool table_of_one(struct cost_device_table *table, const char *name, struct error *err)
+{
+    const struct cost_device *device = cost_device_find(name);
+    if (!cost_devices())
+        return error_memory(err);
+    if (!device)
+        return unknown_device(cost_devices(), name, err);
+    table->devices = ARENA_NEW(&table->arena, struct cost_device);
+    if (!table->devices)
+        return error_memory(err);
+    table->devices[0] = *device;
+    table->count = 1;
+    return true;
+}
+
+bool cost_device_load(struct cost_device_table *table, const char *path, struct error *err)
+{
+    *table = (struct cost_device_table){0};
+    if (!is_file_name(path))
+        return table_of_one(table, path, err);
+    return cost_devices() ? device_read_file(table, cost_devices(), path, err) : error_memory(err);
+}
+
+bool cost_device_parse(struct cost_device_table *table, const char *path, const char *data, size_t length,
+                       struct error *err)
+{
+    *table = (struct cost_device_table){0};
+    return cost_devices() ? device_read(table, cost_devices(), path, data, length, err) : error_memory(err);
+}
+
+void cost_device_release(struct cost_device_table *table)
+{
+    arena_release(&table->arena);
+    *table = (struct cost_device_table){0};
 }

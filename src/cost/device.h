@@ -1,25 +1,94 @@
-/* Devices by their datasheets. */
+/* Devices: what a GPU can do, by its published numbers and by what was fitted to measurements.
+ *
+ * The table is data/devices.yaml (embedded); a user's own device is a file of the same form, see
+ * docs/device.md. Every number there names its source. */
 #ifndef REHEARSE_COST_DEVICE_H
 #define REHEARSE_COST_DEVICE_H
 
+#include "core/arena.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-enum cost_precision { PRECISION_FP32, PRECISION_TF32, PRECISION_FP16, PRECISION_BF16, PRECISION_COUNT };
-
-struct cost_device {
-    const char *name;
-    double peak[PRECISION_COUNT]; /* flop/s of matrix products, dense, fp32 accumulation; 0: cannot */
-    double bandwidth;             /* of its memory, bytes/s */
-    int64_t memory;               /* bytes */
+/* How numbers are multiplied. tf32 is how matrices of fp32 numbers are multiplied from Ampere on: the numbers
+ * are kept as fp32. */
+enum cost_type {
+    COST_FP64,
+    COST_FP32,
+    COST_TF32,
+    COST_FP16,
+    COST_BF16,
+    COST_INT8,
+    COST_FP8,
+    COST_FP4,
+    COST_TYPE_COUNT
 };
 
-const struct cost_device *cost_devices(int *count);
+const char *cost_type_name(enum cost_type type); /* "fp32", … */
+bool cost_type_find(const char *name, enum cost_type *type);
+double cost_type_bytes(enum cost_type type); /* of a number in memory; fp4 half a byte */
+
+/* What was fitted to measured GEMMs, per type; how each is used is in cost/gemm.c.
+ * X(name, what it is, least, most) */
+#define GEMM_PARAMETERS(X)                                                                                   \
+    X(efficiency, "share of the datasheet's peak that full tiles reach", 0.05, 1.5)                          \
+    X(floor, "seconds of the smallest product", 1e-7, 1e-3)
+
+struct gemm_parameters {
+#define X(name, text, least, most) double name;
+    GEMM_PARAMETERS(X)
+#undef X
+};
+
+struct cost_device {
+    const char *name;  /* "a100-80gb" */
+    const char *title; /* "NVIDIA A100-SXM4-80GB" */
+    int alias_count;
+    const char **aliases;   /* other names it goes by */
+    const char *generation; /* "volta", "turing", "ampere", "ada", "hopper", "blackwell", "cdna2", "cdna3" */
+    const char *capability; /* "sm_80"; NULL: none */
+    int units;              /* streaming multiprocessors, compute units */
+    int lanes;              /* fp32 multiply-adds per unit and clock */
+    double clock;           /* Hz, boost */
+    double peak[COST_TYPE_COUNT];                 /* flop/s of matrix products, dense; 0: it cannot */
+    double bandwidth;                             /* of its memory, bytes/s, datasheet */
+    int64_t memory;                               /* bytes */
+    int64_t l2;                                   /* bytes */
+    double launch;                                /* seconds from the start of one small kernel to the next */
+    double stream_efficiency;                     /* of the bandwidth, for a kernel that moves much */
+    double stream_half;                           /* bytes at which a kernel reaches half of that */
+    struct gemm_parameters gemm[COST_TYPE_COUNT]; /* of types without own ones: those of the nearest type */
+    const char *link;   /* between devices of a node by default: a name of data/links.yaml */
+    const char *source; /* of the datasheet's numbers */
+    const char *fitted; /* what the fitted parameters were fitted to, and their error; NULL: not fitted, taken
+                               from the generation */
+};
+
+struct cost_device_table {
+    struct arena arena;
+    int count;
+    struct cost_device *devices; /* in the order of the table */
+};
+
+/* The built-in table. Read once; lives as long as the program. NULL only when memory runs out. */
+const struct cost_device_table *cost_devices(void);
+
+/* A device by name or alias in the built-in table; NULL when there is none. */
 const struct cost_device *cost_device_find(const char *name);
 
-/* "fp32", …; NULL beyond the last. */
-const char *cost_precision_name(enum cost_precision precision);
+/* A name of the table, or, when it ends in .yaml, .yml or .json, a file that describes one or more devices (a
+ * `like:` names the one whose numbers are taken where the file gives none). Errors say the nearest known name. */
+bool cost_device_load(struct cost_device_table *table, const char *path, struct error *err);
 
-/* Bytes of a number: tf32 is how matrices are multiplied, numbers are kept as fp32. */
-int cost_precision_bytes(enum cost_precision precision);
+/* Reads text in the syntax of cost_device_load's files; `path` is for messages. */
+bool cost_device_parse(struct cost_device_table *table, const char *path, const char *data, size_t length,
+                       struct error *err);
+
+void cost_device_release(struct cost_device_table *table);
+
+/* The device of this name or alias, however it is spelled in capitals; NULL when there is none. */
+const struct cost_device *cost_device_in(const struct cost_device_table *table, const char *name);
 
 #endif

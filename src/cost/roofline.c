@@ -31,7 +31,7 @@ static double forward_traffic(const struct cost_layer *layer, double width)
 
 struct cost_layer cost_embedding(const struct cost_model *model, const struct cost_options *options)
 {
-    double width = cost_precision_bytes(options->precision);
+    double width = cost_type_bytes(options->precision);
     double t = tokens(model, options);
     double h = model->hidden;
     struct cost_layer layer = {.kernels = EMBEDDING_KERNELS, .parameters = cost_embedding_parameters(model)};
@@ -47,7 +47,7 @@ struct cost_layer cost_embedding(const struct cost_model *model, const struct co
  * bits; here term by term for other widths, grouped queries, gates and experts. */
 static double block_activation_bytes(const struct cost_model *model, const struct cost_options *options)
 {
-    double width = cost_precision_bytes(options->precision);
+    double width = cost_type_bytes(options->precision);
     double t = tokens(model, options);
     double h = model->hidden;
     double kv = h / model->heads * model->kv_heads;
@@ -81,8 +81,8 @@ struct cost_layer cost_block(const struct cost_model *model, const struct cost_o
     if (model->gated)
         layer.kernels += GATE_KERNELS;
     layer.activation_bytes = block_activation_bytes(model, options);
-    layer.output_bytes = t * h * cost_precision_bytes(options->precision);
-    layer.bytes = forward_traffic(&layer, cost_precision_bytes(options->precision));
+    layer.output_bytes = t * h * cost_type_bytes(options->precision);
+    layer.bytes = forward_traffic(&layer, cost_type_bytes(options->precision));
     return layer;
 }
 
@@ -90,7 +90,7 @@ struct cost_layer cost_block(const struct cost_model *model, const struct cost_o
  * logits in 32 bits (arXiv:2205.05198, section 4.3). */
 struct cost_layer cost_head(const struct cost_model *model, const struct cost_options *options)
 {
-    double width = cost_precision_bytes(options->precision);
+    double width = cost_type_bytes(options->precision);
     double t = tokens(model, options);
     double h = model->hidden;
     double v = model->vocabulary;
@@ -108,7 +108,7 @@ struct cost_layer cost_head(const struct cost_model *model, const struct cost_op
 }
 
 static double pass_seconds(const struct cost_layer *layer, const struct cost_device *device,
-                           enum cost_precision precision, double passes)
+                           enum cost_type precision, double passes)
 {
     double arithmetic = layer->flops / (COST_EFFICIENCY * device->peak[precision]);
     double traffic = layer->bytes / device->bandwidth;
@@ -118,7 +118,7 @@ static double pass_seconds(const struct cost_layer *layer, const struct cost_dev
 }
 
 double cost_seconds(const struct cost_layer *layer, const struct cost_device *device,
-                    enum cost_precision precision)
+                    enum cost_type precision)
 {
     return pass_seconds(layer, device, precision, 1);
 }
@@ -134,7 +134,7 @@ static bool check_options(const struct cost_model *model, const struct cost_devi
     for (int d = 0; d < device_count; d++) {
         if (devices[d]->peak[options->precision] <= 0)
             return error_set(err, ERROR_USAGE, "'%s' does not compute in %s", devices[d]->name,
-                             cost_precision_name(options->precision));
+                             cost_type_name(options->precision));
         for (int other = 0; other < d; other++)
             if (devices[other] == devices[d])
                 return error_set(err, ERROR_USAGE, "device '%s' is named twice", devices[d]->name);
@@ -171,7 +171,7 @@ static bool fill_layers(struct profile *profile, const struct cost_model *model,
         struct cost_layer layer = layer_at(model, options, i);
         profile->layers[i] = (struct profile_layer){
             .name = layer_name(&profile->arena, model, i),
-            .parameter_bytes = (int64_t)(layer.parameters * cost_precision_bytes(options->precision)),
+            .parameter_bytes = (int64_t)(layer.parameters * cost_type_bytes(options->precision)),
             .activation_bytes = (int64_t)layer.activation_bytes,
             .output_bytes = (int64_t)layer.output_bytes,
         };
@@ -206,10 +206,9 @@ static bool fill_profile(struct profile *profile, const struct cost_model *model
     struct arena *arena = &profile->arena;
     profile->path = arena_string(arena, model->name);
     profile->model = arena_string(arena, model->name);
-    profile->source =
-        arena_format(arena, "roofline: %s, sequences of %d tokens, %.0f %% of peak",
-                     cost_precision_name(options->precision),
-                     options->sequence ? options->sequence : model->sequence, 100 * COST_EFFICIENCY);
+    profile->source = arena_format(
+        arena, "roofline: %s, sequences of %d tokens, %.0f %% of peak", cost_type_name(options->precision),
+        options->sequence ? options->sequence : model->sequence, 100 * COST_EFFICIENCY);
     profile->microbatch_size = options->microbatch_size;
     profile->devices = ARENA_ARRAY(arena, (size_t)device_count, struct profile_device);
     if (!profile->path || !profile->model || !profile->source || !profile->devices ||

@@ -21,7 +21,7 @@
 struct cost_options {
     int microbatch_size;
     int sequence; /* tokens; 0: the model's */
-    enum cost_precision precision;
+    enum cost_type precision;
 };
 
 /* What a layer does and holds, on any device; one micro-batch. */
@@ -40,7 +40,7 @@ struct cost_layer cost_head(const struct cost_model *model, const struct cost_op
 
 /* Seconds of the forward pass. */
 double cost_seconds(const struct cost_layer *layer, const struct cost_device *device,
-                    enum cost_precision precision);
+                    enum cost_type precision);
 
 /* Layers: embedding, blocks, head. Without all-reduce times: those depend on the cluster's links. On failure
  * *profile holds nothing; on success the caller ends it with profile_release. */

@@ -1,5 +1,4 @@
 /* The tables of models and devices. */
-#include "cost/device.h"
 #include "cost/model.h"
 
 #include <setjmp.h>
@@ -48,34 +47,6 @@ static void unknown_names_are_not_found(void **state)
 {
     (void)state;
     assert_null(cost_model_find("gpt2-xxl"));
-    assert_null(cost_device_find("rtx4090"));
-    assert_null(cost_precision_name(PRECISION_COUNT));
-}
-
-static void devices_are_found_by_their_name(void **state)
-{
-    int count;
-    const struct cost_device *devices = cost_devices(&count);
-    (void)state;
-    for (int i = 0; i < count; i++)
-        assert_ptr_equal(cost_device_find(devices[i].name), &devices[i]);
-}
-
-/* No device multiplies faster in wider numbers, and all have what every profile needs. */
-static void narrower_numbers_are_not_slower(void **state)
-{
-    int count;
-    const struct cost_device *devices = cost_devices(&count);
-    (void)state;
-    for (int i = 0; i < count; i++) {
-        const double *peak = devices[i].peak;
-        assert_true(peak[PRECISION_FP32] > 0);
-        assert_true(peak[PRECISION_FP16] >= peak[PRECISION_TF32]);
-        assert_true(peak[PRECISION_TF32] == 0 || peak[PRECISION_TF32] >= peak[PRECISION_FP32]);
-        assert_true(peak[PRECISION_BF16] == 0 || peak[PRECISION_BF16] == peak[PRECISION_FP16]);
-        assert_true(devices[i].bandwidth >= 300e9);
-        assert_true(devices[i].memory >= INT64_C(16) << 30);
-    }
 }
 
 int main(void)
@@ -84,8 +55,6 @@ int main(void)
         cmocka_unit_test(parameters_equal_published_totals),
         cmocka_unit_test(heads_divide_the_hidden_size),
         cmocka_unit_test(unknown_names_are_not_found),
-        cmocka_unit_test(devices_are_found_by_their_name),
-        cmocka_unit_test(narrower_numbers_are_not_slower),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
