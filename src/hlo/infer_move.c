@@ -1,0 +1,195 @@
+/* Shapes of what moves elements without computing. */
+#include "hlo/infer.h"
+
+#include <string.h>
+
+#define MOST ((int64_t)1 << 53) /* of a padding: sums of a few fit */
+
+bool hlo_infer_broadcast(struct hlo_inference *inference)
+{
+    const struct hlo_shape *operand = inference->in->operands[0]->shape, *out = inference->in->shape;
+    const struct hlo_ints *dims = &inference->attributes->dimensions;
+    if (!out)
+        return true;
+    if (dims->count != operand->rank)
+        return hlo_contradicts(inference,
+                               "expected dimensions={…} with %d numbers, as many as the operand has "
+                               "dimensions, found %d",
+                               operand->rank, dims->count);
+    if (!hlo_infer_dims_exist(inference, "dimensions", dims, out))
+        return false;
+    for (int i = 0; i < dims->count; i++)
+        if (out->dims[dims->at[i]] != operand->dims[i])
+            return hlo_contradicts(
+                inference, "dimension %d of the operand is %lld, dimension %lld of the result %lld", i,
+                (long long)operand->dims[i], (long long)dims->at[i], (long long)out->dims[dims->at[i]]);
+    return true;
+}
+
+bool hlo_infer_reshape(struct hlo_inference *inference)
+{
+    const struct hlo_shape *operand = inference->in->operands[0]->shape, *out = inference->in->shape;
+    if (out && hlo_elements(operand) != hlo_elements(out))
+        return hlo_contradicts(inference, "%lld elements become %lld", (long long)hlo_elements(operand),
+                               (long long)hlo_elements(out));
+    if (out && inference->in->opcode == HLO_DYNAMIC_RESHAPE && inference->in->operand_count != out->rank + 1)
+        return hlo_contradicts(inference, "expected a size for each of the %d dimensions", out->rank);
+    return true;
+}
+
+bool hlo_infer_transpose(struct hlo_inference *inference)
+{
+    const struct hlo_shape *operand = inference->in->operands[0]->shape;
+    const struct hlo_ints *dims = &inference->attributes->dimensions;
+    if (dims->count != operand->rank)
+        return hlo_contradicts(inference, "expected an order of the %d dimensions, found %d numbers",
+                               operand->rank, dims->count);
+    if (!hlo_infer_dims_exist(inference, "dimensions", dims, operand))
+        return false;
+    hlo_infer_array(inference, operand->type);
+    for (int i = 0; i < dims->count; i++)
+        hlo_infer_dim(inference, operand->dims[dims->at[i]]);
+    return true;
+}
+
+bool hlo_infer_slice(struct hlo_inference *inference)
+{
+    const struct hlo_shape *operand = inference->in->operands[0]->shape;
+    const struct hlo_attributes *a = inference->attributes;
+    if (a->start.count != operand->rank)
+        return hlo_contradicts(inference, "expected slice={…} of %d dimensions, found %d", operand->rank,
+                               a->start.count);
+    hlo_infer_array(inference, operand->type);
+    for (int i = 0; i < operand->rank; i++) {
+        int64_t start = a->start.at[i], limit = a->limit.at[i], stride = a->stride.at[i];
+        if (start < 0 || limit < start || limit > operand->dims[i] || stride < 1)
+            return hlo_contradicts(inference, "[%lld:%lld:%lld] is no slice of dimension %d, which is %lld",
+                                   (long long)start, (long long)limit, (long long)stride, i,
+                                   (long long)operand->dims[i]);
+        hlo_infer_dim(inference, (limit - start) / stride + ((limit - start) % stride != 0));
+    }
+    return true;
+}
+
+bool hlo_infer_dynamic_slice(struct hlo_inference *inference)
+{
+    const struct hlo_shape *operand = inference->in->operands[0]->shape;
+    const struct hlo_ints *sizes = &inference->attributes->sizes;
+    if (sizes->count != operand->rank)
+        return hlo_contradicts(inference, "expected dynamic_slice_sizes of %d dimensions, found %d",
+                               operand->rank, sizes->count);
+    hlo_infer_array(inference, operand->type);
+    for (int i = 0; i < operand->rank; i++) {
+        if (sizes->at[i] < 0 || sizes->at[i] > operand->dims[i])
+            return hlo_contradicts(inference, "a slice of %lld from dimension %d, which is %lld",
+                                   (long long)sizes->at[i], i, (long long)operand->dims[i]);
+        hlo_infer_dim(inference, sizes->at[i]);
+    }
+    return true;
+}
+
+bool hlo_infer_update_slice(struct hlo_inference *inference)
+{
+    const struct hlo_shape *operand = inference->in->operands[0]->shape;
+    const struct hlo_shape *update = inference->in->operands[1]->shape;
+    if (operand->rank != update->rank)
+        return hlo_contradicts(inference, "an update of %d dimensions into %d", update->rank, operand->rank);
+    for (int i = 0; i < operand->rank; i++)
+        if (update->dims[i] > operand->dims[i])
+            return hlo_contradicts(inference, "an update of %lld into dimension %d, which is %lld",
+                                   (long long)update->dims[i], i, (long long)operand->dims[i]);
+    inference->same = operand;
+    return true;
+}
+
+bool hlo_infer_pad(struct hlo_inference *inference)
+{
+    const struct hlo_shape *operand = inference->in->operands[0]->shape;
+    const struct hlo_attributes *a = inference->attributes;
+    if (a->low.count != operand->rank)
+        return hlo_contradicts(inference, "expected padding of %d dimensions, found %d", operand->rank,
+                               a->low.count);
+    if (inference->in->operands[1]->shape->rank != 0)
+        return hlo_contradicts(inference, "the value to pad with is no scalar");
+    hlo_infer_array(inference, operand->type);
+    for (int i = 0; i < operand->rank; i++) {
+        int64_t low = a->low.at[i], high = a->high.at[i],
+                gaps = operand->dims[i] > 0 ? operand->dims[i] - 1 : 0;
+        int64_t interior;
+        if (low < -MOST || low > MOST || high < -MOST || high > MOST ||
+            __builtin_mul_overflow(a->interior.at[i], gaps, &interior) || interior > MOST)
+            return hlo_contradicts(inference, "a padding beyond 2^53");
+        if (!hlo_infer_dim(inference, operand->dims[i] + low + high + interior))
+            return false;
+    }
+    return true;
+}
+
+bool hlo_infer_concatenate(struct hlo_inference *inference)
+{
+    const struct hlo_instruction *in = inference->in;
+    const struct hlo_shape *first = in->operands[0]->shape;
+    const struct hlo_ints *dims = &inference->attributes->dimensions;
+    if (dims->count != 1)
+        return hlo_contradicts(inference, "expected one dimension to concatenate along, found %d",
+                               dims->count);
+    if (!hlo_infer_dims_exist(inference, "dimensions", dims, first))
+        return false;
+    int64_t sum = first->dims[dims->at[0]];
+    for (int k = 1; k < in->operand_count; k++) {
+        const struct hlo_shape *next = in->operands[k]->shape;
+        bool fits = next->rank == first->rank;
+        for (int i = 0; fits && i < first->rank; i++)
+            fits = i == dims->at[0] || next->dims[i] == first->dims[i];
+        if (!fits)
+            return hlo_contradicts(inference, "operand %d does not fit the first", k);
+        sum += next->dims[dims->at[0]];
+        if (sum > HLO_MAX_ELEMENTS)
+            return hlo_contradicts(inference, "more than the 2^53 elements that an array may have");
+    }
+    hlo_infer_array(inference, first->type);
+    for (int i = 0; i < first->rank; i++)
+        if (!hlo_infer_dim(inference, i == dims->at[0] ? sum : first->dims[i]))
+            return false;
+    return true;
+}
+
+bool hlo_infer_gather(struct hlo_inference *inference)
+{
+    const struct hlo_shape *operand = inference->in->operands[0]->shape, *out = inference->in->shape;
+    const struct hlo_ints *sizes = &inference->attributes->sizes;
+    if (sizes->count != operand->rank)
+        return hlo_contradicts(inference, "expected slice_sizes of %d dimensions, found %d", operand->rank,
+                               sizes->count);
+    for (int i = 0; i < operand->rank; i++)
+        if (sizes->at[i] < 0 || sizes->at[i] > operand->dims[i])
+            return hlo_contradicts(inference, "a slice of %lld from dimension %d, which is %lld",
+                                   (long long)sizes->at[i], i, (long long)operand->dims[i]);
+    return !out || hlo_infer_dims_exist(inference, "offset_dims", &inference->attributes->dimensions, out);
+}
+
+bool hlo_infer_element(struct hlo_inference *inference)
+{
+    const struct hlo_shape *tuple = inference->in->operands[0]->shape;
+    int64_t index = inference->attributes->index;
+    if (tuple->type != HLO_TYPE_TUPLE)
+        return hlo_contradicts(inference, "the operand is no tuple");
+    if (index < 0 || index >= tuple->part_count)
+        return hlo_contradicts(inference, "no element %lld in a tuple of %d", (long long)index,
+                               tuple->part_count);
+    inference->same = tuple->parts[index];
+    return true;
+}
+
+bool hlo_infer_tuple(struct hlo_inference *inference)
+{
+    const struct hlo_instruction *in = inference->in;
+    if (!in->shape)
+        return hlo_infer_variadic(inference, in->operand_count);
+    if (in->shape->type != HLO_TYPE_TUPLE || in->shape->part_count != in->operand_count)
+        return hlo_contradicts(inference, "expected the shape of a tuple of %d", in->operand_count);
+    for (int i = 0; i < in->operand_count; i++)
+        if (!hlo_shape_equal(in->shape->parts[i], in->operands[i]->shape))
+            return hlo_contradicts(inference, "part %d of the shape is not that of the operand", i);
+    return true;
+}
