@@ -1,7 +1,13 @@
 #include "cost/calibration.h"
 
+#include "core/arena.h"
+#include "core/doc.h"
+
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
+
+#define MOST_GENERATIONS 32
 
 static const struct calibration_parameter parameters[] = {
 #define X(name, text, least, most, value)                                                                    \
@@ -9,6 +15,7 @@ static const struct calibration_parameter parameters[] = {
     CALIBRATION_PARAMETERS(X)
 #undef X
 };
+#define PARAMETER_COUNT (sizeof parameters / sizeof *parameters)
 
 static const struct calibration nothing_learnt = {
 #define X(name, text, least, most, value) .name = (value),
@@ -18,12 +25,131 @@ static const struct calibration nothing_learnt = {
 
 const struct calibration_parameter *calibration_parameters(int *count)
 {
-    *count = (int)(sizeof parameters / sizeof *parameters);
+    *count = (int)PARAMETER_COUNT;
     return parameters;
+}
+
+double *calibration_value(struct calibration *calibration, const struct calibration_parameter *parameter)
+{
+    return (double *)((char *)calibration + parameter->offset);
+}
+
+static bool read_generation(struct calibration_table *table, const struct doc *doc,
+                            const struct doc_node *node, struct error *err)
+{
+    const char *keys[PARAMETER_COUNT + 2] = {"name", "fitted"}, *text;
+    struct calibration *calibration = &table->generations[table->count];
+    *calibration = nothing_learnt;
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        keys[2 + i] = parameters[i].name;
+    const struct doc_node *name = doc_need(doc, node, "name", err), *fitted;
+    if (!name || !doc_only_keys(doc, node, keys, PARAMETER_COUNT + 2, err) ||
+        !doc_string(doc, name, &text, err))
+        return false;
+    calibration->generation = arena_string(&table->arena, text);
+    if (!calibration->generation)
+        return error_memory(err);
+    fitted = doc_find(node, "fitted");
+    if (fitted) {
+        if (!doc_string(doc, fitted, &text, err))
+            return false;
+        calibration->fitted = arena_string(&table->arena, text);
+        if (!calibration->fitted)
+            return error_memory(err);
+    }
+    for (size_t i = 0; i < PARAMETER_COUNT; i++) {
+        const struct doc_node *value = doc_find(node, parameters[i].name);
+        if (value && !doc_number(doc, value, parameters[i].least, parameters[i].most,
+                                 calibration_value(calibration, &parameters[i]), err))
+            return false;
+    }
+    table->count++;
+    return true;
+}
+
+static bool read_table(struct calibration_table *table, const struct doc *doc, struct error *err)
+{
+    static const char *const keys[] = {"format", "generations"};
+    const struct doc_node *list;
+    if (!doc_is_map(doc, doc->root, err) || !doc_only_keys(doc, doc->root, keys, 2, err) ||
+        !(list = doc_need(doc, doc->root, "generations", err)) || !doc_is_list(doc, list, err))
+        return false;
+    if (list->count > MOST_GENERATIONS)
+        return doc_error(doc, list, err, "expected at most %d generations", MOST_GENERATIONS);
+    table->generations = ARENA_ARRAY(&table->arena, (size_t)list->count + 1, struct calibration);
+    if (!table->generations)
+        return error_memory(err);
+    for (const struct doc_node *node = list->first_child; node; node = node->next)
+        if (!read_generation(table, doc, node, err))
+            return false;
+    return true;
+}
+
+static bool finish(struct calibration_table *table, struct doc *doc, struct error *err)
+{
+    bool ok = read_table(table, doc, err);
+    doc_release(doc);
+    if (!ok)
+        calibration_table_release(table);
+    return ok;
+}
+
+bool calibration_load(struct calibration_table *table, const char *path, struct error *err)
+{
+    struct doc doc;
+    *table = (struct calibration_table){0};
+    return doc_load(&doc, path, err) && finish(table, &doc, err);
+}
+
+void calibration_table_release(struct calibration_table *table)
+{
+    arena_release(&table->arena);
+    *table = (struct calibration_table){0};
+}
+
+void calibration_write(const struct calibration *calibration, struct text *out)
+{
+    text_format(out, "  - name: %s\n", calibration->generation);
+    if (calibration->fitted)
+        text_format(out, "    fitted: \"%s\"\n", calibration->fitted);
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        text_format(out, "    %s: %.4g\n", parameters[i].name,
+                    *(const double *)((const char *)calibration + parameters[i].offset));
+}
+
+const struct calibration *calibration_find(const struct calibration_table *table, const char *generation)
+{
+    for (int i = 0; i < table->count; i++)
+        if (strcmp(table->generations[i].generation, generation) == 0)
+            return &table->generations[i];
+    return NULL;
+}
+
+extern const char cost_calibration[];
+extern const size_t cost_calibration_size;
+
+static struct calibration_table known;
+
+static void read_known(void)
+{
+    struct doc doc;
+    struct error err;
+    if (doc_parse(&doc, DOC_YAML, "calibration.yaml", cost_calibration, cost_calibration_size, &err))
+        finish(&known, &doc, &err);
 }
 
 const struct calibration *calibration_of(const struct cost_device *device)
 {
-    (void)device;
-    return &nothing_learnt;
+    /* whose share of their peaks a generation without runs of its own is taken to reach */
+    static const char *const nearest[][2] = {
+        {"pascal", "volta"}, {"turing", "volta"}, {"ada", "ampere"},      {"cdna1", "volta"},
+        {"cdna2", "ampere"}, {"cdna3", "hopper"}, {"cdna4", "blackwell"},
+    };
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_known);
+    const struct calibration *found = calibration_find(&known, device->generation);
+    for (size_t i = 0; !found && i < sizeof nearest / sizeof *nearest; i++)
+        if (strcmp(nearest[i][0], device->generation) == 0)
+            found = calibration_find(&known, nearest[i][1]);
+    return found ? found : &nothing_learnt;
 }

@@ -5,7 +5,13 @@
 #ifndef REHEARSE_COST_CALIBRATION_H
 #define REHEARSE_COST_CALIBRATION_H
 
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/text.h"
 #include "cost/device.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /* X(name, what it is, least, most, value where nothing was learnt) */
 #define CALIBRATION_PARAMETERS(X)                                                                            \
@@ -28,14 +34,32 @@
     X(step, "seconds of an iteration that are neither kernel nor transfer", 0.0, 0.5, 0.005)
 
 struct calibration {
+    const char *generation; /* "hopper" */
+    const char *fitted;     /* to what, and with what error; NULL: not fitted */
 #define X(name, text, least, most, value) double name;
     CALIBRATION_PARAMETERS(X)
 #undef X
-    const char *fitted; /* to what, and with what error; NULL: not fitted */
 };
 
-/* Of the device's generation; the nearest one that was fitted when it was not. */
+struct calibration_table {
+    struct arena arena;
+    int count;
+    struct calibration *generations;
+};
+
+/* Of the device's generation in the built-in table; the nearest one that was fitted when it was not. */
 const struct calibration *calibration_of(const struct cost_device *device);
+
+/* A file of the same form. On failure *table holds nothing; on success the caller ends it with
+ * calibration_table_release. */
+bool calibration_load(struct calibration_table *table, const char *path, struct error *err);
+void calibration_table_release(struct calibration_table *table);
+
+/* NULL when it is not there. */
+const struct calibration *calibration_find(const struct calibration_table *table, const char *generation);
+
+/* One entry of such a file. */
+void calibration_write(const struct calibration *calibration, struct text *out);
 
 /* The parameters as a list, for reading, writing and fitting. */
 struct calibration_parameter {
@@ -44,5 +68,6 @@ struct calibration_parameter {
     size_t offset; /* in struct calibration */
 };
 const struct calibration_parameter *calibration_parameters(int *count);
+double *calibration_value(struct calibration *calibration, const struct calibration_parameter *parameter);
 
 #endif

@@ -25,10 +25,16 @@ struct software {
     double tensor_shown;    /* share of tensor-parallel communication that is not hidden under GEMMs */
     double data_shown;      /* share of gradient exchange that is not hidden under the backward pass */
     double gradient_bytes;  /* of a gradient on the wire and in memory */
-    bool sequence_parallel; /* norms and dropouts split along the sequence (arXiv:2205.05198) */
-    bool sharded;           /* optimizer states split over the data parallel ranks unless said otherwise */
-    bool fully_sharded;     /* parameters and gradients too (ZeRO-3, FSDP) */
-    bool interleaves;       /* a pipeline whose chunks are not said has one layer per chunk, else one chunk */
+    double parameter_bytes; /* of a parameter as it is kept for the passes */
+    double stored_gradient_bytes; /* of a gradient in memory */
+    double state_bytes; /* of a parameter's optimizer states: fp32 master copy and two moments, and what the
+                                     step makes beside them */
+    double backward_working; /* how many of a block's widest tensors live at once in the backward pass */
+    double runtime_bytes;    /* the device's context, communication buffers, fragmentation */
+    bool sequence_parallel;  /* norms and dropouts split along the sequence (arXiv:2205.05198) */
+    bool sharded;            /* optimizer states split over the data parallel ranks unless said otherwise */
+    bool fully_sharded;      /* parameters and gradients too (ZeRO-3, FSDP) */
+    bool interleaves; /* a pipeline whose chunks are not said has one layer per chunk, else one chunk */
     bool
         splits_local_batch; /* the micro-batch given is a rank's whole batch; the pipeline splits it by samples */
     bool caches_weights; /* 8-bit weights are cast once per step, not per micro-batch */

@@ -293,6 +293,7 @@ void transformer_block(struct layer_work *work, const struct architecture *model
     work->selective_bytes = rows * b.share + split_kept;
     work->activation_bytes += work->selective_bytes;
     work->input_bytes = row * b.share;
+    work->working_bytes = split_kept + row;
     work->output_bytes = row;
     work->tensor_bytes = split->tensor > 1 ? row : 0.0;
     work->tensor_forward = work->tensor_backward = split->tensor > 1 ? 2 : 0;

@@ -17,7 +17,7 @@ struct layer_split {
     const struct software *software;
 };
 
-#define LAYER_MAX_KERNELS 64
+#define LAYER_MAX_KERNELS 96
 
 /* Of one layer, one micro-batch, one device. */
 struct layer_work {
@@ -34,6 +34,7 @@ struct layer_work {
     double activation_bytes; /* kept for the backward pass without recomputation */
     double selective_bytes;  /* with selective recomputation */
     double input_bytes;      /* with full recomputation: the layer's input */
+    double working_bytes;    /* the gradients of its widest tensors */
     double output_bytes;     /* to the next layer */
 };
 

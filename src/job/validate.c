@@ -36,6 +36,7 @@ static const struct {
 struct reader {
     struct validation *validation;
     const struct csv *csv;
+    const struct validation_defaults *defaults;
     int row;
     struct run *run;
 };
@@ -43,6 +44,12 @@ struct reader {
 static const char *cell(const struct reader *r, const char *column)
 {
     return csv_cell(r->csv, r->row, csv_column(r->csv, column));
+}
+
+/* A cell, or what is taken for all rows where the table does not have the column. */
+static const char *cell_or(const struct reader *r, const char *column, const char *otherwise)
+{
+    return csv_column(r->csv, column) < 0 && otherwise ? otherwise : cell(r, column);
 }
 
 /* A whole number of a cell; `missing` when it is empty or none. */
@@ -105,10 +112,11 @@ static bool read_model(struct reader *r)
     else
         *model = (struct architecture){
             .name = run->model_name, .causal = true, .biased = true, .tied = true, .dropout = true};
-    if (layers > 0 && hidden > 0 && heads > 0) {
+    if (layers > 0)
+        model->layers = (int)(layers < 100000 ? layers : 100000);
+    if (hidden > 0 && heads > 0) {
         if (model->hidden != hidden || model->heads != heads)
             model->head_width = 0;
-        model->layers = (int)(layers < 100000 ? layers : 100000);
         model->hidden = hidden;
         model->heads = heads;
         model->kv_heads = whole(r, "kv_heads", heads);
@@ -134,7 +142,7 @@ static bool read_type(struct reader *r)
         {"fp4", COST_FP4},   {"fp8", COST_FP8},   {"float8", COST_FP8}, {"bf16", COST_BF16},
         {"fp16", COST_FP16}, {"tf32", COST_TF32}, {"fp32", COST_FP32},
     };
-    const char *text = cell(r, "precision");
+    const char *text = cell_or(r, "precision", r->defaults->precision);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (contains(text, names[i].part)) {
             r->run->job.type = names[i].type;
@@ -149,6 +157,9 @@ static bool read_device(struct reader *r)
     struct job *job = &run->job;
     char name[128];
     snprintf(name, sizeof name, "%s", run->gpu);
+    char *bracket = strstr(name, " (");
+    if (bracket)
+        *bracket = '\0';
     job->device = cost_device_find(name);
     if (!job->device)
         return cannot(r, "device '%s' is not in the table", run->gpu);
@@ -178,7 +189,8 @@ static bool read_software(struct reader *r)
     run->job.software = software_find(run->framework);
     if (!run->job.software)
         return cannot(r, "software '%s' is not known", run->framework);
-    if (contains(cell(r, "precision"), "eager") && strcmp(run->job.software->name, "torchtitan") == 0)
+    if (contains(cell_or(r, "precision", r->defaults->precision), "eager") &&
+        strcmp(run->job.software->name, "torchtitan") == 0)
         run->job.software = software_find("torchtitan-eager");
     return true;
 }
@@ -187,11 +199,11 @@ static bool read_degrees(struct reader *r)
 {
     struct job *job = &r->run->job;
     const struct software *software = job->software;
-    job->devices = (int)whole(r, "gpus", 0);
     job->tensor = (int)whole(r, "tp", 1);
     job->pipeline = (int)whole(r, "pp", 1);
     job->context = (int)whole(r, "cp", 1);
     job->expert = (int)whole(r, "ep", 1);
+    job->devices = (int)whole(r, "gpus", whole(r, "dp", 0) * job->tensor * job->pipeline * job->context);
     if (job->devices < 1 || job->tensor < 1 || job->pipeline < 1 || job->context < 1 || job->expert < 1)
         return cannot(r, "no number of devices%s", "");
     int model_parallel = job->tensor * job->pipeline * job->context;
@@ -214,6 +226,10 @@ static bool read_batch(struct reader *r)
     job->batch = whole(r, "gbs", 0);
     job->microbatch = whole(r, "mbs", 0);
     int64_t count = whole(r, "microbatches", 0);
+    if (job->batch == 0)
+        job->batch = job->microbatch * count * job->data;
+    if (job->batch == 0 && r->run->ran_out) /* one micro-batch is enough to run out */
+        job->batch = job->microbatch * job->data;
     if (job->microbatch == 0 && job->batch > 0 && count > 0)
         job->microbatch = job->batch / (job->data * count);
     if (job->software->splits_local_batch && job->pipeline > 1)
@@ -232,28 +248,32 @@ static void read_run(struct reader *r)
     struct run *run = r->run;
     run->id = cell(r, "id");
     run->source = cell(r, "source_repo");
-    run->gpu = cell(r, "gpu");
+    run->gpu = cell_or(r, "gpu", r->defaults->gpu);
     run->model_name = cell(r, "model");
-    run->framework = cell(r, "framework");
+    run->framework = cell_or(r, "framework", r->defaults->framework);
     run->line = r->csv->lines[r->row];
-    run->seconds = number(r, "sec_per_iter");
-    run->memory = number(r, "mem_gb") * GIGABYTE;
+    run->seconds = number(r, csv_column(r->csv, "real_ms") < 0 ? "sec_per_iter" : "real_ms");
+    if (csv_column(r->csv, "real_ms") >= 0)
+        run->seconds *= 1e-3;
+    run->memory = number(r, csv_column(r->csv, "real_mem_gib") < 0 ? "mem_gb" : "real_mem_gib") * GIGABYTE;
+    run->ran_out = strcasecmp(cell(r, "outcome"), "OOM") == 0;
     const char *basis = cell(r, "sec_basis");
     run->scored =
         run->seconds > 0.0 && (csv_column(r->csv, "sec_basis") < 0 || strcmp(basis, "printed") == 0 ||
                                strcmp(basis, "from_tokens_per_s") == 0);
     run->job.model = &run->model;
     run->job.frozen = contains(run->model_name, "LoRA");
-    if (run->seconds <= 0.0 && run->memory <= 0.0)
+    if (run->seconds <= 0.0 && run->memory <= 0.0 && !run->ran_out)
         cannot(r, "neither seconds nor memory are given%s", "");
     else if (read_software(r) && read_device(r) && read_model(r) && read_type(r) && read_degrees(r) &&
              read_batch(r))
         run->reason = NULL;
 }
 
-bool validation_load(struct validation *validation, const char *path, struct error *err)
+bool validation_load(struct validation *validation, const char *path,
+                     const struct validation_defaults *defaults, struct error *err)
 {
-    static const char *const needed[] = {"gpu", "gpus", "model", "framework", "sec_per_iter"};
+    static const char *const needed[] = {"layers", "tp", "pp"}; /* or it is no table of runs */
     *validation = (struct validation){0};
     if (!csv_load(&validation->csv, path, err))
         return false;
@@ -270,7 +290,7 @@ bool validation_load(struct validation *validation, const char *path, struct err
         return error_memory(err);
     }
     for (int i = 0; i < validation->count; i++)
-        read_run(&(struct reader){validation, &validation->csv, i, &validation->runs[i]});
+        read_run(&(struct reader){validation, &validation->csv, defaults, i, &validation->runs[i]});
     return true;
 }
 
@@ -291,6 +311,9 @@ void validation_predict(struct validation *validation, const struct calibration 
         if (calibration)
             job.calibration = calibration;
         run->predicted = job_time(&job);
+        run->predicted_memory = job_memory(&job);
+        run->fits = run->predicted_memory.total <= (double)job.device->memory;
+        run->memory_error = run->memory > 0.0 ? run->predicted_memory.total / run->memory - 1.0 : 0.0;
         run->error = run->seconds > 0.0 ? run->predicted.seconds / run->seconds - 1.0 : 0.0;
     }
 }
@@ -309,32 +332,68 @@ static double quantile(const double *sorted, int count, double share)
     return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
 }
 
+/* Of `count` signed errors, which it sorts. */
+static void summarise(double *errors, int count, struct validation_score *score)
+{
+    score->runs = count;
+    if (count == 0)
+        return;
+    qsort(errors, (size_t)count, sizeof *errors, compare_numbers);
+    score->bias = quantile(errors, count, 0.5);
+    for (int i = 0; i < count; i++) {
+        errors[i] = fabs(errors[i]);
+        score->mean += errors[i] / count;
+    }
+    qsort(errors, (size_t)count, sizeof *errors, compare_numbers);
+    score->median = quantile(errors, count, 0.5);
+    score->p90 = quantile(errors, count, 0.9);
+}
+
 struct validation_score validation_score(const struct validation *validation,
                                          bool (*matches)(const struct run *run, const void *context),
                                          const void *context)
 {
     struct validation_score score = {0};
     double *errors = calloc((size_t)validation->count + 1, sizeof *errors);
-    double *bias = calloc((size_t)validation->count + 1, sizeof *bias);
-    if (errors && bias) {
-        for (int i = 0; i < validation->count; i++) {
-            const struct run *run = &validation->runs[i];
-            if (run->reason || !run->scored || (matches && !matches(run, context)))
-                continue;
-            bias[score.runs] = run->error;
-            errors[score.runs++] = fabs(run->error);
-            score.mean += fabs(run->error);
-        }
-        if (score.runs > 0) {
-            qsort(errors, (size_t)score.runs, sizeof *errors, compare_numbers);
-            qsort(bias, (size_t)score.runs, sizeof *bias, compare_numbers);
-            score.mean /= score.runs;
-            score.median = quantile(errors, score.runs, 0.5);
-            score.p90 = quantile(errors, score.runs, 0.9);
-            score.bias = quantile(bias, score.runs, 0.5);
+    int count = 0;
+    for (int i = 0; errors && i < validation->count; i++) {
+        const struct run *run = &validation->runs[i];
+        if (!run->reason && run->scored && (!matches || matches(run, context)))
+            errors[count++] = run->error;
+    }
+    if (errors)
+        summarise(errors, count, &score);
+    free(errors);
+    return score;
+}
+
+struct memory_score validation_memory(const struct validation *validation)
+{
+    struct memory_score score = {0};
+    struct validation_score errors_score = {0};
+    double *errors = calloc((size_t)validation->count + 1, sizeof *errors);
+    int count = 0;
+    for (int i = 0; errors && i < validation->count; i++) {
+        const struct run *run = &validation->runs[i];
+        if (run->reason)
+            continue;
+        if (run->memory > 0.0)
+            errors[count++] = run->memory_error;
+        if (run->ran_out) {
+            score.ran_out++;
+            score.caught += !run->fits;
+        } else {
+            score.ran++;
+            score.wrongly_refused += !run->fits;
         }
     }
+    if (errors)
+        summarise(errors, count, &errors_score);
     free(errors);
-    free(bias);
+    score.runs = errors_score.runs;
+    score.mean = errors_score.mean;
+    score.median = errors_score.median;
+    score.p90 = errors_score.p90;
+    score.bias = errors_score.bias;
     return score;
 }

@@ -1,7 +1,8 @@
 /* Published training runs against what is predicted for them.
  *
  * A table with one run per row (CSV, by column name: gpu, gpus, framework, model, layers, hidden, heads, kv_heads,
- * ffn, seq, vocab, precision, tp, pp, vp, dp, cp, ep, zero, mbs, gbs, recompute, sec_per_iter, mem_gb, sec_basis).
+ * ffn, seq, vocab, precision, tp, pp, vp, dp, cp, ep, zero, mbs, gbs or microbatches, recompute, sec_per_iter or
+ * real_ms, mem_gb or real_mem_gib, sec_basis, outcome).
  * What a row leaves unsaid follows from its software (cost/software.h); a row that cannot be modelled says why. */
 #ifndef REHEARSE_JOB_VALIDATE_H
 #define REHEARSE_JOB_VALIDATE_H
@@ -22,6 +23,8 @@ struct run {
     double memory;  /* measured, bytes on the fullest device; 0: not given */
     struct job_time predicted;
     struct job_memory predicted_memory;
+    bool ran_out;        /* of memory, says the table (outcome: OOM) */
+    bool fits;           /* its predicted memory into the device's */
     double error;        /* predicted / measured - 1 */
     double memory_error; /* the same; 0 where memory is not given */
 };
@@ -40,12 +43,27 @@ struct validation_score {
     double bias; /* median of the signed errors */
 };
 
+/* What is taken where a table has no such column; NULL: nothing, rows without it are not modelled. */
+struct validation_defaults {
+    const char *gpu, *framework, *precision;
+};
+
 /* On failure *validation holds nothing; on success the caller ends it with validation_release. */
-bool validation_load(struct validation *validation, const char *path, struct error *err);
+bool validation_load(struct validation *validation, const char *path,
+                     const struct validation_defaults *defaults, struct error *err);
 void validation_release(struct validation *validation);
 
 /* Predicts all of them. `calibration`: for every run instead of that of its device; NULL: the device's. */
 void validation_predict(struct validation *validation, const struct calibration *calibration);
+
+/* Memory of the runs that give it, and of those that are known to have run or not to have. */
+struct memory_score {
+    int runs;
+    double mean, median, p90, bias;
+    int ran, wrongly_refused; /* runs that ran, and those of them that are predicted not to fit */
+    int ran_out, caught;      /* runs that ran out of memory, and those of them that are predicted to */
+};
+struct memory_score validation_memory(const struct validation *validation);
 
 /* Over the scored runs that `matches` accepts (NULL: all). */
 struct validation_score validation_score(const struct validation *validation,

@@ -1,0 +1,358 @@
+#include "cli/command.h"
+#include "cli/output.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "figure/scatter.h"
+#include "job/interval.h"
+#include "job/validate.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_GROUPS 256
+
+struct validate_options {
+    struct option_list tables;
+    const char *figure, *residuals, *output;
+    bool rows, json;
+};
+
+/* ---- which runs ---- */
+
+/* Runs of one source on one device. */
+struct group {
+    const char *source, *gpu;
+};
+
+static bool in_group(const struct run *run, const void *context)
+{
+    const struct group *group = context;
+    return strcmp(run->source, group->source) == 0 && strcmp(run->gpu, group->gpu) == 0;
+}
+
+static bool in_generation(const struct run *run, const void *context)
+{
+    return strcmp(run->job.device->generation, context) == 0;
+}
+
+static int list_groups(const struct validation *validation, struct group *groups)
+{
+    int count = 0;
+    for (int i = 0; i < validation->count; i++) {
+        const struct run *run = &validation->runs[i];
+        if (run->reason || !run->scored)
+            continue;
+        int at = 0;
+        while (at < count && !in_group(run, &groups[at]))
+            at++;
+        if (at == count && count < MOST_GROUPS)
+            groups[count++] = (struct group){run->source, run->gpu};
+    }
+    return count;
+}
+
+/* ---- intervals ---- */
+
+static bool take_residuals(const struct validation *validation, struct residuals *residuals, int *row_of,
+                           struct error *err)
+{
+    *residuals = (struct residuals){0};
+    residuals->rows = ARENA_ARRAY(&residuals->arena, (size_t)validation->count + 1, struct residual);
+    if (!residuals->rows)
+        return error_memory(err);
+    for (int i = 0; i < validation->count; i++) {
+        const struct run *run = &validation->runs[i];
+        row_of[i] = -1;
+        if (run->reason || !run->scored)
+            continue;
+        row_of[i] = residuals->count;
+        residuals->rows[residuals->count++] = (struct residual){
+            .likeness = likeness_of(&run->job),
+            .log_ratio = log(run->seconds / run->predicted.seconds),
+        };
+    }
+    return true;
+}
+
+struct report {
+    const struct validate_options *given;
+    struct validation validation;
+    struct residuals residuals;
+    int *row_of;
+    struct interval *intervals;
+    int covered, extrapolated;
+};
+
+/* Each run's interval from the others: its own residual is left out. */
+static bool find_intervals(struct report *report, struct error *err)
+{
+    struct validation *validation = &report->validation;
+    report->row_of = calloc((size_t)validation->count + 1, sizeof *report->row_of);
+    report->intervals = calloc((size_t)validation->count + 1, sizeof *report->intervals);
+    if (!report->row_of || !report->intervals)
+        return error_memory(err);
+    if (!take_residuals(validation, &report->residuals, report->row_of, err))
+        return false;
+    for (int i = 0; i < validation->count; i++) {
+        const struct run *run = &validation->runs[i];
+        if (report->row_of[i] < 0)
+            continue;
+        struct likeness likeness = likeness_of(&run->job);
+        struct interval *interval = &report->intervals[i];
+        *interval = interval_of(&report->residuals, &likeness, run->predicted.seconds, report->row_of[i]);
+        report->covered += run->seconds >= interval->low && run->seconds <= interval->high;
+        report->extrapolated += interval->extrapolates;
+    }
+    return true;
+}
+
+/* ---- for people ---- */
+
+static void print_score(const char *name, const char *gpu, const struct validation_score *score,
+                        struct text *out)
+{
+    text_format(out, "%-34s %-24s %5d %7.1f %% %7.1f %% %7.1f %% %+7.1f %%\n", name, gpu, score->runs,
+                100 * score->mean, 100 * score->median, 100 * score->p90, 100 * score->bias);
+}
+
+static void print_rows(const struct report *report, struct text *out)
+{
+    text_format(out, "\n%-8s %-22s %-24s %6s %3s %3s %4s %3s %5s %11s %11s %8s  %s\n", "run", "gpu", "model",
+                "gpus", "tp", "pp", "dp", "mbs", "gbs", "measured s", "predicted s", "error",
+                "80 % interval");
+    for (int i = 0; i < report->validation.count; i++) {
+        const struct run *run = &report->validation.runs[i];
+        const struct job *job = &run->job;
+        if (run->reason || !run->scored)
+            continue;
+        text_format(out,
+                    "%-8s %-22.22s %-24.24s %6d %3d %3d %4d %3" PRId64 " %5" PRId64
+                    " %11.4g %11.4g %+6.1f %%  %.4g to %.4g%s\n",
+                    run->id, run->gpu, run->model_name, job->devices, job->tensor, job->pipeline, job->data,
+                    job->microbatch, job->batch, run->seconds, run->predicted.seconds, 100 * run->error,
+                    report->intervals[i].low, report->intervals[i].high,
+                    report->intervals[i].extrapolates ? ", extrapolates" : "");
+    }
+}
+
+static void print_reasons(const struct validation *validation, struct text *out)
+{
+    bool first = true;
+    for (int i = 0; i < validation->count; i++) {
+        const struct run *run = &validation->runs[i];
+        const char *reason = run->reason    ? run->reason
+                             : !run->scored ? "its seconds were not measured (sec_basis)"
+                                            : NULL;
+        if (!reason)
+            continue;
+        if (first)
+            text_add(out, "\nnot scored:\n");
+        first = false;
+        text_format(out, "  line %d%s%s (%s): %s\n", run->line, *run->id ? ", " : "", run->id,
+                    run->model_name, reason);
+    }
+}
+
+static void print_report(const struct report *report, struct text *out)
+{
+    static const char *const generations[] = {"volta", "turing", "ampere", "ada", "hopper", "blackwell"};
+    const struct validation *validation = &report->validation;
+    struct group groups[MOST_GROUPS];
+    int group_count = list_groups(validation, groups);
+    struct validation_score all = validation_score(validation, NULL, NULL);
+    text_format(out, "%d runs in the table, %d modelled and scored\n\n", validation->count, all.runs);
+    text_format(out, "%-34s %-24s %5s %9s %9s %9s %9s\n", "source", "gpu", "runs", "mean", "median", "p90",
+                "bias");
+    for (int i = 0; i < group_count; i++) {
+        struct validation_score score = validation_score(validation, in_group, &groups[i]);
+        print_score(groups[i].source, groups[i].gpu, &score, out);
+    }
+    text_add(out, "\n");
+    for (size_t i = 0; i < sizeof generations / sizeof *generations; i++) {
+        struct validation_score score = validation_score(validation, in_generation, generations[i]);
+        if (score.runs > 0)
+            print_score("all sources", generations[i], &score, out);
+    }
+    print_score("all sources", "all", &all, out);
+    if (all.runs > 0)
+        text_format(
+            out,
+            "\n80 %% intervals, each from the other runs: %.1f %% of the runs lie inside; %d extrapolate\n",
+            100.0 * report->covered / all.runs, report->extrapolated);
+    if (report->given->rows) {
+        print_rows(report, out);
+        print_reasons(validation, out);
+    }
+}
+
+/* ---- for programs ---- */
+
+static void write_row(const struct report *report, int index, struct json *json)
+{
+    const struct run *run = &report->validation.runs[index];
+    json_open_flat(json, NULL, '{');
+    json_string(json, "id", run->id);
+    json_integer(json, "line", run->line);
+    json_string(json, "source", run->source);
+    json_string(json, "gpu", run->gpu);
+    json_string(json, "model", run->model_name);
+    json_bool(json, "scored", !run->reason && run->scored);
+    if (run->reason) {
+        json_string(json, "reason", run->reason);
+    } else {
+        if (run->seconds > 0.0) {
+            json_number(json, "measured", run->seconds);
+            json_number(json, "error", run->error);
+        }
+        json_number(json, "predicted", run->predicted.seconds);
+        if (report->row_of[index] >= 0) {
+            json_number(json, "low", report->intervals[index].low);
+            json_number(json, "high", report->intervals[index].high);
+            json_bool(json, "extrapolates", report->intervals[index].extrapolates);
+        }
+        json_number(json, "compute", run->predicted.compute);
+        json_number(json, "bubble", run->predicted.bubble);
+        json_number(json, "tensor", run->predicted.tensor);
+        json_number(json, "send", run->predicted.send);
+        json_number(json, "data", run->predicted.data);
+        json_number(json, "optimizer", run->predicted.optimizer);
+        json_number(json, "memory", run->predicted_memory.total);
+        if (run->memory > 0.0)
+            json_number(json, "measured_memory", run->memory);
+    }
+    json_close(json);
+}
+
+static void write_score(struct json *json, const struct validation_score *score)
+{
+    json_number(json, "mean_error", score->mean);
+    json_number(json, "median_error", score->median);
+    json_number(json, "p90_error", score->p90);
+}
+
+static void write_report(const struct report *report, struct text *out)
+{
+    struct json json = {.out = out};
+    const struct validation *validation = &report->validation;
+    struct validation_score all = validation_score(validation, NULL, NULL);
+    json_open(&json, NULL, '{');
+    json_integer(&json, "rows", validation->count);
+    json_integer(&json, "modelled", all.runs);
+    write_score(&json, &all);
+    json_number(&json, "covered", all.runs > 0 ? (double)report->covered / all.runs : 0.0);
+    struct group groups[MOST_GROUPS];
+    int group_count = list_groups(validation, groups);
+    json_open(&json, "sources", '[');
+    for (int i = 0; i < group_count; i++) {
+        struct validation_score score = validation_score(validation, in_group, &groups[i]);
+        json_open_flat(&json, NULL, '{');
+        json_string(&json, "source", groups[i].source);
+        json_string(&json, "gpu", groups[i].gpu);
+        json_integer(&json, "modelled", score.runs);
+        write_score(&json, &score);
+        json_close(&json);
+    }
+    json_close(&json);
+    json_open(&json, "results", '[');
+    for (int i = 0; i < validation->count; i++)
+        write_row(report, i, &json);
+    json_close(&json);
+    json_close(&json);
+}
+
+/* ---- the command ---- */
+
+static bool write_residuals(const struct report *report, const char *table, struct error *err)
+{
+    if (!report->given->residuals)
+        return true;
+    struct text text = {0};
+    residuals_write(&report->residuals, table, &text);
+    bool written = output_text(report->given->residuals, &text, err);
+    text_release(&text);
+    return written;
+}
+
+static bool make_report(struct report *report, const char *table, struct error *err)
+{
+    struct text text = {0};
+    validation_predict(&report->validation, NULL);
+    if (!find_intervals(report, err))
+        return false;
+    if (report->given->json)
+        write_report(report, &text);
+    else
+        print_report(report, &text);
+    bool done = (!report->given->figure || figure_scatter(&report->validation, report->given->figure, err)) &&
+                write_residuals(report, table, err) && output_text(report->given->output, &text, err);
+    text_release(&text);
+    return done;
+}
+
+static bool run(void *context, struct error *err)
+{
+    const struct validate_options *given = context;
+    struct report report = {.given = given};
+    const char *table = given->tables.items[0];
+    if (!validation_load(&report.validation, table, err))
+        return false;
+    bool done = make_report(&report, table, err);
+    free(report.row_of);
+    free(report.intervals);
+    residuals_release(&report.residuals);
+    validation_release(&report.validation);
+    return done;
+}
+
+static const struct option_spec options[] = {
+    {.name = "rows",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct validate_options, rows),
+     .help = "print every run, and why others are not scored"},
+    {.name = "figure",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, figure),
+     .argument = "FILE",
+     .help = "draw predicted against measured times (.svg, .png, .pdf)"},
+    {.name = "residuals",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, residuals),
+     .argument = "FILE",
+     .help = "write the residuals that intervals are made from"},
+    OPTION_JSON(struct validate_options),
+    OPTION_OUTPUT(struct validate_options),
+    OPTION_END,
+};
+
+static const struct command_example examples[] = {
+    {"rehearse validate runs.csv", "errors by source and device"},
+    {"rehearse validate runs.csv --rows --figure scatter.svg", "every run, and a picture"},
+    {NULL, NULL},
+};
+
+const struct command command_validate = {
+    .name = "validate",
+    .summary = "predict the iteration time of measured training runs and say how far off it is",
+    .description =
+        "Reads a table of training runs (CSV), predicts the time of an iteration for every run that gives "
+        "enough, "
+        "and prints the errors by source and device. One set of parameters per device generation is used for "
+        "all "
+        "runs; nothing is fitted to single runs. Runs that cannot be modelled are listed with the reason.\n\n"
+        "Columns by name: gpu, gpus, framework, model, layers, hidden, heads, kv_heads, ffn, seq, vocab, "
+        "precision, "
+        "tp, pp, vp, dp, cp, ep, zero, mbs, gbs, recompute, sec_per_iter, mem_gb, sec_basis. A row whose "
+        "sec_basis "
+        "is not 'printed' or 'from_tokens_per_s' is predicted and not scored.",
+    .options = options,
+    .options_size = sizeof(struct validate_options),
+    .operands = {.name = "TABLE",
+                 .help = "runs, one per row (CSV)",
+                 .least = 1,
+                 .most = 1,
+                 .at = offsetof(struct validate_options, tables)},
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,198 @@
+#include "job/interval.h"
+
+#include "core/doc.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many of the nearest residuals make an interval, and the share of them that it holds; the share is a little
+ * over 0.8, for a quantile of few values is narrower than that of all. */
+#define NEIGHBOURS 24
+#define SHARE      0.84
+
+/* A different kind counts like a size this many times larger or smaller (as log2). */
+#define OTHER_GENERATION 6.0
+#define OTHER_SOFTWARE   4.0
+#define OTHER_WIDTH      3.0
+
+/* Further than this from any run: nothing like it was seen. */
+#define FAR 5.0
+
+struct likeness likeness_of(const struct job *job)
+{
+    return (struct likeness){
+        .generation = job->device->generation,
+        .software = job->software->name,
+        .narrow = cost_type_bytes(job->type) <= 1.0,
+        .sizes = {log2(job->devices), log2(fmax(architecture_parameters(job->model), 1.0)),
+                  log2((double)job->sequence), log2((double)(job->microbatch * job->sequence)),
+                  log2(job->pipeline)},
+    };
+}
+
+static double distance(const struct likeness *a, const struct likeness *b)
+{
+    double sum = 0.0;
+    for (int i = 0; i < INTERVAL_SIZES; i++)
+        sum += (a->sizes[i] - b->sizes[i]) * (a->sizes[i] - b->sizes[i]);
+    if (strcmp(a->generation, b->generation) != 0)
+        sum += OTHER_GENERATION * OTHER_GENERATION;
+    if (strcmp(a->software, b->software) != 0)
+        sum += OTHER_SOFTWARE * OTHER_SOFTWARE;
+    if (a->narrow != b->narrow)
+        sum += OTHER_WIDTH * OTHER_WIDTH;
+    return sqrt(sum);
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, int count, double share)
+{
+    double at = fmin(fmax(share * (count + 1) - 1.0, 0.0), count - 1.0);
+    int below = (int)at, above = below + 1 < count ? below + 1 : below;
+    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+}
+
+struct interval interval_of(const struct residuals *residuals, const struct likeness *likeness,
+                            double seconds, int leave_out)
+{
+    double near[NEIGHBOURS], found[NEIGHBOURS];
+    int count = 0;
+    for (int i = 0; i < residuals->count; i++) {
+        double away = distance(likeness, &residuals->rows[i].likeness);
+        if (i == leave_out || (leave_out >= 0 && away == 0.0))
+            continue;
+        int at = count < NEIGHBOURS ? count++ : NEIGHBOURS;
+        for (; at > 0 && near[at - 1] > away; at--)
+            if (at < NEIGHBOURS) {
+                near[at] = near[at - 1];
+                found[at] = found[at - 1];
+            }
+        if (at < NEIGHBOURS) {
+            near[at] = away;
+            found[at] = residuals->rows[i].log_ratio;
+        }
+    }
+    if (count == 0)
+        return (struct interval){.low = 0.0, .high = INFINITY, .extrapolates = true};
+    bool extrapolates = near[0] > FAR;
+    qsort(found, (size_t)count, sizeof *found, compare);
+    return (struct interval){
+        .low = seconds * exp(quantile(found, count, 0.5 - SHARE / 2.0)),
+        .high = seconds * exp(quantile(found, count, 0.5 + SHARE / 2.0)),
+        .extrapolates = extrapolates,
+    };
+}
+
+void residuals_write(const struct residuals *residuals, const char *source, struct text *out)
+{
+    text_format(out,
+                "# ln(measured / predicted) of runs, and what they are like; see docs/validate.md.\n"
+                "# Computed from %s\n"
+                "format: rehearse-residuals/1\n"
+                "# generation, software, narrow, log2 of: devices, parameters, sequence, tokens of a "
+                "micro-batch, stages; residual\n"
+                "runs:\n",
+                source);
+    for (int i = 0; i < residuals->count; i++) {
+        const struct residual *row = &residuals->rows[i];
+        text_format(out, "  - [%s, %s, %s", row->likeness.generation, row->likeness.software,
+                    row->likeness.narrow ? "true" : "false");
+        for (int s = 0; s < INTERVAL_SIZES; s++)
+            text_format(out, ", %.2f", row->likeness.sizes[s]);
+        text_format(out, ", %.4f]\n", row->log_ratio);
+    }
+}
+
+static bool read_row(const struct doc *doc, const struct doc_node *node, struct residuals *residuals,
+                     struct error *err)
+{
+    struct residual *row = &residuals->rows[residuals->count];
+    if (!doc_is_list(doc, node, err))
+        return false;
+    if (node->count != 4 + INTERVAL_SIZES)
+        return doc_error(doc, node, err, "expected %d values, found %u", 4 + INTERVAL_SIZES, node->count);
+    const char *text[2];
+    const struct doc_node *value = node->first_child;
+    for (int i = 0; i < 2; i++, value = value->next)
+        if (!doc_string(doc, value, &text[i], err))
+            return false;
+    row->likeness.generation = arena_string(&residuals->arena, text[0]);
+    row->likeness.software = arena_string(&residuals->arena, text[1]);
+    if (!row->likeness.generation || !row->likeness.software)
+        return error_memory(err);
+    if (value->type != DOC_BOOL)
+        return doc_error(doc, value, err, "expected true or false");
+    row->likeness.narrow = value->boolean;
+    for (int i = 0; i < INTERVAL_SIZES; i++) {
+        value = value->next;
+        if (!doc_number(doc, value, 0.0, 100.0, &row->likeness.sizes[i], err))
+            return false;
+    }
+    if (!doc_number(doc, value->next, -10.0, 10.0, &row->log_ratio, err))
+        return false;
+    residuals->count++;
+    return true;
+}
+
+static bool read_rows(const struct doc *doc, struct residuals *residuals, struct error *err)
+{
+    static const char *const keys[] = {"format", "runs"};
+    if (!doc_is_map(doc, doc->root, err) || !doc_only_keys(doc, doc->root, keys, 2, err))
+        return false;
+    const struct doc_node *runs = doc_need(doc, doc->root, "runs", err);
+    if (!runs || !doc_is_list(doc, runs, err))
+        return false;
+    residuals->rows = ARENA_ARRAY(&residuals->arena, (size_t)runs->count + 1, struct residual);
+    if (!residuals->rows)
+        return error_memory(err);
+    for (const struct doc_node *node = runs->first_child; node; node = node->next)
+        if (!read_row(doc, node, residuals, err))
+            return false;
+    return true;
+}
+
+bool residuals_parse(struct residuals *residuals, const char *path, const char *data, size_t length,
+                     struct error *err)
+{
+    struct doc doc;
+    *residuals = (struct residuals){0};
+    if (!doc_parse(&doc, DOC_YAML, path, data, length, err))
+        return false;
+    bool ok = read_rows(&doc, residuals, err);
+    doc_release(&doc);
+    if (!ok)
+        residuals_release(residuals);
+    return ok;
+}
+
+void residuals_release(struct residuals *residuals)
+{
+    arena_release(&residuals->arena);
+    *residuals = (struct residuals){0};
+}
+
+extern const char job_residuals[];
+extern const size_t job_residuals_size;
+
+static struct residuals known;
+static bool known_ok;
+
+static void read_known(void)
+{
+    struct error err;
+    known_ok = residuals_parse(&known, "residuals.yaml", job_residuals, job_residuals_size, &err);
+}
+
+const struct residuals *residuals_known(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_known);
+    return known_ok ? &known : NULL;
+}
