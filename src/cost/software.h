@@ -20,6 +20,7 @@ struct software {
     double middle;      /* passes over [tokens, ffn], as a multiple of the fused kernels' */
     double softmax_forward, softmax_backward; /* bytes per score, unfused attention */
     double loss;                              /* bytes per logit */
+    double loss_kept;                         /* bytes per logit that are in memory at once */
     double optimizer;       /* bytes read and written per parameter and step, on the device that holds it */
     double accumulate;      /* the same per parameter and step for gradients */
     double tensor_shown;    /* share of tensor-parallel communication that is not hidden under GEMMs */
@@ -30,14 +31,16 @@ struct software {
     double state_bytes; /* of a parameter's optimizer states: fp32 master copy and two moments, and what the
                                      step makes beside them */
     double backward_working; /* how many of a block's widest tensors live at once in the backward pass */
-    double runtime_bytes;    /* the device's context, communication buffers, fragmentation */
+    double matrix_working;   /* bytes per parameter of the largest matrix, beside its stored gradient */
+    double runtime_share;    /* of the device's memory: context, communication buffers, fragmentation */
     bool sequence_parallel;  /* norms and dropouts split along the sequence (arXiv:2205.05198) */
     bool sharded;            /* optimizer states split over the data parallel ranks unless said otherwise */
     bool fully_sharded;      /* parameters and gradients too (ZeRO-3, FSDP) */
     bool interleaves; /* a pipeline whose chunks are not said has one layer per chunk, else one chunk */
     bool
         splits_local_batch; /* the micro-batch given is a rank's whole batch; the pipeline splits it by samples */
-    bool caches_weights; /* 8-bit weights are cast once per step, not per micro-batch */
+    bool caches_weights;   /* 8-bit weights are cast once per step, not per micro-batch */
+    double selective_kept; /* share of a block's activations that are kept then */
     double selective; /* share of a block's forward pass that "selective" recomputes with flash attention */
 };
 

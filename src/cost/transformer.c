@@ -97,6 +97,8 @@ static void add_linear(struct builder *b, struct linear linear)
     enum cost_type type = b->split->type;
     if (linear.copies == 0)
         linear.copies = 1;
+    double weights = (double)linear.in * (double)linear.out;
+    b->work->largest_matrix = fmax(b->work->largest_matrix, weights);
     add_quantize(b, &linear);
     struct kernel kernel = {.kind = KERNEL_GEMM, .type = type, .name = linear.name, .batch = linear.copies};
     kernel.m = linear.tokens, kernel.n = linear.out, kernel.k = linear.in;
@@ -290,8 +292,9 @@ void transformer_block(struct layer_work *work, const struct architecture *model
 
     /* two inputs of norms, two of matrices, two masks (Korthikanti et al. 2022, arXiv:2205.05198, section 4) */
     double rows = 4.0 * row + (model->dropout ? 2.0 * tokens * hidden : 0.0);
-    work->selective_bytes = rows * b.share + split_kept;
-    work->activation_bytes += work->selective_bytes;
+    double unscored = rows * b.share + split_kept;
+    work->selective_bytes = unscored * software->selective_kept;
+    work->activation_bytes += unscored;
     work->input_bytes = row * b.share;
     work->working_bytes = split_kept + row;
     work->output_bytes = row;
@@ -320,7 +323,7 @@ void transformer_head(struct layer_work *work, const struct architecture *model,
     add_stream(&b, "loss", split->software->loss * logits / 2.0, split->software->loss * logits / 2.0);
     work->parameters = (model->tied ? 0.0 : hidden * (double)width) + hidden * (model->rms_norm ? 1.0 : 2.0) +
                        (model->masked ? hidden * hidden + 3.0 * hidden + (double)width : 0.0);
-    work->activation_bytes = work->selective_bytes = 2.0 * row + logits * (b.width + 4.0);
+    work->activation_bytes = work->selective_bytes = 2.0 * row + logits * split->software->loss_kept;
     work->input_bytes = row;
     work->output_bytes = 0.0;
     finish(&b);

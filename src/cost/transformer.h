@@ -31,6 +31,7 @@ struct layer_work {
     double expert_bytes;  /* of one expert-parallel all-to-all; two forward, two backward */
     double parameters;    /* on this device, experts apart */
     double expert_parameters;
+    double largest_matrix;   /* parameters of it */
     double activation_bytes; /* kept for the backward pass without recomputation */
     double selective_bytes;  /* with selective recomputation */
     double input_bytes;      /* with full recomputation: the layer's input */

@@ -92,12 +92,13 @@ struct job_memory job_memory(const struct job *job)
         memory.activations =
             (activations + (stage == 0 ? embedding.activation_bytes : 0.0)) * in_flight(job, stage);
         double recomputed = job->recompute == RECOMPUTE_FULL ? largest.activation_bytes : 0.0;
-        double backward = recomputed + software->backward_working * largest.working_bytes;
+        double backward = recomputed + software->backward_working * largest.working_bytes +
+                          software->matrix_working * largest.largest_matrix;
         double loss = has_head ? head.activation_bytes : 0.0;
         memory.working = fmax(backward, loss);
         if (shards_parameters) /* this block's and the next one's, gathered; and a block's gradients */
             memory.working += 2.0 * 3.0 * (largest.parameters + largest.expert_parameters);
-        memory.runtime = software->runtime_bytes;
+        memory.runtime = software->runtime_share * (double)job->device->memory;
         memory.total = memory.parameters + memory.gradients + memory.optimizer + memory.activations +
                        memory.working + memory.runtime;
         if (memory.total > fullest.total)

@@ -112,8 +112,13 @@ static bool read_model(struct reader *r)
     else
         *model = (struct architecture){
             .name = run->model_name, .causal = true, .biased = true, .tied = true, .dropout = true};
-    if (layers > 0)
-        model->layers = (int)(layers < 100000 ? layers : 100000);
+    if (layers > 0 && layers < 100000) {
+        /* a model cut to fewer layers keeps its share of dense ones */
+        if (layers < model->layers && model->dense_layers > 0)
+            model->dense_layers =
+                (int)fmax(1.0, round((double)model->dense_layers * (double)layers / model->layers));
+        model->layers = (int)layers;
+    }
     if (hidden > 0 && heads > 0) {
         if (model->hidden != hidden || model->heads != heads)
             model->head_width = 0;
@@ -192,6 +197,11 @@ static bool read_software(struct reader *r)
     if (contains(cell_or(r, "precision", r->defaults->precision), "eager") &&
         strcmp(run->job.software->name, "torchtitan") == 0)
         run->job.software = software_find("torchtitan-eager");
+    if (contains(cell(r, "recompute"), "SP") && strcmp(run->job.software->name, "megatron-2021") == 0)
+        run->job.software = software_find("megatron-2022");
+    /* BigScience's 176B trials went over to bf16 on 28 February 2022; earlier rows are fp16 */
+    if (strcmp(run->job.software->name, "megatron-deepspeed") == 0 && contains(cell(r, "notes"), "; 02-28"))
+        run->job.software = software_find("megatron-deepspeed-bf16");
     return true;
 }
 
@@ -256,6 +266,8 @@ static void read_run(struct reader *r)
     if (csv_column(r->csv, "real_ms") >= 0)
         run->seconds *= 1e-3;
     run->memory = number(r, csv_column(r->csv, "real_mem_gib") < 0 ? "mem_gb" : "real_mem_gib") * GIGABYTE;
+    if (strcmp(cell(r, "mem_basis"), "analytic") == 0) /* computed, not measured */
+        run->memory = 0.0;
     run->ran_out = strcasecmp(cell(r, "outcome"), "OOM") == 0;
     const char *basis = cell(r, "sec_basis");
     run->scored =
