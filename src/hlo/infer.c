@@ -220,7 +220,8 @@ static bool infer_while(struct hlo_inference *inference)
 {
     if (inference->in->callee_count != 2)
         return hlo_contradicts(inference, "expected condition= and body=");
-    inference->same = inference->in->operands[0]->shape;
+    if (!inference->reader->is_lone || !inference->in->shape)
+        inference->same = inference->in->operands[0]->shape;
     return true;
 }
 

@@ -43,7 +43,8 @@ struct hlo_computation *hlo_finish_computation(struct hlo_reader *reader, const 
         error_memory(reader->err);
         return NULL;
     }
-    return number_parameters(reader, computation) && hlo_push(reader, &reader->finished, computation)
+    return number_parameters(reader, computation) && hlo_chains_end(reader, computation) &&
+                   hlo_push(reader, &reader->finished, computation)
                ? computation
                : NULL;
 }
@@ -152,6 +153,15 @@ static bool read_computation(struct hlo_reader *reader)
     return true;
 }
 
+static bool read_module_attribute(struct hlo_reader *reader, struct hlo_word name)
+{
+    if (hlo_word_is(name, "input_output_alias"))
+        return hlo_read_buffers(reader, true);
+    if (hlo_word_is(name, "buffer_donor"))
+        return hlo_read_buffers(reader, false);
+    return hlo_word_is(name, "debug_attributes") ? hlo_read_debug(reader) : hlo_skip_value(reader);
+}
+
 static bool read_header(struct hlo_reader *reader)
 {
     struct hlo_module *module = reader->module;
@@ -170,7 +180,8 @@ static bool read_header(struct hlo_reader *reader)
                                                                     : NULL;
         if (attribute.length == 0)
             return hlo_expected(reader, "an attribute of the module");
-        if (!hlo_expect(reader, '=') || !(count ? hlo_read_integer(reader, count) : hlo_skip_value(reader)))
+        if (!hlo_expect(reader, '=') ||
+            !(count ? hlo_read_integer(reader, count) : read_module_attribute(reader, attribute)))
             return false;
         if (count && *count < 1)
             return hlo_fail(reader, at, "expected 1 or more");
@@ -279,6 +290,8 @@ static void release_reader(struct hlo_reader *reader)
     hlo_table_release(&reader->lists);
     hlo_table_release(&reader->attributes);
     hlo_table_release(&reader->computations);
+    hlo_table_release(&reader->starts);
+    hlo_table_release(&reader->wrapped);
     for (int i = 0; i <= HLO_MAX_DEPTH; i++)
         hlo_table_release(&reader->names[i]);
     free(reader->instructions.at);

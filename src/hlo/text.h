@@ -32,6 +32,8 @@ struct hlo_reader {
     bool is_lone; /* one instruction only: operands that nobody defined are its parameters */
     int64_t made; /* of those */
     struct hlo_table shapes, lists, attributes, computations;
+    struct hlo_table starts;  /* async-start by its place: the thread it names */
+    struct hlo_table wrapped; /* computations that an async-start calls, by where they name themselves */
     struct hlo_table names[HLO_MAX_DEPTH + 1]; /* of the instructions of each computation being read */
     int scope;                                 /* which of them is in use */
     struct hlo_stack instructions;             /* of the computations being read */
@@ -45,9 +47,11 @@ struct hlo_draft {
     struct hlo_instruction *instruction;
     struct hlo_attributes attributes;
     bool set;                 /* anything in `attributes` */
+    bool is_nested;           /* an operand without a name, which has no attributes */
     const char *name_at;      /* for messages */
     size_t operands, callees; /* on the stack of operands, from here on */
-    enum hlo_opcode wrapped;  /* add-start, add-update and add-done: add; HLO_OPCODE_COUNT: nothing */
+    enum hlo_opcode wrapped;  /* of add-start, add-update and add-done: add; HLO_OPCODE_COUNT: nothing */
+    const char *thread;       /* async_execution_thread; NULL: not given */
 };
 
 /* What the attributes belong to. */
@@ -164,6 +168,18 @@ bool hlo_read_slice(struct hlo_reader *reader, struct hlo_attributes *attributes
 bool hlo_read_groups(struct hlo_reader *reader, struct hlo_attributes *attributes);
 bool hlo_read_pairs(struct hlo_reader *reader, struct hlo_attributes *attributes);
 
+/* [2,4]: the product. */
+bool hlo_read_product(struct hlo_reader *reader, int64_t *product);
+
+/* text_unused.c */
+bool hlo_read_buffers(struct hlo_reader *reader, bool of_outputs);
+bool hlo_read_predecessors(struct hlo_reader *reader);
+bool hlo_read_sharding(struct hlo_reader *reader);
+bool hlo_read_accuracy(struct hlo_reader *reader);
+bool hlo_read_api_version(struct hlo_reader *reader);
+bool hlo_read_constraints(struct hlo_reader *reader, const struct hlo_draft *draft);
+bool hlo_read_debug(struct hlo_reader *reader);
+
 /* text.c. A body in braces, as a computation of the module. */
 struct hlo_computation *hlo_read_body(struct hlo_reader *reader, const char *name);
 
@@ -186,6 +202,9 @@ enum hlo_opcode hlo_find_sugar(struct hlo_word word, enum hlo_opcode *wrapped);
 
 /* Gives `add-start` a computation with the add in it, and looks at how the operations of a chain fit. */
 bool hlo_settle_async(struct hlo_reader *reader, struct hlo_draft *draft);
+
+/* Is there no start whose operands never come? */
+bool hlo_chains_end(struct hlo_reader *reader, const struct hlo_computation *computation);
 
 /* infer.c. The shape that operands, attributes and callees give, and whether the written one is it. */
 bool hlo_settle_shape(struct hlo_reader *reader, struct hlo_draft *draft);

@@ -105,7 +105,9 @@ static struct hlo_instruction *fill_wrapper(struct hlo_reader *reader, struct hl
     root->operands = parameters;
     struct hlo_draft inner = *draft;
     inner.instruction = root;
-    return hlo_settle_shape(reader, &inner) && hlo_append(reader, root) ? root : NULL;
+    /* a dot without dimension numbers is let through, as XLA's parser lets it */
+    bool ok = draft->wrapped == HLO_DOT || hlo_settle_shape(reader, &inner);
+    return ok && hlo_append(reader, root) ? root : NULL;
 }
 
 /* A late-bound operation, some of whose operands only an update brings, has an empty tuple as its result so
@@ -148,11 +150,72 @@ static const struct hlo_instruction *chain_of(const struct hlo_instruction *in)
                : in;
 }
 
-static const struct hlo_computation *chain_callee(const struct hlo_instruction *in)
+static const struct hlo_instruction *chain_start(const struct hlo_instruction *in)
 {
     while (in && in->opcode == HLO_ASYNC_UPDATE && in->operand_count)
         in = chain_of(in->operands[0]);
-    return in && in->opcode == HLO_ASYNC_START && in->callee_count ? in->callees[0] : NULL;
+    return in && in->opcode == HLO_ASYNC_START ? in : NULL;
+}
+
+/* Where an instruction stands is its key: line and column lie side by side. */
+static struct hlo_slot *start_slot(struct hlo_reader *reader, const struct hlo_instruction *start)
+{
+    return hlo_table_place(&reader->starts, (const char *)&start->line, 2 * sizeof start->line);
+}
+
+static bool thread_fits(struct hlo_reader *reader, const struct hlo_draft *draft,
+                        const struct hlo_instruction *start)
+{
+    if (!draft->thread)
+        return true;
+    const struct hlo_slot *slot = start_slot(reader, start);
+    const char *thread = slot && slot->value ? slot->value : "main";
+    return strcmp(thread, draft->thread) == 0 ||
+           wrong(reader, draft, "another thread than that of its start");
+}
+
+/* What an update binds may add to the result: the parts that were there stay. */
+static bool extends(const struct hlo_shape *before, const struct hlo_shape *after)
+{
+    if (before->type != HLO_TYPE_TUPLE)
+        return hlo_shape_equal(before, after);
+    if (before->part_count == 0)
+        return true;
+    if (after->type != HLO_TYPE_TUPLE || after->part_count < before->part_count)
+        return false;
+    for (int i = 0; i < before->part_count; i++)
+        if (!hlo_shape_equal(before->parts[i], after->parts[i]))
+            return false;
+    return true;
+}
+
+/* A computation that was called late must have got as many operands as it has parameters, and give what the
+ * done says. */
+static bool late_call_fits(struct hlo_reader *reader, const struct hlo_draft *draft,
+                           const struct hlo_instruction *start)
+{
+    const struct hlo_instruction *done = draft->instruction;
+    if (done->opcode != HLO_ASYNC_DONE || draft->wrapped == HLO_OPCODE_COUNT || !is_late_bound(start) ||
+        start->callee_count == 0)
+        return true;
+    const struct hlo_computation *callee = start->callees[0];
+    if (done->operands[0]->shape->parts[0]->part_count != callee->parameter_count)
+        return wrong(reader, draft, "another number of operands than the computation has parameters");
+    return !done->shape || hlo_shape_equal(done->shape, callee->root->shape) ||
+           wrong(reader, draft, "another shape than the computation gives");
+}
+
+static bool fits_start(struct hlo_reader *reader, const struct hlo_draft *draft,
+                       const struct hlo_instruction *start)
+{
+    const struct hlo_instruction *in = draft->instruction;
+    const struct hlo_computation *callee = start->callee_count ? start->callees[0] : NULL;
+    bool is_wrapper = callee && callee->name == start->name && !is_late_bound(start);
+    if (callee && in->callee_count && in->callees[0] != callee)
+        return wrong(reader, draft, "another computation than that of its start");
+    if (is_wrapper && draft->wrapped != HLO_OPCODE_COUNT && callee->root->opcode != draft->wrapped)
+        return wrong(reader, draft, "another operation than that of its start");
+    return thread_fits(reader, draft, start) && late_call_fits(reader, draft, start);
 }
 
 static bool fits_chain(struct hlo_reader *reader, const struct hlo_draft *draft)
@@ -161,23 +224,49 @@ static bool fits_chain(struct hlo_reader *reader, const struct hlo_draft *draft)
     if (in->operand_count == 0)
         return wrong(reader, draft, "expected the start or update it follows as operand");
     const struct hlo_instruction *before = chain_of(in->operands[0]);
-    if (!is_chain_shape(in->operands[0]->shape))
+    const struct hlo_shape *shape = in->operands[0]->shape;
+    if (!is_chain_shape(shape))
         return wrong(reader, draft, "an operand that is no start or update");
-    if (!before)
-        return true;
-    if (before->opcode != HLO_ASYNC_START && before->opcode != HLO_ASYNC_UPDATE)
+    if (before && before->opcode != HLO_ASYNC_START && before->opcode != HLO_ASYNC_UPDATE)
         return wrong(reader, draft, "an operand that is no start or update");
-    const struct hlo_computation *callee = chain_callee(before);
-    if (callee && in->callee_count && in->callees[0] != callee)
-        return wrong(reader, draft, "another computation than that of its start");
-    if (callee && draft->wrapped != HLO_OPCODE_COUNT && callee->root->opcode != draft->wrapped)
-        return wrong(reader, draft, "another operation than that of its start");
+    if (in->opcode == HLO_ASYNC_UPDATE && in->shape && is_chain_shape(in->shape) &&
+        in->shape->part_count == shape->part_count && !extends(shape->parts[1], in->shape->parts[1]))
+        return wrong(reader, draft, "another result than what it follows");
+    const struct hlo_instruction *start = chain_start(before);
+    return !start || fits_start(reader, draft, start);
+}
+
+static bool is_here(const struct hlo_reader *reader, const struct hlo_instruction *in)
+{
+    size_t place = reader->scope_begin + (size_t)in->index;
+    return place < reader->instructions.count && reader->instructions.at[place] == in;
+}
+
+/* Each start of a computation calls another one, whether wrapped or written. */
+static bool settle_start(struct hlo_reader *reader, struct hlo_draft *draft)
+{
+    struct hlo_instruction *in = draft->instruction;
+    struct hlo_slot *slot = start_slot(reader, in);
+    if (!slot)
+        return error_memory(reader->err);
+    slot->value = (void *)draft->thread;
+    if (draft->wrapped != HLO_OPCODE_COUNT)
+        return wrap(reader, draft);
+    if (in->callee_count != 1)
+        return wrong(reader, draft, "expected calls=");
+    const char *address = (const char *)&in->callees[0]->name;
+    slot = hlo_table_place(&reader->wrapped, address, sizeof in->callees[0]->name);
+    if (!slot)
+        return error_memory(reader->err);
+    if (slot->value && is_here(reader, slot->value))
+        return wrong(reader, draft, "a computation that another start calls, too");
+    slot->value = in;
     return true;
 }
 
 bool hlo_settle_async(struct hlo_reader *reader, struct hlo_draft *draft)
 {
-    struct hlo_instruction *in = draft->instruction;
+    const struct hlo_instruction *in = draft->instruction;
     if (in->opcode != HLO_ASYNC_START && !fits_chain(reader, draft))
         return false;
     if (!in->shape)
@@ -186,9 +275,15 @@ bool hlo_settle_async(struct hlo_reader *reader, struct hlo_draft *draft)
         return true;
     if (!is_chain_shape(in->shape))
         return wrong(reader, draft, "expected the shape of a tuple: ((operands), result, …)");
-    if (in->opcode != HLO_ASYNC_START)
+    return in->opcode == HLO_ASYNC_UPDATE || settle_start(reader, draft);
+}
+
+/* A start without operands as root has nothing behind it that could bind them. */
+bool hlo_chains_end(struct hlo_reader *reader, const struct hlo_computation *computation)
+{
+    const struct hlo_instruction *root = computation->root;
+    if (root->opcode != HLO_ASYNC_START || root->operand_count > 0)
         return true;
-    if (draft->wrapped != HLO_OPCODE_COUNT)
-        return wrap(reader, draft);
-    return in->callee_count == 1 || wrong(reader, draft, "expected calls=");
+    return error_set(reader->err, ERROR_INPUT, "%s:%u:%u: '%s' starts what nothing gives operands and ends",
+                     reader->module->path, root->line, root->column, root->name);
 }

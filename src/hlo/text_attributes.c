@@ -19,6 +19,12 @@ enum attribute_kind {
     FUSION_KIND,
     TARGET,
     CONFIG,
+    PREDECESSORS,
+    SHARDING,
+    ACCURACY,
+    VERSION,
+    CONSTRAINTS,
+    THREAD,
     SKIPPED,
 };
 
@@ -29,6 +35,8 @@ static const struct attribute {
     size_t which;
 } known[] = {
 #define AT(field) offsetof(struct hlo_attributes, field)
+    {"api_version", VERSION, 0},
+    {"async_execution_thread", THREAD, 0},
     {"backend_config", CONFIG, 0},
     {"batch_group_count", INTEGER, AT(batch_groups)},
     {"body", CALLEE, 1},
@@ -36,6 +44,7 @@ static const struct attribute {
     {"called_computations", CALLEES, 0},
     {"calls", CALLEE, 0},
     {"condition", CALLEE, 0},
+    {"control-predecessors", PREDECESSORS, 0},
     {"custom_call_target", TARGET, 0},
     {"dim_labels", LABELS, 0},
     {"dimensions", LIST, AT(dimensions)},
@@ -54,14 +63,16 @@ static const struct attribute {
     {"lhs_ragged_dims", LIST, AT(lhs_ragged)},
     {"metadata", SKIPPED, 0},
     {"offset_dims", LIST, AT(dimensions)},
+    {"operand_layout_constraints", CONSTRAINTS, 0},
     {"padding", PADDING, 0},
     {"replica_groups", GROUPS, 0},
+    {"result_accuracy", ACCURACY, 0},
     {"rhs_batch_dims", LIST, AT(rhs_batch)},
     {"rhs_contracting_dims", LIST, AT(rhs_contracting)},
     {"rhs_group_dims", LIST, AT(rhs_group)},
     {"scatter", CALLEE, 1},
     {"select", CALLEE, 0},
-    {"sharding", SKIPPED, 0},
+    {"sharding", SHARDING, 0},
     {"slice", SLICE, 0},
     {"slice_sizes", LIST, AT(sizes)},
     {"source_target_pairs", PAIRS, 0},
@@ -186,6 +197,12 @@ static bool put_callee(struct hlo_reader *reader, const struct hlo_draft *draft,
 
 static bool read_callees(struct hlo_reader *reader, const struct hlo_draft *draft, const char *at)
 {
+    if (draft->callees > draft->operands && hlo_draft_opcode(draft) == HLO_CONDITIONAL) {
+        const struct hlo_instruction *which = reader->operands.at[draft->operands];
+        if (which->shape->type == HLO_TYPE_PRED)
+            return hlo_fail(reader, at,
+                            "expected true_computation= and false_computation= to choose by a pred[]");
+    }
     hlo_skip_blank(reader);
     if (hlo_peek(reader) != '{')
         return put_callee(reader, draft, 0, at);
@@ -272,6 +289,13 @@ static bool read_config(struct hlo_reader *reader, struct hlo_draft *draft)
     return true;
 }
 
+static bool read_accuracy(struct hlo_reader *reader, const struct hlo_draft *draft, const char *at)
+{
+    if (!(hlo_opcode_traits(hlo_draft_opcode(draft)) & HLO_TRANSCENDENTAL))
+        return hlo_fail(reader, at, "result_accuracy= is for transcendental operations");
+    return hlo_read_accuracy(reader);
+}
+
 static bool read_value(struct hlo_reader *reader, struct hlo_draft *draft, const struct attribute *attribute,
                        const char *at)
 {
@@ -308,6 +332,18 @@ static bool read_value(struct hlo_reader *reader, struct hlo_draft *draft, const
         return hlo_read_string(reader, &attributes->target);
     case CONFIG:
         return read_config(reader, draft);
+    case PREDECESSORS:
+        return hlo_read_predecessors(reader);
+    case SHARDING:
+        return hlo_read_sharding(reader);
+    case ACCURACY:
+        return read_accuracy(reader, draft, at);
+    case VERSION:
+        return hlo_read_api_version(reader);
+    case CONSTRAINTS:
+        return hlo_read_constraints(reader, draft);
+    case THREAD:
+        return hlo_read_string(reader, &draft->thread);
     case SKIPPED:
         break;
     }
@@ -332,8 +368,7 @@ static bool read_attribute(struct hlo_reader *reader, struct hlo_draft *draft)
     const struct attribute *attribute = find_attribute(name);
     if (!attribute || attribute->kind == SKIPPED || is_foreign(attribute, hlo_draft_opcode(draft)))
         return hlo_skip_value(reader);
-    if (attribute->kind != CALLEE && attribute->kind != CALLEES && attribute->kind != CONFIG)
-        draft->set = true;
+    draft->set |= attribute->kind < CALLEE || (attribute->kind > CALLEES && attribute->kind < CONFIG);
     return read_value(reader, draft, attribute, name.at);
 }
 

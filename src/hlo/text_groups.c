@@ -65,6 +65,13 @@ static bool read_tile(struct hlo_reader *reader, int64_t numbers[HLO_MAX_RANK], 
     return true;
 }
 
+bool hlo_read_product(struct hlo_reader *reader, int64_t *product)
+{
+    int64_t numbers[HLO_MAX_RANK];
+    int count;
+    return read_tile(reader, numbers, &count, product);
+}
+
 /* T(1,0): an order of `rank` dimensions. */
 static bool read_order(struct hlo_reader *reader, int rank)
 {

@@ -250,7 +250,7 @@ static bool read_rest(struct hlo_reader *reader, struct hlo_draft *draft)
     if (!read_arguments(reader, draft))
         return false;
     draft->callees = reader->operands.count;
-    return hlo_read_attributes(reader, draft) && keep_operands(reader, draft) &&
+    return (draft->is_nested || hlo_read_attributes(reader, draft)) && keep_operands(reader, draft) &&
            keep_attributes(reader, draft) && settle(reader, draft);
 }
 
@@ -260,6 +260,7 @@ struct hlo_instruction *hlo_read_operation(struct hlo_reader *reader, struct hlo
     struct hlo_draft draft;
     draft.wrapped = HLO_OPCODE_COUNT;
     draft.set = false;
+    draft.thread = NULL;
     hlo_skip_blank(reader);
     const char *at = reader->at;
     struct hlo_word word = hlo_read_word(reader);
@@ -271,6 +272,7 @@ struct hlo_instruction *hlo_read_operation(struct hlo_reader *reader, struct hlo
         hlo_expected(reader, "an operation");
         return NULL;
     }
+    draft.is_nested = name.length == 0 && reader->depth > 0;
     if (name.length == 0)
         name = (struct hlo_word){at, word.length};
     draft.name_at = name.at;

@@ -56,8 +56,8 @@ void hlo_skip_comment(struct hlo_reader *reader)
     if (left < 2)
         return;
     if (at[1] == '/') {
-        const char *newline = memchr(at, '\n', left);
-        reader->at = newline ? newline : reader->end;
+        while (reader->at < reader->end && *reader->at != '\n' && *reader->at != '\r')
+            reader->at++;
     } else if (at[1] == '*') {
         const char *close = memmem(at + 2, left - 2, "*/", 2);
         if (close)

@@ -11,7 +11,7 @@
 
 static bool read_value(struct hlo_reader *reader, const struct hlo_shape *shape, int64_t *value);
 
-/* The least and the greatest of an integer type; u64 only as far as the numbers of the text go. */
+/* The least and the greatest of an integer type; u64 wraps, as XLA lets it. */
 static void integer_range(enum hlo_type type, int64_t *least, int64_t *greatest)
 {
     int bits = hlo_type_bits(type);
@@ -21,7 +21,19 @@ static void integer_range(enum hlo_type type, int64_t *least, int64_t *greatest)
     *greatest = bits == 64  ? INT64_MAX
                 : is_signed ? ((int64_t)1 << (bits - 1)) - 1
                             : ((int64_t)1 << bits) - 1;
-    *least = is_signed ? -*greatest - 1 : 0;
+    *least = is_signed || bits == 64 ? -*greatest - 1 : 0;
+}
+
+static bool read_u64(struct hlo_reader *reader, int64_t *value)
+{
+    uint64_t number = 0;
+    const char *at = reader->at;
+    for (; hlo_peek(reader) >= '0' && hlo_peek(reader) <= '9'; reader->at++)
+        if (__builtin_mul_overflow(number, 10u, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*reader->at - '0'), &number))
+            return hlo_fail(reader, at, "a value that u64 cannot hold");
+    memcpy(value, &number, sizeof number);
+    return reader->at > at || hlo_read_integer(reader, value);
 }
 
 static bool read_integer(struct hlo_reader *reader, enum hlo_type type, int64_t *value)
@@ -35,7 +47,7 @@ static bool read_integer(struct hlo_reader *reader, enum hlo_type type, int64_t 
     reader->at = at;
     int64_t least, greatest;
     integer_range(type, &least, &greatest);
-    if (!hlo_read_integer(reader, value))
+    if (!(type == HLO_TYPE_U64 ? read_u64(reader, value) : hlo_read_integer(reader, value)))
         return false;
     if (*value < least || *value > greatest)
         return hlo_fail(reader, at, "a value that %s cannot hold", hlo_type_name(type));
@@ -197,7 +209,9 @@ static bool read_value(struct hlo_reader *reader, const struct hlo_shape *shape,
     }
     if (hlo_type_bits(shape->type) == 0)
         return hlo_fail(reader, at, "a %s has no value", hlo_type_name(shape->type));
-    return shape->rank == 0 ? read_scalar(reader, shape->type, value) : read_nested(reader, shape, 0);
+    /* a lone value fills the array, as XLA has it */
+    bool is_lone = shape->rank == 0 || hlo_peek(reader) != '{';
+    return is_lone ? read_scalar(reader, shape->type, value) : read_nested(reader, shape, 0);
 }
 
 /* Past the ')' that closes the constant, counting only round brackets: nothing else in a literal may hold
@@ -225,9 +239,10 @@ bool hlo_read_literal(struct hlo_reader *reader, struct hlo_instruction *constan
     const char *at = reader->at;
     if (!read_value(reader, shape, &constant->value) || !hlo_expect(reader, ')'))
         return false;
-    bool is_scalar = shape->type != HLO_TYPE_TUPLE && shape->rank == 0;
-    constant->has_value = is_scalar && !hlo_type_is_float(shape->type) && shape->type != HLO_TYPE_C64 &&
-                          shape->type != HLO_TYPE_C128 &&
-                          memmem(at, (size_t)(reader->at - at), "...", 3) == NULL;
+    bool is_integer = hlo_type_bits(shape->type) > 0 && !hlo_type_is_float(shape->type) &&
+                      shape->type != HLO_TYPE_C64 && shape->type != HLO_TYPE_C128;
+    bool is_elided = memmem(at, (size_t)(reader->at - at), "...", 3) != NULL;
+    bool is_wrapped = shape->type == HLO_TYPE_U64 && constant->value < 0;
+    constant->has_value = is_integer && shape->rank == 0 && !is_elided && !is_wrapped;
     return true;
 }
