@@ -1,0 +1,245 @@
+/* Operations that call computations or talk to other devices. */
+#include "hlo/mlir.h"
+
+/* The region takes `parameters` values besides what it captures, and returns `results`. */
+bool mlir_check_region(struct mlir_reader *reader, const struct mlir_op *op, size_t index, size_t parameters,
+                       size_t results)
+{
+    const struct hlo_computation *region = mlir_callee(reader, op, index);
+    size_t own = (size_t)(region->parameter_count - region->captured);
+    const struct hlo_shape *root = region->root->shape;
+    size_t returned =
+        root->type == HLO_TYPE_TUPLE && region->root->opcode == HLO_TUPLE ? (size_t)root->part_count : 1;
+    if (own != parameters)
+        return mlir_op_error(reader, op, "its region takes %zu values, expected %zu", own, parameters);
+    if (returned != results)
+        return mlir_op_error(reader, op, "its region returns %zu values, expected %zu", returned, results);
+    return true;
+}
+
+/* Pairs of a value so far and an element: for each of the inputs, in this order. */
+bool mlir_check_reducer(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs)
+{
+    if (inputs == 0 || op->operands != 2 * inputs)
+        return mlir_op_error(reader, op, "expected an initial value for each input");
+    const struct hlo_shape *first = mlir_operand_type(reader, op, 0);
+    for (size_t i = 1; i < inputs; i++) {
+        const struct hlo_shape *input = mlir_operand_type(reader, op, i);
+        if (input->rank != first->rank ||
+            (first->rank && memcmp(input->dims, first->dims, (size_t)first->rank * sizeof *first->dims)))
+            return mlir_op_error(reader, op, "inputs of different shapes");
+    }
+    return mlir_need_results(reader, op, inputs) && mlir_check_region(reader, op, 0, 2 * inputs, inputs);
+}
+
+bool mlir_build_region(struct mlir_reader *reader, struct mlir_op *op)
+{
+    return mlir_finish(reader, op, op->info->opcode);
+}
+
+bool mlir_build_reduce(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    int64_t dims[HLO_MAX_RANK];
+    int rank = 0;
+    if (!set || !mlir_need_arrays(reader, op) ||
+        !mlir_find_ints(reader, op, "dimensions", true, &set->dimensions) ||
+        !mlir_check_reducer(reader, op, op->operands / 2))
+        return false;
+    const struct hlo_shape *input = mlir_operand_type(reader, op, 0);
+    if (!mlir_in_range(reader, op, "dimensions", set->dimensions, input->rank, true))
+        return false;
+    uint64_t reduced = 0;
+    for (int i = 0; i < set->dimensions.count; i++)
+        reduced |= (uint64_t)1 << set->dimensions.at[i];
+    for (int i = 0; i < input->rank; i++)
+        if (!(reduced >> i & 1))
+            dims[rank++] = input->dims[i];
+    for (size_t i = 0; i < op->result_types; i++)
+        if (!mlir_result_dims(reader, op, i, dims, rank))
+            return false;
+    return mlir_finish(reader, op, HLO_REDUCE);
+}
+
+/* Inputs, indices, as many updates as inputs. */
+bool mlir_build_scatter(struct mlir_reader *reader, struct mlir_op *op)
+{
+    size_t inputs = op->operands / 2;
+    if (op->operands % 2 == 0)
+        return mlir_op_error(reader, op, "expected inputs, indices and as many updates, found %zu operands",
+                             op->operands);
+    if (!mlir_need_arrays(reader, op) || !mlir_need_results(reader, op, inputs) ||
+        !mlir_check_region(reader, op, 0, 2 * inputs, inputs))
+        return false;
+    for (size_t i = 0; i < inputs; i++) {
+        const struct hlo_shape *input = mlir_operand_type(reader, op, i);
+        if (!mlir_result_dims(reader, op, i, input->dims, input->rank))
+            return false;
+    }
+    return mlir_finish(reader, op, HLO_SCATTER);
+}
+
+bool mlir_build_sort(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    int rank = mlir_operand_type(reader, op, 0)->rank;
+    int64_t along = -1;
+    if (!set || !mlir_need_arrays(reader, op) || !mlir_need_results(reader, op, op->operands) ||
+        !mlir_find_integer(reader, op, "dimension", false, &along))
+        return false;
+    along = along < 0 ? along + rank : along;
+    set->dimensions = mlir_copy_ints(reader, &along, 1);
+    if (!set->dimensions.count)
+        return error_memory(reader->err);
+    if (rank && !mlir_in_range(reader, op, "dimension", set->dimensions, rank, true))
+        return false;
+    for (size_t i = 0; i < op->operands; i++) {
+        const struct hlo_shape *shape = mlir_operand_type(reader, op, i);
+        if (!mlir_result_dims(reader, op, i, shape->dims, shape->rank))
+            return false;
+    }
+    if (!mlir_check_region(reader, op, 0, 2 * op->operands, 1))
+        return false;
+    const struct hlo_shape *answer = mlir_callee(reader, op, 0)->root->shape;
+    if (answer->type != HLO_TYPE_PRED || answer->rank)
+        return mlir_op_error(reader, op, "its region should return a truth value");
+    return mlir_finish(reader, op, HLO_SORT);
+}
+
+bool mlir_build_map(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    const struct hlo_shape *first = mlir_operand_type(reader, op, 0);
+    return set && mlir_need_arrays(reader, op) && mlir_need_results(reader, op, 1) &&
+           mlir_find_ints(reader, op, "dimensions", false, &set->dimensions) &&
+           mlir_in_range(reader, op, "dimensions", set->dimensions, first->rank, true) &&
+           mlir_check_region(reader, op, 0, op->operands, 1) &&
+           mlir_result_dims(reader, op, 0, first->dims, first->rank) && mlir_finish(reader, op, HLO_MAP);
+}
+
+/* Condition and body take what the loop carries; the body returns it. */
+bool mlir_build_while(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    if (!set || !mlir_need_results(reader, op, op->operands) ||
+        !mlir_check_region(reader, op, 0, op->operands, 1) ||
+        (op->operands && !mlir_check_region(reader, op, 1, op->operands, op->operands)))
+        return false;
+    const struct hlo_computation *body = mlir_callee(reader, op, 1);
+    const struct hlo_shape *answer = mlir_callee(reader, op, 0)->root->shape;
+    if (answer->type != HLO_TYPE_PRED || answer->rank)
+        return mlir_op_error(reader, op, "its condition should return a truth value");
+    for (size_t i = 0; i < op->operands; i++) {
+        const struct hlo_shape *carried = mlir_operand_type(reader, op, i), *root = body->root->shape;
+        const struct hlo_shape *next = op->operands == 1 ? root : root->parts[i];
+        if (!hlo_shape_equal(carried, next) || !hlo_shape_equal(carried, mlir_result_type(reader, op, i)) ||
+            !hlo_shape_equal(carried, body->parameters[i]->shape) ||
+            !hlo_shape_equal(carried, mlir_callee(reader, op, 0)->parameters[i]->shape))
+            return mlir_op_error(reader, op, "value %zu that it carries changes its type", i + 1);
+    }
+    set->trip_count = -1;
+    return mlir_finish(reader, op, HLO_WHILE);
+}
+
+/* Each branch returns what the operation does; what a branch needs, it captures. */
+bool mlir_build_conditional(struct mlir_reader *reader, struct mlir_op *op)
+{
+    const struct hlo_shape *choice = mlir_operand_type(reader, op, 0);
+    bool is_case = op->info->regions < 0;
+    if (choice->rank || choice->type != (is_case ? HLO_TYPE_S32 : HLO_TYPE_PRED))
+        return mlir_op_error(reader, op, "the operand that chooses should be a scalar of type %s",
+                             is_case ? "s32" : "pred");
+    for (size_t i = 0; i < op->callees; i++) {
+        const struct hlo_computation *branch = mlir_callee(reader, op, i);
+        const struct hlo_shape *root = branch->root->shape;
+        if (!mlir_check_region(reader, op, i, 0, op->result_types))
+            return false;
+        for (size_t r = 0; r < op->result_types; r++)
+            if (!hlo_shape_equal(op->result_types == 1 ? root : root->parts[r],
+                                 mlir_result_type(reader, op, r)))
+                return mlir_op_error(reader, op, "branch %zu returns another type for result %zu", i + 1,
+                                     r + 1);
+    }
+    return mlir_finish(reader, op, HLO_CONDITIONAL);
+}
+
+/* Groups of devices: a matrix with a group per row, [[0, 1], [2, 3]] or dense of it; rows that are shorter end
+ * in -1. An attribute of another kind (mesh axes) leaves them unknown. */
+static bool read_groups(struct mlir_reader *reader, struct mlir_op *op, struct hlo_attributes *set)
+{
+    const struct mlir_attribute *groups = mlir_find(reader, op, "replica_groups");
+    struct hlo_ints ids;
+    int64_t rows;
+    if (!groups || !groups->value || *groups->value == '#')
+        return true;
+    if (!mlir_read_ints(reader, groups, &ids, &rows))
+        return false;
+    if (ids.count && (rows < 1 || ids.count % rows))
+        return mlir_op_error(reader, op, "replica_groups should be a matrix");
+    if (!ids.count)
+        return true;
+    uint64_t seen[64] = {0}; /* of up to 4096 devices; more are not checked */
+    for (int i = 0; i < ids.count; i++) {
+        int64_t id = ids.at[i];
+        if (id < -1 || id >= (int64_t)ids.count)
+            return mlir_op_error(reader, op, "replica_groups: device %lld of %d", (long long)id, ids.count);
+        if (id < 0 || id >= 4096)
+            continue;
+        if (seen[id / 64] >> (id % 64) & 1)
+            return mlir_op_error(reader, op, "replica_groups: device %lld is there twice", (long long)id);
+        seen[id / 64] |= (uint64_t)1 << (id % 64);
+    }
+    set->group_count = rows;
+    set->group_size = ids.count / rows;
+    return true;
+}
+
+bool mlir_build_collective(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    int64_t along = -1;
+    if (!set || !read_groups(reader, op, set) ||
+        !mlir_find_integer(reader, op, "all_gather_dim|scatter_dimension|split_dimension|axis", false,
+                           &along))
+        return false;
+    if (along >= 0) {
+        set->dimensions = mlir_copy_ints(reader, &along, 1);
+        if (!set->dimensions.count)
+            return error_memory(reader->err);
+        if (!mlir_in_range(reader, op, "dimension", set->dimensions, mlir_operand_type(reader, op, 0)->rank,
+                           true))
+            return false;
+    }
+    if (op->callees && !mlir_check_region(reader, op, 0, 2, 1))
+        return false;
+    return mlir_finish(reader, op, op->info->opcode);
+}
+
+bool mlir_build_permute(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    struct hlo_ints pairs;
+    if (!set || !mlir_find_ints(reader, op, "source_target_pairs", true, &pairs))
+        return false;
+    if (pairs.count % 2)
+        return mlir_op_error(reader, op, "source_target_pairs should be pairs");
+    set->pair_count = pairs.count / 2;
+    return mlir_finish(reader, op, HLO_COLLECTIVE_PERMUTE);
+}
+
+/* Along the last dimension: k values and their places. */
+bool mlir_build_topk(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    int64_t dims[HLO_MAX_RANK];
+    if (!set || !mlir_need_results(reader, op, 2) || !mlir_need_arrays(reader, op) ||
+        !mlir_find_integer(reader, op, "k", true, &set->index))
+        return false;
+    const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
+    if (operand->rank < 1 || set->index < 0 || set->index > operand->dims[operand->rank - 1])
+        return mlir_op_error(reader, op, "the last dimension has no %lld elements", (long long)set->index);
+    memcpy(dims, operand->dims, (size_t)operand->rank * sizeof *dims);
+    dims[operand->rank - 1] = set->index;
+    return mlir_result_dims(reader, op, 0, dims, operand->rank) &&
+           mlir_result_dims(reader, op, 1, dims, operand->rank) && mlir_finish(reader, op, HLO_TOPK);
+}

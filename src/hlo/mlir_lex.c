@@ -1,0 +1,392 @@
+#include "hlo/mlir.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Columns count characters, not bytes. */
+static uint32_t column_of(const char *line_start, const char *at)
+{
+    uint32_t column = 1;
+    for (const char *c = line_start; c < at; c++)
+        column += ((unsigned char)*c & 0xc0) != 0x80;
+    return column;
+}
+
+/* Quick for places further on than the last one. */
+struct mlir_place mlir_place_of(struct mlir_reader *reader, const char *at)
+{
+    if (at < reader->line_seen) {
+        reader->line_start = reader->line_seen = reader->text;
+        reader->line = 1;
+    }
+    const char *c = reader->line_seen;
+    while ((c = memchr(c, '\n', (size_t)(at - c)))) {
+        reader->line_start = ++c;
+        reader->line++;
+    }
+    reader->line_seen = at;
+    return (struct mlir_place){reader->line, column_of(reader->line_start, at)};
+}
+
+bool mlir_error(struct mlir_reader *reader, const char *at, const char *format, ...)
+{
+    char message[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    struct mlir_place place = mlir_place_of(reader, at);
+    return error_set(reader->err, ERROR_INPUT, "%s:%u:%u: %s", reader->module->path, place.line, place.column,
+                     message);
+}
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || c == '.';
+}
+
+/* What stands at the place at hand, for a message. */
+static struct mlir_span token_here(struct mlir_reader *reader)
+{
+    const char *start = reader->p, *c = start;
+    if (c < reader->end && strchr("%@#!^\"", *c))
+        c++;
+    while (c < reader->end && is_word(*c) && c - start < 40)
+        c++;
+    if (c == start)
+        c++;
+    while (c < reader->end && ((unsigned char)*c & 0xc0) == 0x80)
+        c++;
+    return (struct mlir_span){start, (size_t)(c - start)};
+}
+
+bool mlir_expected(struct mlir_reader *reader, const char *what)
+{
+    mlir_space(reader);
+    if (reader->p >= reader->end)
+        return mlir_error(reader, reader->end, "expected %s, found the end of the text", what);
+    struct mlir_span found = token_here(reader);
+    return mlir_error(reader, reader->p, "expected %s, found '%.*s'", what, (int)found.length, found.at);
+}
+
+void *mlir_push(struct mlir_reader *reader, struct mlir_list *list, size_t size)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 64;
+        void *items = capacity > SIZE_MAX / size ? NULL : realloc(list->items, capacity * size);
+        if (!items) {
+            error_memory(reader->err);
+            return NULL;
+        }
+        list->items = items;
+        list->capacity = capacity;
+    }
+    return memset((char *)list->items + list->count++ * size, 0, size);
+}
+
+void mlir_space_slowly(struct mlir_reader *reader)
+{
+    const char *p = reader->p, *end = reader->end;
+    for (;;) {
+        while (p < end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
+            p++;
+        if (end - p < 2 || p[0] != '/' || p[1] != '/')
+            break;
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        p = newline ? newline + 1 : end;
+    }
+    reader->p = p;
+}
+
+bool mlir_take_token(struct mlir_reader *reader, const char *token)
+{
+    size_t length = strlen(token);
+    mlir_space(reader);
+    if ((size_t)(reader->end - reader->p) < length || memcmp(reader->p, token, length) != 0)
+        return false;
+    reader->p += length;
+    return true;
+}
+
+bool mlir_need(struct mlir_reader *reader, const char *token)
+{
+    char what[24];
+    if (mlir_take_token(reader, token))
+        return true;
+    snprintf(what, sizeof what, "'%s'", token);
+    return mlir_expected(reader, what);
+}
+
+bool mlir_word(struct mlir_reader *reader, struct mlir_span *word)
+{
+    mlir_space(reader);
+    const char *c = reader->p;
+    if (c >= reader->end || !is_word(*c) || (*c >= '0' && *c <= '9') || *c == '.')
+        return false;
+    while (c < reader->end && is_word(*c))
+        c++;
+    *word = (struct mlir_span){reader->p, (size_t)(c - reader->p)};
+    reader->p = c;
+    return true;
+}
+
+bool mlir_take_word(struct mlir_reader *reader, const char *word)
+{
+    struct mlir_span found;
+    const char *start = (mlir_space(reader), reader->p);
+    if (mlir_word(reader, &found) && mlir_same(found, word))
+        return true;
+    reader->p = start;
+    return false;
+}
+
+/* The quote that ends the string whose text begins at `c`; NULL: none. */
+static const char *string_end(const char *c, const char *end)
+{
+    const char *start = c;
+    while ((c = memchr(c, '"', (size_t)(end - c)))) {
+        const char *before = c;
+        while (before > start && before[-1] == '\\')
+            before--;
+        if ((c - before) % 2 == 0)
+            return c;
+        c++;
+    }
+    return NULL;
+}
+
+bool mlir_string(struct mlir_reader *reader, struct mlir_span *text)
+{
+    if (mlir_peek(reader) != '"')
+        return mlir_expected(reader, "a string");
+    const char *end = string_end(reader->p + 1, reader->end);
+    if (!end)
+        return mlir_error(reader, reader->p, "this string does not end");
+    *text = (struct mlir_span){reader->p + 1, (size_t)(end - reader->p - 1)};
+    reader->p = end + 1;
+    return true;
+}
+
+bool mlir_symbol(struct mlir_reader *reader, struct mlir_span *name)
+{
+    if (!mlir_take(reader, '@'))
+        return mlir_expected(reader, "a symbol such as @main");
+    if (reader->p < reader->end && *reader->p == '"')
+        return mlir_string(reader, name);
+    const char *c = reader->p;
+    while (c < reader->end && (is_word(*c) || *c == '-'))
+        c++;
+    if (c == reader->p)
+        return mlir_expected(reader, "a symbol's name");
+    *name = (struct mlir_span){reader->p, (size_t)(c - reader->p)};
+    reader->p = c;
+    return true;
+}
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+}
+
+/* Decimal or hexadecimal; what is over 64 bits is an error, what is over 63 wraps. */
+bool mlir_integer(struct mlir_reader *reader, int64_t *value)
+{
+    bool negative = mlir_take(reader, '-');
+    uint64_t number = 0, base = 10;
+    const char *c = reader->p, *end = reader->end;
+    if (end - c > 2 && c[0] == '0' && c[1] == 'x' && digit_of(c[2]) < 16) {
+        base = 16;
+        c += 2;
+    }
+    if (c >= end || (uint64_t)digit_of(*c) >= base)
+        return mlir_expected(reader, "a whole number");
+    for (; c < end && (uint64_t)digit_of(*c) < base; c++)
+        if (__builtin_mul_overflow(number, base, &number) ||
+            __builtin_add_overflow(number, (uint64_t)digit_of(*c), &number))
+            return mlir_error(reader, reader->p, "this number is too large");
+    reader->p = c;
+    *value = (int64_t)(negative ? 0 - number : number);
+    return true;
+}
+
+bool mlir_skip_balanced(struct mlir_reader *reader)
+{
+    const char *start = reader->p, *p = start, *end = reader->end;
+    int64_t depth = 0;
+    for (; p < end; p++) {
+        switch (*p) {
+        case '"':
+            p = string_end(p + 1, end);
+            if (!p)
+                return mlir_error(reader, start, "what begins here does not end");
+            break;
+        case '/': /* a comment may hold brackets */
+            if (p + 1 < end && p[1] == '/') {
+                p = memchr(p, '\n', (size_t)(end - p));
+                if (!p)
+                    return mlir_error(reader, start, "what begins here does not end");
+            }
+            break;
+        case '-': /* the '>' of an arrow closes nothing */
+            if (p + 1 < end && p[1] == '>')
+                p++;
+            break;
+        case '<':
+        case '(':
+        case '[':
+        case '{':
+            depth++;
+            break;
+        case '>':
+        case ')':
+        case ']':
+        case '}':
+            if (--depth == 0) {
+                reader->p = p + 1;
+                return true;
+            }
+            break;
+        default:
+            break;
+        }
+    }
+    return mlir_error(reader, start, "what begins here does not end");
+}
+
+bool mlir_skip_location(struct mlir_reader *reader)
+{
+    mlir_space(reader);
+    const char *p = reader->p;
+    if (reader->end - p < 4 || memcmp(p, "loc", 3) != 0 || (p[3] != '(' && p[3] != ' '))
+        return true;
+    reader->p += 3;
+    if (mlir_peek(reader) != '(')
+        return mlir_expected(reader, "'('");
+    return mlir_skip_balanced(reader);
+}
+
+/* dense<…>: no '>' but the last and those in strings. Megabytes of numbers pass at memory speed. */
+static bool skip_dense(struct mlir_reader *reader)
+{
+    const char *c = reader->p, *end = reader->end;
+    const char *close = memchr(c, '>', (size_t)(end - c));
+    while (close) {
+        const char *quote = memchr(c, '"', (size_t)(close - c));
+        if (!quote) {
+            reader->p = close + 1;
+            return true;
+        }
+        c = string_end(quote + 1, end);
+        if (!c++)
+            break;
+        if (close < c)
+            close = memchr(c, '>', (size_t)(end - c));
+    }
+    return mlir_error(reader, reader->p, "what begins here does not end");
+}
+
+static bool skip_number(struct mlir_reader *reader)
+{
+    const char *c = reader->p;
+    c += *c == '-';
+    if (c >= reader->end || *c < '0' || *c > '9')
+        return mlir_expected(reader, "a value");
+    while (c < reader->end && (is_word(*c) || ((*c == '-' || *c == '+') && (c[-1] == 'e' || c[-1] == 'E'))))
+        c++;
+    reader->p = c;
+    return true;
+}
+
+/* A word with what is attached to it: f32, tensor<…>, dense<…>, array<…>, loc(…), affine_map<…>. */
+static bool skip_word(struct mlir_reader *reader, bool *dense)
+{
+    struct mlir_span word;
+    if (!mlir_word(reader, &word))
+        return mlir_expected(reader, "a value");
+    *dense = mlir_same(word, "dense") || mlir_same(word, "dense_resource") || mlir_same(word, "sparse");
+    if (mlir_same(word, "dense") && reader->p < reader->end && *reader->p == '<')
+        return skip_dense(reader);
+    while (reader->p < reader->end && (*reader->p == '<' || *reader->p == '(' || *reader->p == '['))
+        if (!mlir_skip_balanced(reader))
+            return false;
+    return true;
+}
+
+static bool skip_symbol(struct mlir_reader *reader)
+{
+    struct mlir_span name;
+    do {
+        if (!mlir_symbol(reader, &name))
+            return false;
+    } while (mlir_take_token(reader, "::"));
+    return true;
+}
+
+/* #name, #dialect.name<…>, #dialect<…>, and the same with '!'. */
+static bool skip_named(struct mlir_reader *reader)
+{
+    struct mlir_span name;
+    reader->p++;
+    if (!mlir_word(reader, &name))
+        return mlir_expected(reader, "a name");
+    if (reader->p < reader->end && *reader->p == '<')
+        return mlir_skip_balanced(reader);
+    return true;
+}
+
+/* *typed: may ': type' follow? */
+static bool skip_one(struct mlir_reader *reader, bool *typed)
+{
+    struct mlir_span text;
+    char c = mlir_peek(reader);
+    *typed = c == '"' || c == '#' || c == '-' || (c >= '0' && c <= '9');
+    if (c == '"')
+        return mlir_string(reader, &text);
+    if (c == '[' || c == '{' || c == '(' || c == '<')
+        return mlir_skip_balanced(reader);
+    if (c == '@')
+        return skip_symbol(reader);
+    if (c == '#' || c == '!')
+        return skip_named(reader);
+    return *typed ? skip_number(reader) : skip_word(reader, typed);
+}
+
+bool mlir_skip_value(struct mlir_reader *reader)
+{
+    bool typed;
+    do {
+        if (!skip_one(reader, &typed))
+            return false;
+    } while (mlir_take_token(reader, "->") || (typed && mlir_take(reader, ':')));
+    return true;
+}
+
+bool mlir_skip_untyped(struct mlir_reader *reader)
+{
+    bool typed;
+    return skip_one(reader, &typed);
+}
+
+bool mlir_skip_plain_value(struct mlir_reader *reader)
+{
+    mlir_space(reader);
+    bool list = reader->p < reader->end && *reader->p == '[';
+    bool dense = reader->end - reader->p > 5 && memcmp(reader->p, "dense", 5) == 0;
+    if (!mlir_skip_untyped(reader))
+        return false;
+    if (dense)
+        return !mlir_take(reader, ':') || mlir_skip_value(reader);
+    while (list && (mlir_take_token(reader, "x [") || mlir_take_token(reader, "x[") ||
+                    mlir_take_token(reader, "->["))) {
+        reader->p--;
+        if (!mlir_skip_balanced(reader))
+            return false;
+    }
+    return true;
+}
