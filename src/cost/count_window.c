@@ -4,7 +4,7 @@
 #include <math.h>
 
 #define MAX_EXTENT ((int64_t)1 << 31) /* of a window and what it slides over: products stay in 64 bits */
-#define MAX_STEPS  ((int64_t)1 << 26) /* of the shorter of kernel and output along a dimension */
+#define MAX_STEPS  ((int64_t)1 << 24) /* of the shorter of kernel and output along a dimension */
 
 /* One spatial dimension: input position u = output x stride - pad_low + kernel x window_dilation is one of the
  * input's when it is a multiple of base_dilation and inside. */
@@ -144,9 +144,12 @@ bool count_convolution_flops(const struct hlo_instruction *convolution, double *
     const struct hlo_shape *output = count_first(convolution->shape);
     int64_t features = labelled(input, &a->input_labels, HLO_LABEL_FEATURE);
     int64_t batch = labelled(input, &a->input_labels, HLO_LABEL_BATCH);
-    double count = (double)(features / (a->feature_groups > 1 ? a->feature_groups : 1)) *
-                   (double)(batch / (a->batch_groups > 1 ? a->batch_groups : 1)) *
-                   (double)labelled(output, &a->output_labels, HLO_LABEL_FEATURE);
+    if (a->feature_groups > 1)
+        features /= a->feature_groups;
+    if (a->batch_groups > 1)
+        batch /= a->batch_groups;
+    double count =
+        (double)features * (double)batch * (double)labelled(output, &a->output_labels, HLO_LABEL_FEATURE);
     for (int i = 0; i < a->window_rank; i++) {
         struct sliding s = {.input = labelled(input, &a->input_labels, i),
                             .kernel = labelled(kernel, &a->kernel_labels, i),
@@ -201,7 +204,7 @@ void count_reduce_window(const struct counter *c, const struct hlo_instruction *
     }
     if (c->repeated && inputs > 0) {
         count->operand_use[0] = outputs * window / inputs;
-        count->operand_bytes[0] = outputs * window * ((hlo_type_bits(input->type) + 7) / 8);
+        count->operand_bytes[0] = count->operand_use[0] * (double)hlo_bytes(input);
     }
     count_add_function(c, instruction, count, 0, reductions);
 }

@@ -222,8 +222,7 @@ static double case_bytes(const struct doc_node *c)
     const struct instruction_count *count = NULL;
     struct count_options options = options_of(c);
     count_file(&counted, text_of(c, "file"), &options);
-    assert_non_null(find_instruction(&counted, text_of(c, "instr"), &count));
-    double bytes = count->bytes;
+    double bytes = find_instruction(&counted, text_of(c, "instr"), &count) ? count->bytes : -1;
     release(&counted);
     return bytes;
 }
