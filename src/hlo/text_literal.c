@@ -237,6 +237,9 @@ bool hlo_read_literal(struct hlo_reader *reader, struct hlo_instruction *constan
     if (shape->type != HLO_TYPE_TUPLE && hlo_elements(shape) > CHECKED_ELEMENTS)
         return skip_large(reader);
     const char *at = reader->at;
+    hlo_skip_blank(reader);
+    constant->splat = shape->type != HLO_TYPE_TUPLE && shape->rank > 0 && hlo_peek(reader) != '{' &&
+                      !hlo_at_shape(reader);
     if (!read_value(reader, shape, &constant->value) || !hlo_expect(reader, ')'))
         return false;
     bool is_integer = hlo_type_bits(shape->type) > 0 && !hlo_type_is_float(shape->type) &&
