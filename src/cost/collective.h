@@ -4,21 +4,14 @@
 
 #include "cost/link.h"
 
-enum collective_kind {
-    COLLECTIVE_ALL_REDUCE,
-    COLLECTIVE_ALL_GATHER,     /* bytes: of the gathered result */
-    COLLECTIVE_REDUCE_SCATTER, /* bytes: of the whole input */
-    COLLECTIVE_ALL_TO_ALL,     /* bytes: of one device's send buffer */
-    COLLECTIVE_SEND,           /* bytes: of the message, one device to another */
-};
-
 enum collective_algorithm {
     ALGORITHM_RING,
     ALGORITHM_TREE,
     ALGORITHM_ONE_SHOT,
     ALGORITHM_TWO_SHOT,
     ALGORITHM_HIERARCHICAL,
-    ALGORITHM_DIRECT
+    ALGORITHM_DIRECT,
+    ALGORITHM_NVLS /* in the switch */
 };
 
 /* Who takes part. */
@@ -40,7 +33,6 @@ struct collective_time {
 struct collective_time collective_time(enum collective_kind kind, const struct collective_group *group,
                                        double bytes);
 
-const char *collective_kind_name(enum collective_kind kind);
 const char *collective_algorithm_name(enum collective_algorithm algorithm);
 
 #endif
