@@ -189,10 +189,10 @@ static bool read_mesh(struct hlo_reader *reader, struct mesh *mesh)
 /* 'axis', or 'axis':(before)size for a part of it: how many devices lie along it. */
 static bool read_axis(struct hlo_reader *reader, const struct mesh *mesh, int64_t *size)
 {
-    struct hlo_word name;
     int64_t before;
     hlo_skip_blank(reader);
     const char *at = reader->at;
+    struct hlo_word name = {at, 0};
     if (!read_quoted(reader, &name))
         return false;
     int axis = 0;
