@@ -10,6 +10,9 @@ const char *kernel_bound_name(enum kernel_bound bound)
     return names[bound];
 }
 
+/* Rate of the backward kernel, of that of the forward one (Shah et al. 2024, arXiv:2407.08608, figures 5 and 6). */
+#define FLASH3_BACKWARD 0.8
+
 /* The type whose rate a kernel's products have: fp8 attention is computed in bf16. */
 static enum cost_type attention_type(enum cost_type type)
 {
@@ -32,7 +35,11 @@ static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct 
 {
     struct gemm_time gemm = gemm_time(device, kernel->type, kernel->batch, kernel->m, kernel->n, kernel->k);
     bool narrow = cost_type_bytes(kernel->type) <= 1.0;
-    double rate = kernel->inner ? calibration->bmm : narrow ? calibration->gemm_narrow : calibration->gemm;
+    /* 16-byte loads need sizes that are multiples of 8 numbers; without them matrix units starve */
+    bool odd = kernel->n % 8 != 0 || kernel->k % 8 != 0;
+    double rate = kernel->inner ? (odd ? calibration->bmm_odd : calibration->bmm)
+                  : narrow      ? calibration->gemm_narrow
+                                : calibration->gemm;
     double bytes = kernel->bytes;
     if (bytes <= 0.0) {
         double m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
@@ -59,8 +66,9 @@ static struct kernel_time attention_kernel(const struct kernel *kernel, const st
 {
     double batch = (double)kernel->batch, m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
     bool newest = kernel->attention == ATTENTION_FLASH3;
-    double share = kernel->backward ? (newest ? calibration->flash3_backward : calibration->flash2_backward)
-                                    : (newest ? calibration->flash3_forward : calibration->flash2_forward);
+    double share = newest             ? calibration->flash3 * (kernel->backward ? FLASH3_BACKWARD : 1.0)
+                   : kernel->backward ? calibration->flash2_backward
+                                      : calibration->flash2_forward;
     if (kernel->k < 128)
         share *= calibration->narrow_head;
     enum cost_type type = attention_type(kernel->type);

@@ -56,6 +56,16 @@ static double transfer(const struct job *job, enum collective_kind kind, int dev
     return time.latency_seconds + (time.seconds - time.latency_seconds) / share;
 }
 
+/* Tokens to their experts, or back. */
+static double exchange_seconds(const struct job *job, double bytes)
+{
+    if (job->expert <= 1 || bytes <= 0.0)
+        return 0.0;
+    struct collective_group group = group_of(job, job->expert, 1);
+    struct collective_time time = collective_time(COLLECTIVE_ALL_TO_ALL, &group, bytes);
+    return time.latency_seconds + (time.seconds - time.latency_seconds) / job->calibration->exchange;
+}
+
 static double kernels(const struct job *job, const struct layer_work *work, int first, int count,
                       double *flops)
 {
@@ -74,7 +84,7 @@ static double layer_transfers(const struct job *job, const struct layer_work *wo
 {
     double reduce = transfer(job, COLLECTIVE_ALL_REDUCE, job->tensor, 1, work->tensor_bytes) *
                     job->software->tensor_shown;
-    double exchange = transfer(job, COLLECTIVE_ALL_TO_ALL, job->expert, 1, work->expert_bytes);
+    double exchange = exchange_seconds(job, work->expert_bytes);
     double ring =
         transfer(job, COLLECTIVE_ALL_GATHER, job->context, job->tensor, work->context_bytes * job->context) *
         job->software->tensor_shown;
@@ -181,6 +191,9 @@ static double gradient_seconds(const struct job *job, const struct whole *whole)
     return seconds * job->software->data_shown;
 }
 
+/* Share of the memory's bandwidth: long kernels that only stream. */
+#define OPTIMIZER_RATE 0.8
+
 static double optimizer_seconds(const struct job *job, const struct whole *whole)
 {
     double parameters = whole->parameters + whole->expert_parameters;
@@ -188,8 +201,10 @@ static double optimizer_seconds(const struct job *job, const struct whole *whole
         parameters *= 0.01;
     double ranks = (double)job->data * job->context;
     double held = job->sharding >= 1 ? parameters / ranks : parameters;
-    double rate = job->device->bandwidth * job->calibration->stream;
-    return (held * job->software->optimizer + parameters * job->software->accumulate) / rate;
+    double rate = job->device->bandwidth * OPTIMIZER_RATE;
+    /* gradients are added to what earlier micro-batches left */
+    double added = parameters * job->software->accumulate * (double)job_microbatches(job);
+    return (held * job->software->optimizer + added) / rate;
 }
 
 struct job_time job_time(const struct job *job)
