@@ -28,6 +28,9 @@ void hlo_table_clear(struct hlo_table *table);
 /* The value, or NULL. */
 void *hlo_table_get(const struct hlo_table *table, const char *key, size_t length);
 
+/* Says that this key's place is wanted soon: a large table lies far from the processor. */
+void hlo_table_prefetch(const struct hlo_table *table, const char *key, size_t length);
+
 /* The slot of the key, made when there is none: its value is NULL then, and for the caller to set before the
  * next call. NULL when there is no memory. */
 struct hlo_slot *hlo_table_place(struct hlo_table *table, const char *key, size_t length);

@@ -290,6 +290,7 @@ static void release_reader(struct hlo_reader *reader)
     hlo_table_release(&reader->lists);
     hlo_table_release(&reader->attributes);
     hlo_table_release(&reader->computations);
+    hlo_table_release(&reader->words);
     hlo_table_release(&reader->starts);
     hlo_table_release(&reader->wrapped);
     for (int i = 0; i <= HLO_MAX_DEPTH; i++)

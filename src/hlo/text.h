@@ -32,6 +32,7 @@ struct hlo_reader {
     bool is_lone; /* one instruction only: operands that nobody defined are its parameters */
     int64_t made; /* of those */
     struct hlo_table shapes, lists, attributes, computations;
+    struct hlo_table words;   /* opcodes and names of attributes that were looked up before */
     struct hlo_table starts;  /* async-start by its place: the thread it names */
     struct hlo_table wrapped; /* computations that an async-start calls, by where they name themselves */
     struct hlo_table names[HLO_MAX_DEPTH + 1]; /* of the instructions of each computation being read */

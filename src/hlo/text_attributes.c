@@ -85,7 +85,7 @@ static const struct attribute {
 
 #define KNOWN_COUNT (sizeof known / sizeof *known)
 
-static const struct attribute *find_attribute(struct hlo_word name)
+static const struct attribute *search(struct hlo_word name)
 {
     size_t low = 0, high = KNOWN_COUNT;
     while (low < high) {
@@ -100,6 +100,19 @@ static const struct attribute *find_attribute(struct hlo_word name)
             high = middle;
     }
     return NULL;
+}
+
+/* Found by its text from the second time on. The '=' behind it keeps it apart from an opcode of that name. */
+static const struct attribute *find_attribute(struct hlo_reader *reader, struct hlo_word name)
+{
+    const struct attribute *attribute = hlo_table_get(&reader->words, name.at, name.length + 1);
+    if (attribute)
+        return attribute;
+    attribute = search(name);
+    struct hlo_slot *slot = attribute ? hlo_table_place(&reader->words, name.at, name.length + 1) : NULL;
+    if (slot)
+        slot->value = (void *)attribute;
+    return attribute;
 }
 
 static bool read_new_list(struct hlo_reader *reader, struct hlo_ints *list)
@@ -363,9 +376,10 @@ static bool read_attribute(struct hlo_reader *reader, struct hlo_draft *draft)
     struct hlo_word name = hlo_read_word(reader);
     if (name.length == 0)
         return hlo_expected(reader, "an attribute");
+    const char *name_end = reader->at;
     if (!hlo_expect(reader, '='))
         return false;
-    const struct attribute *attribute = find_attribute(name);
+    const struct attribute *attribute = *name_end == '=' ? find_attribute(reader, name) : search(name);
     if (!attribute || attribute->kind == SKIPPED || is_foreign(attribute, hlo_draft_opcode(draft)))
         return hlo_skip_value(reader);
     draft->set |= attribute->kind < CALLEE || (attribute->kind > CALLEES && attribute->kind < CONFIG);

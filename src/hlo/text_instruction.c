@@ -254,6 +254,21 @@ static bool read_rest(struct hlo_reader *reader, struct hlo_draft *draft)
            keep_attributes(reader, draft) && settle(reader, draft);
 }
 
+/* Found by its text from the second time on. */
+static enum hlo_opcode find_opcode(struct hlo_reader *reader, struct hlo_word word)
+{
+    static const char opcodes[HLO_OPCODE_COUNT]; /* an address for each */
+    const char *known = hlo_table_get(&reader->words, word.at, word.length);
+    if (known)
+        return (enum hlo_opcode)(known - opcodes);
+    enum hlo_opcode opcode = hlo_opcode_find(word.at, word.length);
+    struct hlo_slot *slot =
+        opcode != HLO_OPCODE_COUNT ? hlo_table_place(&reader->words, word.at, word.length) : NULL;
+    if (slot)
+        slot->value = (void *)&opcodes[opcode];
+    return opcode;
+}
+
 struct hlo_instruction *hlo_read_operation(struct hlo_reader *reader, struct hlo_word name,
                                            const struct hlo_shape *shape)
 {
@@ -264,7 +279,7 @@ struct hlo_instruction *hlo_read_operation(struct hlo_reader *reader, struct hlo
     hlo_skip_blank(reader);
     const char *at = reader->at;
     struct hlo_word word = hlo_read_word(reader);
-    enum hlo_opcode opcode = hlo_opcode_find(word.at, word.length);
+    enum hlo_opcode opcode = find_opcode(reader, word);
     if (opcode == HLO_OPCODE_COUNT)
         opcode = hlo_find_sugar(word, &draft.wrapped);
     if (opcode == HLO_OPCODE_COUNT) {
@@ -296,6 +311,7 @@ struct hlo_instruction *hlo_read_instruction(struct hlo_reader *reader, bool *is
     *is_root = hlo_word_is(name, "ROOT") && name.at == before;
     if (*is_root && !hlo_read_name(reader, "an instruction", &name))
         return NULL;
+    hlo_table_prefetch(&reader->names[reader->scope], name.at, name.length);
     if (!hlo_expect(reader, '='))
         return NULL;
     hlo_skip_blank(reader);

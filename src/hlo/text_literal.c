@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECKED_ELEMENTS 4096
+#define CHECKED_ELEMENTS 256
 
 static bool read_value(struct hlo_reader *reader, const struct hlo_shape *shape, int64_t *value);
 
@@ -238,8 +238,8 @@ bool hlo_read_literal(struct hlo_reader *reader, struct hlo_instruction *constan
         return skip_large(reader);
     const char *at = reader->at;
     hlo_skip_blank(reader);
-    constant->splat = shape->type != HLO_TYPE_TUPLE && shape->rank > 0 && hlo_peek(reader) != '{' &&
-                      !hlo_at_shape(reader);
+    constant->splat =
+        shape->type != HLO_TYPE_TUPLE && shape->rank > 0 && hlo_peek(reader) != '{' && !hlo_at_shape(reader);
     if (!read_value(reader, shape, &constant->value) || !hlo_expect(reader, ')'))
         return false;
     bool is_integer = hlo_type_bits(shape->type) > 0 && !hlo_type_is_float(shape->type) &&
