@@ -133,6 +133,7 @@ struct hlo_instruction {
     struct hlo_computation **callees;        /* while: condition, body; select-and-scatter: select, scatter */
     const struct hlo_attributes *attributes; /* never NULL; shared when nothing is set */
     int64_t parameter;                       /* of a parameter: its number */
+    bool splat;                              /* a constant written as one number for all of its elements */
     bool has_value;                          /* a scalar integer or predicate constant: `value` is known */
     int64_t value;
 };
