@@ -78,7 +78,7 @@ bool hlo_read_sharding(struct hlo_reader *reader)
     if (!hlo_skip_value(reader))
         return false;
     const char *end = reader->at;
-    while ((tiled = memmem(begin, (size_t)(end - begin), "devices=[", 9))) {
+    while (begin < end && (tiled = memmem(begin, (size_t)(end - begin), "devices=[", 9))) {
         reader->at = tiled + 8;
         if (!read_tiled(reader))
             return false;
