@@ -96,7 +96,9 @@ struct job_memory job_memory(const struct job *job)
                           software->matrix_working * largest.largest_matrix;
         double loss = has_head ? head.activation_bytes : 0.0;
         memory.working = fmax(backward, loss);
-        if (shards_parameters) /* this block's and the next one's, gathered; and a block's gradients */
+        if (shards_parameters && job->pipeline > 1) /* a pipeline keeps its stage gathered (torchtitan) */
+            memory.working += (2.0 + software->stored_gradient_bytes) * (parameters + experts);
+        else if (shards_parameters) /* this block's and the next one's, gathered; and a block's gradients */
             memory.working += 2.0 * 3.0 * (largest.parameters + largest.expert_parameters);
         memory.runtime = software->runtime_share * (double)job->device->memory;
         memory.total = memory.parameters + memory.gradients + memory.optimizer + memory.activations +

@@ -24,6 +24,7 @@ struct run {
     struct job_time predicted;
     struct job_memory predicted_memory;
     bool ran_out;        /* of memory, says the table (outcome: OOM) */
+    bool says_all;       /* what memory depends on: sharding and recomputation are not left unsaid */
     bool fits;           /* its predicted memory into the device's */
     double error;        /* predicted / measured - 1 */
     double memory_error; /* the same; 0 where memory is not given */
@@ -45,7 +46,7 @@ struct validation_score {
 
 /* What is taken where a table has no such column; NULL: nothing, rows without it are not modelled. */
 struct validation_defaults {
-    const char *gpu, *framework, *precision;
+    const char *gpu, *framework, *precision, *recompute;
 };
 
 /* On failure *validation holds nothing; on success the caller ends it with validation_release. */
@@ -60,7 +61,7 @@ void validation_predict(struct validation *validation, const struct calibration 
 struct memory_score {
     int runs;
     double mean, median, p90, bias;
-    int ran, wrongly_refused; /* runs that ran, and those of them that are predicted not to fit */
+    int ran, wrongly_refused; /* runs that say all and ran, and those of them that are predicted not to fit */
     int ran_out, caught;      /* runs that ran out of memory, and those of them that are predicted to */
 };
 struct memory_score validation_memory(const struct validation *validation);

@@ -1,0 +1,181 @@
+#include "job/interval.h"
+#include "job/validate.h"
+#include "support/reference.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COLUMNS                                                                                              \
+    "id,gpu,gpus,framework,model,layers,hidden,heads,seq,vocab,precision,tp,pp,zero,mbs,gbs,recompute,"      \
+    "sec_per_iter,mem_gb,sec_basis\n"
+
+static const struct validation_defaults none;
+
+static struct validation load(const char *rows)
+{
+    char path[] = "/tmp/rehearse-validate-XXXXXX";
+    int file = mkstemp(path);
+    struct validation validation;
+    struct error err;
+    assert_true(file >= 0);
+    assert_int_equal(write(file, rows, strlen(rows)), (ssize_t)strlen(rows));
+    close(file);
+    bool loaded = validation_load(&validation, path, &none, &err);
+    unlink(path);
+    if (!loaded)
+        fail_msg("%s", err.text);
+    return validation;
+}
+
+static void reads_a_run(void **state)
+{
+    (void)state;
+    struct validation v =
+        load(COLUMNS "a,DGX-H100,64,NeMo 24.07,LLAMA3_70B,,,,8192,,FP8,4,4,,1,128,,10.5,,printed\n");
+    const struct run *run = &v.runs[0];
+    assert_null(run->reason);
+    assert_true(run->scored);
+    assert_int_equal(run->job.data, 4);
+    assert_int_equal(run->job.chunks, 20); /* one layer per chunk, for nothing else is said */
+    assert_int_equal(run->job.sharding, 1);
+    assert_int_equal(run->job.type, COST_FP8);
+    assert_int_equal(run->model.layers, 80);
+    assert_int_equal(run->model.vocabulary, 128256);
+    validation_predict(&v, NULL);
+    assert_true(run->predicted.seconds > 2.0 && run->predicted.seconds < 40.0);
+    assert_true(fabs(run->error - (run->predicted.seconds / 10.5 - 1.0)) < 1e-12);
+    validation_release(&v);
+}
+
+static void says_why_not(void **state)
+{
+    (void)state;
+    struct validation v =
+        load(COLUMNS "a,TPUv4,8,NeMo,llama-3-8b,,,,,,bf16,1,1,,1,8,,1,,printed\n"
+                     "b,H100,8,NeMo,mystery,,,,,,bf16,1,1,,1,8,,1,,printed\n"
+                     "c,H100,8,HF + Full Offload,llama-3-8b,,,,,,bf16,1,1,,1,8,,1,,printed\n"
+                     "d,H100,8,NeMo,llama-3-8b,,,,,,,1,1,,1,8,,1,,printed\n"
+                     "e,H100,8,NeMo,llama-3-8b,,,,,,bf16,3,1,,1,8,,1,,printed\n"
+                     "f,H100,8,NeMo,llama-3-8b,,,,,,bf16,1,1,,,8,,1,,printed\n"
+                     "g,H100,8,JAX,llama-3-8b,,,,,,bf16,1,1,,1,8,,1,,printed\n"
+                     "h,H100,8,NeMo,llama-3-8b,,,,,,bf16,1,1,,1,8,,,,printed\n");
+    static const char *const reasons[] = {
+        "device 'TPUv4' is not in the table",
+        "no layers, hidden or heads are given, and model 'mystery' is not known",
+        "offloads to the CPU: 'HF + Full Offload'",
+        "no precision that is known: ''",
+        "tensor x pipeline x context parallel does not divide its devices",
+        "no sequence, global batch or micro-batch",
+        "software 'JAX' is not known",
+        "neither seconds nor memory are given",
+    };
+    for (int i = 0; i < v.count; i++)
+        assert_string_equal(v.runs[i].reason, reasons[i]);
+    validation_predict(&v, NULL);
+    assert_int_equal(validation_score(&v, NULL, NULL).runs, 0);
+    validation_release(&v);
+}
+
+static void scores_measured_seconds_only(void **state)
+{
+    (void)state;
+    struct validation v = load(COLUMNS "a,H100,8,NeMo,llama-3-8b,,,,8192,,bf16,1,1,,1,8,,1,,printed\n"
+                                       "b,H100,8,NeMo,llama-3-8b,,,,8192,,bf16,1,1,,1,8,,1,,from_tflops\n");
+    validation_predict(&v, NULL);
+    assert_int_equal(validation_score(&v, NULL, NULL).runs, 1);
+    validation_release(&v);
+}
+
+static void refuses_other_tables(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/rehearse-validate-XXXXXX";
+    int file = mkstemp(path);
+    struct validation validation;
+    struct error err;
+    assert_int_equal(write(file, "a,b\n", 4), 4);
+    close(file);
+    assert_false(validation_load(&validation, path, &none, &err));
+    unlink(path);
+    assert_non_null(strstr(err.text, ":1: no column 'layers'"));
+}
+
+static bool is_scored_generation(const struct run *run, const void *context)
+{
+    (void)context;
+    return strcmp(run->job.device->generation, "ampere") == 0 ||
+           strcmp(run->job.device->generation, "hopper") == 0;
+}
+
+/* What the tool promises: docs/validate.md. */
+static void published_runs_are_predicted(void **state)
+{
+    (void)state;
+    char *path = reference_path("training/training_points.csv");
+    struct validation v;
+    struct error err;
+    if (!path)
+        skip();
+    if (!validation_load(&v, path, &none, &err))
+        fail_msg("%s", err.text);
+    validation_predict(&v, NULL);
+    struct validation_score score = validation_score(&v, is_scored_generation, NULL);
+    print_message("# %d runs on A100 and H100: mean %.1f %%, median %.1f %%, p90 %.1f %%\n", score.runs,
+                  100 * score.mean, 100 * score.median, 100 * score.p90);
+    assert_true(score.runs >= 200);
+    assert_true(score.median <= 0.05);
+    assert_true(score.p90 <= 0.15);
+    validation_release(&v);
+    free(path);
+}
+
+static void memory_is_predicted(void **state)
+{
+    (void)state;
+    static const struct validation_defaults b200 = {"B200", "megatron-core", "bf16"};
+    static const char *const tables[] = {"training/training_points.csv",
+                                         "training/simumax_b200_real_vs_pred.csv"};
+    double sum = 0.0;
+    int runs = 0;
+    for (int i = 0; i < 2; i++) {
+        char *path = reference_path(tables[i]);
+        struct validation v;
+        struct error err;
+        if (!path)
+            skip();
+        if (!validation_load(&v, path, &b200, &err))
+            fail_msg("%s", err.text);
+        validation_predict(&v, NULL);
+        struct memory_score score = validation_memory(&v);
+        print_message("# memory of %d runs: mean %.1f %%, median %.1f %%; %d of %d wrongly refused\n",
+                      score.runs, 100 * score.mean, 100 * score.median, score.wrongly_refused, score.ran);
+        sum += score.mean * score.runs;
+        runs += score.runs;
+        validation_release(&v);
+        free(path);
+    }
+    print_message("# all: %.2f %%\n", 100 * sum / runs);
+    assert_true(sum / runs < 0.05);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_a_run),
+        cmocka_unit_test(says_why_not),
+        cmocka_unit_test(scores_measured_seconds_only),
+        cmocka_unit_test(refuses_other_tables),
+        cmocka_unit_test(published_runs_are_predicted),
+        cmocka_unit_test(memory_is_predicted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
