@@ -93,7 +93,7 @@ struct job_memory job_memory(const struct job *job)
             (activations + (stage == 0 ? embedding.activation_bytes : 0.0)) * in_flight(job, stage);
         double recomputed = job->recompute == RECOMPUTE_FULL ? largest.activation_bytes : 0.0;
         double backward = recomputed + software->backward_working * largest.working_bytes +
-                          software->matrix_working * largest.largest_matrix;
+                          software->matrix_working * (has_head ? 1.0 : 0.5) * largest.largest_matrix;
         double loss = has_head ? head.activation_bytes : 0.0;
         memory.working = fmax(backward, loss);
         if (shards_parameters && job->pipeline > 1) /* a pipeline keeps its stage gathered (torchtitan) */

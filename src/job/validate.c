@@ -237,12 +237,13 @@ static bool read_batch(struct reader *r)
     job->batch = whole(r, "gbs", 0);
     job->microbatch = whole(r, "mbs", 0);
     int64_t count = whole(r, "microbatches", 0);
+    /* where they contradict each other, the micro-batch was left over from another row */
+    if (count > 0 && job->batch > 0 && job->batch % (job->data * count) == 0)
+        job->microbatch = job->batch / (job->data * count);
     if (job->batch == 0)
         job->batch = job->microbatch * count * job->data;
     if (job->batch == 0 && r->run->ran_out) /* one micro-batch is enough to run out */
         job->batch = job->microbatch * job->data;
-    if (job->microbatch == 0 && job->batch > 0 && count > 0)
-        job->microbatch = job->batch / (job->data * count);
     if (job->software->splits_local_batch && job->pipeline > 1)
         job->microbatch = 1;
     if (job->sequence < 1 || job->batch < 1 || job->microbatch < 1)
