@@ -80,6 +80,9 @@ void count_add_function(const struct counter *c, const struct hlo_instruction *i
     const struct count_sum *sum = callee_sum(c, instruction, callee);
     if (!sum)
         return;
+    /* XLA makes a reduction of no elements to one take back an operation. */
+    if (times < 0 && c->options.rules == COUNT_REHEARSE)
+        times = 0;
     count->flops += times * sum->flops;
     count->transcendentals += times * sum->transcendentals;
     count->unknown |= sum->unknown;
@@ -265,7 +268,8 @@ static bool count_computation(struct counter *c, const struct hlo_computation *c
     return true;
 }
 
-/* How often a callee runs when its caller does; 0 for those that are no sequence of operations of their own. */
+/* How often a callee runs when its caller does; 0 for those that are no sequence of operations of their
+ * own. */
 static double calls_of(const struct counter *c, const struct hlo_instruction *instruction, int callee)
 {
     switch (instruction->opcode) {
@@ -284,8 +288,8 @@ static double calls_of(const struct counter *c, const struct hlo_instruction *in
     }
 }
 
-/* Callers come after their callees, so one walk from the last to the first sees all of a computation's callers
- * before itself. */
+/* Callers come after their callees, so one walk from the last to the first sees all of a computation's
+ * callers before itself. */
 static bool find_runs(struct counter *c)
 {
     double *runs = ARENA_ARRAY(c->scratch, (size_t)c->module->count, double);

@@ -1,9 +1,9 @@
 /* What an instruction does: operations and bytes, by the rules of whoever is asked.
  *
  * `xla` and `xla-gpu` count exactly as XLA's HloCostAnalysis and GpuHloCostAnalysis do (openxla/xla,
- * xla/service/hlo_cost_analysis.cc and xla/service/gpu/model/gpu_hlo_cost_analysis.cc), with 64-bit sums instead
- * of float. `xla-fork` is xla-gpu as umichAC99/xla had it in April 2024. `rehearse` is xla with loops multiplied
- * by their trip count, batch normalisation counted, and custom calls from a named table. */
+ * xla/service/hlo_cost_analysis.cc and xla/service/gpu/model/gpu_hlo_cost_analysis.cc), with 64-bit sums
+ * instead of float. `xla-fork` is xla-gpu as umichAC99/xla had it in April 2024. `rehearse` is xla with
+ * loops multiplied by their trip count, batch normalisation counted, and custom calls from a named table. */
 #ifndef REHEARSE_COST_COUNT_H
 #define REHEARSE_COST_COUNT_H
 
@@ -22,8 +22,8 @@ struct op_cycles {
 
 #define OP_CYCLES_DEFAULT 3
 
-/* The table of a compute capability ("sm_86"; NULL: that one), among those of April 2024 when `fork`. Where XLA
- * has none it takes that of sm_86. NULL only when memory is short. */
+/* The table of a compute capability ("sm_86"; NULL: that one), among those of April 2024 when `fork`.
+ * Where XLA has none it takes that of sm_86. NULL only when memory is short. */
 const struct op_cycles *op_cycles_find(const char *capability, bool fork);
 
 struct count_options {

@@ -1,8 +1,8 @@
 /* Fusions: what of the memory around them they touch. Inside of one nothing does.
  *
- * XLA's base rules look at the users of each parameter. Those of the GPU follow the use of elements from the root up:
- * what is not elementwise reads a share of its operand's elements (a slice less than all, a broadcast each many
- * times), and what computes an operand is computed as often. */
+ * XLA's base rules look at the users of each parameter. Those of the GPU follow the use of elements from
+ * the root up: what is not elementwise reads a share of its operand's elements (a slice less than all, a
+ * broadcast each many times), and what computes an operand is computed as often. */
 #include "cost/count_rules.h"
 
 #include <math.h>
@@ -86,8 +86,8 @@ static bool add_roots(struct count_roots *roots, const struct count_roots *other
     return true;
 }
 
-/* A share that the dynamic slices make an average of; at least whole elements are read. The margin keeps a whole
- * number that division made a little larger. */
+/* A share that the dynamic slices make an average of; at least whole elements are read. The margin keeps a
+ * whole number that division made a little larger. */
 static double whole_elements(double share, double elements)
 {
     if (!(elements > 0))

@@ -1,6 +1,6 @@
 /* The rules of XLA's GpuHloCostAnalysis where they differ from HloCostAnalysis (openxla/xla,
- * xla/service/gpu/model/gpu_hlo_cost_analysis.cc, 2026; xla-fork: as of April 2024). An elementwise operation counts
- * the cycles that it takes, transcendental ones too. */
+ * xla/service/gpu/model/gpu_hlo_cost_analysis.cc, 2026; xla-fork: as of April 2024). An elementwise
+ * operation counts the cycles that it takes, transcendental ones too. */
 #include "core/text.h"
 #include "cost/count_rules.h"
 
@@ -74,8 +74,8 @@ static void count_all_reduce(const struct counter *c, const struct hlo_instructi
             count->bytes += count->operand_bytes[i];
 }
 
-/* A ring of n devices: n - 1 steps that each read and write one device's part, and the parts read or written once
- * more at the ends. */
+/* A ring of n devices: n - 1 steps that each read and write one device's part, and the parts read or
+ * written once more at the ends. */
 static void count_ring(const struct counter *c, const struct hlo_instruction *instruction,
                        struct instruction_count *count)
 {

@@ -1,5 +1,5 @@
-/* Our own rules: XLA's, with what XLA counts as nothing or does not know counted. Loops, which XLA counts once, are
- * multiplied where they are counted (count_xla.c). */
+/* Our own rules: XLA's, with what XLA counts as nothing or does not know counted. Loops, which XLA counts
+ * once, are multiplied where they are counted (count_xla.c). */
 #include "cost/count_rules.h"
 #include "cost/custom_calls.h"
 
@@ -11,8 +11,8 @@ static const struct {
     enum hlo_opcode opcode;
     double element, feature;
 } batch_norms[] = {
-    /* mean: 1, variance: 3 (centre, square, sum), result: 3 (centre, scale, shift); mean and variance divided, the
-     * variance's epsilon, the scale */
+    /* mean: 1, variance: 3 (centre, square, sum), result: 3 (centre, scale, shift); mean and variance
+     * divided, the variance's epsilon, the scale */
     {HLO_BATCH_NORM_TRAINING, 7, 4},
     {HLO_BATCH_NORM_INFERENCE, 3, 2},
     /* gradients of shift: 1 (sum), of scale: 3 (centre, product, sum), of the input: 5 */
@@ -48,9 +48,9 @@ static bool has(const struct hlo_ints *dimensions, const struct hlo_ints *others
     return false;
 }
 
-/* Each row belongs to one group. When rows are what is ragged, each meets one group's matrix: a dot of the output's
- * size. When the contracted dimension is, the output holds one product per group, and all groups together contract
- * it once. */
+/* Each row belongs to one group. When rows are what is ragged, each meets one group's matrix: a dot of the
+ * output's size. When the contracted dimension is, the output holds one product per group, and all groups
+ * together contract it once. */
 static double ragged_dot_flops(const struct hlo_instruction *instruction)
 {
     const struct hlo_attributes *a = instruction->attributes;

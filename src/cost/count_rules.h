@@ -103,8 +103,8 @@ double count_ranks(const struct counter *c, const struct hlo_instruction *collec
 /* Bytes that a collective puts on the wire; 0 for what is none. */
 double count_transferred(const struct hlo_instruction *collective);
 
-/* A GEMM of cuBLAS, a convolution of cuDNN; what they multiply and write. False: it is none, or its attributes
- * do not tell. */
+/* A GEMM of cuBLAS, a convolution of cuDNN; what they multiply and write. False: it is none, or its
+ * attributes do not tell. */
 bool count_is_gemm(const char *target);
 bool count_is_convolution(const char *target);
 bool count_gemm(const struct hlo_instruction *call, struct instruction_count *count);

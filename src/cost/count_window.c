@@ -6,8 +6,8 @@
 #define MAX_EXTENT ((int64_t)1 << 31) /* of a window and what it slides over: products stay in 64 bits */
 #define MAX_STEPS  ((int64_t)1 << 24) /* of the shorter of kernel and output along a dimension */
 
-/* One spatial dimension: input position u = output x stride - pad_low + kernel x window_dilation is one of the
- * input's when it is a multiple of base_dilation and inside. */
+/* One spatial dimension: input position u = output x stride - pad_low + kernel x window_dilation is one of
+ * the input's when it is a multiple of base_dilation and inside. */
 struct sliding {
     int64_t input, kernel, output;
     struct hlo_window_dim window;
@@ -65,8 +65,8 @@ static int64_t hits(int64_t count, int64_t step, int64_t offset, int64_t last, i
     return from > to ? 0 : (to - from) / period + 1;
 }
 
-/* The positions of kernel and output that meet an input element, as HloCostAnalysis::GetConvolutionFlops counts
- * them one by one; here one side's are counted at once. */
+/* The positions of kernel and output that meet an input element, as HloCostAnalysis::GetConvolutionFlops
+ * counts them one by one; here one side's are counted at once. */
 static int64_t count_positions(const struct sliding *s)
 {
     const struct hlo_window_dim *w = &s->window;

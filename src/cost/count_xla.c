@@ -1,5 +1,5 @@
-/* The rules of XLA's HloCostAnalysis (openxla/xla, xla/service/hlo_cost_analysis.cc, 2026). What has no rule here
- * reads its operands and writes its output whole, and computes nothing. */
+/* The rules of XLA's HloCostAnalysis (openxla/xla, xla/service/hlo_cost_analysis.cc, 2026). What has no
+ * rule here reads its operands and writes its output whole, and computes nothing. */
 #include "cost/count_rules.h"
 
 #include <math.h>

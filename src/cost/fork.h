@@ -1,8 +1,9 @@
 /* The layer times of umichAC99/xla (April 2024), reproduced so that users can compare.
  *
- * Its time is compute alone, on 512 lanes whatever the device: the clock is all that differs between devices. The
- * operations are those of GpuHloCostAnalysis over every computation of the module, so that the body of a reduction
- * counts once more on its own, with sm_86's cycles for every device (the capabilities it sets have no profile). */
+ * Its time is compute alone, on 512 lanes whatever the device: the clock is all that differs between
+ * devices. The operations are those of GpuHloCostAnalysis over every computation of the module, so that
+ * the body of a reduction counts once more on its own, with sm_86's cycles for every device (the
+ * capabilities it sets have no profile). */
 #ifndef REHEARSE_COST_FORK_H
 #define REHEARSE_COST_FORK_H
 
