@@ -11,6 +11,9 @@
 
 #define GIGABYTE 0x1p30
 
+/* What is over by no more than the estimate's own error still counts as fitting (docs/validate.md). */
+#define MEMORY_ERROR 1.05
+
 /* Where published runs ran, when it is not one fast network port per device. */
 static const struct site {
     const char *source, *gpu; /* the gpu's beginning */
@@ -327,7 +330,7 @@ void validation_predict(struct validation *validation, const struct calibration 
             job.calibration = calibration;
         run->predicted = job_time(&job);
         run->predicted_memory = job_memory(&job);
-        run->fits = run->predicted_memory.total <= (double)job.device->memory;
+        run->fits = run->predicted_memory.total <= MEMORY_ERROR * (double)job.device->memory;
         run->memory_error = run->memory > 0.0 ? run->predicted_memory.total / run->memory - 1.0 : 0.0;
         run->error = run->seconds > 0.0 ? run->predicted.seconds / run->seconds - 1.0 : 0.0;
     }
