@@ -29,10 +29,10 @@ static bool check_results(struct mlir_reader *reader, const struct hlo_shape *co
     struct hlo_instruction *const *results = block->results.items;
     if (!block->terminator)
         return true;
-    if (block->results.count != count && block->results.count)
+    if (block->results.count != count && count)
         return mlir_error(reader, block->terminator, "expected %zu values, found %zu", count,
                           block->results.count);
-    for (size_t i = 0; i < block->results.count; i++)
+    for (size_t i = 0; i < count; i++)
         if (results[i]->shape != types[i] && !hlo_shape_equal(results[i]->shape, types[i]))
             return mlir_error(reader, block->terminator, "value %zu has type %s, the function's type says %s",
                               i + 1, hlo_shape_text(results[i]->shape, found, sizeof found),
@@ -323,14 +323,35 @@ static bool read_module_items(struct mlir_reader *reader, bool nested)
     }
 }
 
-static void release(struct mlir_reader *reader)
+#define LISTS 11
+
+static void list_all(struct mlir_reader *reader, struct mlir_list *lists[LISTS])
 {
-    struct mlir_list *lists[] = {
+    struct mlir_list *all[LISTS] = {
         &reader->bindings,  &reader->results, &reader->operands, &reader->attributes,
         &reader->callees,   &reader->shapes,  &reader->numbers,  &reader->computations,
         &reader->functions, &reader->calls,   &reader->aliases,
     };
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    memcpy(lists, all, sizeof all);
+}
+
+/* Lists begin with memory, so that there is always a place to point at. */
+static bool prepare(struct mlir_reader *reader)
+{
+    struct mlir_list *lists[LISTS];
+    list_all(reader, lists);
+    for (int i = 0; i < LISTS; i++)
+        if (!(lists[i]->items = malloc(1)))
+            return false;
+    reader->numbered = calloc(MLIR_NUMBERED, sizeof *reader->numbered);
+    return reader->numbered != NULL;
+}
+
+static void release(struct mlir_reader *reader)
+{
+    struct mlir_list *lists[LISTS];
+    list_all(reader, lists);
+    for (int i = 0; i < LISTS; i++)
         free(lists[i]->items);
     for (int i = 0; i <= HLO_MAX_DEPTH; i++) {
         free(reader->blocks[i].instructions.items);
@@ -338,6 +359,7 @@ static void release(struct mlir_reader *reader)
         free(reader->blocks[i].results.items);
     }
     free(reader->names);
+    free(reader->numbered);
     free(reader);
 }
 
@@ -367,7 +389,7 @@ bool hlo_parse_mlir(struct hlo_module *module, const char *path, const char *tex
     reader->err = err;
     reader->text = reader->p = text;
     reader->end = text + length;
-    bool read = module->path ? read_text(reader) : error_memory(err);
+    bool read = prepare(reader) && module->path ? read_text(reader) : error_memory(err);
     release(reader);
     if (!read)
         hlo_release(module);

@@ -12,6 +12,9 @@
 
 #define MLIR_TYPE_SLOTS 4096 /* a power of two */
 #define MLIR_OP_SLOTS   1024 /* a power of two, more than twice the operations there are */
+#define MLIR_NUMBERED   (1u << 22)
+#define MLIR_SEEN_OPS   256  /* a power of two */
+#define MLIR_KEPT       1024 /* a power of two */
 
 struct mlir_list { /* of anything, grows */
     void *items;
@@ -42,9 +45,8 @@ struct mlir_binding {
 };
 
 struct mlir_name {
-    struct mlir_span text; /* without '%' */
-    uint32_t number;       /* result number */
-    uint32_t hash, innermost;
+    const char *at; /* without '%'; NULL: a free place of the table */
+    uint32_t length, number, hash, innermost;
 };
 
 /* A computation that is being read. Kept when it closes, so that its arrays are used again. */
@@ -92,7 +94,21 @@ struct mlir_reader;
 
 typedef bool mlir_build(struct mlir_reader *reader, struct mlir_op *op);
 
-enum mlir_form { MLIR_PLAIN, MLIR_CONSTANT, MLIR_REDUCE, MLIR_WHILE, MLIR_RETURN, MLIR_IGNORED, MLIR_MANUAL };
+struct mlir_op_slot {
+    struct mlir_span name; /* with its dialect */
+    const struct mlir_info *info;
+};
+
+enum mlir_form {
+    MLIR_PLAIN,
+    MLIR_CONSTANT,
+    MLIR_REDUCE,
+    MLIR_WHILE,
+    MLIR_RETURN,
+    MLIR_IGNORED,
+    MLIR_MANUAL,
+    MLIR_SCAN,
+};
 
 enum mlir_dialect {
     MLIR_HLO = 1,
@@ -127,7 +143,7 @@ struct mlir_op {
     size_t first_type, operand_types, result_types;
     bool arrow; /* the types were given as operands -> results */
     struct hlo_instruction *instruction;
-    struct hlo_attributes *set; /* of the instruction; made when first asked for */
+    struct hlo_attributes *set; /* of the instruction; NULL until asked for */
 };
 
 struct mlir_result {
@@ -147,7 +163,8 @@ struct mlir_reader {
     struct mlir_type_slot types[MLIR_TYPE_SLOTS];
     const struct hlo_shape *scalars[HLO_TYPE_COUNT];
 
-    struct mlir_name *names; /* a hash table of `name_room` places; innermost and text.at 0: free */
+    uint32_t *numbered;      /* the innermost bindings of %0, %1, … */
+    struct mlir_name *names; /* of all other names: a hash table of `name_room` places */
     size_t name_room, name_count;
     struct mlir_list bindings; /* number 0 is none */
     uint32_t free_binding;
@@ -161,6 +178,9 @@ struct mlir_reader {
     int alias_depth, alias_types;
     int region_number, modules, module_number, module_depth;
     const struct mlir_info *ops[MLIR_OP_SLOTS];
+    struct mlir_op_slot seen_ops[MLIR_SEEN_OPS];
+    struct hlo_attributes scratch; /* of the operation that is being built */
+    const struct hlo_attributes *kept[MLIR_KEPT];
 };
 
 /* mlir_lex.c: characters. Reading functions skip white space and comments first. */
@@ -202,6 +222,13 @@ static inline bool mlir_same(struct mlir_span a, const char *text)
 
 bool mlir_need(struct mlir_reader *reader, const char *token);
 bool mlir_take_token(struct mlir_reader *reader, const char *token);
+
+/* Letters, digits, '$', '.', '_': a bit for each character. */
+static inline bool mlir_is_word(char c)
+{
+    static const uint64_t bits[4] = {0x03ff401000000000, 0x07fffffe87fffffe, 0, 0};
+    return bits[(unsigned char)c >> 6] >> (c & 63) & 1;
+}
 
 /* A bare word: letters, digits, '_', '$', '.'. False when there is none; no error. */
 bool mlir_word(struct mlir_reader *reader, struct mlir_span *word);
@@ -286,6 +313,7 @@ bool mlir_end_region(struct mlir_reader *reader, struct mlir_op *op);
 struct hlo_computation *mlir_end_body(struct mlir_reader *reader, const char *name); /* NULL: error */
 bool mlir_reduce_form(struct mlir_reader *reader, struct mlir_op *op);
 bool mlir_while_form(struct mlir_reader *reader, struct mlir_op *op);
+bool mlir_scan_form(struct mlir_reader *reader, struct mlir_op *op);
 bool mlir_manual_form(struct mlir_reader *reader, struct mlir_op *op);
 
 /* mlir_op.c */
@@ -293,7 +321,7 @@ bool mlir_operation(struct mlir_reader *reader);
 bool mlir_signature(struct mlir_reader *reader, struct mlir_op *op); /* after ':' */
 bool mlir_push_operand(struct mlir_reader *reader, struct mlir_op *op);
 void mlir_list_operations(struct mlir_reader *reader);
-const struct mlir_info *mlir_find_op(const struct mlir_reader *reader, struct mlir_span name);
+const struct mlir_info *mlir_find_op(struct mlir_reader *reader, struct mlir_span name);
 bool mlir_unknown_op(struct mlir_reader *reader, struct mlir_span name, const char *at);
 
 static inline struct hlo_instruction *mlir_operand(const struct mlir_reader *reader, const struct mlir_op *op,
@@ -321,7 +349,9 @@ static inline struct hlo_computation *mlir_callee(const struct mlir_reader *read
 }
 
 /* mlir_build*.c: from an operation to its instruction. */
-struct hlo_attributes *mlir_set(struct mlir_reader *reader, struct mlir_op *op); /* NULL: no memory */
+struct hlo_attributes *mlir_set(struct mlir_reader *reader, struct mlir_op *op);
+/* Attributes like these in the arena; instructions share them. NULL: no memory. */
+const struct hlo_attributes *mlir_keep(struct mlir_reader *reader, const struct hlo_attributes *attributes);
 bool mlir_op_error(struct mlir_reader *reader, const struct mlir_op *op, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool mlir_result_dims(struct mlir_reader *reader, const struct mlir_op *op, size_t index, const int64_t *dims,
@@ -340,6 +370,7 @@ bool mlir_need_results(struct mlir_reader *reader, const struct mlir_op *op, siz
 bool mlir_need_arrays(struct mlir_reader *reader, const struct mlir_op *op);
 bool mlir_check_region(struct mlir_reader *reader, const struct mlir_op *op, size_t index, size_t parameters,
                        size_t results);
+bool mlir_check_accumulators(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs);
 bool mlir_check_reducer(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs);
 
 mlir_build mlir_build_plain, mlir_build_elementwise, mlir_build_compare, mlir_build_constant,

@@ -243,7 +243,7 @@ static bool read_dense(struct mlir_reader *reader, size_t first, int64_t *rows)
     } else if ((int64_t)count != elements) {
         return mlir_error(reader, at, "expected %lld numbers, found %zu", (long long)elements, count);
     }
-    *rows = shape->rank > 1 ? shape->dims[0] : 0;
+    *rows = shape->rank == 2 ? shape->dims[0] : 0;
     return true;
 }
 

@@ -17,9 +17,59 @@ bool mlir_op_error(struct mlir_reader *reader, const struct mlir_op *op, const c
 
 struct hlo_attributes *mlir_set(struct mlir_reader *reader, struct mlir_op *op)
 {
-    if (!op->set && !(op->set = ARENA_NEW(&reader->module->arena, struct hlo_attributes)))
-        error_memory(reader->err);
+    if (!op->set) {
+        op->set = &reader->scratch;
+        *op->set = (struct hlo_attributes){0};
+    }
     return op->set;
+}
+
+/* Lists one after the other, which is how struct hlo_attributes has them. */
+#define FIRST_LIST offsetof(struct hlo_attributes, lhs_contracting)
+#define LISTS      ((offsetof(struct hlo_attributes, window_rank) - FIRST_LIST) / sizeof(struct hlo_ints))
+
+static const struct hlo_ints *lists_of(const struct hlo_attributes *attributes)
+{
+    return (const struct hlo_ints *)(const void *)((const char *)attributes + FIRST_LIST);
+}
+
+static uint64_t hash_attributes(const struct hlo_attributes *attributes)
+{
+    const struct hlo_ints *lists = lists_of(attributes);
+    uint64_t hash = (uint64_t)attributes->index * 31 + (uint64_t)attributes->direction;
+    for (size_t l = 0; l < LISTS; l++)
+        for (int i = 0; i < lists[l].count; i++)
+            hash = (hash ^ (uint64_t)lists[l].at[i] ^ l << 32) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 32;
+}
+
+static bool same_attributes(const struct hlo_attributes *a, const struct hlo_attributes *b)
+{
+    const struct hlo_ints *x = lists_of(a), *y = lists_of(b);
+    for (size_t l = 0; l < LISTS; l++)
+        if (x[l].count != y[l].count ||
+            (x[l].count && memcmp(x[l].at, y[l].at, (size_t)x[l].count * sizeof *x[l].at) != 0))
+            return false;
+    return a->feature_groups == b->feature_groups && a->batch_groups == b->batch_groups &&
+           a->index == b->index && a->group_count == b->group_count && a->group_size == b->group_size &&
+           a->pair_count == b->pair_count && a->trip_count == b->trip_count && a->direction == b->direction;
+}
+
+const struct hlo_attributes *mlir_keep(struct mlir_reader *reader, const struct hlo_attributes *attributes)
+{
+    bool own = attributes->window || attributes->target || attributes->backend_config;
+    const struct hlo_attributes **slot = &reader->kept[hash_attributes(attributes) & (MLIR_KEPT - 1)];
+    if (!own && *slot && same_attributes(*slot, attributes))
+        return *slot;
+    struct hlo_attributes *copy = ARENA_NEW(&reader->module->arena, struct hlo_attributes);
+    if (!copy) {
+        error_memory(reader->err);
+        return NULL;
+    }
+    *copy = *attributes;
+    if (!own)
+        *slot = copy;
+    return copy;
 }
 
 struct hlo_ints mlir_copy_ints(struct mlir_reader *reader, const int64_t *values, int count)
@@ -55,8 +105,8 @@ bool mlir_finish(struct mlir_reader *reader, struct mlir_op *op, enum hlo_opcode
                  (struct hlo_instruction **)reader->operands.items + op->first_operand, op->operands);
     if (!instruction)
         return error_memory(reader->err);
-    if (op->set)
-        instruction->attributes = op->set;
+    if (op->set && !(instruction->attributes = mlir_keep(reader, op->set)))
+        return false;
     if (op->callees) {
         size_t bytes = op->callees * sizeof(struct hlo_computation *);
         instruction->callees = ARENA_ARRAY(&reader->module->arena, op->callees, struct hlo_computation *);
@@ -74,7 +124,8 @@ struct hlo_instruction *mlir_before(struct mlir_reader *reader, const struct mli
                                     enum hlo_opcode opcode, const char *suffix, const struct hlo_shape *shape,
                                     struct hlo_instruction *operand, struct hlo_ints dimensions)
 {
-    struct hlo_attributes *attributes = ARENA_NEW(&reader->module->arena, struct hlo_attributes);
+    const struct hlo_attributes *attributes =
+        mlir_keep(reader, &(struct hlo_attributes){.dimensions = dimensions});
     const char *name = arena_format(&reader->module->arena, "%s.%s", name_of(reader, op), suffix);
     struct hlo_instruction *instruction =
         attributes ? mlir_add(reader, opcode, op->place, name, shape, &operand, 1) : NULL;
@@ -82,7 +133,6 @@ struct hlo_instruction *mlir_before(struct mlir_reader *reader, const struct mli
         error_memory(reader->err);
         return NULL;
     }
-    attributes->dimensions = dimensions;
     instruction->attributes = attributes;
     return instruction;
 }
@@ -211,6 +261,12 @@ static bool is_integer(enum hlo_type type)
     return type == HLO_TYPE_PRED || (type >= HLO_TYPE_S1 && type <= HLO_TYPE_U64);
 }
 
+/* One number for all elements; a scalar's own, too. */
+static bool is_splat(const char *value)
+{
+    return strncmp(value, "dense<", 6) != 0 || (value[6] != '[' && value[6] != '"' && value[6] != '>');
+}
+
 /* Of the values, only a scalar integer's is kept. */
 bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
 {
@@ -222,6 +278,7 @@ bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
     if (!mlir_finish(reader, op, HLO_CONSTANT))
         return false;
     struct hlo_instruction *constant = op->instruction;
+    constant->splat = is_splat(value->value);
     if (constant->shape->rank || !is_integer(constant->shape->type))
         return true;
     return mlir_read_scalar(reader, value->value, &constant->has_value, &constant->value);

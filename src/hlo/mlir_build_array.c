@@ -431,21 +431,6 @@ bool mlir_build_reverse(struct mlir_reader *reader, struct mlir_op *op)
            mlir_finish(reader, op, HLO_REVERSE);
 }
 
-/* Slices of these sizes; dynamic_gather is given them as a value. */
-bool mlir_build_gather(struct mlir_reader *reader, struct mlir_op *op)
-{
-    struct hlo_attributes *set = mlir_set(reader, op);
-    if (!set || !one_array(reader, op) || !same_element_type(reader, op) ||
-        !mlir_find_ints(reader, op, "slice_sizes", op->operands == 2, &set->sizes))
-        return false;
-    const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
-    op->operands = 2;
-    if (set->sizes.count && !need_count(reader, op, "slice_sizes", set->sizes, operand->rank))
-        return false;
-    return (!set->sizes.count || fits_in(reader, op, set->sizes.at, operand)) &&
-           mlir_finish(reader, op, HLO_GATHER);
-}
-
 /* Slices of size 1 along `dim`, whole along the others. */
 bool mlir_build_index_select(struct mlir_reader *reader, struct mlir_op *op)
 {

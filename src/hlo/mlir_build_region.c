@@ -17,19 +17,56 @@ bool mlir_check_region(struct mlir_reader *reader, const struct mlir_op *op, siz
     return true;
 }
 
-/* Pairs of a value so far and an element: for each of the inputs, in this order. */
+/* 0 truth values, 1 signed and 2 unsigned numbers, 3 floats, 4 complex ones. */
+static int kind_of(enum hlo_type type)
+{
+    if (type == HLO_TYPE_PRED)
+        return 0;
+    if (type >= HLO_TYPE_S1 && type <= HLO_TYPE_S64)
+        return 1;
+    if (type >= HLO_TYPE_U1 && type <= HLO_TYPE_U64)
+        return 2;
+    return type == HLO_TYPE_C64 || type == HLO_TYPE_C128 ? 4 : 3;
+}
+
+/* The region takes values so far and as many elements, and returns new values, all of the same types, which
+ * may be wider than those of the operands and are those of the results. */
+bool mlir_check_accumulators(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs)
+{
+    if (!mlir_check_region(reader, op, 0, 2 * inputs, inputs))
+        return false;
+    const struct hlo_computation *region = mlir_callee(reader, op, 0);
+    for (size_t i = 0; i < inputs; i++) {
+        const struct hlo_shape *root = region->root->shape, *result = inputs == 1 ? root : root->parts[i];
+        const struct hlo_shape *value = region->parameters[i]->shape,
+                               *element = region->parameters[inputs + i]->shape;
+        enum hlo_type input = mlir_operand_type(reader, op, i)->type;
+        if (!hlo_shape_equal(value, result) || element->type != value->type)
+            return mlir_op_error(reader, op, "value %zu of its region changes its type", i + 1);
+        if (kind_of(input) != kind_of(value->type) || hlo_type_bits(input) > hlo_type_bits(value->type))
+            return mlir_op_error(reader, op, "its region takes %s for an operand of type %s",
+                                 hlo_type_name(value->type), hlo_type_name(input));
+        if (value->type != mlir_result_type(reader, op, i)->type)
+            return mlir_op_error(reader, op, "its region returns %s for a result of type %s",
+                                 hlo_type_name(value->type),
+                                 hlo_type_name(mlir_result_type(reader, op, i)->type));
+    }
+    return true;
+}
+
+/* Inputs of one shape, then an initial value for each. */
 bool mlir_check_reducer(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs)
 {
-    if (inputs == 0 || op->operands != 2 * inputs)
-        return mlir_op_error(reader, op, "expected an initial value for each input");
     const struct hlo_shape *first = mlir_operand_type(reader, op, 0);
+    if (inputs == 0 || op->operands / 2 != inputs)
+        return mlir_op_error(reader, op, "expected an initial value for each input");
     for (size_t i = 1; i < inputs; i++) {
         const struct hlo_shape *input = mlir_operand_type(reader, op, i);
         if (input->rank != first->rank ||
             (first->rank && memcmp(input->dims, first->dims, (size_t)first->rank * sizeof *first->dims)))
             return mlir_op_error(reader, op, "inputs of different shapes");
     }
-    return mlir_need_results(reader, op, inputs) && mlir_check_region(reader, op, 0, 2 * inputs, inputs);
+    return mlir_need_results(reader, op, inputs) && mlir_check_accumulators(reader, op, inputs);
 }
 
 bool mlir_build_region(struct mlir_reader *reader, struct mlir_op *op)
@@ -59,24 +96,6 @@ bool mlir_build_reduce(struct mlir_reader *reader, struct mlir_op *op)
         if (!mlir_result_dims(reader, op, i, dims, rank))
             return false;
     return mlir_finish(reader, op, HLO_REDUCE);
-}
-
-/* Inputs, indices, as many updates as inputs. */
-bool mlir_build_scatter(struct mlir_reader *reader, struct mlir_op *op)
-{
-    size_t inputs = op->operands / 2;
-    if (op->operands % 2 == 0)
-        return mlir_op_error(reader, op, "expected inputs, indices and as many updates, found %zu operands",
-                             op->operands);
-    if (!mlir_need_arrays(reader, op) || !mlir_need_results(reader, op, inputs) ||
-        !mlir_check_region(reader, op, 0, 2 * inputs, inputs))
-        return false;
-    for (size_t i = 0; i < inputs; i++) {
-        const struct hlo_shape *input = mlir_operand_type(reader, op, i);
-        if (!mlir_result_dims(reader, op, i, input->dims, input->rank))
-            return false;
-    }
-    return mlir_finish(reader, op, HLO_SCATTER);
 }
 
 bool mlir_build_sort(struct mlir_reader *reader, struct mlir_op *op)
@@ -161,70 +180,6 @@ bool mlir_build_conditional(struct mlir_reader *reader, struct mlir_op *op)
                                      r + 1);
     }
     return mlir_finish(reader, op, HLO_CONDITIONAL);
-}
-
-/* Groups of devices: a matrix with a group per row, [[0, 1], [2, 3]] or dense of it; rows that are shorter end
- * in -1. An attribute of another kind (mesh axes) leaves them unknown. */
-static bool read_groups(struct mlir_reader *reader, struct mlir_op *op, struct hlo_attributes *set)
-{
-    const struct mlir_attribute *groups = mlir_find(reader, op, "replica_groups");
-    struct hlo_ints ids;
-    int64_t rows;
-    if (!groups || !groups->value || *groups->value == '#')
-        return true;
-    if (!mlir_read_ints(reader, groups, &ids, &rows))
-        return false;
-    if (ids.count && (rows < 1 || ids.count % rows))
-        return mlir_op_error(reader, op, "replica_groups should be a matrix");
-    if (!ids.count)
-        return true;
-    uint64_t seen[64] = {0}; /* of up to 4096 devices; more are not checked */
-    for (int i = 0; i < ids.count; i++) {
-        int64_t id = ids.at[i];
-        if (id < -1 || id >= (int64_t)ids.count)
-            return mlir_op_error(reader, op, "replica_groups: device %lld of %d", (long long)id, ids.count);
-        if (id < 0 || id >= 4096)
-            continue;
-        if (seen[id / 64] >> (id % 64) & 1)
-            return mlir_op_error(reader, op, "replica_groups: device %lld is there twice", (long long)id);
-        seen[id / 64] |= (uint64_t)1 << (id % 64);
-    }
-    set->group_count = rows;
-    set->group_size = ids.count / rows;
-    return true;
-}
-
-bool mlir_build_collective(struct mlir_reader *reader, struct mlir_op *op)
-{
-    struct hlo_attributes *set = mlir_set(reader, op);
-    int64_t along = -1;
-    if (!set || !read_groups(reader, op, set) ||
-        !mlir_find_integer(reader, op, "all_gather_dim|scatter_dimension|split_dimension|axis", false,
-                           &along))
-        return false;
-    if (along >= 0) {
-        set->dimensions = mlir_copy_ints(reader, &along, 1);
-        if (!set->dimensions.count)
-            return error_memory(reader->err);
-        if (!mlir_in_range(reader, op, "dimension", set->dimensions, mlir_operand_type(reader, op, 0)->rank,
-                           true))
-            return false;
-    }
-    if (op->callees && !mlir_check_region(reader, op, 0, 2, 1))
-        return false;
-    return mlir_finish(reader, op, op->info->opcode);
-}
-
-bool mlir_build_permute(struct mlir_reader *reader, struct mlir_op *op)
-{
-    struct hlo_attributes *set = mlir_set(reader, op);
-    struct hlo_ints pairs;
-    if (!set || !mlir_find_ints(reader, op, "source_target_pairs", true, &pairs))
-        return false;
-    if (pairs.count % 2)
-        return mlir_op_error(reader, op, "source_target_pairs should be pairs");
-    set->pair_count = pairs.count / 2;
-    return mlir_finish(reader, op, HLO_COLLECTIVE_PERMUTE);
 }
 
 /* Along the last dimension: k values and their places. */

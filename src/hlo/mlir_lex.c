@@ -41,19 +41,13 @@ bool mlir_error(struct mlir_reader *reader, const char *at, const char *format, 
                      message);
 }
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '$' || c == '.';
-}
-
 /* What stands at the place at hand, for a message. */
 static struct mlir_span token_here(struct mlir_reader *reader)
 {
     const char *start = reader->p, *c = start;
     if (c < reader->end && strchr("%@#!^\"", *c))
         c++;
-    while (c < reader->end && is_word(*c) && c - start < 40)
+    while (c < reader->end && mlir_is_word(*c) && c - start < 40)
         c++;
     if (c == start)
         c++;
@@ -123,9 +117,9 @@ bool mlir_word(struct mlir_reader *reader, struct mlir_span *word)
 {
     mlir_space(reader);
     const char *c = reader->p;
-    if (c >= reader->end || !is_word(*c) || (*c >= '0' && *c <= '9') || *c == '.')
+    if (c >= reader->end || !mlir_is_word(*c) || (*c >= '0' && *c <= '9') || *c == '.')
         return false;
-    while (c < reader->end && is_word(*c))
+    while (c < reader->end && mlir_is_word(*c))
         c++;
     *word = (struct mlir_span){reader->p, (size_t)(c - reader->p)};
     reader->p = c;
@@ -176,7 +170,7 @@ bool mlir_symbol(struct mlir_reader *reader, struct mlir_span *name)
     if (reader->p < reader->end && *reader->p == '"')
         return mlir_string(reader, name);
     const char *c = reader->p;
-    while (c < reader->end && (is_word(*c) || *c == '-'))
+    while (c < reader->end && (mlir_is_word(*c) || *c == '-'))
         c++;
     if (c == reader->p)
         return mlir_expected(reader, "a symbol's name");
@@ -297,7 +291,8 @@ static bool skip_number(struct mlir_reader *reader)
     c += *c == '-';
     if (c >= reader->end || *c < '0' || *c > '9')
         return mlir_expected(reader, "a value");
-    while (c < reader->end && (is_word(*c) || ((*c == '-' || *c == '+') && (c[-1] == 'e' || c[-1] == 'E'))))
+    while (c < reader->end &&
+           (mlir_is_word(*c) || ((*c == '-' || *c == '+') && (c[-1] == 'e' || c[-1] == 'E'))))
         c++;
     reader->p = c;
     return true;

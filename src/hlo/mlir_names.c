@@ -213,6 +213,7 @@ static const struct mlir_info infos[] = {
     STRETCHED("broadcast_xor", XOR),
     {"constant_like", MLIR_CHLO, HLO_CONSTANT, 1, 1, 0, MLIR_PLAIN, mlir_build_constant_like},
     {"ragged_dot", MLIR_CHLO, HLO_RAGGED_DOT, 3, 3, 0, MLIR_PLAIN, mlir_build_ragged_dot},
+    {"scan", MLIR_CHLO, HLO_SCAN, 0, ANY, 1, MLIR_SCAN, mlir_build_region},
     {"square", MLIR_CHLO, HLO_MULTIPLY, 1, 1, 0, MLIR_PLAIN, mlir_build_square},
     {"top_k", MLIR_CHLO, HLO_TOPK, 1, 1, 0, MLIR_PLAIN, mlir_build_topk},
 
@@ -296,7 +297,7 @@ static unsigned dialect_of(struct mlir_span *name)
     return memchr(name->at, '.', name->length) ? 0 : MLIR_FUNC;
 }
 
-const struct mlir_info *mlir_find_op(const struct mlir_reader *reader, struct mlir_span name)
+static const struct mlir_info *look_up(const struct mlir_reader *reader, struct mlir_span name)
 {
     struct mlir_span whole = name;
     unsigned dialect = dialect_of(&name);
@@ -307,6 +308,15 @@ const struct mlir_info *mlir_find_op(const struct mlir_reader *reader, struct ml
         if (mlir_same(whole, annotations[i]))
             return &ignored;
     return dialect == MLIR_CHLO ? &foreign : NULL;
+}
+
+/* A text has few operations, many times: those found last are at hand. */
+const struct mlir_info *mlir_find_op(struct mlir_reader *reader, struct mlir_span name)
+{
+    struct mlir_op_slot *slot = &reader->seen_ops[hash_op(name, 0) & (MLIR_SEEN_OPS - 1)];
+    if (slot->name.length != name.length || memcmp(slot->name.at, name.at, name.length) != 0)
+        *slot = (struct mlir_op_slot){name, look_up(reader, name)};
+    return slot->info;
 }
 
 bool mlir_unknown_op(struct mlir_reader *reader, struct mlir_span name, const char *at)

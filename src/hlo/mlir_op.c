@@ -298,6 +298,8 @@ static bool read_form(struct mlir_reader *reader, struct mlir_op *op, bool gener
         return mlir_while_form(reader, op);
     case MLIR_MANUAL:
         return mlir_manual_form(reader, op);
+    case MLIR_SCAN:
+        return mlir_scan_form(reader, op);
     case MLIR_RETURN:
         return return_form(reader, op);
     default:

@@ -134,11 +134,10 @@ static bool applied_region(struct mlir_reader *reader, struct mlir_op *op, struc
     return mlir_end_region(reader, op);
 }
 
-static bool note_here(struct mlir_reader *reader, struct mlir_op *op, const char *key)
+static bool note_value(struct mlir_reader *reader, struct mlir_op *op, struct mlir_span key)
 {
     mlir_space(reader);
-    return mlir_note(reader, op, (struct mlir_span){key, strlen(key)}, reader->p) &&
-           mlir_skip_plain_value(reader);
+    return mlir_note(reader, op, key, reader->p) && mlir_skip_plain_value(reader);
 }
 
 /* reducer(%a: t, %b: t) (%c: u, %d: u) {…}: the region's parameters are a, c, b, d. */
@@ -225,7 +224,7 @@ bool mlir_reduce_form(struct mlir_reader *reader, struct mlir_op *op)
         return mlir_expected(reader, "'across'");
     if (!mlir_take_word(reader, "dimensions"))
         return mlir_expected(reader, "'dimensions'");
-    if (!mlir_need(reader, "=") || !note_here(reader, op, "dimensions") ||
+    if (!mlir_need(reader, "=") || !note_value(reader, op, (struct mlir_span){"dimensions", 10}) ||
         (mlir_take(reader, '{') && !mlir_dictionary(reader, op, '}')) || !mlir_need(reader, ":") ||
         !mlir_signature(reader, op))
         return false;
@@ -282,19 +281,45 @@ bool mlir_while_form(struct mlir_reader *reader, struct mlir_op *op)
     return true;
 }
 
-/* sdy.manual_computation(%a) in_shardings=[…] out_shardings=[…] manual_axes={…} (%b: type) {…} : … -> … */
-bool mlir_manual_form(struct mlir_reader *reader, struct mlir_op *op)
+static bool parenthesised(struct mlir_reader *reader, struct mlir_op *op)
 {
-    struct mlir_span key;
     if (!mlir_need(reader, "("))
         return false;
     while (!mlir_take(reader, ')'))
         if (!mlir_push_operand(reader, op) || (mlir_peek(reader) != ')' && !mlir_need(reader, ",")))
             return false;
+    return true;
+}
+
+/* sdy.manual_computation(%a) in_shardings=[…] out_shardings=[…] manual_axes={…} (%b: type) {…} : … -> … */
+bool mlir_manual_form(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct mlir_span key;
+    if (!parenthesised(reader, op))
+        return false;
     while (mlir_word(reader, &key))
         if (!mlir_need(reader, "=") || (mlir_space(reader), !mlir_skip_plain_value(reader)))
             return false;
     return mlir_open_block(reader) && mlir_block_arguments(reader) && mlir_need(reader, "{") &&
            mlir_block_body(reader) && mlir_end_region(reader, op) && mlir_need(reader, ":") &&
            mlir_signature(reader, op);
+}
+
+/* scan (%a) inits (%b) dimension = 0 attributes {…} {…} : … -> … */
+bool mlir_scan_form(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct mlir_span key;
+    if (!parenthesised(reader, op))
+        return false;
+    if (!mlir_take_word(reader, "inits"))
+        return mlir_expected(reader, "'inits'");
+    if (!parenthesised(reader, op))
+        return false;
+    while (mlir_word(reader, &key)) {
+        bool attributes = mlir_same(key, "attributes");
+        if (attributes ? !mlir_need(reader, "{") || !mlir_dictionary(reader, op, '}')
+                       : !mlir_need(reader, "=") || !note_value(reader, op, key))
+            return false;
+    }
+    return mlir_region(reader, op) && mlir_need(reader, ":") && mlir_signature(reader, op);
 }

@@ -7,6 +7,12 @@ static struct mlir_binding *binding(const struct mlir_reader *reader, uint32_t i
     return (struct mlir_binding *)reader->bindings.items + index;
 }
 
+/* What a name is known by: the number it is written as, or NUMBERED and its place in the table. */
+static uint32_t *innermost_of(const struct mlir_reader *reader, uint32_t name)
+{
+    return name < MLIR_NUMBERED ? &reader->numbered[name] : &reader->names[name - MLIR_NUMBERED].innermost;
+}
+
 static uint32_t hash_name(struct mlir_span text, uint32_t number)
 {
     uint32_t hash = 2166136261u ^ number;
@@ -18,19 +24,19 @@ static uint32_t hash_name(struct mlir_span text, uint32_t number)
 static bool grow_names(struct mlir_reader *reader)
 {
     size_t room = reader->name_room ? 2 * reader->name_room : 1024;
-    struct mlir_name *names = calloc(room, sizeof *names);
+    struct mlir_name *names = room < UINT32_MAX - MLIR_NUMBERED ? calloc(room, sizeof *names) : NULL;
     if (!names)
         return error_memory(reader->err);
     for (size_t i = 0; i < reader->name_room; i++) {
         const struct mlir_name *name = &reader->names[i];
         size_t at = name->hash & (room - 1);
-        if (!name->text.at)
+        if (!name->at)
             continue;
-        while (names[at].text.at)
+        while (names[at].at)
             at = (at + 1) & (room - 1);
         names[at] = *name;
         for (uint32_t b = name->innermost; b; b = binding(reader, b)->outer)
-            binding(reader, b)->name = (uint32_t)at;
+            binding(reader, b)->name = (uint32_t)at + MLIR_NUMBERED;
     }
     free(reader->names);
     reader->names = names;
@@ -38,23 +44,36 @@ static bool grow_names(struct mlir_reader *reader)
     return true;
 }
 
-/* The place of this name in the table: its own, or the free one where it belongs. */
-static struct mlir_name *find_name(const struct mlir_reader *reader, struct mlir_span text, uint32_t number,
-                                   uint32_t hash)
+/* %17 and the like, which nearly all names are, are looked up without a hash. */
+static bool is_number(struct mlir_span text, uint32_t *value)
+{
+    if (text.length > 7 || text.length == 0 || (text.at[0] == '0' && text.length > 1))
+        return false;
+    *value = 0;
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9')
+            return false;
+        *value = *value * 10 + (uint32_t)(text.at[i] - '0');
+    }
+    return *value < MLIR_NUMBERED;
+}
+
+/* The name's own place in the table, or the free one where it belongs. */
+static uint32_t find_name(const struct mlir_reader *reader, struct mlir_span text, uint32_t number,
+                          uint32_t hash)
 {
     size_t at = hash & (reader->name_room - 1);
     for (;; at = (at + 1) & (reader->name_room - 1)) {
-        struct mlir_name *name = &reader->names[at];
-        if (!name->text.at ||
-            (name->hash == hash && name->number == number && name->text.length == text.length &&
-             memcmp(name->text.at, text.at, text.length) == 0))
-            return name;
+        const struct mlir_name *name = &reader->names[at];
+        if (!name->at || (name->hash == hash && name->number == number && name->length == text.length &&
+                          memcmp(name->at, text.at, text.length) == 0))
+            return (uint32_t)at;
     }
 }
 
 /* A new binding of the computation at `depth`, which is further in than all others of the name. */
-static uint32_t bind(struct mlir_reader *reader, struct mlir_name *name, int depth,
-                     struct hlo_instruction *source, int64_t part)
+static uint32_t bind(struct mlir_reader *reader, uint32_t name, int depth, struct hlo_instruction *source,
+                     int64_t part)
 {
     uint32_t index = reader->free_binding;
     if (index)
@@ -67,8 +86,8 @@ static uint32_t bind(struct mlir_reader *reader, struct mlir_name *name, int dep
     else
         index = (uint32_t)(reader->bindings.count - 1);
     *binding(reader, index) = (struct mlir_binding){
-        .name = (uint32_t)(name - reader->names),
-        .outer = name->innermost,
+        .name = name,
+        .outer = *innermost_of(reader, name),
         .next = reader->blocks[depth].first_binding,
         .depth = depth,
         .part = part,
@@ -76,24 +95,35 @@ static uint32_t bind(struct mlir_reader *reader, struct mlir_name *name, int dep
         .value = part < 0 ? source : NULL,
     };
     reader->blocks[depth].first_binding = index;
-    name->innermost = index;
+    *innermost_of(reader, name) = index;
     return index;
+}
+
+/* The table's place for a name that may be new. */
+static bool add_name(struct mlir_reader *reader, struct mlir_span text, uint32_t number, uint32_t *name)
+{
+    if (number == 0 && is_number(text, name))
+        return true;
+    if (2 * reader->name_count >= reader->name_room && !grow_names(reader))
+        return false;
+    uint32_t hash = hash_name(text, number), at = find_name(reader, text, number, hash);
+    if (!reader->names[at].at) {
+        reader->names[at] = (struct mlir_name){text.at, (uint32_t)text.length, number, hash, 0};
+        reader->name_count++;
+    }
+    *name = at + MLIR_NUMBERED;
+    return true;
 }
 
 bool mlir_define(struct mlir_reader *reader, struct mlir_span name, uint32_t number, const char *at,
                  struct hlo_instruction *source, int64_t part)
 {
-    if (2 * reader->name_count >= reader->name_room && !grow_names(reader))
+    uint32_t found;
+    if (!add_name(reader, name, number, &found))
         return false;
-    uint32_t hash = hash_name(name, number);
-    struct mlir_name *slot = find_name(reader, name, number, hash);
-    if (!slot->text.at) {
-        *slot = (struct mlir_name){.text = name, .number = number, .hash = hash};
-        reader->name_count++;
-    }
-    if (slot->innermost)
+    if (*innermost_of(reader, found))
         return mlir_error(reader, at, "'%%%.*s' is defined twice", (int)name.length, name.at);
-    return bind(reader, slot, reader->depth, source, part) || error_memory(reader->err);
+    return bind(reader, found, reader->depth, source, part) || error_memory(reader->err);
 }
 
 bool mlir_open_block(struct mlir_reader *reader)
@@ -114,7 +144,7 @@ static void forget_names(struct mlir_reader *reader, struct mlir_block *block)
     for (uint32_t b = block->first_binding; b;) {
         struct mlir_binding *gone = binding(reader, b);
         uint32_t next = gone->next;
-        reader->names[gone->name].innermost = gone->outer;
+        *innermost_of(reader, gone->name) = gone->outer;
         gone->next = reader->free_binding;
         reader->free_binding = b;
         b = next;
@@ -213,8 +243,7 @@ void mlir_drop_block(struct mlir_reader *reader)
 bool mlir_value_name(struct mlir_reader *reader, struct mlir_span *name)
 {
     const char *c = reader->p, *end = reader->end;
-    while (c < end && ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-                       *c == '_' || *c == '$' || *c == '.' || *c == '-'))
+    while (c < end && (mlir_is_word(*c) || *c == '-'))
         c++;
     *name = (struct mlir_span){reader->p, (size_t)(c - reader->p)};
     if (c == reader->p)
@@ -234,7 +263,7 @@ static struct hlo_instruction *value_of(struct mlir_reader *reader, uint32_t ind
     if (bound->value)
         return bound->value;
     reader->depth = bound->depth;
-    struct hlo_attributes *attributes = ARENA_NEW(&reader->module->arena, struct hlo_attributes);
+    const struct hlo_attributes *attributes = mlir_keep(reader, &(struct hlo_attributes){.index = part});
     const char *name = arena_format(&reader->module->arena, "%s.%lld", source->name, (long long)part);
     struct hlo_instruction *element =
         mlir_add(reader, HLO_GET_TUPLE_ELEMENT, place, name, source->shape->parts[part], &source, 1);
@@ -243,17 +272,17 @@ static struct hlo_instruction *value_of(struct mlir_reader *reader, uint32_t ind
         error_memory(reader->err);
         return NULL;
     }
-    attributes->index = part;
     element->attributes = attributes;
     return binding(reader, index)->value = element;
 }
 
 /* What a region uses from outside becomes a parameter of it, and of the regions between; a scalar constant is
  * written again instead, so that the bound of a loop stays known. */
-static struct hlo_instruction *capture(struct mlir_reader *reader, struct mlir_name *name, const char *at)
+static struct hlo_instruction *capture(struct mlir_reader *reader, uint32_t name, const char *at)
 {
-    int here = reader->depth, depth = binding(reader, name->innermost)->depth;
-    struct hlo_instruction *value = value_of(reader, name->innermost);
+    uint32_t outermost = *innermost_of(reader, name);
+    int here = reader->depth, depth = binding(reader, outermost)->depth;
+    struct hlo_instruction *value = value_of(reader, outermost);
     while (value && depth < here) {
         struct hlo_instruction *outer = value;
         reader->depth = ++depth;
@@ -289,12 +318,15 @@ bool mlir_use(struct mlir_reader *reader, struct hlo_instruction **value)
         if (!mlir_integer(reader, &number))
             return false;
     }
-    struct mlir_name *name = NULL;
-    if (reader->name_room && number >= 0 && number <= UINT32_MAX)
-        name = find_name(reader, text, (uint32_t)number, hash_name(text, (uint32_t)number));
-    if (!name || !name->innermost)
+    uint32_t name, index = 0;
+    if (number == 0 && is_number(text, &name)) {
+        index = reader->numbered[name];
+    } else if (reader->name_room && number >= 0 && number <= UINT32_MAX) {
+        name = find_name(reader, text, (uint32_t)number, hash_name(text, (uint32_t)number)) + MLIR_NUMBERED;
+        index = *innermost_of(reader, name);
+    }
+    if (!index)
         return mlir_error(reader, at, "'%.*s' is not defined", (int)(reader->p - at), at);
-    uint32_t index = name->innermost;
     *value =
         binding(reader, index)->depth == reader->depth ? value_of(reader, index) : capture(reader, name, at);
     return *value || error_memory(reader->err);

@@ -264,33 +264,42 @@ static bool dialect_type(struct mlir_reader *reader, int depth, const struct hlo
     return alias_type(reader, (struct mlir_span){at, name.length + 1}, depth, shape);
 }
 
-/* The text of `tensor<…>` at the place at hand, and its hash; length 0 when it is none. */
-static struct mlir_span tensor_text(const struct mlir_reader *reader, uint64_t *hash)
+/* The text of `tensor<…>` at the place at hand; length 0 when it is not written in one line. */
+static struct mlir_span tensor_text(const struct mlir_reader *reader)
 {
-    const char *start = reader->p, *c = start + 7, *end = reader->end;
-    uint64_t sum = 0;
-    int depth = 1;
-    if (end - start < 8 || memcmp(start, "tensor<", 7) != 0)
-        return (struct mlir_span){start, 0};
-    for (; c < end && depth > 0; c++) {
-        sum = (sum ^ (unsigned char)*c) * 0x100000001b3ULL;
-        if (*c == '>')
-            depth -= c[-1] != '-';
-        else if (*c == '<')
-            depth++;
-        else if (*c == '"' || *c == '\n')
-            return (struct mlir_span){start, 0};
+    const char *start = reader->p, *c = start + strlen("tensor<"), *end = reader->end;
+    for (int depth = 1; c < end; c++) {
+        if (*c > '>')
+            continue;
+        if (*c == '>' && c[-1] != '-' && --depth == 0)
+            return (struct mlir_span){start, (size_t)(c + 1 - start)};
+        depth += *c == '<';
+        if (*c == '"' || *c == '\n')
+            break;
     }
-    *hash = sum;
-    return (struct mlir_span){start, depth ? 0 : (size_t)(c - start)};
+    return (struct mlir_span){start, 0};
+}
+
+static uint64_t hash_text(struct mlir_span text)
+{
+    uint64_t hash = text.length, chunk;
+    size_t i = 0;
+    for (; i + sizeof chunk <= text.length; i += sizeof chunk) {
+        memcpy(&chunk, text.at + i, sizeof chunk);
+        hash = (hash ^ chunk) * 0x9e3779b97f4a7c15;
+    }
+    chunk = 0;
+    memcpy(&chunk, text.at + i, text.length - i);
+    hash = (hash ^ chunk) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 32;
 }
 
 static bool cached_tensor(struct mlir_reader *reader, const struct hlo_shape **shape)
 {
-    uint64_t hash = 0;
     const char *at = reader->p;
-    struct mlir_span text = tensor_text(reader, &hash);
-    struct mlir_type_slot *slot = &reader->types[(hash >> 20 ^ hash) & (MLIR_TYPE_SLOTS - 1)];
+    struct mlir_span text = tensor_text(reader);
+    uint64_t hash = hash_text(text);
+    struct mlir_type_slot *slot = &reader->types[hash & (MLIR_TYPE_SLOTS - 1)];
     if (text.length && slot->shape && slot->hash == hash && slot->text.length == text.length &&
         memcmp(slot->text.at, text.at, text.length) == 0) {
         reader->p += text.length;
