@@ -71,7 +71,7 @@ static bool lane_of(const struct route *route, enum link_protocol_name name, str
         lane->base = protocol->base;
         lane->inside_hop = protocol->hop;
         lane->rate =
-            protocol->rate * route->inside->bandwidth * cost_link_share(route->inside, route->per_node);
+            protocol->rate * route->inside->bandwidth * link_transfer_share(transfer, route->per_node);
         lane->own = transfer->own / route->inside->bandwidth;
         lane->upto = protocol->upto;
     }
@@ -115,10 +115,12 @@ static struct collective_time direct(const struct route *route, const struct lan
     double far = n - route->per_node;
     double steps = near * lane->inside_hop + far * lane->across_hop;
     double transfer = 0.0;
-    if (route->inside)
+    if (route->inside) {
+        const struct link_transfer *inside = &route->inside->transfers[route->kind];
         transfer = near / n * bytes /
-                   (route->inside->transfers[route->kind].protocols[name].rate * route->inside->bandwidth *
-                    cost_link_share(route->inside, route->per_node));
+                   (inside->protocols[name].rate * route->inside->bandwidth *
+                    link_transfer_share(inside, route->per_node));
+    }
     if (route->across)
         transfer = fmax(transfer, far / n * bytes /
                                       (route->across->transfers[route->kind].protocols[name].rate *
@@ -183,7 +185,8 @@ static struct collective_time shots(const struct route *route, double bytes)
         return never;
     double n = route->devices;
     double barrier = route->inside->barrier;
-    double rate = route->inside->bandwidth * cost_link_share(route->inside, route->devices);
+    double rate = route->inside->bandwidth *
+                  link_transfer_share(&route->inside->transfers[route->kind], route->devices);
     double two_latency = SHOT_LAUNCH + 2.0 * barrier;
     struct collective_time two = {.seconds = two_latency + 2.0 * (n - 1.0) / n * bytes / rate,
                                   .algorithm = ALGORITHM_TWO_SHOT,

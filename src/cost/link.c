@@ -39,11 +39,11 @@ const char *link_protocol_name(enum link_protocol_name protocol)
     return (unsigned)protocol < LINK_PROTOCOLS ? names[protocol] : NULL;
 }
 
-double cost_link_share(const struct cost_link *link, int devices)
+double link_transfer_share(const struct link_transfer *transfer, int devices)
 {
-    for (int i = 0; i < link->share_count; i++)
-        if (devices <= link->shares[i].devices)
-            return link->shares[i].share;
+    for (int i = 0; i < transfer->share_count; i++)
+        if (devices <= transfer->shares[i].devices)
+            return transfer->shares[i].share;
     return 1.0;
 }
 

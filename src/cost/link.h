@@ -45,22 +45,24 @@ struct link_switch {
     double from; /* least devices it is used for */
 };
 
+/* Where devices are not all alike near, fewer of them may have other paths: 2 of 8 V100 share one or two of six
+ * NVLinks, 8 PCIe cards are on two sockets. */
+struct link_share {
+    int devices;  /* of the group, in one node; the entry for the least number not below that counts */
+    double share; /* of the rates */
+};
+
+#define LINK_SHARES_MOST 8
+
 /* What a kind of collective costs. */
 struct link_transfer {
     struct link_protocol protocols[LINK_PROTOCOLS];
     double
         own; /* of copying the part that stays, per byte; 1 is as dear as sending it at the full bandwidth */
     struct link_switch nvls;
+    int share_count;
+    struct link_share shares[LINK_SHARES_MOST]; /* by devices; above the last: 1 */
 };
-
-/* Where devices are not all alike near, fewer of them may have other paths: 2 V100 of 8 share one or two of six
- * NVLinks, 8 PCIe cards are on two sockets. */
-struct link_share {
-    int devices;  /* of the group; the entry for the least number not below that counts */
-    double share; /* of the rates */
-};
-
-#define LINK_SHARES_MOST 16
 
 struct cost_link {
     const char *name;  /* "nvlink4" */
@@ -69,8 +71,6 @@ struct cost_link {
     const char **aliases;
     double bandwidth; /* bytes/s per device and direction, datasheet */
     int devices;      /* most devices it connects; 0: no limit */
-    int share_count;
-    struct link_share shares[LINK_SHARES_MOST]; /* by devices; above the last: 1 */
     struct link_transfer transfers[COLLECTIVE_KINDS];
     double
         barrier; /* seconds all devices take to meet, where all-reduces are single kernels that read their peers'
@@ -104,8 +104,8 @@ void cost_link_release(struct cost_link_table *table);
 /* The link of this name or alias, whatever its capitals; NULL when there is none. */
 const struct cost_link *cost_link_in(const struct cost_link_table *table, const char *name);
 
-/* Of the rates, what a group of so many devices gets. */
-double cost_link_share(const struct cost_link *link, int devices);
+/* Of the rates, what a group of so many devices in a node gets. */
+double link_transfer_share(const struct link_transfer *transfer, int devices);
 
 /* "all_reduce", as files write it; "ll", "ll128", "simple". */
 const char *collective_kind_name(enum collective_kind kind);

@@ -142,9 +142,44 @@ static bool read_nvls(struct reader *r, const struct doc_node *map, struct link_
            read_number(r, map, "from", 2, DEVICES_MOST, &nvls->from);
 }
 
+static bool read_share(struct reader *r, const struct doc_node *node, struct link_transfer *transfer)
+{
+    static const char *const keys[] = {"devices", "of"};
+    struct link_share *share = &transfer->shares[transfer->share_count];
+    int64_t devices;
+    if (!doc_is_map(r->doc, node, r->err) || !doc_only_keys(r->doc, node, keys, 2, r->err))
+        return false;
+    const struct doc_node *at = doc_need(r->doc, node, "devices", r->err);
+    if (!at || !doc_integer(r->doc, at, 2, DEVICES_MOST, &devices, r->err) ||
+        !doc_need(r->doc, node, "of", r->err) ||
+        !read_number(r, node, "of", SHARE_LEAST, SHARE_MOST, &share->share))
+        return false;
+    if (transfer->share_count && devices <= transfer->shares[transfer->share_count - 1].devices)
+        return doc_error(r->doc, at, r->err, "expected more devices than in the entry before");
+    share->devices = (int)devices;
+    transfer->share_count++;
+    return true;
+}
+
+static bool read_shares(struct reader *r, const struct doc_node *map, struct link_transfer *transfer)
+{
+    const struct doc_node *list = doc_find(map, "share");
+    if (!list)
+        return true;
+    if (!doc_is_list(r->doc, list, r->err))
+        return false;
+    if (list->count > LINK_SHARES_MOST)
+        return doc_error(r->doc, list, r->err, "expected at most %d entries", LINK_SHARES_MOST);
+    transfer->share_count = 0;
+    for (const struct doc_node *node = list->first_child; node; node = node->next)
+        if (!read_share(r, node, transfer))
+            return false;
+    return true;
+}
+
 static bool read_transfer(struct reader *r, const struct doc_node *map, struct link_transfer *transfer)
 {
-    static const char *const keys[] = {"ll", "ll128", "simple", "own", "nvls"};
+    static const char *const keys[] = {"ll", "ll128", "simple", "own", "nvls", "share"};
     if (!doc_is_map(r->doc, map, r->err) ||
         !doc_only_keys(r->doc, map, keys, sizeof keys / sizeof *keys, r->err))
         return false;
@@ -154,7 +189,7 @@ static bool read_transfer(struct reader *r, const struct doc_node *map, struct l
             return false;
     }
     const struct doc_node *nvls = doc_find(map, "nvls");
-    return (!nvls || read_nvls(r, nvls, &transfer->nvls)) &&
+    return (!nvls || read_nvls(r, nvls, &transfer->nvls)) && read_shares(r, map, transfer) &&
            read_number(r, map, "own", 0, SHARE_MOST, &transfer->own);
 }
 
@@ -164,7 +199,8 @@ static bool read_transfers(struct reader *r, const struct doc_node *map, struct 
     for (int k = 0; k < COLLECTIVE_KINDS; k++) {
         struct link_transfer *transfer = &link->transfers[k];
         const struct doc_node *own = doc_find(map, collective_kind_name((enum collective_kind)k));
-        if ((every && !read_transfer(r, every, transfer)) || (own && !read_transfer(r, own, transfer)))
+        if (!read_shares(r, map, transfer) || (every && !read_transfer(r, every, transfer)) ||
+            (own && !read_transfer(r, own, transfer)))
             return false;
         if (transfer->protocols[LINK_SIMPLE].rate > 0.0)
             continue;
@@ -173,41 +209,6 @@ static bool read_transfers(struct reader *r, const struct doc_node *map, struct 
         return doc_need(r->doc, every ? every : map,
                         every ? "simple" : collective_kind_name((enum collective_kind)k), r->err);
     }
-    return true;
-}
-
-static bool read_share(struct reader *r, const struct doc_node *node, struct cost_link *link)
-{
-    static const char *const keys[] = {"devices", "of"};
-    struct link_share *share = &link->shares[link->share_count];
-    int64_t devices;
-    if (!doc_is_map(r->doc, node, r->err) || !doc_only_keys(r->doc, node, keys, 2, r->err))
-        return false;
-    const struct doc_node *at = doc_need(r->doc, node, "devices", r->err);
-    if (!at || !doc_integer(r->doc, at, 2, DEVICES_MOST, &devices, r->err) ||
-        !doc_need(r->doc, node, "of", r->err) ||
-        !read_number(r, node, "of", SHARE_LEAST, SHARE_MOST, &share->share))
-        return false;
-    if (link->share_count && devices <= link->shares[link->share_count - 1].devices)
-        return doc_error(r->doc, at, r->err, "expected more devices than in the entry before");
-    share->devices = (int)devices;
-    link->share_count++;
-    return true;
-}
-
-static bool read_shares(struct reader *r, const struct doc_node *map, struct cost_link *link)
-{
-    const struct doc_node *list = doc_find(map, "share");
-    if (!list)
-        return true;
-    if (!doc_is_list(r->doc, list, r->err))
-        return false;
-    if (list->count > LINK_SHARES_MOST)
-        return doc_error(r->doc, list, r->err, "expected at most %d entries", LINK_SHARES_MOST);
-    link->share_count = 0;
-    for (const struct doc_node *node = list->first_child; node; node = node->next)
-        if (!read_share(r, node, link))
-            return false;
     return true;
 }
 
@@ -282,8 +283,7 @@ static bool read_link(struct reader *r, const struct doc_node *map, struct cost_
     const struct doc_node *name = doc_need(r->doc, map, "name", r->err);
     return name && read_like(r, map, link) && read_name(r, name, &link->name) && read_aliases(r, map, link) &&
            read_texts(r, map, link) && read_bandwidth(r, map, link) && read_devices(r, map, link) &&
-           read_shares(r, map, link) && read_transfers(r, map, link) &&
-           read_time(r, map, "barrier", &link->barrier);
+           read_transfers(r, map, link) && read_time(r, map, "barrier", &link->barrier);
 }
 
 /* ---- a file: one link, or a list of them ---- */

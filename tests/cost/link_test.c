@@ -65,11 +65,11 @@ static void the_table_is_plausible(void **state)
 
 static void a_group_of_few_gets_its_share(void **state)
 {
-    const struct cost_link *link = cost_link_find("nvlink2-4");
+    const struct link_transfer *link = &cost_link_find("nvlink2-4")->transfers[COLLECTIVE_ALL_REDUCE];
     (void)state;
-    assert_true(cost_link_share(link, 2) < cost_link_share(link, 3));
-    assert_true(cost_link_share(link, 3) < cost_link_share(link, 4));
-    assert_true(cost_link_share(link, 100) == 1.0);
+    assert_true(link_transfer_share(link, 2) < link_transfer_share(link, 3));
+    assert_true(link_transfer_share(link, 3) < link_transfer_share(link, 4));
+    assert_true(link_transfer_share(link, 100) == 1.0);
 }
 
 static const char described[] = "format: rehearse-links/1\n"
@@ -100,7 +100,7 @@ static void a_link_is_described_in_a_few_lines(void **state)
     assert_string_equal(link->title, "My own");
     assert_true(fabs(link->bandwidth - 12.5e9) < 1.0);
     assert_int_equal(link->devices, 4);
-    assert_true(cost_link_share(link, 2) == 0.5);
+    assert_true(link_transfer_share(reduce, 2) == 0.5);
     assert_true(fabs(reduce->protocols[LINK_LL].base - 5e-6) < 1e-12);
     assert_true(reduce->protocols[LINK_LL].upto == 65536.0);
     assert_true(reduce->protocols[LINK_LL128].rate == 0.0);

@@ -1,0 +1,360 @@
+#include "cost/calibrate_links.h"
+
+#include "core/parallel.h"
+#include "cost/fit.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EVALUATIONS 12000
+/* Errors smaller than this count as noise: below it the objective is a square, above it a modulus. */
+#define NOISE 0.02
+/* How dear a parameter outside its bounds is, per unit of its logarithm. */
+#define PENALTY 0.1
+
+/* What is moved, as logarithms: a link's parameters are positive and differ by orders of magnitude. */
+enum {
+    OWN,
+    BASE,                                  /* of LL, then hop and rate; then those of LL128 and Simple */
+    UPTO = BASE + 3 * LINK_PROTOCOLS,      /* of LL and LL128 */
+    NVLS_BASE = UPTO + LINK_PROTOCOLS - 1, /* then rate */
+    PARAMETERS = NVLS_BASE + 2
+};
+
+/* Where parameters mean something. NCCL's latencies per step (src/graph/tuning.cc) are 0.6, 1.9 and 3.4 us on NVLink;
+ * without a least value of about half of that a table with few numbers of devices gives all of it to `base`. */
+static const struct {
+    double least, most, step;
+} bounds[PARAMETERS] = {
+    [OWN] = {1e-3, 4, 0.4},   {0.5e-6, 3e-3, 0.4}, {0.3e-6, 1e-3, 0.4},
+    {1e-3, 1.1, 0.4},                                                /* LL */
+    {0.5e-6, 3e-3, 0.4},      {0.5e-6, 1e-3, 0.4}, {5e-3, 1.1, 0.4}, /* LL128 */
+    {0.5e-6, 3e-3, 0.4},      {2e-6, 1e-3, 0.4},   {5e-3, 1.1, 0.4}, /* Simple */
+    [UPTO] = {64, 1e12, 1.0}, {64, 1e12, 1.0},     [NVLS_BASE] = {0.5e-6, 3e-3, 0.4},
+    {0.01, 1.5, 0.4},
+};
+
+/* Peers are sent to at the same time, without waiting for one another. */
+#define LEAST_DIRECT_HOP 1e-8
+
+static double *protocol_field(struct link_transfer *transfer, int parameter)
+{
+    struct link_protocol *protocol = &transfer->protocols[(parameter - BASE) / 3];
+    double *const fields[] = {&protocol->base, &protocol->hop, &protocol->rate};
+    return fields[(parameter - BASE) % 3];
+}
+
+static double *field(struct link_transfer *transfer, int parameter)
+{
+    if (parameter == OWN)
+        return &transfer->own;
+    if (parameter < UPTO)
+        return protocol_field(transfer, parameter);
+    if (parameter < NVLS_BASE)
+        return &transfer->protocols[parameter - UPTO].upto;
+    return parameter == NVLS_BASE ? &transfer->nvls.base : &transfer->nvls.rate;
+}
+
+static bool is_ring(enum collective_kind kind)
+{
+    return kind != COLLECTIVE_SEND && kind != COLLECTIVE_ALL_TO_ALL;
+}
+
+static double least(enum collective_kind kind, int parameter)
+{
+    bool hop = parameter > BASE && parameter < UPTO && (parameter - BASE) % 3 == 1;
+    return hop && !is_ring(kind) ? LEAST_DIRECT_HOP : bounds[parameter].least;
+}
+
+/* ---- one fit: a kind, on the rows that are not of one fold ---- */
+
+struct fitting {
+    const struct link_samples *samples;
+    const struct cost_link *inside; /* NULL: it is the one that is fitted */
+    enum collective_kind kind;
+    int fold; /* whose rows are left out; LINK_FIT_FOLDS: none */
+    bool moves[PARAMETERS];
+    struct cost_link link;
+};
+
+/* Rows next to each other are often of one size: a hash keeps the folds alike. */
+static int fold_of(int row)
+{
+    return (int)(((uint32_t)row * UINT32_C(2654435761) >> 16) % LINK_FIT_FOLDS);
+}
+
+static bool belongs(const struct link_sample *sample, const struct cost_link *inside)
+{
+    return inside ? sample->nodes > 1 : sample->nodes == 1;
+}
+
+static double predict(const struct cost_link *link, const struct cost_link *inside,
+                      const struct link_sample *sample)
+{
+    struct collective_group group = {
+        .devices = sample->devices,
+        .devices_per_node = (sample->devices + sample->nodes - 1) / sample->nodes,
+        .inside = inside ? inside : link,
+        .across = inside ? link : NULL,
+    };
+    return collective_time(sample->kind, &group, sample->bytes).seconds;
+}
+
+static double outside_bounds(const struct fitting *fitting, const double *x)
+{
+    double sum = 0.0;
+    for (int i = 0; i < PARAMETERS; i++)
+        if (fitting->moves[i])
+            sum += fmax(0.0, log(least(fitting->kind, i)) - x[i]) + fmax(0.0, x[i] - log(bounds[i].most));
+    return sum;
+}
+
+static void take(struct fitting *fitting, const double *x)
+{
+    for (int i = 0; i < PARAMETERS; i++)
+        if (fitting->moves[i])
+            *field(&fitting->link.transfers[fitting->kind], i) = exp(x[i]);
+}
+
+static bool is_seen(const struct fitting *fitting, int row)
+{
+    const struct link_sample *sample = &fitting->samples->samples[row];
+    return sample->kind == fitting->kind && belongs(sample, fitting->inside) && fold_of(row) != fitting->fold;
+}
+
+static double objective(const double *x, void *context)
+{
+    struct fitting *fitting = context;
+    double sum = 0.0;
+    int rows = 0;
+    take(fitting, x);
+    for (int row = 0; row < fitting->samples->count; row++) {
+        const struct link_sample *sample = &fitting->samples->samples[row];
+        if (!is_seen(fitting, row))
+            continue;
+        sum += hypot(log(predict(&fitting->link, fitting->inside, sample) / sample->seconds), NOISE);
+        rows++;
+    }
+    return sum / fmax(rows, 1) + PENALTY * outside_bounds(fitting, x);
+}
+
+/* A start from the rows alone: the least time is a latency, the best rate the link's. */
+static void start_from_rows(const struct fitting *fitting, struct link_transfer *transfer)
+{
+    double shortest = INFINITY;
+    double rate = 0.0;
+    for (int row = 0; row < fitting->samples->count; row++) {
+        const struct link_sample *sample = &fitting->samples->samples[row];
+        double n = sample->devices;
+        if (!is_seen(fitting, row))
+            continue;
+        double sent = fitting->kind == COLLECTIVE_SEND         ? 1.0
+                      : fitting->kind == COLLECTIVE_ALL_REDUCE ? 2.0 * (n - 1.0) / n
+                                                               : (n - 1.0) / n;
+        shortest = fmin(shortest, sample->seconds);
+        rate = fmax(rate, sent * sample->bytes / sample->seconds / fitting->link.bandwidth);
+    }
+    static const double hops[LINK_PROTOCOLS] = {0.2, 0.3, 0.5};
+    static const double rates[LINK_PROTOCOLS] = {0.15, 0.6, 1.0};
+    for (int p = 0; p < LINK_PROTOCOLS; p++) {
+        struct link_protocol *protocol = &transfer->protocols[p];
+        protocol->base = shortest * (0.7 + 0.15 * p);
+        protocol->hop = shortest * hops[p];
+        protocol->rate = rate * rates[p];
+    }
+    transfer->protocols[LINK_LL].upto = 16e3;
+    transfer->protocols[LINK_LL128].upto = 512e3;
+    transfer->own = 0.2;
+    if (transfer->nvls.rate > 0.0)
+        transfer->nvls = (struct link_switch){2.0 * shortest, rate, transfer->nvls.from};
+}
+
+/* What is fitted: all that the link has; between nodes the library is free in its choice of protocol. */
+static void choose_moves(struct fitting *fitting)
+{
+    const struct link_transfer *transfer = &fitting->link.transfers[fitting->kind];
+    for (int i = 0; i < PARAMETERS; i++)
+        fitting->moves[i] = true;
+    if (fitting->kind == COLLECTIVE_SEND)
+        fitting->moves[OWN] = false;
+    for (int i = UPTO; i < NVLS_BASE; i++)
+        fitting->moves[i] = !fitting->inside;
+    for (int i = NVLS_BASE; i < PARAMETERS; i++)
+        fitting->moves[i] = transfer->nvls.rate > 0.0;
+}
+
+static double minimise(struct fitting *fitting, const struct link_transfer *start, double *x)
+{
+    struct link_transfer from = *start;
+    double step[PARAMETERS];
+    double best = INFINITY;
+    for (int i = 0; i < PARAMETERS; i++) {
+        double value = fmin(fmax(*field(&from, i), least(fitting->kind, i)), bounds[i].most);
+        x[i] = fitting->moves[i] ? log(value) : 0.0;
+        step[i] = fitting->moves[i] ? bounds[i].step : 0.0;
+    }
+    return fit_minimise(objective, fitting, x, step, PARAMETERS, EVALUATIONS, &best) ? best : INFINITY;
+}
+
+/* From the link's own parameters and from the rows: the better of both. */
+static bool fit_one(struct fitting *fitting)
+{
+    struct link_transfer start = fitting->link.transfers[fitting->kind];
+    struct link_transfer rows = start;
+    double own_x[PARAMETERS];
+    double rows_x[PARAMETERS];
+    choose_moves(fitting);
+    start_from_rows(fitting, &rows);
+    for (int p = 0; p < LINK_PROTOCOLS; p++)
+        if (start.protocols[p].rate <= 0.0)
+            start.protocols[p] = rows.protocols[p];
+    fitting->link.transfers[fitting->kind] = start;
+    double own = minimise(fitting, &start, own_x);
+    double other = minimise(fitting, &rows, rows_x);
+    take(fitting, other < own ? rows_x : own_x);
+    return isfinite(fmin(own, other));
+}
+
+/* ---- all of them ---- */
+
+struct work {
+    struct fitting fittings[COLLECTIVE_KINDS * (LINK_FIT_FOLDS + 1)];
+    bool done[COLLECTIVE_KINDS * (LINK_FIT_FOLDS + 1)];
+    int rows[COLLECTIVE_KINDS];
+};
+
+static void fit_some(void *context, size_t first, size_t last, int thread)
+{
+    struct work *work = context;
+    (void)thread;
+    for (size_t i = first; i < last; i++)
+        work->done[i] = work->rows[work->fittings[i].kind] < LINK_FIT_LEAST || fit_one(&work->fittings[i]);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static struct link_error summary(double *errors, int count)
+{
+    struct link_error error = {.rows = count};
+    if (count == 0)
+        return error;
+    qsort(errors, (size_t)count, sizeof *errors, ascending);
+    error.median = 0.5 * (errors[(count - 1) / 2] + errors[count / 2]);
+    for (int i = 0; i < count; i++)
+        error.mean += errors[i] / count;
+    return error;
+}
+
+/* Each row is judged by the fit that did not see it. */
+static void judge(struct link_fit *fit, const struct work *work, const struct link_samples *samples,
+                  const struct cost_link *inside, double *errors)
+{
+    int all = 0;
+    for (int k = 0; k < COLLECTIVE_KINDS; k++) {
+        int count = 0;
+        for (int row = 0; row < samples->count && work->rows[k] >= LINK_FIT_LEAST; row++) {
+            const struct link_sample *sample = &samples->samples[row];
+            if ((int)sample->kind != k || !belongs(sample, inside))
+                continue;
+            const struct fitting *blind = &work->fittings[k * (LINK_FIT_FOLDS + 1) + fold_of(row)];
+            errors[all + count++] = fabs(predict(&blind->link, inside, sample) / sample->seconds - 1.0);
+        }
+        fit->kinds[k] = summary(errors + all, count);
+        all += count;
+    }
+    fit->all = summary(errors, all);
+}
+
+static bool prepare(struct work *work, const struct link_samples *samples, const struct cost_link *start,
+                    const struct cost_link *inside, struct error *err)
+{
+    int most = 0;
+    for (int row = 0; row < samples->count; row++)
+        if (belongs(&samples->samples[row], inside))
+            work->rows[samples->samples[row].kind]++;
+    for (int k = 0; k < COLLECTIVE_KINDS; k++)
+        most = work->rows[k] > most ? work->rows[k] : most;
+    if (most < LINK_FIT_LEAST)
+        return error_set(err, ERROR_INPUT, "%s: expected at least %d rows of a collective %s, found %d",
+                         samples->path, LINK_FIT_LEAST, inside ? "between nodes" : "inside a node", most);
+    for (int i = 0; i < COLLECTIVE_KINDS * (LINK_FIT_FOLDS + 1); i++)
+        work->fittings[i] = (struct fitting){.samples = samples,
+                                             .inside = inside,
+                                             .kind = (enum collective_kind)(i / (LINK_FIT_FOLDS + 1)),
+                                             .fold = i % (LINK_FIT_FOLDS + 1),
+                                             .link = *start};
+    return true;
+}
+
+static bool run(struct work *work, struct error *err)
+{
+    struct parallel *pool = parallel_new(0);
+    parallel_for(pool, COLLECTIVE_KINDS * (LINK_FIT_FOLDS + 1), 1, fit_some, work);
+    parallel_free(pool);
+    for (int i = 0; i < COLLECTIVE_KINDS * (LINK_FIT_FOLDS + 1); i++)
+        if (!work->done[i])
+            return error_memory(err);
+    return true;
+}
+
+static bool describe(struct link_fit *fit, const struct link_samples *samples, const struct cost_link *start,
+                     const char *name)
+{
+    struct cost_link *link = &fit->link;
+    link->alias_count = 0;
+    link->aliases = NULL;
+    link->name = arena_string(&fit->arena, name);
+    link->title = arena_string(&fit->arena, start->title);
+    link->source = start->source ? arena_string(&fit->arena, start->source) : NULL;
+    link->fitted = arena_format(&fit->arena,
+                                "%d rows of %s, from the parameters of %s; %d-fold cross-validated error: "
+                                "median %.1f %%, mean %.1f %%",
+                                fit->all.rows, samples->path, start->name, LINK_FIT_FOLDS,
+                                100.0 * fit->all.median, 100.0 * fit->all.mean);
+    return link->name && link->title && link->fitted && (link->source || !start->source);
+}
+
+static bool fit_all(struct link_fit *fit, struct work *work, const struct link_samples *samples,
+                    const struct cost_link *start, const struct cost_link *inside, const char *name,
+                    struct error *err)
+{
+    double *errors = ARENA_ARRAY(&fit->arena, (size_t)samples->count, double);
+    if (!errors)
+        return error_memory(err);
+    if (!prepare(work, samples, start, inside, err) || !run(work, err))
+        return false;
+    fit->link = *start;
+    for (int k = 0; k < COLLECTIVE_KINDS; k++)
+        if (work->rows[k] >= LINK_FIT_LEAST)
+            fit->link.transfers[k] =
+                work->fittings[k * (LINK_FIT_FOLDS + 1) + LINK_FIT_FOLDS].link.transfers[k];
+    judge(fit, work, samples, inside, errors);
+    return describe(fit, samples, start, name) || error_memory(err);
+}
+
+bool link_fit_samples(struct link_fit *fit, const struct link_samples *samples, const struct cost_link *start,
+                      const struct cost_link *inside, const char *name, struct error *err)
+{
+    *fit = (struct link_fit){0};
+    struct work *work = calloc(1, sizeof *work);
+    if (!work)
+        return error_memory(err);
+    bool done = fit_all(fit, work, samples, start, inside, name, err);
+    free(work);
+    if (!done)
+        link_fit_release(fit);
+    return done;
+}
+
+void link_fit_release(struct link_fit *fit)
+{
+    arena_release(&fit->arena);
+    *fit = (struct link_fit){0};
+}
