@@ -277,6 +277,8 @@ static bool custom_kernel(struct fusing *work, const struct graph *graph, int in
     const struct hlo_instruction *call = graph->at[index];
     const struct instruction_count *count = graph->counts[index];
     const char *target = call->attributes->target;
+    if (op_is_target(call, GRAPH_LOOP_BACKWARD))
+        return true;
     const struct custom_call *known = target ? custom_call_find(target) : NULL;
     if (!known || (count && count->unknown))
         return add_unknown(work, target);

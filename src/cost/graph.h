@@ -5,9 +5,10 @@
  * out in them. What no result needs is left out. The instructions are HLO's (hlo/module.h), with their index in
  * the list. Loops stay one instruction; their bodies are graphs of their own.
  *
- * Two custom calls of our own stand for what HLO has no instruction for:
+ * Custom calls of our own stand for what HLO has no instruction for:
  *     rehearse.product    attributes->sizes is batch, m, n, k
- *     rehearse.attention  attributes->sizes is batch, queries, keys, width of a head, 1 if causal */
+ *     rehearse.attention  attributes->sizes is batch, queries, keys, width of a head, 1 if causal
+ * and two for their backward passes: that of attention, and that of a loop, whose kernels are counted elsewhere. */
 #ifndef REHEARSE_COST_GRAPH_H
 #define REHEARSE_COST_GRAPH_H
 
@@ -22,6 +23,7 @@
 #define GRAPH_PRODUCT            "rehearse.product"
 #define GRAPH_ATTENTION          "rehearse.attention"
 #define GRAPH_ATTENTION_BACKWARD "rehearse.attention-backward"
+#define GRAPH_LOOP_BACKWARD      "rehearse.loop-backward"
 
 struct graph {
     struct arena *arena; /* whose instructions and lists are */
@@ -32,6 +34,7 @@ struct graph {
     struct hlo_instruction **parameters; /* by number; NULL where nothing uses it */
     int root_count;
     struct hlo_instruction **roots; /* the results; a tuple's parts */
+    const char *name;               /* of what is made; NULL: its first operand's */
     bool failed;                    /* memory ran out, or too large: no more is added */
     bool too_large;
 };
@@ -50,6 +53,7 @@ bool graph_check(const struct graph *graph, struct error *err);
 /* ---- making instructions; each returns NULL when the graph failed, and takes NULL operands then ---- */
 
 struct hlo_instruction *graph_add(struct graph *graph, const struct hlo_instruction *like);
+bool graph_put(struct graph *graph, struct hlo_instruction *instruction); /* itself, not a copy */
 struct hlo_instruction *graph_make(struct graph *graph, enum hlo_opcode opcode, const struct hlo_shape *shape,
                                    int count, struct hlo_instruction *const *operands,
                                    const struct hlo_attributes *attributes);

@@ -24,26 +24,30 @@ static bool grow(struct graph *graph)
     return true;
 }
 
+bool graph_put(struct graph *graph, struct hlo_instruction *instruction)
+{
+    if ((size_t)graph->count >= GRAPH_MAX)
+        graph->failed = graph->too_large = true;
+    if (graph->failed || (graph->count >= graph->room && !grow(graph)))
+        return false;
+    instruction->index = graph->count;
+    graph->counts[graph->count] = NULL;
+    graph->at[graph->count++] = instruction;
+    return true;
+}
+
 struct hlo_instruction *graph_add(struct graph *graph, const struct hlo_instruction *like)
 {
     for (int i = 0; i < like->operand_count; i++)
         if (!like->operands[i])
             graph->failed = true;
-    if (graph->failed || !like->shape)
-        return graph->failed = true, NULL;
-    if ((size_t)graph->count >= GRAPH_MAX) {
-        graph->failed = graph->too_large = true;
+    struct hlo_instruction *added = like->shape ? ARENA_NEW(graph->arena, struct hlo_instruction) : NULL;
+    if (!added) {
+        graph->failed = true;
         return NULL;
     }
-    if (graph->count == graph->room && !grow(graph))
-        return NULL;
-    struct hlo_instruction *added = ARENA_NEW(graph->arena, struct hlo_instruction);
-    if (!added)
-        return graph->failed = true, NULL;
     *added = *like;
-    added->index = graph->count;
-    graph->at[graph->count++] = added;
-    return added;
+    return graph_put(graph, added) ? added : NULL;
 }
 
 struct hlo_instruction *graph_make(struct graph *graph, enum hlo_opcode opcode, const struct hlo_shape *shape,
@@ -57,7 +61,9 @@ struct hlo_instruction *graph_make(struct graph *graph, enum hlo_opcode opcode, 
         memcpy(copy, operands, (size_t)count * sizeof(struct hlo_instruction *));
     return graph_add(graph, &(struct hlo_instruction){
                                 .opcode = opcode,
-                                .name = count && operands[0] ? operands[0]->name : hlo_opcode_name(opcode),
+                                .name = graph->name            ? graph->name
+                                        : count && operands[0] ? operands[0]->name
+                                                               : hlo_opcode_name(opcode),
                                 .shape = shape,
                                 .operand_count = count,
                                 .operands = copy,
