@@ -53,7 +53,7 @@ static void refuses(const char *text, const char *message)
 
 static void refuses_entry(const char *lines, const char *message)
 {
-    char text[4096];
+    char text[8192];
     snprintf(text, sizeof text, "ENTRY e {\n%s\n}\n", lines);
     refuses(text, message);
 }
