@@ -33,7 +33,15 @@ double cost_type_bytes(enum cost_type type); /* of a number in memory; fp4 half 
 /* What was fitted to measured GEMMs, per type; how each is used is in cost/gemm.c.
  * X(name, what it is, least, most) */
 #define GEMM_PARAMETERS(X)                                                                                   \
-    X(efficiency, "share of the datasheet's peak that full tiles reach", 0.05, 1.5)                          \
+    X(efficiency, "share of the peak that large tiles reach, clocks high", 0.05, 2)                          \
+    X(small_tile, "edge of the square tile that takes twice the time per product", 0.01, 1000)               \
+    X(throttle, "by how much longer work slows itself down: clocks fall", 1e-4, 2)                           \
+    X(start, "seconds until a block multiplies", 1e-9, 1e-3)                                                 \
+    X(finish, "time to write a tile that nothing hides, in that of its share of the bandwidth", 1e-3, 100)   \
+    X(step, "seconds per element of k at least: latency", 1e-12, 1e-6)                                       \
+    X(split, "seconds to add the parts of a split product", 1e-9, 1e-3)                                      \
+    X(split_least, "elements of k of a part at least, when the parts would fill the device", 1, 1e6)         \
+    X(memory, "share of the memory bandwidth", 0.05, 1.5)                                                    \
     X(floor, "seconds of the smallest product", 1e-7, 1e-3)
 
 struct gemm_parameters {

@@ -208,7 +208,7 @@ static void what_is_wrong_is_said_with_its_place(void **state)
     refused("name: x\nlike: t4\npeak: {fp17: 3e12}\n",
             "mine.yaml:3:14: peak.fp17: unknown key; did you mean 'fp16'?");
     refused("name: x\nlike: t4\ngemm: {bf16: {efficiency: 7}}\n",
-            "mine.yaml:3:27: gemm.bf16.efficiency: expected a number from 0.05 to 1.5, found '7'");
+            "mine.yaml:3:27: gemm.bf16.efficiency: expected a number from 0.05 to 2, found '7'");
     refused("name: x\n", "mine.yaml:1:1: 'generation' is missing");
     refused("like: t4\n", "mine.yaml:1:1: 'name' is missing");
     refused("devices: []\n", "mine.yaml:1:10: devices: expected from 1 to 1000 devices, found 0");
