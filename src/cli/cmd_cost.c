@@ -1,247 +1,267 @@
 #include "cli/command.h"
+#include "cli/cost_counts.h"
+#include "cli/cost_list.h"
 #include "cli/output.h"
+#include "core/file.h"
 #include "core/json.h"
-#include "cost/roofline.h"
+#include "cost/link.h"
+#include "cost/model_profile.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define MAX_SEQUENCE 1000000
-#define NAMES_MOST   64 /* looked through for what was meant */
+#define MAX_SEQUENCE 16777216
 
-struct cost_command_options {
-    const char *model;
-    const char *devices;
-    const char *output;
-    int64_t microbatch_size;
-    int64_t sequence;
-    int precision;
-    bool list;
-    bool json;
+struct cost_options {
+    struct option_list files;
+    const char *model, *devices, *software, *across, *output;
+    int64_t microbatch_size, sequence, tensor, devices_per_node, nodes;
+    int precision, recompute, rules, to;
+    bool list, json;
 };
 
-/* ---- the tables ---- */
+/* ---- devices and models by name or file ---- */
 
-static void print_models(struct text *out)
+struct chosen {
+    struct architecture_table models; /* of a file */
+    const struct architecture *model;
+    struct cost_device_table tables[PROFILE_MAX_DEVICES];
+    int table_count;
+    const struct cost_device *devices[PROFILE_MAX_DEVICES];
+    int device_count;
+};
+
+static void release(struct chosen *chosen)
 {
-    int count;
-    const struct cost_model *models = cost_models(&count);
-    text_format(out, "%-14s %10s %7s %7s %6s %9s %8s\n", "model", "parameters", "blocks", "hidden", "heads",
-                "sequence", "experts");
-    for (int i = 0; i < count; i++) {
-        const struct cost_model *model = &models[i];
-        text_format(out, "%-14s %8.2f B %7d %7d %6d %9d %8d\n", model->name,
-                    cost_model_parameters(model) / 1e9, model->blocks, model->hidden, model->heads,
-                    model->sequence, model->experts);
+    architecture_table_release(&chosen->models);
+    for (int i = 0; i < chosen->table_count; i++)
+        cost_device_release(&chosen->tables[i]);
+}
+
+static bool is_file(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
+}
+
+static bool choose_model(struct chosen *chosen, const char *name, struct error *err)
+{
+    if (is_file(name)) {
+        if (!architecture_load(&chosen->models, name, err))
+            return false;
+        chosen->model = &chosen->models.models[0];
+        return true;
     }
-}
-
-static void print_devices(struct text *out)
-{
-    const struct cost_device *devices = cost_devices()->devices;
-    int count = cost_devices()->count;
-    text_format(out, "\n%-14s %10s %12s", "device", "memory", "bandwidth");
-    for (int p = COST_FP32; p <= COST_BF16; p++)
-        text_format(out, " %8s", cost_type_name((enum cost_type)p));
-    text_add(out, "  TFLOP/s\n");
-    for (int i = 0; i < count; i++) {
-        const struct cost_device *device = &devices[i];
-        char memory[32];
-        char bandwidth[32];
-        text_format(out, "%-14s %10s %12s", device->name,
-                    unit_format(memory, sizeof memory, (double)device->memory, UNIT_BYTES, 3),
-                    unit_format(bandwidth, sizeof bandwidth, device->bandwidth, UNIT_RATE, 4));
-        for (int p = COST_FP32; p <= COST_BF16; p++)
-            if (device->peak[p] > 0)
-                text_format(out, " %8.1f", device->peak[p] / 1e12);
-            else
-                text_format(out, " %8s", "-");
-        text_add(out, "\n");
-    }
-}
-
-static void write_models(struct json *json)
-{
-    int count;
-    const struct cost_model *models = cost_models(&count);
-    json_open(json, "models", '[');
-    for (int i = 0; i < count; i++) {
-        json_open_flat(json, NULL, '{');
-        json_string(json, "name", models[i].name);
-        json_number(json, "parameters", cost_model_parameters(&models[i]));
-        json_integer(json, "blocks", models[i].blocks);
-        json_integer(json, "hidden", models[i].hidden);
-        json_integer(json, "heads", models[i].heads);
-        json_integer(json, "sequence", models[i].sequence);
-        json_integer(json, "experts", models[i].experts);
-        json_close(json);
-    }
-    json_close(json);
-}
-
-static void write_devices(struct json *json)
-{
-    const struct cost_device *devices = cost_devices()->devices;
-    int count = cost_devices()->count;
-    json_open(json, "devices", '[');
-    for (int i = 0; i < count; i++) {
-        json_open_flat(json, NULL, '{');
-        json_string(json, "name", devices[i].name);
-        json_integer(json, "memory", devices[i].memory);
-        json_number(json, "bandwidth", devices[i].bandwidth);
-        for (int p = COST_FP32; p <= COST_BF16; p++)
-            if (devices[i].peak[p] > 0)
-                json_number(json, cost_type_name((enum cost_type)p), devices[i].peak[p]);
-        json_close(json);
-    }
-    json_close(json);
-}
-
-static void write_tables(struct text *out)
-{
-    struct json json = {.out = out};
-    json_open(&json, NULL, '{');
-    write_models(&json);
-    write_devices(&json);
-    json_close(&json);
-}
-
-static bool list(const struct cost_command_options *given, struct error *err)
-{
-    struct text text = {0};
-    if (given->json) {
-        write_tables(&text);
-    } else {
-        print_models(&text);
-        print_devices(&text);
-    }
-    bool printed = output_text(given->output, &text, err);
-    text_release(&text);
-    return printed;
-}
-
-/* ---- the profile ---- */
-
-static bool unknown(const char *option, const char *found, const char *const *names, size_t count,
-                    struct error *err)
-{
-    const char *nearest = text_nearest(found, names, count);
+    chosen->model = architecture_find(name);
+    if (chosen->model)
+        return true;
+    const struct architecture_table *table = architectures();
+    const char **names = table ? calloc((size_t)table->count, sizeof *names) : NULL;
+    if (!names)
+        return error_memory(err);
+    for (int i = 0; i < table->count; i++)
+        names[i] = table->models[i].name;
+    const char *nearest = text_nearest(name, names, (size_t)table->count);
+    free(names);
     if (nearest)
-        return error_set(err, ERROR_USAGE, "%s: unknown '%s', did you mean '%s'?", option, found, nearest);
-    return error_set(err, ERROR_USAGE, "%s: unknown '%s', see 'rehearse cost --list'", option, found);
+        return error_set(err, ERROR_USAGE, "--model: unknown '%s', did you mean '%s'?", name, nearest);
+    return error_set(err, ERROR_USAGE, "--model: unknown '%s', see 'rehearse cost --list'", name);
 }
 
-static const struct cost_model *find_model(const char *name, struct error *err)
+/* A name, or a file with one or more. */
+static bool choose_device(struct chosen *chosen, const char *name, struct error *err)
 {
-    const char *names[NAMES_MOST];
-    size_t known = 0;
-    int count;
-    const struct cost_model *models = cost_models(&count);
-    const struct cost_model *model = cost_model_find(name);
-    if (model)
-        return model;
-    for (int i = 0; i < count && i < NAMES_MOST; i++)
-        names[known++] = models[i].name;
-    unknown("--model", name, names, known, err);
-    return NULL;
+    struct cost_device_table *table = &chosen->tables[chosen->table_count];
+    if (!cost_device_load(table, name, err)) {
+        err->kind = is_file(name) ? err->kind : ERROR_USAGE;
+        return false;
+    }
+    chosen->table_count++;
+    for (int i = 0; i < table->count; i++) {
+        if (chosen->device_count == PROFILE_MAX_DEVICES)
+            return error_set(err, ERROR_USAGE, "--device: expected at most %d devices", PROFILE_MAX_DEVICES);
+        for (int other = 0; other < chosen->device_count; other++)
+            if (strcmp(chosen->devices[other]->name, table->devices[i].name) == 0)
+                return error_set(err, ERROR_USAGE, "--device: '%s' is named twice", table->devices[i].name);
+        chosen->devices[chosen->device_count++] = &table->devices[i];
+    }
+    return true;
 }
 
-static const struct cost_device *find_device(const char *name, struct error *err)
+/* "rtx-4090,v100-16gb,mine.yaml" */
+static bool choose_devices(struct chosen *chosen, const char *list, struct error *err)
 {
-    const char *names[NAMES_MOST];
-    size_t known = 0;
-    const struct cost_device *devices = cost_devices()->devices;
-    int count = cost_devices()->count;
-    const struct cost_device *device = cost_device_find(name);
-    if (device)
-        return device;
-    for (int i = 0; i < count && i < NAMES_MOST; i++)
-        names[known++] = devices[i].name;
-    unknown("--device", name, names, known, err);
-    return NULL;
-}
-
-/* "rtx-4090,v100-16gb" */
-static bool find_devices(const char *list_of_names, const struct cost_device **devices, int *count,
-                         struct error *err)
-{
-    *count = 0;
-    for (const char *name = list_of_names; name;) {
+    for (const char *name = list; name;) {
         const char *comma = strchr(name, ',');
-        char one[64];
+        char one[1024];
         size_t length = comma ? (size_t)(comma - name) : strlen(name);
         if (length == 0 || length >= sizeof one)
             return error_set(err, ERROR_USAGE,
-                             "--device: expected names with commas between them, found '%s'", list_of_names);
-        if (*count == PROFILE_MAX_DEVICES)
+                             "--device: expected names with commas between them, found '%s'", list);
+        if (chosen->table_count == PROFILE_MAX_DEVICES)
             return error_set(err, ERROR_USAGE, "--device: expected at most %d devices", PROFILE_MAX_DEVICES);
         memcpy(one, name, length);
         one[length] = '\0';
-        devices[*count] = find_device(one, err);
-        if (!devices[*count])
+        if (!choose_device(chosen, one, err))
             return false;
-        (*count)++;
         name = comma ? comma + 1 : NULL;
     }
     return true;
 }
 
-static bool make_profile(const struct cost_command_options *given, struct profile *profile, struct error *err)
+/* ---- profiles ---- */
+
+static bool write_profile(const struct cost_options *given, const struct profile *profile, struct error *err)
 {
-    const struct cost_device *devices[PROFILE_MAX_DEVICES];
-    int device_count;
-    const struct cost_options options = {
-        .microbatch_size = (int)given->microbatch_size,
-        .sequence = (int)given->sequence,
-        .precision = (enum cost_type)(COST_FP32 + given->precision),
+    struct text text = {0};
+    size_t length = given->output ? strlen(given->output) : 0;
+    bool folder = given->to == 1 || (length > 0 && given->output[length - 1] == '/') ||
+                  (given->output && file_is_directory(given->output));
+    if (folder && !given->output)
+        return error_set(err, ERROR_USAGE, "--to oobleck writes a folder: name it with --output");
+    if (folder)
+        return profile_save_oobleck(profile, given->output, err);
+    if (given->json || given->output)
+        profile_write_json(profile, &text);
+    else
+        profile_print(profile, &text);
+    bool printed = output_text(given->output, &text, err);
+    text_release(&text);
+    return printed;
+}
+
+static bool price_model(const struct cost_options *given, struct chosen *chosen, struct error *err)
+{
+    struct profile profile;
+    struct model_options options = {
+        .microbatch = given->microbatch_size,
+        .sequence = given->sequence,
+        .precision = (enum model_precision)given->precision,
+        .tensor = (int)given->tensor,
+        .recompute = (enum recompute)given->recompute,
+        .software = software_find(given->software),
+        .devices_per_node = (int)given->devices_per_node,
+        .nodes = (int)given->nodes,
+        .across = given->across,
     };
-    if (!given->model || !given->devices)
-        return error_set(err, ERROR_USAGE, "%s is needed; 'rehearse cost --list' shows what there is",
-                         given->model ? "--device" : "--model");
-    const struct cost_model *model = find_model(given->model, err);
-    return model && find_devices(given->devices, devices, &device_count, err) &&
-           cost_profile(profile, model, devices, device_count, &options, err);
+    if (!given->devices)
+        return error_set(err, ERROR_USAGE, "--device is needed; 'rehearse cost --list' shows what there is");
+    if (!options.software)
+        return error_set(err, ERROR_USAGE, "--software: unknown '%s', see 'rehearse cost --list'",
+                         given->software);
+    if (!cost_link_find(given->across))
+        return error_set(err, ERROR_USAGE, "--across: unknown link '%s', see 'rehearse cost --list'",
+                         given->across);
+    if (!choose_model(chosen, given->model, err) || !choose_devices(chosen, given->devices, err) ||
+        !model_profile(&profile, chosen->model, chosen->devices, chosen->device_count, &options, err))
+        return false;
+    bool written = write_profile(given, &profile, err);
+    profile_release(&profile);
+    return written;
+}
+
+/* ---- counts ---- */
+
+static bool count_file(const struct cost_options *given, const char *path, struct json *json,
+                       struct text *out, struct error *err)
+{
+    struct hlo_module module;
+    struct module_count count;
+    struct count_options options = {.rules = (enum count_rules)given->rules};
+    if (!hlo_load(&module, path, err))
+        return false;
+    bool counted = module_count(&count, &module, &options, err);
+    if (counted) {
+        if (given->json)
+            cost_counts_write(&module, &count, json);
+        else
+            cost_counts_print(&module, &count, out);
+        module_count_release(&count);
+    }
+    hlo_release(&module);
+    return counted;
+}
+
+/* One file is one map, several are a list of them. */
+static bool count_files(const struct cost_options *given, struct error *err)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    bool several = given->files.count > 1, done = true;
+    if (given->json && several)
+        json_open(&json, NULL, '[');
+    if (!given->json)
+        cost_counts_print_header(&text);
+    for (size_t i = 0; i < given->files.count && done; i++) {
+        if (given->json)
+            json_open(&json, NULL, '{');
+        done = count_file(given, given->files.items[i], &json, &text, err);
+        if (given->json)
+            json_close(&json);
+    }
+    if (given->json && several)
+        json_close(&json);
+    done = done && output_text(given->output, &text, err);
+    text_release(&text);
+    return done;
+}
+
+/* ---- the command ---- */
+
+static bool list(const struct cost_options *given, struct error *err)
+{
+    struct text text = {0};
+    if (given->json)
+        cost_list_write(&text);
+    else
+        cost_list_print(&text);
+    bool printed = output_text(given->output, &text, err);
+    text_release(&text);
+    return printed;
 }
 
 static bool run(void *context, struct error *err)
 {
-    const struct cost_command_options *given = context;
-    struct profile profile;
-    struct text text = {0};
-    if (!cost_devices())
-        return error_memory(err);
+    const struct cost_options *given = context;
+    struct chosen chosen = {0};
+    bool done;
     if (given->list)
         return list(given, err);
-    if (!make_profile(given, &profile, err))
-        return false;
-    if (given->json || given->output)
-        profile_write_json(&profile, &text);
+    if (given->model && given->files.count > 0)
+        return error_set(err, ERROR_USAGE, "expected files or --model, found both");
+    if (given->model)
+        done = price_model(given, &chosen, err);
+    else if (given->files.count > 0)
+        done = count_files(given, err);
     else
-        profile_print(&profile, &text);
-    bool printed = output_text(given->output, &text, err);
-    text_release(&text);
-    profile_release(&profile);
-    return printed;
+        return error_set(
+            err, ERROR_USAGE,
+            "expected --model or files of HLO; 'rehearse cost --list' shows what models there are");
+    release(&chosen);
+    return done;
 }
 
-/* In the order of enum cost_type, from COST_FP32. */
-static const char *const precisions[] = {"fp32", "tf32", "fp16", "bf16", NULL};
+/* In the order of enum model_precision, enum recompute. */
+static const char *const precisions[] = {"mixed", "fp32", "fp8", NULL};
+static const char *const recomputes[] = {"none", "selective", "full", NULL};
+static const char *const formats[] = {"json", "oobleck", NULL};
 
 static const struct option_spec options[] = {
     {.name = "model",
      .letter = 'm',
      .kind = OPTION_TEXT,
-     .at = offsetof(struct cost_command_options, model),
+     .at = offsetof(struct cost_options, model),
      .argument = "NAME",
-     .help = "the model: gpt2-xl, llama-2-7b, ..."},
+     .help = "the model: gpt2-xl, llama-3-8b, ..., or a file that describes one (rehearse-architecture/1)"},
     {.name = "device",
      .letter = 'd',
      .kind = OPTION_TEXT,
-     .at = offsetof(struct cost_command_options, devices),
+     .at = offsetof(struct cost_options, devices),
      .argument = "NAME,...",
-     .help = "the device types, with commas between them: rtx-4090,v100-16gb"},
+     .help = "the device types, with commas between them: rtx-4090,v100-16gb,mine.yaml"},
     {.name = "microbatch-size",
      .kind = OPTION_INTEGER,
-     .at = offsetof(struct cost_command_options, microbatch_size),
+     .at = offsetof(struct cost_options, microbatch_size),
      .argument = "N",
      .initial = "1",
      .least = 1,
@@ -249,52 +269,116 @@ static const struct option_spec options[] = {
      .help = "samples in a micro-batch"},
     {.name = "sequence",
      .kind = OPTION_INTEGER,
-     .at = offsetof(struct cost_command_options, sequence),
+     .at = offsetof(struct cost_options, sequence),
      .argument = "N",
      .initial = "0",
      .most = MAX_SEQUENCE,
      .help = "tokens in a sample; 0 is what the model was trained on"},
     {.name = "precision",
      .kind = OPTION_CHOICE,
-     .at = offsetof(struct cost_command_options, precision),
+     .at = offsetof(struct cost_options, precision),
      .argument = "NAME",
-     .initial = "fp32",
+     .initial = "mixed",
      .words = precisions,
-     .help = "how matrices are multiplied and numbers kept; tf32 keeps them as fp32"},
+     .help = "mixed multiplies in bf16 (fp16 where there is none) and keeps 16 bits, fp32 multiplies in tf32 "
+             "where "
+             "there is one and keeps 32 bits, fp8 multiplies in 8 bits"},
+    {.name = "tensor",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct cost_options, tensor),
+     .argument = "N",
+     .initial = "1",
+     .least = 1,
+     .most = 1024,
+     .help = "tensor parallel degree: devices of a node that share each layer"},
+    {.name = "recompute",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct cost_options, recompute),
+     .argument = "WHAT",
+     .initial = "none",
+     .words = recomputes,
+     .help = "what the backward pass computes again instead of keeping it"},
+    {.name = "software",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct cost_options, software),
+     .argument = "NAME",
+     .initial = "fsdp",
+     .help = "the training software: how attention is computed and what is fused"},
+    {.name = "devices-per-node",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct cost_options, devices_per_node),
+     .argument = "N",
+     .initial = "8",
+     .most = 1024,
+     .help = "all-reduce times inside a node for up to N devices; 0 leaves them out"},
+    {.name = "nodes",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct cost_options, nodes),
+     .argument = "N",
+     .initial = "16",
+     .most = 65536,
+     .help = "all-reduce times across up to N nodes; 0 leaves them out"},
+    {.name = "across",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct cost_options, across),
+     .argument = "LINK",
+     .initial = "ib-200g",
+     .help = "the link between nodes"},
+    {.name = "rules",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct cost_options, rules),
+     .argument = "NAME",
+     .initial = "rehearse",
+     .words = cost_rules,
+     .help = "how the operations and bytes of HLO files are counted; xla and xla-gpu as XLA does"},
     {.name = "list",
      .kind = OPTION_FLAG,
-     .at = offsetof(struct cost_command_options, list),
-     .help = "show the models and devices there are"},
-    OPTION_JSON(struct cost_command_options),
+     .at = offsetof(struct cost_options, list),
+     .help = "show the models, devices, links and software there are"},
+    {.name = "to",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct cost_options, to),
+     .argument = "FORMAT",
+     .initial = "json",
+     .words = formats,
+     .help = "json is rehearse-profile/1; oobleck is a folder, or one folder per device type, also when "
+             "--output is a "
+             "folder"},
+    OPTION_JSON(struct cost_options),
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
-     .at = offsetof(struct cost_command_options, output),
-     .argument = "FILE",
-     .help = "write the profile (rehearse-profile/1) to FILE"},
+     .at = offsetof(struct cost_options, output),
+     .argument = "OUT",
+     .help = "write the profile to this file or folder"},
     OPTION_END,
 };
 
 static const struct command_example examples[] = {
     {"rehearse cost --model gpt2-xl --device rtx-4090,v100-16gb -o profile.json", "a profile to plan with"},
-    {"rehearse cost --model llama-2-7b --device a100-80gb --precision bf16", "look at the layers"},
-    {"rehearse cost --list", "models and devices"},
+    {"rehearse cost --model llama-3-8b --device h100 --tensor 8",
+     "look at the layers, each on eight devices"},
+    {"rehearse cost layer.mlir --json", "operations and bytes of a module"},
+    {"rehearse cost --list", "models, devices, links and software"},
     {NULL, NULL},
 };
 
 const struct command command_cost = {
     .name = "cost",
-    .summary = "make a profile from published numbers of a model and of devices",
-    .description = "Computes what each layer of a well-known model should take on devices known by their "
-                   "datasheets, by a "
-                   "roofline: arithmetic at half of the peak or memory traffic, whichever is longer. A start "
-                   "where nothing is "
-                   "measured yet, good to a small factor; a measured profile is better.\n\n"
-                   "All-reduce times are not part of it: they depend on the cluster's links, and 'rehearse "
-                   "plan --allreduce "
-                   "model' computes them from there.",
+    .summary = "make a profile from HLO or from published numbers of a model and of devices",
+    .description = "Computes what each layer of a model takes on each device type: every kernel of the "
+                   "layer's forward and "
+                   "backward pass, timed by tiles and waves of matrix products, memory traffic and launches, "
+                   "with parameters "
+                   "fitted to measurements (docs/cost.md says which, and how far off they are).\n\n"
+                   "The model is one of a table, a file with its numbers, or files of HLO, StableHLO or MHLO "
+                   "text. Of files "
+                   "alone, without devices, operations and bytes are counted.",
     .options = options,
-    .options_size = sizeof(struct cost_command_options),
+    .options_size = sizeof(struct cost_options),
+    .operands = {.name = "FILE",
+                 .help = "HLO, StableHLO or MHLO text: one layer per file, in order",
+                 .at = offsetof(struct cost_options, files)},
     .examples = examples,
     .run = run,
 };

@@ -15,6 +15,7 @@
 
 struct validate_options {
     struct option_list tables;
+    const char *gpu, *software, *precision, *recompute;
     const char *figure, *residuals, *output;
     bool rows, json;
 };
@@ -155,6 +156,21 @@ static void print_reasons(const struct validation *validation, struct text *out)
     }
 }
 
+static void print_memory(const struct validation *validation, struct text *out)
+{
+    struct memory_score score = validation_memory(validation);
+    if (score.runs > 0)
+        text_format(out,
+                    "\nmemory, %d runs: mean error %.1f %%, median %.1f %%, p90 %.1f %%, bias %+.1f %%\n",
+                    score.runs, 100 * score.mean, 100 * score.median, 100 * score.p90, 100 * score.bias);
+    if (score.ran > 0)
+        text_format(out, "%d of %d runs that ran and say how are predicted to run out of memory\n",
+                    score.wrongly_refused, score.ran);
+    if (score.ran_out > 0)
+        text_format(out, "%d of %d runs that ran out of memory are predicted to\n", score.caught,
+                    score.ran_out);
+}
+
 static void print_report(const struct report *report, struct text *out)
 {
     static const char *const generations[] = {"volta", "turing", "ampere", "ada", "hopper", "blackwell"};
@@ -181,6 +197,7 @@ static void print_report(const struct report *report, struct text *out)
             out,
             "\n80 %% intervals, each from the other runs: %.1f %% of the runs lie inside; %d extrapolate\n",
             100.0 * report->covered / all.runs, report->extrapolated);
+    print_memory(validation, out);
     if (report->given->rows) {
         print_rows(report, out);
         print_reasons(validation, out);
@@ -242,6 +259,17 @@ static void write_report(const struct report *report, struct text *out)
     json_integer(&json, "modelled", all.runs);
     write_score(&json, &all);
     json_number(&json, "covered", all.runs > 0 ? (double)report->covered / all.runs : 0.0);
+    struct memory_score memory = validation_memory(validation);
+    json_open_flat(&json, "memory", '{');
+    json_integer(&json, "modelled", memory.runs);
+    json_number(&json, "mean_error", memory.mean);
+    json_number(&json, "median_error", memory.median);
+    json_number(&json, "p90_error", memory.p90);
+    json_integer(&json, "ran", memory.ran);
+    json_integer(&json, "wrongly_refused", memory.wrongly_refused);
+    json_integer(&json, "ran_out", memory.ran_out);
+    json_integer(&json, "caught", memory.caught);
+    json_close(&json);
     struct group groups[MOST_GROUPS];
     int group_count = list_groups(validation, groups);
     json_open(&json, "sources", '[');
@@ -296,7 +324,9 @@ static bool run(void *context, struct error *err)
     const struct validate_options *given = context;
     struct report report = {.given = given};
     const char *table = given->tables.items[0];
-    if (!validation_load(&report.validation, table, err))
+    const struct validation_defaults defaults = {given->gpu, given->software, given->precision,
+                                                 given->recompute};
+    if (!validation_load(&report.validation, table, &defaults, err))
         return false;
     bool done = make_report(&report, table, err);
     free(report.row_of);
@@ -307,6 +337,26 @@ static bool run(void *context, struct error *err)
 }
 
 static const struct option_spec options[] = {
+    {.name = "gpu",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct validate_options, gpu),
+     .argument = "NAME",
+     .help = "the device of all runs, where the table has no such column"},
+    {.name = "software",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct validate_options, software),
+     .argument = "NAME",
+     .help = "the training software, likewise"},
+    {.name = "precision",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct validate_options, precision),
+     .argument = "NAME",
+     .help = "the precision, likewise"},
+    {.name = "recompute",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct validate_options, recompute),
+     .argument = "WHAT",
+     .help = "what is recomputed, likewise"},
     {.name = "rows",
      .kind = OPTION_FLAG,
      .at = offsetof(struct validate_options, rows),
@@ -343,7 +393,8 @@ const struct command command_validate = {
         "runs; nothing is fitted to single runs. Runs that cannot be modelled are listed with the reason.\n\n"
         "Columns by name: gpu, gpus, framework, model, layers, hidden, heads, kv_heads, ffn, seq, vocab, "
         "precision, "
-        "tp, pp, vp, dp, cp, ep, zero, mbs, gbs, recompute, sec_per_iter, mem_gb, sec_basis. A row whose "
+        "tp, pp, vp, dp, cp, ep, zero, mbs, gbs, recompute, sec_per_iter, mem_gb, sec_basis, outcome. A row "
+        "whose "
         "sec_basis "
         "is not 'printed' or 'from_tokens_per_s' is predicted and not scored.",
     .options = options,

@@ -8,6 +8,7 @@ const struct command *const commands[] = {
     &command_profile_show,
     &command_profile_convert,
     &command_cost,
+    &command_validate,
     &command_help,
     &command_completion,
     &command_version,

@@ -1,0 +1,221 @@
+#include "cost/model_profile.h"
+
+#include "cost/collective.h"
+#include "cost/profile_links.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+struct maker {
+    struct profile *profile;
+    const struct architecture *model;
+    const struct model_options *options;
+    struct layer_split split;
+};
+
+enum cost_type model_type(const struct cost_device *device, enum model_precision precision)
+{
+    static const enum cost_type wanted[][4] = {
+        [MODEL_MIXED] = {COST_BF16, COST_FP16, COST_FP32, COST_FP32},
+        [MODEL_FP32] = {COST_TF32, COST_FP32, COST_FP32, COST_FP32},
+        [MODEL_FP8] = {COST_FP8, COST_BF16, COST_FP16, COST_FP32},
+    };
+    for (int i = 0; i < 4; i++)
+        if (device->peak[wanted[precision][i]] > 0.0)
+            return wanted[precision][i];
+    return COST_FP32;
+}
+
+static int layer_count(const struct architecture *model)
+{
+    return model->layers + model->encoder_layers + 2;
+}
+
+static void work_of(const struct maker *m, int layer, struct layer_work *work)
+{
+    if (layer == 0)
+        transformer_embedding(work, m->model, &m->split);
+    else if (layer == layer_count(m->model) - 1)
+        transformer_head(work, m->model, &m->split);
+    else
+        transformer_block(work, m->model, layer - 1, &m->split);
+}
+
+static const char *layer_name(struct arena *arena, const struct architecture *model, int layer)
+{
+    if (layer == 0)
+        return arena_string(arena, "embedding");
+    return layer < layer_count(model) - 1 ? arena_format(arena, "block %d", layer)
+                                          : arena_string(arena, "head");
+}
+
+static double kept_bytes(const struct maker *m, int layer, const struct layer_work *work)
+{
+    bool block = layer > 0 && layer < layer_count(m->model) - 1;
+    if (block && m->options->recompute == RECOMPUTE_FULL)
+        return work->input_bytes;
+    return block && m->options->recompute == RECOMPUTE_SELECTIVE ? work->selective_bytes
+                                                                 : work->activation_bytes;
+}
+
+static bool fill_layers(struct maker *m)
+{
+    struct profile *profile = m->profile;
+    double width = m->options->precision == MODEL_FP32 ? 4.0 : 2.0;
+    profile->layer_count = layer_count(m->model);
+    profile->layers = ARENA_ARRAY(&profile->arena, (size_t)profile->layer_count, struct profile_layer);
+    m->split.type = m->options->precision == MODEL_FP32 ? COST_FP32 : COST_BF16;
+    for (int i = 0; profile->layers && i < profile->layer_count; i++) {
+        struct layer_work work;
+        work_of(m, i, &work);
+        double parameters = work.parameters + work.expert_parameters;
+        /* a tied matrix is at both ends of a pipeline */
+        if (i == profile->layer_count - 1 && m->model->tied)
+            parameters += (double)m->model->hidden * (double)m->model->vocabulary / m->split.tensor;
+        profile->layers[i] = (struct profile_layer){
+            .name = layer_name(&profile->arena, m->model, i),
+            .parameter_bytes = (int64_t)(parameters * width),
+            .activation_bytes = (int64_t)kept_bytes(m, i, &work),
+            .output_bytes = (int64_t)work.output_bytes,
+        };
+        if (!profile->layers[i].name)
+            return false;
+    }
+    return profile->layers;
+}
+
+/* Whole nanoseconds: more digits would claim more than is known. */
+static double rounded(double seconds)
+{
+    return fmax(nearbyint(seconds * 1e9), 1.0) / 1e9;
+}
+
+static double kernels(const struct layer_work *work, int first, int count, const struct cost_device *device,
+                      const struct calibration *calibration)
+{
+    double seconds = 0.0;
+    for (int i = first; i < first + count; i++)
+        seconds += kernel_time(&work->kernels[i], device, calibration).seconds;
+    return seconds;
+}
+
+static void time_layer(struct maker *m, struct profile_device *to, int layer,
+                       const struct cost_device *device)
+{
+    const struct calibration *calibration = calibration_of(device);
+    struct layer_work work;
+    work_of(m, layer, &work);
+    double forward = kernels(&work, 0, work.forward_count, device, calibration);
+    double backward =
+        kernels(&work, work.forward_count, work.count - work.forward_count, device, calibration);
+    double reduce = 0.0;
+    if (m->split.tensor > 1) {
+        struct collective_group group = {
+            .devices = m->split.tensor,
+            .devices_per_node = m->split.tensor,
+            .inside = cost_link_find(device->link),
+        };
+        reduce = collective_time(COLLECTIVE_ALL_REDUCE, &group, work.tensor_bytes).seconds *
+                 m->split.software->tensor_shown;
+    }
+    forward += work.tensor_forward * reduce;
+    backward += work.tensor_backward * reduce;
+    if (layer > 0 && layer < layer_count(m->model) - 1) {
+        if (m->options->recompute == RECOMPUTE_FULL)
+            backward += forward;
+        else if (m->options->recompute == RECOMPUTE_SELECTIVE)
+            backward += m->split.software->attention == ATTENTION_UNFUSED
+                            ? kernels(&work, work.attention_first, work.attention_count, device, calibration)
+                            : m->split.software->selective * forward;
+    }
+    to->forward[layer] = rounded(forward);
+    to->backward[layer] = rounded(backward);
+}
+
+static bool fill_device(struct maker *m, struct profile_device *to, const struct cost_device *device)
+{
+    struct profile *profile = m->profile;
+    to->name = arena_string(&profile->arena, device->name);
+    to->path = profile->path;
+    to->forward = ARENA_ARRAY(&profile->arena, (size_t)profile->layer_count, double);
+    to->backward = ARENA_ARRAY(&profile->arena, (size_t)profile->layer_count, double);
+    if (!to->name || !to->forward || !to->backward)
+        return false;
+    m->split.type = model_type(device, m->options->precision);
+    for (int i = 0; i < profile->layer_count; i++)
+        time_layer(m, to, i, device);
+    return profile_fill_allreduce(profile, to, cost_link_find(device->link),
+                                  cost_link_find(m->options->across), m->options->devices_per_node,
+                                  m->options->nodes);
+}
+
+static bool fill_profile(struct maker *m, const struct cost_device *const *devices, int device_count)
+{
+    static const char *const precisions[] = {"mixed precision", "fp32", "fp8"};
+    struct profile *profile = m->profile;
+    struct arena *arena = &profile->arena;
+    profile->path = arena_string(arena, m->model->name);
+    profile->model = arena_string(arena, m->model->name);
+    profile->source = arena_format(
+        arena, "computed: %s, sequences of %" PRId64 " tokens, tensor parallel %d, %s",
+        precisions[m->options->precision], m->split.sequence, m->split.tensor, m->split.software->name);
+    profile->microbatch_size = (int)m->split.microbatch;
+    profile->devices = ARENA_ARRAY(arena, (size_t)device_count, struct profile_device);
+    if (!profile->path || !profile->model || !profile->source || !profile->devices || !fill_layers(m))
+        return false;
+    for (; profile->device_count < device_count; profile->device_count++)
+        if (!fill_device(m, &profile->devices[profile->device_count], devices[profile->device_count]))
+            return false;
+    return true;
+}
+
+static bool check(const struct architecture *model, const struct cost_device *const *devices,
+                  int device_count, const struct model_options *options, struct error *err)
+{
+    int64_t sequence = options->sequence ? options->sequence : model->sequence;
+    if (model->positions && sequence > model->positions)
+        return error_set(err, ERROR_USAGE,
+                         "'%s' has %" PRId64 " positions: a sequence of %" PRId64 " tokens does not fit",
+                         model->name, model->positions, sequence);
+    if (model->heads % options->tensor != 0)
+        return error_set(err, ERROR_USAGE, "'%s' has %" PRId64 " heads: not a multiple of tensor parallel %d",
+                         model->name, model->heads, options->tensor);
+    for (int d = 0; d < device_count; d++)
+        for (int other = 0; other < d; other++)
+            if (devices[other] == devices[d])
+                return error_set(err, ERROR_USAGE, "device '%s' is named twice", devices[d]->name);
+    /* the widest tensors: scores and logits */
+    double tokens = (double)options->microbatch * (double)sequence;
+    double widest = fmax((double)model->heads * (double)sequence, (double)model->vocabulary) * tokens * 16.0;
+    if (widest >= 0x1p53)
+        return error_set(err, ERROR_USAGE,
+                         "a micro-batch of %" PRId64
+                         " samples is too large: a layer would keep 2^53 bytes or more",
+                         options->microbatch);
+    return true;
+}
+
+bool model_profile(struct profile *profile, const struct architecture *model,
+                   const struct cost_device *const *devices, int device_count,
+                   const struct model_options *options, struct error *err)
+{
+    memset(profile, 0, sizeof *profile);
+    if (!check(model, devices, device_count, options, err))
+        return false;
+    struct maker m = {
+        .profile = profile,
+        .model = model,
+        .options = options,
+        .split = {.microbatch = options->microbatch,
+                  .sequence = options->sequence ? options->sequence : model->sequence,
+                  .tensor = options->tensor,
+                  .context = 1,
+                  .expert = 1,
+                  .software = options->software},
+    };
+    if (fill_profile(&m, devices, device_count))
+        return true;
+    profile_release(profile);
+    return error_memory(err);
+}
