@@ -192,13 +192,12 @@ static bool extends(const struct hlo_shape *before, const struct hlo_shape *afte
 /* A computation that was called late must have got as many operands as it has parameters, and give what the
  * done says. */
 static bool late_call_fits(struct hlo_reader *reader, const struct hlo_draft *draft,
-                           const struct hlo_instruction *start)
+                           const struct hlo_instruction *start, const struct hlo_computation *callee)
 {
     const struct hlo_instruction *done = draft->instruction;
     if (done->opcode != HLO_ASYNC_DONE || draft->wrapped == HLO_OPCODE_COUNT || !is_late_bound(start) ||
-        start->callee_count == 0)
+        !callee)
         return true;
-    const struct hlo_computation *callee = start->callees[0];
     if (done->operands[0]->shape->parts[0]->part_count != callee->parameter_count)
         return wrong(reader, draft, "another number of operands than the computation has parameters");
     return !done->shape || hlo_shape_equal(done->shape, callee->root->shape) ||
@@ -215,7 +214,7 @@ static bool fits_start(struct hlo_reader *reader, const struct hlo_draft *draft,
         return wrong(reader, draft, "another computation than that of its start");
     if (is_wrapper && draft->wrapped != HLO_OPCODE_COUNT && callee->root->opcode != draft->wrapped)
         return wrong(reader, draft, "another operation than that of its start");
-    return thread_fits(reader, draft, start) && late_call_fits(reader, draft, start);
+    return thread_fits(reader, draft, start) && late_call_fits(reader, draft, start, callee);
 }
 
 static bool fits_chain(struct hlo_reader *reader, const struct hlo_draft *draft)

@@ -180,6 +180,39 @@ static void what_is_not_constant_has_no_count(void **state)
         -1);
 }
 
+static int64_t trips_of_mlir(const char *text)
+{
+    struct hlo_module module;
+    struct error err;
+    int64_t count = -2;
+    if (!hlo_parse_mlir(&module, "t.mlir", text, strlen(text), &err))
+        fail_msg("%s", err.text);
+    for (int i = 0; i < module.entry->count; i++)
+        if (module.entry->instructions[i]->opcode == HLO_WHILE)
+            count = hlo_trip_count(module.entry->instructions[i]);
+    hlo_release(&module);
+    return count;
+}
+
+static void loops_over_several_values_are_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        trips_of_mlir(
+            "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+            " %z = stablehlo.constant dense<2> : tensor<i32>\n %n = stablehlo.constant dense<9> : "
+            "tensor<i32>\n"
+            " %o = stablehlo.constant dense<3> : tensor<i32>\n"
+            " %r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<4xf32>\n"
+            " cond {\n  %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> "
+            "tensor<i1>\n"
+            "  stablehlo.return %c : tensor<i1>\n } do {\n"
+            "  %j = stablehlo.add %i, %o : tensor<i32>\n  %w = stablehlo.add %v, %v : tensor<4xf32>\n"
+            "  stablehlo.return %j, %w : tensor<i32>, tensor<4xf32>\n }\n"
+            " return %r#1 : tensor<4xf32>\n}\n"),
+        3);
+}
+
 static void only_loops_have_a_count(void **state)
 {
     (void)state;
@@ -201,6 +234,7 @@ int main(void)
         cmocka_unit_test(fusions_and_calls_are_entered),
         cmocka_unit_test(a_scalar_alone_may_be_the_variable),
         cmocka_unit_test(what_is_not_constant_has_no_count),
+        cmocka_unit_test(loops_over_several_values_are_counted),
         cmocka_unit_test(only_loops_have_a_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
