@@ -187,6 +187,22 @@ static bool is_kept_result(const struct hlo_instruction *result, const int *read
     return op_class(result) == OP_INPUT;
 }
 
+bool derive_result_bytes(const struct graph *graph, int64_t *output_bytes, int64_t *kept_bytes,
+                         struct error *err)
+{
+    struct arena scratch = {0};
+    const int *readers = count_readers(graph, &scratch);
+    *output_bytes = *kept_bytes = 0;
+    for (int i = 0; readers && i < graph->root_count; i++) {
+        const struct hlo_instruction *root = graph->roots[i];
+        *(is_kept_result(root, readers) ? kept_bytes : output_bytes) += hlo_leaf_bytes(root->shape);
+    }
+    if (*output_bytes == 0 && graph->root_count)
+        *output_bytes = hlo_leaf_bytes(graph->roots[0]->shape);
+    arena_release(&scratch);
+    return readers || error_memory(err);
+}
+
 static void give_result(struct deriver *d, struct hlo_instruction *result)
 {
     struct hlo_instruction from = {

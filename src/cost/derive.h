@@ -54,6 +54,11 @@ struct derived {
 bool derive_arguments(const struct graph *graph, struct arena *arena, enum argument_kind **arguments,
                       struct error *err);
 
+/* Bytes of the results that go to the next layer (those that no other instruction reads: what a given forward
+ * pass returns for its backward pass is read inside too), and of the other results. */
+bool derive_result_bytes(const struct graph *graph, int64_t *output_bytes, int64_t *kept_bytes,
+                         struct error *err);
+
 /* Appends the backward pass to a copy of `graph`, whose instructions stay as they are. */
 bool derive_backward(struct derived *derived, struct arena *arena, const struct graph *graph,
                      const struct derive_options *options, struct error *err);

@@ -124,16 +124,47 @@ static bool is_written(const struct fuser *f, int n)
     return node->escapes;
 }
 
+/* An update is written in place. */
+static double bytes_made(const struct hlo_instruction *instruction)
+{
+    bool update = instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE;
+    return (double)hlo_leaf_bytes(update ? instruction->operands[1]->shape : instruction->shape);
+}
+
 static double bytes_written(const struct fuser *f, int group)
 {
     double sum = 0.0;
-    for (int n = f->groups[group].head; n >= 0; n = f->nodes[n].next) {
-        const struct hlo_instruction *instruction = f->graph->at[n];
-        bool update = instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE;
+    for (int n = f->groups[group].head; n >= 0; n = f->nodes[n].next)
         if (is_written(f, n))
-            sum += (double)hlo_leaf_bytes(update ? instruction->operands[1]->shape : instruction->shape);
-    }
+            sum += bytes_made(f->graph->at[n]);
     return sum;
+}
+
+/* The kernels run by position; what a kernel writes lives until the last one that reads it has run, what escapes
+ * until the end. `freed` has room for an entry per group. */
+static double peak_bytes(const struct fuser *f, double *freed)
+{
+    double live = 0.0, most = 0.0;
+    for (int i = 0; i < f->before_count; i++) {
+        int group = f->before[i].group;
+        for (int n = f->groups[group].head; n >= 0; n = f->nodes[n].next) {
+            const struct fuse_node *node = &f->nodes[n];
+            if (!is_written(f, n))
+                continue;
+            int last = group;
+            for (int r = 0; r < node->reader_count; r++) {
+                int reader = f->nodes[f->readers[node->reader_first + r]].group;
+                if (f->groups[reader].position > f->groups[last].position)
+                    last = reader;
+            }
+            live += bytes_made(f->graph->at[n]);
+            if (!node->escapes)
+                freed[last] += bytes_made(f->graph->at[n]);
+        }
+        most = fmax(most, live);
+        live -= freed[group];
+    }
+    return most;
 }
 
 /* ---- kernels ---- */
@@ -404,6 +435,8 @@ static bool add_kernels(struct fusing *work, struct fuser *f)
     if (!find_order(f))
         return true;
     qsort(f->before, (size_t)f->before_count, sizeof *f->before, fuse_by_position);
+    work->fused->peak_bytes = fmax(work->fused->peak_bytes, peak_bytes(f, reading.base_bytes));
+    memset(reading.base_bytes, 0, count * sizeof *reading.base_bytes);
     for (int i = 0; i < f->before_count; i++) {
         int at = f->before[i].group;
         enum op_class kind = f->groups[at].kind;

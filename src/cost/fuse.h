@@ -37,6 +37,7 @@ struct fused {
     int unknown_count;
     const char **unknown;   /* targets of custom calls that no table knows, each once: not in the kernels */
     double unbounded_loops; /* whose trip count cannot be told: run once */
+    double peak_bytes;      /* the most that results of kernels take at once, those that are kept included */
 };
 
 struct fuse_options {

@@ -1,0 +1,59 @@
+/* A layer: what a module of HLO takes forwards and backwards on a device, and what it holds in memory. Many layers
+ * and devices: a profile. */
+#ifndef REHEARSE_COST_LAYER_H
+#define REHEARSE_COST_LAYER_H
+
+#include "core/parallel.h"
+#include "cost/derive.h"
+#include "cost/fuse.h"
+#include "model/profile.h"
+
+struct layer_options {
+    enum attention_kind attention; /* attention that is recognised: one kernel, unless ATTENTION_UNFUSED */
+    bool no_tf32;                  /* products of fp32 numbers in fp32, even where the device has tf32 */
+    bool keep_all;                 /* keep all that the backward pass needs, compute nothing again */
+    bool is_first;                 /* no layer before wants gradients; of a profile: of its first layer */
+    int parameter_count;           /* arguments that are parameters, by number, */
+    const int *parameters;         /* instead of derive_arguments' rule; NULL: the rule */
+    int microbatch_size;           /* of a profile: samples in a micro-batch; 0: not known */
+};
+
+struct layer_cost {
+    struct arena arena;
+    int forward_instructions; /* of the forward pass, flat */
+    struct fused forward;
+    struct fused backward;   /* the kernels of loops backwards are among them */
+    int64_t parameter_bytes; /* arguments that are parameters, and constants that must be */
+    int64_t input_bytes;     /* the other arguments */
+    int64_t output_bytes;    /* results that go to the next layer */
+    int64_t kept_bytes;      /* what is kept for the backward pass, but parameters */
+    int64_t peak_bytes;      /* the most that is there at once in the forward pass, but arguments */
+};
+
+/* `backward`: the given backward pass, or NULL to derive it. The modules must outlive the layer. On failure *layer
+ * holds nothing; on success the caller ends it with layer_release. */
+bool layer_cost(struct layer_cost *layer, const struct hlo_module *forward, const struct hlo_module *backward,
+                const struct layer_options *options, struct error *err);
+void layer_release(struct layer_cost *layer);
+
+/* Of all repeats. Of a product with more traffic than its operands and result, the rest of its epilogue is added. */
+struct kernel_time layer_kernel_time(const struct fused_kernel *kernel, const struct cost_device *device,
+                                     const struct layer_options *options);
+
+/* Of all kernels; collectives are not among them. */
+double layer_seconds(const struct fused *fused, const struct cost_device *device,
+                     const struct layer_options *options);
+
+/* Two files: PATH and, if it is given, that of its backward pass. */
+struct layer_file {
+    const char *path, *backward; /* NULL: derived */
+};
+
+/* A layer per file, named as the file without folder and ending. Files with the same text are one layer priced
+ * once. A custom call that no table knows is an error: its time would be missing. On failure *profile holds
+ * nothing; on success the caller ends it with profile_release. */
+bool layer_profile(struct profile *profile, const struct layer_file *files, int file_count,
+                   const struct cost_device *const *devices, int device_count,
+                   const struct layer_options *options, struct parallel *pool, struct error *err);
+
+#endif

@@ -1,0 +1,229 @@
+/* Layers from files, and their times on several devices. */
+#include "core/file.h"
+#include "cost/layer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One layer of the profile. */
+struct made {
+    const struct layer_file *file;
+    int same;           /* index of the layer with the same text; its own: it is made */
+    uint64_t digest[2]; /* of its text, and that of its backward pass */
+    size_t length;
+    struct hlo_module forward, backward;
+    struct layer_cost cost;
+    bool is_made;
+    struct error err; /* when it is not */
+};
+
+struct making {
+    struct made *layers;
+    int *distinct; /* indices of what is made */
+    const struct layer_options *options;
+};
+
+/* ---- equal files ---- */
+
+/* FNV-1a, from two starts: http://www.isthe.com/chongo/tech/comp/fnv/ */
+static void digest(uint64_t hashes[2], const char *data, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        for (int h = 0; h < 2; h++)
+            hashes[h] = (hashes[h] ^ (unsigned char)data[i]) * 0x100000001b3u;
+}
+
+static bool digest_file(struct made *layer, const char *path, struct error *err)
+{
+    char *data;
+    size_t length;
+    if (!file_read(path, HLO_MAX_BYTES, &data, &length, err))
+        return false;
+    digest(layer->digest, data, length);
+    layer->length += length;
+    free(data);
+    return true;
+}
+
+/* The first layer has no layer before it: it is like no other when that matters. */
+static bool find_same(struct making *m, int file_count, int *distinct_count, struct error *err)
+{
+    for (int i = 0; i < file_count; i++) {
+        struct made *layer = &m->layers[i];
+        layer->digest[0] = 0xcbf29ce484222325u;
+        layer->digest[1] = 0x9ae16a3b2f90404fu;
+        layer->same = i;
+        if (!digest_file(layer, layer->file->path, err) ||
+            (layer->file->backward && !digest_file(layer, layer->file->backward, err)))
+            return false;
+        for (int before = m->options->is_first ? 1 : 0; before < i && layer->same == i; before++)
+            if (m->layers[before].length == layer->length &&
+                memcmp(m->layers[before].digest, layer->digest, sizeof layer->digest) == 0)
+                layer->same = m->layers[before].same;
+        if (layer->same == i)
+            m->distinct[(*distinct_count)++] = i;
+    }
+    return true;
+}
+
+/* ---- making them ---- */
+
+static bool make_layer(struct made *layer, const struct layer_options *options)
+{
+    if (!hlo_load(&layer->forward, layer->file->path, &layer->err))
+        return false;
+    if (layer->file->backward && !hlo_load(&layer->backward, layer->file->backward, &layer->err))
+        return false;
+    if (!layer_cost(&layer->cost, &layer->forward, layer->file->backward ? &layer->backward : NULL, options,
+                    &layer->err))
+        return false;
+    const struct fused *passes[2] = {&layer->cost.forward, &layer->cost.backward};
+    for (int p = 0; p < 2; p++)
+        if (passes[p]->unknown_count)
+            return error_set(
+                &layer->err, ERROR_INPUT,
+                "%s: custom call '%s' is not in the table of custom calls: its time is not known",
+                layer->file->path, passes[p]->unknown[0]);
+    if (layer->cost.forward.kernel_count == 0)
+        return error_set(&layer->err, ERROR_INPUT, "%s: computes nothing", layer->file->path);
+    return true;
+}
+
+static void make_layers(void *context, size_t first, size_t last, int thread)
+{
+    struct making *m = context;
+    (void)thread;
+    for (size_t i = first; i < last; i++) {
+        struct layer_options options = *m->options;
+        struct made *layer = &m->layers[m->distinct[i]];
+        options.is_first = m->options->is_first && m->distinct[i] == 0;
+        layer->is_made = make_layer(layer, &options);
+    }
+}
+
+/* ---- the profile ---- */
+
+static const char *stem(struct arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return arena_copy(arena, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+}
+
+static const char *folder(struct arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? arena_copy(arena, path, slash > path ? (size_t)(slash - path) : 1)
+                 : arena_string(arena, ".");
+}
+
+static bool fill_device(struct profile *profile, struct profile_device *device, const struct making *m,
+                        const struct cost_device *from)
+{
+    device->name = arena_string(&profile->arena, from->name);
+    device->path = profile->path;
+    device->forward = ARENA_ARRAY(&profile->arena, (size_t)profile->layer_count, double);
+    device->backward = ARENA_ARRAY(&profile->arena, (size_t)profile->layer_count, double);
+    if (!device->name || !device->forward || !device->backward)
+        return false;
+    for (int i = 0; i < profile->layer_count; i++) {
+        int same = m->layers[i].same;
+        const struct layer_cost *cost = &m->layers[same].cost;
+        if (same < i) {
+            device->forward[i] = device->forward[same];
+            device->backward[i] = device->backward[same];
+            continue;
+        }
+        device->forward[i] = layer_seconds(&cost->forward, from, m->options);
+        device->backward[i] = layer_seconds(&cost->backward, from, m->options);
+        if (device->backward[i] <= 0.0) /* nothing has a gradient; a profile has no zeros */
+            device->backward[i] = from->launch;
+    }
+    return true;
+}
+
+static bool fill_profile(struct profile *profile, const struct making *m, int count,
+                         const struct cost_device *const *devices, int device_count)
+{
+    struct arena *arena = &profile->arena;
+    profile->path = folder(arena, m->layers[0].file->path);
+    profile->source = arena_string(arena, "kernels of HLO");
+    profile->microbatch_size = m->options->microbatch_size;
+    profile->layer_count = count;
+    profile->layers = ARENA_ARRAY(arena, (size_t)count, struct profile_layer);
+    profile->devices = ARENA_ARRAY(arena, (size_t)device_count, struct profile_device);
+    if (!profile->path || !profile->source || !profile->layers || !profile->devices)
+        return false;
+    for (int i = 0; i < count; i++) {
+        const struct layer_cost *cost = &m->layers[m->layers[i].same].cost;
+        profile->layers[i] = (struct profile_layer){
+            .name = stem(arena, m->layers[i].file->path),
+            .parameter_bytes = cost->parameter_bytes,
+            .activation_bytes = cost->kept_bytes,
+            .output_bytes = cost->output_bytes,
+        };
+        if (!profile->layers[i].name)
+            return false;
+    }
+    for (; profile->device_count < device_count; profile->device_count++)
+        if (!fill_device(profile, &profile->devices[profile->device_count], m,
+                         devices[profile->device_count]))
+            return false;
+    return true;
+}
+
+static bool check_counts(int file_count, int device_count, struct error *err)
+{
+    if (file_count < 1 || file_count > PROFILE_MAX_LAYERS)
+        return error_set(err, ERROR_USAGE, "expected from 1 to %d layers, found %d", PROFILE_MAX_LAYERS,
+                         file_count);
+    if (device_count < 1 || device_count > PROFILE_MAX_DEVICES)
+        return error_set(err, ERROR_USAGE, "expected from 1 to %d devices, found %d", PROFILE_MAX_DEVICES,
+                         device_count);
+    return true;
+}
+
+static bool make_profile(struct profile *profile, struct making *m, int file_count,
+                         const struct cost_device *const *devices, int device_count, struct parallel *pool,
+                         struct error *err)
+{
+    int distinct_count = 0;
+    if (!find_same(m, file_count, &distinct_count, err))
+        return false;
+    parallel_for(pool, (size_t)distinct_count, 1, make_layers, m);
+    for (int i = 0; i < distinct_count; i++)
+        if (!m->layers[m->distinct[i]].is_made) {
+            *err = m->layers[m->distinct[i]].err;
+            return false;
+        }
+    if (fill_profile(profile, m, file_count, devices, device_count))
+        return true;
+    profile_release(profile);
+    return error_memory(err);
+}
+
+bool layer_profile(struct profile *profile, const struct layer_file *files, int file_count,
+                   const struct cost_device *const *devices, int device_count,
+                   const struct layer_options *options, struct parallel *pool, struct error *err)
+{
+    memset(profile, 0, sizeof *profile);
+    if (!check_counts(file_count, device_count, err))
+        return false;
+    struct making m = {.options = options};
+    m.layers = calloc((size_t)file_count, sizeof *m.layers);
+    m.distinct = calloc((size_t)file_count, sizeof *m.distinct);
+    for (int i = 0; m.layers && i < file_count; i++)
+        m.layers[i].file = &files[i];
+    bool made = m.layers && m.distinct
+                    ? make_profile(profile, &m, file_count, devices, device_count, pool, err)
+                    : error_memory(err);
+    for (int i = 0; m.layers && i < file_count; i++) {
+        layer_release(&m.layers[i].cost);
+        hlo_release(&m.layers[i].forward);
+        hlo_release(&m.layers[i].backward);
+    }
+    free(m.layers);
+    free(m.distinct);
+    return made;
+}
