@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVALUATIONS 12000
+#define EVALUATIONS 16000
 /* Errors smaller than this count as noise: below it the objective is a square, above it a modulus. */
 #define NOISE 0.02
 /* How dear a parameter outside its bounds is, per unit of its logarithm. */
@@ -20,21 +20,39 @@ enum {
     BASE,                                  /* of LL, then hop and rate; then those of LL128 and Simple */
     UPTO = BASE + 3 * LINK_PROTOCOLS,      /* of LL and LL128 */
     NVLS_BASE = UPTO + LINK_PROTOCOLS - 1, /* then rate */
-    PARAMETERS = NVLS_BASE + 2
+    SHARE = NVLS_BASE + 2,                 /* of each entry the link has */
+    PARAMETERS = SHARE + LINK_SHARES_MOST
 };
 
-/* Where parameters mean something. NCCL's latencies per step (src/graph/tuning.cc) are 0.6, 1.9 and 3.4 us on NVLink;
- * without a least value of about half of that a table with few numbers of devices gives all of it to `base`. */
+/* Where parameters mean something. Without a least value a table of few numbers of devices gives all latency to `base`,
+ * and rings through many nodes come out too fast: of Simple it is NCCL's 3.4 us per step on NVLink times its factor 1.4
+ * for rings on their plateau, of the others about half of its 0.6 and 1.9 us (src/graph/tuning.cc). */
 static const struct {
     double least, most, step;
-} bounds[PARAMETERS] = {
-    [OWN] = {1e-3, 4, 0.4},   {0.5e-6, 3e-3, 0.4}, {0.3e-6, 1e-3, 0.4},
-    {1e-3, 1.1, 0.4},                                                /* LL */
-    {0.5e-6, 3e-3, 0.4},      {0.5e-6, 1e-3, 0.4}, {5e-3, 1.1, 0.4}, /* LL128 */
-    {0.5e-6, 3e-3, 0.4},      {2e-6, 1e-3, 0.4},   {5e-3, 1.1, 0.4}, /* Simple */
-    [UPTO] = {64, 1e12, 1.0}, {64, 1e12, 1.0},     [NVLS_BASE] = {0.5e-6, 3e-3, 0.4},
-    {0.01, 1.5, 0.4},
+} bounds[SHARE] = {
+    [OWN] = {1e-3, 4, 0.4},
+    [BASE] = {0.5e-6, 3e-3, 0.4}, /* LL */
+    [BASE + 1] = {0.3e-6, 1e-3, 0.4},
+    [BASE + 2] = {1e-3, 1.1, 0.4},
+    [BASE + 3] = {0.5e-6, 3e-3, 0.4}, /* LL128 */
+    [BASE + 4] = {0.5e-6, 1e-3, 0.4},
+    [BASE + 5] = {5e-3, 1.1, 0.4},
+    [BASE + 6] = {0.5e-6, 3e-3, 0.4}, /* Simple */
+    [BASE + 7] = {4.8e-6, 1e-3, 0.4},
+    [BASE + 8] = {5e-3, 1.1, 0.4},
+    [UPTO] = {64, 1e12, 1.0},
+    [UPTO + 1] = {64, 1e12, 1.0},
+    [NVLS_BASE] = {0.5e-6, 3e-3, 0.4},
+    [NVLS_BASE + 1] = {0.01, 1.5, 0.4},
 };
+
+/* More bytes per device than this is no bound at all. */
+#define UPTO_ALL 1e9
+
+/* Few devices may have many more paths each, or far fewer, than many. */
+#define SHARE_LEAST 0.005
+#define SHARE_MOST  50.0
+#define SHARE_STEP  0.2
 
 /* Peers are sent to at the same time, without waiting for one another. */
 #define LEAST_DIRECT_HOP 1e-8
@@ -54,7 +72,9 @@ static double *field(struct link_transfer *transfer, int parameter)
         return protocol_field(transfer, parameter);
     if (parameter < NVLS_BASE)
         return &transfer->protocols[parameter - UPTO].upto;
-    return parameter == NVLS_BASE ? &transfer->nvls.base : &transfer->nvls.rate;
+    if (parameter < SHARE)
+        return parameter == NVLS_BASE ? &transfer->nvls.base : &transfer->nvls.rate;
+    return &transfer->shares[parameter - SHARE].share;
 }
 
 static bool is_ring(enum collective_kind kind)
@@ -64,8 +84,15 @@ static bool is_ring(enum collective_kind kind)
 
 static double least(enum collective_kind kind, int parameter)
 {
+    if (parameter >= SHARE)
+        return SHARE_LEAST;
     bool hop = parameter > BASE && parameter < UPTO && (parameter - BASE) % 3 == 1;
     return hop && !is_ring(kind) ? LEAST_DIRECT_HOP : bounds[parameter].least;
+}
+
+static double most(int parameter)
+{
+    return parameter >= SHARE ? SHARE_MOST : bounds[parameter].most;
 }
 
 /* ---- one fit: a kind, on the rows that are not of one fold ---- */
@@ -107,7 +134,7 @@ static double outside_bounds(const struct fitting *fitting, const double *x)
     double sum = 0.0;
     for (int i = 0; i < PARAMETERS; i++)
         if (fitting->moves[i])
-            sum += fmax(0.0, log(least(fitting->kind, i)) - x[i]) + fmax(0.0, x[i] - log(bounds[i].most));
+            sum += fmax(0.0, log(least(fitting->kind, i)) - x[i]) + fmax(0.0, x[i] - log(most(i)));
     return sum;
 }
 
@@ -181,8 +208,10 @@ static void choose_moves(struct fitting *fitting)
         fitting->moves[OWN] = false;
     for (int i = UPTO; i < NVLS_BASE; i++)
         fitting->moves[i] = !fitting->inside;
-    for (int i = NVLS_BASE; i < PARAMETERS; i++)
+    for (int i = NVLS_BASE; i < SHARE; i++)
         fitting->moves[i] = transfer->nvls.rate > 0.0;
+    for (int i = SHARE; i < PARAMETERS; i++)
+        fitting->moves[i] = !fitting->inside && i - SHARE < transfer->share_count;
 }
 
 static double minimise(struct fitting *fitting, const struct link_transfer *start, double *x)
@@ -191,9 +220,9 @@ static double minimise(struct fitting *fitting, const struct link_transfer *star
     double step[PARAMETERS];
     double best = INFINITY;
     for (int i = 0; i < PARAMETERS; i++) {
-        double value = fmin(fmax(*field(&from, i), least(fitting->kind, i)), bounds[i].most);
+        double value = fmin(fmax(*field(&from, i), least(fitting->kind, i)), most(i));
         x[i] = fitting->moves[i] ? log(value) : 0.0;
-        step[i] = fitting->moves[i] ? bounds[i].step : 0.0;
+        step[i] = !fitting->moves[i] ? 0.0 : i >= SHARE ? SHARE_STEP : bounds[i].step;
     }
     return fit_minimise(objective, fitting, x, step, PARAMETERS, EVALUATIONS, &best) ? best : INFINITY;
 }
@@ -214,6 +243,11 @@ static bool fit_one(struct fitting *fitting)
     double own = minimise(fitting, &start, own_x);
     double other = minimise(fitting, &rows, rows_x);
     take(fitting, other < own ? rows_x : own_x);
+    for (int p = 0; p < LINK_SIMPLE; p++) {
+        double *upto = &fitting->link.transfers[fitting->kind].protocols[p].upto;
+        if (*upto > UPTO_ALL)
+            *upto = INFINITY;
+    }
     return isfinite(fmin(own, other));
 }
 
@@ -275,15 +309,15 @@ static void judge(struct link_fit *fit, const struct work *work, const struct li
 static bool prepare(struct work *work, const struct link_samples *samples, const struct cost_link *start,
                     const struct cost_link *inside, struct error *err)
 {
-    int most = 0;
+    int rows = 0;
     for (int row = 0; row < samples->count; row++)
         if (belongs(&samples->samples[row], inside))
             work->rows[samples->samples[row].kind]++;
     for (int k = 0; k < COLLECTIVE_KINDS; k++)
-        most = work->rows[k] > most ? work->rows[k] : most;
-    if (most < LINK_FIT_LEAST)
+        rows = work->rows[k] > rows ? work->rows[k] : rows;
+    if (rows < LINK_FIT_LEAST)
         return error_set(err, ERROR_INPUT, "%s: expected at least %d rows of a collective %s, found %d",
-                         samples->path, LINK_FIT_LEAST, inside ? "between nodes" : "inside a node", most);
+                         samples->path, LINK_FIT_LEAST, inside ? "between nodes" : "inside a node", rows);
     for (int i = 0; i < COLLECTIVE_KINDS * (LINK_FIT_FOLDS + 1); i++)
         work->fittings[i] = (struct fitting){.samples = samples,
                                              .inside = inside,
