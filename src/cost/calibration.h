@@ -33,6 +33,7 @@
     X(send, "share of the transfers between stages that is not hidden", 0.0, 3.0, 0.7)                       \
     X(hide_shards, "share of computing under which gathers and scatters of shards hide", 0.0, 1.0, 0.8)      \
     X(slow_shards, "time lost per time of hidden gathers and scatters", 0.0, 1.0, 0.05)                      \
+    X(jitter, "share of the computing lost to waiting, per doubling of the nodes", 0.0, 0.05, 0.005)         \
     X(step, "seconds of an iteration that are neither kernel nor transfer", 0.0, 0.5, 0.005)
 
 struct calibration {

@@ -164,19 +164,25 @@ static struct whole whole_of(const struct job *job)
     return whole;
 }
 
-/* Gathers and scatters of parameter shards, once or thrice per micro-batch, behind the kernels of other layers. */
+/* Gathers and scatters of parameter shards, a block at a time, behind the kernels of other blocks. */
 static double shard_seconds(const struct job *job, const struct whole *whole, double compute)
 {
-    double bytes = 2.0 * (whole->parameters + whole->expert_parameters);
-    int apart = job->tensor;
-    int ranks = job->data * job->context;
-    double microbatches = (double)job_microbatches(job);
+    const struct calibration *c = job->calibration;
+    int apart = job->tensor, ranks = job->data * job->context;
+    double pieces = (double)whole->block_count / job->pipeline + 1.0;
+    double bytes = 2.0 * (whole->parameters + whole->expert_parameters) / pieces;
     double gather = transfer(job, COLLECTIVE_ALL_GATHER, ranks, apart, bytes);
     double scatter =
         transfer(job, COLLECTIVE_REDUCE_SCATTER, ranks, apart, bytes * job->software->gradient_bytes / 2.0);
-    double moved = (2.0 * gather + scatter) * microbatches;
-    const struct calibration *c = job->calibration;
+    double moved = (2.0 * gather + scatter) * pieces * (double)job_microbatches(job);
     return fmax(moved - c->hide_shards * compute, 0.0) + c->slow_shards * moved;
+}
+
+/* Devices wait for the slowest of them at every exchange: more of them, longer. */
+static double jitter_seconds(const struct job *job, double compute)
+{
+    double nodes = fmax((double)job->devices / job->devices_per_node, 1.0);
+    return job->calibration->jitter * log2(nodes) * compute;
 }
 
 /* Gradients once per iteration: all-reduce, or reduce-scatter and all-gather of the parameters. */
@@ -238,7 +244,7 @@ struct job_time job_time(const struct job *job)
     if (job->frozen)
         time.data *= 0.01;
     time.optimizer = optimizer_seconds(job, &whole);
-    time.other = job->calibration->step;
+    time.other = job->calibration->step + jitter_seconds(job, time.compute);
     time.seconds =
         time.compute + time.bubble + time.tensor + time.send + time.data + time.optimizer + time.other;
     return time;
