@@ -394,9 +394,26 @@ static bool add_loop(struct deriver *d, const struct derived *body, double times
     return true;
 }
 
-/* The body backwards, as often as it ran forwards. Its gradients come out of one instruction that stands for
- * it. */
-static bool loop_gradient(struct deriver *d, value loop)
+/* What stands for a loop backwards: the gradients of its results go in, those of its start come out. */
+static value loop_backward(struct deriver *d, value loop, value gradient)
+{
+    struct hlo_attributes *attributes = graph_attributes(d->graph);
+    value *parts = d->parts[loop->index];
+    value *given = ARENA_ARRAY(d->arena, (size_t)loop->shape->part_count + 1, value);
+    int count = 0;
+    if (!given)
+        return d->graph->failed = true, NULL;
+    for (int i = 0; parts && i < loop->shape->part_count; i++)
+        if (parts[i])
+            given[count++] = parts[i];
+    if (!parts)
+        given[count++] = gradient;
+    attributes->target = GRAPH_LOOP_BACKWARD;
+    return graph_make(d->graph, HLO_CUSTOM_CALL, loop->shape, count, given, attributes);
+}
+
+/* The body backwards, as often as it ran forwards. */
+static bool loop_gradient(struct deriver *d, value loop, value gradient)
 {
     if (loop->callee_count < 2 || loop->operand_count != 1)
         return true;
@@ -412,9 +429,7 @@ static bool loop_gradient(struct deriver *d, value loop)
     if (!add_loop(d, &body, trips < 0 ? 1.0 : (double)trips))
         return false;
     value start = loop->operands[0];
-    struct hlo_attributes *attributes = graph_attributes(d->graph);
-    attributes->target = GRAPH_LOOP_BACKWARD;
-    value backward = graph_make(d->graph, HLO_CUSTOM_CALL, loop->shape, 1, &start, attributes);
+    value backward = loop_backward(d, loop, gradient);
     if (start->shape->part_count == 0)
         derive_give(d, start, backward);
     for (int i = 0; start->opcode == HLO_TUPLE && i < start->operand_count; i++)
@@ -456,7 +471,7 @@ bool derive_instruction(struct deriver *d, value f, value g)
         collective_gradient(d, f, g);
         break;
     case OP_LOOP:
-        return loop_gradient(d, f);
+        return loop_gradient(d, f, g);
     case OP_ALONE:
         lone_gradient(d, f, g);
         break;
