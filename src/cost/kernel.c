@@ -3,6 +3,7 @@
 #include "cost/gemm.h"
 
 #include <math.h>
+#include <string.h>
 
 const char *kernel_bound_name(enum kernel_bound bound)
 {
@@ -59,13 +60,19 @@ static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct 
     return time;
 }
 
+/* FlashAttention-3 and what is like it need asynchronous matrix units; others run FlashAttention-2. */
+static bool has_flash3(const struct cost_device *device)
+{
+    return strcmp(device->generation, "hopper") == 0 || strcmp(device->generation, "blackwell") == 0;
+}
+
 /* Products of queries and keys, and of scores and values: two forward, five backward (the scores again, and the
  * gradients of values, scores, queries, keys; Dao 2023, arXiv:2307.08691, section 2.3). */
 static struct kernel_time attention_kernel(const struct kernel *kernel, const struct cost_device *device,
                                            const struct calibration *calibration)
 {
     double batch = (double)kernel->batch, m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
-    bool newest = kernel->attention == ATTENTION_FLASH3;
+    bool newest = kernel->attention == ATTENTION_FLASH3 && has_flash3(device);
     double share = newest             ? calibration->flash3 * (kernel->backward ? FLASH3_BACKWARD : 1.0)
                    : kernel->backward ? calibration->flash2_backward
                                       : calibration->flash2_forward;
@@ -75,7 +82,7 @@ static struct kernel_time attention_kernel(const struct kernel *kernel, const st
     double flops = (kernel->backward ? 10.0 : 4.0) * batch * m * n * k * (kernel->causal ? 0.5 : 1.0);
     double bytes = (kernel->backward ? 2.0 : 1.0) * cost_type_bytes(type) * batch * 2.0 * (m + n) * k;
     double matrix = flops / (peak_of(device, type) * share) * (1.0 + calibration->flash_ramp / n);
-    double memory = bytes / (device->bandwidth * calibration->stream);
+    double memory = bytes / (device->bandwidth * device->stream_efficiency);
     return (struct kernel_time){
         .seconds = fmax(matrix, memory) + device->launch,
         .flops = flops,
@@ -89,7 +96,8 @@ static struct kernel_time stream_kernel(const struct kernel *kernel, const struc
 {
     double share = kernel->kind == KERNEL_QUANTIZE ? calibration->quantize : calibration->stream;
     double lanes = kernel->lane_flops / (2.0 * device->units * device->lanes * device->clock);
-    double memory = kernel->bytes / (device->bandwidth * share);
+    double memory =
+        (kernel->bytes + device->stream_half) / (device->bandwidth * device->stream_efficiency * share);
     struct kernel_time time = {
         .seconds = fmax(lanes, memory) + device->launch,
         .flops = kernel->lane_flops,

@@ -29,6 +29,7 @@ struct kernel {
     bool causal; /* attention: half of the scores are masked and skipped */
     bool backward; /* attention: the backward pass, five products instead of two */
     bool inner;    /* gemm: one of unfused attention's */
+    bool weights;  /* gemm: its result is a gradient of weights */
     enum attention_kind attention;
     double lane_flops; /* stream: arithmetic outside of the matrix units, in fp32 operations */
     double bytes;      /* read and written, each boundary tensor once. 0 of a gemm: its operands */

@@ -21,12 +21,14 @@ struct software {
     double softmax_forward, softmax_backward; /* bytes per score, unfused attention */
     double loss;                              /* bytes per logit */
     double loss_kept;                         /* bytes per logit that are in memory at once */
-    double optimizer;       /* bytes read and written per parameter and step, on the device that holds it */
-    double accumulate;      /* the same per parameter and step for gradients */
-    double tensor_shown;    /* share of tensor-parallel communication that is not hidden under GEMMs */
-    double data_shown;      /* share of gradient exchange that is not hidden under the backward pass */
-    double gradient_bytes;  /* of a gradient on the wire and in memory */
-    double parameter_bytes; /* of a parameter as it is kept for the passes */
+    double optimizer;    /* bytes read and written per parameter and step, on the device that holds it */
+    double accumulate;   /* the same per parameter and step for gradients */
+    double tensor_shown; /* share of tensor-parallel communication that is not hidden under GEMMs */
+    double expert_host;  /* seconds in which the host launches the kernels of a block of experts, forward and
+                               backward: devices that are faster wait for it */
+    double data_shown;   /* share of gradient exchange that is not hidden under the backward pass */
+    double gradient_bytes;        /* of a gradient on the wire and in memory */
+    double parameter_bytes;       /* of a parameter as it is kept for the passes */
     double stored_gradient_bytes; /* of a gradient in memory */
     double state_bytes; /* of a parameter's optimizer states: fp32 master copy and two moments, and what the
                                      step makes beside them */

@@ -74,6 +74,18 @@ static void add_stream(struct builder *b, const char *name, double forward, doub
         add_backward(b, (struct kernel){.kind = KERNEL_STREAM, .name = name, .bytes = backward});
 }
 
+/* Passes over a tensor: kernels that read it and another and write one like it. */
+#define PASSES 3.0
+
+static void add_passes(struct builder *b, const char *name, double forward, double backward, double bytes)
+{
+    struct kernel kernel = {.kind = KERNEL_STREAM, .name = name, .bytes = PASSES * bytes};
+    kernel.repeats = forward / PASSES;
+    add_forward(b, kernel);
+    kernel.repeats = backward / PASSES;
+    add_backward(b, kernel);
+}
+
 /* Casts to 8 bits before a product read two bytes and write one, and one more transposed for the backward pass
  * (Transformer Engine's fp8 linear layer). */
 #define QUANTIZE_BYTES 4.0
@@ -105,7 +117,7 @@ static void add_linear(struct builder *b, struct linear linear)
     add_forward(b, kernel);
     kernel.n = linear.in, kernel.k = linear.out;
     add_backward(b, kernel);
-    kernel.m = linear.in, kernel.n = linear.out, kernel.k = linear.tokens;
+    kernel.m = linear.in, kernel.n = linear.out, kernel.k = linear.tokens, kernel.weights = true;
     add_backward(b, kernel);
 }
 
@@ -128,7 +140,12 @@ static void add_attention(struct builder *b, int64_t queries, int64_t keys, int6
         .k = width,
         .causal = causal,
     };
+    int64_t document = b->split->document;
     if (software->attention != ATTENTION_UNFUSED) {
+        if (document > 0 && document < keys) {
+            kernel.batch = batch * cut(queries, document);
+            kernel.m = kernel.n = document;
+        }
         add_forward(b, kernel);
         kernel.backward = true;
         add_backward(b, kernel);
@@ -165,6 +182,24 @@ static double add_plain_attention(struct builder *b, bool causal, int64_t keys)
     b->work->parameters += (double)model->hidden * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
     b->work->context_bytes = b->width * tokens * 2.0 * (double)keys_width;
     return b->width * tokens * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
+}
+
+/* A decoder's second attention: queries of its own, keys and values of the encoder's output. Returns bytes kept. */
+static double add_cross_attention(struct builder *b)
+{
+    const struct architecture *model = b->model;
+    int64_t queries_width = cut(model->heads * model->head_width, b->split->tensor);
+    int64_t keys_width = cut(model->kv_heads * model->head_width, b->split->tensor);
+    int first = b->work->attention_first, count = b->work->attention_count;
+    add_linear(b, (struct linear){"cross query", 1, b->tokens, model->hidden, queries_width});
+    add_linear(b, (struct linear){"cross key, value", 1, b->tokens, model->hidden, 2 * keys_width});
+    add_attention(b, cut(b->split->sequence, b->split->context), b->split->sequence, model->head_width,
+                  false);
+    add_linear(b, (struct linear){"cross output", 1, b->tokens, queries_width, model->hidden});
+    b->work->attention_first = first, b->work->attention_count = count; /* one stretch of kernels */
+    b->work->parameters +=
+        (double)model->hidden * (2.0 * (double)queries_width + 2.0 * (double)keys_width + 1.0);
+    return b->width * (double)b->tokens * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
 }
 
 /* Multi-head latent attention: queries, and keys and values, through narrow matrices first. */
@@ -280,10 +315,14 @@ void transformer_block(struct layer_work *work, const struct architecture *model
     double tokens = (double)b.tokens, hidden = (double)model->hidden;
     double row = b.width * tokens * hidden; /* bytes of the activations between blocks */
 
-    add_stream(&b, "norms, residuals", software->block_forward * row * b.share,
-               software->block_backward * row * b.share);
+    bool crosses = decoder && model->encoder_layers > 0;
+    double parts = crosses ? 1.5 : 1.0; /* three times norm and residual, not twice */
+    add_passes(&b, "norms, residuals", software->block_forward * parts, software->block_backward * parts,
+               row * b.share);
     double split_kept = model->kv_rank > 0 ? add_latent_attention(&b, causal && !windowed, keys)
                                            : add_plain_attention(&b, causal && !windowed, keys);
+    if (crosses)
+        split_kept += add_cross_attention(&b);
     bool dense = model->experts == 0 || block < model->dense_layers;
     split_kept += dense ? add_dense_mlp(&b) : add_experts(&b);
     work->parameters += 2.0 * hidden * (model->rms_norm ? 1.0 : 2.0);
@@ -291,7 +330,7 @@ void transformer_block(struct layer_work *work, const struct architecture *model
         work->parameters += (hidden * 3.0 + (double)model->ffn) / split->tensor + 2.0 * hidden;
 
     /* two inputs of norms, two of matrices, two masks (Korthikanti et al. 2022, arXiv:2205.05198, section 4) */
-    double rows = 4.0 * row + (model->dropout ? 2.0 * tokens * hidden : 0.0);
+    double rows = parts * (4.0 * row + (model->dropout ? 2.0 * tokens * hidden : 0.0));
     double unscored = rows * b.share + split_kept;
     work->selective_bytes = unscored * software->selective_kept;
     work->activation_bytes += unscored;
@@ -299,7 +338,7 @@ void transformer_block(struct layer_work *work, const struct architecture *model
     work->working_bytes = split_kept + row;
     work->output_bytes = row;
     work->tensor_bytes = split->tensor > 1 ? row : 0.0;
-    work->tensor_forward = work->tensor_backward = split->tensor > 1 ? 2 : 0;
+    work->tensor_forward = work->tensor_backward = split->tensor > 1 ? (crosses ? 3 : 2) : 0;
     finish(&b);
 }
 

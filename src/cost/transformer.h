@@ -12,6 +12,8 @@ enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
 struct layer_split {
     int64_t microbatch;          /* sequences */
     int64_t sequence;            /* tokens of each, all context parallel ranks together */
+    int64_t document;            /* tokens of the documents a sequence is packed from, which attend to
+                                    themselves only; 0: one document */
     int tensor, context, expert; /* parallel degrees */
     enum cost_type type;         /* of the matrix products */
     const struct software *software;

@@ -30,6 +30,7 @@ struct job {
     int64_t microbatch;  /* sequences */
     int64_t batch;       /* sequences of an iteration, all ranks */
     int64_t sequence;    /* tokens */
+    int64_t document;    /* tokens of the documents that sequences are packed from; 0: one document */
     enum cost_type type; /* of the matrix products */
     enum recompute recompute;
     bool frozen; /* LoRA: weights have no gradients; only small matrices beside them have */

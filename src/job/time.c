@@ -15,6 +15,7 @@ static struct layer_split split_of(const struct job *job)
     return (struct layer_split){
         .microbatch = job->microbatch,
         .sequence = job->sequence,
+        .document = job->document,
         .tensor = job->tensor,
         .context = job->context,
         .expert = job->expert,
@@ -56,12 +57,17 @@ static double transfer(const struct job *job, enum collective_kind kind, int dev
     return time.latency_seconds + (time.seconds - time.latency_seconds) / share;
 }
 
-/* Tokens to their experts, or back. */
+/* Tokens to their experts, or back. To a node where several of its experts are a token goes once (DeepEP,
+ * github.com/deepseek-ai/DeepEP, and Megatron-Core's flexible dispatcher): of `active` experts spread evenly over n
+ * nodes, n (1 - (1 - 1/n)^active) are on different ones. */
 static double exchange_seconds(const struct job *job, double bytes)
 {
     if (job->expert <= 1 || bytes <= 0.0)
         return 0.0;
     struct collective_group group = group_of(job, job->expert, 1);
+    double nodes = (double)group.devices / group.devices_per_node, active = job->model->active_experts;
+    if (nodes > 1.0)
+        bytes *= nodes * (1.0 - pow(1.0 - 1.0 / nodes, active)) / active;
     struct collective_time time = collective_time(COLLECTIVE_ALL_TO_ALL, &group, bytes);
     return time.latency_seconds + (time.seconds - time.latency_seconds) / job->calibration->exchange;
 }
@@ -71,6 +77,8 @@ static double kernels(const struct job *job, const struct layer_work *work, int 
 {
     double seconds = 0.0;
     for (int i = first; i < first + count; i++) {
+        if (job->frozen && work->kernels[i].weights)
+            continue;
         struct kernel_time time = kernel_time(&work->kernels[i], job->device, job->calibration);
         seconds += time.seconds;
         if (flops && work->kernels[i].kind != KERNEL_STREAM && work->kernels[i].kind != KERNEL_QUANTIZE)
@@ -97,8 +105,6 @@ static struct pass layer_pass(const struct job *job, const struct layer_work *wo
     struct pass pass = {0};
     pass.forward = kernels(job, work, 0, work->forward_count, &pass.flops);
     pass.backward = kernels(job, work, work->forward_count, work->count - work->forward_count, &pass.flops);
-    if (job->frozen) /* no gradients of weights: about half of the backward products */
-        pass.backward *= 0.5;
     double forward_transfers, backward_transfers = layer_transfers(job, work, &forward_transfers);
     pass.tensor = forward_transfers + backward_transfers;
     if (block && job->recompute == RECOMPUTE_FULL) {
@@ -109,6 +115,9 @@ static struct pass layer_pass(const struct job *job, const struct layer_work *wo
                              ? kernels(job, work, work->attention_first, work->attention_count, NULL)
                              : job->software->selective * pass.forward;
     }
+    if (work->expert_parameters > 0.0)
+        pass.backward += fmax(
+            job->software->expert_host - (pass.forward + pass.backward + pass.recompute + pass.tensor), 0.0);
     return pass;
 }
 
