@@ -26,17 +26,18 @@ enum {
 
 /* Where parameters mean something. Without a least value a table of few numbers of devices gives all latency to `base`,
  * and rings through many nodes come out too fast: of Simple it is NCCL's 3.4 us per step on NVLink times its factor 1.4
- * for rings on their plateau, of the others about half of its 0.6 and 1.9 us (src/graph/tuning.cc). */
+ * for rings on their plateau, of the others about half of its 0.6 and 1.9 us (src/graph/tuning.cc). LL sends 4 bytes of
+ * flag with 4 of data, LL128 8 with 120. */
 static const struct {
     double least, most, step;
 } bounds[SHARE] = {
     [OWN] = {1e-3, 4, 0.4},
     [BASE] = {0.5e-6, 3e-3, 0.4}, /* LL */
     [BASE + 1] = {0.3e-6, 1e-3, 0.4},
-    [BASE + 2] = {1e-3, 1.1, 0.4},
+    [BASE + 2] = {1e-3, 0.5, 0.4},
     [BASE + 3] = {0.5e-6, 3e-3, 0.4}, /* LL128 */
     [BASE + 4] = {0.5e-6, 1e-3, 0.4},
-    [BASE + 5] = {5e-3, 1.1, 0.4},
+    [BASE + 5] = {5e-3, 0.94, 0.4},
     [BASE + 6] = {0.5e-6, 3e-3, 0.4}, /* Simple */
     [BASE + 7] = {4.8e-6, 1e-3, 0.4},
     [BASE + 8] = {5e-3, 1.1, 0.4},
@@ -227,6 +228,17 @@ static double minimise(struct fitting *fitting, const struct link_transfer *star
     return fit_minimise(objective, fitting, x, step, PARAMETERS, EVALUATIONS, &best) ? best : INFINITY;
 }
 
+/* Which of the two is called LL a fit cannot tell: the slower one is. */
+static void order(struct link_transfer *transfer)
+{
+    struct link_protocol *protocols = transfer->protocols;
+    if (protocols[LINK_LL].rate <= protocols[LINK_LL128].rate)
+        return;
+    struct link_protocol faster = protocols[LINK_LL];
+    protocols[LINK_LL] = protocols[LINK_LL128];
+    protocols[LINK_LL128] = faster;
+}
+
 /* From the link's own parameters and from the rows: the better of both. */
 static bool fit_one(struct fitting *fitting)
 {
@@ -248,14 +260,18 @@ static bool fit_one(struct fitting *fitting)
         if (*upto > UPTO_ALL)
             *upto = INFINITY;
     }
+    order(&fitting->link.transfers[fitting->kind]);
     return isfinite(fmin(own, other));
 }
 
 /* ---- all of them ---- */
 
+/* One fit per fold, and the last of all rows. */
+#define FITS (LINK_FIT_FOLDS + 1)
+
 struct work {
-    struct fitting fittings[COLLECTIVE_KINDS * (LINK_FIT_FOLDS + 1)];
-    bool done[COLLECTIVE_KINDS * (LINK_FIT_FOLDS + 1)];
+    struct fitting fittings[COLLECTIVE_KINDS][FITS];
+    bool done[COLLECTIVE_KINDS][FITS];
     int rows[COLLECTIVE_KINDS];
 };
 
@@ -263,8 +279,11 @@ static void fit_some(void *context, size_t first, size_t last, int thread)
 {
     struct work *work = context;
     (void)thread;
-    for (size_t i = first; i < last; i++)
-        work->done[i] = work->rows[work->fittings[i].kind] < LINK_FIT_LEAST || fit_one(&work->fittings[i]);
+    for (size_t i = first; i < last; i++) {
+        size_t kind = i / FITS;
+        size_t fold = i % FITS;
+        work->done[kind][fold] = work->rows[kind] < LINK_FIT_LEAST || fit_one(&work->fittings[kind][fold]);
+    }
 }
 
 static int ascending(const void *a, const void *b)
@@ -297,7 +316,7 @@ static void judge(struct link_fit *fit, const struct work *work, const struct li
             const struct link_sample *sample = &samples->samples[row];
             if ((int)sample->kind != k || !belongs(sample, inside))
                 continue;
-            const struct fitting *blind = &work->fittings[k * (LINK_FIT_FOLDS + 1) + fold_of(row)];
+            const struct fitting *blind = &work->fittings[k][fold_of(row)];
             errors[all + count++] = fabs(predict(&blind->link, inside, sample) / sample->seconds - 1.0);
         }
         fit->kinds[k] = summary(errors + all, count);
@@ -318,23 +337,25 @@ static bool prepare(struct work *work, const struct link_samples *samples, const
     if (rows < LINK_FIT_LEAST)
         return error_set(err, ERROR_INPUT, "%s: expected at least %d rows of a collective %s, found %d",
                          samples->path, LINK_FIT_LEAST, inside ? "between nodes" : "inside a node", rows);
-    for (int i = 0; i < COLLECTIVE_KINDS * (LINK_FIT_FOLDS + 1); i++)
-        work->fittings[i] = (struct fitting){.samples = samples,
-                                             .inside = inside,
-                                             .kind = (enum collective_kind)(i / (LINK_FIT_FOLDS + 1)),
-                                             .fold = i % (LINK_FIT_FOLDS + 1),
-                                             .link = *start};
+    for (int k = 0; k < COLLECTIVE_KINDS; k++)
+        for (int fold = 0; fold < FITS; fold++)
+            work->fittings[k][fold] = (struct fitting){.samples = samples,
+                                                       .inside = inside,
+                                                       .kind = (enum collective_kind)k,
+                                                       .fold = fold,
+                                                       .link = *start};
     return true;
 }
 
 static bool run(struct work *work, struct error *err)
 {
     struct parallel *pool = parallel_new(0);
-    parallel_for(pool, COLLECTIVE_KINDS * (LINK_FIT_FOLDS + 1), 1, fit_some, work);
+    parallel_for(pool, (size_t)COLLECTIVE_KINDS * FITS, 1, fit_some, work);
     parallel_free(pool);
-    for (int i = 0; i < COLLECTIVE_KINDS * (LINK_FIT_FOLDS + 1); i++)
-        if (!work->done[i])
-            return error_memory(err);
+    for (int k = 0; k < COLLECTIVE_KINDS; k++)
+        for (int fold = 0; fold < FITS; fold++)
+            if (!work->done[k][fold])
+                return error_memory(err);
     return true;
 }
 
@@ -367,8 +388,7 @@ static bool fit_all(struct link_fit *fit, struct work *work, const struct link_s
     fit->link = *start;
     for (int k = 0; k < COLLECTIVE_KINDS; k++)
         if (work->rows[k] >= LINK_FIT_LEAST)
-            fit->link.transfers[k] =
-                work->fittings[k * (LINK_FIT_FOLDS + 1) + LINK_FIT_FOLDS].link.transfers[k];
+            fit->link.transfers[k] = work->fittings[k][LINK_FIT_FOLDS].link.transfers[k];
     judge(fit, work, samples, inside, errors);
     return describe(fit, samples, start, name) || error_memory(err);
 }

@@ -64,7 +64,7 @@ struct lane {
 
 static bool lane_of(const struct route *route, enum link_protocol_name name, struct lane *lane)
 {
-    *lane = (struct lane){.rate = INFINITY};
+    *lane = (struct lane){.rate = INFINITY, .upto = INFINITY};
     if (route->inside) {
         const struct link_transfer *transfer = &route->inside->transfers[route->kind];
         const struct link_protocol *protocol = &transfer->protocols[name];
@@ -77,10 +77,10 @@ static bool lane_of(const struct route *route, enum link_protocol_name name, str
     }
     if (route->across) {
         const struct link_protocol *protocol = &route->across->transfers[route->kind].protocols[name];
-        lane->base = protocol->base;
+        lane->base = fmax(lane->base, protocol->base);
         lane->across_hop = protocol->hop;
         lane->rate = fmin(lane->rate, protocol->rate * route->across->bandwidth * route->per_node);
-        lane->upto = protocol->upto;
+        lane->upto = fmin(lane->upto, protocol->upto);
     }
     return lane->rate > 0.0;
 }

@@ -1,4 +1,4 @@
-/* What collectives take: by hand for links with round numbers, and against published measurements. */
+/* What collectives take: by hand for links with round numbers, and what must hold of every link. */
 #include "cost/collective.h"
 
 #include <math.h>
@@ -248,6 +248,83 @@ static void more_bytes_take_longer_on_every_link(void **state)
             }
 }
 
+/* Where nothing depends on the number of devices but the steps and the bytes. */
+static void more_devices_take_longer(void **state)
+{
+    static const char *const names[] = {"pure", "steps", "copies", "kernels"};
+    (void)state;
+    for (size_t l = 0; l < sizeof names / sizeof *names; l++)
+        for (int kind = 0; kind < COLLECTIVE_SEND; kind++)
+            for (double bytes = 4096; bytes < 1e9; bytes *= 64)
+                for (int devices = 2; devices < 72; devices++)
+                    assert_true(inside((enum collective_kind)kind, names[l], devices + 1, bytes).seconds >
+                                inside((enum collective_kind)kind, names[l], devices, bytes).seconds);
+}
+
+/* Measured links step down where more devices bring a message back under a protocol's `upto`; more nodes do not. */
+static void more_nodes_take_longer(void **state)
+{
+    static const char *const names[] = {"nvlink2",      "nvlink3", "nvlink4",
+                                        "nvlink4-h200", "nvlink5", "nvlink5-b300"};
+    static const char *const nets[] = {"ib-100g", "ib-200g",      "ib-400g",
+                                       "ib-800g", "ethernet-25g", "efa-400g"};
+    (void)state;
+    for (size_t l = 0; l < sizeof names / sizeof *names; l++)
+        for (int kind = 0; kind < COLLECTIVE_SEND; kind++)
+            for (double bytes = 1024; bytes < 1e10; bytes *= 3.7) {
+                double before = 0.0;
+                for (int nodes = 2; nodes <= 512; nodes *= 2) {
+                    struct collective_group group = {8 * nodes, 8, cost_link_find(names[l]),
+                                                     cost_link_find(nets[l])};
+                    double seconds = collective_time((enum collective_kind)kind, &group, bytes).seconds;
+                    if (!(seconds >= 0.95 * before))
+                        fail_msg("%s of %g bytes on %d nodes of %s: %g s after %g s",
+                                 collective_kind_name((enum collective_kind)kind), bytes, nodes, names[l],
+                                 seconds, before);
+                    before = fmax(before, seconds);
+                }
+            }
+}
+
+static void a_group_in_one_node_does_not_see_the_net(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < COLLECTIVE_KINDS; kind++)
+        for (double bytes = 1024; bytes < 1e10; bytes *= 7) {
+            struct collective_group flat = {8, 8, cost_link_find("nvlink4"), NULL};
+            struct collective_group hierarchical = {8, 8, cost_link_find("nvlink4"),
+                                                    cost_link_find("ib-400g")};
+            struct collective_time a = collective_time((enum collective_kind)kind, &flat, bytes);
+            struct collective_time b = collective_time((enum collective_kind)kind, &hierarchical, bytes);
+            assert_true(a.seconds == b.seconds && a.algorithm == b.algorithm);
+        }
+}
+
+/* No group is quicker to start for having a net beside its links. */
+static void nodes_do_not_start_faster_than_one(void **state)
+{
+    (void)state;
+    is_near(across(COLLECTIVE_ALL_GATHER, "net", "steps", 4, 2, 0).seconds, 100e-6 + 2 * 20e-6 + 1e-6);
+}
+
+/* nccl-tests' bus bandwidth of large all-reduces: the ports of a node, less what a protocol adds. */
+static void large_all_reduces_come_near_the_ports(void **state)
+{
+    static const struct {
+        const char *near, *far;
+    } clusters[] = {{"nvlink3", "ib-200g"}, {"nvlink4", "ib-400g"}, {"nvlink5", "ib-400g"}};
+    (void)state;
+    for (size_t c = 0; c < sizeof clusters / sizeof *clusters; c++)
+        for (int devices = 16; devices <= 512; devices *= 2) {
+            struct collective_group group = {devices, 8, cost_link_find(clusters[c].near),
+                                             cost_link_find(clusters[c].far)};
+            double bytes = 8e9;
+            double seconds = collective_time(COLLECTIVE_ALL_REDUCE, &group, bytes).seconds;
+            double bus = 2.0 * (devices - 1) / devices * bytes / seconds / (8 * group.across->bandwidth);
+            assert_true(bus > 0.85 && bus < 0.98);
+        }
+}
+
 static void newer_links_are_faster(void **state)
 {
     static const char *const names[] = {"pcie4", "nvlink2", "nvlink3", "nvlink4", "nvlink5"};
@@ -287,6 +364,11 @@ int main(void)
         cmocka_unit_test(hierarchical_is_the_sum_of_its_parts),
         cmocka_unit_test(all_reduces_are_never_slower_than_a_flat_ring),
         cmocka_unit_test(more_bytes_take_longer_on_every_link),
+        cmocka_unit_test(more_devices_take_longer),
+        cmocka_unit_test(more_nodes_take_longer),
+        cmocka_unit_test(a_group_in_one_node_does_not_see_the_net),
+        cmocka_unit_test(nodes_do_not_start_faster_than_one),
+        cmocka_unit_test(large_all_reduces_come_near_the_ports),
         cmocka_unit_test(newer_links_are_faster),
         cmocka_unit_test(algorithms_have_names),
     };
