@@ -253,7 +253,7 @@ static void published_times_are_met_on_rows_left_out(void **state)
     struct cost_link start = *cost_link_find("nvlink2-switch");
     start.bandwidth = 300e9;
     assert_true(link_fit_samples(&fit, &samples, &start, NULL, "a100", &err));
-    printf("%s\n", fit.link.fitted);
+    printf("# %s\n", fit.link.fitted);
     assert_true(fit.all.median <= 0.05);
     assert_true(fit.all.mean <= 0.09);
     link_fit_release(&fit);
