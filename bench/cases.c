@@ -1,6 +1,6 @@
 #include "cases.h"
 
-#include "cost/roofline.h"
+#include "cost/model_profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,14 +124,14 @@ static bool load_reference(struct profile *profile)
 static void make_profile(struct profile *profile, const char **from)
 {
     struct error err;
-    const struct cost_model *model = cost_model_find("gpt2-xl");
+    const struct architecture *model = architecture_find("gpt2-xl");
     const struct cost_device *device = cost_device_find("rtx-4090");
-    struct cost_options options = {.microbatch_size = 1};
+    struct model_options options = {.microbatch = 1, .tensor = 1, .software = software_find("fsdp")};
     *from = "layer times measured by the reference";
     if (load_reference(profile))
         return;
-    *from = "layer times by roofline";
-    if (!cost_profile(profile, model, &device, 1, &options, &err))
+    *from = "layer times computed";
+    if (!model_profile(profile, model, &device, 1, &options, &err))
         die(&err);
     profile->devices[0].name = NULL;
 }
