@@ -1,113 +1,30 @@
 #include "cli/command.h"
+#include "cli/cost_choose.h"
 #include "cli/cost_counts.h"
+#include "cli/cost_explain.h"
 #include "cli/cost_list.h"
 #include "cli/output.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "cost/layer.h"
 #include "cost/link.h"
 #include "cost/model_profile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SEQUENCE 16777216
+#define MAX_SEQUENCE     16777216
+#define MAX_ARGUMENTS    1000000
+#define SOFTWARE         "fsdp"
+#define EXPLAINED_DEVICE "h100-sxm" /* where none is named */
 
 struct cost_options {
-    struct option_list files;
-    const char *model, *devices, *software, *across, *output;
+    struct option_list files, backward;
+    const char *model, *devices, *software, *across, *parameters, *output;
     int64_t microbatch_size, sequence, tensor, devices_per_node, nodes;
-    int precision, recompute, rules, to;
-    bool list, json;
+    int precision, recompute, attention, rules, to;
+    bool explain, no_tf32, first, list, json;
 };
-
-/* ---- devices and models by name or file ---- */
-
-struct chosen {
-    struct architecture_table models; /* of a file */
-    const struct architecture *model;
-    struct cost_device_table tables[PROFILE_MAX_DEVICES];
-    int table_count;
-    const struct cost_device *devices[PROFILE_MAX_DEVICES];
-    int device_count;
-};
-
-static void release(struct chosen *chosen)
-{
-    architecture_table_release(&chosen->models);
-    for (int i = 0; i < chosen->table_count; i++)
-        cost_device_release(&chosen->tables[i]);
-}
-
-static bool is_file(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
-}
-
-static bool choose_model(struct chosen *chosen, const char *name, struct error *err)
-{
-    if (is_file(name)) {
-        if (!architecture_load(&chosen->models, name, err))
-            return false;
-        chosen->model = &chosen->models.models[0];
-        return true;
-    }
-    chosen->model = architecture_find(name);
-    if (chosen->model)
-        return true;
-    const struct architecture_table *table = architectures();
-    const char **names = table ? calloc((size_t)table->count, sizeof *names) : NULL;
-    if (!names)
-        return error_memory(err);
-    for (int i = 0; i < table->count; i++)
-        names[i] = table->models[i].name;
-    const char *nearest = text_nearest(name, names, (size_t)table->count);
-    free(names);
-    if (nearest)
-        return error_set(err, ERROR_USAGE, "--model: unknown '%s', did you mean '%s'?", name, nearest);
-    return error_set(err, ERROR_USAGE, "--model: unknown '%s', see 'rehearse cost --list'", name);
-}
-
-/* A name, or a file with one or more. */
-static bool choose_device(struct chosen *chosen, const char *name, struct error *err)
-{
-    struct cost_device_table *table = &chosen->tables[chosen->table_count];
-    if (!cost_device_load(table, name, err)) {
-        err->kind = is_file(name) ? err->kind : ERROR_USAGE;
-        return false;
-    }
-    chosen->table_count++;
-    for (int i = 0; i < table->count; i++) {
-        if (chosen->device_count == PROFILE_MAX_DEVICES)
-            return error_set(err, ERROR_USAGE, "--device: expected at most %d devices", PROFILE_MAX_DEVICES);
-        for (int other = 0; other < chosen->device_count; other++)
-            if (strcmp(chosen->devices[other]->name, table->devices[i].name) == 0)
-                return error_set(err, ERROR_USAGE, "--device: '%s' is named twice", table->devices[i].name);
-        chosen->devices[chosen->device_count++] = &table->devices[i];
-    }
-    return true;
-}
-
-/* "rtx-4090,v100-16gb,mine.yaml" */
-static bool choose_devices(struct chosen *chosen, const char *list, struct error *err)
-{
-    for (const char *name = list; name;) {
-        const char *comma = strchr(name, ',');
-        char one[1024];
-        size_t length = comma ? (size_t)(comma - name) : strlen(name);
-        if (length == 0 || length >= sizeof one)
-            return error_set(err, ERROR_USAGE,
-                             "--device: expected names with commas between them, found '%s'", list);
-        if (chosen->table_count == PROFILE_MAX_DEVICES)
-            return error_set(err, ERROR_USAGE, "--device: expected at most %d devices", PROFILE_MAX_DEVICES);
-        memcpy(one, name, length);
-        one[length] = '\0';
-        if (!choose_device(chosen, one, err))
-            return false;
-        name = comma ? comma + 1 : NULL;
-    }
-    return true;
-}
 
 /* ---- profiles ---- */
 
@@ -130,7 +47,13 @@ static bool write_profile(const struct cost_options *given, const struct profile
     return printed;
 }
 
-static bool price_model(const struct cost_options *given, struct chosen *chosen, struct error *err)
+static bool unknown_link(const struct cost_options *given, struct error *err)
+{
+    return error_set(err, ERROR_USAGE, "--across: unknown link '%s', see 'rehearse cost --list'",
+                     given->across);
+}
+
+static bool price_model(const struct cost_options *given, struct cost_chosen *chosen, struct error *err)
 {
     struct profile profile;
     struct model_options options = {
@@ -150,14 +73,162 @@ static bool price_model(const struct cost_options *given, struct chosen *chosen,
         return error_set(err, ERROR_USAGE, "--software: unknown '%s', see 'rehearse cost --list'",
                          given->software);
     if (!cost_link_find(given->across))
-        return error_set(err, ERROR_USAGE, "--across: unknown link '%s', see 'rehearse cost --list'",
-                         given->across);
-    if (!choose_model(chosen, given->model, err) || !choose_devices(chosen, given->devices, err) ||
+        return unknown_link(given, err);
+    if (!cost_choose_model(chosen, given->model, err) || !cost_choose_devices(chosen, given->devices, err) ||
         !model_profile(&profile, chosen->model, chosen->devices, chosen->device_count, &options, err))
         return false;
     bool written = write_profile(given, &profile, err);
     profile_release(&profile);
     return written;
+}
+
+/* ---- files ---- */
+
+/* What files of HLO are priced with. */
+struct pricing {
+    struct layer_profile_options options;
+    struct layer_file *files;
+    int *parameters;
+};
+
+/* "2-17,20": ascending or not, each at most once is not asked for. */
+static bool read_parameters(const char *list, struct pricing *pricing, struct error *err)
+{
+    struct layer_options *options = &pricing->options.layer;
+    for (const char *at = list; at;) {
+        char *end;
+        long first = strtol(at, &end, 10), last = first;
+        bool read = end > at && *at >= '0' && *at <= '9';
+        if (read && *end == '-') {
+            at = end + 1;
+            last = strtol(at, &end, 10);
+            read = end > at && *at >= '0' && *at <= '9';
+        }
+        if (!read || (*end && *end != ',') || first > last || last >= MAX_ARGUMENTS)
+            return error_set(err, ERROR_USAGE,
+                             "--parameters: expected numbers of arguments such as 2-17,20; found '%s'", list);
+        int *grown = realloc(pricing->parameters,
+                             (size_t)(options->parameter_count + last - first + 1) * sizeof *grown);
+        if (!grown)
+            return error_memory(err);
+        pricing->parameters = grown;
+        for (long i = first; i <= last; i++)
+            grown[options->parameter_count++] = (int)i;
+        options->parameters = grown;
+        at = *end ? end + 1 : NULL;
+    }
+    return true;
+}
+
+static bool begin_pricing(struct pricing *pricing, const struct cost_options *given, struct error *err)
+{
+    pricing->options = (struct layer_profile_options){
+        .layer = {.attention = (enum attention_kind)given->attention,
+                  .recompute = (enum recompute)given->recompute,
+                  .no_tf32 = given->no_tf32,
+                  .is_first = given->first,
+                  .devices_per_node = (int)given->devices_per_node,
+                  .across = cost_link_find(given->across)},
+        .rules = (enum count_rules)given->rules,
+        .microbatch_size = (int)given->microbatch_size,
+        .devices_per_node = (int)given->devices_per_node,
+        .nodes = (int)given->nodes,
+    };
+    if (given->backward.count && given->backward.count != given->files.count)
+        return error_set(err, ERROR_USAGE, "--backward: expected one for each of %zu files, found %zu",
+                         given->files.count, given->backward.count);
+    if (given->backward.count && given->recompute != RECOMPUTE_NONE)
+        return error_set(err, ERROR_USAGE,
+                         "--recompute says how a backward pass is derived: it does not go with --backward");
+    if (!pricing->options.layer.across)
+        return unknown_link(given, err);
+    pricing->files = calloc(given->files.count, sizeof *pricing->files);
+    if (!pricing->files)
+        return error_memory(err);
+    for (size_t i = 0; i < given->files.count; i++) {
+        pricing->files[i].path = given->files.items[i];
+        pricing->files[i].backward = given->backward.count ? given->backward.items[i] : NULL;
+    }
+    return read_parameters(given->parameters, pricing, err);
+}
+
+static bool explain_file(const struct cost_options *given, const struct pricing *pricing, int file,
+                         const struct cost_chosen *chosen, struct json *json, struct text *out,
+                         struct error *err)
+{
+    const struct layer_file *of = &pricing->files[file];
+    struct hlo_module forward = {0}, backward = {0};
+    struct layer_cost layer = {0};
+    struct cost_explain explain = {
+        .path = of->path,
+        .layer = &layer,
+        .options = &pricing->options.layer,
+        .devices = chosen->devices,
+        .device_count = chosen->device_count,
+    };
+    bool done = hlo_load(&forward, of->path, err) &&
+                (!of->backward || hlo_load(&backward, of->backward, err)) &&
+                layer_cost(&layer, &forward, of->backward ? &backward : NULL, &pricing->options.layer, err);
+    if (done && given->json)
+        cost_explain_write(&explain, json);
+    else if (done)
+        cost_explain_print(&explain, out);
+    layer_release(&layer);
+    hlo_release(&backward);
+    hlo_release(&forward);
+    return done;
+}
+
+static bool explain_files(const struct cost_options *given, const struct pricing *pricing,
+                          const struct cost_chosen *chosen, struct error *err)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    bool several = given->files.count > 1, done = true;
+    if (given->rules != COUNT_REHEARSE)
+        return error_set(err, ERROR_USAGE, "--explain shows our own times: it does not go with --rules %s",
+                         cost_rules[given->rules]);
+    if (given->json && several)
+        json_open(&json, NULL, '[');
+    for (size_t i = 0; i < given->files.count && done; i++) {
+        if (!given->json && i > 0)
+            text_add(&text, "\n");
+        done = explain_file(given, pricing, (int)i, chosen, &json, &text, err);
+    }
+    if (given->json && several)
+        json_close(&json);
+    done = done && output_text(given->output, &text, err);
+    text_release(&text);
+    return done;
+}
+
+static bool profile_files(const struct cost_options *given, const struct pricing *pricing,
+                          const struct cost_chosen *chosen, struct error *err)
+{
+    struct profile profile;
+    struct parallel *pool = given->files.count > 1 ? parallel_new(0) : NULL;
+    bool done = layer_profile(&profile, pricing->files, (int)given->files.count, chosen->devices,
+                              chosen->device_count, &pricing->options, pool, err);
+    parallel_free(pool);
+    if (!done)
+        return false;
+    done = write_profile(given, &profile, err);
+    profile_release(&profile);
+    return done;
+}
+
+static bool price_files(const struct cost_options *given, struct cost_chosen *chosen, struct error *err)
+{
+    struct pricing pricing = {0};
+    if (given->files.count > PROFILE_MAX_LAYERS)
+        return error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS);
+    bool done = cost_choose_devices(chosen, given->devices ? given->devices : EXPLAINED_DEVICE, err) &&
+                begin_pricing(&pricing, given, err) &&
+                (given->explain ? explain_files(given, &pricing, chosen, err)
+                                : profile_files(given, &pricing, chosen, err));
+    free(pricing.files);
+    free(pricing.parameters);
+    return done;
 }
 
 /* ---- counts ---- */
@@ -220,30 +291,66 @@ static bool list(const struct cost_options *given, struct error *err)
     return printed;
 }
 
-static bool run(void *context, struct error *err)
+/* Options that say nothing to what is asked for are not passed over in silence. */
+static bool check_options(const struct cost_options *given, struct error *err)
 {
-    const struct cost_options *given = context;
-    struct chosen chosen = {0};
-    bool done;
-    if (given->list)
-        return list(given, err);
+    const struct {
+        const char *name;
+        bool set;
+    } of_models[] = {{"sequence", given->sequence != 0},
+                     {"precision", given->precision != MODEL_MIXED},
+                     {"tensor", given->tensor != 1},
+                     {"software", strcmp(given->software, SOFTWARE) != 0}},
+      of_files[] = {{"explain", given->explain},
+                    {"backward", given->backward.count > 0},
+                    {"parameters", given->parameters != NULL},
+                    {"attention", given->attention != ATTENTION_UNFUSED},
+                    {"no-tf32", given->no_tf32},
+                    {"first", given->first},
+                    {"rules", given->rules != COUNT_REHEARSE}};
+    bool prices = given->devices || given->explain;
+    for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
+        if (!given->model && of_models[i].set)
+            return error_set(err, ERROR_USAGE, "--%s is for --model: files say it themselves",
+                             of_models[i].name);
+    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
+        if (of_files[i].set && given->model)
+            return error_set(err, ERROR_USAGE, "--%s is for files: it does not go with --model",
+                             of_files[i].name);
+        else if (of_files[i].set && !prices && strcmp(of_files[i].name, "rules") != 0)
+            return error_set(err, ERROR_USAGE, "--%s needs --device: without, files are only counted",
+                             of_files[i].name);
+    return true;
+}
+
+static bool run_with(const struct cost_options *given, struct cost_chosen *chosen, struct error *err)
+{
     if (given->model && given->files.count > 0)
         return error_set(err, ERROR_USAGE, "expected files or --model, found both");
-    if (given->model)
-        done = price_model(given, &chosen, err);
-    else if (given->files.count > 0)
-        done = count_files(given, err);
-    else
+    if (!given->model && given->files.count == 0)
         return error_set(
             err, ERROR_USAGE,
             "expected --model or files of HLO; 'rehearse cost --list' shows what models there are");
-    release(&chosen);
+    if (!check_options(given, err))
+        return false;
+    if (given->model)
+        return price_model(given, chosen, err);
+    return given->devices || given->explain ? price_files(given, chosen, err) : count_files(given, err);
+}
+
+static bool run(void *context, struct error *err)
+{
+    const struct cost_options *given = context;
+    struct cost_chosen chosen = {0};
+    bool done = given->list ? list(given, err) : run_with(given, &chosen, err);
+    cost_chosen_release(&chosen);
     return done;
 }
 
 /* In the order of enum model_precision, enum recompute. */
 static const char *const precisions[] = {"mixed", "fp32", "fp8", NULL};
 static const char *const recomputes[] = {"none", "selective", "full", NULL};
+static const char *const attentions[] = {"unfused", "flash2", "flash3", NULL}; /* enum attention_kind */
 static const char *const formats[] = {"json", "oobleck", NULL};
 
 static const struct option_spec options[] = {
@@ -297,12 +404,40 @@ static const struct option_spec options[] = {
      .argument = "WHAT",
      .initial = "none",
      .words = recomputes,
-     .help = "what the backward pass computes again instead of keeping it"},
+     .help = "what the backward pass computes again instead of keeping it; of files: selective is what is "
+             "elementwise, full is all"},
+    {.name = "backward",
+     .kind = OPTION_FILE,
+     .repeats = true,
+     .at = offsetof(struct cost_options, backward),
+     .argument = "FILE",
+     .help = "the backward pass of a file, once for each in the same order; without, it is derived"},
+    {.name = "parameters",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct cost_options, parameters),
+     .argument = "N,...",
+     .help = "the arguments of files that are parameters, by number from 0: 2-17,20; without, those that are "
+             "multiplied with, looked up in, or have one dimension"},
+    {.name = "attention",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct cost_options, attention),
+     .argument = "KIND",
+     .initial = "unfused",
+     .words = attentions,
+     .help = "how attention found in files runs: as it is written, or as one kernel"},
+    {.name = "no-tf32",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct cost_options, no_tf32),
+     .help = "multiply fp32 numbers of files in fp32, also where there is tf32"},
+    {.name = "first",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct cost_options, first),
+     .help = "the first file is the model's first layer: nothing wants the gradient of its input"},
     {.name = "software",
      .kind = OPTION_TEXT,
      .at = offsetof(struct cost_options, software),
      .argument = "NAME",
-     .initial = "fsdp",
+     .initial = SOFTWARE,
      .help = "the training software: how attention is computed and what is fused"},
     {.name = "devices-per-node",
      .kind = OPTION_INTEGER,
@@ -330,7 +465,14 @@ static const struct option_spec options[] = {
      .argument = "NAME",
      .initial = "rehearse",
      .words = cost_rules,
-     .help = "how the operations and bytes of HLO files are counted; xla and xla-gpu as XLA does"},
+     .help =
+         "how files are counted, and timed with --device: xla-gpu as XLA does (given --backward), xla-fork "
+         "as its fork of April 2024 did, xla counts only"},
+    {.name = "explain",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct cost_options, explain),
+     .help = "show where the time of files goes: kernels, what bounds them, memory; on " EXPLAINED_DEVICE
+             " unless --device names others"},
     {.name = "list",
      .kind = OPTION_FLAG,
      .at = offsetof(struct cost_options, list),
@@ -358,6 +500,9 @@ static const struct command_example examples[] = {
     {"rehearse cost --model gpt2-xl --device rtx-4090,v100-16gb -o profile.json", "a profile to plan with"},
     {"rehearse cost --model llama-3-8b --device h100 --tensor 8",
      "look at the layers, each on eight devices"},
+    {"rehearse cost layers/*.mlir --device v100,a100-80gb,h100 -o profiles/",
+     "a profile per device type from exported layers"},
+    {"rehearse cost layer.mlir --explain --attention flash2", "where its time goes"},
     {"rehearse cost layer.mlir --json", "operations and bytes of a module"},
     {"rehearse cost --list", "models, devices, links and software"},
     {NULL, NULL},

@@ -10,7 +10,8 @@
 #include "cost/count.h"
 
 struct fork_device {
-    const char *name;
+    const char *name;   /* the fork's */
+    const char *device; /* that of data/devices.yaml */
     double clock_hz;
 };
 
@@ -19,7 +20,7 @@ struct fork_device {
 /* The devices in the order in which its driver prints them (gpu_device_info_for_tests.cc). */
 extern const struct fork_device fork_devices[FORK_DEVICE_COUNT];
 
-/* The device of this name, or NULL. */
+/* The device of this name, the fork's or ours, or NULL. */
 const struct fork_device *fork_device_find(const char *name);
 
 /* Of a module counted by COUNT_XLA_FORK: operations summed over all its computations. */

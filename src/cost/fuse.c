@@ -47,14 +47,40 @@ static struct fused_kernel *add_kernel(struct fusing *work)
     return added;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of the larger of operands and result. What starts a collective results in a tuple of both; what ends one moves
+ * nothing. */
+static int64_t transfer_bytes(const struct hlo_instruction *instruction)
+{
+    const struct hlo_shape *result = instruction->shape;
+    int64_t bytes = 0;
+    switch (instruction->opcode) {
+    case HLO_ALL_GATHER_DONE:
+    case HLO_ALL_REDUCE_DONE:
+    case HLO_COLLECTIVE_PERMUTE_DONE:
+    case HLO_SEND_DONE:
+    case HLO_RECV_DONE:
+        return 0;
+    case HLO_ALL_GATHER_START:
+    case HLO_COLLECTIVE_PERMUTE_START:
+        for (int i = 0; i < result->part_count; i++)
+            bytes = larger(bytes, hlo_leaf_bytes(result->parts[i]));
+        return result->part_count ? bytes : hlo_leaf_bytes(result);
+    default:
+        for (int i = 0; i < instruction->operand_count; i++)
+            bytes += hlo_leaf_bytes(instruction->operands[i]->shape);
+        return larger(bytes, hlo_leaf_bytes(result));
+    }
+}
+
 static bool add_transfer(struct fusing *work, const struct hlo_instruction *instruction)
 {
     struct fused *fused = work->fused;
-    int64_t bytes = 0;
-    for (int i = 0; i < instruction->operand_count; i++)
-        bytes += hlo_leaf_bytes(instruction->operands[i]->shape);
-    if (hlo_leaf_bytes(instruction->shape) > bytes)
-        bytes = hlo_leaf_bytes(instruction->shape);
+    int64_t bytes = transfer_bytes(instruction);
     if (bytes == 0)
         return true;
     fused->transfers = grown(work->arena, fused->transfers, fused->transfer_count, &work->transfer_room,

@@ -1,5 +1,8 @@
 #include "cost/layer.h"
 
+#include "cost/collective.h"
+
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,47 +23,87 @@ static bool has_fusions(const struct graph *graph)
     return false;
 }
 
-static void set_parameters(struct making *m, const struct graph *graph)
+static bool set_parameters(struct making *m, const struct graph *graph, const char *path)
 {
     const struct layer_options *options = m->options;
-    if (!options->parameters)
-        return;
-    for (int i = 0; i < graph->parameter_count; i++)
+    for (int i = 0; options->parameters && i < graph->parameter_count; i++)
         m->arguments[i] = ARGUMENT_INPUT;
-    for (int i = 0; i < options->parameter_count; i++)
-        if (options->parameters[i] >= 0 && options->parameters[i] < graph->parameter_count)
-            m->arguments[options->parameters[i]] = ARGUMENT_PARAMETER;
+    for (int i = 0; options->parameters && i < options->parameter_count; i++) {
+        int number = options->parameters[i];
+        if (number < 0 || number >= graph->parameter_count)
+            return error_set(m->err, ERROR_USAGE, "%s: has %d arguments, numbered from 0: no number %d", path,
+                             graph->parameter_count, number);
+        m->arguments[number] = ARGUMENT_PARAMETER;
+    }
+    return true;
+}
+
+/* Adam on the layer's parameters: two moments in fp32, and a master copy of parameters that are no fp32
+ * (Rajbhandari et al. 2020, arXiv:1910.02054, section 3.1). It reads gradients and states and writes parameters and
+ * states, with about a dozen operations each. */
+#define ADAM_FLOPS 12.0
+
+static void add_parameter(struct layer_cost *layer, const struct hlo_shape *shape)
+{
+    for (int i = 0; i < shape->part_count; i++)
+        add_parameter(layer, shape->parts[i]);
+    if (shape->part_count)
+        return;
+    int64_t elements = hlo_elements(shape), bytes = hlo_leaf_bytes(shape);
+    int64_t states = hlo_type_bits(shape->type) >= 32 ? 2 * bytes : 3 * 4 * elements;
+    layer->parameter_bytes += bytes;
+    layer->gradient_bytes += bytes;
+    layer->optimizer_bytes += states;
+    /* fp32 parameters are their own master copy: read and written; others are written only */
+    layer->optimizer.bytes +=
+        (double)bytes * (hlo_type_bits(shape->type) >= 32 ? 3.0 : 2.0) + 2.0 * (double)states;
+    layer->optimizer.lane_flops += ADAM_FLOPS * (double)elements;
 }
 
 static bool sum_bytes(struct making *m, const struct graph *graph)
 {
     struct layer_cost *layer = m->layer;
+    layer->optimizer =
+        (struct kernel){.kind = KERNEL_STREAM, .type = COST_FP32, .name = "adam", .repeats = 1.0};
     for (int i = 0; i < graph->parameter_count; i++) {
         if (!graph->parameters[i])
             continue;
-        int64_t bytes = hlo_leaf_bytes(graph->parameters[i]->shape);
-        *(m->arguments[i] == ARGUMENT_PARAMETER ? &layer->parameter_bytes : &layer->input_bytes) += bytes;
+        if (m->arguments[i] == ARGUMENT_PARAMETER)
+            add_parameter(layer, graph->parameters[i]->shape);
+        else
+            layer->input_bytes += hlo_leaf_bytes(graph->parameters[i]->shape);
     }
     for (int i = 0; i < graph->count; i++)
         if (derive_is_weight(graph->at[i]))
-            layer->parameter_bytes += hlo_leaf_bytes(graph->at[i]->shape);
+            add_parameter(layer, graph->at[i]->shape);
     return derive_result_bytes(graph, &layer->output_bytes, &layer->kept_bytes, m->err);
+}
+
+static void *joined(struct making *m, const void *first, int first_count, const void *second,
+                    int second_count, size_t size)
+{
+    size_t head = (size_t)first_count * size, tail = (size_t)second_count * size;
+    char *both = ARENA_ARRAY(&m->layer->arena, head + tail + 1, char);
+    if (both && head)
+        memcpy(both, first, head);
+    if (both && tail)
+        memcpy(both + head, second, tail);
+    return both;
 }
 
 static bool append(struct making *m, struct fused *to, const struct fused *from, double times)
 {
-    int count = to->kernel_count + from->kernel_count;
-    struct fused_kernel *kernels = ARENA_ARRAY(&m->layer->arena, (size_t)count + 1, struct fused_kernel);
-    if (!kernels)
+    to->kernels =
+        joined(m, to->kernels, to->kernel_count, from->kernels, from->kernel_count, sizeof *to->kernels);
+    to->transfers = joined(m, to->transfers, to->transfer_count, from->transfers, from->transfer_count,
+                           sizeof *to->transfers);
+    if (!to->kernels || !to->transfers)
         return error_memory(m->err);
-    if (to->kernel_count)
-        memcpy(kernels, to->kernels, (size_t)to->kernel_count * sizeof *kernels);
-    for (int i = 0; i < from->kernel_count; i++) {
-        kernels[to->kernel_count + i] = from->kernels[i];
-        kernels[to->kernel_count + i].kernel.repeats *= times;
-    }
-    to->kernels = kernels;
-    to->kernel_count = count;
+    for (int i = 0; i < from->kernel_count; i++)
+        to->kernels[to->kernel_count++].kernel.repeats *= times;
+    for (int i = 0; i < from->transfer_count; i++)
+        to->transfers[to->transfer_count++].repeats *= times;
+    to->unbounded_loops += times * from->unbounded_loops;
     return true;
 }
 
@@ -71,7 +114,7 @@ static bool derive(struct making *m, const struct graph *graph, const bool **kep
     struct derived derived;
     struct derive_options options = {
         .no_input_gradients = m->options->is_first,
-        .keep_all = m->options->keep_all,
+        .keep_all = m->options->recompute != RECOMPUTE_SELECTIVE,
         .arguments = m->arguments,
     };
     if (!derive_backward(&derived, &layer->arena, graph, &options, m->err))
@@ -106,6 +149,31 @@ static bool read_backward(struct making *m, const struct hlo_module *backward)
            fuse_graph(&layer->backward, &layer->arena, &graph, &fuse, m->err);
 }
 
+/* Groups that are not said are all devices of the module. */
+static void set_groups(struct fused *fused, const struct hlo_module *module)
+{
+    for (int i = 0; i < fused->transfer_count; i++)
+        if (fused->transfers[i].group <= 0)
+            fused->transfers[i].group = module->replica_count * module->partition_count;
+}
+
+/* The forward pass holds inputs and what its kernels make; the backward pass what is kept, the gradient of the
+ * output and what its kernels make, gradients of parameters included. */
+static bool finish(struct making *m)
+{
+    struct layer_cost *layer = m->layer;
+    int64_t forward = layer->input_bytes + (int64_t)layer->forward.peak_bytes;
+    int64_t backward = layer->kept_bytes + layer->output_bytes + (int64_t)layer->backward.peak_bytes;
+    layer->peak_bytes = layer->parameter_bytes + layer->optimizer_bytes;
+    if (layer->backward.kernel_count == 0)
+        layer->kept_bytes = 0;
+    layer->peak_bytes += layer->backward.kernel_count && backward > forward ? backward : forward;
+    if (m->options->recompute != RECOMPUTE_FULL || layer->backward.kernel_count == 0)
+        return true;
+    layer->kept_bytes = layer->input_bytes;
+    return append(m, &layer->backward, &layer->forward, 1.0);
+}
+
 static bool make(struct making *m, const struct hlo_module *forward, const struct hlo_module *backward)
 {
     struct layer_cost *layer = m->layer;
@@ -119,9 +187,9 @@ static bool make(struct making *m, const struct hlo_module *forward, const struc
         attention_rewrite(&graph);
     if (!graph_check(&graph, m->err) || !derive_arguments(&graph, &layer->arena, &m->arguments, m->err))
         return false;
-    set_parameters(m, &graph);
     struct fuse_options fuse = {.counts = &m->counts, .attention = m->options->attention};
-    if (!sum_bytes(m, &graph) || !(backward ? read_backward(m, backward) : derive(m, &graph, &fuse.kept)))
+    if (!set_parameters(m, &graph, forward->path) || !sum_bytes(m, &graph) ||
+        !(backward ? read_backward(m, backward) : derive(m, &graph, &fuse.kept)))
         return false;
     /* the module's own fusions run as they are, though the backward pass was derived from what is in them */
     if (!graph_flatten(&whole, &layer->arena, forward->entry, &m->counts, true, m->err))
@@ -132,8 +200,9 @@ static bool make(struct making *m, const struct hlo_module *forward, const struc
     }
     if (!fuse_graph(&layer->forward, &layer->arena, &graph, &fuse, m->err))
         return false;
-    layer->peak_bytes = (int64_t)layer->forward.peak_bytes;
-    return true;
+    set_groups(&layer->forward, forward);
+    set_groups(&layer->backward, backward ? backward : forward);
+    return finish(m);
 }
 
 bool layer_cost(struct layer_cost *layer, const struct hlo_module *forward, const struct hlo_module *backward,
@@ -164,21 +233,57 @@ static double operand_bytes(const struct kernel *kernel)
     return (double)kernel->batch * cost_type_bytes(kernel->type) * (m * k + k * n + m * n);
 }
 
-struct kernel_time layer_kernel_time(const struct fused_kernel *fused, const struct cost_device *device,
+struct kernel_time layer_kernel_time(const struct kernel *of, const struct cost_device *device,
                                      const struct layer_options *options)
 {
-    struct kernel kernel = fused->kernel;
+    struct kernel kernel = *of;
     const struct calibration *calibration = calibration_of(device);
     if (kernel.type == COST_FP32 && !options->no_tf32 && device->peak[COST_TF32] > 0.0)
         kernel.type = COST_TF32;
     struct kernel_time time = kernel_time(&kernel, device, calibration);
     if (kernel.kind != KERNEL_GEMM)
         return time;
-    double memory =
-        fmax(kernel.bytes - operand_bytes(&kernel), 0.0) / (device->bandwidth * calibration->stream);
+    double memory = fmax(kernel.bytes - operand_bytes(&kernel), 0.0) /
+                    (device->bandwidth * device->stream_efficiency * calibration->stream);
     double lanes = kernel.lane_flops / (2.0 * device->units * device->lanes * device->clock);
     time.seconds += kernel.repeats * fmax(memory, lanes);
     return time;
+}
+
+static enum collective_kind collective_of(enum hlo_opcode opcode)
+{
+    switch (opcode) {
+    case HLO_ALL_GATHER:
+    case HLO_ALL_GATHER_START:
+        return COLLECTIVE_ALL_GATHER;
+    case HLO_REDUCE_SCATTER:
+        return COLLECTIVE_REDUCE_SCATTER;
+    case HLO_ALL_TO_ALL:
+    case HLO_RAGGED_ALL_TO_ALL:
+        return COLLECTIVE_ALL_TO_ALL;
+    case HLO_ALL_REDUCE:
+    case HLO_ALL_REDUCE_START:
+        return COLLECTIVE_ALL_REDUCE;
+    default:
+        return COLLECTIVE_SEND;
+    }
+}
+
+double layer_transfer_seconds(const struct fused_transfer *transfer, const struct cost_device *device,
+                              const struct layer_options *options)
+{
+    enum collective_kind kind = collective_of(transfer->instruction->opcode);
+    int devices = transfer->group < INT_MAX ? (int)transfer->group : INT_MAX;
+    struct collective_group group = {
+        .devices = kind == COLLECTIVE_SEND ? 2 : devices,
+        .inside = cost_link_find(device->link),
+    };
+    bool leaves = options->across && options->devices_per_node > 0 && devices > options->devices_per_node;
+    group.across = leaves ? options->across : NULL;
+    group.devices_per_node = !leaves                   ? group.devices
+                             : kind == COLLECTIVE_SEND ? 1
+                                                       : options->devices_per_node;
+    return group.inside ? transfer->repeats * collective_time(kind, &group, transfer->bytes).seconds : 0.0;
 }
 
 double layer_seconds(const struct fused *fused, const struct cost_device *device,
@@ -186,6 +291,8 @@ double layer_seconds(const struct fused *fused, const struct cost_device *device
 {
     double sum = 0.0;
     for (int i = 0; i < fused->kernel_count; i++)
-        sum += layer_kernel_time(&fused->kernels[i], device, options).seconds;
+        sum += layer_kernel_time(&fused->kernels[i].kernel, device, options).seconds;
+    for (int i = 0; i < fused->transfer_count; i++)
+        sum += layer_transfer_seconds(&fused->transfers[i], device, options);
     return sum;
 }

@@ -1,6 +1,9 @@
 /* Layers from files, and their times on several devices. */
 #include "core/file.h"
+#include "cost/fork.h"
 #include "cost/layer.h"
+#include "cost/profile_links.h"
+#include "cost/xla_time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +15,7 @@ struct made {
     uint64_t digest[2]; /* of its text, and that of its backward pass */
     size_t length;
     struct hlo_module forward, backward;
+    struct module_count forward_count, backward_count; /* by XLA's rules, when they are asked for */
     struct layer_cost cost;
     bool is_made;
     struct error err; /* when it is not */
@@ -20,7 +24,7 @@ struct made {
 struct making {
     struct made *layers;
     int *distinct; /* indices of what is made */
-    const struct layer_options *options;
+    const struct layer_profile_options *options;
 };
 
 /* ---- equal files ---- */
@@ -56,7 +60,7 @@ static bool find_same(struct making *m, int file_count, int *distinct_count, str
         if (!digest_file(layer, layer->file->path, err) ||
             (layer->file->backward && !digest_file(layer, layer->file->backward, err)))
             return false;
-        for (int before = m->options->is_first ? 1 : 0; before < i && layer->same == i; before++)
+        for (int before = m->options->layer.is_first ? 1 : 0; before < i && layer->same == i; before++)
             if (m->layers[before].length == layer->length &&
                 memcmp(m->layers[before].digest, layer->digest, sizeof layer->digest) == 0)
                 layer->same = m->layers[before].same;
@@ -68,23 +72,40 @@ static bool find_same(struct making *m, int file_count, int *distinct_count, str
 
 /* ---- making them ---- */
 
-static bool make_layer(struct made *layer, const struct layer_options *options)
+static bool check_known(struct made *layer, int count, const char *const *unknown)
 {
+    return count == 0 ||
+           error_set(&layer->err, ERROR_INPUT,
+                     "%s: custom call '%s' is not in the table of custom calls: its time is not known",
+                     layer->file->path, unknown[0]);
+}
+
+static bool count_layer(struct made *layer, enum count_rules rules)
+{
+    struct count_options count = {.rules = rules};
+    return module_count(&layer->forward_count, &layer->forward, &count, &layer->err) &&
+           check_known(layer, layer->forward_count.unknown_count, layer->forward_count.unknown) &&
+           (!layer->file->backward ||
+            (module_count(&layer->backward_count, &layer->backward, &count, &layer->err) &&
+             check_known(layer, layer->backward_count.unknown_count, layer->backward_count.unknown)));
+}
+
+static bool make_layer(struct made *layer, const struct layer_options *options, enum count_rules rules)
+{
+    const struct layer_cost *cost = &layer->cost;
     if (!hlo_load(&layer->forward, layer->file->path, &layer->err))
         return false;
     if (layer->file->backward && !hlo_load(&layer->backward, layer->file->backward, &layer->err))
         return false;
+    if (rules != COUNT_REHEARSE && !count_layer(layer, rules))
+        return false;
     if (!layer_cost(&layer->cost, &layer->forward, layer->file->backward ? &layer->backward : NULL, options,
                     &layer->err))
         return false;
-    const struct fused *passes[2] = {&layer->cost.forward, &layer->cost.backward};
-    for (int p = 0; p < 2; p++)
-        if (passes[p]->unknown_count)
-            return error_set(
-                &layer->err, ERROR_INPUT,
-                "%s: custom call '%s' is not in the table of custom calls: its time is not known",
-                layer->file->path, passes[p]->unknown[0]);
-    if (layer->cost.forward.kernel_count == 0)
+    if (!check_known(layer, cost->forward.unknown_count, cost->forward.unknown) ||
+        !check_known(layer, cost->backward.unknown_count, cost->backward.unknown))
+        return false;
+    if (cost->forward.kernel_count == 0)
         return error_set(&layer->err, ERROR_INPUT, "%s: computes nothing", layer->file->path);
     return true;
 }
@@ -94,10 +115,10 @@ static void make_layers(void *context, size_t first, size_t last, int thread)
     struct making *m = context;
     (void)thread;
     for (size_t i = first; i < last; i++) {
-        struct layer_options options = *m->options;
+        struct layer_options options = m->options->layer;
         struct made *layer = &m->layers[m->distinct[i]];
-        options.is_first = m->options->is_first && m->distinct[i] == 0;
-        layer->is_made = make_layer(layer, &options);
+        options.is_first = m->options->layer.is_first && m->distinct[i] == 0;
+        layer->is_made = make_layer(layer, &options, m->options->rules);
     }
 }
 
@@ -118,6 +139,32 @@ static const char *folder(struct arena *arena, const char *path)
                  : arena_string(arena, ".");
 }
 
+static void time_layer(const struct making *m, const struct made *layer, const struct cost_device *device,
+                       double *forward, double *backward)
+{
+    const struct layer_options *options = &m->options->layer;
+    struct xla_device xla = xla_device_of(device);
+    switch (m->options->rules) {
+    case COUNT_XLA_FORK:
+        *forward = fork_layer_seconds(fork_module_flops(&layer->forward_count, &layer->forward),
+                                      fork_device_find(device->name)->clock_hz);
+        *backward = 3.0 * *forward;
+        break;
+    case COUNT_XLA_GPU:
+        *forward = xla_module_seconds(&layer->forward_count, &layer->forward, &xla);
+        *backward = xla_module_seconds(&layer->backward_count, &layer->backward, &xla);
+        break;
+    default:
+        *forward = layer_seconds(&layer->cost.forward, device, options);
+        *backward = layer_seconds(&layer->cost.backward, device, options);
+    }
+    /* a profile has no zeros: nothing has a gradient, or it takes no quarter of a nanosecond */
+    if (*forward <= 0.0)
+        *forward = device->launch;
+    if (*backward <= 0.0)
+        *backward = device->launch;
+}
+
 static bool fill_device(struct profile *profile, struct profile_device *device, const struct making *m,
                         const struct cost_device *from)
 {
@@ -129,18 +176,29 @@ static bool fill_device(struct profile *profile, struct profile_device *device, 
         return false;
     for (int i = 0; i < profile->layer_count; i++) {
         int same = m->layers[i].same;
-        const struct layer_cost *cost = &m->layers[same].cost;
-        if (same < i) {
-            device->forward[i] = device->forward[same];
-            device->backward[i] = device->backward[same];
-            continue;
-        }
-        device->forward[i] = layer_seconds(&cost->forward, from, m->options);
-        device->backward[i] = layer_seconds(&cost->backward, from, m->options);
-        if (device->backward[i] <= 0.0) /* nothing has a gradient; a profile has no zeros */
-            device->backward[i] = from->launch;
+        if (same == i)
+            time_layer(m, &m->layers[i], from, &device->forward[i], &device->backward[i]);
+        device->forward[i] = device->forward[same];
+        device->backward[i] = device->backward[same];
     }
-    return true;
+    return profile_fill_allreduce(profile, device, cost_link_find(from->link), m->options->layer.across,
+                                  m->options->devices_per_node, m->options->nodes);
+}
+
+static const char *describe(struct arena *arena, const struct making *m, int count)
+{
+    static const char *const made_by[] = {
+        [COUNT_REHEARSE] = "computed: kernels of HLO",
+        [COUNT_XLA_GPU] = "computed: XLA's own times of HLO",
+        [COUNT_XLA_FORK] = "computed: times of umichAC99/xla, April 2024",
+    };
+    double unbounded = 0.0;
+    for (int i = 0; i < count; i++)
+        unbounded += m->layers[m->layers[i].same].cost.forward.unbounded_loops;
+    const char *text = made_by[m->options->rules];
+    return unbounded > 0.0
+               ? arena_format(arena, "%s; %.0f loops whose turns cannot be told run once", text, unbounded)
+               : arena_string(arena, text);
 }
 
 static bool fill_profile(struct profile *profile, const struct making *m, int count,
@@ -148,7 +206,7 @@ static bool fill_profile(struct profile *profile, const struct making *m, int co
 {
     struct arena *arena = &profile->arena;
     profile->path = folder(arena, m->layers[0].file->path);
-    profile->source = arena_string(arena, "kernels of HLO");
+    profile->source = describe(arena, m, count);
     profile->microbatch_size = m->options->microbatch_size;
     profile->layer_count = count;
     profile->layers = ARENA_ARRAY(arena, (size_t)count, struct profile_layer);
@@ -159,10 +217,12 @@ static bool fill_profile(struct profile *profile, const struct making *m, int co
         const struct layer_cost *cost = &m->layers[m->layers[i].same].cost;
         profile->layers[i] = (struct profile_layer){
             .name = stem(arena, m->layers[i].file->path),
-            .parameter_bytes = cost->parameter_bytes,
-            .activation_bytes = cost->kept_bytes,
             .output_bytes = cost->output_bytes,
         };
+        if (m->options->rules != COUNT_XLA_FORK) {
+            profile->layers[i].parameter_bytes = cost->parameter_bytes;
+            profile->layers[i].activation_bytes = cost->kept_bytes;
+        }
         if (!profile->layers[i].name)
             return false;
     }
@@ -170,6 +230,24 @@ static bool fill_profile(struct profile *profile, const struct making *m, int co
         if (!fill_device(profile, &profile->devices[profile->device_count], m,
                          devices[profile->device_count]))
             return false;
+    return true;
+}
+
+static bool check_rules(const struct layer_file *files, int file_count,
+                        const struct cost_device *const *devices, int device_count, enum count_rules rules,
+                        struct error *err)
+{
+    if (rules == COUNT_XLA)
+        return error_set(err, ERROR_USAGE, "the rules xla count and have no times: take xla-gpu");
+    for (int i = 0; rules == COUNT_XLA_GPU && i < file_count; i++)
+        if (!files[i].backward)
+            return error_set(err, ERROR_USAGE,
+                             "%s: XLA times what it is given: name the backward pass with --backward",
+                             files[i].path);
+    for (int i = 0; rules == COUNT_XLA_FORK && i < device_count; i++)
+        if (!fork_device_find(devices[i]->name))
+            return error_set(err, ERROR_USAGE, "the rules xla-fork do not know the device '%s'",
+                             devices[i]->name);
     return true;
 }
 
@@ -205,10 +283,11 @@ static bool make_profile(struct profile *profile, struct making *m, int file_cou
 
 bool layer_profile(struct profile *profile, const struct layer_file *files, int file_count,
                    const struct cost_device *const *devices, int device_count,
-                   const struct layer_options *options, struct parallel *pool, struct error *err)
+                   const struct layer_profile_options *options, struct parallel *pool, struct error *err)
 {
     memset(profile, 0, sizeof *profile);
-    if (!check_counts(file_count, device_count, err))
+    if (!check_counts(file_count, device_count, err) ||
+        !check_rules(files, file_count, devices, device_count, options->rules, err))
         return false;
     struct making m = {.options = options};
     m.layers = calloc((size_t)file_count, sizeof *m.layers);
@@ -220,6 +299,8 @@ bool layer_profile(struct profile *profile, const struct layer_file *files, int 
                     : error_memory(err);
     for (int i = 0; m.layers && i < file_count; i++) {
         layer_release(&m.layers[i].cost);
+        module_count_release(&m.layers[i].forward_count);
+        module_count_release(&m.layers[i].backward_count);
         hlo_release(&m.layers[i].forward);
         hlo_release(&m.layers[i].backward);
     }

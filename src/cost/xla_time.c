@@ -166,3 +166,57 @@ struct xla_time xla_time_of(const struct hlo_instruction *instruction, const str
     time.seconds = quarter_nanoseconds(time.compute + memory - OVERLAP * fmin(time.compute, memory));
     return time;
 }
+
+/* Threads that a multiprocessor holds (CUDA C++ Programming Guide, technical specifications per compute capability);
+ * a compute unit of CDNA holds 32 wavefronts of 64. */
+static double resident_threads(const char *capability)
+{
+    if (capability && strcmp(capability, "sm_75") == 0)
+        return 1024;
+    return capability && (strcmp(capability, "sm_86") == 0 || strcmp(capability, "sm_89") == 0) ? 1536 : 2048;
+}
+
+struct xla_device xla_device_of(const struct cost_device *device)
+{
+    return (struct xla_device){
+        .sms = device->units,
+        .lanes = device->lanes,
+        .threads = resident_threads(device->capability),
+        .clock_hz = device->clock,
+        .bytes_per_second = device->bandwidth,
+        .l2_bytes = (double)device->l2,
+    };
+}
+
+static bool is_kernel(const struct hlo_instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case HLO_PARAMETER:
+    case HLO_CONSTANT:
+    case HLO_TUPLE:
+    case HLO_GET_TUPLE_ELEMENT:
+    case HLO_BITCAST:
+    case HLO_AFTER_ALL:
+    case HLO_WHILE:
+    case HLO_CALL:
+    case HLO_CONDITIONAL:
+        return false;
+    default:
+        return true;
+    }
+}
+
+double xla_module_seconds(const struct module_count *count, const struct hlo_module *module,
+                          const struct xla_device *device)
+{
+    double sum = 0;
+    for (int c = 0; c < module->count; c++)
+        for (int i = 0; i < module->computations[c]->count; i++) {
+            const struct hlo_instruction *instruction = module->computations[c]->instructions[i];
+            const struct instruction_count *counted = &count->computations[c][i];
+            if (counted->runs > 0 && !counted->unknown && is_kernel(instruction))
+                sum +=
+                    counted->runs * (XLA_LAUNCH_SECONDS + xla_time_of(instruction, counted, device).seconds);
+        }
+    return sum;
+}

@@ -6,6 +6,7 @@
 #define REHEARSE_COST_XLA_TIME_H
 
 #include "cost/count.h"
+#include "cost/device.h"
 
 struct xla_device {
     double sms, lanes; /* multiprocessors, and float units of each */
@@ -31,5 +32,13 @@ struct xla_launch xla_launch_of(const struct hlo_instruction *instruction, const
 /* Of an instruction counted by xla-gpu rules. */
 struct xla_time xla_time_of(const struct hlo_instruction *instruction, const struct instruction_count *count,
                             const struct xla_device *device);
+
+/* What XLA reckons with of a device of ours. */
+struct xla_device xla_device_of(const struct cost_device *device);
+
+/* Of a module counted by xla-gpu rules: all its instructions that are kernels, one after another, launches included.
+ * Loops run once, as XLA has it. */
+double xla_module_seconds(const struct module_count *count, const struct hlo_module *module,
+                          const struct xla_device *device);
 
 #endif
