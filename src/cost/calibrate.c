@@ -12,6 +12,8 @@
 #define FIRST_STEP  0.25 /* of a parameter's logarithm */
 #define PENALTY     100  /* per unit of logarithm outside of the bounds */
 
+#define LARGEST_TILE (128.0 * 256) /* numbers; of those in cost/gemm.c */
+
 /* The samples of one type, in an order that has nothing to do with that of the table. */
 struct rows {
     const struct gemm_sample **samples;
@@ -140,6 +142,13 @@ static double set_parameters(struct gemm_parameters *parameters, const double *x
     return outside;
 }
 
+/* How far the largest tile would be above the peak: tables that hold no large product leave that open. */
+static double above_peak(const struct gemm_parameters *gemm)
+{
+    double share = gemm->efficiency / (1 + gemm->small_tile * gemm->small_tile / LARGEST_TILE);
+    return share > 1 ? log(share) : 0;
+}
+
 /* Mean error and half of the median one: what is far off must not decide alone. */
 static double objective(const double *x, void *context)
 {
@@ -151,6 +160,7 @@ static double objective(const double *x, void *context)
         if (!left_out(fitting, row))
             rows->errors[count++] = error_at(&fitting->device, rows->samples[row]);
     struct gemm_error error = summary(rows->errors, count);
+    outside += above_peak(&fitting->device.gemm[fitting->type]);
     return error.mean + error.median / 2 + PENALTY * outside;
 }
 
@@ -161,7 +171,7 @@ static int stride_for(int rows)
     return stride % GEMM_FIT_FOLDS == 0 ? stride + 1 : stride;
 }
 
-static bool fit_fold(struct fitting *fitting, const struct gemm_parameters *start, int fold,
+static bool fit_fold(struct fitting *fitting, const struct gemm_parameters *start, int fold, double *value,
                      struct error *err)
 {
     double x[PARAMETERS];
@@ -171,9 +181,32 @@ static bool fit_fold(struct fitting *fitting, const struct gemm_parameters *star
         x[i] = log(((const double *)start)[i]);
         step[i] = FIRST_STEP;
     }
-    if (!fit_minimise(objective, fitting, x, step, PARAMETERS, EVALUATIONS, NULL))
+    if (!fit_minimise(objective, fitting, x, step, PARAMETERS, EVALUATIONS, value))
         return error_memory(err);
     set_parameters(&fitting->device.gemm[fitting->type], x);
+    return true;
+}
+
+/* A fit ends near where it starts: from the device as it is, and from one whose kernels want large tiles, long parts
+ * and cheap splits, as those of tf32 on Hopper do. */
+static bool fit_all_rows(struct fitting *fitting, const struct gemm_parameters *start,
+                         struct gemm_parameters *best, struct error *err)
+{
+    struct gemm_parameters large = *start;
+    double value;
+    double other;
+    large.small_tile = 100;
+    large.efficiency = 1;
+    large.step = 6.5e-9;
+    large.split = 4e-7;
+    large.split_least = 240;
+    if (!fit_fold(fitting, start, -1, &value, err))
+        return false;
+    *best = fitting->device.gemm[fitting->type];
+    if (!fit_fold(fitting, &large, -1, &other, err))
+        return false;
+    if (other < value)
+        *best = fitting->device.gemm[fitting->type];
     return true;
 }
 
@@ -183,15 +216,15 @@ static bool fit_type(struct gemm_fit *fit, const struct rows *rows, enum cost_ty
 {
     struct fitting fitting = {.device = fit->device, .type = type, .rows = rows};
     fitting.stride = stride_for(rows->count);
-    if (!fit_fold(&fitting, &fit->device.gemm[type], -1, err))
+    struct gemm_parameters best;
+    if (!fit_all_rows(&fitting, &fit->device.gemm[type], &best, err))
         return false;
-    struct gemm_parameters best = fitting.device.gemm[type];
     double *errors = malloc((size_t)rows->count * sizeof *errors);
     if (!errors)
         return error_memory(err);
     int count = 0;
     for (int fold = 0; fold < GEMM_FIT_FOLDS; fold++) {
-        if (!fit_fold(&fitting, &best, fold, err)) {
+        if (!fit_fold(&fitting, &best, fold, NULL, err)) {
             free(errors);
             return false;
         }

@@ -68,6 +68,7 @@ struct cost_device {
     double stream_efficiency;                     /* of the bandwidth, for a kernel that moves much */
     double stream_half;                           /* bytes at which a kernel reaches half of that */
     struct gemm_parameters gemm[COST_TYPE_COUNT]; /* of types without own ones: those of the nearest type */
+    bool gemm_own[COST_TYPE_COUNT];               /* which have own ones, or those of the device it is like */
     const char *link;   /* between devices of a node by default: a name of data/links.yaml */
     const char *source; /* of the datasheet's numbers */
     const char *fitted; /* what the fitted parameters were fitted to, and their error; NULL: not fitted, taken

@@ -205,12 +205,12 @@ static const enum cost_type nearest_types[COST_TYPE_COUNT][COST_TYPE_COUNT] = {
     [COST_FP4] = {COST_FP8, COST_INT8, COST_BF16, COST_FP16},
 };
 
-static void fill_missing_types(struct cost_device *device, const bool given[COST_TYPE_COUNT])
+static void fill_missing_types(struct cost_device *device)
 {
     for (int type = 0; type < COST_TYPE_COUNT; type++)
-        for (int i = 0; !given[type] && i < COST_TYPE_COUNT; i++) {
+        for (int i = 0; !device->gemm_own[type] && i < COST_TYPE_COUNT; i++) {
             enum cost_type nearest = nearest_types[type][i];
-            if (given[nearest]) {
+            if (device->gemm_own[nearest]) {
                 device->gemm[type] = device->gemm[nearest];
                 break;
             }
@@ -220,7 +220,6 @@ static void fill_missing_types(struct cost_device *device, const bool given[COST
 static bool read_gemm(struct reader *r, const struct doc_node *map, struct cost_device *device, bool like)
 {
     const struct doc_node *gemm = doc_find(map, "gemm");
-    bool given[COST_TYPE_COUNT] = {false};
     if (!gemm)
         return missing(r, map, "gemm", like);
     if (!doc_is_map(r->doc, gemm, r->err))
@@ -229,13 +228,11 @@ static bool read_gemm(struct reader *r, const struct doc_node *map, struct cost_
         enum cost_type type;
         if (!read_type(r, node, &type) || !read_gemm_of_type(r, node, &device->gemm[type]))
             return false;
-        given[type] = true;
+        device->gemm_own[type] = true;
     }
-    if (like)
-        return true;
-    if (!given[COST_BF16] && !given[COST_FP16])
+    if (!device->gemm_own[COST_BF16] && !device->gemm_own[COST_FP16])
         return doc_error(r->doc, gemm, r->err, "expected parameters of bf16 or fp16");
-    fill_missing_types(device, given);
+    fill_missing_types(device);
     return true;
 }
 
