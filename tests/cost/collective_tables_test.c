@@ -168,7 +168,8 @@ static bool xla_row(const struct csv *csv, int i, const char *device, struct lin
 
 struct measured {
     const char *device, *link;
-    double median; /* at most */
+    double median;   /* at most */
+    double left_out; /* the same of rows that a fit did not see */
 };
 
 struct table {
@@ -184,15 +185,15 @@ static const struct table nccl = {
     nccl_row,
     0.045,
     9,
-    {{"a100_sxm/", "nvlink3", 0.05},
-     {"h100_sxm/", "nvlink4", 0.05},
-     {"h200_sxm/", "nvlink4-h200", 0.05},
-     {"b200_sxm/", "nvlink5", 0.05},
-     {"b300_sxm/", "nvlink5-b300", 0.05},
-     {"gb200/", "nvlink5-gb200", 0.05},
-     {"gb300/", "nvlink5-gb300", 0.05},
-     {"l40s/", "pcie4-l40s", 0.07},
-     {"rtx_pro_6000_server/", "pcie5", 0.05}},
+    {{"a100_sxm/", "nvlink3", 0.04, 0.05},
+     {"h100_sxm/", "nvlink4", 0.05, 0.05},
+     {"h200_sxm/", "nvlink4-h200", 0.05, 0.05},
+     {"b200_sxm/", "nvlink5", 0.05, 0.05},
+     {"b300_sxm/", "nvlink5-b300", 0.04, 0.05},
+     {"gb200/", "nvlink5-gb200", 0.04, 0.04},
+     {"gb300/", "nvlink5-gb300", 0.05, 0.05},
+     {"l40s/", "pcie4-l40s", 0.05, 0.06},
+     {"rtx_pro_6000_server/", "pcie5", 0.04, 0.05}},
 };
 
 static const struct table planners = {
@@ -200,24 +201,24 @@ static const struct table planners = {
     planner_row,
     0.05,
     5,
-    {{"A100-SXM4-80GB", "nvlink3", 0.08},
-     {"V100-SXM2", "nvlink2", 0.05},
-     {"V100-SXM2-32GB", "nvlink2-ndv2", 0.06},
-     {"MI200", "infinity-fabric3", 0.07},
-     {"A100 (Galvatron testbed)", "nvlink3-torch", 0.07}},
+    {{"A100-SXM4-80GB", "nvlink3", 0.08, 0.08},
+     {"V100-SXM2", "nvlink2", 0.03, 0.04},
+     {"V100-SXM2-32GB", "nvlink2-ndv2", 0.05, 0.05},
+     {"MI200", "infinity-fabric3", 0.05, 0.06},
+     {"A100 (Galvatron testbed)", "nvlink3-torch", 0.04, 0.06}},
 };
 
-/* Those of sm_90 and B200 are single measurements: neighbours in size tell each other to no better than 10 %. */
+/* Those of sm_90 and B200 are single measurements, which the sizes next to them tell to no better than 10 %. */
 static const struct table xla = {
     "cost/tables/collective_perf_table.csv",
     xla_row,
     0.07,
     5,
-    {{"sm_90", "nvlink4-xla", 0.09},
-     {"sm_100_B200", "nvlink5-xla", 0.09},
-     {"sm_100_GB200", "nvlink5-gb200-xla", 0.07},
-     {"sm_103", "nvlink5-gb300-xla", 0.07},
-     {"gfx950", "infinity-fabric4-mi350", 0.06}},
+    {{"sm_90", "nvlink4-xla", 0.08, 0.11},
+     {"sm_100_B200", "nvlink5-xla", 0.08, 0.11},
+     {"sm_100_GB200", "nvlink5-gb200-xla", 0.07, 0.08},
+     {"sm_103", "nvlink5-gb300-xla", 0.07, 0.08},
+     {"gfx950", "infinity-fabric4-mi350", 0.06, 0.06}},
 };
 
 /* ---- the parameters of data/links.yaml ---- */
@@ -250,7 +251,7 @@ static void print_kinds(const struct csv *csv, const struct table *table, const 
 static void expect_table(const struct table *table)
 {
     static struct errors all, errors;
-    struct csv csv;
+    struct csv csv = {0};
     if (!load(&csv, table->file))
         skip();
     all.count = 0;
@@ -291,7 +292,7 @@ static void each_kind_of_collective_is_met(void **state)
     (void)state;
     memset(errors, 0, sizeof errors);
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-        struct csv csv;
+        struct csv csv = {0};
         if (!load(&csv, tables[t]->file))
             skip();
         for (int i = 0; i < tables[t]->count; i++)
@@ -310,7 +311,7 @@ static void what_links_say_of_their_error_holds(void **state)
     static struct errors errors;
     (void)state;
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-        struct csv csv;
+        struct csv csv = {0};
         if (!load(&csv, tables[t]->file))
             skip();
         for (int i = 0; i < tables[t]->count; i++) {
@@ -324,7 +325,7 @@ static void what_links_say_of_their_error_holds(void **state)
             errors.count = 0;
             add_all(&errors, &csv, tables[t], measured, COLLECTIVE_KINDS);
             double found = summary(&errors).median;
-            if (!(found <= median + 0.005 && median <= measured->median + 0.01))
+            if (!(found <= median + 0.005 && median <= measured->left_out))
                 fail_msg("%s: said %.1f %%, found %.1f %%", measured->link, 100 * median, 100 * found);
         }
         csv_release(&csv);
@@ -333,69 +334,85 @@ static void what_links_say_of_their_error_holds(void **state)
 
 /* ---- rows that a fit did not see ---- */
 
-/* From the parameters of another generation. Only the smaller tables: the larger ones take minutes. */
-static void expect_blind(const struct table *table, const char *name)
+/* Of this link only its bandwidth is known, and that few devices or the switch are another matter: the rest is NCCL's. */
+static struct cost_link start_of(const struct cost_link *link)
+{
+    struct cost_link start = *cost_link_find("ib-400g");
+    start.bandwidth = link->bandwidth;
+    for (int kind = 0; kind < COLLECTIVE_KINDS; kind++) {
+        const struct link_transfer *from = &link->transfers[kind];
+        struct link_transfer *to = &start.transfers[kind];
+        to->share_count = from->share_count;
+        for (int i = 0; i < from->share_count; i++)
+            to->shares[i] = (struct link_share){from->shares[i].devices, 1.0};
+        if (from->nvls.rate > 0.0)
+            to->nvls = (struct link_switch){30e-6, 0.5, from->nvls.from};
+    }
+    return start;
+}
+
+/* Fits of more rows than this wait for REHEARSE_SLOW: together they take some minutes. */
+#define QUICK_ROWS 150
+
+static void expect_blind(const struct table *table, const struct csv *csv, const struct measured *measured)
 {
     static struct link_sample rows[MOST_ROWS];
     struct link_samples samples = {.path = table->file, .samples = rows};
-    const struct measured *measured = table->measured;
-    struct csv csv;
+    struct cost_link start = start_of(cost_link_find(measured->link));
     struct link_fit fit;
     struct error err;
-    if (!load(&csv, table->file))
-        skip();
-    while (strcmp(measured->link, name) != 0)
-        measured++;
-    for (int i = 0; i < csv.row_count && samples.count < MOST_ROWS; i++)
-        if (table->row(&csv, i, measured->device, &rows[samples.count]))
+    for (int i = 0; i < csv->row_count && samples.count < MOST_ROWS; i++)
+        if (table->row(csv, i, measured->device, &rows[samples.count]))
             rows[samples.count++].nodes = 1;
-    csv_release(&csv);
-    struct cost_link start = *cost_link_find("nvlink2-switch");
-    const struct cost_link *link = cost_link_find(name);
-    start.bandwidth = link->bandwidth;
-    for (int kind = 0; kind < COLLECTIVE_KINDS; kind++) {
-        struct link_transfer *transfer = &start.transfers[kind];
-        transfer->share_count = link->transfers[kind].share_count;
-        for (int i = 0; i < transfer->share_count; i++)
-            transfer->shares[i] = (struct link_share){link->transfers[kind].shares[i].devices, 1.0};
-    }
-    if (!link_fit_samples(&fit, &samples, &start, NULL, name, &err))
+    if (samples.count > QUICK_ROWS && !getenv("REHEARSE_SLOW"))
+        return;
+    if (!link_fit_samples(&fit, &samples, &start, NULL, measured->link, &err))
         fail_msg("%s", err.text);
     for (int kind = 0; kind < COLLECTIVE_KINDS; kind++)
         if (fit.kinds[kind].rows > 0)
-            print(name, collective_kind_name((enum collective_kind)kind), fit.kinds[kind]);
-    expect(name, "left out", fit.all, 0.08);
+            print(measured->link, collective_kind_name((enum collective_kind)kind), fit.kinds[kind]);
+    expect(measured->link, "left out", fit.all, measured->left_out);
     link_fit_release(&fit);
 }
 
-static void pcie_is_met_on_rows_left_out(void **state)
+static void expect_table_blind(const struct table *table)
 {
-    (void)state;
-    expect_blind(&nccl, "pcie5");
+    struct csv csv = {0};
+    if (!load(&csv, table->file))
+        skip();
+    for (int i = 0; i < table->count; i++)
+        expect_blind(table, &csv, &table->measured[i]);
+    csv_release(&csv);
 }
 
-static void the_cube_mesh_is_met_on_rows_left_out(void **state)
+static void nccl_is_met_on_rows_left_out(void **state)
 {
     (void)state;
-    expect_blind(&planners, "nvlink2");
+    expect_table_blind(&nccl);
 }
 
-static void infinity_fabric_is_met_on_rows_left_out(void **state)
+static void tables_of_planners_are_met_on_rows_left_out(void **state)
 {
     (void)state;
-    expect_blind(&planners, "infinity-fabric3");
+    expect_table_blind(&planners);
+}
+
+static void xla_is_met_on_rows_left_out(void **state)
+{
+    (void)state;
+    expect_table_blind(&xla);
 }
 
 /* A link that was not measured is described by `like` one that was: with the parameters of the other GPU. */
 static void links_carry_over_to_their_next_of_kin(void **state)
 {
-    static const struct measured kin[] = {{"h200_sxm/", "nvlink4", 0.08},
-                                          {"h100_sxm/", "nvlink4-h200", 0.08},
-                                          {"b300_sxm/", "nvlink5", 0.08},
-                                          {"gb300/", "nvlink5-gb200", 0.08},
-                                          {"gb200/", "nvlink5", 0.10}};
+    static const struct measured kin[] = {{"h200_sxm/", "nvlink4", 0.08, 0.0},
+                                          {"h100_sxm/", "nvlink4-h200", 0.08, 0.0},
+                                          {"b300_sxm/", "nvlink5", 0.08, 0.0},
+                                          {"gb300/", "nvlink5-gb200", 0.08, 0.0},
+                                          {"gb200/", "nvlink5", 0.10, 0.0}};
     static struct errors errors;
-    struct csv csv;
+    struct csv csv = {0};
     (void)state;
     if (!load(&csv, nccl.file))
         skip();
@@ -430,7 +447,7 @@ static void efficiency_falls_with_nodes_as_measured(void **state)
     (void)state;
     for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
         static struct errors errors;
-        struct csv csv;
+        struct csv csv = {0};
         errors.count = 0;
         if (!load(&csv, files[f].file))
             skip();
@@ -455,9 +472,9 @@ int main(void)
         cmocka_unit_test(xla_inside_a_node_is_met),
         cmocka_unit_test(each_kind_of_collective_is_met),
         cmocka_unit_test(what_links_say_of_their_error_holds),
-        cmocka_unit_test(pcie_is_met_on_rows_left_out),
-        cmocka_unit_test(the_cube_mesh_is_met_on_rows_left_out),
-        cmocka_unit_test(infinity_fabric_is_met_on_rows_left_out),
+        cmocka_unit_test(nccl_is_met_on_rows_left_out),
+        cmocka_unit_test(tables_of_planners_are_met_on_rows_left_out),
+        cmocka_unit_test(xla_is_met_on_rows_left_out),
         cmocka_unit_test(links_carry_over_to_their_next_of_kin),
         cmocka_unit_test(efficiency_falls_with_nodes_as_measured),
     };
