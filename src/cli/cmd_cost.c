@@ -23,7 +23,7 @@ struct cost_options {
     const char *model, *devices, *software, *across, *parameters, *output;
     int64_t microbatch_size, sequence, tensor, devices_per_node, nodes;
     int precision, recompute, attention, rules, to;
-    bool explain, no_tf32, first, list, json;
+    bool explain, keep_all, no_tf32, first, list, json;
 };
 
 /* ---- profiles ---- */
@@ -124,7 +124,8 @@ static bool begin_pricing(struct pricing *pricing, const struct cost_options *gi
 {
     pricing->options = (struct layer_profile_options){
         .layer = {.attention = (enum attention_kind)given->attention,
-                  .recompute = (enum recompute)given->recompute,
+                  .recompute = given->recompute == RECOMPUTE_FULL,
+                  .keep_all = given->keep_all,
                   .no_tf32 = given->no_tf32,
                   .is_first = given->first,
                   .devices_per_node = (int)given->devices_per_node,
@@ -137,9 +138,14 @@ static bool begin_pricing(struct pricing *pricing, const struct cost_options *gi
     if (given->backward.count && given->backward.count != given->files.count)
         return error_set(err, ERROR_USAGE, "--backward: expected one for each of %zu files, found %zu",
                          given->files.count, given->backward.count);
-    if (given->backward.count && given->recompute != RECOMPUTE_NONE)
+    if (given->backward.count && (given->recompute != RECOMPUTE_NONE || given->keep_all))
         return error_set(err, ERROR_USAGE,
-                         "--recompute says how a backward pass is derived: it does not go with --backward");
+                         "--%s is for backward passes that are derived: it does not go with --backward",
+                         given->keep_all ? "keep-all" : "recompute");
+    if (given->recompute == RECOMPUTE_SELECTIVE)
+        return error_set(err, ERROR_USAGE,
+                         "--recompute selective is for --model: files that keep no scores have "
+                         "--attention flash2");
     if (!pricing->options.layer.across)
         return unknown_link(given, err);
     pricing->files = calloc(given->files.count, sizeof *pricing->files);
@@ -305,6 +311,7 @@ static bool check_options(const struct cost_options *given, struct error *err)
                     {"backward", given->backward.count > 0},
                     {"parameters", given->parameters != NULL},
                     {"attention", given->attention != ATTENTION_UNFUSED},
+                    {"keep-all", given->keep_all},
                     {"no-tf32", given->no_tf32},
                     {"first", given->first},
                     {"rules", given->rules != COUNT_REHEARSE}};
@@ -404,8 +411,7 @@ static const struct option_spec options[] = {
      .argument = "WHAT",
      .initial = "none",
      .words = recomputes,
-     .help = "what the backward pass computes again instead of keeping it; of files: selective is what is "
-             "elementwise, full is all"},
+     .help = "what the backward pass computes again instead of keeping it"},
     {.name = "backward",
      .kind = OPTION_FILE,
      .repeats = true,
@@ -425,6 +431,11 @@ static const struct option_spec options[] = {
      .initial = "unfused",
      .words = attentions,
      .help = "how attention found in files runs: as it is written, or as one kernel"},
+    {.name = "keep-all",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct cost_options, keep_all),
+     .help = "keep all that the backward pass of files reads; without, elementwise work is done again where "
+             "that takes less memory"},
     {.name = "no-tf32",
      .kind = OPTION_FLAG,
      .at = offsetof(struct cost_options, no_tf32),

@@ -114,7 +114,7 @@ static bool derive(struct making *m, const struct graph *graph, const bool **kep
     struct derived derived;
     struct derive_options options = {
         .no_input_gradients = m->options->is_first,
-        .keep_all = m->options->recompute != RECOMPUTE_SELECTIVE,
+        .keep_all = m->options->keep_all,
         .arguments = m->arguments,
     };
     if (!derive_backward(&derived, &layer->arena, graph, &options, m->err))
@@ -168,7 +168,7 @@ static bool finish(struct making *m)
     if (layer->backward.kernel_count == 0)
         layer->kept_bytes = 0;
     layer->peak_bytes += layer->backward.kernel_count && backward > forward ? backward : forward;
-    if (m->options->recompute != RECOMPUTE_FULL || layer->backward.kernel_count == 0)
+    if (!m->options->recompute || layer->backward.kernel_count == 0)
         return true;
     layer->kept_bytes = layer->input_bytes;
     return append(m, &layer->backward, &layer->forward, 1.0);

@@ -7,19 +7,18 @@
 #include "cost/derive.h"
 #include "cost/fuse.h"
 #include "cost/link.h"
-#include "cost/transformer.h"
 #include "model/profile.h"
 
 struct layer_options {
     enum attention_kind attention; /* attention that is recognised: one kernel, unless ATTENTION_UNFUSED */
-    enum recompute recompute; /* none: keep all that the backward pass reads; selective: keep the least from
-                                      which elementwise work leads to all of it; full: keep the inputs, run the
-                                      forward pass again */
-    bool no_tf32;             /* products of fp32 numbers in fp32, even where the device has tf32 */
-    bool is_first;            /* no layer before wants gradients; of a profile: of its first layer */
-    int parameter_count;      /* arguments that are parameters, by number, */
-    const int *parameters;    /* instead of derive_arguments' rule; NULL: the rule */
-    int devices_per_node;     /* a collective of more devices leaves the node; 0: none does */
+    bool keep_all;  /* keep all that the backward pass reads; else the least from which elementwise work, done
+                       in the kernels that read it, leads to all of it */
+    bool recompute; /* keep the inputs only, and run the forward pass again before the backward pass */
+    bool no_tf32;   /* products of fp32 numbers in fp32, even where the device has tf32 */
+    bool is_first;  /* no layer before wants gradients; of a profile: of its first layer */
+    int parameter_count;            /* arguments that are parameters, by number, */
+    const int *parameters;          /* instead of derive_arguments' rule; NULL: the rule */
+    int devices_per_node;           /* a collective of more devices leaves the node; 0: none does */
     const struct cost_link *across; /* between nodes */
 };
 
