@@ -88,6 +88,7 @@ bool command_parse(const struct command *command, int argc, char **argv, void *o
 /* Finds and runs a whole command line, program name left out. */
 bool command_run(int argc, char **argv, struct error *err);
 
+extern const struct command command_calibrate;
 extern const struct command command_check_plan;
 extern const struct command command_completion;
 extern const struct command command_cost;

@@ -9,6 +9,7 @@ const struct command *const commands[] = {
     &command_profile_convert,
     &command_cost,
     &command_validate,
+    &command_calibrate,
     &command_help,
     &command_completion,
     &command_version,

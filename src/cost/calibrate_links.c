@@ -300,9 +300,27 @@ static struct link_error summary(double *errors, int count)
         return error;
     qsort(errors, (size_t)count, sizeof *errors, ascending);
     error.median = 0.5 * (errors[(count - 1) / 2] + errors[count / 2]);
+    error.p90 = errors[(int)(0.9 * (count - 1))];
     for (int i = 0; i < count; i++)
         error.mean += errors[i] / count;
     return error;
+}
+
+bool link_error_of(struct link_error *error, const struct link_samples *samples, enum collective_kind kind,
+                   const struct cost_link *link, const struct cost_link *inside, struct error *err)
+{
+    double *errors = calloc((size_t)samples->count + 1, sizeof *errors);
+    int count = 0;
+    if (!errors)
+        return error_memory(err);
+    for (int row = 0; row < samples->count; row++) {
+        const struct link_sample *sample = &samples->samples[row];
+        if (sample->kind == kind && belongs(sample, inside))
+            errors[count++] = fabs(predict(link, inside, sample) / sample->seconds - 1.0);
+    }
+    *error = summary(errors, count);
+    free(errors);
+    return true;
 }
 
 /* Each row is judged by the fit that did not see it. */

@@ -37,7 +37,7 @@ void link_samples_release(struct link_samples *samples);
 /* Errors as shares: 0.05 is 5 %. */
 struct link_error {
     int rows;
-    double median, mean;
+    double median, mean, p90;
 };
 
 struct link_fit {
@@ -53,6 +53,10 @@ struct link_fit {
 bool link_fit_samples(struct link_fit *fit, const struct link_samples *samples, const struct cost_link *start,
                       const struct cost_link *inside, const char *name, struct error *err);
 void link_fit_release(struct link_fit *fit);
+
+/* How far the link's times are from the samples of a kind; `inside` as above. */
+bool link_error_of(struct link_error *error, const struct link_samples *samples, enum collective_kind kind,
+                   const struct cost_link *link, const struct cost_link *inside, struct error *err);
 
 /* As a file that cost_link_load reads. */
 void cost_link_write(const struct cost_link *link, struct text *out);

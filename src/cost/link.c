@@ -83,9 +83,12 @@ const struct cost_link *cost_link_in(const struct cost_link_table *table, const 
     return NULL;
 }
 
+static struct cost_link_table added;
+
 const struct cost_link *cost_link_find(const char *name)
 {
-    return cost_link_in(cost_links(), name);
+    const struct cost_link *link = cost_link_in(&added, name);
+    return link ? link : cost_link_in(cost_links(), name);
 }
 
 /* ---- a user's table ---- */
@@ -117,6 +120,11 @@ static bool table_of_one(struct cost_link_table *table, const char *name, struct
     table->links[0] = *link;
     table->count = 1;
     return true;
+}
+
+bool cost_links_add(const char *path, struct error *err)
+{
+    return cost_links() ? link_read_file(&added, cost_links(), path, err) : error_memory(err);
 }
 
 bool cost_link_load(struct cost_link_table *table, const char *path, struct error *err)

@@ -88,7 +88,11 @@ struct cost_link_table {
 /* The built-in table. Read once; lives as long as the program. NULL only when memory runs out. */
 const struct cost_link_table *cost_links(void);
 
-/* A link by name or alias in the built-in table; NULL when there is none. */
+/* A user's file of links (as cost_link_load's): from now on cost_link_find takes those before the built-in ones of the
+ * same name. Once, before there are threads; they live as long as the program. */
+bool cost_links_add(const char *path, struct error *err);
+
+/* A link by name or alias, a user's or of the built-in table; NULL when there is none. */
 const struct cost_link *cost_link_find(const char *name);
 
 /* A name of the table, or, when it ends in .yaml, .yml or .json, a file that describes one or more links (a `like:`
