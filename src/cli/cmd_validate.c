@@ -292,18 +292,36 @@ static void write_report(const struct report *report, struct text *out)
 
 /* ---- the command ---- */
 
-static bool write_residuals(const struct report *report, const char *table, struct error *err)
+/* Who published the runs: groups of a source follow each other by device, each source is named once. */
+static void name_sources(const struct validation *validation, struct text *out)
+{
+    struct group groups[MOST_GROUPS];
+    int count = list_groups(validation, groups);
+    for (int i = 0; i < count; i++) {
+        bool named = false;
+        for (int before = 0; before < i; before++)
+            named |= strcmp(groups[before].source, groups[i].source) == 0;
+        if (!named)
+            text_format(out, "%s%s", i > 0 ? ", " : "", groups[i].source);
+    }
+    if (count == 0 || *groups[0].source == '\0')
+        text_add(out, "runs without a source");
+}
+
+static bool write_residuals(const struct report *report, struct error *err)
 {
     if (!report->given->residuals)
         return true;
-    struct text text = {0};
-    residuals_write(&report->residuals, table, &text);
+    struct text text = {0}, sources = {0};
+    name_sources(&report->validation, &sources);
+    residuals_write(&report->residuals, sources.failed ? "" : sources.data, &text);
     bool written = output_text(report->given->residuals, &text, err);
+    text_release(&sources);
     text_release(&text);
     return written;
 }
 
-static bool make_report(struct report *report, const char *table, struct error *err)
+static bool make_report(struct report *report, struct error *err)
 {
     struct text text = {0};
     validation_predict(&report->validation, NULL);
@@ -314,7 +332,7 @@ static bool make_report(struct report *report, const char *table, struct error *
     else
         print_report(report, &text);
     bool done = (!report->given->figure || figure_scatter(&report->validation, report->given->figure, err)) &&
-                write_residuals(report, table, err) && output_text(report->given->output, &text, err);
+                write_residuals(report, err) && output_text(report->given->output, &text, err);
     text_release(&text);
     return done;
 }
@@ -328,7 +346,7 @@ static bool run(void *context, struct error *err)
                                                  given->recompute};
     if (!validation_load(&report.validation, table, &defaults, err))
         return false;
-    bool done = make_report(&report, table, err);
+    bool done = make_report(&report, err);
     free(report.row_of);
     free(report.intervals);
     residuals_release(&report.residuals);
