@@ -297,7 +297,9 @@ static bool read_module_item(struct mlir_reader *reader)
     if (c == '{' && mlir_take_token(reader, "{-#"))
         return skip_resources(reader);
     bool generic = c == '"';
-    if (generic ? !mlir_string(reader, &word) : !mlir_word(reader, &word))
+    if (generic && !mlir_string(reader, &word))
+        return false;
+    if (!generic && !mlir_word(reader, &word))
         return mlir_expected(reader, "a module or a function");
     if (mlir_same(word, "func.func") || mlir_same(word, "func") || mlir_same(word, "builtin.func"))
         return generic ? read_generic_function(reader, at) : read_function(reader, at);
@@ -343,7 +345,10 @@ static bool prepare(struct mlir_reader *reader)
     for (int i = 0; i < LISTS; i++)
         if (!(lists[i]->items = malloc(1)))
             return false;
-    reader->numbered = calloc(MLIR_NUMBERED, sizeof *reader->numbered);
+    /* `%0 = op` for each: numbers that a text this long does not come to need no room */
+    size_t most = (size_t)(reader->end - reader->text) / 4 + 1;
+    reader->numbered_room = most < MLIR_NUMBERED ? (uint32_t)most : MLIR_NUMBERED;
+    reader->numbered = calloc(reader->numbered_room, sizeof *reader->numbered);
     return reader->numbered != NULL;
 }
 

@@ -10,11 +10,11 @@
 
 #include <string.h>
 
-#define MLIR_TYPE_SLOTS 4096 /* a power of two */
-#define MLIR_OP_SLOTS   1024 /* a power of two, more than twice the operations there are */
-#define MLIR_NUMBERED   (1u << 22)
-#define MLIR_SEEN_OPS   256  /* a power of two */
-#define MLIR_KEPT       1024 /* a power of two */
+#define MLIR_TYPE_SLOTS 4096       /* a power of two */
+#define MLIR_OP_SLOTS   1024       /* a power of two, more than twice the operations there are */
+#define MLIR_NUMBERED   (1u << 22) /* of the names %0, %1, …: those looked up without a hash */
+#define MLIR_SEEN_OPS   256        /* a power of two */
+#define MLIR_KEPT       1024       /* a power of two */
 
 struct mlir_list { /* of anything, grows */
     void *items;
@@ -163,7 +163,8 @@ struct mlir_reader {
     struct mlir_type_slot types[MLIR_TYPE_SLOTS];
     const struct hlo_shape *scalars[HLO_TYPE_COUNT];
 
-    uint32_t *numbered;      /* the innermost bindings of %0, %1, … */
+    uint32_t *numbered; /* the innermost bindings of %0, %1, … below `numbered_room` */
+    uint32_t numbered_room;
     struct mlir_name *names; /* of all other names: a hash table of `name_room` places */
     size_t name_room, name_count;
     struct mlir_list bindings; /* number 0 is none */

@@ -18,7 +18,10 @@ bool mlir_dictionary(struct mlir_reader *reader, struct mlir_op *op, char end)
         return true;
     do {
         struct mlir_span key;
-        if (mlir_peek(reader) == '"' ? !mlir_string(reader, &key) : !mlir_word(reader, &key))
+        bool quoted = mlir_peek(reader) == '"';
+        if (quoted && !mlir_string(reader, &key))
+            return false;
+        if (!quoted && !mlir_word(reader, &key))
             return mlir_expected(reader, "an attribute's name");
         const char *value = NULL;
         if (mlir_take(reader, '=')) {

@@ -264,7 +264,9 @@ static bool is_integer(enum hlo_type type)
 /* One number for all elements; a scalar's own, too. */
 static bool is_splat(const char *value)
 {
-    return strncmp(value, "dense<", 6) != 0 || (value[6] != '[' && value[6] != '"' && value[6] != '>');
+    if (strncmp(value, "dense<", 6) == 0)
+        return value[6] != '[' && value[6] != '"' && value[6] != '>';
+    return strncmp(value, "dense", 5) != 0;
 }
 
 /* Of the values, only a scalar integer's is kept. */

@@ -209,48 +209,56 @@ bool mlir_integer(struct mlir_reader *reader, int64_t *value)
     return true;
 }
 
+static bool has_no_end(struct mlir_reader *reader, const char *start)
+{
+    return mlir_error(reader, start, "what begins here does not end");
+}
+
+/* What mlir_skip_balanced looks at: " ( ) - / < > [ ] { } */
+static inline bool is_structure(char c)
+{
+    static const uint64_t structure[4] = {0x5000a30400000000, 0x2800000028000000, 0, 0};
+    return structure[(unsigned char)c >> 6] >> (c & 63) & 1;
+}
+
+/* Past a string, a comment (it may hold brackets) or an arrow (its '>' closes nothing); NULL: it does not end. */
+static const char *past_piece(const char *p, const char *end)
+{
+    if (*p == '"') {
+        p = string_end(p + 1, end);
+        return p ? p + 1 : NULL;
+    }
+    if (*p == '/' && p + 1 < end && p[1] == '/')
+        return memchr(p, '\n', (size_t)(end - p));
+    return p + (*p == '-' && p + 1 < end && p[1] == '>' ? 2 : 1);
+}
+
 bool mlir_skip_balanced(struct mlir_reader *reader)
 {
-    const char *start = reader->p, *p = start, *end = reader->end;
-    int64_t depth = 0;
-    for (; p < end; p++) {
-        switch (*p) {
-        case '"':
-            p = string_end(p + 1, end);
-            if (!p)
-                return mlir_error(reader, start, "what begins here does not end");
-            break;
-        case '/': /* a comment may hold brackets */
-            if (p + 1 < end && p[1] == '/') {
-                p = memchr(p, '\n', (size_t)(end - p));
-                if (!p)
-                    return mlir_error(reader, start, "what begins here does not end");
-            }
-            break;
-        case '-': /* the '>' of an arrow closes nothing */
-            if (p + 1 < end && p[1] == '>')
-                p++;
-            break;
-        case '<':
-        case '(':
-        case '[':
-        case '{':
-            depth++;
-            break;
-        case '>':
-        case ')':
-        case ']':
-        case '}':
-            if (--depth == 0) {
-                reader->p = p + 1;
+    const char *start = reader->p, *end = reader->end;
+    char closing[HLO_MAX_DEPTH];
+    int depth = 0;
+    for (const char *p = start; p && p < end;) {
+        char c = *p;
+        bool relation = (c == '<' || c == '>') && depth > 0 && p + 1 < end && p[1] == '=';
+        if (!is_structure(c) || relation) {
+            p++;
+        } else if (c == '"' || c == '/' || c == '-') {
+            p = past_piece(p, end);
+        } else if (c == '<' || c == '(' || c == '[' || c == '{') {
+            if (depth == HLO_MAX_DEPTH)
+                return mlir_error(reader, p, "nested deeper than the %d levels that are read", HLO_MAX_DEPTH);
+            closing[depth++] = (char)(c == '(' ? ')' : c + 2);
+            p++;
+        } else if (c != closing[depth - 1]) {
+            return mlir_error(reader, p, "expected '%c', found '%c'", closing[depth - 1], c);
+        } else {
+            reader->p = ++p;
+            if (--depth == 0)
                 return true;
-            }
-            break;
-        default:
-            break;
         }
     }
-    return mlir_error(reader, start, "what begins here does not end");
+    return has_no_end(reader, start);
 }
 
 bool mlir_skip_location(struct mlir_reader *reader)
@@ -277,12 +285,13 @@ static bool skip_dense(struct mlir_reader *reader)
             return true;
         }
         c = string_end(quote + 1, end);
-        if (!c++)
+        if (!c)
             break;
+        c++;
         if (close < c)
             close = memchr(c, '>', (size_t)(end - c));
     }
-    return mlir_error(reader, reader->p, "what begins here does not end");
+    return has_no_end(reader, reader->p);
 }
 
 static bool skip_number(struct mlir_reader *reader)

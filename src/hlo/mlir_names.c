@@ -314,7 +314,8 @@ static const struct mlir_info *look_up(const struct mlir_reader *reader, struct 
 const struct mlir_info *mlir_find_op(struct mlir_reader *reader, struct mlir_span name)
 {
     struct mlir_op_slot *slot = &reader->seen_ops[hash_op(name, 0) & (MLIR_SEEN_OPS - 1)];
-    if (slot->name.length != name.length || memcmp(slot->name.at, name.at, name.length) != 0)
+    if (!slot->name.at || slot->name.length != name.length ||
+        memcmp(slot->name.at, name.at, name.length) != 0)
         *slot = (struct mlir_op_slot){name, look_up(reader, name)};
     return slot->info;
 }

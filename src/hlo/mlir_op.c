@@ -313,7 +313,9 @@ static bool read_name(struct mlir_reader *reader, struct mlir_op *op, bool *gene
     const char *at = reader->p;
     if (!op->result_names)
         op->at = at;
-    if (*generic ? !mlir_string(reader, &op->name) : !mlir_word(reader, &op->name))
+    if (*generic && !mlir_string(reader, &op->name))
+        return false;
+    if (!*generic && !mlir_word(reader, &op->name))
         return mlir_expected(reader, "an operation");
     op->info = mlir_find_op(reader, op->name);
     return op->info || mlir_unknown_op(reader, op->name, at);

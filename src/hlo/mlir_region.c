@@ -126,7 +126,8 @@ static bool applied_region(struct mlir_reader *reader, struct mlir_op *op, struc
         return false;
     struct hlo_instruction **slot = mlir_push(reader, &block->results, sizeof(struct hlo_instruction *));
     struct hlo_instruction *value =
-        mlir_add(reader, info->opcode, mlir_place_of(reader, at), "0", element, block->parameters.items, 2);
+        mlir_add(reader, info->opcode, mlir_place_of(reader, at), hlo_opcode_name(info->opcode), element,
+                 block->parameters.items, 2);
     if (!value || !slot)
         return false;
     *slot = value;

@@ -7,10 +7,11 @@ static struct mlir_binding *binding(const struct mlir_reader *reader, uint32_t i
     return (struct mlir_binding *)reader->bindings.items + index;
 }
 
-/* What a name is known by: the number it is written as, or NUMBERED and its place in the table. */
+/* What a name is known by: the number it is written as, or numbered_room and its place in the table. */
 static uint32_t *innermost_of(const struct mlir_reader *reader, uint32_t name)
 {
-    return name < MLIR_NUMBERED ? &reader->numbered[name] : &reader->names[name - MLIR_NUMBERED].innermost;
+    return name < reader->numbered_room ? &reader->numbered[name]
+                                        : &reader->names[name - reader->numbered_room].innermost;
 }
 
 static uint32_t hash_name(struct mlir_span text, uint32_t number)
@@ -24,7 +25,7 @@ static uint32_t hash_name(struct mlir_span text, uint32_t number)
 static bool grow_names(struct mlir_reader *reader)
 {
     size_t room = reader->name_room ? 2 * reader->name_room : 1024;
-    struct mlir_name *names = room < UINT32_MAX - MLIR_NUMBERED ? calloc(room, sizeof *names) : NULL;
+    struct mlir_name *names = room < UINT32_MAX - reader->numbered_room ? calloc(room, sizeof *names) : NULL;
     if (!names)
         return error_memory(reader->err);
     for (size_t i = 0; i < reader->name_room; i++) {
@@ -36,7 +37,7 @@ static bool grow_names(struct mlir_reader *reader)
             at = (at + 1) & (room - 1);
         names[at] = *name;
         for (uint32_t b = name->innermost; b; b = binding(reader, b)->outer)
-            binding(reader, b)->name = (uint32_t)at + MLIR_NUMBERED;
+            binding(reader, b)->name = (uint32_t)at + reader->numbered_room;
     }
     free(reader->names);
     reader->names = names;
@@ -45,7 +46,7 @@ static bool grow_names(struct mlir_reader *reader)
 }
 
 /* %17 and the like, which nearly all names are, are looked up without a hash. */
-static bool is_number(struct mlir_span text, uint32_t *value)
+static bool is_number(const struct mlir_reader *reader, struct mlir_span text, uint32_t *value)
 {
     if (text.length > 7 || text.length == 0 || (text.at[0] == '0' && text.length > 1))
         return false;
@@ -55,7 +56,7 @@ static bool is_number(struct mlir_span text, uint32_t *value)
             return false;
         *value = *value * 10 + (uint32_t)(text.at[i] - '0');
     }
-    return *value < MLIR_NUMBERED;
+    return *value < reader->numbered_room;
 }
 
 /* The name's own place in the table, or the free one where it belongs. */
@@ -102,7 +103,7 @@ static uint32_t bind(struct mlir_reader *reader, uint32_t name, int depth, struc
 /* The table's place for a name that may be new. */
 static bool add_name(struct mlir_reader *reader, struct mlir_span text, uint32_t number, uint32_t *name)
 {
-    if (number == 0 && is_number(text, name))
+    if (number == 0 && is_number(reader, text, name))
         return true;
     if (2 * reader->name_count >= reader->name_room && !grow_names(reader))
         return false;
@@ -111,7 +112,7 @@ static bool add_name(struct mlir_reader *reader, struct mlir_span text, uint32_t
         reader->names[at] = (struct mlir_name){text.at, (uint32_t)text.length, number, hash, 0};
         reader->name_count++;
     }
-    *name = at + MLIR_NUMBERED;
+    *name = at + reader->numbered_room;
     return true;
 }
 
@@ -319,10 +320,11 @@ bool mlir_use(struct mlir_reader *reader, struct hlo_instruction **value)
             return false;
     }
     uint32_t name, index = 0;
-    if (number == 0 && is_number(text, &name)) {
+    if (number == 0 && is_number(reader, text, &name)) {
         index = reader->numbered[name];
     } else if (reader->name_room && number >= 0 && number <= UINT32_MAX) {
-        name = find_name(reader, text, (uint32_t)number, hash_name(text, (uint32_t)number)) + MLIR_NUMBERED;
+        name = find_name(reader, text, (uint32_t)number, hash_name(text, (uint32_t)number)) +
+               reader->numbered_room;
         index = *innermost_of(reader, name);
     }
     if (!index)

@@ -112,48 +112,56 @@ static bool element_type(struct mlir_reader *reader, enum hlo_type *type)
     return mlir_error(reader, start, "unknown type '%.*s'", (int)word.length, word.at);
 }
 
+/* `8, ?`: one for each dimension. */
+static bool read_bound_list(struct mlir_reader *reader, int64_t *dims, int rank)
+{
+    for (int i = 0; i < rank; i++) {
+        int64_t bound;
+        if (i && !mlir_need(reader, ","))
+            return false;
+        if (mlir_take(reader, '?'))
+            continue;
+        if (!mlir_integer(reader, &bound))
+            return false;
+        if (dims[i] < 0)
+            dims[i] = bound;
+    }
+    return true;
+}
+
 /* The bounds of `?` dimensions in #stablehlo.bounds<8, ?> or #stablehlo.type_extensions<bounds = [8, ?]>; any
  * other encoding says nothing about sizes. */
+static bool read_encoding(struct mlir_reader *reader, int64_t *dims, int rank)
+{
+    struct mlir_span name;
+    const char *start = (mlir_space(reader), reader->p);
+    if (mlir_take(reader, '#') && mlir_word(reader, &name) && mlir_take(reader, '<')) {
+        bool bounds = name.length > 6 && memcmp(name.at + name.length - 6, "bounds", 6) == 0;
+        if ((bounds ||
+             (mlir_take_word(reader, "bounds") && mlir_take(reader, '=') && mlir_take(reader, '['))) &&
+            !read_bound_list(reader, dims, rank))
+            return false;
+    }
+    reader->p = start;
+    return mlir_skip_value(reader);
+}
+
+/* An encoding or its alias. */
 static bool read_bounds(struct mlir_reader *reader, int64_t *dims, int rank)
 {
     struct mlir_span name;
-    const char *start = (mlir_space(reader), reader->p), *after = NULL;
+    const char *start = (mlir_space(reader), reader->p);
     if (mlir_take(reader, '#') && mlir_word(reader, &name) && mlir_peek(reader) != '<') {
-        const char *value = mlir_alias(reader, (struct mlir_span){name.at - 1, name.length + 1});
-        after = reader->p;
-        reader->p = start = value ? value : start;
-        if (!value || !mlir_take(reader, '#') || !mlir_word(reader, &name)) {
-            reader->p = after;
-            return true;
-        }
-    }
-    bool bounds = *start == '#' && name.length > 6 && memcmp(name.at + name.length - 6, "bounds", 6) == 0;
-    if (*start == '#' && reader->p < reader->end && *reader->p == '<') {
-        const char *list = reader->p;
-        if (!bounds) {
-            reader->p++;
-            bounds = mlir_take_word(reader, "bounds") && mlir_take(reader, '=') && mlir_peek(reader) == '[';
-            list = bounds ? reader->p : list;
-        }
-        reader->p = list + 1;
-        for (int i = 0; bounds && i < rank; i++) {
-            int64_t bound;
-            if (!mlir_take(reader, '?')) {
-                if (!mlir_integer(reader, &bound))
-                    return false;
-                if (dims[i] < 0)
-                    dims[i] = bound;
-            }
-            if (i + 1 < rank && !mlir_need(reader, ","))
-                return false;
-        }
+        const char *after = reader->p,
+                   *value = mlir_alias(reader, (struct mlir_span){start, name.length + 1});
+        reader->p = value ? value : after;
+        if (value && !read_encoding(reader, dims, rank))
+            return false;
+        reader->p = after;
+        return true;
     }
     reader->p = start;
-    if (!mlir_skip_value(reader))
-        return false;
-    if (after)
-        reader->p = after;
-    return true;
+    return read_encoding(reader, dims, rank);
 }
 
 static bool check_sizes(struct mlir_reader *reader, const char *at, const char *unbounded,

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_SLOTS 64 /* a power of two */
-#define MANY_SLOTS  ((size_t)1 << 20)
+#define LEAST_SLOTS 64   /* a power of two */
+#define KEPT_SLOTS  1024 /* of a cleared table */
 
 void hlo_table_release(struct hlo_table *table)
 {
@@ -15,11 +15,11 @@ void hlo_table_release(struct hlo_table *table)
 
 void hlo_table_clear(struct hlo_table *table)
 {
-    table->count = 0;
-    if (++table->round == 0 && table->slots) {
+    if (table->capacity > KEPT_SLOTS)
+        hlo_table_release(table);
+    else if (table->count)
         memset(table->slots, 0, table->capacity * sizeof *table->slots);
-        table->round = 1;
-    }
+    table->count = 0;
 }
 
 /* Fewer than eight bytes, without a call: the pieces may overlap. */
@@ -69,26 +69,22 @@ static struct hlo_slot *find(const struct hlo_table *table, const char *key, siz
 {
     for (size_t i = hashed;; i++) {
         struct hlo_slot *slot = &table->slots[i & (table->capacity - 1)];
-        if (slot->round != table->round ||
-            (slot->hash == hashed && slot->length == length && is_same(slot->key, key, length)))
+        if (!slot->key || (slot->hash == hashed && slot->length == length && is_same(slot->key, key, length)))
             return slot;
     }
 }
 
 static bool grow(struct hlo_table *table)
 {
-    struct hlo_table larger = {
-        .capacity = table->capacity ? 2 * table->capacity : LEAST_SLOTS, .count = table->count, .round = 1};
+    struct hlo_table larger = {.capacity = table->capacity ? 2 * table->capacity : LEAST_SLOTS,
+                               .count = table->count};
     larger.slots = calloc(larger.capacity, sizeof *larger.slots);
     if (!larger.slots)
         return false;
     for (size_t i = 0; i < table->capacity; i++) {
         const struct hlo_slot *slot = &table->slots[i];
-        if (slot->round != table->round)
-            continue;
-        struct hlo_slot *place = find(&larger, slot->key, slot->length, slot->hash);
-        *place = *slot;
-        place->round = larger.round;
+        if (slot->key)
+            *find(&larger, slot->key, slot->length, slot->hash) = *slot;
     }
     free(table->slots);
     *table = larger;
@@ -106,18 +102,17 @@ void *hlo_table_get(const struct hlo_table *table, const char *key, size_t lengt
     if (table->count == 0)
         return NULL;
     const struct hlo_slot *slot = find(table, key, length, hash(key, length));
-    return slot->round == table->round ? slot->value : NULL;
+    return slot->value;
 }
 
 struct hlo_slot *hlo_table_place(struct hlo_table *table, const char *key, size_t length)
 {
-    if (4 * (table->count + 1) > 3 * table->capacity && !grow(table))
+    if (8 * (table->count + 1) > 5 * table->capacity && !grow(table))
         return NULL;
     uint32_t hashed = hash(key, length);
     struct hlo_slot *slot = find(table, key, length, hashed);
-    if (slot->round != table->round) {
-        *slot =
-            (struct hlo_slot){.key = key, .length = (uint32_t)length, .hash = hashed, .round = table->round};
+    if (!slot->key) {
+        *slot = (struct hlo_slot){.key = key, .length = (uint32_t)length, .hash = hashed};
         table->count++;
     }
     return slot;

@@ -1,7 +1,7 @@
 /* A hash table from pieces of text to things, for the readers.
  *
- * Keys are not copied: they must stay where they are. Clearing takes no time, so that one table can serve one
- * computation after the other. */
+ * Keys are not copied: they must stay where they are. A cleared table is small again, so that one table can
+ * serve one computation after the other. */
 #ifndef REHEARSE_HLO_TABLE_H
 #define REHEARSE_HLO_TABLE_H
 
@@ -9,16 +9,14 @@
 #include <stdint.h>
 
 struct hlo_slot {
-    const char *key;
-    uint32_t length, hash;
-    uint32_t round; /* of the table when it was filled; another one: empty */
+    const char *key; /* NULL: empty */
     void *value;
+    uint32_t length, hash;
 };
 
 struct hlo_table {
     struct hlo_slot *slots;
     size_t capacity, count;
-    uint32_t round;
 };
 
 /* A table set to zero ({0}) is ready for use. */

@@ -1,0 +1,254 @@
+/* StableHLO and MHLO text that is refused: what is said, and where. */
+#include "hlo/module.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void check_refused_text(const char *text, size_t length, const char *message)
+{
+    struct hlo_module module;
+    struct error err = {0};
+    if (hlo_parse_mlir(&module, "a.mlir", text, length, &err))
+        fail_msg("not refused; expected: %s", message);
+    assert_int_equal(err.kind, ERROR_INPUT);
+    if (strncmp(err.text, message, strlen(message)) != 0)
+        assert_string_equal(err.text, message);
+    assert_null(module.computations);
+    assert_null(module.arena.last);
+}
+
+static void check_refused(const char *text, const char *message)
+{
+    check_refused_text(text, strlen(text), message);
+}
+
+/* One operation in a function with these values at hand; it begins at 2:3. */
+static void check_operation(const char *operation, const char *message)
+{
+    char text[2048];
+    snprintf(
+        text, sizeof text,
+        "func.func @main(%%a: tensor<4x6xf32>, %%b: tensor<6x5xf32>, %%z: tensor<f32>, %%i: tensor<i32>, "
+        "%%p: tensor<i1>) {\n  %s\n  return\n}\n",
+        operation);
+    check_refused(text, message);
+}
+
+static void syntax_errors_say_what_was_expected(void **state)
+{
+    (void)state;
+    check_refused("", "a.mlir:1:1: expected a function with a body, found none");
+    check_refused("func.func main() {}", "a.mlir:1:11: expected a symbol such as @main, found 'main'");
+    check_refused("func.func @f(%a tensor<f32>)", "a.mlir:1:17: expected ':', found 'tensor'");
+    check_refused("func.func @f() {\n", "a.mlir:1:17: this region does not end");
+    check_refused("module {\n  func.func @f() {\n    return\n  }\n",
+                  "a.mlir:5:1: expected '}', found the end");
+    check_refused("something", "a.mlir:1:1: expected a module or a function, found 'something'");
+    check_operation("%0 = stablehlo.add %a %a : tensor<4x6xf32>", "a.mlir:2:25: expected ',', found '%a'");
+    check_operation("%0 = stablehlo.add %a, : tensor<4x6xf32>", "a.mlir:2:26: expected a value, found ':'");
+    check_operation("%0 = \"stablehlo.add\"(%a, %a) : tensor<f32>", "a.mlir:2:34: expected '('");
+    check_operation("%0 = \"stablehlo.add(%a, %a)", "a.mlir:2:8: this string does not end");
+    check_operation("%0 = stablehlo.constant dense<[1, 2> : tensor<", "a.mlir:3:3: unknown type 'return'");
+    check_operation("%0 = stablehlo.constant dense<[1, 2", "a.mlir:2:32: what begins here does not end");
+    check_operation("%0 = stablehlo.abs %a {x = [1, 2} : tensor<4x6xf32>",
+                    "a.mlir:2:35: expected ']', found '}'");
+    check_refused("func.func @f(%a: tensor<f32> {x = [1, 2", "a.mlir:1:35: what begins here does not end");
+}
+
+static void names_must_be_defined_once(void **state)
+{
+    (void)state;
+    check_operation("%0 = stablehlo.abs %x : tensor<f32>", "a.mlir:2:22: '%x' is not defined");
+    check_operation("%0 = stablehlo.abs %7 : tensor<f32>", "a.mlir:2:22: '%7' is not defined");
+    check_operation("%0 = stablehlo.abs %z#1 : tensor<f32>", "a.mlir:2:22: '%z#1' is not defined");
+    check_operation("%a = stablehlo.abs %z : tensor<f32>", "a.mlir:2:3: '%a' is defined twice");
+    check_operation("%0 = stablehlo.abs %z : tensor<f32>\n  %0 = stablehlo.abs %z : tensor<f32>",
+                    "a.mlir:3:3: '%0' is defined twice");
+    check_refused("func.func @f() {\n  return\n}\nfunc.func @f() {\n  return\n}\n",
+                  "a.mlir:4:1: function '@f' is defined twice");
+}
+
+static void names_of_a_region_end_with_it(void **state)
+{
+    (void)state;
+    check_operation(
+        "%0 = \"stablehlo.if\"(%p) ({\n    %1 = stablehlo.abs %z : tensor<f32>\n    stablehlo.return %1 : "
+        "tensor<f32>\n  }, {\n    stablehlo.return %1 : tensor<f32>\n  }) : (tensor<i1>) -> tensor<f32>",
+        "a.mlir:6:22: '%1' is not defined");
+}
+
+static void types_must_be_those_of_the_values(void **state)
+{
+    (void)state;
+    check_operation("%0 = stablehlo.abs %a : tensor<4x7xf32>",
+                    "a.mlir:2:3: stablehlo.abs: operand 1 has type f32[4,6], the operation says f32[4,7]");
+    check_operation("%0 = \"stablehlo.abs\"(%a) : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x6xf32>",
+                    "a.mlir:2:3: stablehlo.abs: expected types of 1 operands, found 2");
+    check_operation("%0 = \"stablehlo.add\"(%a) : (tensor<4x6xf32>) -> tensor<4x6xf32>",
+                    "a.mlir:2:3: stablehlo.add: expected 2 operands, found 1");
+    check_operation("%0:2 = stablehlo.abs %a : tensor<4x6xf32>",
+                    "a.mlir:2:3: stablehlo.abs: expected names for 1 results, found more");
+    check_operation("%0 = stablehlo.custom_call @f(%a) : (tensor<4x6xf32>) -> (tensor<f32>, tensor<f32>)",
+                    "a.mlir:2:3: stablehlo.custom_call: expected names for 2 results, found fewer");
+    check_operation("%0 = stablehlo.add %a, %b : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x6xf32>",
+                    "a.mlir:2:3: stablehlo.add: the result should be f32[6,5], its type says f32[4,6]");
+    check_operation("%0 = stablehlo.compare LT, %z, %z : (tensor<f32>, tensor<f32>) -> tensor<f32>",
+                    "a.mlir:2:3: stablehlo.compare: the result should be of type pred, its type says f32");
+    check_refused("func.func @f(%a: tensor<f32>) -> tensor<i32> {\n  return %a : tensor<f32>\n}\n",
+                  "a.mlir:2:3: value 1 has type f32[], the function's type says s32[]");
+}
+
+static void attributes_must_agree_with_the_result(void **state)
+{
+    (void)state;
+    check_operation("%0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<4x6xf32>, "
+                    "tensor<6x5xf32>) -> tensor<4x5xf32>",
+                    "a.mlir:2:3: stablehlo.dot_general: contracting dimensions of sizes 4 and 6");
+    check_operation("%0 = stablehlo.dot %a, %b : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x6xf32>",
+                    "a.mlir:2:3: stablehlo.dot: the result should be f32[4,5], its type says f32[4,6]");
+    check_operation(
+        "%0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [0] x [0] : "
+        "(tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x5xf32>",
+        "a.mlir:2:3: stablehlo.dot_general: lhs: dimension 0 is both batching and contracting");
+    check_operation("%0 = stablehlo.transpose %a, dims = [0, 0] : (tensor<4x6xf32>) -> tensor<4x4xf32>",
+                    "a.mlir:2:3: stablehlo.transpose: permutation: dimension 0 twice");
+    check_operation("%0 = stablehlo.reshape %a : (tensor<4x6xf32>) -> tensor<5x5xf32>",
+                    "a.mlir:2:3: stablehlo.reshape: 24 elements cannot become 25");
+    check_operation(
+        "%0 = stablehlo.broadcast_in_dim %a, dims = [0, 2] : (tensor<4x6xf32>) -> tensor<4x6xf32>",
+        "a.mlir:2:3: stablehlo.broadcast_in_dim: broadcast_dimensions: dimension 2 is not in 0 to 1");
+    check_operation("%0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<4x6xf32>, tensor<6x5xf32>) -> "
+                    "tensor<10x6xf32>",
+                    "a.mlir:2:3: stablehlo.concatenate: operand 2 does not fit the first");
+    check_operation("%0 = stablehlo.slice %a [0:5, 0:6] : (tensor<4x6xf32>) -> tensor<5x6xf32>",
+                    "a.mlir:2:3: stablehlo.slice: 0:5:1 is no part of dimension 0 of size 4");
+    check_operation("%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : "
+                    "(tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>",
+                    "a.mlir:2:3: stablehlo.reduce: the result should be f32[6], its type says f32[4]");
+    check_operation(
+        "%0 = stablehlo.pad %a, %z, low = [0], high = [0, 0], interior = [0, 0] : (tensor<4x6xf32>, "
+        "tensor<f32>) -> tensor<4x6xf32>",
+        "a.mlir:2:3: stablehlo.pad: edge_padding_low: expected 2 numbers, found 1");
+    check_operation("%0 = stablehlo.iota dim = 1 : tensor<4xf32>",
+                    "a.mlir:2:3: stablehlo.iota: dimension: dimension 1 is not in 0 to 0");
+    check_operation("%0 = \"stablehlo.transpose\"(%a) : (tensor<4x6xf32>) -> tensor<6x4xf32>",
+                    "a.mlir:2:3: stablehlo.transpose: 'permutation' is missing");
+}
+
+static void regions_must_fit_their_operation(void **state)
+{
+    (void)state;
+    check_operation(
+        "%0 = \"stablehlo.if\"(%p) ({\n    stablehlo.return %z : tensor<f32>\n  }, {\n    stablehlo.return "
+        "%i : tensor<i32>\n  }) : (tensor<i1>) -> tensor<f32>",
+        "a.mlir:2:3: stablehlo.if: branch 2 returns another type for result 1");
+    check_operation(
+        "%0 = \"stablehlo.if\"(%p) ({\n    stablehlo.return %z : tensor<f32>\n  }) : (tensor<i1>) -> "
+        "tensor<f32>",
+        "a.mlir:2:3: stablehlo.if: expected 2 regions, found 1");
+    check_operation(
+        "%0 = stablehlo.while(%x = %i) : tensor<i32>\n  cond {\n    stablehlo.return %x : tensor<i32>\n  "
+        "} do {\n    stablehlo.return %x : tensor<i32>\n  }",
+        "a.mlir:2:3: stablehlo.while: its condition should return a truth value");
+    check_operation("%0 = \"stablehlo.if\"(%p) ({\n  }, {\n  }) : (tensor<i1>) -> tensor<f32>",
+                    "a.mlir:3:3: this region ends without a return");
+    check_operation("%0 = \"stablehlo.if\"(%p) ({\n  ^a:\n    stablehlo.return %z : tensor<f32>\n  ^b:\n",
+                    "a.mlir:5:3: branches between blocks cannot be counted");
+}
+
+static void unknown_operations_come_with_the_nearest_name(void **state)
+{
+    (void)state;
+    check_operation("%0 = stablehlo.trnspose %a : tensor<4x6xf32>",
+                    "a.mlir:2:8: unknown operation 'stablehlo.trnspose'; did you mean 'transpose'?");
+    check_operation("%0 = tensor.cast %a : tensor<4x6xf32> to tensor<4x6xf32>",
+                    "a.mlir:2:8: cannot count operation 'tensor.cast'");
+    check_operation("%0 = linalg.matmul %a : tensor<4x6xf32>",
+                    "a.mlir:2:8: cannot count operation 'linalg.matmul'");
+}
+
+static void sizes_must_be_known_and_not_absurd(void **state)
+{
+    (void)state;
+    check_refused("func.func @f(%a: tensor<4x?xf32>)", "a.mlir:1:27: expected a static size, found '?'");
+    check_refused("func.func @f(%a: tensor<*xf32>)", "a.mlir:1:25: expected a static size, found '*'");
+    check_refused("func.func @f(%a: tensor<?xf32, #+>)", "a.mlir:1:33: expected a name, found '+'");
+    check_refused("func.func @f(%a: tensor<?x?xf32, #stablehlo.bounds<3, ?>>)",
+                  "a.mlir:1:25: expected a static");
+    check_refused("func.func @f(%a: tensor<3000000000x3000000000xf32>)",
+                  "a.mlir:1:18: this array has more than 2^53 elements");
+    check_refused("func.func @f(%a: tensor<0x99999999999999999999xf32>)",
+                  "a.mlir:1:18: this array has more than 2^53 elements");
+    check_refused("func.func @f(%a: tensor<4xf33>)", "a.mlir:1:27: unknown type 'f33'");
+    check_refused("func.func @f(%a: !stablehlo.foobar)", "a.mlir:1:18: unknown type '!stablehlo.foobar'");
+    check_refused("func.func @f(%a: !x)\n!x = tuple<!x>\n", "a.mlir:2:12: types nested deeper than 200");
+}
+
+static void calls_must_reach_a_function(void **state)
+{
+    (void)state;
+    check_operation("func.call @g() : () -> ()", "a.mlir:2:3: function '@g' is not defined");
+    check_operation(
+        "call @main(%a, %b, %z, %i, %p) : (tensor<4x6xf32>, tensor<6x5xf32>, tensor<f32>, tensor<i32>, "
+        "tensor<i1>) -> ()",
+        "a.mlir:2:3: function '@main' calls itself");
+    check_refused("func.func private @g()\nfunc.func @f() {\n  call @g() : () -> ()\n  return\n}\n",
+                  "a.mlir:3:3: function '@g' is only declared, it has no body");
+    check_refused("func.func @g(%a: tensor<f32>) {\n  return\n}\nfunc.func @f() {\n  call @g() : () -> ()\n  "
+                  "return\n}\n",
+                  "a.mlir:5:3: '@g' takes 1 operands, found 0");
+}
+
+/* The piece 250 times, behind what begins a function. */
+static void check_deep(const char *begin, const char *piece, const char *message)
+{
+    static char text[1 << 13];
+    size_t length = strlen(begin), size = strlen(piece);
+    assert_true(length + 250 * size <= sizeof text);
+    memcpy(text, begin, length);
+    for (int i = 0; i < 250; i++, length += size)
+        memcpy(text + length, piece, size);
+    check_refused_text(text, length, message);
+}
+
+static void deep_nesting_is_limited(void **state)
+{
+    (void)state;
+    check_deep("func.func @f(%p: tensor<i1>) {\n", "\"stablehlo.if\"(%p) ({\n",
+               "a.mlir:201:22: regions nested deeper than 200");
+    check_deep("func.func @f(%p: ", "tuple<", "a.mlir:1:1224: types nested deeper than 200");
+    check_deep("func.func @f(%p: tensor<f32> {x = ", "[",
+               "a.mlir:1:235: nested deeper than the 200 levels that are read");
+}
+
+static void columns_count_characters(void **state)
+{
+    (void)state;
+    check_operation("%0 = stablehlo.abs %z {s = \"äöü\"} : tensor<f64>\n", "a.mlir:2:3: ");
+    check_refused("// ä\nmodule @\"ä\" x", "a.mlir:2:13: expected '{', found 'x'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(syntax_errors_say_what_was_expected),
+        cmocka_unit_test(names_must_be_defined_once),
+        cmocka_unit_test(names_of_a_region_end_with_it),
+        cmocka_unit_test(types_must_be_those_of_the_values),
+        cmocka_unit_test(attributes_must_agree_with_the_result),
+        cmocka_unit_test(regions_must_fit_their_operation),
+        cmocka_unit_test(unknown_operations_come_with_the_nearest_name),
+        cmocka_unit_test(sizes_must_be_known_and_not_absurd),
+        cmocka_unit_test(calls_must_reach_a_function),
+        cmocka_unit_test(deep_nesting_is_limited),
+        cmocka_unit_test(columns_count_characters),
+    };
+    return cmocka_run_group_tests_name("mlir_error", tests, NULL, NULL);
+}
