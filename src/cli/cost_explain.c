@@ -257,8 +257,9 @@ static void print_device(const struct cost_explain *explain, const struct cost_d
                 unit_format(text[1], sizeof text[1], rows.seconds[PASS_BACKWARD], UNIT_TIME, 4),
                 unit_format(text[2], sizeof text[2], adam, UNIT_TIME, 4));
     text_format(out, "  products: %s\n",
-                device->fitted ? device->fitted : "not fitted to measurements of this device");
-    text_format(out, "  the rest: %s\n", calibration->fitted ? calibration->fitted : "not fitted to runs");
+                device->fitted ? device->fitted : "no measured error in the device's description");
+    text_format(out, "  the rest: %s\n",
+                calibration->fitted ? calibration->fitted : "no measured error of its generation");
     text_format(out, "  %10s %8s  %-8s %6s %10s %10s %10s  %-12s  %s\n", "time", "share", "pass", "count",
                 "GFLOP", "bytes", "flops/byte", "bound", "kernel (its first instruction)");
     for (int i = 0; i < rows.count; i++)

@@ -5,6 +5,7 @@
 #include "cost/profile_links.h"
 #include "cost/xla_time.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,6 +140,14 @@ static const char *folder(struct arena *arena, const char *path)
                  : arena_string(arena, ".");
 }
 
+/* To a quarter of a nanosecond: more digits would claim more than is known. A profile has no zeros: what has no
+ * gradient takes a launch. */
+static double presentable(double seconds, const struct cost_device *device)
+{
+    double rounded = nearbyint(seconds * 4e9) / 4e9;
+    return rounded > 0.0 ? rounded : device->launch;
+}
+
 static void time_layer(const struct making *m, const struct made *layer, const struct cost_device *device,
                        double *forward, double *backward)
 {
@@ -158,11 +167,8 @@ static void time_layer(const struct making *m, const struct made *layer, const s
         *forward = layer_seconds(&layer->cost.forward, device, options);
         *backward = layer_seconds(&layer->cost.backward, device, options);
     }
-    /* a profile has no zeros: nothing has a gradient, or it takes no quarter of a nanosecond */
-    if (*forward <= 0.0)
-        *forward = device->launch;
-    if (*backward <= 0.0)
-        *backward = device->launch;
+    *forward = presentable(*forward, device);
+    *backward = presentable(*backward, device);
 }
 
 static bool fill_device(struct profile *profile, struct profile_device *device, const struct making *m,
@@ -185,20 +191,25 @@ static bool fill_device(struct profile *profile, struct profile_device *device, 
                                   m->options->devices_per_node, m->options->nodes);
 }
 
-static const char *describe(struct arena *arena, const struct making *m, int count)
+/* What the times are, and how far off those of each device's products were found to be. */
+static const char *describe(struct arena *arena, const struct making *m, int count,
+                            const struct cost_device *const *devices, int device_count)
 {
     static const char *const made_by[] = {
         [COUNT_REHEARSE] = "computed: kernels of HLO",
         [COUNT_XLA_GPU] = "computed: XLA's own times of HLO",
         [COUNT_XLA_FORK] = "computed: times of umichAC99/xla, April 2024",
     };
+    const char *text = made_by[m->options->rules];
     double unbounded = 0.0;
     for (int i = 0; i < count; i++)
         unbounded += m->layers[m->layers[i].same].cost.forward.unbounded_loops;
-    const char *text = made_by[m->options->rules];
-    return unbounded > 0.0
-               ? arena_format(arena, "%s; %.0f loops whose turns cannot be told run once", text, unbounded)
-               : arena_string(arena, text);
+    if (unbounded > 0.0)
+        text = arena_format(arena, "%s; %.0f loops whose turns cannot be told run once", text, unbounded);
+    for (int i = 0; text && m->options->rules == COUNT_REHEARSE && i < device_count; i++)
+        if (devices[i]->fitted)
+            text = arena_format(arena, "%s; products of %s: %s", text, devices[i]->name, devices[i]->fitted);
+    return text;
 }
 
 static bool fill_profile(struct profile *profile, const struct making *m, int count,
@@ -206,7 +217,7 @@ static bool fill_profile(struct profile *profile, const struct making *m, int co
 {
     struct arena *arena = &profile->arena;
     profile->path = folder(arena, m->layers[0].file->path);
-    profile->source = describe(arena, m, count);
+    profile->source = describe(arena, m, count, devices, device_count);
     profile->microbatch_size = m->options->microbatch_size;
     profile->layer_count = count;
     profile->layers = ARENA_ARRAY(arena, (size_t)count, struct profile_layer);
