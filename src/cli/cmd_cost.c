@@ -20,7 +20,7 @@
 
 struct cost_options {
     struct option_list files, backward;
-    const char *model, *devices, *software, *across, *parameters, *output;
+    const char *model, *devices, *software, *across, *links, *parameters, *output;
     int64_t microbatch_size, sequence, tensor, devices_per_node, nodes;
     int precision, recompute, attention, rules, to;
     bool explain, keep_all, no_tf32, first, list, json;
@@ -349,7 +349,8 @@ static bool run(void *context, struct error *err)
 {
     const struct cost_options *given = context;
     struct cost_chosen chosen = {0};
-    bool done = given->list ? list(given, err) : run_with(given, &chosen, err);
+    bool done = (!given->links || cost_links_add(given->links, err)) &&
+                (given->list ? list(given, err) : run_with(given, &chosen, err));
     cost_chosen_release(&chosen);
     return done;
 }
@@ -470,6 +471,11 @@ static const struct option_spec options[] = {
      .argument = "LINK",
      .initial = "ib-200g",
      .help = "the link between nodes"},
+    {.name = "links",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct cost_options, links),
+     .argument = "FILE",
+     .help = "links of your own, or in the place of known ones"},
     {.name = "rules",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct cost_options, rules),

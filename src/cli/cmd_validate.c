@@ -16,6 +16,7 @@
 struct validate_options {
     struct option_list tables;
     const char *gpu, *software, *precision, *recompute;
+    const char *devices, *links, *calibration;
     const char *figure, *residuals, *output;
     bool rows, json;
 };
@@ -290,6 +291,26 @@ static void write_report(const struct report *report, struct text *out)
     json_close(&json);
 }
 
+/* ---- what runs are predicted with ---- */
+
+static bool add_tables(const struct validate_options *given, struct error *err)
+{
+    return (!given->devices || cost_devices_add(given->devices, err)) &&
+           (!given->links || cost_links_add(given->links, err));
+}
+
+/* A file of --calibration takes the place of what is known of its generations. */
+static void take_calibration(struct validation *validation, const struct calibration_table *table)
+{
+    for (int i = 0; i < validation->count; i++) {
+        struct job *job = &validation->runs[i].job;
+        const struct calibration *found =
+            job->device ? calibration_find(table, job->device->generation) : NULL;
+        if (found)
+            job->calibration = found;
+    }
+}
+
 /* ---- the command ---- */
 
 /* Who published the runs: groups of a source follow each other by device, each source is named once. */
@@ -344,13 +365,20 @@ static bool run(void *context, struct error *err)
     const char *table = given->tables.items[0];
     const struct validation_defaults defaults = {given->gpu, given->software, given->precision,
                                                  given->recompute};
-    if (!validation_load(&report.validation, table, &defaults, err))
+    struct calibration_table calibration = {0};
+    if (!add_tables(given, err) ||
+        (given->calibration && !calibration_load(&calibration, given->calibration, err)))
         return false;
-    bool done = make_report(&report, err);
+    bool done = validation_load(&report.validation, table, &defaults, err);
+    if (done) {
+        take_calibration(&report.validation, &calibration);
+        done = make_report(&report, err);
+    }
     free(report.row_of);
     free(report.intervals);
     residuals_release(&report.residuals);
     validation_release(&report.validation);
+    calibration_table_release(&calibration);
     return done;
 }
 
@@ -375,6 +403,21 @@ static const struct option_spec options[] = {
      .at = offsetof(struct validate_options, recompute),
      .argument = "WHAT",
      .help = "what is recomputed, likewise"},
+    {.name = "devices",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, devices),
+     .argument = "FILE",
+     .help = "devices of your own, or in the place of known ones (docs/device.md)"},
+    {.name = "links",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, links),
+     .argument = "FILE",
+     .help = "links, likewise"},
+    {.name = "calibration",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, calibration),
+     .argument = "FILE",
+     .help = "what 'rehearse calibrate --runs' fitted, in the place of what is known of a generation"},
     {.name = "rows",
      .kind = OPTION_FLAG,
      .at = offsetof(struct validate_options, rows),

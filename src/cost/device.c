@@ -76,9 +76,12 @@ const struct cost_device *cost_device_in(const struct cost_device_table *table, 
     return NULL;
 }
 
+static struct cost_device_table added;
+
 const struct cost_device *cost_device_find(const char *name)
 {
-    return cost_device_in(cost_devices(), name);
+    const struct cost_device *device = cost_device_in(&added, name);
+    return device ? device : cost_device_in(cost_devices(), name);
 }
 
 /* ---- a user's table ---- */
@@ -117,6 +120,11 @@ static bool table_of_one(struct cost_device_table *table, const char *name, stru
     table->devices[0] = *device;
     table->count = 1;
     return true;
+}
+
+bool cost_devices_add(const char *path, struct error *err)
+{
+    return cost_devices() ? device_read_file(&added, cost_devices(), path, err) : error_memory(err);
 }
 
 bool cost_device_load(struct cost_device_table *table, const char *path, struct error *err)

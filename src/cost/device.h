@@ -84,7 +84,11 @@ struct cost_device_table {
 /* The built-in table. Read once; lives as long as the program. NULL only when memory runs out. */
 const struct cost_device_table *cost_devices(void);
 
-/* A device by name or alias in the built-in table; NULL when there is none. */
+/* A user's file of devices (as cost_device_load's): from now on cost_device_find takes those before the built-in ones
+ * of the same name. Once, before there are threads; they live as long as the program. */
+bool cost_devices_add(const char *path, struct error *err);
+
+/* A device by name or alias, a user's or of the built-in table; NULL when there is none. */
 const struct cost_device *cost_device_find(const char *name);
 
 /* A name of the table, or, when it ends in .yaml, .yml or .json, a file that describes one or more devices (a
