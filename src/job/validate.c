@@ -245,8 +245,10 @@ static bool read_batch(struct reader *r)
         job->microbatch = job->batch / (job->data * count);
     if (job->batch == 0)
         job->batch = job->microbatch * count * job->data;
-    if (job->batch == 0 && r->run->ran_out) /* one micro-batch is enough to run out */
-        job->batch = job->microbatch * job->data;
+    if (r->run->ran_out) { /* one micro-batch of one sequence is the least that can run out */
+        job->microbatch = job->microbatch > 0 ? job->microbatch : 1;
+        job->batch = job->batch > 0 ? job->batch : job->microbatch * job->data;
+    }
     if (job->software->splits_local_batch && job->pipeline > 1)
         job->microbatch = 1;
     if (job->sequence < 1 || job->batch < 1 || job->microbatch < 1)
