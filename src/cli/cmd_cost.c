@@ -2,6 +2,7 @@
 #include "cli/cost_choose.h"
 #include "cli/cost_counts.h"
 #include "cli/cost_explain.h"
+#include "cli/cost_interval.h"
 #include "cli/cost_list.h"
 #include "cli/output.h"
 #include "core/file.h"
@@ -77,7 +78,8 @@ static bool price_model(const struct cost_options *given, struct cost_chosen *ch
     if (!cost_choose_model(chosen, given->model, err) || !cost_choose_devices(chosen, given->devices, err) ||
         !model_profile(&profile, chosen->model, chosen->devices, chosen->device_count, &options, err))
         return false;
-    bool written = write_profile(given, &profile, err);
+    bool written = cost_interval_note(&profile, chosen->model, chosen->devices, &options, err) &&
+                   write_profile(given, &profile, err);
     profile_release(&profile);
     return written;
 }

@@ -17,8 +17,10 @@
 #define OTHER_SOFTWARE   4.0
 #define OTHER_WIDTH      3.0
 
-/* Further than this from any run: nothing like it was seen. */
-#define FAR 5.0
+/* Further than this from any run: nothing like it was seen, and the interval is this much wider, and wider still the
+ * further it is. A guess: there is nothing to learn it from. */
+#define FAR   5.0
+#define WIDER 2.0
 
 struct likeness likeness_of(const struct job *job)
 {
@@ -82,10 +84,11 @@ struct interval interval_of(const struct residuals *residuals, const struct like
     if (count == 0)
         return (struct interval){.low = 0.0, .high = INFINITY, .extrapolates = true};
     bool extrapolates = near[0] > FAR;
+    double wider = extrapolates ? WIDER * near[0] / FAR : 1.0;
     qsort(found, (size_t)count, sizeof *found, compare);
     return (struct interval){
-        .low = seconds * exp(quantile(found, count, 0.5 - SHARE / 2.0)),
-        .high = seconds * exp(quantile(found, count, 0.5 + SHARE / 2.0)),
+        .low = seconds * exp(wider * quantile(found, count, 0.5 - SHARE / 2.0)),
+        .high = seconds * exp(wider * quantile(found, count, 0.5 + SHARE / 2.0)),
         .extrapolates = extrapolates,
     };
 }
