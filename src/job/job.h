@@ -64,6 +64,9 @@ bool job_check(const struct job *job, struct error *err);
 /* Micro-batches of one pipeline in an iteration. */
 int64_t job_microbatches(const struct job *job);
 
+/* How a layer of the job is cut. */
+struct layer_split job_split(const struct job *job);
+
 struct job_time job_time(const struct job *job);
 struct job_memory job_memory(const struct job *job);
 

@@ -12,10 +12,6 @@ static double in_flight(const struct job *job, int stage)
     return fmin(held, count);
 }
 
-struct stage_bytes {
-    double activations, working;
-};
-
 static double kept(const struct job *job, const struct layer_work *work)
 {
     return job->recompute == RECOMPUTE_FULL        ? work->input_bytes
@@ -23,88 +19,96 @@ static double kept(const struct job *job, const struct layer_work *work)
                                                    : work->activation_bytes;
 }
 
-/* What blocks first..last-1 keep of one micro-batch, and the largest of them. */
-static struct layer_work blocks_of(const struct job *job, int first, int last,
-                                   const struct layer_split *split, double *sum)
+/* A stage of the pipeline: its blocks, and what of them memory depends on. */
+struct stage {
+    bool first, last;
+    double parameters, experts; /* on this device */
+    double kept;                /* bytes of one micro-batch, all blocks */
+    struct layer_work largest;  /* the block with the most activations */
+};
+
+struct model_ends {
+    struct layer_work embedding, head;
+};
+
+static struct stage stage_of(const struct job *job, int index, const struct layer_split *split,
+                             const struct model_ends *ends)
 {
-    struct layer_work work, largest = {0};
-    *sum = 0.0;
+    int64_t blocks = job->model->layers + job->model->encoder_layers;
+    int first = (int)(blocks * index / job->pipeline), last = (int)(blocks * (index + 1) / job->pipeline);
+    struct stage stage = {.first = index == 0, .last = index == job->pipeline - 1};
+    struct layer_work work;
     for (int i = first; i < last; i++) {
         transformer_block(&work, job->model, i, split);
-        *sum += kept(job, &work);
-        if (i == first || work.activation_bytes > largest.activation_bytes)
-            largest = work;
+        stage.kept += kept(job, &work);
+        stage.parameters += work.parameters;
+        stage.experts += work.expert_parameters;
+        if (i == first || work.activation_bytes > stage.largest.activation_bytes)
+            stage.largest = work;
     }
-    return largest;
+    if (stage.first) {
+        stage.parameters += ends->embedding.parameters;
+        stage.kept += ends->embedding.activation_bytes;
+    }
+    if (stage.last)
+        stage.parameters += ends->head.parameters;
+    if (stage.last && !stage.first && job->model->tied) /* a copy of the embedding's matrix */
+        stage.parameters += (double)job->model->hidden * (double)job->model->vocabulary / job->tensor;
+    return stage;
+}
+
+/* Bytes of all parameters of a stage at `bytes` each, split over the ranks that share them from ZeRO stage `from` on. */
+static double held(const struct job *job, const struct stage *stage, double bytes, int from)
+{
+    double ranks = (double)job->data * job->context;
+    double expert_ranks = fmax(ranks * job->tensor / (job->expert > 1 ? job->expert : job->tensor), 1.0);
+    bool shared = job->sharding >= from;
+    return bytes *
+           (stage->parameters / (shared ? ranks : 1.0) + stage->experts / (shared ? expert_ranks : 1.0));
+}
+
+/* What is there beside what is kept: a block in its backward pass or the loss, and gathered shards. */
+static double working(const struct job *job, const struct stage *stage, const struct layer_work *head)
+{
+    const struct software *software = job->software;
+    const struct layer_work *largest = &stage->largest;
+    double recomputed = job->recompute == RECOMPUTE_FULL ? largest->activation_bytes : 0.0;
+    double backward = recomputed + software->backward_working * largest->working_bytes +
+                      software->matrix_working * (stage->last ? 1.0 : 0.5) * largest->largest_matrix;
+    double bytes = fmax(backward, stage->last ? head->activation_bytes : 0.0);
+    if (job->sharding >= 3 && job->pipeline > 1) /* a pipeline keeps its stage gathered (torchtitan) */
+        bytes += (2.0 + software->stored_gradient_bytes) * (stage->parameters + stage->experts);
+    else if (job->sharding >= 3) /* this block's and the next one's, gathered; and a block's gradients */
+        bytes += 2.0 * 3.0 * (largest->parameters + largest->expert_parameters);
+    return bytes;
+}
+
+static struct job_memory stage_memory(const struct job *job, int index, const struct layer_split *split,
+                                      const struct model_ends *ends)
+{
+    const struct software *software = job->software;
+    struct stage stage = stage_of(job, index, split, ends);
+    struct job_memory memory = {
+        .parameters = held(job, &stage, software->parameter_bytes, 3),
+        .gradients = job->frozen ? 0.0 : held(job, &stage, software->stored_gradient_bytes, 2),
+        .optimizer = job->frozen ? 0.0 : held(job, &stage, software->state_bytes, 1),
+        .activations = stage.kept * in_flight(job, index),
+        .working = working(job, &stage, &ends->head),
+        .runtime = software->runtime_share * (double)job->device->memory,
+    };
+    memory.total = memory.parameters + memory.gradients + memory.optimizer + memory.activations +
+                   memory.working + memory.runtime;
+    return memory;
 }
 
 struct job_memory job_memory(const struct job *job)
 {
-    const struct software *software = job->software;
-    struct layer_split split = {
-        .microbatch = job->microbatch,
-        .sequence = job->sequence,
-        .tensor = job->tensor,
-        .context = job->context,
-        .expert = job->expert,
-        .type = job->type,
-        .software = software,
-    };
-    struct layer_work embedding, head;
-    transformer_embedding(&embedding, job->model, &split);
-    transformer_head(&head, job->model, &split);
-    int blocks = job->model->layers + job->model->encoder_layers;
-    double ranks = (double)job->data * job->context;
-    double expert_ranks = fmax(ranks * job->tensor / (job->expert > 1 ? job->expert : job->tensor), 1.0);
-    struct job_memory fullest = {0};
-    int ends[2] = {0, job->pipeline - 1};
-    for (int i = 0; i < (job->pipeline > 1 ? 2 : 1); i++) {
-        int stage = ends[i];
-        int first = (int)((int64_t)blocks * stage / job->pipeline);
-        int last = (int)((int64_t)blocks * (stage + 1) / job->pipeline);
-        struct job_memory memory = {0};
-        double activations, parameters = 0.0, experts = 0.0;
-        struct layer_work largest = blocks_of(job, first, last, &split, &activations), work;
-        for (int block = first; block < last; block++) {
-            transformer_block(&work, job->model, block, &split);
-            parameters += work.parameters;
-            experts += work.expert_parameters;
-        }
-        bool has_head = stage == job->pipeline - 1;
-        if (stage == 0)
-            parameters += embedding.parameters;
-        if (has_head) /* a tied matrix has a copy of its own on the last stage */
-            parameters += head.parameters +
-                          (job->model->tied && stage > 0
-                               ? (double)job->model->hidden * (double)job->model->vocabulary / job->tensor
-                               : 0.0);
-        double state = job->frozen ? 0.0 : 1.0;
-        bool shards_states = job->sharding >= 1, shards_gradients = job->sharding >= 2;
-        bool shards_parameters = job->sharding >= 3;
-        memory.parameters = software->parameter_bytes * (parameters / (shards_parameters ? ranks : 1.0) +
-                                                         experts / (shards_parameters ? expert_ranks : 1.0));
-        memory.gradients = state * software->stored_gradient_bytes *
-                           (parameters / (shards_gradients ? ranks : 1.0) +
-                            experts / (shards_gradients ? expert_ranks : 1.0));
-        memory.optimizer =
-            state * software->state_bytes *
-            (parameters / (shards_states ? ranks : 1.0) + experts / (shards_states ? expert_ranks : 1.0));
-        memory.activations =
-            (activations + (stage == 0 ? embedding.activation_bytes : 0.0)) * in_flight(job, stage);
-        double recomputed = job->recompute == RECOMPUTE_FULL ? largest.activation_bytes : 0.0;
-        double backward = recomputed + software->backward_working * largest.working_bytes +
-                          software->matrix_working * (has_head ? 1.0 : 0.5) * largest.largest_matrix;
-        double loss = has_head ? head.activation_bytes : 0.0;
-        memory.working = fmax(backward, loss);
-        if (shards_parameters && job->pipeline > 1) /* a pipeline keeps its stage gathered (torchtitan) */
-            memory.working += (2.0 + software->stored_gradient_bytes) * (parameters + experts);
-        else if (shards_parameters) /* this block's and the next one's, gathered; and a block's gradients */
-            memory.working += 2.0 * 3.0 * (largest.parameters + largest.expert_parameters);
-        memory.runtime = software->runtime_share * (double)job->device->memory;
-        memory.total = memory.parameters + memory.gradients + memory.optimizer + memory.activations +
-                       memory.working + memory.runtime;
-        if (memory.total > fullest.total)
-            fullest = memory;
-    }
-    return fullest;
+    struct layer_split split = job_split(job);
+    struct model_ends ends;
+    transformer_embedding(&ends.embedding, job->model, &split);
+    transformer_head(&ends.head, job->model, &split);
+    /* the first stage holds the most micro-batches, the last one the loss */
+    struct job_memory first = stage_memory(job, 0, &split, &ends);
+    struct job_memory last = stage_memory(job, job->pipeline - 1, &split, &ends);
+    return last.total > first.total ? last : first;
 }

@@ -10,7 +10,7 @@ struct pass {
     double flops;
 };
 
-static struct layer_split split_of(const struct job *job)
+struct layer_split job_split(const struct job *job)
 {
     return (struct layer_split){
         .microbatch = job->microbatch,
@@ -146,7 +146,7 @@ struct whole {
 static struct whole whole_of(const struct job *job)
 {
     struct whole whole = {.block_count = job->model->layers + job->model->encoder_layers};
-    struct layer_split split = split_of(job);
+    struct layer_split split = job_split(job);
     struct layer_work work;
     struct pass pass = {0};
     double parameters = 0.0, experts = 0.0;
@@ -228,7 +228,6 @@ struct job_time job_time(const struct job *job)
     double count = (double)job_microbatches(job), stages = job->pipeline;
     struct job_time time = {0};
     double blocks = pass_compute(&whole.blocks) / stages, block_transfers = whole.blocks.tensor / stages;
-    double ends = pass_compute(&whole.head) + whole.head.tensor;
     double send = 0.0;
     if (job->pipeline == 1) {
         time.compute = count * (blocks + pass_compute(&whole.head) + pass_compute(&whole.embedding));
@@ -243,7 +242,6 @@ struct job_time job_time(const struct job *job)
         time.tensor = count * (block_transfers + whole.head.tensor);
         time.send = count * send;
         time.bubble = (stages - 1.0) * (blocks + block_transfers + send) / job->chunks;
-        (void)ends;
     }
     time.flops = count * (whole.blocks.flops / stages + (whole.head.flops + whole.embedding.flops) / stages);
     if (job->sharding == 3)
