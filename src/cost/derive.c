@@ -187,6 +187,13 @@ static bool is_kept_result(const struct hlo_instruction *result, const int *read
     return op_class(result) == OP_INPUT;
 }
 
+static bool is_argument(const struct hlo_instruction *result)
+{
+    while (op_class(result) == OP_VIEW)
+        result = result->operands[0];
+    return op_class(result) == OP_INPUT;
+}
+
 bool derive_result_bytes(const struct graph *graph, int64_t *output_bytes, int64_t *kept_bytes,
                          struct error *err)
 {
@@ -195,7 +202,10 @@ bool derive_result_bytes(const struct graph *graph, int64_t *output_bytes, int64
     *output_bytes = *kept_bytes = 0;
     for (int i = 0; readers && i < graph->root_count; i++) {
         const struct hlo_instruction *root = graph->roots[i];
-        *(is_kept_result(root, readers) ? kept_bytes : output_bytes) += hlo_leaf_bytes(root->shape);
+        if (!is_kept_result(root, readers))
+            *output_bytes += hlo_leaf_bytes(root->shape);
+        else if (!is_argument(root))
+            *kept_bytes += hlo_leaf_bytes(root->shape);
     }
     if (*output_bytes == 0 && graph->root_count)
         *output_bytes = hlo_leaf_bytes(graph->roots[0]->shape);

@@ -55,7 +55,8 @@ bool derive_arguments(const struct graph *graph, struct arena *arena, enum argum
                       struct error *err);
 
 /* Bytes of the results that go to the next layer (those that no other instruction reads: what a given forward
- * pass returns for its backward pass is read inside too), and of the other results. */
+ * pass returns for its backward pass is read inside too), and of the other results but arguments, which are
+ * there anyway. */
 bool derive_result_bytes(const struct graph *graph, int64_t *output_bytes, int64_t *kept_bytes,
                          struct error *err);
 
