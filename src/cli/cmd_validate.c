@@ -34,6 +34,11 @@ static bool in_group(const struct run *run, const void *context)
     return strcmp(run->source, group->source) == 0 && strcmp(run->gpu, group->gpu) == 0;
 }
 
+/* Of device tables, in the order they came; others count under `all` alone. */
+static const char *const generations[] = {"volta",  "turing",    "ampere", "ada",
+                                          "hopper", "blackwell", "cdna2",  "cdna3"};
+#define GENERATIONS ((int)(sizeof generations / sizeof *generations))
+
 static bool in_generation(const struct run *run, const void *context)
 {
     return strcmp(run->job.device->generation, context) == 0;
@@ -174,7 +179,6 @@ static void print_memory(const struct validation *validation, struct text *out)
 
 static void print_report(const struct report *report, struct text *out)
 {
-    static const char *const generations[] = {"volta", "turing", "ampere", "ada", "hopper", "blackwell"};
     const struct validation *validation = &report->validation;
     struct group groups[MOST_GROUPS];
     int group_count = list_groups(validation, groups);
@@ -187,7 +191,7 @@ static void print_report(const struct report *report, struct text *out)
         print_score(groups[i].source, groups[i].gpu, &score, out);
     }
     text_add(out, "\n");
-    for (size_t i = 0; i < sizeof generations / sizeof *generations; i++) {
+    for (int i = 0; i < GENERATIONS; i++) {
         struct validation_score score = validation_score(validation, in_generation, generations[i]);
         if (score.runs > 0)
             print_score("all sources", generations[i], &score, out);
@@ -250,6 +254,30 @@ static void write_score(struct json *json, const struct validation_score *score)
     json_number(json, "p90_error", score->p90);
 }
 
+static void write_group(const char *key, const char *name, const char *gpu,
+                        const struct validation_score *score, struct json *json)
+{
+    json_open_flat(json, NULL, '{');
+    json_string(json, key, name);
+    if (gpu)
+        json_string(json, "gpu", gpu);
+    json_integer(json, "modelled", score->runs);
+    write_score(json, score);
+    json_close(json);
+}
+
+static void write_sources(const struct validation *validation, struct json *json)
+{
+    struct group groups[MOST_GROUPS];
+    int count = list_groups(validation, groups);
+    json_open(json, "sources", '[');
+    for (int i = 0; i < count; i++) {
+        struct validation_score score = validation_score(validation, in_group, &groups[i]);
+        write_group("source", groups[i].source, groups[i].gpu, &score, json);
+    }
+    json_close(json);
+}
+
 static void write_report(const struct report *report, struct text *out)
 {
     struct json json = {.out = out};
@@ -271,17 +299,12 @@ static void write_report(const struct report *report, struct text *out)
     json_integer(&json, "ran_out", memory.ran_out);
     json_integer(&json, "caught", memory.caught);
     json_close(&json);
-    struct group groups[MOST_GROUPS];
-    int group_count = list_groups(validation, groups);
-    json_open(&json, "sources", '[');
-    for (int i = 0; i < group_count; i++) {
-        struct validation_score score = validation_score(validation, in_group, &groups[i]);
-        json_open_flat(&json, NULL, '{');
-        json_string(&json, "source", groups[i].source);
-        json_string(&json, "gpu", groups[i].gpu);
-        json_integer(&json, "modelled", score.runs);
-        write_score(&json, &score);
-        json_close(&json);
+    write_sources(validation, &json);
+    json_open(&json, "generations", '[');
+    for (int i = 0; i < GENERATIONS; i++) {
+        struct validation_score score = validation_score(validation, in_generation, generations[i]);
+        if (score.runs > 0)
+            write_group("generation", generations[i], NULL, &score, &json);
     }
     json_close(&json);
     json_open(&json, "results", '[');
@@ -392,11 +415,13 @@ static const struct option_spec options[] = {
      .kind = OPTION_TEXT,
      .at = offsetof(struct validate_options, software),
      .argument = "NAME",
+     .initial = "megatron-core",
      .help = "the training software, likewise"},
     {.name = "precision",
      .kind = OPTION_TEXT,
      .at = offsetof(struct validate_options, precision),
      .argument = "NAME",
+     .initial = "bf16",
      .help = "the precision, likewise"},
     {.name = "recompute",
      .kind = OPTION_TEXT,
