@@ -1,5 +1,6 @@
 #include "cost/calibrate.h"
 
+#include "cost/device_read.h"
 #include "cost/fit.h"
 #include "cost/gemm.h"
 
@@ -255,6 +256,7 @@ bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
             return false;
         fitted += enough;
     }
+    device_fill_types(&fit->device);
     if (fitted == 0)
         return error_set(err, ERROR_INPUT,
                          "%s: expected at least %d rows of a type that '%s' multiplies, found %d rows in all",

@@ -25,7 +25,8 @@ struct gemm_fit {
 };
 
 /* Fits, type by type, the parameters of `start` to the samples. The errors are those of GEMM_FIT_FOLDS fits, each
- * judged on the rows that it did not see. Types without own rows keep their parameters. */
+ * judged on the rows that it did not see. Types that were fitted keep theirs where there are
+ * no rows, the others take those of the nearest type. */
 bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
                       const struct cost_device *start, struct error *err);
 

@@ -205,7 +205,7 @@ static const enum cost_type nearest_types[COST_TYPE_COUNT][COST_TYPE_COUNT] = {
     [COST_FP4] = {COST_FP8, COST_INT8, COST_BF16, COST_FP16},
 };
 
-static void fill_missing_types(struct cost_device *device)
+void device_fill_types(struct cost_device *device)
 {
     for (int type = 0; type < COST_TYPE_COUNT; type++)
         for (int i = 0; !device->gemm_own[type] && i < COST_TYPE_COUNT; i++) {
@@ -232,7 +232,7 @@ static bool read_gemm(struct reader *r, const struct doc_node *map, struct cost_
     }
     if (!device->gemm_own[COST_BF16] && !device->gemm_own[COST_FP16])
         return doc_error(r->doc, gemm, r->err, "expected parameters of bf16 or fp16");
-    fill_missing_types(device);
+    device_fill_types(device);
     return true;
 }
 

@@ -15,6 +15,9 @@ bool device_read(struct cost_device_table *table, const struct cost_device_table
 bool device_read_file(struct cost_device_table *table, const struct cost_device_table *known,
                       const char *path, struct error *err);
 
+/* Gives the types without own parameters those of the nearest type that has some. */
+void device_fill_types(struct cost_device *device);
+
 /* The known name that was most likely meant; NULL when none is near. Either table may be NULL. */
 const char *device_nearest(const struct cost_device_table *first, const struct cost_device_table *second,
                            const char *name);
