@@ -325,14 +325,14 @@ static bool read_module_items(struct mlir_reader *reader, bool nested)
     }
 }
 
-#define LISTS 11
+#define LISTS 12
 
 static void list_all(struct mlir_reader *reader, struct mlir_list *lists[LISTS])
 {
     struct mlir_list *all[LISTS] = {
         &reader->bindings,  &reader->results, &reader->operands, &reader->attributes,
         &reader->callees,   &reader->shapes,  &reader->numbers,  &reader->computations,
-        &reader->functions, &reader->calls,   &reader->aliases,
+        &reader->functions, &reader->calls,   &reader->aliases,  &reader->names,
     };
     memcpy(lists, all, sizeof all);
 }
@@ -363,7 +363,7 @@ static void release(struct mlir_reader *reader)
         free(reader->blocks[i].parameters.items);
         free(reader->blocks[i].results.items);
     }
-    free(reader->names);
+    free(reader->name_cells);
     free(reader->numbered);
     free(reader);
 }

@@ -7,6 +7,7 @@
 #define REHEARSE_HLO_MLIR_H
 
 #include "hlo/module.h"
+#include "hlo/table.h"
 
 #include <string.h>
 
@@ -45,7 +46,7 @@ struct mlir_binding {
 };
 
 struct mlir_name {
-    const char *at; /* without '%'; NULL: a free place of the table */
+    const char *at; /* without '%' */
     uint32_t length, number, hash, innermost;
 };
 
@@ -165,8 +166,9 @@ struct mlir_reader {
 
     uint32_t *numbered; /* the innermost bindings of %0, %1, … below `numbered_room` */
     uint32_t numbered_room;
-    struct mlir_name *names; /* of all other names: a hash table of `name_room` places */
-    size_t name_room, name_count;
+    struct mlir_list names;      /* all other names, as they come */
+    struct hlo_cell *name_cells; /* of them: a hash table of `name_room` places */
+    size_t name_room;
     struct mlir_list bindings; /* number 0 is none */
     uint32_t free_binding;
 

@@ -332,11 +332,11 @@ bool mlir_find_enum(struct mlir_reader *reader, const struct mlir_op *op, const 
 {
     const char *after = reader->p;
     const struct mlir_attribute *attribute = mlir_find_any(reader, op, keys);
-    *word = (struct mlir_span){0};
     if (!attribute || !attribute->value)
         return missing(reader, op, keys);
     if (!go_to(reader, attribute->value))
         return false;
+    *word = (struct mlir_span){reader->p, 0};
     bool more = true;
     for (int words = 0; words < 4 && more; words++) {
         mlir_take(reader, '#');

@@ -7,40 +7,37 @@ static struct mlir_binding *binding(const struct mlir_reader *reader, uint32_t i
     return (struct mlir_binding *)reader->bindings.items + index;
 }
 
-/* What a name is known by: the number it is written as, or numbered_room and its place in the table. */
+static struct mlir_name *name_at(const struct mlir_reader *reader, size_t index)
+{
+    return (struct mlir_name *)reader->names.items + index;
+}
+
+/* What a name is known by: the number it is written as, or numbered_room and its place among the other names. */
 static uint32_t *innermost_of(const struct mlir_reader *reader, uint32_t name)
 {
     return name < reader->numbered_room ? &reader->numbered[name]
-                                        : &reader->names[name - reader->numbered_room].innermost;
+                                        : &name_at(reader, name - reader->numbered_room)->innermost;
 }
 
 static uint32_t hash_name(struct mlir_span text, uint32_t number)
 {
-    uint32_t hash = 2166136261u ^ number;
-    for (size_t i = 0; i < text.length; i++)
-        hash = (hash ^ (unsigned char)text.at[i]) * 16777619u;
-    return hash ^ hash >> 15;
+    return hlo_hash(text.at, text.length) + number;
 }
 
 static bool grow_names(struct mlir_reader *reader)
 {
     size_t room = reader->name_room ? 2 * reader->name_room : 1024;
-    struct mlir_name *names = room < UINT32_MAX - reader->numbered_room ? calloc(room, sizeof *names) : NULL;
-    if (!names)
+    struct hlo_cell *cells = room < UINT32_MAX - reader->numbered_room ? calloc(room, sizeof *cells) : NULL;
+    if (!cells)
         return error_memory(reader->err);
-    for (size_t i = 0; i < reader->name_room; i++) {
-        const struct mlir_name *name = &reader->names[i];
-        size_t at = name->hash & (room - 1);
-        if (!name->at)
-            continue;
-        while (names[at].at)
+    for (size_t i = 0; i < reader->names.count; i++) {
+        size_t at = name_at(reader, i)->hash & (room - 1);
+        while (cells[at].slot)
             at = (at + 1) & (room - 1);
-        names[at] = *name;
-        for (uint32_t b = name->innermost; b; b = binding(reader, b)->outer)
-            binding(reader, b)->name = (uint32_t)at + reader->numbered_room;
+        cells[at] = (struct hlo_cell){name_at(reader, i)->hash, (uint32_t)i + 1};
     }
-    free(reader->names);
-    reader->names = names;
+    free(reader->name_cells);
+    reader->name_cells = cells;
     reader->name_room = room;
     return true;
 }
@@ -59,16 +56,18 @@ static bool is_number(const struct mlir_reader *reader, struct mlir_span text, u
     return *value < reader->numbered_room;
 }
 
-/* The name's own place in the table, or the free one where it belongs. */
-static uint32_t find_name(const struct mlir_reader *reader, struct mlir_span text, uint32_t number,
-                          uint32_t hash)
+/* The name's own cell of the table, or the free one where it belongs. */
+static struct hlo_cell *find_name(const struct mlir_reader *reader, struct mlir_span text, uint32_t number,
+                                  uint32_t hash)
 {
-    size_t at = hash & (reader->name_room - 1);
-    for (;; at = (at + 1) & (reader->name_room - 1)) {
-        const struct mlir_name *name = &reader->names[at];
-        if (!name->at || (name->hash == hash && name->number == number && name->length == text.length &&
-                          memcmp(name->at, text.at, text.length) == 0))
-            return (uint32_t)at;
+    for (size_t at = hash;; at++) {
+        struct hlo_cell *cell = &reader->name_cells[at & (reader->name_room - 1)];
+        if (!cell->slot)
+            return cell;
+        const struct mlir_name *name = name_at(reader, cell->slot - 1);
+        if (cell->hash == hash && name->number == number && name->length == text.length &&
+            memcmp(name->at, text.at, text.length) == 0)
+            return cell;
     }
 }
 
@@ -105,14 +104,18 @@ static bool add_name(struct mlir_reader *reader, struct mlir_span text, uint32_t
 {
     if (number == 0 && is_number(reader, text, name))
         return true;
-    if (2 * reader->name_count >= reader->name_room && !grow_names(reader))
+    if (2 * reader->names.count >= reader->name_room && !grow_names(reader))
         return false;
-    uint32_t hash = hash_name(text, number), at = find_name(reader, text, number, hash);
-    if (!reader->names[at].at) {
-        reader->names[at] = (struct mlir_name){text.at, (uint32_t)text.length, number, hash, 0};
-        reader->name_count++;
+    uint32_t hash = hash_name(text, number);
+    struct hlo_cell *cell = find_name(reader, text, number, hash);
+    if (!cell->slot) {
+        struct mlir_name *added = mlir_push(reader, &reader->names, sizeof *added);
+        if (!added)
+            return false;
+        *added = (struct mlir_name){text.at, (uint32_t)text.length, number, hash, 0};
+        *cell = (struct hlo_cell){hash, (uint32_t)reader->names.count};
     }
-    *name = at + reader->numbered_room;
+    *name = cell->slot - 1 + reader->numbered_room;
     return true;
 }
 
@@ -323,9 +326,10 @@ bool mlir_use(struct mlir_reader *reader, struct hlo_instruction **value)
     if (number == 0 && is_number(reader, text, &name)) {
         index = reader->numbered[name];
     } else if (reader->name_room && number >= 0 && number <= UINT32_MAX) {
-        name = find_name(reader, text, (uint32_t)number, hash_name(text, (uint32_t)number)) +
-               reader->numbered_room;
-        index = *innermost_of(reader, name);
+        uint32_t hash = hash_name(text, (uint32_t)number);
+        const struct hlo_cell *cell = find_name(reader, text, (uint32_t)number, hash);
+        name = cell->slot - 1 + reader->numbered_room;
+        index = cell->slot ? *innermost_of(reader, name) : 0;
     }
     if (!index)
         return mlir_error(reader, at, "'%.*s' is not defined", (int)(reader->p - at), at);

@@ -4,21 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_SLOTS 64   /* a power of two */
-#define KEPT_SLOTS  1024 /* of a cleared table */
+#define LEAST_CELLS 64   /* a power of two */
+#define KEPT_CELLS  1024 /* of a cleared table */
+
+/* At most five of eight cells are taken. */
+static size_t slots_of(size_t cells)
+{
+    return cells / 8 * 5;
+}
 
 void hlo_table_release(struct hlo_table *table)
 {
     free(table->slots);
+    free(table->cells);
     memset(table, 0, sizeof *table);
 }
 
 void hlo_table_clear(struct hlo_table *table)
 {
-    if (table->capacity > KEPT_SLOTS)
+    if (table->capacity > KEPT_CELLS)
         hlo_table_release(table);
     else if (table->count)
-        memset(table->slots, 0, table->capacity * sizeof *table->slots);
+        memset(table->cells, 0, table->capacity * sizeof *table->cells);
     table->count = 0;
 }
 
@@ -45,15 +52,18 @@ static uint64_t load_eight(const char *key)
 }
 
 /* Eight bytes at a time, mixed by the multiplier of splitmix64. */
-static uint32_t hash(const char *key, size_t length)
+uint32_t hlo_hash(const char *key, size_t length)
 {
-    uint64_t h = length;
+    if (length == 0)
+        return 0;
+    uint64_t h = length--;
+    unsigned char last = (unsigned char)key[length];
     for (; length >= 8; key += 8, length -= 8) {
         h = (h ^ load_eight(key)) * UINT64_C(0x9e3779b97f4a7c15);
         h ^= h >> 29;
     }
     h = (h ^ load_few(key, length)) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(h >> 32);
+    return (uint32_t)((h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32) + last;
 }
 
 static bool is_same(const char *a, const char *b, size_t length)
@@ -65,55 +75,63 @@ static bool is_same(const char *a, const char *b, size_t length)
     return memcmp(a, b, length) == 0;
 }
 
-static struct hlo_slot *find(const struct hlo_table *table, const char *key, size_t length, uint32_t hashed)
+/* The key's cell, or the empty one where it belongs. */
+static struct hlo_cell *find(const struct hlo_table *table, const char *key, size_t length, uint32_t hash)
 {
-    for (size_t i = hashed;; i++) {
-        struct hlo_slot *slot = &table->slots[i & (table->capacity - 1)];
-        if (!slot->key || (slot->hash == hashed && slot->length == length && is_same(slot->key, key, length)))
-            return slot;
+    for (size_t i = hash;; i++) {
+        struct hlo_cell *cell = &table->cells[i & (table->capacity - 1)];
+        if (!cell->slot)
+            return cell;
+        const struct hlo_slot *slot = &table->slots[cell->slot - 1];
+        if (cell->hash == hash && slot->length == length && is_same(slot->key, key, length))
+            return cell;
     }
 }
 
 static bool grow(struct hlo_table *table)
 {
-    struct hlo_table larger = {.capacity = table->capacity ? 2 * table->capacity : LEAST_SLOTS,
-                               .count = table->count};
-    larger.slots = calloc(larger.capacity, sizeof *larger.slots);
-    if (!larger.slots)
+    size_t capacity = table->capacity ? 2 * table->capacity : LEAST_CELLS;
+    struct hlo_cell *cells = capacity < UINT32_MAX ? calloc(capacity, sizeof *cells) : NULL;
+    struct hlo_slot *slots = cells ? realloc(table->slots, slots_of(capacity) * sizeof *slots) : NULL;
+    if (!slots) {
+        free(cells);
         return false;
-    for (size_t i = 0; i < table->capacity; i++) {
-        const struct hlo_slot *slot = &table->slots[i];
-        if (slot->key)
-            *find(&larger, slot->key, slot->length, slot->hash) = *slot;
     }
-    free(table->slots);
-    *table = larger;
+    for (size_t s = 0; s < table->count; s++) {
+        size_t i = slots[s].hash & (capacity - 1);
+        while (cells[i].slot)
+            i = (i + 1) & (capacity - 1);
+        cells[i] = (struct hlo_cell){slots[s].hash, (uint32_t)s + 1};
+    }
+    free(table->cells);
+    *table = (struct hlo_table){slots, cells, capacity, table->count};
     return true;
 }
 
 void hlo_table_prefetch(const struct hlo_table *table, const char *key, size_t length)
 {
     if (table->capacity)
-        __builtin_prefetch(&table->slots[hash(key, length) & (table->capacity - 1)], 1);
+        __builtin_prefetch(&table->cells[hlo_hash(key, length) & (table->capacity - 1)], 1);
 }
 
 void *hlo_table_get(const struct hlo_table *table, const char *key, size_t length)
 {
     if (table->count == 0)
         return NULL;
-    const struct hlo_slot *slot = find(table, key, length, hash(key, length));
-    return slot->value;
+    const struct hlo_cell *cell = find(table, key, length, hlo_hash(key, length));
+    return cell->slot ? table->slots[cell->slot - 1].value : NULL;
 }
 
 struct hlo_slot *hlo_table_place(struct hlo_table *table, const char *key, size_t length)
 {
-    if (8 * (table->count + 1) > 5 * table->capacity && !grow(table))
+    if (table->count == slots_of(table->capacity) && !grow(table))
         return NULL;
-    uint32_t hashed = hash(key, length);
-    struct hlo_slot *slot = find(table, key, length, hashed);
-    if (!slot->key) {
-        *slot = (struct hlo_slot){.key = key, .length = (uint32_t)length, .hash = hashed};
-        table->count++;
+    uint32_t hash = hlo_hash(key, length);
+    struct hlo_cell *cell = find(table, key, length, hash);
+    if (!cell->slot) {
+        table->slots[table->count++] =
+            (struct hlo_slot){.key = key, .length = (uint32_t)length, .hash = hash};
+        *cell = (struct hlo_cell){hash, (uint32_t)table->count};
     }
-    return slot;
+    return &table->slots[cell->slot - 1];
 }

@@ -9,15 +9,24 @@
 #include <stdint.h>
 
 struct hlo_slot {
-    const char *key; /* NULL: empty */
+    const char *key;
     void *value;
     uint32_t length, hash;
 };
 
+/* Slots in the order they were made, and where to look for each by its hash: names used together lie together. */
+struct hlo_cell {
+    uint32_t hash, slot; /* number of the slot, from 1; 0: empty */
+};
+
 struct hlo_table {
     struct hlo_slot *slots;
-    size_t capacity, count;
+    struct hlo_cell *cells;
+    size_t capacity, count; /* of cells: a power of two, or 0; of slots */
 };
+
+/* Names that differ in their last character alone, as x.41 and x.42 do, are neighbours. */
+uint32_t hlo_hash(const char *key, size_t length);
 
 /* A table set to zero ({0}) is ready for use. */
 void hlo_table_release(struct hlo_table *table);

@@ -108,6 +108,10 @@ static void types_must_be_those_of_the_values(void **state)
 static void attributes_must_agree_with_the_result(void **state)
 {
     (void)state;
+    check_operation(
+        "%0 = \"stablehlo.compare\"(%z, %z) {comparison_direction = 1} : (tensor<f32>, tensor<f32>) "
+        "-> tensor<i1>",
+        "a.mlir:2:3: stablehlo.compare: expected a direction such as LT, found ''");
     check_operation("%0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<4x6xf32>, "
                     "tensor<6x5xf32>) -> tensor<4x5xf32>",
                     "a.mlir:2:3: stablehlo.dot_general: contracting dimensions of sizes 4 and 6");
