@@ -62,7 +62,7 @@ static int list_groups(const struct validation *validation, struct group *groups
 
 /* ---- intervals ---- */
 
-static bool take_residuals(const struct validation *validation, struct residuals *residuals, int *row_of,
+static bool take_residuals(const struct validation *validation, struct residuals *residuals,
                            struct error *err)
 {
     *residuals = (struct residuals){0};
@@ -71,14 +71,11 @@ static bool take_residuals(const struct validation *validation, struct residuals
         return error_memory(err);
     for (int i = 0; i < validation->count; i++) {
         const struct run *run = &validation->runs[i];
-        row_of[i] = -1;
-        if (run->reason || !run->scored)
-            continue;
-        row_of[i] = residuals->count;
-        residuals->rows[residuals->count++] = (struct residual){
-            .likeness = likeness_of(&run->job),
-            .log_ratio = log(run->seconds / run->predicted.seconds),
-        };
+        if (!run->reason && run->scored)
+            residuals->rows[residuals->count++] = (struct residual){
+                .likeness = likeness_of(&run->job),
+                .log_ratio = log(run->seconds / run->predicted.seconds),
+            };
     }
     return true;
 }
@@ -86,29 +83,27 @@ static bool take_residuals(const struct validation *validation, struct residuals
 struct report {
     const struct validate_options *given;
     struct validation validation;
-    struct residuals residuals;
-    int *row_of;
-    struct interval *intervals;
-    int covered, extrapolated;
+    struct interval *intervals; /* of modelled runs */
+    int covered, extrapolated;  /* of scored ones */
 };
 
-/* Each run's interval from the others: its own residual is left out. */
+/* From the known runs, but for those that are alike in everything: a run is not judged by itself. */
 static bool find_intervals(struct report *report, struct error *err)
 {
     struct validation *validation = &report->validation;
-    report->row_of = calloc((size_t)validation->count + 1, sizeof *report->row_of);
+    const struct residuals *known = residuals_known();
     report->intervals = calloc((size_t)validation->count + 1, sizeof *report->intervals);
-    if (!report->row_of || !report->intervals)
+    if (!report->intervals || !known)
         return error_memory(err);
-    if (!take_residuals(validation, &report->residuals, report->row_of, err))
-        return false;
     for (int i = 0; i < validation->count; i++) {
         const struct run *run = &validation->runs[i];
-        if (report->row_of[i] < 0)
+        if (run->reason)
             continue;
         struct likeness likeness = likeness_of(&run->job);
         struct interval *interval = &report->intervals[i];
-        *interval = interval_of(&report->residuals, &likeness, run->predicted.seconds, report->row_of[i]);
+        *interval = interval_of(known, &likeness, run->predicted.seconds, true);
+        if (!run->scored)
+            continue;
         report->covered += run->seconds >= interval->low && run->seconds <= interval->high;
         report->extrapolated += interval->extrapolates;
     }
@@ -132,13 +127,18 @@ static void print_rows(const struct report *report, struct text *out)
     for (int i = 0; i < report->validation.count; i++) {
         const struct run *run = &report->validation.runs[i];
         const struct job *job = &run->job;
-        if (run->reason || !run->scored)
+        char measured[32] = "-", error[32] = "-";
+        if (run->reason)
             continue;
+        if (run->seconds > 0.0) {
+            snprintf(measured, sizeof measured, "%.4g", run->seconds);
+            snprintf(error, sizeof error, "%+.1f %%", 100 * run->error);
+        }
         text_format(out,
-                    "%-8s %-22.22s %-24.24s %6d %3d %3d %4d %3" PRId64 " %5" PRId64
-                    " %11.4g %11.4g %+6.1f %%  %.4g to %.4g%s\n",
+                    "%-8s %-22.22s %-24.24s %6d %3d %3d %4d %3" PRId64 " %5" PRId64 " %11s %11.4g %8s"
+                    "  %.4g to %.4g%s\n",
                     run->id, run->gpu, run->model_name, job->devices, job->tensor, job->pipeline, job->data,
-                    job->microbatch, job->batch, run->seconds, run->predicted.seconds, 100 * run->error,
+                    job->microbatch, job->batch, measured, run->predicted.seconds, error,
                     report->intervals[i].low, report->intervals[i].high,
                     report->intervals[i].extrapolates ? ", extrapolates" : "");
     }
@@ -149,9 +149,10 @@ static void print_reasons(const struct validation *validation, struct text *out)
     bool first = true;
     for (int i = 0; i < validation->count; i++) {
         const struct run *run = &validation->runs[i];
-        const char *reason = run->reason    ? run->reason
-                             : !run->scored ? "its seconds were not measured (sec_basis)"
-                                            : NULL;
+        const char *reason = run->reason           ? run->reason
+                             : run->seconds <= 0.0 ? "no seconds are given"
+                             : !run->scored        ? "its seconds were not measured (sec_basis)"
+                                                   : NULL;
         if (!reason)
             continue;
         if (first)
@@ -200,7 +201,8 @@ static void print_report(const struct report *report, struct text *out)
     if (all.runs > 0)
         text_format(
             out,
-            "\n80 %% intervals, each from the other runs: %.1f %% of the runs lie inside; %d extrapolate\n",
+            "\n80 %% intervals, from known runs that are not the same: %.1f %% of the runs lie inside; %d "
+            "extrapolate\n",
             100.0 * report->covered / all.runs, report->extrapolated);
     print_memory(validation, out);
     if (report->given->rows) {
@@ -229,11 +231,9 @@ static void write_row(const struct report *report, int index, struct json *json)
             json_number(json, "error", run->error);
         }
         json_number(json, "predicted", run->predicted.seconds);
-        if (report->row_of[index] >= 0) {
-            json_number(json, "low", report->intervals[index].low);
-            json_number(json, "high", report->intervals[index].high);
-            json_bool(json, "extrapolates", report->intervals[index].extrapolates);
-        }
+        json_number(json, "low", report->intervals[index].low);
+        json_number(json, "high", report->intervals[index].high);
+        json_bool(json, "extrapolates", report->intervals[index].extrapolates);
         json_number(json, "compute", run->predicted.compute);
         json_number(json, "bubble", run->predicted.bubble);
         json_number(json, "tensor", run->predicted.tensor);
@@ -357,9 +357,13 @@ static bool write_residuals(const struct report *report, struct error *err)
     if (!report->given->residuals)
         return true;
     struct text text = {0}, sources = {0};
+    struct residuals residuals;
+    if (!take_residuals(&report->validation, &residuals, err))
+        return false;
     name_sources(&report->validation, &sources);
-    residuals_write(&report->residuals, sources.failed ? "" : sources.data, &text);
+    residuals_write(&residuals, sources.failed ? "" : sources.data, &text);
     bool written = output_text(report->given->residuals, &text, err);
+    residuals_release(&residuals);
     text_release(&sources);
     text_release(&text);
     return written;
@@ -397,9 +401,7 @@ static bool run(void *context, struct error *err)
         take_calibration(&report.validation, &calibration);
         done = make_report(&report, err);
     }
-    free(report.row_of);
     free(report.intervals);
-    residuals_release(&report.residuals);
     validation_release(&report.validation);
     calibration_table_release(&calibration);
     return done;

@@ -18,7 +18,7 @@ static struct interval interval_on(const struct architecture *model, const struc
         .type = model_type(device, options->precision),
     };
     struct likeness likeness = likeness_of(&job);
-    return interval_of(known, &likeness, 1.0, -1);
+    return interval_of(known, &likeness, 1.0, false);
 }
 
 bool cost_interval_note(struct profile *profile, const struct architecture *model,

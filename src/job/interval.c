@@ -17,6 +17,9 @@
 #define OTHER_SOFTWARE   4.0
 #define OTHER_WIDTH      3.0
 
+/* No further apart than the digits that the file keeps. */
+#define ALIKE 0.03
+
 /* Further than this from any run: nothing like it was seen, and the interval is this much wider, and wider still the
  * further it is. A guess: there is nothing to learn it from. */
 #define FAR   5.0
@@ -62,13 +65,13 @@ static double quantile(const double *sorted, int count, double share)
 }
 
 struct interval interval_of(const struct residuals *residuals, const struct likeness *likeness,
-                            double seconds, int leave_out)
+                            double seconds, bool blind)
 {
     double near[NEIGHBOURS], found[NEIGHBOURS];
     int count = 0;
     for (int i = 0; i < residuals->count; i++) {
         double away = distance(likeness, &residuals->rows[i].likeness);
-        if (i == leave_out || (leave_out >= 0 && away == 0.0))
+        if (blind && away < ALIKE)
             continue;
         int at = count < NEIGHBOURS ? count++ : NEIGHBOURS;
         for (; at > 0 && near[at - 1] > away; at--)

@@ -43,10 +43,9 @@ struct likeness likeness_of(const struct job *job);
 /* The embedded ones. NULL only when memory runs out. */
 const struct residuals *residuals_known(void);
 
-/* Of a prediction. `leave_out`: index of a residual that must not be looked at (its own); -1: none. Residuals of
- * runs that are alike in everything are left out with it. */
+/* Of a prediction. `blind`: without the residuals of runs that are alike in everything, which may be the run's own. */
 struct interval interval_of(const struct residuals *residuals, const struct likeness *likeness,
-                            double seconds, int leave_out);
+                            double seconds, bool blind);
 
 /* The file's text. */
 void residuals_write(const struct residuals *residuals, const char *source, struct text *out);

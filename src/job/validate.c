@@ -286,10 +286,8 @@ static void read_run(struct reader *r)
     /* NeMo fine-tunes on packed sequences of SQuAD, whose questions have some 250 tokens with their texts */
     if (run->job.frozen || contains(run->model_name, "SFT"))
         run->job.document = 256;
-    if (run->seconds <= 0.0 && run->memory <= 0.0 && !run->ran_out)
-        cannot(r, "neither seconds nor memory are given%s", "");
-    else if (read_software(r) && read_device(r) && read_model(r) && read_type(r) && read_degrees(r) &&
-             read_batch(r))
+    if (read_software(r) && read_device(r) && read_model(r) && read_type(r) && read_degrees(r) &&
+        read_batch(r))
         run->reason = NULL;
 }
 

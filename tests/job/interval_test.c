@@ -38,7 +38,7 @@ static void covers_what_it_says(void **state)
     int inside = 0;
     for (int i = 0; i < residuals.count; i++) {
         double measured = exp(residuals.rows[i].log_ratio);
-        struct interval interval = interval_of(&residuals, &residuals.rows[i].likeness, 1.0, i);
+        struct interval interval = interval_of(&residuals, &residuals.rows[i].likeness, 1.0, true);
         assert_false(interval.extrapolates);
         inside += measured >= interval.low && measured <= interval.high;
     }
@@ -54,13 +54,13 @@ static void says_when_it_extrapolates(void **state)
     make(&residuals, 50, 0.1);
     struct likeness likeness = residuals.rows[0].likeness;
     likeness.generation = "blackwell";
-    assert_true(interval_of(&residuals, &likeness, 1.0, -1).extrapolates);
+    assert_true(interval_of(&residuals, &likeness, 1.0, false).extrapolates);
     likeness = residuals.rows[0].likeness;
     likeness.sizes[0] += 8.0;
-    assert_true(interval_of(&residuals, &likeness, 1.0, -1).extrapolates);
+    assert_true(interval_of(&residuals, &likeness, 1.0, false).extrapolates);
     residuals_release(&residuals);
     struct residuals none = {0};
-    assert_true(interval_of(&none, &likeness, 1.0, -1).extrapolates);
+    assert_true(interval_of(&none, &likeness, 1.0, false).extrapolates);
 }
 
 static void reads_what_it_writes(void **state)
@@ -99,7 +99,7 @@ static void knows_published_runs(void **state)
     assert_true(known->count > 100);
     struct job job = job_example();
     struct likeness likeness = likeness_of(&job);
-    struct interval interval = interval_of(known, &likeness, 10.0, -1);
+    struct interval interval = interval_of(known, &likeness, 10.0, false);
     assert_false(interval.extrapolates);
     assert_true(interval.low > 5.0 && interval.low < 10.0 * 1.05);
     assert_true(interval.high < 20.0 && interval.high > 10.0 / 1.05);
