@@ -121,9 +121,9 @@ static void print_score(const char *name, const char *gpu, const struct validati
 
 static void print_rows(const struct report *report, struct text *out)
 {
-    text_format(out, "\n%-8s %-22s %-24s %6s %3s %3s %4s %3s %5s %11s %11s %8s  %s\n", "run", "gpu", "model",
-                "gpus", "tp", "pp", "dp", "mbs", "gbs", "measured s", "predicted s", "error",
-                "80 % interval");
+    text_format(out, "\n%-8s %-22s %-24s %6s %3s %3s %4s %3s %5s %10s %11s %11s %8s  %s\n", "run", "gpu",
+                "model", "gpus", "tp", "pp", "dp", "mbs", "gbs", "memory GiB", "measured s", "predicted s",
+                "error", "80 % interval");
     for (int i = 0; i < report->validation.count; i++) {
         const struct run *run = &report->validation.runs[i];
         const struct job *job = &run->job;
@@ -135,12 +135,13 @@ static void print_rows(const struct report *report, struct text *out)
             snprintf(error, sizeof error, "%+.1f %%", 100 * run->error);
         }
         text_format(out,
-                    "%-8s %-22.22s %-24.24s %6d %3d %3d %4d %3" PRId64 " %5" PRId64 " %11s %11.4g %8s"
-                    "  %.4g to %.4g%s\n",
+                    "%-8s %-22.22s %-24.24s %6d %3d %3d %4d %3" PRId64 " %5" PRId64
+                    " %10.1f %11s %11.4g %8s  %.4g to %.4g%s%s\n",
                     run->id, run->gpu, run->model_name, job->devices, job->tensor, job->pipeline, job->data,
-                    job->microbatch, job->batch, measured, run->predicted.seconds, error,
-                    report->intervals[i].low, report->intervals[i].high,
-                    report->intervals[i].extrapolates ? ", extrapolates" : "");
+                    job->microbatch, job->batch, run->predicted_memory.total / 0x1p30, measured,
+                    run->predicted.seconds, error, report->intervals[i].low, report->intervals[i].high,
+                    report->intervals[i].extrapolates ? ", extrapolates" : "",
+                    run->fits ? "" : ", does not fit");
     }
 }
 
@@ -178,14 +179,12 @@ static void print_memory(const struct validation *validation, struct text *out)
                     score.ran_out);
 }
 
-static void print_report(const struct report *report, struct text *out)
+static void print_scores(const struct report *report, const struct validation_score *all, struct text *out)
 {
     const struct validation *validation = &report->validation;
     struct group groups[MOST_GROUPS];
     int group_count = list_groups(validation, groups);
-    struct validation_score all = validation_score(validation, NULL, NULL);
-    text_format(out, "%d runs in the table, %d modelled and scored\n\n", validation->count, all.runs);
-    text_format(out, "%-34s %-24s %5s %9s %9s %9s %9s\n", "source", "gpu", "runs", "mean", "median", "p90",
+    text_format(out, "\n%-34s %-24s %5s %9s %9s %9s %9s\n", "source", "gpu", "runs", "mean", "median", "p90",
                 "bias");
     for (int i = 0; i < group_count; i++) {
         struct validation_score score = validation_score(validation, in_group, &groups[i]);
@@ -197,13 +196,21 @@ static void print_report(const struct report *report, struct text *out)
         if (score.runs > 0)
             print_score("all sources", generations[i], &score, out);
     }
-    print_score("all sources", "all", &all, out);
+    print_score("all sources", "all", all, out);
+    text_format(
+        out,
+        "\n80 %% intervals, from known runs that are not the same: %.1f %% of the runs lie inside; %d "
+        "extrapolate\n",
+        100.0 * report->covered / all->runs, report->extrapolated);
+}
+
+static void print_report(const struct report *report, struct text *out)
+{
+    const struct validation *validation = &report->validation;
+    struct validation_score all = validation_score(validation, NULL, NULL);
+    text_format(out, "%d runs in the table, %d modelled and scored\n", validation->count, all.runs);
     if (all.runs > 0)
-        text_format(
-            out,
-            "\n80 %% intervals, from known runs that are not the same: %.1f %% of the runs lie inside; %d "
-            "extrapolate\n",
-            100.0 * report->covered / all.runs, report->extrapolated);
+        print_scores(report, &all, out);
     print_memory(validation, out);
     if (report->given->rows) {
         print_rows(report, out);
@@ -475,16 +482,13 @@ const struct command command_validate = {
     .summary = "predict the iteration time of measured training runs and say how far off it is",
     .description =
         "Reads a table of training runs (CSV), predicts the time of an iteration for every run that gives "
-        "enough, "
-        "and prints the errors by source and device. One set of parameters per device generation is used for "
-        "all "
-        "runs; nothing is fitted to single runs. Runs that cannot be modelled are listed with the reason.\n\n"
+        "enough, and prints the errors by source and device. One set of parameters per device generation is "
+        "used for all runs; nothing is fitted to single runs. Runs without a measured time are predicted all "
+        "the same, with --rows: a table of jobs to choose from. What cannot be modelled is listed with the "
+        "reason.\n\n"
         "Columns by name: gpu, gpus, framework, model, layers, hidden, heads, kv_heads, ffn, seq, vocab, "
-        "precision, "
-        "tp, pp, vp, dp, cp, ep, zero, mbs, gbs, recompute, sec_per_iter, mem_gb, sec_basis, outcome. A row "
-        "whose "
-        "sec_basis "
-        "is not 'printed' or 'from_tokens_per_s' is predicted and not scored.",
+        "precision, tp, pp, vp, dp, cp, ep, zero, mbs, gbs, recompute, sec_per_iter, mem_gb, sec_basis, "
+        "outcome. A row whose sec_basis is not 'printed' or 'from_tokens_per_s' is predicted and not scored.",
     .options = options,
     .options_size = sizeof(struct validate_options),
     .operands = {.name = "TABLE",

@@ -294,7 +294,7 @@ static void read_run(struct reader *r)
 bool validation_load(struct validation *validation, const char *path,
                      const struct validation_defaults *defaults, struct error *err)
 {
-    static const char *const needed[] = {"layers", "tp", "pp"}; /* or it is no table of runs */
+    static const char *const needed[] = {"tp", "pp"}; /* or it is no table of runs */
     *validation = (struct validation){0};
     if (!csv_load(&validation->csv, path, err))
         return false;
@@ -403,7 +403,7 @@ struct memory_score validation_memory(const struct validation *validation)
         if (run->ran_out) {
             score.ran_out++;
             score.caught += !run->fits;
-        } else if (run->says_all) {
+        } else if (run->says_all && (run->seconds > 0.0 || run->memory > 0.0)) {
             score.ran++;
             score.wrongly_refused += !run->fits;
         }

@@ -116,7 +116,7 @@ static void refuses_other_tables(void **state)
     close(file);
     assert_false(validation_load(&validation, path, &none, &err));
     unlink(path);
-    assert_non_null(strstr(err.text, ":1: no column 'layers'"));
+    assert_non_null(strstr(err.text, ":1: no column 'tp'"));
 }
 
 static bool is_scored_generation(const struct run *run, const void *context)
