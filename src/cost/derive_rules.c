@@ -302,7 +302,9 @@ static void scattered(struct deriver *d, value f, value g)
 
 static void move_gradient(struct deriver *d, value f, value g)
 {
-    value first = f->operand_count ? f->operands[0] : NULL;
+    if (f->operand_count == 0)
+        return;
+    value first = f->operands[0];
     switch (f->opcode) {
     case HLO_CONCATENATE:
         for (int i = 0; i < f->operand_count; i++)

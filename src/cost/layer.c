@@ -50,7 +50,7 @@ static void add_parameter(struct layer_cost *layer, const struct hlo_shape *shap
     if (shape->part_count)
         return;
     int64_t elements = hlo_elements(shape), bytes = hlo_leaf_bytes(shape);
-    int64_t states = hlo_type_bits(shape->type) >= 32 ? 2 * bytes : 3 * 4 * elements;
+    int64_t states = hlo_type_bits(shape->type) >= 32 ? 2 * bytes : 12 * elements;
     layer->parameter_bytes += bytes;
     layer->gradient_bytes += bytes;
     layer->optimizer_bytes += states;

@@ -74,6 +74,7 @@ static void test_bert_has_its_products(void **state)
     release(&made);
 }
 
+#define KIB ((int64_t)1 << 10)
 #define MIB ((int64_t)1 << 20)
 
 static void test_bert_has_its_memory(void **state)
@@ -81,7 +82,7 @@ static void test_bert_has_its_memory(void **state)
     (void)state;
     struct made made;
     make_transformer(&made, bert, (struct layer_options){0});
-    int64_t h = 768, parameters = 4 * (h * h + h) + 2 * 2 * h + 4 * h * h + 4 * h + 4 * h * h + h;
+    int64_t h = 768, parameters = 4 * (h * h + h) + 4 * h + 4 * h * h + 4 * h + 4 * h * h + h;
     assert_int_equal(made.layer.parameter_bytes, 4 * parameters);
     assert_int_equal(made.layer.gradient_bytes, 4 * parameters);
     assert_int_equal(made.layer.optimizer_bytes, 8 * parameters);
@@ -89,10 +90,10 @@ static void test_bert_has_its_memory(void **state)
     assert_int_equal(made.layer.output_bytes, 3 * MIB);
     /* of 3 MiB: input, queries, keys, values, context, and both sums before layer normalisation; scores 6 MiB; 12 MiB
      * before GELU. Means and roots of 1024 rows twice, totals of 12 x 1024 rows */
-    int64_t kept = 7 * 3 * MIB + 6 * MIB + 12 * MIB;
-    assert_in_range(made.layer.kept_bytes, kept, kept + 4 * (2 * 2 * 1024 + 2 * 12 * 1024));
+    int64_t kept = 21 * MIB + 6 * MIB + 12 * MIB;
+    assert_in_range(made.layer.kept_bytes, kept, kept + 112 * KIB);
     /* at least what must be there when the last gradients are made */
-    int64_t least = 4 * 4 * parameters + 3 * MIB + 3 * MIB;
+    int64_t least = 16 * parameters + 6 * MIB;
     assert_in_range(made.layer.peak_bytes, least, least + kept + 24 * MIB);
     release(&made);
 }
@@ -105,7 +106,7 @@ static void test_peak_by_hand(void **state)
          "HloModule m\nENTRY e {\n  x = f32[64,32] parameter(0)\n  w = f32[32,48] parameter(1)\n"
          "  ROOT d = f32[64,48] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n",
          &(struct layer_options){0});
-    int64_t x = 64 * 32 * 4, w = 32 * 48 * 4, y = 64 * 48 * 4;
+    int64_t size = 4, x = size * 64 * 32, w = size * 32 * 48, y = size * 64 * 48;
     assert_int_equal(made.layer.kept_bytes, x);
     /* backwards: w and its two moments; x, the gradient of y, and those of x and w */
     assert_int_equal(made.layer.peak_bytes, 3 * w + x + y + x + w);
