@@ -220,7 +220,8 @@ static bool profile_files(const struct cost_options *given, const struct pricing
     parallel_free(pool);
     if (!done)
         return false;
-    done = write_profile(given, &profile, err);
+    done = (given->rules != COUNT_REHEARSE || cost_interval_note_files(&profile, chosen->devices, err)) &&
+           write_profile(given, &profile, err);
     profile_release(&profile);
     return done;
 }

@@ -1,5 +1,6 @@
 #include "cli/cost_explain.h"
 
+#include "cli/cost_interval.h"
 #include "core/unit.h"
 #include "cost/calibration.h"
 
@@ -27,7 +28,8 @@ struct rows {
     struct arena arena;
     struct row *rows;
     int count;
-    double seconds[2]; /* of the passes */
+    double seconds[2];        /* of the passes */
+    struct interval interval; /* as shares of times */
     bool failed;
 };
 
@@ -177,6 +179,7 @@ static void merge(struct rows *rows)
 
 static bool rows_make(struct rows *rows, const struct cost_explain *explain, const struct cost_device *device)
 {
+    struct error err;
     const struct fused *passes[2] = {&explain->layer->forward, &explain->layer->backward};
     size_t room = 1;
     *rows = (struct rows){0};
@@ -189,7 +192,7 @@ static bool rows_make(struct rows *rows, const struct cost_explain *explain, con
     }
     if (rows->rows && !rows->failed && rows->count)
         merge(rows);
-    return rows->rows && !rows->failed;
+    return rows->rows && !rows->failed && cost_interval_of_device(device, &rows->interval, &err);
 }
 
 static double share_of(const struct rows *rows, const struct row *row)
@@ -256,6 +259,8 @@ static void print_device(const struct cost_explain *explain, const struct cost_d
                 unit_format(text[0], sizeof text[0], rows.seconds[PASS_FORWARD], UNIT_TIME, 4),
                 unit_format(text[1], sizeof text[1], rows.seconds[PASS_BACKWARD], UNIT_TIME, 4),
                 unit_format(text[2], sizeof text[2], adam, UNIT_TIME, 4));
+    text_format(out, "  80 %% interval of whole training runs: %.2f to %.2f of these times%s\n",
+                rows.interval.low, rows.interval.high, rows.interval.extrapolates ? ", extrapolated" : "");
     text_format(out, "  products: %s\n",
                 device->fitted ? device->fitted : "no measured error in the device's description");
     text_format(out, "  the rest: %s\n",
@@ -310,6 +315,9 @@ static void write_device(const struct cost_explain *explain, const struct cost_d
     json_number(json, "backward_seconds", rows.seconds[PASS_BACKWARD]);
     json_number(json, "optimizer_seconds",
                 layer_kernel_time(&explain->layer->optimizer, device, explain->options).seconds);
+    json_number(json, "low", rows.interval.low);
+    json_number(json, "high", rows.interval.high);
+    json_bool(json, "extrapolates", rows.interval.extrapolates);
     if (device->fitted)
         json_string(json, "products_fitted", device->fitted);
     if (calibration->fitted)

@@ -1,7 +1,11 @@
 #include "cli/cost_interval.h"
 
 #include "core/text.h"
-#include "job/interval.h"
+
+#include <string.h>
+
+/* Files are compiled, attention as they have it: what software that is like most. */
+#define SOFTWARE_OF_FILES "fsdp"
 
 /* A profile has no job yet: it is taken for one on a node. */
 static struct interval interval_on(const struct architecture *model, const struct cost_device *device,
@@ -21,6 +25,59 @@ static struct interval interval_on(const struct architecture *model, const struc
     return interval_of(known, &likeness, 1.0, false);
 }
 
+bool cost_interval_of_device(const struct cost_device *device, struct interval *interval, struct error *err)
+{
+    const struct residuals *known = residuals_known();
+    struct likeness middle = {.generation = device->generation, .software = SOFTWARE_OF_FILES};
+    int count = 0;
+    if (!known)
+        return error_memory(err);
+    for (int i = 0; i < known->count; i++) {
+        const struct likeness *row = &known->rows[i].likeness;
+        if (strcmp(row->generation, device->generation) != 0)
+            continue;
+        count++;
+        for (int s = 0; s < INTERVAL_SIZES; s++)
+            middle.sizes[s] += (row->sizes[s] - middle.sizes[s]) / count;
+    }
+    *interval = interval_of(known, &middle, 1.0, false);
+    interval->extrapolates = interval->extrapolates || count == 0;
+    return true;
+}
+
+static void note(struct text *text, const struct cost_device *device, const struct interval *interval)
+{
+    text_format(text, " %s %.2f to %.2f%s", device->name, interval->low, interval->high,
+                interval->extrapolates ? " (extrapolated)" : "");
+}
+
+static bool end_note(struct profile *profile, struct text *text, struct error *err)
+{
+    profile->source = text->failed ? NULL : arena_string(&profile->arena, text->data);
+    text_release(text);
+    return profile->source || error_memory(err);
+}
+
+#define SHARES       "; 80 %% interval, as shares of these times:"
+#define SHARES_FILES "; 80 %% interval of whole training runs, as shares of these times:"
+
+bool cost_interval_note_files(struct profile *profile, const struct cost_device *const *devices,
+                              struct error *err)
+{
+    struct text text = {0};
+    text_format(&text, "%s" SHARES_FILES, profile->source);
+    for (int i = 0; i < profile->device_count; i++) {
+        struct interval interval;
+        if (!cost_interval_of_device(devices[i], &interval, err)) {
+            text_release(&text);
+            return false;
+        }
+        text_add(&text, i > 0 ? "," : "");
+        note(&text, devices[i], &interval);
+    }
+    return end_note(profile, &text, err);
+}
+
 bool cost_interval_note(struct profile *profile, const struct architecture *model,
                         const struct cost_device *const *devices, const struct model_options *options,
                         struct error *err)
@@ -29,13 +86,11 @@ bool cost_interval_note(struct profile *profile, const struct architecture *mode
     struct text text = {0};
     if (!known)
         return error_memory(err);
-    text_format(&text, "%s; 80 %% interval, as shares of these times:", profile->source);
+    text_format(&text, "%s" SHARES, profile->source);
     for (int i = 0; i < profile->device_count; i++) {
         struct interval interval = interval_on(model, devices[i], options, known);
-        text_format(&text, "%s %s %.2f to %.2f%s", i > 0 ? "," : "", devices[i]->name, interval.low,
-                    interval.high, interval.extrapolates ? " (extrapolated)" : "");
+        text_add(&text, i > 0 ? "," : "");
+        note(&text, devices[i], &interval);
     }
-    profile->source = text.failed ? NULL : arena_string(&profile->arena, text.data);
-    text_release(&text);
-    return profile->source || error_memory(err);
+    return end_note(profile, &text, err);
 }

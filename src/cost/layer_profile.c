@@ -191,9 +191,7 @@ static bool fill_device(struct profile *profile, struct profile_device *device, 
                                   m->options->devices_per_node, m->options->nodes);
 }
 
-/* What the times are, and how far off those of each device's products were found to be. */
-static const char *describe(struct arena *arena, const struct making *m, int count,
-                            const struct cost_device *const *devices, int device_count)
+static const char *describe(struct arena *arena, const struct making *m, int count)
 {
     static const char *const made_by[] = {
         [COUNT_REHEARSE] = "computed: kernels of HLO",
@@ -206,9 +204,6 @@ static const char *describe(struct arena *arena, const struct making *m, int cou
         unbounded += m->layers[m->layers[i].same].cost.forward.unbounded_loops;
     if (unbounded > 0.0)
         text = arena_format(arena, "%s; %.0f loops whose turns cannot be told run once", text, unbounded);
-    for (int i = 0; text && m->options->rules == COUNT_REHEARSE && i < device_count; i++)
-        if (devices[i]->fitted)
-            text = arena_format(arena, "%s; products of %s: %s", text, devices[i]->name, devices[i]->fitted);
     return text;
 }
 
@@ -217,7 +212,7 @@ static bool fill_profile(struct profile *profile, const struct making *m, int co
 {
     struct arena *arena = &profile->arena;
     profile->path = folder(arena, m->layers[0].file->path);
-    profile->source = describe(arena, m, count, devices, device_count);
+    profile->source = describe(arena, m, count);
     profile->microbatch_size = m->options->microbatch_size;
     profile->layer_count = count;
     profile->layers = ARENA_ARRAY(arena, (size_t)count, struct profile_layer);
