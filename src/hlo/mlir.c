@@ -175,7 +175,7 @@ static bool read_generic_function(struct mlir_reader *reader, const char *at)
     if (!symbol || !symbol->value || *symbol->value != '"')
         return mlir_error(reader, at, "expected 'sym_name'");
     function_at(reader, reader->functions.count - 1)->public =
-        !visibility || !visibility->value || strncmp(visibility->value, "\"private\"", 9) != 0;
+        !visibility || !visibility->value || !mlir_begins(reader, visibility->value, "\"private\"");
     const char *after = reader->p;
     reader->p = symbol->value;
     if (!mlir_string(reader, &name))

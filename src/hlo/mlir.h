@@ -180,6 +180,7 @@ struct mlir_reader {
     bool aliases_sought;
     int alias_depth, alias_types;
     int region_number, modules, module_number, module_depth;
+    bool quantized; /* a quantized type was read */
     const struct mlir_info *ops[MLIR_OP_SLOTS];
     struct mlir_op_slot seen_ops[MLIR_SEEN_OPS];
     struct hlo_attributes scratch; /* of the operation that is being built */
@@ -221,6 +222,13 @@ static inline bool mlir_take(struct mlir_reader *reader, char c)
 static inline bool mlir_same(struct mlir_span a, const char *text)
 {
     return strncmp(a.at, text, a.length) == 0 && text[a.length] == '\0';
+}
+
+/* Does the text at this place begin with that? */
+static inline bool mlir_begins(const struct mlir_reader *reader, const char *at, const char *text)
+{
+    size_t length = strlen(text);
+    return (size_t)(reader->end - at) >= length && memcmp(at, text, length) == 0;
 }
 
 bool mlir_need(struct mlir_reader *reader, const char *token);
@@ -351,6 +359,11 @@ static inline struct hlo_computation *mlir_callee(const struct mlir_reader *read
     return ((struct hlo_computation **)reader->callees.items)[op->first_callee + index];
 }
 
+/* mlir_check.c */
+enum hlo_type mlir_real_type(enum hlo_type type); /* of the parts of a complex type; else the type */
+bool mlir_check_elements(struct mlir_reader *reader, const struct mlir_op *op);
+bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op, const char *value);
+
 /* mlir_build*.c: from an operation to its instruction. */
 struct hlo_attributes *mlir_set(struct mlir_reader *reader, struct mlir_op *op);
 /* Attributes like these in the arena; instructions share them. NULL: no memory. */
@@ -371,6 +384,9 @@ struct hlo_ints mlir_copy_ints(struct mlir_reader *reader, const int64_t *values
 /* As many results as these, each an array. */
 bool mlir_need_results(struct mlir_reader *reader, const struct mlir_op *op, size_t count);
 bool mlir_need_arrays(struct mlir_reader *reader, const struct mlir_op *op);
+/* The region's parameter is a scalar of this type. */
+bool mlir_check_scalar(struct mlir_reader *reader, const struct mlir_op *op, size_t parameter,
+                       enum hlo_type type);
 bool mlir_check_region(struct mlir_reader *reader, const struct mlir_op *op, size_t index, size_t parameters,
                        size_t results);
 bool mlir_check_accumulators(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs);

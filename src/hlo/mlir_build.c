@@ -232,7 +232,8 @@ bool mlir_build_elementwise(struct mlir_reader *reader, struct mlir_op *op)
         if (!same_dims(shape, result) && !(scalar_allowed && shape->rank == 0))
             return mlir_result_dims(reader, op, 0, shape->dims, shape->rank);
     }
-    return check_element_types(reader, op) && mlir_finish(reader, op, opcode);
+    return mlir_check_elements(reader, op) && check_element_types(reader, op) &&
+           mlir_finish(reader, op, opcode);
 }
 
 static bool find_direction(struct mlir_reader *reader, struct mlir_op *op, enum hlo_direction *direction)
@@ -262,11 +263,12 @@ static bool is_integer(enum hlo_type type)
 }
 
 /* One number for all elements; a scalar's own, too. */
-static bool is_splat(const char *value)
+static bool is_splat(const struct mlir_reader *reader, const char *value)
 {
-    if (strncmp(value, "dense<", 6) == 0)
-        return value[6] != '[' && value[6] != '"' && value[6] != '>';
-    return strncmp(value, "dense", 5) != 0;
+    if (!mlir_begins(reader, value, "dense"))
+        return true;
+    return mlir_begins(reader, value, "dense<") && !mlir_begins(reader, value, "dense<[") &&
+           !mlir_begins(reader, value, "dense<\"") && !mlir_begins(reader, value, "dense<>");
 }
 
 /* Of the values, only a scalar integer's is kept. */
@@ -277,10 +279,12 @@ bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
         return false;
     if (!value || !value->value)
         return mlir_op_error(reader, op, "'value' is missing");
+    if (op->arrow && !mlir_check_value_type(reader, op, value->value))
+        return false;
     if (!mlir_finish(reader, op, HLO_CONSTANT))
         return false;
     struct hlo_instruction *constant = op->instruction;
-    constant->splat = is_splat(value->value);
+    constant->splat = is_splat(reader, value->value);
     if (constant->shape->rank || !is_integer(constant->shape->type))
         return true;
     return mlir_read_scalar(reader, value->value, &constant->has_value, &constant->value);

@@ -246,6 +246,8 @@ static bool check_indices(struct mlir_reader *reader, const struct mlir_op *op, 
         const struct hlo_shape *shape = mlir_operand_type(reader, op, i);
         if (shape->rank || hlo_type_is_float(shape->type))
             return mlir_op_error(reader, op, "operand %zu should be a scalar integer", i + 1);
+        if (shape->type != mlir_operand_type(reader, op, first)->type)
+            return mlir_op_error(reader, op, "indices of different types");
     }
     return true;
 }
@@ -450,6 +452,8 @@ bool mlir_build_index_select(struct mlir_reader *reader, struct mlir_op *op)
 bool mlir_build_dimension_size(struct mlir_reader *reader, struct mlir_op *op)
 {
     int64_t along;
+    if (op->operands == 2 && mlir_operand_type(reader, op, 1)->rank)
+        return mlir_op_error(reader, op, "operand 2, the size, should be a scalar");
     return one_array(reader, op) &&
            find_dimension(reader, op, "dimension|dim", mlir_operand_type(reader, op, 0)->rank, &along) &&
            mlir_finish(reader, op, op->info->opcode);

@@ -30,8 +30,9 @@ static bool read_groups(struct mlir_reader *reader, struct mlir_op *op, struct h
         return true;
     if (!mlir_read_ints(reader, groups, &ids, &rows))
         return false;
+    bool needed = op->info->opcode == HLO_ALL_TO_ALL || mlir_find(reader, op, "use_global_device_ids");
     if (!ids.count)
-        return true;
+        return !needed || mlir_op_error(reader, op, "replica_groups: there are none");
     if (rows < 1 || ids.count % rows)
         return mlir_op_error(reader, op, "replica_groups should be a matrix");
     set->group_count = rows;

@@ -200,15 +200,45 @@ bool mlir_build_einsum(struct mlir_reader *reader, struct mlir_op *op)
     return check_dot(reader, op, set) && mlir_finish(reader, op, HLO_DOT);
 }
 
+/* Of the real and the complex side of a transform, the last dimension has n and n / 2 + 1 elements, the others
+ * are the same; FFT and IFFT keep them all. */
+static bool check_transform(struct mlir_reader *reader, const struct mlir_op *op, struct mlir_span kind,
+                            struct hlo_ints lengths)
+{
+    const struct hlo_shape *from = mlir_operand_type(reader, op, 0), *to = mlir_result_type(reader, op, 0);
+    bool forward = mlir_same(kind, "RFFT"), back = mlir_same(kind, "IRFFT");
+    const struct hlo_shape *real = forward ? from : to, *complex = forward ? to : from;
+    int64_t dims[HLO_MAX_RANK];
+    if (!forward && !back && !mlir_same(kind, "FFT") && !mlir_same(kind, "IFFT"))
+        return mlir_op_error(reader, op, "unknown transform '%.*s'", (int)kind.length, kind.at);
+    if (complex->type != HLO_TYPE_C64 && complex->type != HLO_TYPE_C128)
+        return mlir_op_error(reader, op, "expected complex numbers, found %s", hlo_type_name(complex->type));
+    if (real->type != (forward || back ? mlir_real_type(complex->type) : complex->type))
+        return mlir_op_error(reader, op, "%s does not become %s", hlo_type_name(from->type),
+                             hlo_type_name(to->type));
+    memcpy(dims, from->dims, (size_t)from->rank * sizeof *dims);
+    for (int i = 0; i < lengths.count; i++) {
+        int at = from->rank - lengths.count + i;
+        int64_t half = lengths.at[i] / 2 + 1, last = i == lengths.count - 1;
+        if (dims[at] != (back && last ? half : lengths.at[i]))
+            return mlir_op_error(reader, op, "dimension %d of size %lld for a length of %lld", at,
+                                 (long long)dims[at], (long long)lengths.at[i]);
+        dims[at] = forward && last ? half : lengths.at[i];
+    }
+    return mlir_result_dims(reader, op, 0, dims, from->rank);
+}
+
 bool mlir_build_fft(struct mlir_reader *reader, struct mlir_op *op)
 {
+    struct mlir_span kind;
     struct hlo_attributes *set = mlir_set(reader, op);
     if (!set || !one_array(reader, op) || !mlir_find_ints(reader, op, "fft_length|length", true, &set->sizes))
         return false;
     if (set->sizes.count < 1 || set->sizes.count > 3 ||
         set->sizes.count > mlir_operand_type(reader, op, 0)->rank)
         return mlir_op_error(reader, op, "expected 1 to 3 lengths, found %d", set->sizes.count);
-    return mlir_finish(reader, op, HLO_FFT);
+    return mlir_find_enum(reader, op, "fft_type|type", &kind) &&
+           check_transform(reader, op, kind, set->sizes) && mlir_finish(reader, op, HLO_FFT);
 }
 
 /* The last two dimensions make square matrices. */
@@ -234,8 +264,14 @@ bool mlir_build_solve(struct mlir_reader *reader, struct mlir_op *op)
     if (!one_array(reader, op) || !check_square(reader, op))
         return false;
     const struct hlo_shape *a = mlir_operand_type(reader, op, 0), *b = mlir_operand_type(reader, op, 1);
+    struct mlir_span transpose = {"TRANSPOSE", 9};
+    if (mlir_find(reader, op, "transpose_a") && !mlir_find_enum(reader, op, "transpose_a", &transpose))
+        return false;
+    if (!mlir_same(transpose, "TRANSPOSE") && !mlir_same(transpose, "NO_TRANSPOSE") &&
+        !mlir_same(transpose, "ADJOINT"))
+        return mlir_op_error(reader, op, "unknown transpose_a '%.*s'", (int)transpose.length, transpose.at);
     if (left_side && left_side->value)
-        right = strncmp(left_side->value, "false", 5) == 0;
+        right = mlir_begins(reader, left_side->value, "false");
     bool fits = a->rank == b->rank;
     for (int i = 0; fits && i < a->rank - 2; i++)
         fits = a->dims[i] == b->dims[i];

@@ -144,13 +144,15 @@ bool mlir_build_gather(struct mlir_reader *reader, struct mlir_op *op)
         return mlir_op_error(reader, op, "the result is not of the operand's type");
     bool known = op->operands == 2;
     op->operands = 2;
+    if (!read_numbers(reader, op, false, &numbers) || !check_numbers(reader, op, &numbers, operand, indices))
+        return false;
     if (!known)
-        return mlir_finish(reader, op, HLO_GATHER);
+        return spread(reader, op, &numbers, operand, indices, NULL, mlir_result_type(reader, op, 0), dims,
+                      &rank) &&
+               mlir_result_dims(reader, op, 0, dims, rank) && mlir_finish(reader, op, HLO_GATHER);
     if (set->sizes.count != operand->rank)
         return mlir_op_error(reader, op, "slice_sizes: expected %d numbers, found %d", operand->rank,
                              set->sizes.count);
-    if (!read_numbers(reader, op, false, &numbers) || !check_numbers(reader, op, &numbers, operand, indices))
-        return false;
     for (int i = 0; i < operand->rank; i++) {
         int64_t most = has(numbers.collapsed, i) || has(numbers.batching, i) ? 1 : operand->dims[i];
         if (set->sizes.at[i] < 0 || set->sizes.at[i] > most || set->sizes.at[i] > operand->dims[i])

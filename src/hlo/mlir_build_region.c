@@ -17,6 +17,15 @@ bool mlir_check_region(struct mlir_reader *reader, const struct mlir_op *op, siz
     return true;
 }
 
+bool mlir_check_scalar(struct mlir_reader *reader, const struct mlir_op *op, size_t parameter,
+                       enum hlo_type type)
+{
+    const struct hlo_shape *shape = mlir_callee(reader, op, 0)->parameters[parameter]->shape;
+    return (shape->rank == 0 && shape->type == type) ||
+           mlir_op_error(reader, op, "value %zu of its region should be a scalar of type %s", parameter + 1,
+                         hlo_type_name(type));
+}
+
 /* 0 truth values, 1 signed and 2 unsigned numbers, 3 floats, 4 complex ones. */
 static int kind_of(enum hlo_type type)
 {
@@ -27,6 +36,18 @@ static int kind_of(enum hlo_type type)
     if (type >= HLO_TYPE_U1 && type <= HLO_TYPE_U64)
         return 2;
     return type == HLO_TYPE_C64 || type == HLO_TYPE_C128 ? 4 : 3;
+}
+
+/* Reductions may take rows of their input at a time, with rows as initial values. */
+static bool takes_rows(const struct mlir_reader *reader, const struct mlir_op *op, size_t inputs,
+                       size_t index)
+{
+    if (op->info->opcode != HLO_REDUCE && op->info->opcode != HLO_REDUCE_WINDOW)
+        return false;
+    const struct hlo_shape *value = mlir_callee(reader, op, 0)->parameters[index]->shape;
+    const struct hlo_shape *initial = mlir_operand_type(reader, op, inputs + index);
+    return value->rank < mlir_operand_type(reader, op, index)->rank && initial->rank == value->rank &&
+           memcmp(value->dims, initial->dims, (size_t)value->rank * sizeof *value->dims) == 0;
 }
 
 /* The region takes values so far and as many elements, and returns new values, all of the same types, which
@@ -43,6 +64,9 @@ bool mlir_check_accumulators(struct mlir_reader *reader, const struct mlir_op *o
         enum hlo_type input = mlir_operand_type(reader, op, i)->type;
         if (!hlo_shape_equal(value, result) || element->type != value->type)
             return mlir_op_error(reader, op, "value %zu of its region changes its type", i + 1);
+        bool scalars = value->rank == 0 && element->rank == 0;
+        if (!scalars && !takes_rows(reader, op, inputs, i))
+            return mlir_op_error(reader, op, "value %zu of its region should be a scalar", i + 1);
         if (kind_of(input) != kind_of(value->type) || hlo_type_bits(input) > hlo_type_bits(value->type))
             return mlir_op_error(reader, op, "its region takes %s for an operand of type %s",
                                  hlo_type_name(value->type), hlo_type_name(input));
@@ -122,18 +146,38 @@ bool mlir_build_sort(struct mlir_reader *reader, struct mlir_op *op)
     const struct hlo_shape *answer = mlir_callee(reader, op, 0)->root->shape;
     if (answer->type != HLO_TYPE_PRED || answer->rank)
         return mlir_op_error(reader, op, "its region should return a truth value");
+    for (size_t i = 0; i < 2 * op->operands; i++)
+        if (!mlir_check_scalar(reader, op, i, mlir_operand_type(reader, op, i / 2)->type))
+            return false;
     return mlir_finish(reader, op, HLO_SORT);
+}
+
+/* The region takes an element of each operand and returns one of the result. */
+static bool check_mapped(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    if (!mlir_check_region(reader, op, 0, op->operands, 1))
+        return false;
+    for (size_t i = 0; i < op->operands; i++)
+        if (!mlir_check_scalar(reader, op, i, mlir_operand_type(reader, op, i)->type))
+            return false;
+    const struct hlo_shape *root = mlir_callee(reader, op, 0)->root->shape;
+    return (root->rank == 0 && root->type == mlir_result_type(reader, op, 0)->type) ||
+           mlir_op_error(reader, op, "its region should return a scalar of the result's type");
 }
 
 bool mlir_build_map(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     const struct hlo_shape *first = mlir_operand_type(reader, op, 0);
-    return set && mlir_need_arrays(reader, op) && mlir_need_results(reader, op, 1) &&
-           mlir_find_ints(reader, op, "dimensions", false, &set->dimensions) &&
-           mlir_in_range(reader, op, "dimensions", set->dimensions, first->rank, true) &&
-           mlir_check_region(reader, op, 0, op->operands, 1) &&
-           mlir_result_dims(reader, op, 0, first->dims, first->rank) && mlir_finish(reader, op, HLO_MAP);
+    if (!set || !mlir_need_arrays(reader, op) || !mlir_need_results(reader, op, 1) ||
+        !mlir_find_ints(reader, op, "dimensions", false, &set->dimensions) ||
+        !mlir_in_range(reader, op, "dimensions", set->dimensions, first->rank, true))
+        return false;
+    for (int i = 0; i < set->dimensions.count; i++)
+        if (set->dimensions.at[i] != i)
+            return mlir_op_error(reader, op, "dimensions should be all of them in order");
+    return check_mapped(reader, op) && mlir_result_dims(reader, op, 0, first->dims, first->rank) &&
+           mlir_finish(reader, op, HLO_MAP);
 }
 
 /* Condition and body take what the loop carries; the body returns it. */

@@ -4,6 +4,7 @@
 /* What a window is made of; an empty list stands for its default. */
 struct parts {
     struct hlo_ints sizes, strides, padding, base, dilation, reversal;
+    int64_t padded; /* rows of padding */
 };
 
 static bool read_nested(struct mlir_reader *reader, const struct mlir_attribute *attribute,
@@ -22,7 +23,7 @@ static bool read_short_window(struct mlir_reader *reader, const struct mlir_attr
     reader->p = window->value;
     if (!mlir_need(reader, "{") || !mlir_dictionary(reader, &inner, '}') ||
         !read_nested(reader, mlir_find(reader, &inner, "stride"), &parts->strides) ||
-        !read_nested(reader, mlir_find(reader, &inner, "pad"), &parts->padding) ||
+        !mlir_read_ints(reader, mlir_find(reader, &inner, "pad"), &parts->padding, &parts->padded) ||
         !read_nested(reader, mlir_find(reader, &inner, "lhs_dilate"), &parts->base) ||
         !read_nested(reader, mlir_find(reader, &inner, "rhs_dilate"), &parts->dilation) ||
         !read_nested(reader, mlir_find(reader, &inner, "reverse"), &parts->reversal))
@@ -39,7 +40,7 @@ static bool read_parts(struct mlir_reader *reader, const struct mlir_op *op, str
         return read_short_window(reader, &(struct mlir_attribute){window->key, window->value}, parts);
     return mlir_find_ints(reader, op, "window_dimensions", false, &parts->sizes) &&
            mlir_find_ints(reader, op, "window_strides", false, &parts->strides) &&
-           mlir_find_ints(reader, op, "padding", false, &parts->padding) &&
+           mlir_read_ints(reader, mlir_find(reader, op, "padding"), &parts->padding, &parts->padded) &&
            mlir_find_ints(reader, op, "base_dilations|lhs_dilation", false, &parts->base) &&
            mlir_find_ints(reader, op, "window_dilations|rhs_dilation", false, &parts->dilation) &&
            mlir_find_ints(reader, op, "window_reversal", false, &parts->reversal);
@@ -51,7 +52,7 @@ static bool check_parts(struct mlir_reader *reader, const struct mlir_op *op, co
     const struct hlo_ints *lists[] = {&parts->sizes, &parts->strides, &parts->base, &parts->dilation};
     static const char *const names[] = {"window_dimensions", "window_strides", "lhs_dilation",
                                         "rhs_dilation"};
-    if (parts->padding.count && parts->padding.count != 2 * rank)
+    if (parts->padding.count && (parts->padding.count != 2 * rank || parts->padded != rank))
         return mlir_op_error(reader, op, "padding: expected %d pairs, found %d", rank,
                              parts->padding.count / 2);
     if (parts->reversal.count && parts->reversal.count != rank)

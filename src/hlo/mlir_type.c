@@ -70,6 +70,7 @@ static bool quantized_type(struct mlir_reader *reader, enum hlo_type *type)
     if (mlir_peek(reader) != '<')
         return mlir_expected(reader, "'<'");
     const char *start = reader->p++;
+    reader->quantized = true;
     if (!mlir_word(reader, &word) || (*type = hlo_type_find_mlir(word.at, word.length)) == HLO_TYPE_COUNT) {
         reader->p = start + 1;
         return mlir_expected(reader, "a storage type such as i8");
