@@ -126,6 +126,24 @@ static void a_device_like_another_takes_its_numbers(void **state)
     cost_device_release(&table);
 }
 
+/* H100 has parameters of bf16 and tf32: fp16 follows bf16, also where a file gives that anew. */
+static void types_without_parameters_follow_the_nearest(void **state)
+{
+    const struct cost_device *h100 = cost_device_find("h100");
+    struct cost_device_table table;
+    struct error err;
+    (void)state;
+    assert_true(h100->gemm_own[COST_BF16] && h100->gemm_own[COST_TF32] && !h100->gemm_own[COST_FP16]);
+    assert_memory_equal(&h100->gemm[COST_FP16], &h100->gemm[COST_BF16], sizeof *h100->gemm);
+    assert_true(parse(&table, "name: x\nlike: h100\ngemm: {bf16: {efficiency: 0.5}}\n", &err));
+    const struct gemm_parameters *gemm = table.devices[0].gemm;
+    assert_true(gemm[COST_BF16].efficiency == 0.5);
+    assert_true(gemm[COST_BF16].floor == h100->gemm[COST_BF16].floor);
+    assert_memory_equal(&gemm[COST_FP16], &gemm[COST_BF16], sizeof *gemm);
+    assert_memory_equal(&gemm[COST_TF32], &h100->gemm[COST_TF32], sizeof *gemm);
+    cost_device_release(&table);
+}
+
 static void devices_of_a_file_may_be_like_those_above(void **state)
 {
     struct cost_device_table table;
@@ -227,6 +245,7 @@ int main(void)
         cmocka_unit_test(fp32_follows_from_lanes_and_clock),
         cmocka_unit_test(types_have_names_and_sizes),
         cmocka_unit_test(a_device_like_another_takes_its_numbers),
+        cmocka_unit_test(types_without_parameters_follow_the_nearest),
         cmocka_unit_test(devices_of_a_file_may_be_like_those_above),
         cmocka_unit_test(a_name_loads_one_device),
         cmocka_unit_test(a_file_loads_its_devices),
