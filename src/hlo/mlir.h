@@ -139,6 +139,7 @@ struct mlir_op {
     struct mlir_place place;
     size_t first_result, result_names;
     size_t first_operand, operands;
+    size_t inputs; /* of scan: the operands that are not initial values */
     size_t first_attribute, attributes;
     size_t first_callee, callees;
     size_t first_type, operand_types, result_types;
@@ -403,7 +404,7 @@ mlir_build mlir_build_broadcast, mlir_build_broadcast_in_dim, mlir_build_reshape
 mlir_build mlir_build_dot, mlir_build_dot_general, mlir_build_ragged_dot, mlir_build_convolution,
     mlir_build_einsum, mlir_build_fft, mlir_build_solve, mlir_build_cholesky, mlir_build_batch_norm;
 mlir_build mlir_build_reduce, mlir_build_reduce_window, mlir_build_select_and_scatter, mlir_build_scatter,
-    mlir_build_sort, mlir_build_map, mlir_build_while, mlir_build_conditional, mlir_build_collective,
-    mlir_build_permute, mlir_build_topk, mlir_build_region;
+    mlir_build_sort, mlir_build_map, mlir_build_while, mlir_build_scan, mlir_build_conditional,
+    mlir_build_collective, mlir_build_permute, mlir_build_topk, mlir_build_region;
 
 #endif

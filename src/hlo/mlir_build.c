@@ -413,8 +413,20 @@ bool mlir_build_identity(struct mlir_reader *reader, struct mlir_op *op)
 /* The shape, which is the third operand, is known. */
 bool mlir_build_rng(struct mlir_reader *reader, struct mlir_op *op)
 {
+    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+        return false;
+    const struct hlo_shape *result = mlir_result_type(reader, op, 0);
+    for (size_t i = 0; i < 2; i++) {
+        const struct hlo_shape *bound = mlir_operand_type(reader, op, i);
+        if (bound->rank || bound->type != result->type || bound->type == HLO_TYPE_C64 ||
+            bound->type == HLO_TYPE_C128)
+            return mlir_op_error(reader, op, "operand %zu should be a scalar of the result's type", i + 1);
+    }
+    const struct hlo_shape *sizes = mlir_operand_type(reader, op, 2);
+    if (sizes->rank != 1 || sizes->dims[0] != result->rank)
+        return mlir_op_error(reader, op, "operand 3 should have a size for each dimension of the result");
     op->operands = 2;
-    return mlir_need_results(reader, op, 1) && mlir_finish(reader, op, HLO_RNG);
+    return mlir_finish(reader, op, HLO_RNG);
 }
 
 bool mlir_build_square(struct mlir_reader *reader, struct mlir_op *op)

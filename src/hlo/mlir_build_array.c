@@ -125,7 +125,8 @@ bool mlir_build_broadcasting(struct mlir_reader *reader, struct mlir_op *op)
             dimensions.at = counted(to->rank).at + ahead;
         if (ahead && given.count == from->rank)
             dimensions = given;
-        if (from->rank == to->rank && !memcmp(from->dims, to->dims, (size_t)to->rank * sizeof *to->dims))
+        if (from->rank == to->rank &&
+            (!to->rank || memcmp(from->dims, to->dims, (size_t)to->rank * sizeof *to->dims) == 0))
             continue;
         const struct hlo_shape *shape = mlir_array_shape(reader, from->type, to->dims, to->rank);
         if (!shape || !check_stretch(reader, op, from, to, dimensions) ||

@@ -19,6 +19,25 @@ static bool check_groups(struct mlir_reader *reader, const struct mlir_op *op, s
     return true;
 }
 
+/* Across replicas and partitions, a channel is needed: channel_handle = #stablehlo.channel_handle<handle = 1, …>. */
+static bool check_channel(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    const struct mlir_attribute *channel = mlir_find(reader, op, "channel_handle");
+    struct mlir_attribute handle;
+    struct hlo_ints number;
+    int64_t rows;
+    if (!mlir_find(reader, op, "use_global_device_ids") || !channel || !channel->value ||
+        !mlir_begins(reader, channel->value, "#"))
+        return true;
+    if (!mlir_find_field(reader, channel, "handle", &handle))
+        return false;
+    if (!handle.value)
+        return true;
+    return mlir_read_ints(reader, &handle, &number, &rows) &&
+           ((number.count == 1 && number.at[0] > 0) ||
+            mlir_op_error(reader, op, "channel_handle: expected a positive number"));
+}
+
 /* Groups of devices: a matrix with a group per row, [[0, 1], [2, 3]] or dense of it; rows that are shorter end
  * in -1. An attribute of another kind (mesh axes) leaves them unknown. */
 static bool read_groups(struct mlir_reader *reader, struct mlir_op *op, struct hlo_attributes *set)
@@ -123,8 +142,8 @@ bool mlir_build_collective(struct mlir_reader *reader, struct mlir_op *op)
     struct hlo_attributes *set = mlir_set(reader, op);
     static const char keys[] = "all_gather_dim|scatter_dimension|split_dimension|axis";
     int64_t along = 0;
-    if (!mlir_need_arrays(reader, op) || !read_groups(reader, op, set) || !check_counts(reader, op) ||
-        !mlir_find_integer(reader, op, keys, false, &along))
+    if (!mlir_need_arrays(reader, op) || !check_channel(reader, op) || !read_groups(reader, op, set) ||
+        !check_counts(reader, op) || !mlir_find_integer(reader, op, keys, false, &along))
         return false;
     if (mlir_find_any(reader, op, keys)) {
         set->dimensions = mlir_copy_ints(reader, &along, 1);

@@ -129,6 +129,36 @@ bool mlir_build_dot_general(struct mlir_reader *reader, struct mlir_op *op)
            check_dot(reader, op, set) && mlir_finish(reader, op, HLO_DOT);
 }
 
+/* Sizes of the groups: one list for all, or one for each place in the batching dimensions and in those of the
+ * ragged dimension's kind that are before it. Only free dimensions are of groups of rhs. */
+static bool check_ragged(struct mlir_reader *reader, const struct mlir_op *op,
+                         const struct hlo_attributes *set)
+{
+    const struct hlo_shape *lhs = mlir_operand_type(reader, op, 0), *rhs = mlir_operand_type(reader, op, 1),
+                           *sizes = mlir_operand_type(reader, op, 2);
+    int64_t ragged = set->lhs_ragged.at[0];
+    bool batch = has(set->lhs_batch, ragged), contracting = has(set->lhs_contracting, ragged);
+    int wanted = batch || contracting ? 0 : 1, rank = 0;
+    if (set->rhs_group.count != wanted)
+        return mlir_op_error(reader, op, "expected %d dimensions of groups, found %d", wanted,
+                             set->rhs_group.count);
+    for (int i = 0; i < set->rhs_group.count; i++)
+        if (has(set->rhs_batch, set->rhs_group.at[i]) || has(set->rhs_contracting, set->rhs_group.at[i]))
+            return mlir_op_error(reader, op, "rhs: dimension %lld is of groups and of something else",
+                                 (long long)set->rhs_group.at[i]);
+    bool fits = sizes->rank >= 1;
+    for (int i = 0; fits && i < lhs->rank && sizes->rank > 1; i++) {
+        bool batching = has(set->lhs_batch, i), contracted = has(set->lhs_contracting, i);
+        bool before = i < ragged && batching == batch && contracted == contracting;
+        if (before || (batching && !batch))
+            fits = rank < sizes->rank - 1 && sizes->dims[rank++] == lhs->dims[i];
+    }
+    fits = fits && rank == sizes->rank - 1;
+    if (fits && wanted)
+        fits = rhs->dims[set->rhs_group.at[0]] == sizes->dims[sizes->rank - 1];
+    return fits || mlir_op_error(reader, op, "the sizes of the groups do not fit");
+}
+
 bool mlir_build_ragged_dot(struct mlir_reader *reader, struct mlir_op *op)
 {
     static const char key[] = "ragged_dot_dimension_numbers";
@@ -151,7 +181,7 @@ bool mlir_build_ragged_dot(struct mlir_reader *reader, struct mlir_op *op)
            mlir_in_range(reader, op, "rhs_group_dimensions", set->rhs_group, rhs, true) &&
            check_pairs(reader, op, "batching", set->lhs_batch, set->rhs_batch) &&
            check_pairs(reader, op, "contracting", set->lhs_contracting, set->rhs_contracting) &&
-           mlir_finish(reader, op, HLO_RAGGED_DOT);
+           check_ragged(reader, op, set) && mlir_finish(reader, op, HLO_RAGGED_DOT);
 }
 
 /* One operand of "ab,bc->ac": a letter per dimension. Returns what follows them. */

@@ -42,12 +42,12 @@ static int kind_of(enum hlo_type type)
 static bool takes_rows(const struct mlir_reader *reader, const struct mlir_op *op, size_t inputs,
                        size_t index)
 {
-    if (op->info->opcode != HLO_REDUCE && op->info->opcode != HLO_REDUCE_WINDOW)
-        return false;
     const struct hlo_shape *value = mlir_callee(reader, op, 0)->parameters[index]->shape;
     const struct hlo_shape *initial = mlir_operand_type(reader, op, inputs + index);
-    return value->rank < mlir_operand_type(reader, op, index)->rank && initial->rank == value->rank &&
-           memcmp(value->dims, initial->dims, (size_t)value->rank * sizeof *value->dims) == 0;
+    return (value->rank == 0 || value->rank < mlir_operand_type(reader, op, index)->rank) &&
+           initial->rank == value->rank &&
+           (!value->rank ||
+            memcmp(value->dims, initial->dims, (size_t)value->rank * sizeof *value->dims) == 0);
 }
 
 /* The region takes values so far and as many elements, and returns new values, all of the same types, which
@@ -64,9 +64,10 @@ bool mlir_check_accumulators(struct mlir_reader *reader, const struct mlir_op *o
         enum hlo_type input = mlir_operand_type(reader, op, i)->type;
         if (!hlo_shape_equal(value, result) || element->type != value->type)
             return mlir_op_error(reader, op, "value %zu of its region changes its type", i + 1);
-        bool scalars = value->rank == 0 && element->rank == 0;
-        if (!scalars && !takes_rows(reader, op, inputs, i))
-            return mlir_op_error(reader, op, "value %zu of its region should be a scalar", i + 1);
+        bool initial = op->info->opcode == HLO_REDUCE || op->info->opcode == HLO_REDUCE_WINDOW;
+        if (initial ? !takes_rows(reader, op, inputs, i) : value->rank || element->rank)
+            return mlir_op_error(
+                reader, op, "value %zu of its region should be a scalar, or as its initial value is", i + 1);
         if (kind_of(input) != kind_of(value->type) || hlo_type_bits(input) > hlo_type_bits(value->type))
             return mlir_op_error(reader, op, "its region takes %s for an operand of type %s",
                                  hlo_type_name(value->type), hlo_type_name(input));
@@ -224,6 +225,32 @@ bool mlir_build_conditional(struct mlir_reader *reader, struct mlir_op *op)
                                      r + 1);
     }
     return mlir_finish(reader, op, HLO_CONDITIONAL);
+}
+
+/* The region takes, of each input, what is left without the dimension, and each initial value. */
+bool mlir_build_scan(struct mlir_reader *reader, struct mlir_op *op)
+{
+    int64_t along = 0, size = -1;
+    const struct hlo_computation *region = mlir_callee(reader, op, 0);
+    if (!mlir_find_integer(reader, op, "dimension", true, &along) ||
+        !mlir_find_integer(reader, op, "scan_dim_size", false, &size) ||
+        !mlir_check_region(reader, op, 0, op->operands, op->result_types))
+        return false;
+    for (size_t i = 0; i < op->operands; i++) {
+        const struct hlo_shape *given = mlir_operand_type(reader, op, i),
+                               *taken = region->parameters[i]->shape;
+        bool input = i < op->inputs;
+        if (input && (along < 0 || along >= given->rank || (size >= 0 && given->dims[along] != size)))
+            return mlir_op_error(reader, op, "operand %zu has no dimension %lld, or one of another size",
+                                 i + 1, (long long)along);
+        bool fits = given->type == taken->type && taken->rank == given->rank - input;
+        for (int d = 0; fits && d < taken->rank; d++)
+            fits = taken->dims[d] == given->dims[d + (input && d >= along)];
+        if (!fits)
+            return mlir_op_error(reader, op, "value %zu of its region does not fit operand %zu", i + 1,
+                                 i + 1);
+    }
+    return mlir_finish(reader, op, HLO_SCAN);
 }
 
 /* Along the last dimension: k values and their places. */

@@ -213,7 +213,7 @@ static const struct mlir_info infos[] = {
     STRETCHED("broadcast_xor", XOR),
     {"constant_like", MLIR_CHLO, HLO_CONSTANT, 1, 1, 0, MLIR_PLAIN, mlir_build_constant_like},
     {"ragged_dot", MLIR_CHLO, HLO_RAGGED_DOT, 3, 3, 0, MLIR_PLAIN, mlir_build_ragged_dot},
-    {"scan", MLIR_CHLO, HLO_SCAN, 0, ANY, 1, MLIR_SCAN, mlir_build_region},
+    {"scan", MLIR_CHLO, HLO_SCAN, 0, ANY, 1, MLIR_SCAN, mlir_build_scan},
     {"square", MLIR_CHLO, HLO_MULTIPLY, 1, 1, 0, MLIR_PLAIN, mlir_build_square},
     {"top_k", MLIR_CHLO, HLO_TOPK, 1, 1, 0, MLIR_PLAIN, mlir_build_topk},
 

@@ -312,6 +312,7 @@ bool mlir_scan_form(struct mlir_reader *reader, struct mlir_op *op)
     struct mlir_span key;
     if (!parenthesised(reader, op))
         return false;
+    op->inputs = op->operands;
     if (!mlir_take_word(reader, "inits"))
         return mlir_expected(reader, "'inits'");
     if (!parenthesised(reader, op))

@@ -15,8 +15,12 @@ static void check_refused_text(const char *text, size_t length, const char *mess
 {
     struct hlo_module module;
     struct error err = {0};
-    if (hlo_parse_mlir(&module, "a.mlir", text, length, &err))
+    char *copy = malloc(length + 1); /* of this size, without a final NUL: what is read beyond it is found */
+    assert_non_null(copy);
+    memmove(copy + 1, text, length);
+    if (hlo_parse_mlir(&module, "a.mlir", copy + 1, length, &err))
         fail_msg("not refused; expected: %s", message);
+    free(copy);
     assert_int_equal(err.kind, ERROR_INPUT);
     if (strncmp(err.text, message, strlen(message)) != 0)
         assert_string_equal(err.text, message);
@@ -59,6 +63,7 @@ static void syntax_errors_say_what_was_expected(void **state)
     check_operation("%0 = stablehlo.constant dense<[1, 2", "a.mlir:2:32: what begins here does not end");
     check_operation("%0 = stablehlo.abs %a {x = [1, 2} : tensor<4x6xf32>",
                     "a.mlir:2:35: expected ']', found '}'");
+    check_refused("func.func @f() {\n  %c = stablehlo.constant den", "a.mlir:1:17: this region does not end");
     check_refused("func.func @f(%a: tensor<f32> {x = [1, 2", "a.mlir:1:35: what begins here does not end");
 }
 
@@ -167,6 +172,60 @@ static void regions_must_fit_their_operation(void **state)
                     "a.mlir:5:3: branches between blocks cannot be counted");
 }
 
+static void element_types_must_be_what_the_operation_takes(void **state)
+{
+    (void)state;
+    check_operation("%0 = stablehlo.or %z, %z : tensor<f32>",
+                    "a.mlir:2:3: stablehlo.or: expected whole numbers or truth values, found f32");
+    check_operation("%0 = stablehlo.floor %i : tensor<i32>",
+                    "a.mlir:2:3: stablehlo.floor: expected floats, found s32");
+    check_operation("%0 = stablehlo.exponential %i : tensor<i32>",
+                    "a.mlir:2:3: stablehlo.exponential: expected floats or complex numbers, found s32");
+    check_operation("%0 = stablehlo.popcnt %p : tensor<i1>",
+                    "a.mlir:2:3: stablehlo.popcnt: expected whole numbers, found pred");
+    check_operation("%0 = \"stablehlo.imag\"(%z) : (tensor<f32>) -> tensor<f16>",
+                    "a.mlir:2:3: stablehlo.imag: the result should be of type f32, its type says f16");
+    check_operation("%0 = \"stablehlo.constant\"() <{value = dense<0> : tensor<i32>}> : () -> tensor<3xi32>",
+                    "a.mlir:2:3: stablehlo.constant: its value is not of the result's type");
+}
+
+static void transforms_must_fit_their_lengths(void **state)
+{
+    (void)state;
+    check_operation("%0 = stablehlo.fft %a, type = RFFT, length = [5] : (tensor<4x6xf32>) -> "
+                    "tensor<4x3xcomplex<f32>>",
+                    "a.mlir:2:3: stablehlo.fft: dimension 1 of size 6 for a length of 5");
+    check_operation("%0 = stablehlo.fft %a, type = RFFT, length = [6] : (tensor<4x6xf32>) -> "
+                    "tensor<4x6xcomplex<f32>>",
+                    "a.mlir:2:3: stablehlo.fft: the result should be c64[4,4], its type says c64[4,6]");
+    check_operation("%0 = stablehlo.fft %a, type = FFT, length = [6] : (tensor<4x6xf32>) -> tensor<4x6xf32>",
+                    "a.mlir:2:3: stablehlo.fft: expected complex numbers, found f32");
+    check_operation("%0 = stablehlo.fft %a, type = DCT, length = [6] : (tensor<4x6xf32>) -> tensor<4x6xf32>",
+                    "a.mlir:2:3: stablehlo.fft: unknown transform 'DCT'");
+}
+
+static void regions_must_take_what_they_are_given(void **state)
+{
+    (void)state;
+    check_operation(
+        "%0 = \"stablehlo.map\"(%a) ({\n  ^bb0(%x: tensor<i32>):\n    stablehlo.return %z : "
+        "tensor<f32>\n  }) {dimensions = array<i64: 0, 1>} : (tensor<4x6xf32>) -> tensor<4x6xf32>",
+        "a.mlir:2:3: stablehlo.map: value 1 of its region should be a scalar of type f32");
+    check_operation(
+        "%0 = \"stablehlo.map\"(%a) ({\n  ^bb0(%x: tensor<f32>):\n    stablehlo.return %x : "
+        "tensor<f32>\n  }) {dimensions = array<i64: 1, 0>} : (tensor<4x6xf32>) -> tensor<4x6xf32>",
+        "a.mlir:2:3: stablehlo.map: dimensions should be all of them in order");
+    check_operation("%0 = \"stablehlo.sort\"(%a) ({\n  ^bb0(%x: tensor<i32>, %y: tensor<i32>):\n    "
+                    "stablehlo.return %p : tensor<i1>\n  }) {dimension = 1 : i64} : (tensor<4x6xf32>) -> "
+                    "tensor<4x6xf32>",
+                    "a.mlir:2:3: stablehlo.sort: value 1 of its region should be a scalar of type f32");
+    check_operation(
+        "%0 = chlo.scan(%a) inits(%z) dimension = 2 {\n  ^bb0(%x: tensor<6xf32>, %y: tensor<f32>):\n"
+        "    stablehlo.return %x, %y : tensor<6xf32>, tensor<f32>\n  } : (tensor<4x6xf32>, "
+        "tensor<f32>) -> (tensor<4x6xf32>, tensor<f32>)",
+        "a.mlir:2:3: chlo.scan: ");
+}
+
 static void unknown_operations_come_with_the_nearest_name(void **state)
 {
     (void)state;
@@ -248,6 +307,9 @@ int main(void)
         cmocka_unit_test(types_must_be_those_of_the_values),
         cmocka_unit_test(attributes_must_agree_with_the_result),
         cmocka_unit_test(regions_must_fit_their_operation),
+        cmocka_unit_test(element_types_must_be_what_the_operation_takes),
+        cmocka_unit_test(transforms_must_fit_their_lengths),
+        cmocka_unit_test(regions_must_take_what_they_are_given),
         cmocka_unit_test(unknown_operations_come_with_the_nearest_name),
         cmocka_unit_test(sizes_must_be_known_and_not_absurd),
         cmocka_unit_test(calls_must_reach_a_function),
