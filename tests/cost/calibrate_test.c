@@ -281,7 +281,7 @@ static void published_products_left_out_of_the_fit_are_predicted(void **state)
         assert_true(bf16[i]->median <= 0.04);
         assert_true(bf16[i]->mean <= 0.06);
     }
-    /* Hopper's tf32 rows are of two families of kernels: the same product in another batch may take twice as long. */
+    /* Hopper's tf32 rows are of two families of kernels: equal work in other batches takes up to twice as long. */
     const struct gemm_error *a = &hopper.types[COST_TF32];
     const struct gemm_error *b = &blackwell.types[COST_TF32];
     assert_true((a->rows * a->mean + b->rows * b->mean) / (a->rows + b->rows) <= 0.12);
