@@ -1,5 +1,5 @@
 #include "core/file.h"
-#include "hlo/module.h"
+#include "hlo/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,11 +59,28 @@ static bool is_mlir(const char *text, size_t length)
     return false;
 }
 
+static bool read_source(struct hlo_module *module, const struct hlo_source *source, struct error *err)
+{
+    return is_mlir(source->text, source->length) ? hlo_read_mlir(module, source, err)
+                                                 : hlo_read_text(module, source, err);
+}
+
 bool hlo_parse(struct hlo_module *module, const char *path, const char *text, size_t length,
                struct error *err)
 {
-    return is_mlir(text, length) ? hlo_parse_mlir(module, path, text, length, err)
-                                 : hlo_parse_text(module, path, text, length, err);
+    return read_source(module, &(struct hlo_source){.path = path, .text = text, .length = length}, err);
+}
+
+bool hlo_parse_text(struct hlo_module *module, const char *path, const char *text, size_t length,
+                    struct error *err)
+{
+    return hlo_read_text(module, &(struct hlo_source){.path = path, .text = text, .length = length}, err);
+}
+
+bool hlo_parse_mlir(struct hlo_module *module, const char *path, const char *text, size_t length,
+                    struct error *err)
+{
+    return hlo_read_mlir(module, &(struct hlo_source){.path = path, .text = text, .length = length}, err);
 }
 
 static bool parse_stream(struct hlo_module *module, const char *path, struct error *err)
@@ -77,7 +94,7 @@ static bool parse_stream(struct hlo_module *module, const char *path, struct err
     return ok;
 }
 
-/* Mapped, not read: a constant of hundreds of megabytes is looked at once and never copied. */
+/* Mapped, not read: a constant of hundreds of megabytes is never copied, nor kept in memory. */
 static bool parse_mapped(struct hlo_module *module, const char *path, int fd, size_t length,
                          struct error *err)
 {
@@ -85,7 +102,8 @@ static bool parse_mapped(struct hlo_module *module, const char *path, int fd, si
     if (text == MAP_FAILED)
         return error_set(err, ERROR_FAILED, "%s: cannot map: %s", path, strerror(errno));
     (void)madvise(text, length, MADV_SEQUENTIAL);
-    bool ok = hlo_parse(module, path, text, length, err);
+    bool ok = read_source(
+        module, &(struct hlo_source){.path = path, .text = text, .length = length, .mapped = true}, err);
     munmap(text, length);
     return ok;
 }

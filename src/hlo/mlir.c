@@ -272,10 +272,12 @@ static bool read_alias(struct mlir_reader *reader)
 /* {-# dialect_resources: {…} #-}: the values of constants, to the end of it. */
 static bool skip_resources(struct mlir_reader *reader)
 {
-    const char *end = memmem(reader->p, (size_t)(reader->end - reader->p), "#-}", 3);
-    if (!end)
+    const char *c = hlo_seek(&reader->source, reader->p + 3, reader->end, '#');
+    while (c && !mlir_begins(reader, c, "#-}"))
+        c = hlo_seek(&reader->source, c + 1, reader->end, '#');
+    if (!c)
         return mlir_error(reader, reader->p, "what begins here does not end");
-    reader->p = end + 3;
+    reader->p = c + 3;
     return true;
 }
 
@@ -382,18 +384,18 @@ static bool read_text(struct mlir_reader *reader)
     return read_module_items(reader, false) && mlir_link(reader);
 }
 
-bool hlo_parse_mlir(struct hlo_module *module, const char *path, const char *text, size_t length,
-                    struct error *err)
+bool hlo_read_mlir(struct hlo_module *module, const struct hlo_source *source, struct error *err)
 {
-    *module = (struct hlo_module){.path = path};
+    *module = (struct hlo_module){.path = source->path};
     struct mlir_reader *reader = calloc(1, sizeof *reader);
     if (!reader)
         return error_memory(err);
-    module->path = arena_string(&module->arena, path);
+    module->path = arena_string(&module->arena, source->path);
     reader->module = module;
     reader->err = err;
-    reader->text = reader->p = text;
-    reader->end = text + length;
+    reader->source = *source;
+    reader->source.kept = reader->text = reader->p = source->text;
+    reader->end = source->text + source->length;
     bool read = prepare(reader) && module->path ? read_text(reader) : error_memory(err);
     release(reader);
     if (!read)

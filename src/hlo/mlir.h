@@ -6,7 +6,7 @@
 #ifndef REHEARSE_HLO_MLIR_H
 #define REHEARSE_HLO_MLIR_H
 
-#include "hlo/module.h"
+#include "hlo/source.h"
 #include "hlo/table.h"
 
 #include <string.h>
@@ -157,6 +157,7 @@ struct mlir_result {
 struct mlir_reader {
     struct hlo_module *module;
     struct error *err;
+    struct hlo_source source;
     const char *text, *p, *end;
 
     const char *line_start, *line_seen; /* of the last place that was asked for */

@@ -21,7 +21,7 @@ struct mlir_place mlir_place_of(struct mlir_reader *reader, const char *at)
         reader->line = 1;
     }
     const char *c = reader->line_seen;
-    while ((c = memchr(c, '\n', (size_t)(at - c)))) {
+    while ((c = hlo_seek(&reader->source, c, at, '\n'))) {
         reader->line_start = ++c;
         reader->line++;
     }
@@ -137,10 +137,10 @@ bool mlir_take_word(struct mlir_reader *reader, const char *word)
 }
 
 /* The quote that ends the string whose text begins at `c`; NULL: none. */
-static const char *string_end(const char *c, const char *end)
+static const char *string_end(const struct mlir_reader *reader, const char *c)
 {
     const char *start = c;
-    while ((c = memchr(c, '"', (size_t)(end - c)))) {
+    while ((c = hlo_seek(&reader->source, c, reader->end, '"'))) {
         const char *before = c;
         while (before > start && before[-1] == '\\')
             before--;
@@ -155,7 +155,7 @@ bool mlir_string(struct mlir_reader *reader, struct mlir_span *text)
 {
     if (mlir_peek(reader) != '"')
         return mlir_expected(reader, "a string");
-    const char *end = string_end(reader->p + 1, reader->end);
+    const char *end = string_end(reader, reader->p + 1);
     if (!end)
         return mlir_error(reader, reader->p, "this string does not end");
     *text = (struct mlir_span){reader->p + 1, (size_t)(end - reader->p - 1)};
@@ -222,10 +222,11 @@ static inline bool is_structure(char c)
 }
 
 /* Past a string, a comment (it may hold brackets) or an arrow (its '>' closes nothing); NULL: it does not end. */
-static const char *past_piece(const char *p, const char *end)
+static const char *past_piece(const struct mlir_reader *reader, const char *p)
 {
+    const char *end = reader->end;
     if (*p == '"') {
-        p = string_end(p + 1, end);
+        p = string_end(reader, p + 1);
         return p ? p + 1 : NULL;
     }
     if (*p == '/' && p + 1 < end && p[1] == '/')
@@ -244,7 +245,7 @@ bool mlir_skip_balanced(struct mlir_reader *reader)
         if (!is_structure(c) || relation) {
             p++;
         } else if (c == '"' || c == '/' || c == '-') {
-            p = past_piece(p, end);
+            p = past_piece(reader, p);
         } else if (c == '<' || c == '(' || c == '[' || c == '{') {
             if (depth == HLO_MAX_DEPTH)
                 return mlir_error(reader, p, "nested deeper than the %d levels that are read", HLO_MAX_DEPTH);
@@ -276,22 +277,26 @@ bool mlir_skip_location(struct mlir_reader *reader)
 /* dense<…>: no '>' but the last and those in strings. Megabytes of numbers pass at memory speed. */
 static bool skip_dense(struct mlir_reader *reader)
 {
-    const char *c = reader->p, *end = reader->end;
-    const char *close = memchr(c, '>', (size_t)(end - c));
-    while (close) {
-        const char *quote = memchr(c, '"', (size_t)(close - c));
+    const struct hlo_source *source = &reader->source;
+    const char *c = reader->p, *end = reader->end, *close;
+    do {
+        const char *window = (size_t)(end - c) > HLO_WINDOW ? c + HLO_WINDOW : end;
+        close = hlo_seek(source, c, window, '>');
+        const char *quote = hlo_seek(source, c, close ? close : window, '"');
         if (!quote) {
-            reader->p = close + 1;
-            return true;
+            c = window;
+            continue;
         }
-        c = string_end(quote + 1, end);
+        close = NULL;
+        c = string_end(reader, quote + 1);
         if (!c)
-            break;
+            return has_no_end(reader, reader->p);
         c++;
-        if (close < c)
-            close = memchr(c, '>', (size_t)(end - c));
-    }
-    return has_no_end(reader, reader->p);
+    } while (!close && c < end);
+    if (!close)
+        return has_no_end(reader, reader->p);
+    reader->p = close + 1;
+    return true;
 }
 
 static bool skip_number(struct mlir_reader *reader)

@@ -5,7 +5,7 @@
 #ifndef REHEARSE_HLO_TEXT_H
 #define REHEARSE_HLO_TEXT_H
 
-#include "hlo/module.h"
+#include "hlo/source.h"
 #include "hlo/table.h"
 
 /* Things that grow while a computation or a list of operands is read; inner ones lie above outer ones. */
@@ -22,6 +22,7 @@ struct hlo_word {
 struct hlo_reader {
     struct hlo_module *module;
     struct error *err;
+    struct hlo_source source;
     const char *begin, *at, *end;
 
     const char *counted; /* where the count of lines stands */

@@ -17,6 +17,7 @@ static bool define(struct hlo_reader *reader, struct hlo_word key, struct hlo_in
 
 bool hlo_append(struct hlo_reader *reader, struct hlo_instruction *instruction)
 {
+    hlo_give_back(&reader->source, reader->counted);
     instruction->index = (int)(reader->instructions.count - reader->scope_begin);
     return hlo_push(reader, &reader->instructions, instruction);
 }

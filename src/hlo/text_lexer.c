@@ -15,8 +15,7 @@ void hlo_place(struct hlo_reader *reader, const char *at, uint32_t *line, uint32
         reader->line = 1;
     }
     const char *newline;
-    while (reader->counted < at &&
-           (newline = memchr(reader->counted, '\n', (size_t)(at - reader->counted)))) {
+    while (reader->counted < at && (newline = hlo_seek(&reader->source, reader->counted, at, '\n'))) {
         reader->counted = reader->line_start = newline + 1;
         reader->line++;
     }
@@ -125,7 +124,7 @@ static const char *string_end(const struct hlo_reader *reader, const char *at)
     char quote = *at;
     const char *from = at + 1;
     for (;;) {
-        const char *end = from < reader->end ? memchr(from, quote, (size_t)(reader->end - from)) : NULL;
+        const char *end = hlo_seek(&reader->source, from, reader->end, quote);
         if (!end)
             return NULL;
         size_t slashes = 0;
