@@ -193,6 +193,12 @@ struct mlir_reader {
 bool mlir_error(struct mlir_reader *reader, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool mlir_expected(struct mlir_reader *reader, const char *what);
+/* As in core/error.h: the static analyser reads one file at a time. */
+#ifdef __clang_analyzer__
+#define mlir_error(...)             ((mlir_error)(__VA_ARGS__), false)
+#define mlir_expected(reader, what) ((mlir_expected)(reader, what), false)
+#endif
+
 struct mlir_place mlir_place_of(struct mlir_reader *reader, const char *at);
 void *mlir_push(struct mlir_reader *reader, struct mlir_list *list, size_t size); /* NULL: no memory */
 
@@ -372,6 +378,9 @@ struct hlo_attributes *mlir_set(struct mlir_reader *reader, struct mlir_op *op);
 const struct hlo_attributes *mlir_keep(struct mlir_reader *reader, const struct hlo_attributes *attributes);
 bool mlir_op_error(struct mlir_reader *reader, const struct mlir_op *op, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+#ifdef __clang_analyzer__
+#define mlir_op_error(...) ((mlir_op_error)(__VA_ARGS__), false)
+#endif
 bool mlir_result_dims(struct mlir_reader *reader, const struct mlir_op *op, size_t index, const int64_t *dims,
                       int rank);
 bool mlir_in_range(struct mlir_reader *reader, const struct mlir_op *op, const char *what,

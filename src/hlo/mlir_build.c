@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-bool mlir_op_error(struct mlir_reader *reader, const struct mlir_op *op, const char *format, ...)
+bool(mlir_op_error)(struct mlir_reader *reader, const struct mlir_op *op, const char *format, ...)
 {
     char message[500];
     va_list args;

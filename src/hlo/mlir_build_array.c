@@ -28,7 +28,7 @@ static bool same_element_type(struct mlir_reader *reader, const struct mlir_op *
 static bool need_count(struct mlir_reader *reader, const struct mlir_op *op, const char *what,
                        struct hlo_ints values, int count)
 {
-    return values.count == count ||
+    return (values.count == count && (values.at || !count)) ||
            mlir_op_error(reader, op, "%s: expected %d numbers, found %d", what, count, values.count);
 }
 

@@ -25,7 +25,7 @@ static bool read_numbers(struct mlir_reader *reader, const struct mlir_op *op, b
 {
     const char *key = scatter ? "scatter_dimension_numbers" : "dimension_numbers";
     const struct mlir_attribute *given = mlir_find(reader, op, key);
-    struct hlo_ints vector;
+    struct hlo_ints vector = {0};
     if (!given || !given->value)
         return mlir_op_error(reader, op, "'%s' is missing", key);
     if (!read_field(reader, given, scatter ? "update_window_dims" : "offset_dims", &numbers->offset) ||

@@ -88,7 +88,7 @@ bool mlir_check_reducer(struct mlir_reader *reader, const struct mlir_op *op, si
     for (size_t i = 1; i < inputs; i++) {
         const struct hlo_shape *input = mlir_operand_type(reader, op, i);
         if (input->rank != first->rank ||
-            (first->rank && memcmp(input->dims, first->dims, (size_t)first->rank * sizeof *first->dims)))
+            (first->rank && memcmp(input->dims, first->dims, (size_t)first->rank * sizeof *first->dims) != 0))
             return mlir_op_error(reader, op, "inputs of different shapes");
     }
     return mlir_need_results(reader, op, inputs) && mlir_check_accumulators(reader, op, inputs);

@@ -1,6 +1,8 @@
 /* Convolution, reduce_window, select_and_scatter: what goes over its operand in windows. */
 #include "hlo/mlir.h"
 
+#include <stdio.h>
+
 /* What a window is made of; an empty list stands for its default. */
 struct parts {
     struct hlo_ints sizes, strides, padding, base, dilation, reversal;
@@ -236,8 +238,7 @@ static bool read_raw_labels(struct mlir_reader *reader, const struct mlir_op *op
         struct mlir_attribute field;
         int64_t rows;
         const char *name = i < 2 ? names[kernel][i] : "spatial";
-        memcpy(key, which, strlen(which) + 1);
-        strcat(strcat(strcat(key, "_"), name), i < 2 ? "_dimension" : "_dimensions");
+        snprintf(key, sizeof key, "%s_%s_dimension%s", which, name, i < 2 ? "" : "s");
         if (!mlir_find_field(reader, numbers, key, &field) ||
             !mlir_read_ints(reader, field.key.at ? &field : NULL, &spatial, &rows))
             return false;

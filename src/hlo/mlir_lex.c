@@ -29,7 +29,7 @@ struct mlir_place mlir_place_of(struct mlir_reader *reader, const char *at)
     return (struct mlir_place){reader->line, column_of(reader->line_start, at)};
 }
 
-bool mlir_error(struct mlir_reader *reader, const char *at, const char *format, ...)
+bool(mlir_error)(struct mlir_reader *reader, const char *at, const char *format, ...)
 {
     char message[700];
     va_list args;
@@ -56,7 +56,7 @@ static struct mlir_span token_here(struct mlir_reader *reader)
     return (struct mlir_span){start, (size_t)(c - start)};
 }
 
-bool mlir_expected(struct mlir_reader *reader, const char *what)
+bool(mlir_expected)(struct mlir_reader *reader, const char *what)
 {
     mlir_space(reader);
     if (reader->p >= reader->end)

@@ -194,12 +194,11 @@ static bool reduce_operands(struct mlir_reader *reader, struct mlir_op *op)
         if (!mlir_need(reader, ":") || !mlir_push_operand(reader, op) || !mlir_need(reader, ")"))
             return false;
     } while (mlir_take(reader, ','));
-    struct hlo_instruction **operands = (struct hlo_instruction **)reader->operands.items + op->first_operand;
     size_t count = op->operands, inputs = count / 2;
     for (size_t i = 0; i < count; i++)
-        if (!mlir_push(reader, &reader->operands, sizeof *operands))
+        if (!mlir_push(reader, &reader->operands, sizeof(struct hlo_instruction *)))
             return false;
-    operands = (struct hlo_instruction **)reader->operands.items + op->first_operand;
+    struct hlo_instruction **operands = (struct hlo_instruction **)reader->operands.items + op->first_operand;
     for (size_t i = 0; i < count; i++)
         operands[count + i] = operands[i < inputs ? 2 * i : 2 * (i - inputs) + 1];
     memcpy(operands, operands + count, count * sizeof *operands);

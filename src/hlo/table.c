@@ -117,7 +117,9 @@ static bool grow(struct hlo_table *table)
         cells[i] = (struct hlo_cell){slots[s].hash, (uint32_t)s + 1};
     }
     free(table->cells);
-    *table = (struct hlo_table){slots, cells, capacity, table->count};
+    table->slots = slots;
+    table->cells = cells;
+    table->capacity = capacity;
     return true;
 }
 
