@@ -55,6 +55,7 @@ need_command pkg-config pkg-config
 need_command gnuplot gnuplot-nox
 need_command dot graphviz
 need_library yaml-0.1 libyaml-dev
+need_library zlib zlib1g-dev
 
 if [ "${1-all}" = all ]; then
     need_command git git

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "cost/calibration.h"
 #include "cost/layer.h"
 #include "cost/link.h"
 #include "cost/model_profile.h"
@@ -21,7 +22,7 @@
 
 struct cost_options {
     struct option_list files, backward;
-    const char *model, *devices, *software, *across, *links, *parameters, *output;
+    const char *model, *devices, *software, *across, *links, *calibration, *parameters, *output;
     int64_t microbatch_size, sequence, tensor, devices_per_node, nodes;
     int precision, recompute, attention, rules, to;
     bool explain, keep_all, no_tf32, first, list, json;
@@ -353,6 +354,7 @@ static bool run(void *context, struct error *err)
     const struct cost_options *given = context;
     struct cost_chosen chosen = {0};
     bool done = (!given->links || cost_links_add(given->links, err)) &&
+                (!given->calibration || calibrations_add(given->calibration, err)) &&
                 (given->list ? list(given, err) : run_with(given, &chosen, err));
     cost_chosen_release(&chosen);
     return done;
@@ -479,6 +481,11 @@ static const struct option_spec options[] = {
      .at = offsetof(struct cost_options, links),
      .argument = "FILE",
      .help = "links of your own, or in the place of known ones"},
+    {.name = "calibration",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct cost_options, calibration),
+     .argument = "FILE",
+     .help = "what 'rehearse calibrate --runs' fitted, in the place of what is known of a generation"},
     {.name = "rules",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct cost_options, rules),

@@ -326,19 +326,8 @@ static void write_report(const struct report *report, struct text *out)
 static bool add_tables(const struct validate_options *given, struct error *err)
 {
     return (!given->devices || cost_devices_add(given->devices, err)) &&
-           (!given->links || cost_links_add(given->links, err));
-}
-
-/* A file of --calibration takes the place of what is known of its generations. */
-static void take_calibration(struct validation *validation, const struct calibration_table *table)
-{
-    for (int i = 0; i < validation->count; i++) {
-        struct job *job = &validation->runs[i].job;
-        const struct calibration *found =
-            job->device ? calibration_find(table, job->device->generation) : NULL;
-        if (found)
-            job->calibration = found;
-    }
+           (!given->links || cost_links_add(given->links, err)) &&
+           (!given->calibration || calibrations_add(given->calibration, err));
 }
 
 /* ---- the command ---- */
@@ -399,18 +388,11 @@ static bool run(void *context, struct error *err)
     const char *table = given->tables.items[0];
     const struct validation_defaults defaults = {given->gpu, given->software, given->precision,
                                                  given->recompute};
-    struct calibration_table calibration = {0};
-    if (!add_tables(given, err) ||
-        (given->calibration && !calibration_load(&calibration, given->calibration, err)))
+    if (!add_tables(given, err) || !validation_load(&report.validation, table, &defaults, err))
         return false;
-    bool done = validation_load(&report.validation, table, &defaults, err);
-    if (done) {
-        take_calibration(&report.validation, &calibration);
-        done = make_report(&report, err);
-    }
+    bool done = make_report(&report, err);
     free(report.intervals);
     validation_release(&report.validation);
-    calibration_table_release(&calibration);
     return done;
 }
 

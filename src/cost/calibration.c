@@ -128,7 +128,7 @@ const struct calibration *calibration_find(const struct calibration_table *table
 extern const char cost_calibration[];
 extern const size_t cost_calibration_size;
 
-static struct calibration_table known;
+static struct calibration_table known, added;
 
 static void read_known(void)
 {
@@ -136,6 +136,16 @@ static void read_known(void)
     struct error err;
     if (doc_parse(&doc, DOC_YAML, "calibration.yaml", cost_calibration, cost_calibration_size, &err))
         finish(&known, &doc, &err);
+}
+
+bool calibrations_add(const char *path, struct error *err)
+{
+    struct calibration_table table;
+    if (!calibration_load(&table, path, err))
+        return false;
+    calibration_table_release(&added);
+    added = table;
+    return true;
 }
 
 const struct calibration *calibration_of(const struct cost_device *device)
@@ -147,7 +157,9 @@ const struct calibration *calibration_of(const struct cost_device *device)
     };
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_known);
-    const struct calibration *found = calibration_find(&known, device->generation);
+    const struct calibration *found = calibration_find(&added, device->generation);
+    if (!found)
+        found = calibration_find(&known, device->generation);
     for (size_t i = 0; !found && i < sizeof nearest / sizeof *nearest; i++)
         if (strcmp(nearest[i][0], device->generation) == 0)
             found = calibration_find(&known, nearest[i][1]);

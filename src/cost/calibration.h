@@ -50,7 +50,11 @@ struct calibration_table {
     struct calibration *generations;
 };
 
-/* Of the device's generation in the built-in table; the nearest one that was fitted when it was not. */
+/* From now on the generations of this file take the place of the known ones. Not for several threads at once; on
+ * failure nothing has changed. */
+bool calibrations_add(const char *path, struct error *err);
+
+/* Of the device's generation, of an added file or the built-in table; the nearest one that was fitted when it was not. */
 const struct calibration *calibration_of(const struct cost_device *device);
 
 /* A file of the same form. On failure *table holds nothing; on success the caller ends it with

@@ -78,6 +78,8 @@ static struct kernel_time attention_kernel(const struct kernel *kernel, const st
                                       : calibration->flash2_forward;
     if (kernel->k < 128)
         share *= calibration->narrow_head;
+    if (kernel->rate > 0.0)
+        share *= kernel->rate;
     enum cost_type type = attention_type(kernel->type);
     double flops = (kernel->backward ? 10.0 : 4.0) * batch * m * n * k * (kernel->causal ? 0.5 : 1.0);
     double bytes = (kernel->backward ? 2.0 : 1.0) * cost_type_bytes(type) * batch * 2.0 * (m + n) * k;
@@ -96,8 +98,9 @@ static struct kernel_time stream_kernel(const struct kernel *kernel, const struc
 {
     double share = kernel->kind == KERNEL_QUANTIZE ? calibration->quantize : calibration->stream;
     double lanes = kernel->lane_flops / (2.0 * device->units * device->lanes * device->clock);
+    /* what training costs is traffic: the start of a kernel takes as long as alone */
     double memory =
-        (kernel->bytes + device->stream_half) / (device->bandwidth * device->stream_efficiency * share);
+        (kernel->bytes / share + device->stream_half) / (device->bandwidth * device->stream_efficiency);
     struct kernel_time time = {
         .seconds = fmax(lanes, memory) + device->launch,
         .flops = kernel->lane_flops,

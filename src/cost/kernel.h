@@ -31,6 +31,7 @@ struct kernel {
     bool inner;    /* gemm: one of unfused attention's */
     bool weights;  /* gemm: its result is a gradient of weights */
     enum attention_kind attention;
+    double rate;       /* attention: of the kernels that `attention` names; 0: 1 */
     double lane_flops; /* stream: arithmetic outside of the matrix units, in fp32 operations */
     double bytes;      /* read and written, each boundary tensor once. 0 of a gemm: its operands */
 };

@@ -240,6 +240,8 @@ struct kernel_time layer_kernel_time(const struct kernel *of, const struct cost_
     const struct calibration *calibration = calibration_of(device);
     if (kernel.type == COST_FP32 && !options->no_tf32 && device->peak[COST_TF32] > 0.0)
         kernel.type = COST_TF32;
+    if (kernel.type == COST_BF16 && device->peak[COST_BF16] <= 0.0 && device->peak[COST_FP16] > 0.0)
+        kernel.type = COST_FP16; /* what one would run there: V100 and T4 have no other 16-bit products */
     struct kernel_time time = kernel_time(&kernel, device, calibration);
     if (kernel.kind != KERNEL_GEMM)
         return time;

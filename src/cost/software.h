@@ -14,6 +14,7 @@ struct software {
     const char *name;
     const char *text; /* for --list */
     enum attention_kind attention;
+    double attention_forward, attention_backward; /* rates of its kernels, of that kind's; 0: 1 */
     double block_forward,
         block_backward; /* passes over a block's activations [tokens, hidden] in memory outside of
                                              GEMMs, attention and the MLP's middle */

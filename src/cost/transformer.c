@@ -146,8 +146,10 @@ static void add_attention(struct builder *b, int64_t queries, int64_t keys, int6
             kernel.batch = batch * cut(queries, document);
             kernel.m = kernel.n = document;
         }
+        kernel.rate = software->attention_forward;
         add_forward(b, kernel);
         kernel.backward = true;
+        kernel.rate = software->attention_backward;
         add_backward(b, kernel);
     } else {
         double scores = (double)batch * (double)queries * (double)keys;

@@ -86,7 +86,7 @@ static void write_content(struct text *out, const struct profile *profile,
         write_allreduce(out, profile, device->across_nodes);
         break;
     default:
-        text_add(out, "null\n");
+        text_add(out, "{}\n");
     }
 }
 

@@ -243,6 +243,7 @@ static void test_devices_rank_on_bert(void **state)
     (void)state;
     check_ranking(bert);
     check_ranking((struct shape){32, 512, 1024, 16, "f32", false});
+    check_ranking((struct shape){1, 512, 768, 12, "bf16", false});
     check_ranking((struct shape){32, 512, 1024, 16, "bf16", false});
 }
 
@@ -370,12 +371,12 @@ static double seconds_of_file(const char *relative, const char *device)
     return sum;
 }
 
-/* One sequence in bf16 is left out: its kernels are so short that H200 and B200 differ by their launches only. */
 static void test_devices_rank_on_the_references_layers(void **state)
 {
     (void)state;
     static const char *const files[] = {"cost/authored/bert_base_layer_b1_s512_f32_erf.hlo",
                                         "cost/authored/bert_base_layer_b8_s128_f32_erf.hlo",
+                                        "cost/authored/bert_base_layer_b1_s512_bf16_erf.hlo",
                                         "cost/authored/bert_base_layer_b32_s128_bf16_erf.hlo"};
     for (size_t f = 0; f < sizeof files / sizeof *files; f++)
         for (int i = 1; i < RANKED; i++) {
