@@ -76,7 +76,7 @@ static bool drop_stretched(struct mlir_reader *reader, const struct mlir_op *op,
     const struct hlo_shape *from = (*operand)->shape;
     int64_t dims[HLO_MAX_RANK], kept[HLO_MAX_RANK];
     int rank = 0;
-    for (int i = 0; i < from->rank; i++) {
+    for (int i = 0; i < from->rank && dimensions->at; i++) {
         if (from->dims[i] == 1 && to->dims[dimensions->at[i]] != 1)
             continue;
         dims[rank] = from->dims[i];
