@@ -150,10 +150,10 @@ static void print_reasons(const struct validation *validation, struct text *out)
     bool first = true;
     for (int i = 0; i < validation->count; i++) {
         const struct run *run = &validation->runs[i];
-        const char *reason = run->reason           ? run->reason
-                             : run->seconds <= 0.0 ? "no seconds are given"
-                             : !run->scored        ? "its seconds were not measured (sec_basis)"
-                                                   : NULL;
+        const char *reason = run->reason ? run->reason
+                             : !run->scored && run->seconds > 0.0
+                                 ? "its seconds were not measured (sec_basis)"
+                                 : NULL;
         if (!reason)
             continue;
         if (first)
