@@ -229,7 +229,7 @@ static inline bool mlir_take(struct mlir_reader *reader, char c)
 
 static inline bool mlir_same(struct mlir_span a, const char *text)
 {
-    return strncmp(a.at, text, a.length) == 0 && text[a.length] == '\0';
+    return a.length == strlen(text) && memcmp(a.at, text, a.length) == 0;
 }
 
 /* Does the text at this place begin with that? */

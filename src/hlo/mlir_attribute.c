@@ -55,7 +55,7 @@ const struct mlir_attribute *mlir_find_any(const struct mlir_reader *reader, con
         size_t length = attribute->key.length;
         for (const char *key = keys; key; key = strchr(key, '|')) {
             key += *key == '|';
-            if (strncmp(key, attribute->key.at, length) == 0 && (key[length] == '|' || key[length] == '\0'))
+            if (strcspn(key, "|") == length && memcmp(key, attribute->key.at, length) == 0)
                 return attribute;
         }
     }

@@ -67,6 +67,17 @@ static void syntax_errors_say_what_was_expected(void **state)
     check_refused("func.func @f(%a: tensor<f32> {x = [1, 2", "a.mlir:1:35: what begins here does not end");
 }
 
+/* A string may hold a zero, with which no name ends. */
+static void zeros_end_no_name(void **state)
+{
+    (void)state;
+    static const char operation[] = "func.func @f() {\n  \"mhlo.abs\0 which is longer\"() : () -> ()\n";
+    static const char attribute[] = "func.func @f(%a: tensor<f32>) {\n  \"mhlo.slice\"(%a) {\"strides\0 "
+                                    "which is longer\" = [1]} : (tensor<f32>) -> tensor<f32>\n";
+    check_refused_text(operation, sizeof operation - 1, "a.mlir:2:3: ");
+    check_refused_text(attribute, sizeof attribute - 1, "a.mlir:2:3: ");
+}
+
 static void names_must_be_defined_once(void **state)
 {
     (void)state;
@@ -302,6 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(syntax_errors_say_what_was_expected),
+        cmocka_unit_test(zeros_end_no_name),
         cmocka_unit_test(names_must_be_defined_once),
         cmocka_unit_test(names_of_a_region_end_with_it),
         cmocka_unit_test(types_must_be_those_of_the_values),
