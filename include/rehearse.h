@@ -41,6 +41,29 @@ typedef struct rh_profile rh_profile;
 rh_profile *rh_profile_load(const char *path, int microbatch_size, struct rh_error *error);
 void rh_profile_free(rh_profile *profile);
 
+enum rh_precision { RH_PRECISION_MIXED, RH_PRECISION_FP32, RH_PRECISION_FP8 };
+enum rh_recompute { RH_RECOMPUTE_NONE, RH_RECOMPUTE_SELECTIVE, RH_RECOMPUTE_FULL };
+
+/* A model and devices by the names that `rehearse cost --list` shows; all else as the options of `rehearse cost`,
+ * zero and NULL being their defaults. */
+struct rh_model_request {
+    const char *model;
+    const char *const *devices;
+    int device_count;
+    int microbatch_size; /* sequences */
+    int sequence;        /* tokens; 0: the model's */
+    int tensor;          /* tensor parallel degree */
+    enum rh_precision precision;
+    enum rh_recompute recompute;
+    const char *software;
+};
+
+/* Layer times computed, on every device, with all-reduce times for up to 8 devices of a node. */
+rh_profile *rh_profile_of_model(const struct rh_model_request *request, struct rh_error *error);
+
+/* As rehearse-profile/1. The caller frees it with free(); NULL when memory runs out. */
+char *rh_profile_to_json(const rh_profile *profile);
+
 /* A cluster: rehearse-cluster/1, YAML or JSON. */
 typedef struct rh_cluster rh_cluster;
 rh_cluster *rh_cluster_load(const char *path, struct rh_error *error);

@@ -4,6 +4,7 @@
 #include "cluster/cluster.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "cost/model_profile.h"
 #include "model/profile.h"
 #include "plan/plan.h"
 #include "plan/search.h"
@@ -51,6 +52,68 @@ rh_profile *rh_profile_load(const char *path, int microbatch_size, struct rh_err
         return profile;
     report(error, &err);
     free(profile);
+    return NULL;
+}
+
+_Static_assert((int)RH_PRECISION_FP8 == MODEL_FP8, "precisions");
+_Static_assert((int)RH_RECOMPUTE_FULL == RECOMPUTE_FULL, "what is recomputed");
+
+#define MODEL_DEVICES_PER_NODE 8
+#define MODEL_NODES            16
+#define MODEL_ACROSS           "ib-200g"
+
+static bool price(struct profile *profile, const struct rh_model_request *request, struct error *err)
+{
+    const struct cost_device *devices[PROFILE_MAX_DEVICES];
+    const struct architecture *model = request->model ? architecture_find(request->model) : NULL;
+    const char *software = request->software ? request->software : "fsdp";
+    struct model_options options = {
+        .microbatch = request->microbatch_size > 0 ? request->microbatch_size : 1,
+        .sequence = request->sequence,
+        .precision = (enum model_precision)request->precision,
+        .tensor = request->tensor > 0 ? request->tensor : 1,
+        .recompute = (enum recompute)request->recompute,
+        .software = software_find(software),
+        .devices_per_node = MODEL_DEVICES_PER_NODE,
+        .nodes = MODEL_NODES,
+        .across = MODEL_ACROSS,
+    };
+    if (!model)
+        return error_set(err, ERROR_USAGE, "unknown model '%s'", request->model ? request->model : "");
+    if (!options.software)
+        return error_set(err, ERROR_USAGE, "unknown software '%s'", software);
+    if ((unsigned)request->precision > RH_PRECISION_FP8 || (unsigned)request->recompute > RH_RECOMPUTE_FULL)
+        return error_set(err, ERROR_USAGE, "precision or recompute is not one of its enum's values");
+    if (request->sequence < 0 || request->microbatch_size < 0 || request->tensor < 0)
+        return error_set(err, ERROR_USAGE, "microbatch_size, sequence and tensor must not be negative");
+    if (request->device_count < 1 || request->device_count > PROFILE_MAX_DEVICES)
+        return error_set(err, ERROR_USAGE, "expected 1 to %d devices", PROFILE_MAX_DEVICES);
+    for (int i = 0; i < request->device_count; i++) {
+        devices[i] = cost_device_find(request->devices[i]);
+        if (!devices[i])
+            return error_set(err, ERROR_USAGE, "unknown device '%s'", request->devices[i]);
+    }
+    return model_profile(profile, model, devices, request->device_count, &options, err);
+}
+
+rh_profile *rh_profile_of_model(const struct rh_model_request *request, struct rh_error *error)
+{
+    struct error err;
+    rh_profile *profile = allocate(sizeof *profile, &err);
+    if (profile && price(&profile->profile, request, &err))
+        return profile;
+    report(error, &err);
+    free(profile);
+    return NULL;
+}
+
+char *rh_profile_to_json(const rh_profile *profile)
+{
+    struct text text = {0};
+    profile_write_json(&profile->profile, &text);
+    if (!text.failed)
+        return text.data;
+    text_release(&text);
     return NULL;
 }
 

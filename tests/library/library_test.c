@@ -124,9 +124,42 @@ static void nonsense_requests_are_refused(void **state)
     rh_plan_free(NULL);
 }
 
+static void prices_a_model(void **state)
+{
+    (void)state;
+    static const char *const devices[] = {"a100-80gb", "h100"};
+    struct rh_model_request request = {.model = "gpt2-xl", .devices = devices, .device_count = 2};
+    struct rh_error error;
+    rh_profile *profile = rh_profile_of_model(&request, &error);
+    if (!profile)
+        fail_msg("%s", error.text);
+    char *json = rh_profile_to_json(profile);
+    assert_non_null(json);
+    assert_non_null(strstr(json, "\"h100-sxm\""));
+    assert_non_null(strstr(json, "\"rehearse-profile/1\""));
+    free(json);
+    rh_profile_free(profile);
+}
+
+static void says_what_it_does_not_know(void **state)
+{
+    (void)state;
+    static const char *const devices[] = {"abacus"};
+    struct rh_model_request request = {.model = "gpt2-xl", .devices = devices, .device_count = 1};
+    struct rh_error error;
+    assert_null(rh_profile_of_model(&request, &error));
+    assert_int_equal(error.code, 2);
+    assert_string_equal(error.text, "unknown device 'abacus'");
+    request.model = "gpt2-xxl";
+    assert_null(rh_profile_of_model(&request, &error));
+    assert_string_equal(error.text, "unknown model 'gpt2-xxl'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prices_a_model),
+        cmocka_unit_test(says_what_it_does_not_know),
         cmocka_unit_test(a_plan_is_found_and_read),
         cmocka_unit_test(errors_say_where_and_which_exit_code),
         cmocka_unit_test(nonsense_requests_are_refused),
