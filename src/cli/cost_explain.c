@@ -56,13 +56,6 @@ static void add_opcodes(struct text *text, const struct fused_kernel *kernel)
     }
 }
 
-static enum cost_type multiplied_in(const struct kernel *kernel, const struct cost_device *device,
-                                    const struct layer_options *options)
-{
-    return kernel->type == COST_FP32 && !options->no_tf32 && device->peak[COST_TF32] > 0.0 ? COST_TF32
-                                                                                           : kernel->type;
-}
-
 static const char *name_of(struct rows *rows, const struct fused_kernel *fused, enum cost_type type)
 {
     const struct kernel *kernel = &fused->kernel;
@@ -97,17 +90,17 @@ static void add_pass(struct rows *rows, const struct cost_explain *explain, cons
     for (int i = 0; i < fused->kernel_count; i++) {
         const struct fused_kernel *kernel = &fused->kernels[i];
         struct kernel_time time = layer_kernel_time(&kernel->kernel, device, explain->options);
-        add_row(rows,
-                &(struct row){
-                    .pass = pass,
-                    .what = name_of(rows, kernel, multiplied_in(&kernel->kernel, device, explain->options)),
-                    .instruction = kernel->instructions[0]->name,
-                    .count = kernel->kernel.repeats,
-                    .flops = time.flops,
-                    .bytes = time.bytes,
-                    .seconds = time.seconds,
-                    .bound = kernel_bound_name(time.bound),
-                });
+        add_row(rows, &(struct row){
+                          .pass = pass,
+                          .what = name_of(rows, kernel,
+                                          layer_kernel_type(&kernel->kernel, device, explain->options)),
+                          .instruction = kernel->instructions[0]->name,
+                          .count = kernel->kernel.repeats,
+                          .flops = time.flops,
+                          .bytes = time.bytes,
+                          .seconds = time.seconds,
+                          .bound = kernel_bound_name(time.bound),
+                      });
     }
     for (int i = 0; i < fused->transfer_count; i++) {
         const struct fused_transfer *transfer = &fused->transfers[i];

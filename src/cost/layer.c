@@ -233,15 +233,22 @@ static double operand_bytes(const struct kernel *kernel)
     return (double)kernel->batch * cost_type_bytes(kernel->type) * (m * k + k * n + m * n);
 }
 
+enum cost_type layer_kernel_type(const struct kernel *kernel, const struct cost_device *device,
+                                 const struct layer_options *options)
+{
+    if (kernel->type == COST_FP32 && !options->no_tf32 && device->peak[COST_TF32] > 0.0)
+        return COST_TF32;
+    if (kernel->type == COST_BF16 && device->peak[COST_BF16] <= 0.0 && device->peak[COST_FP16] > 0.0)
+        return COST_FP16;
+    return kernel->type;
+}
+
 struct kernel_time layer_kernel_time(const struct kernel *of, const struct cost_device *device,
                                      const struct layer_options *options)
 {
     struct kernel kernel = *of;
     const struct calibration *calibration = calibration_of(device);
-    if (kernel.type == COST_FP32 && !options->no_tf32 && device->peak[COST_TF32] > 0.0)
-        kernel.type = COST_TF32;
-    if (kernel.type == COST_BF16 && device->peak[COST_BF16] <= 0.0 && device->peak[COST_FP16] > 0.0)
-        kernel.type = COST_FP16; /* what one would run there: V100 and T4 have no other 16-bit products */
+    kernel.type = layer_kernel_type(of, device, options);
     struct kernel_time time = kernel_time(&kernel, device, calibration);
     if (kernel.kind != KERNEL_GEMM)
         return time;

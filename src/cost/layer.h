@@ -43,6 +43,11 @@ bool layer_cost(struct layer_cost *layer, const struct hlo_module *forward, cons
                 const struct layer_options *options, struct error *err);
 void layer_release(struct layer_cost *layer);
 
+/* The type that a kernel's products are computed in: tf32 for fp32 where there is tf32, fp16 for bf16 where there is no
+ * bf16. */
+enum cost_type layer_kernel_type(const struct kernel *kernel, const struct cost_device *device,
+                                 const struct layer_options *options);
+
 /* Of all repeats. Of a product with more traffic than its operands and result, the rest of its epilogue is added. */
 struct kernel_time layer_kernel_time(const struct kernel *kernel, const struct cost_device *device,
                                      const struct layer_options *options);
