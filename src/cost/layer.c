@@ -255,7 +255,10 @@ struct kernel_time layer_kernel_time(const struct kernel *of, const struct cost_
     double memory = fmax(kernel.bytes - operand_bytes(&kernel), 0.0) /
                     (device->bandwidth * device->stream_efficiency * calibration->stream);
     double lanes = kernel.lane_flops / (2.0 * device->units * device->lanes * device->clock);
-    time.seconds += kernel.repeats * fmax(memory, lanes);
+    double epilogue = kernel.repeats * fmax(memory, lanes);
+    if (epilogue > time.seconds)
+        time.bound = memory > lanes ? BOUND_MEMORY : BOUND_LANES;
+    time.seconds += epilogue;
     return time;
 }
 
