@@ -159,16 +159,46 @@ static bool read_type(struct reader *r)
     return cannot(r, "no precision that is known: '%s'", text);
 }
 
+/* "NVIDIA H100-SXM5-80GB", "AMD Instinct MI300X 192GB HBM3", "B200-SXM-180GB": with the vendor's name and memory, or
+ * without. */
+static const struct cost_device *named_device(const char *name)
+{
+    static const char *const vendors[] = {"NVIDIA ", "AMD Instinct ", "AMD "};
+    for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
+        if (text_starts_with(name, vendors[i]))
+            return named_device(name + strlen(vendors[i]));
+    const struct cost_device *device = cost_device_find(name);
+    char shorter[128];
+    snprintf(shorter, sizeof shorter, "%s", name);
+    for (char *at = shorter + strlen(shorter); !device && at > shorter; at--)
+        if ((*at == ' ' || *at == '-') && (isdigit((unsigned char)at[1]) || *at == ' ')) {
+            *at = '\0';
+            device = cost_device_find(shorter);
+        }
+    return device;
+}
+
+/* What stands before a bracket, or in it: "H100-96GB (500W)", "NVIDIA Blackwell GPU (GB200)". */
+static const struct cost_device *find_device(const char *gpu)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s", gpu);
+    char *bracket = strstr(name, " (");
+    if (!bracket)
+        return named_device(name);
+    *bracket = '\0';
+    const struct cost_device *device = named_device(name);
+    char *inner = bracket + 2, *end = strchr(inner, ')');
+    if (end)
+        *end = '\0';
+    return device ? device : named_device(inner);
+}
+
 static bool read_device(struct reader *r)
 {
     struct run *run = r->run;
     struct job *job = &run->job;
-    char name[128];
-    snprintf(name, sizeof name, "%s", run->gpu);
-    char *bracket = strstr(name, " (");
-    if (bracket)
-        *bracket = '\0';
-    job->device = cost_device_find(name);
+    job->device = find_device(run->gpu);
     if (!job->device)
         return cannot(r, "device '%s' is not in the table", run->gpu);
     job->calibration = calibration_of(job->device);

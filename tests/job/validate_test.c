@@ -148,6 +148,52 @@ static void published_runs_are_predicted(void **state)
     free(path);
 }
 
+static bool is_hopper(const struct run *run, const void *context)
+{
+    (void)context;
+    return strcmp(run->job.device->generation, "hopper") == 0;
+}
+
+/* MLPerf Training's rounds: another source, up to 10,752 devices. */
+static void runs_that_nothing_was_fitted_to(void **state)
+{
+    (void)state;
+    static const struct validation_defaults nemo = {NULL, "megatron-core-2024", "fp8", NULL};
+    char *path = reference_path("training/mlperf_training_llm.csv");
+    struct validation v;
+    struct error err;
+    if (!path)
+        skip();
+    if (!validation_load(&v, path, &nemo, &err))
+        fail_msg("%s", err.text);
+    validation_predict(&v, NULL);
+    struct validation_score score = validation_score(&v, is_hopper, NULL);
+    print_message("# %d MLPerf runs on H100 and H200: mean %.1f %%, median %.1f %%, p90 %.1f %%\n",
+                  score.runs, 100 * score.mean, 100 * score.median, 100 * score.p90);
+    assert_true(score.runs >= 10);
+    assert_true(score.mean <= 0.10);
+    validation_release(&v);
+    free(path);
+}
+
+static void names_devices_as_tables_do(void **state)
+{
+    (void)state;
+    struct validation v = load(
+        COLUMNS "a,NVIDIA H100-SXM5-80GB,8,NeMo,llama-3-8b,,,,,,bf16,1,1,,1,8,,1,,printed\n"
+                "b,NVIDIA Blackwell GPU (B200-SXM-180GB),8,NeMo,llama-3-8b,,,,,,bf16,1,1,,1,8,,1,,printed\n"
+                "c,AMD Instinct MI300X 192GB HBM3,8,NeMo,llama-3-8b,,,,,,bf16,1,1,,1,8,,1,,printed\n"
+                "d,H100-96GB-HBM2e (500W),8,NeMo,llama-3-8b,,,,,,bf16,1,1,,1,8,,1,,printed\n"
+                "e,RTX A5000,8,NeMo,llama-3-8b,,,,,,bf16,1,1,,1,8,,1,,printed\n");
+    static const char *const names[] = {"h100-sxm", "b200", "mi300x", "h100-96gb"};
+    for (int i = 0; i < 4; i++) {
+        assert_null(v.runs[i].reason);
+        assert_string_equal(v.runs[i].job.device->name, names[i]);
+    }
+    assert_string_equal(v.runs[4].reason, "device 'RTX A5000' is not in the table");
+    validation_release(&v);
+}
+
 /* From the other runs' residuals: none is judged by its own. */
 static void intervals_cover_published_runs(void **state)
 {
@@ -237,6 +283,8 @@ int main(void)
         cmocka_unit_test(predicts_without_a_measurement),
         cmocka_unit_test(refuses_other_tables),
         cmocka_unit_test(published_runs_are_predicted),
+        cmocka_unit_test(runs_that_nothing_was_fitted_to),
+        cmocka_unit_test(names_devices_as_tables_do),
         cmocka_unit_test(intervals_cover_published_runs),
         cmocka_unit_test(memory_is_predicted),
         cmocka_unit_test(known_failures_are_caught),
