@@ -37,7 +37,7 @@ static bool add_cell(struct reader *r, const char *cell)
 
 static bool add_line(struct reader *r, int row, int line)
 {
-    if ((size_t)row >= r->line_capacity) {
+    if (!r->lines || (size_t)row >= r->line_capacity) {
         size_t capacity = r->line_capacity ? 2 * r->line_capacity : 256;
         int *lines = realloc(r->lines, capacity * sizeof *lines);
         if (!lines)
@@ -136,12 +136,14 @@ static bool read_header(struct reader *r)
     if (r->at == r->end)
         return error_set(r->err, ERROR_INPUT, "%s: expected a line of column names, found an empty file",
                          csv->path);
-    if (!read_row(r, &csv->column_count))
+    int count;
+    if (!read_row(r, &count))
         return false;
-    csv->columns = ARENA_ARRAY(&csv->arena, (size_t)csv->column_count, const char *);
+    csv->column_count = count;
+    csv->columns = ARENA_ARRAY(&csv->arena, (size_t)count, const char *);
     if (!csv->columns)
         return error_memory(r->err);
-    for (int i = 0; i < csv->column_count; i++) {
+    for (int i = 0; i < count; i++) {
         if (csv_column(&(struct csv){.columns = csv->columns, .column_count = i}, r->cells[i]) >= 0)
             return error_set(r->err, ERROR_INPUT, "%s:1: column '%s' is there twice", csv->path, r->cells[i]);
         csv->columns[i] = r->cells[i];
@@ -176,8 +178,8 @@ static bool read_rows(struct reader *r)
         return error_memory(r->err);
     for (size_t i = 0; i < r->count; i++)
         csv->cells[i] = r->cells[i];
-    for (int i = 0; i < csv->row_count; i++)
-        csv->lines[i] = r->lines[i];
+    if (r->lines)
+        memcpy(csv->lines, r->lines, (size_t)csv->row_count * sizeof *csv->lines);
     return true;
 }
 

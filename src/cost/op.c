@@ -232,7 +232,8 @@ static double sort_passes(const struct hlo_instruction *sort)
     int64_t dim = dims->count ? dims->at[0] : keys->rank - 1;
     if (keys->rank == 0 || dim < 0 || dim >= keys->rank || keys->dims[dim] <= SORT_IN_ONE)
         return 1.0;
-    return (hlo_type_bits(keys->type) + 7) / 8;
+    int bytes = (hlo_type_bits(keys->type) + 7) / 8;
+    return bytes;
 }
 
 static double operand_bytes(const struct hlo_instruction *instruction, int first)

@@ -147,7 +147,7 @@ static struct whole whole_of(const struct job *job)
 {
     struct whole whole = {.block_count = job->model->layers + job->model->encoder_layers};
     struct layer_split split = job_split(job);
-    struct layer_work work;
+    struct layer_work work = {0};
     struct pass pass = {0};
     double parameters = 0.0, experts = 0.0;
     for (int i = 0; i < whole.block_count; i++) {
