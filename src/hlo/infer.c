@@ -557,7 +557,7 @@ bool hlo_settle_shape(struct hlo_reader *reader, struct hlo_draft *draft)
     struct hlo_inference inference;
     inference.reader = reader;
     inference.in = in;
-    inference.attributes = &draft->attributes;
+    inference.attributes = in->attributes;
     inference.same = NULL;
     inference.array.type = HLO_TYPE_COUNT;
     inference.array.rank = 0;

@@ -59,13 +59,19 @@ static uint64_t mix(uint64_t h, uint64_t eight)
     return h ^ h >> 29;
 }
 
-/* Two times eight bytes at once: neither waits for the other. */
+/* Four times or twice eight bytes at once: none waits for the other. */
 uint32_t hlo_hash(const char *key, size_t length)
 {
     if (length == 0)
         return 0;
-    uint64_t h = length--, g = 0;
+    uint64_t h = length--, g = 1, f = 2, e = 3;
     unsigned char last = (unsigned char)key[length];
+    for (; length >= 32; key += 32, length -= 32) {
+        h = mix(h, load_eight(key));
+        g = mix(g, load_eight(key + 8));
+        f = mix(f, load_eight(key + 16));
+        e = mix(e, load_eight(key + 24));
+    }
     for (; length >= 16; key += 16, length -= 16) {
         h = mix(h, load_eight(key));
         g = mix(g, load_eight(key + 8));
@@ -75,7 +81,7 @@ uint32_t hlo_hash(const char *key, size_t length)
         key += 8;
         length -= 8;
     }
-    h = mix(h + g, load_few(key, length));
+    h = mix(h + g + f + e, load_few(key, length));
     return (uint32_t)(h * MULTIPLIER >> 32) + last;
 }
 
@@ -91,7 +97,7 @@ static bool is_same(const char *a, const char *b, size_t length)
 /* The key's cell, or the empty one where it belongs. */
 static struct hlo_cell *find(const struct hlo_table *table, const char *key, size_t length, uint32_t hash)
 {
-    for (size_t i = hash;; i++) {
+    for (size_t i = hash;; i += hlo_step(hash)) {
         struct hlo_cell *cell = &table->cells[i & (table->capacity - 1)];
         if (!cell->slot)
             return cell;
@@ -113,7 +119,7 @@ static bool grow(struct hlo_table *table)
     for (size_t s = 0; s < table->count; s++) {
         size_t i = slots[s].hash & (capacity - 1);
         while (cells[i].slot)
-            i = (i + 1) & (capacity - 1);
+            i = (i + hlo_step(slots[s].hash)) & (capacity - 1);
         cells[i] = (struct hlo_cell){slots[s].hash, (uint32_t)s + 1};
     }
     free(table->cells);

@@ -28,6 +28,12 @@ struct hlo_table {
 /* Names that differ in their last character alone, as x.41 and x.42 do, are neighbours. */
 uint32_t hlo_hash(const char *key, size_t length);
 
+/* From a cell that is taken to the next: odd, and another one for other names, as neighbours would else pile up. */
+static inline size_t hlo_step(uint32_t hash)
+{
+    return hash >> 16 | 1;
+}
+
 /* A table set to zero ({0}) is ready for use. */
 void hlo_table_release(struct hlo_table *table);
 void hlo_table_clear(struct hlo_table *table);

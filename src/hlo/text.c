@@ -3,21 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct hlo_begin hlo_begin_computation(struct hlo_reader *reader)
+{
+    struct hlo_begin outer = reader->begins;
+    reader->begins = (struct hlo_begin){reader->instructions.count, reader->parameters.count};
+    return outer;
+}
+
 static bool number_parameters(struct hlo_reader *reader, struct hlo_computation *computation)
 {
-    int count = 0;
-    for (int i = 0; i < computation->count; i++)
-        count += computation->instructions[i]->opcode == HLO_PARAMETER;
+    size_t begin = reader->begins.parameter, end = reader->parameters.count;
+    int count = (int)(end - begin);
+    reader->parameters.count = begin;
     computation->parameter_count = count;
     if (count == 0)
         return true;
     computation->parameters = ARENA_ARRAY(&reader->module->arena, (size_t)count, struct hlo_instruction *);
     if (!computation->parameters)
         return error_memory(reader->err);
-    for (int i = 0; i < computation->count; i++) {
-        struct hlo_instruction *in = computation->instructions[i];
-        if (in->opcode != HLO_PARAMETER)
-            continue;
+    for (size_t i = begin; i < end; i++) {
+        struct hlo_instruction *in = reader->parameters.at[i];
         if (in->parameter >= count || computation->parameters[in->parameter])
             return error_set(reader->err, ERROR_INPUT,
                              "%s:%u:%u: parameter(%lld) among %d parameters, numbered from 0",
@@ -31,12 +36,12 @@ struct hlo_computation *hlo_finish_computation(struct hlo_reader *reader, const 
                                                struct hlo_instruction *root)
 {
     struct hlo_computation *computation = ARENA_NEW(&reader->module->arena, struct hlo_computation);
-    size_t count = reader->instructions.count - reader->scope_begin;
+    size_t count = reader->instructions.count - reader->begins.instruction;
     if (computation) {
         computation->name = name;
         computation->index = (int)reader->finished.count;
         computation->count = (int)count;
-        computation->instructions = hlo_pop_all(reader, &reader->instructions, reader->scope_begin);
+        computation->instructions = hlo_pop_all(reader, &reader->instructions, reader->begins.instruction);
         computation->root = root;
     }
     if (!computation || !computation->instructions) {
@@ -73,15 +78,14 @@ static struct hlo_instruction *read_instructions(struct hlo_reader *reader)
 
 struct hlo_computation *hlo_read_body(struct hlo_reader *reader, const char *name)
 {
-    size_t outer_begin = reader->scope_begin;
     if (!hlo_expect(reader, '{') || !hlo_enter(reader))
         return NULL;
     reader->scope++;
-    reader->scope_begin = reader->instructions.count;
+    struct hlo_begin outer = hlo_begin_computation(reader);
     hlo_table_clear(&reader->names[reader->scope]);
     struct hlo_instruction *root = read_instructions(reader);
     struct hlo_computation *computation = root ? hlo_finish_computation(reader, name, root) : NULL;
-    reader->scope_begin = outer_begin;
+    reader->begins = outer;
     reader->scope--;
     reader->depth--;
     return computation;
@@ -296,6 +300,7 @@ static void release_reader(struct hlo_reader *reader)
     for (int i = 0; i <= HLO_MAX_DEPTH; i++)
         hlo_table_release(&reader->names[i]);
     free(reader->instructions.at);
+    free(reader->parameters.at);
     free(reader->operands.at);
     free(reader->finished.at);
     free(reader);

@@ -19,6 +19,10 @@ struct hlo_word {
     size_t length;
 };
 
+struct hlo_begin { /* on the stacks of instructions and parameters */
+    size_t instruction, parameter;
+};
+
 struct hlo_reader {
     struct hlo_module *module;
     struct error *err;
@@ -38,22 +42,22 @@ struct hlo_reader {
     struct hlo_table wrapped; /* computations that an async-start calls, by where they name themselves */
     struct hlo_table names[HLO_MAX_DEPTH + 1]; /* of the instructions of each computation being read */
     int scope;                                 /* which of them is in use */
-    struct hlo_stack instructions;             /* of the computations being read */
+    struct hlo_stack instructions, parameters; /* of the computations being read */
     struct hlo_stack operands;
     struct hlo_stack finished; /* computations */
-    size_t scope_begin;        /* where the current computation's instructions begin */
+    struct hlo_begin begins;   /* where those of the current computation begin */
 };
 
 /* One instruction while it is read. */
 struct hlo_draft {
     struct hlo_instruction *instruction;
-    struct hlo_attributes attributes;
-    bool set;                 /* anything in `attributes` */
-    bool is_nested;           /* an operand without a name, which has no attributes */
-    const char *name_at;      /* for messages */
-    size_t operands, callees; /* on the stack of operands, from here on */
-    enum hlo_opcode wrapped;  /* of add-start, add-update and add-done: add; HLO_OPCODE_COUNT: nothing */
-    const char *thread;       /* async_execution_thread; NULL: not given */
+    struct hlo_attributes attributes; /* undefined until one is set: most instructions have none */
+    bool set;                         /* anything in `attributes` */
+    bool is_nested;                   /* an operand without a name, which has no attributes */
+    const char *name_at;              /* for messages */
+    size_t operands, callees;         /* on the stack of operands, from here on */
+    enum hlo_opcode wrapped; /* of add-start, add-update and add-done: add; HLO_OPCODE_COUNT: nothing */
+    const char *thread;      /* async_execution_thread; NULL: not given */
 };
 
 /* What the attributes belong to. */
@@ -119,15 +123,21 @@ static inline bool hlo_takes(struct hlo_reader *reader, char c)
 
 bool hlo_expect(struct hlo_reader *reader, char c);
 
+/* The word at this very place; empty when there is none. */
+static inline struct hlo_word hlo_read_bytes(struct hlo_reader *reader)
+{
+    const char *begin = reader->at, *at = begin, *end = reader->end;
+    while (at < end && hlo_is_name_byte(*at))
+        at++;
+    reader->at = at;
+    return (struct hlo_word){begin, (size_t)(at - begin)};
+}
+
 /* The word that begins here, past blanks; empty when none does. */
 static inline struct hlo_word hlo_read_word(struct hlo_reader *reader)
 {
     hlo_skip_blank(reader);
-    struct hlo_word word = {reader->at, 0};
-    while (reader->at < reader->end && hlo_is_name_byte(*reader->at))
-        reader->at++;
-    word.length = (size_t)(reader->at - word.at);
-    return word;
+    return hlo_read_bytes(reader);
 }
 
 bool hlo_word_is(struct hlo_word word, const char *text);
@@ -197,6 +207,12 @@ struct hlo_instruction *hlo_read_instruction(struct hlo_reader *reader, bool *is
 /* `shape opcode(operands), attributes` of this name. */
 struct hlo_instruction *hlo_read_operation(struct hlo_reader *reader, struct hlo_word name,
                                            const struct hlo_shape *shape);
+
+/* A computation begins; the caller keeps what it returns, and puts it back at the end. */
+struct hlo_begin hlo_begin_computation(struct hlo_reader *reader);
+
+/* Sets a draft's attributes to those of an instruction that says none, the first time. */
+void hlo_begin_attributes(struct hlo_draft *draft);
 
 /* Into the computation that is being read, as its last. */
 bool hlo_append(struct hlo_reader *reader, struct hlo_instruction *instruction);

@@ -121,13 +121,12 @@ static bool is_late_bound(const struct hlo_instruction *start)
 static bool wrap(struct hlo_reader *reader, struct hlo_draft *draft)
 {
     struct hlo_instruction *start = draft->instruction;
-    size_t outer_begin = reader->scope_begin;
     if (is_late_bound(start))
         return true;
-    reader->scope_begin = reader->instructions.count;
+    struct hlo_begin outer = hlo_begin_computation(reader);
     struct hlo_instruction *root = fill_wrapper(reader, draft);
     struct hlo_computation *computation = root ? hlo_finish_computation(reader, start->name, root) : NULL;
-    reader->scope_begin = outer_begin;
+    reader->begins = outer;
     if (!computation)
         return false;
     start->callee_count = 1;
@@ -237,7 +236,7 @@ static bool fits_chain(struct hlo_reader *reader, const struct hlo_draft *draft)
 
 static bool is_here(const struct hlo_reader *reader, const struct hlo_instruction *in)
 {
-    size_t place = reader->scope_begin + (size_t)in->index;
+    size_t place = reader->begins.instruction + (size_t)in->index;
     return place < reader->instructions.count && reader->instructions.at[place] == in;
 }
 

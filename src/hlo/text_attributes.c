@@ -283,7 +283,7 @@ static bool read_config(struct hlo_reader *reader, struct hlo_draft *draft)
     enum hlo_opcode opcode = hlo_draft_opcode(draft);
     if (opcode != HLO_CUSTOM_CALL && opcode != HLO_FUSION && opcode != HLO_WHILE)
         return hlo_skip_value(reader);
-    draft->set = true;
+    hlo_begin_attributes(draft);
     hlo_skip_blank(reader);
     const char *begin = reader->at;
     if (hlo_peek(reader) == '"' || hlo_peek(reader) == '\'') {
@@ -382,7 +382,8 @@ static bool read_attribute(struct hlo_reader *reader, struct hlo_draft *draft)
     const struct attribute *attribute = *name_end == '=' ? find_attribute(reader, name) : search(name);
     if (!attribute || attribute->kind == SKIPPED || is_foreign(attribute, hlo_draft_opcode(draft)))
         return hlo_skip_value(reader);
-    draft->set |= attribute->kind < CALLEE || (attribute->kind > CALLEES && attribute->kind < CONFIG);
+    if (attribute->kind < CALLEE || (attribute->kind > CALLEES && attribute->kind < CONFIG))
+        hlo_begin_attributes(draft);
     return read_value(reader, draft, attribute, name.at);
 }
 

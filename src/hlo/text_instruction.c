@@ -18,8 +18,9 @@ static bool define(struct hlo_reader *reader, struct hlo_word key, struct hlo_in
 bool hlo_append(struct hlo_reader *reader, struct hlo_instruction *instruction)
 {
     hlo_give_back(&reader->source, reader->counted);
-    instruction->index = (int)(reader->instructions.count - reader->scope_begin);
-    return hlo_push(reader, &reader->instructions, instruction);
+    instruction->index = (int)(reader->instructions.count - reader->begins.instruction);
+    return (instruction->opcode != HLO_PARAMETER || hlo_push(reader, &reader->parameters, instruction)) &&
+           hlo_push(reader, &reader->instructions, instruction);
 }
 
 static struct hlo_instruction *new_instruction(struct hlo_reader *reader, struct hlo_word name,
@@ -37,13 +38,24 @@ static struct hlo_instruction *new_instruction(struct hlo_reader *reader, struct
     return instruction;
 }
 
+void hlo_begin_attributes(struct hlo_draft *draft)
+{
+    if (draft->set)
+        return;
+    draft->set = true;
+    memset(&draft->attributes, 0, sizeof draft->attributes);
+    draft->attributes.trip_count = -1;
+    if (hlo_draft_opcode(draft) == HLO_CONVOLUTION)
+        draft->attributes.feature_groups = draft->attributes.batch_groups = 1;
+}
+
 /* The attributes in the arena: one copy of those that are alike. */
 static bool keep_attributes(struct hlo_reader *reader, struct hlo_draft *draft)
 {
     static const struct hlo_attributes none = {.trip_count = -1};
     struct hlo_instruction *in = draft->instruction;
     if (hlo_draft_opcode(draft) == HLO_CONVOLUTION)
-        draft->set = true;
+        hlo_begin_attributes(draft);
     if (!draft->set) {
         in->attributes = &none;
         return true;
@@ -64,6 +76,15 @@ static bool keep_attributes(struct hlo_reader *reader, struct hlo_draft *draft)
     slot->value = kept;
     in->attributes = kept;
     return true;
+}
+
+/* No more than is needed: `attributes` is large. */
+static void begin_draft(struct hlo_draft *draft, struct hlo_instruction *instruction)
+{
+    draft->instruction = instruction;
+    draft->wrapped = HLO_OPCODE_COUNT;
+    draft->set = false;
+    draft->thread = NULL;
 }
 
 static bool keep_operands(struct hlo_reader *reader, struct hlo_draft *draft)
@@ -90,7 +111,8 @@ static bool make_parameter(struct hlo_reader *reader, struct hlo_word name, cons
     *parameter = new_instruction(reader, name, name.at, HLO_PARAMETER);
     if (!*parameter)
         return false;
-    struct hlo_draft draft = {.instruction = *parameter, .wrapped = HLO_OPCODE_COUNT};
+    struct hlo_draft draft;
+    begin_draft(&draft, *parameter);
     (*parameter)->shape = shape;
     (*parameter)->parameter = reader->made++;
     return keep_attributes(reader, &draft) && hlo_append(reader, *parameter);
@@ -119,9 +141,9 @@ static bool read_element(struct hlo_reader *reader, const char *name_at, struct 
     element = new_instruction(reader, key, name_at, HLO_GET_TUPLE_ELEMENT);
     if (!element)
         return false;
-    struct hlo_draft draft = {.instruction = element, .set = true, .wrapped = HLO_OPCODE_COUNT};
-    memset(&draft.attributes, 0, sizeof draft.attributes);
-    draft.attributes.trip_count = -1;
+    struct hlo_draft draft;
+    begin_draft(&draft, element);
+    hlo_begin_attributes(&draft);
     draft.attributes.index = index;
     draft.operands = reader->operands.count;
     draft.callees = draft.operands + 1;
@@ -170,11 +192,27 @@ static bool at_operation(struct hlo_reader *reader)
     return is_operation;
 }
 
+/* The instruction of this name, if nothing but its name is written; else the reader stays where it is. */
+static struct hlo_instruction *read_known(struct hlo_reader *reader)
+{
+    const char *at = reader->at;
+    reader->at += hlo_peek(reader) == '%';
+    struct hlo_word name = hlo_read_bytes(reader);
+    char c = hlo_peek(reader);
+    struct hlo_instruction *known =
+        c == ',' || c == ')' ? hlo_table_get(&reader->names[reader->scope], name.at, name.length) : NULL;
+    if (!known)
+        reader->at = at;
+    return known;
+}
+
 static bool read_operand(struct hlo_reader *reader)
 {
-    struct hlo_instruction *operand;
     const struct hlo_shape *shape = NULL;
     hlo_skip_blank(reader);
+    struct hlo_instruction *operand = read_known(reader);
+    if (operand)
+        return hlo_push(reader, &reader->operands, operand);
     if (hlo_peek(reader) != '%' && hlo_at_shape(reader)) {
         shape = hlo_read_shape(reader);
         if (!shape)
@@ -244,10 +282,6 @@ static bool settle(struct hlo_reader *reader, struct hlo_draft *draft)
 
 static bool read_rest(struct hlo_reader *reader, struct hlo_draft *draft)
 {
-    memset(&draft->attributes, 0, sizeof draft->attributes);
-    draft->attributes.trip_count = -1;
-    if (hlo_draft_opcode(draft) == HLO_CONVOLUTION)
-        draft->attributes.feature_groups = draft->attributes.batch_groups = 1;
     if (!read_arguments(reader, draft))
         return false;
     draft->callees = reader->operands.count;
@@ -274,9 +308,7 @@ struct hlo_instruction *hlo_read_operation(struct hlo_reader *reader, struct hlo
                                            const struct hlo_shape *shape)
 {
     struct hlo_draft draft;
-    draft.wrapped = HLO_OPCODE_COUNT;
-    draft.set = false;
-    draft.thread = NULL;
+    begin_draft(&draft, NULL);
     hlo_skip_blank(reader);
     const char *at = reader->at;
     struct hlo_word word = hlo_read_word(reader);

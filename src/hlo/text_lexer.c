@@ -86,10 +86,7 @@ bool hlo_read_name(struct hlo_reader *reader, const char *what, struct hlo_word 
     const char *at = reader->at;
     if (hlo_peek(reader) == '%')
         reader->at++;
-    name->at = reader->at;
-    while (reader->at < reader->end && hlo_is_name_byte(*reader->at))
-        reader->at++;
-    name->length = (size_t)(reader->at - name->at);
+    *name = hlo_read_bytes(reader);
     if (name->length > 0)
         return true;
     reader->at = at;
