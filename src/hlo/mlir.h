@@ -40,9 +40,8 @@ struct mlir_attribute {
 struct mlir_binding {
     uint32_t name, outer, next; /* its name; the name's binding further out; next of the same computation */
     int depth;
-    int64_t part;                   /* of a tuple-shaped source, -1: all of it */
-    struct hlo_instruction *source; /* of the computation at `depth` */
-    struct hlo_instruction *value;  /* what stands for the part; NULL until it is used */
+    int64_t part;                  /* of a tuple that has not been taken out of it yet; -1: all of it */
+    struct hlo_instruction *value; /* of the computation at `depth`: the tuple, or what the name stands for */
 };
 
 struct mlir_name {
@@ -200,7 +199,15 @@ bool mlir_expected(struct mlir_reader *reader, const char *what);
 #endif
 
 struct mlir_place mlir_place_of(struct mlir_reader *reader, const char *at);
-void *mlir_push(struct mlir_reader *reader, struct mlir_list *list, size_t size); /* NULL: no memory */
+bool mlir_grow(struct mlir_reader *reader, struct mlir_list *list, size_t size);
+
+/* Room for one more, for the caller to fill; NULL: no memory. */
+static inline void *mlir_push(struct mlir_reader *reader, struct mlir_list *list, size_t size)
+{
+    if (list->count == list->capacity && !mlir_grow(reader, list, size))
+        return NULL;
+    return (char *)list->items + list->count++ * size;
+}
 
 void mlir_space_slowly(struct mlir_reader *reader);
 
@@ -239,8 +246,21 @@ static inline bool mlir_begins(const struct mlir_reader *reader, const char *at,
     return (size_t)(reader->end - at) >= length && memcmp(at, text, length) == 0;
 }
 
-bool mlir_need(struct mlir_reader *reader, const char *token);
-bool mlir_take_token(struct mlir_reader *reader, const char *token);
+static inline bool mlir_take_token(struct mlir_reader *reader, const char *token)
+{
+    mlir_space(reader);
+    if (!mlir_begins(reader, reader->p, token))
+        return false;
+    reader->p += strlen(token);
+    return true;
+}
+
+bool mlir_misses(struct mlir_reader *reader, const char *token); /* "expected 'TOKEN', found …" */
+
+static inline bool mlir_need(struct mlir_reader *reader, const char *token)
+{
+    return mlir_take_token(reader, token) || mlir_misses(reader, token);
+}
 
 /* Letters, digits, '$', '.', '_': a bit for each character. */
 static inline bool mlir_is_word(char c)
@@ -316,8 +336,9 @@ bool mlir_parameter(struct mlir_reader *reader, struct mlir_span name, const cha
                     const struct hlo_shape *shape);
 bool mlir_define(struct mlir_reader *reader, struct mlir_span name, uint32_t number, const char *at,
                  struct hlo_instruction *source, int64_t part);
-bool mlir_value_name(struct mlir_reader *reader, struct mlir_span *name);  /* after '%' */
-bool mlir_use(struct mlir_reader *reader, struct hlo_instruction **value); /* %name or %name#1 */
+bool mlir_value_name(struct mlir_reader *reader, struct mlir_span *name);    /* after '%' */
+void mlir_prefetch(const struct mlir_reader *reader, struct mlir_span name); /* it is defined soon */
+bool mlir_use(struct mlir_reader *reader, struct hlo_instruction **value);   /* %name or %name#1 */
 
 void mlir_drop_block(struct mlir_reader *reader); /* of a function without a body */
 
@@ -370,9 +391,22 @@ static inline struct hlo_computation *mlir_callee(const struct mlir_reader *read
 /* mlir_check.c */
 enum hlo_type mlir_real_type(enum hlo_type type); /* of the parts of a complex type; else the type */
 bool mlir_check_elements(struct mlir_reader *reader, const struct mlir_op *op);
-bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op, const char *value);
+bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op, const char *value,
+                           const struct hlo_shape *wanted);
+
+/* mlir_sizes.c. Where the text of a constant is that may be a list of sizes is its `value`, while `has_value`
+ * is false: private to the reader. */
+void mlir_note_sizes(struct mlir_reader *reader, struct hlo_instruction *constant, const char *value);
+bool mlir_known_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand, bool *known,
+                      struct hlo_ints *sizes);
+/* The operand gives the result's dimensions. */
+bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand);
+bool mlir_check_dynamic_pad(struct mlir_reader *reader, const struct mlir_op *op);
 
 /* mlir_build*.c: from an operation to its instruction. */
+/* The first operand's dimensions with this padding. */
+bool mlir_padded_dims(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_ints low,
+                      struct hlo_ints high, struct hlo_ints interior, int64_t *dims);
 struct hlo_attributes *mlir_set(struct mlir_reader *reader, struct mlir_op *op);
 /* Attributes like these in the arena; instructions share them. NULL: no memory. */
 const struct hlo_attributes *mlir_keep(struct mlir_reader *reader, const struct hlo_attributes *attributes);
@@ -405,7 +439,8 @@ bool mlir_check_reducer(struct mlir_reader *reader, const struct mlir_op *op, si
 
 mlir_build mlir_build_plain, mlir_build_elementwise, mlir_build_compare, mlir_build_constant,
     mlir_build_constant_like, mlir_build_element, mlir_build_tuple, mlir_build_call, mlir_build_custom,
-    mlir_build_foreign, mlir_build_identity, mlir_build_rng, mlir_build_square, mlir_build_broadcasting;
+    mlir_build_foreign, mlir_build_high_product, mlir_build_identity, mlir_build_rng, mlir_build_square,
+    mlir_build_broadcasting;
 mlir_build mlir_build_broadcast, mlir_build_broadcast_in_dim, mlir_build_reshape, mlir_build_transpose,
     mlir_build_slice, mlir_build_dynamic_slice, mlir_build_real_dynamic_slice, mlir_build_update_slice,
     mlir_build_insert_slice, mlir_build_concatenate, mlir_build_iota, mlir_build_pad, mlir_build_dynamic_pad,

@@ -279,12 +279,13 @@ bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
         return false;
     if (!value || !value->value)
         return mlir_op_error(reader, op, "'value' is missing");
-    if (op->arrow && !mlir_check_value_type(reader, op, value->value))
+    if (op->arrow && !mlir_check_value_type(reader, op, value->value, mlir_result_type(reader, op, 0)))
         return false;
     if (!mlir_finish(reader, op, HLO_CONSTANT))
         return false;
     struct hlo_instruction *constant = op->instruction;
     constant->splat = is_splat(reader, value->value);
+    mlir_note_sizes(reader, constant, value->value);
     if (constant->shape->rank || !is_integer(constant->shape->type))
         return true;
     return mlir_read_scalar(reader, value->value, &constant->has_value, &constant->value);
@@ -292,8 +293,18 @@ bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
 
 bool mlir_build_constant_like(struct mlir_reader *reader, struct mlir_op *op)
 {
+    const struct mlir_attribute *value = mlir_find(reader, op, "value");
+    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+        return false;
+    const struct hlo_shape *like = mlir_operand_type(reader, op, 0),
+                           *scalar = mlir_scalar_shape(reader, mlir_result_type(reader, op, 0)->type);
+    if (!value || !value->value)
+        return mlir_op_error(reader, op, "'value' is missing");
+    if (!mlir_result_dims(reader, op, 0, like->dims, like->rank) || !scalar ||
+        !mlir_check_value_type(reader, op, value->value, scalar))
+        return false;
     op->operands = 0;
-    return mlir_need_results(reader, op, 1) && mlir_finish(reader, op, HLO_CONSTANT);
+    return mlir_finish(reader, op, HLO_CONSTANT);
 }
 
 bool mlir_build_element(struct mlir_reader *reader, struct mlir_op *op)
@@ -403,6 +414,20 @@ bool mlir_build_foreign(struct mlir_reader *reader, struct mlir_op *op)
     return set->target ? mlir_finish(reader, op, HLO_CUSTOM_CALL) : error_memory(reader->err);
 }
 
+/* mulhi: the upper half of a product of whole numbers. */
+bool mlir_build_high_product(struct mlir_reader *reader, struct mlir_op *op)
+{
+    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+        return false;
+    const struct hlo_shape *a = mlir_operand_type(reader, op, 0), *b = mlir_operand_type(reader, op, 1),
+                           *result = mlir_result_type(reader, op, 0);
+    if (a->type < HLO_TYPE_S1 || a->type > HLO_TYPE_U64)
+        return mlir_op_error(reader, op, "expected whole numbers, found %s", hlo_type_name(a->type));
+    if (!hlo_shape_equal(a, b) || !hlo_shape_equal(a, result))
+        return mlir_op_error(reader, op, "operands and result should be of one type");
+    return mlir_build_foreign(reader, op);
+}
+
 /* The result is the operand. */
 bool mlir_build_identity(struct mlir_reader *reader, struct mlir_op *op)
 {
@@ -422,9 +447,8 @@ bool mlir_build_rng(struct mlir_reader *reader, struct mlir_op *op)
             bound->type == HLO_TYPE_C128)
             return mlir_op_error(reader, op, "operand %zu should be a scalar of the result's type", i + 1);
     }
-    const struct hlo_shape *sizes = mlir_operand_type(reader, op, 2);
-    if (sizes->rank != 1 || sizes->dims[0] != result->rank)
-        return mlir_op_error(reader, op, "operand 3 should have a size for each dimension of the result");
+    if (!mlir_check_sizes(reader, op, 2))
+        return false;
     op->operands = 2;
     return mlir_finish(reader, op, HLO_RNG);
 }

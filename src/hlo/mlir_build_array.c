@@ -100,6 +100,8 @@ bool mlir_build_broadcast_in_dim(struct mlir_reader *reader, struct mlir_op *op)
         return false;
     struct hlo_instruction **operand = (struct hlo_instruction **)reader->operands.items + op->first_operand;
     const struct hlo_shape *to = mlir_result_type(reader, op, 0);
+    if (op->operands == 2 && !mlir_check_sizes(reader, op, 1))
+        return false;
     op->operands = 1; /* the shape that dynamic_broadcast_in_dim is given is that of its type */
     return check_stretch(reader, op, operand[0]->shape, to, set->dimensions) &&
            drop_stretched(reader, op, to, operand, &set->dimensions) &&
@@ -146,6 +148,8 @@ bool mlir_build_reshape(struct mlir_reader *reader, struct mlir_op *op)
         return false;
     int64_t before = hlo_elements(mlir_operand_type(reader, op, 0));
     int64_t after = hlo_elements(mlir_result_type(reader, op, 0));
+    if (op->operands == 2 && !mlir_check_sizes(reader, op, 1))
+        return false;
     op->operands = 1;
     if (before != after)
         return mlir_op_error(reader, op, "%lld elements cannot become %lld", (long long)before,
@@ -360,9 +364,11 @@ bool mlir_build_concatenate(struct mlir_reader *reader, struct mlir_op *op)
 bool mlir_build_iota(struct mlir_reader *reader, struct mlir_op *op)
 {
     int64_t along;
+    bool dynamic = op->operands == 1;
+    if (!one_array(reader, op) || (dynamic && !mlir_check_sizes(reader, op, 0)))
+        return false;
     op->operands = 0; /* the shape that dynamic_iota is given is that of its type */
-    return mlir_need_results(reader, op, 1) && mlir_need_arrays(reader, op) &&
-           find_dimension(reader, op, "iota_dimension|dim", mlir_result_type(reader, op, 0)->rank, &along) &&
+    return find_dimension(reader, op, "iota_dimension|dim", mlir_result_type(reader, op, 0)->rank, &along) &&
            mlir_finish(reader, op, HLO_IOTA);
 }
 
@@ -375,6 +381,21 @@ static bool find_padding(struct mlir_reader *reader, const struct mlir_op *op, s
            need_count(reader, op, "edge_padding_low", set->low, rank) &&
            need_count(reader, op, "edge_padding_high", set->high, rank) &&
            need_count(reader, op, "interior_padding", set->interior, rank);
+}
+
+bool mlir_padded_dims(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_ints low,
+                      struct hlo_ints high, struct hlo_ints interior, int64_t *dims)
+{
+    const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
+    for (int i = 0; i < operand->rank; i++) {
+        int64_t gaps = operand->dims[i] ? operand->dims[i] - 1 : 0;
+        if (interior.at[i] < 0 || __builtin_mul_overflow(gaps, interior.at[i], &dims[i]) ||
+            __builtin_add_overflow(dims[i], operand->dims[i], &dims[i]) ||
+            __builtin_add_overflow(dims[i], low.at[i], &dims[i]) ||
+            __builtin_add_overflow(dims[i], high.at[i], &dims[i]) || dims[i] < 0)
+            return mlir_op_error(reader, op, "padding of dimension %d gives no size", i);
+    }
+    return true;
 }
 
 bool mlir_build_pad(struct mlir_reader *reader, struct mlir_op *op)
@@ -390,16 +411,8 @@ bool mlir_build_pad(struct mlir_reader *reader, struct mlir_op *op)
     if (value->rank || value->type != operand->type)
         return mlir_op_error(reader, op, "the value to pad with should be a scalar of type %s",
                              hlo_type_name(operand->type));
-    for (int i = 0; i < operand->rank; i++) {
-        int64_t gaps = operand->dims[i] ? operand->dims[i] - 1 : 0, size;
-        if (set->interior.at[i] < 0 || __builtin_mul_overflow(gaps, set->interior.at[i], &size) ||
-            __builtin_add_overflow(size, operand->dims[i], &size) ||
-            __builtin_add_overflow(size, set->low.at[i], &size) ||
-            __builtin_add_overflow(size, set->high.at[i], &size) || size < 0)
-            return mlir_op_error(reader, op, "padding of dimension %d gives no size", i);
-        dims[i] = size;
-    }
-    return mlir_result_dims(reader, op, 0, dims, operand->rank) && mlir_finish(reader, op, HLO_PAD);
+    return mlir_padded_dims(reader, op, set->low, set->high, set->interior, dims) &&
+           mlir_result_dims(reader, op, 0, dims, operand->rank) && mlir_finish(reader, op, HLO_PAD);
 }
 
 /* What is padded is a value: all of it is said to be at the end. */
@@ -413,6 +426,8 @@ bool mlir_build_dynamic_pad(struct mlir_reader *reader, struct mlir_op *op)
                            *result = mlir_result_type(reader, op, 0);
     if (result->rank != operand->rank)
         return mlir_op_error(reader, op, "the result should have as many dimensions as the operand");
+    if (!mlir_check_dynamic_pad(reader, op))
+        return false;
     for (int i = 0; i < operand->rank; i++)
         high[i] = result->dims[i] - operand->dims[i];
     set->low = mlir_copy_ints(reader, none, operand->rank);

@@ -78,10 +78,11 @@ bool mlir_check_elements(struct mlir_reader *reader, const struct mlir_op *op)
 }
 
 /* `dense<0> : tensor<i32>` as an attribute of an operation that gives its result's type, too. */
-bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op, const char *value)
+bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op, const char *value,
+                           const struct hlo_shape *wanted)
 {
     const char *after = reader->p;
-    const struct hlo_shape *shape, *result = mlir_result_type(reader, op, 0);
+    const struct hlo_shape *shape;
     reader->p = value;
     if (!mlir_skip_untyped(reader))
         return false;
@@ -89,6 +90,6 @@ bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op,
     if (typed && !mlir_type(reader, &shape))
         return false;
     reader->p = after;
-    return !typed || hlo_shape_equal(shape, result) ||
+    return !typed || hlo_shape_equal(shape, wanted) ||
            mlir_op_error(reader, op, "its value is not of the result's type");
 }

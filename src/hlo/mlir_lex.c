@@ -65,19 +65,15 @@ bool(mlir_expected)(struct mlir_reader *reader, const char *what)
     return mlir_error(reader, reader->p, "expected %s, found '%.*s'", what, (int)found.length, found.at);
 }
 
-void *mlir_push(struct mlir_reader *reader, struct mlir_list *list, size_t size)
+bool mlir_grow(struct mlir_reader *reader, struct mlir_list *list, size_t size)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 64;
-        void *items = capacity > SIZE_MAX / size ? NULL : realloc(list->items, capacity * size);
-        if (!items) {
-            error_memory(reader->err);
-            return NULL;
-        }
-        list->items = items;
-        list->capacity = capacity;
-    }
-    return memset((char *)list->items + list->count++ * size, 0, size);
+    size_t capacity = list->capacity ? 2 * list->capacity : 64;
+    void *items = capacity > SIZE_MAX / size ? NULL : realloc(list->items, capacity * size);
+    if (!items)
+        return error_memory(reader->err);
+    list->items = items;
+    list->capacity = capacity;
+    return true;
 }
 
 void mlir_space_slowly(struct mlir_reader *reader)
@@ -94,21 +90,9 @@ void mlir_space_slowly(struct mlir_reader *reader)
     reader->p = p;
 }
 
-bool mlir_take_token(struct mlir_reader *reader, const char *token)
-{
-    size_t length = strlen(token);
-    mlir_space(reader);
-    if ((size_t)(reader->end - reader->p) < length || memcmp(reader->p, token, length) != 0)
-        return false;
-    reader->p += length;
-    return true;
-}
-
-bool mlir_need(struct mlir_reader *reader, const char *token)
+bool mlir_misses(struct mlir_reader *reader, const char *token)
 {
     char what[24];
-    if (mlir_take_token(reader, token))
-        return true;
     snprintf(what, sizeof what, "'%s'", token);
     return mlir_expected(reader, what);
 }

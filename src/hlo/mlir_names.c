@@ -175,7 +175,7 @@ static const struct mlir_info infos[] = {
     OP("replica_id", REPLICA_ID, 0, 0, mlir_build_plain),
     OP("reshape", RESHAPE, 1, 1, mlir_build_reshape),
     OP("reverse", REVERSE, 1, 1, mlir_build_reverse),
-    OP("rng", RNG, 2, 3, mlir_build_rng),
+    OP("rng", RNG, 3, 3, mlir_build_rng),
     OP("rng_bit_generator", RNG_BIT_GENERATOR, 1, 1, mlir_build_plain),
     OP("rng_normal", RNG, 3, 3, mlir_build_rng),
     OP("rng_uniform", RNG, 3, 3, mlir_build_rng),
@@ -212,6 +212,7 @@ static const struct mlir_info infos[] = {
     STRETCHED("broadcast_subtract", SUBTRACT),
     STRETCHED("broadcast_xor", XOR),
     {"constant_like", MLIR_CHLO, HLO_CONSTANT, 1, 1, 0, MLIR_PLAIN, mlir_build_constant_like},
+    {"mulhi", MLIR_CHLO, HLO_CUSTOM_CALL, 2, 2, 0, MLIR_PLAIN, mlir_build_high_product},
     {"ragged_dot", MLIR_CHLO, HLO_RAGGED_DOT, 3, 3, 0, MLIR_PLAIN, mlir_build_ragged_dot},
     {"scan", MLIR_CHLO, HLO_SCAN, 0, ANY, 1, MLIR_SCAN, mlir_build_scan},
     {"square", MLIR_CHLO, HLO_MULTIPLY, 1, 1, 0, MLIR_PLAIN, mlir_build_square},
@@ -264,10 +265,7 @@ static const char *const annotations[] = {
 
 static uint32_t hash_op(struct mlir_span name, unsigned dialect)
 {
-    uint32_t hash = dialect;
-    for (size_t i = 0; i < name.length; i++)
-        hash = hash * 31 + (unsigned char)name.at[i];
-    return (hash ^ hash >> 13) & (MLIR_OP_SLOTS - 1);
+    return (hlo_hash(name.at, name.length) + dialect) & (MLIR_OP_SLOTS - 1);
 }
 
 void mlir_list_operations(struct mlir_reader *reader)

@@ -13,6 +13,7 @@ static bool read_results(struct mlir_reader *reader, struct mlir_op *op)
         result->count = 1;
         if (!mlir_value_name(reader, &result->name))
             return false;
+        mlir_prefetch(reader, result->name);
         if (mlir_take(reader, ':') && !mlir_integer(reader, &result->count))
             return false;
         if (result->count < 1)

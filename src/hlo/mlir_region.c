@@ -260,6 +260,7 @@ bool mlir_while_form(struct mlir_reader *reader, struct mlir_op *op)
             if (mlir_peek(reader) != '%')
                 return mlir_expected(reader, "an argument such as %iterArg");
             argument->at = reader->p++;
+            argument->count = 1;
             if (!mlir_value_name(reader, &argument->name) || !mlir_need(reader, "=") ||
                 !mlir_push_operand(reader, op))
                 return false;

@@ -33,7 +33,7 @@ static bool grow_names(struct mlir_reader *reader)
     for (size_t i = 0; i < reader->names.count; i++) {
         size_t at = name_at(reader, i)->hash & (room - 1);
         while (cells[at].slot)
-            at = (at + 1) & (room - 1);
+            at = (at + hlo_step(name_at(reader, i)->hash)) & (room - 1);
         cells[at] = (struct hlo_cell){name_at(reader, i)->hash, (uint32_t)i + 1};
     }
     free(reader->name_cells);
@@ -60,7 +60,7 @@ static bool is_number(const struct mlir_reader *reader, struct mlir_span text, u
 static struct hlo_cell *find_name(const struct mlir_reader *reader, struct mlir_span text, uint32_t number,
                                   uint32_t hash)
 {
-    for (size_t at = hash;; at++) {
+    for (size_t at = hash;; at += hlo_step(hash)) {
         struct hlo_cell *cell = &reader->name_cells[at & (reader->name_room - 1)];
         if (!cell->slot)
             return cell;
@@ -71,8 +71,16 @@ static struct hlo_cell *find_name(const struct mlir_reader *reader, struct mlir_
     }
 }
 
+/* The places of names that are no numbers lie far from the processor when there are many. */
+void mlir_prefetch(const struct mlir_reader *reader, struct mlir_span name)
+{
+    uint32_t number;
+    if (reader->name_room && !is_number(reader, name, &number))
+        __builtin_prefetch(&reader->name_cells[hash_name(name, 0) & (reader->name_room - 1)], 1);
+}
+
 /* A new binding of the computation at `depth`, which is further in than all others of the name. */
-static uint32_t bind(struct mlir_reader *reader, uint32_t name, int depth, struct hlo_instruction *source,
+static uint32_t bind(struct mlir_reader *reader, uint32_t name, int depth, struct hlo_instruction *value,
                      int64_t part)
 {
     uint32_t index = reader->free_binding;
@@ -91,8 +99,7 @@ static uint32_t bind(struct mlir_reader *reader, uint32_t name, int depth, struc
         .next = reader->blocks[depth].first_binding,
         .depth = depth,
         .part = part,
-        .source = source,
-        .value = part < 0 ? source : NULL,
+        .value = value,
     };
     reader->blocks[depth].first_binding = index;
     *innermost_of(reader, name) = index;
@@ -261,12 +268,12 @@ bool mlir_value_name(struct mlir_reader *reader, struct mlir_span *name)
 static struct hlo_instruction *value_of(struct mlir_reader *reader, uint32_t index)
 {
     struct mlir_binding *bound = binding(reader, index);
-    struct hlo_instruction *source = bound->source;
+    struct hlo_instruction *source = bound->value;
     struct mlir_place place = {source->line, source->column};
     int64_t part = bound->part;
     int here = reader->depth;
-    if (bound->value)
-        return bound->value;
+    if (part < 0)
+        return source;
     reader->depth = bound->depth;
     const struct hlo_attributes *attributes = mlir_keep(reader, &(struct hlo_attributes){.index = part});
     const char *name = arena_format(&reader->module->arena, "%s.%lld", source->name, (long long)part);
@@ -278,7 +285,9 @@ static struct hlo_instruction *value_of(struct mlir_reader *reader, uint32_t ind
         return NULL;
     }
     element->attributes = attributes;
-    return binding(reader, index)->value = element;
+    bound = binding(reader, index);
+    bound->part = -1;
+    return bound->value = element;
 }
 
 /* What a region uses from outside becomes a parameter of it, and of the regions between; a scalar constant is

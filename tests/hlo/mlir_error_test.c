@@ -200,6 +200,54 @@ static void element_types_must_be_what_the_operation_takes(void **state)
                     "a.mlir:2:3: stablehlo.constant: its value is not of the result's type");
 }
 
+static void sizes_of_constants_must_be_those_of_the_type(void **state)
+{
+    (void)state;
+    const char *sizes = "%s = stablehlo.constant dense<[2, 12]> : tensor<2xi64>\n  ",
+               *ones = "%o = stablehlo.constant dense<1> : tensor<2xi32>\n  ";
+    char text[512];
+    snprintf(text, sizeof text, "%s%s", sizes,
+             "%0 = stablehlo.dynamic_reshape %a, %s : (tensor<4x6xf32>, tensor<2xi64>) -> tensor<3x8xf32>");
+    check_operation(text,
+                    "a.mlir:3:3: stablehlo.dynamic_reshape: the result should be f32[2,12], its type says "
+                    "f32[3,8]");
+    snprintf(text, sizeof text, "%s%s", sizes,
+             "%0 = stablehlo.dynamic_iota %s, dim = 0 : (tensor<2xi64>) -> tensor<2x2xf32>");
+    check_operation(text, "a.mlir:3:3: stablehlo.dynamic_iota: the result should be f32[2,12], its type says "
+                          "f32[2,2]");
+    snprintf(text, sizeof text, "%s%s", sizes,
+             "%0 = stablehlo.dynamic_broadcast_in_dim %z, %s, dims = [] : (tensor<f32>, tensor<2xi64>) -> "
+             "tensor<2x1xf32>");
+    check_operation(text,
+                    "a.mlir:3:3: stablehlo.dynamic_broadcast_in_dim: the result should be f32[2,12], its "
+                    "type says f32[2,1]");
+    snprintf(text, sizeof text, "%s%s", ones,
+             "%0 = stablehlo.dynamic_pad %a, %z, %o, %o, %o : (tensor<4x6xf32>, tensor<f32>, tensor<2xi32>, "
+             "tensor<2xi32>, tensor<2xi32>) -> tensor<9x12xf32>");
+    check_operation(text, "a.mlir:3:3: stablehlo.dynamic_pad: the result should be f32[9,13], its type says "
+                          "f32[9,12]");
+    snprintf(text, sizeof text, "%s%s", sizes,
+             "%0 = stablehlo.rng %z, %z, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, "
+             "tensor<2xi64>) -> tensor<2x13xf32>");
+    check_operation(text,
+                    "a.mlir:3:3: stablehlo.rng: the result should be f32[2,12], its type says f32[2,13]");
+}
+
+static void operations_of_chlo_must_be_of_one_type(void **state)
+{
+    (void)state;
+    check_operation(
+        "%0 = \"chlo.constant_like\"(%a) {value = 1.0 : f32} : (tensor<4x6xf32>) -> tensor<4x5xf32>",
+        "a.mlir:2:3: chlo.constant_like: the result should be f32[4,6], its type says f32[4,5]");
+    check_operation(
+        "%0 = \"chlo.constant_like\"(%a) {value = 1 : i32} : (tensor<4x6xf32>) -> tensor<4x6xf32>",
+        "a.mlir:2:3: chlo.constant_like: its value is not of the result's type");
+    check_operation("%0 = \"chlo.mulhi\"(%p, %p) : (tensor<i1>, tensor<i1>) -> tensor<i1>",
+                    "a.mlir:2:3: chlo.mulhi: expected whole numbers, found pred");
+    check_operation("%0 = \"chlo.mulhi\"(%i, %i) : (tensor<i32>, tensor<i32>) -> tensor<i64>",
+                    "a.mlir:2:3: chlo.mulhi: operands and result should be of one type");
+}
+
 static void transforms_must_fit_their_lengths(void **state)
 {
     (void)state;
@@ -320,6 +368,8 @@ int main(void)
         cmocka_unit_test(attributes_must_agree_with_the_result),
         cmocka_unit_test(regions_must_fit_their_operation),
         cmocka_unit_test(element_types_must_be_what_the_operation_takes),
+        cmocka_unit_test(sizes_of_constants_must_be_those_of_the_type),
+        cmocka_unit_test(operations_of_chlo_must_be_of_one_type),
         cmocka_unit_test(transforms_must_fit_their_lengths),
         cmocka_unit_test(regions_must_take_what_they_are_given),
         cmocka_unit_test(unknown_operations_come_with_the_nearest_name),
