@@ -49,6 +49,25 @@ struct job_time {
     double flops; /* of the model, forward and backward, without recomputation; of one device */
 };
 
+/* Seconds of layers on one device, one micro-batch. */
+struct job_pass {
+    double forward, backward; /* kernels */
+    double recompute;
+    double tensor; /* transfers that do not hide */
+    double flops;
+};
+
+/* What a job's layers take, whatever its data and pipeline parallel degrees, chunks, sharding and batch are: a search
+ * over those prices the layers once. */
+struct job_layers {
+    struct job_pass blocks; /* of all of them */
+    struct job_pass embedding, head;
+    double block_parameters, block_expert_parameters; /* of all of them, on one device */
+    double embedding_parameters, head_parameters;
+    double output_bytes; /* of a block */
+    int block_count;
+};
+
 /* Bytes on the fullest device. */
 struct job_memory {
     double total;
@@ -67,6 +86,8 @@ int64_t job_microbatches(const struct job *job);
 /* How a layer of the job is cut. */
 struct layer_split job_split(const struct job *job);
 
+struct job_layers job_layers_of(const struct job *job);
+struct job_time job_time_of(const struct job *job, const struct job_layers *layers);
 struct job_time job_time(const struct job *job);
 struct job_memory job_memory(const struct job *job);
 

@@ -2,14 +2,6 @@
 
 #include <math.h>
 
-/* Seconds of one stage's part, one micro-batch. */
-struct pass {
-    double forward, backward; /* kernels */
-    double recompute;
-    double tensor; /* transfers that do not hide */
-    double flops;
-};
-
 struct layer_split job_split(const struct job *job)
 {
     return (struct layer_split){
@@ -100,9 +92,9 @@ static double layer_transfers(const struct job *job, const struct layer_work *wo
     return work->tensor_backward * reduce + 2.0 * exchange + 2.0 * ring;
 }
 
-static struct pass layer_pass(const struct job *job, const struct layer_work *work, bool block)
+static struct job_pass layer_pass(const struct job *job, const struct layer_work *work, bool block)
 {
-    struct pass pass = {0};
+    struct job_pass pass = {0};
     pass.forward = kernels(job, work, 0, work->forward_count, &pass.flops);
     pass.backward = kernels(job, work, work->forward_count, work->count - work->forward_count, &pass.flops);
     double forward_transfers, backward_transfers = layer_transfers(job, work, &forward_transfers);
@@ -121,7 +113,7 @@ static struct pass layer_pass(const struct job *job, const struct layer_work *wo
     return pass;
 }
 
-static void add_pass(struct pass *sum, const struct pass *pass)
+static void add_pass(struct job_pass *sum, const struct job_pass *pass)
 {
     sum->forward += pass->forward;
     sum->backward += pass->backward;
@@ -130,27 +122,18 @@ static void add_pass(struct pass *sum, const struct pass *pass)
     sum->flops += pass->flops;
 }
 
-static double pass_compute(const struct pass *pass)
+static double pass_compute(const struct job_pass *pass)
 {
     return pass->forward + pass->backward + pass->recompute;
 }
 
-/* The model's layers, and what the whole holds on one device. */
-struct whole {
-    struct pass blocks, embedding, head;  /* blocks: of all of them */
-    double parameters, expert_parameters; /* of the fullest stage */
-    double output_bytes;
-    int block_count;
-};
-
-static struct whole whole_of(const struct job *job)
+struct job_layers job_layers_of(const struct job *job)
 {
-    struct whole whole = {.block_count = job->model->layers + job->model->encoder_layers};
+    struct job_layers layers = {.block_count = job->model->layers + job->model->encoder_layers};
     struct layer_split split = job_split(job);
     struct layer_work work = {0};
-    struct pass pass = {0};
-    double parameters = 0.0, experts = 0.0;
-    for (int i = 0; i < whole.block_count; i++) {
+    struct job_pass pass = {0};
+    for (int i = 0; i < layers.block_count; i++) {
         /* blocks are alike but for the first dense ones of a mixture, windows, and where the decoder begins */
         bool alike = i > 1 && i != job->model->dense_layers && i != job->model->encoder_layers &&
                      job->model->window_every == 0;
@@ -158,28 +141,39 @@ static struct whole whole_of(const struct job *job)
             transformer_block(&work, job->model, i, &split);
             pass = layer_pass(job, &work, true);
         }
-        add_pass(&whole.blocks, &pass);
-        parameters += work.parameters;
-        experts += work.expert_parameters;
+        add_pass(&layers.blocks, &pass);
+        layers.block_parameters += work.parameters;
+        layers.block_expert_parameters += work.expert_parameters;
     }
-    whole.output_bytes = work.output_bytes;
+    layers.output_bytes = work.output_bytes;
     transformer_embedding(&work, job->model, &split);
-    whole.embedding = layer_pass(job, &work, false);
-    double ends = work.parameters;
+    layers.embedding = layer_pass(job, &work, false);
+    layers.embedding_parameters = work.parameters;
     transformer_head(&work, job->model, &split);
-    whole.head = layer_pass(job, &work, false);
-    whole.parameters = parameters / job->pipeline + (job->pipeline == 1 ? ends + work.parameters : ends);
-    whole.expert_parameters = experts / job->pipeline;
-    return whole;
+    layers.head = layer_pass(job, &work, false);
+    layers.head_parameters = work.parameters;
+    return layers;
+}
+
+/* Parameters on a device of the fullest stage. */
+struct held {
+    double parameters, experts;
+};
+
+static struct held held_by(const struct job *job, const struct job_layers *layers)
+{
+    double ends = layers->embedding_parameters + (job->pipeline == 1 ? layers->head_parameters : 0.0);
+    return (struct held){layers->block_parameters / job->pipeline + ends,
+                         layers->block_expert_parameters / job->pipeline};
 }
 
 /* Gathers and scatters of parameter shards, a block at a time, behind the kernels of other blocks. */
-static double shard_seconds(const struct job *job, const struct whole *whole, double compute)
+static double shard_seconds(const struct job *job, const struct held *held, int blocks, double compute)
 {
     const struct calibration *c = job->calibration;
     int apart = job->tensor, ranks = job->data * job->context;
-    double pieces = (double)whole->block_count / job->pipeline + 1.0;
-    double bytes = 2.0 * (whole->parameters + whole->expert_parameters) / pieces;
+    double pieces = (double)blocks / job->pipeline + 1.0;
+    double bytes = 2.0 * (held->parameters + held->experts) / pieces;
     double gather = transfer(job, COLLECTIVE_ALL_GATHER, ranks, apart, bytes);
     double scatter =
         transfer(job, COLLECTIVE_REDUCE_SCATTER, ranks, apart, bytes * job->software->gradient_bytes / 2.0);
@@ -195,64 +189,71 @@ static double jitter_seconds(const struct job *job, double compute)
 }
 
 /* Gradients once per iteration: all-reduce, or reduce-scatter and all-gather of the parameters. */
-static double gradient_seconds(const struct job *job, const struct whole *whole)
+static double gradient_seconds(const struct job *job, const struct held *held)
 {
     int ranks = job->data * job->context, apart = job->tensor;
-    double bytes = whole->parameters * job->software->gradient_bytes;
+    double bytes = held->parameters * job->software->gradient_bytes;
     double seconds = transfer(job, COLLECTIVE_ALL_REDUCE, ranks, apart, bytes);
     int expert_ranks = ranks * job->tensor / (job->expert > 1 ? job->expert : job->tensor);
     seconds += transfer(job, COLLECTIVE_ALL_REDUCE, expert_ranks, job->devices_per_node,
-                        whole->expert_parameters * job->software->gradient_bytes);
+                        held->experts * job->software->gradient_bytes);
     return seconds * job->software->data_shown;
 }
 
 /* Share of the memory's bandwidth: long kernels that only stream. */
 #define OPTIMIZER_RATE 0.8
 
-static double optimizer_seconds(const struct job *job, const struct whole *whole)
+static double optimizer_seconds(const struct job *job, const struct held *held)
 {
-    double parameters = whole->parameters + whole->expert_parameters;
+    double parameters = held->parameters + held->experts;
     if (job->frozen)
         parameters *= 0.01;
     double ranks = (double)job->data * job->context;
-    double held = job->sharding >= 1 ? parameters / ranks : parameters;
+    double own = job->sharding >= 1 ? parameters / ranks : parameters;
     double rate = job->device->bandwidth * OPTIMIZER_RATE;
     /* gradients are added to what earlier micro-batches left */
     double added = parameters * job->software->accumulate * (double)job_microbatches(job);
-    return (held * job->software->optimizer + added) / rate;
+    return (own * job->software->optimizer + added) / rate;
 }
 
-struct job_time job_time(const struct job *job)
+struct job_time job_time_of(const struct job *job, const struct job_layers *layers)
 {
-    struct whole whole = whole_of(job);
+    struct held held = held_by(job, layers);
     double count = (double)job_microbatches(job), stages = job->pipeline;
     struct job_time time = {0};
-    double blocks = pass_compute(&whole.blocks) / stages, block_transfers = whole.blocks.tensor / stages;
+    double blocks = pass_compute(&layers->blocks) / stages, block_transfers = layers->blocks.tensor / stages;
     double send = 0.0;
     if (job->pipeline == 1) {
-        time.compute = count * (blocks + pass_compute(&whole.head) + pass_compute(&whole.embedding));
-        time.tensor = count * (block_transfers + whole.head.tensor + whole.embedding.tensor);
+        time.compute = count * (blocks + pass_compute(&layers->head) + pass_compute(&layers->embedding));
+        time.tensor = count * (block_transfers + layers->head.tensor + layers->embedding.tensor);
     } else {
         /* a rank sends its share of the tokens; there and back */
-        double bytes = whole.output_bytes / job->tensor;
+        double bytes = layers->output_bytes / job->tensor;
         int apart = job->tensor * job->context * job->data;
         send = 2.0 * transfer(job, COLLECTIVE_SEND, 2, apart, bytes) * job->chunks * job->calibration->send;
         /* the last stage has the head beside its blocks and sets the pace */
-        time.compute = count * (blocks + pass_compute(&whole.head));
-        time.tensor = count * (block_transfers + whole.head.tensor);
+        time.compute = count * (blocks + pass_compute(&layers->head));
+        time.tensor = count * (block_transfers + layers->head.tensor);
         time.send = count * send;
         time.bubble = (stages - 1.0) * (blocks + block_transfers + send) / job->chunks;
     }
-    time.flops = count * (whole.blocks.flops / stages + (whole.head.flops + whole.embedding.flops) / stages);
+    time.flops =
+        count * (layers->blocks.flops / stages + (layers->head.flops + layers->embedding.flops) / stages);
     if (job->sharding == 3)
-        time.data = shard_seconds(job, &whole, time.compute + time.tensor);
+        time.data = shard_seconds(job, &held, layers->block_count, time.compute + time.tensor);
     else
-        time.data = gradient_seconds(job, &whole);
+        time.data = gradient_seconds(job, &held);
     if (job->frozen)
         time.data *= 0.01;
-    time.optimizer = optimizer_seconds(job, &whole);
+    time.optimizer = optimizer_seconds(job, &held);
     time.other = job->calibration->step + jitter_seconds(job, time.compute);
     time.seconds =
         time.compute + time.bubble + time.tensor + time.send + time.data + time.optimizer + time.other;
     return time;
+}
+
+struct job_time job_time(const struct job *job)
+{
+    struct job_layers layers = job_layers_of(job);
+    return job_time_of(job, &layers);
 }
