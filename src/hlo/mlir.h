@@ -403,6 +403,15 @@ bool mlir_known_sizes(struct mlir_reader *reader, const struct mlir_op *op, size
 bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand);
 bool mlir_check_dynamic_pad(struct mlir_reader *reader, const struct mlir_op *op);
 
+/* mlir_verify.c */
+bool mlir_verify_accuracy(struct mlir_reader *reader, const struct mlir_op *op);
+bool mlir_verify_precision(struct mlir_reader *reader, const struct mlir_op *op); /* of reduce_precision */
+bool mlir_verify_dot(struct mlir_reader *reader, const struct mlir_op *op);
+bool mlir_verify_composite(struct mlir_reader *reader, const struct mlir_op *op);
+
+/* mlir_verify_custom.c */
+bool mlir_verify_custom(struct mlir_reader *reader, const struct mlir_op *op);
+
 /* mlir_build*.c: from an operation to its instruction. */
 /* The first operand's dimensions with this padding. */
 bool mlir_padded_dims(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_ints low,
@@ -441,11 +450,11 @@ mlir_build mlir_build_plain, mlir_build_elementwise, mlir_build_compare, mlir_bu
     mlir_build_constant_like, mlir_build_element, mlir_build_tuple, mlir_build_call, mlir_build_custom,
     mlir_build_foreign, mlir_build_high_product, mlir_build_identity, mlir_build_rng, mlir_build_square,
     mlir_build_broadcasting;
-mlir_build mlir_build_broadcast, mlir_build_broadcast_in_dim, mlir_build_reshape, mlir_build_transpose,
-    mlir_build_slice, mlir_build_dynamic_slice, mlir_build_real_dynamic_slice, mlir_build_update_slice,
-    mlir_build_insert_slice, mlir_build_concatenate, mlir_build_iota, mlir_build_pad, mlir_build_dynamic_pad,
-    mlir_build_reverse, mlir_build_gather, mlir_build_index_select, mlir_build_dimension_size,
-    mlir_build_bitcast;
+mlir_build mlir_build_receive, mlir_build_bit_generator, mlir_build_broadcast, mlir_build_broadcast_in_dim,
+    mlir_build_reshape, mlir_build_transpose, mlir_build_slice, mlir_build_dynamic_slice,
+    mlir_build_real_dynamic_slice, mlir_build_update_slice, mlir_build_insert_slice, mlir_build_concatenate,
+    mlir_build_iota, mlir_build_pad, mlir_build_dynamic_pad, mlir_build_reverse, mlir_build_gather,
+    mlir_build_index_select, mlir_build_dimension_size, mlir_build_bitcast;
 mlir_build mlir_build_dot, mlir_build_dot_general, mlir_build_ragged_dot, mlir_build_convolution,
     mlir_build_einsum, mlir_build_fft, mlir_build_solve, mlir_build_cholesky, mlir_build_batch_norm;
 mlir_build mlir_build_reduce, mlir_build_reduce_window, mlir_build_select_and_scatter, mlir_build_scatter,

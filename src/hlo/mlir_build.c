@@ -232,6 +232,10 @@ bool mlir_build_elementwise(struct mlir_reader *reader, struct mlir_op *op)
         if (!same_dims(shape, result) && !(scalar_allowed && shape->rank == 0))
             return mlir_result_dims(reader, op, 0, shape->dims, shape->rank);
     }
+    if (op->attributes && !mlir_verify_accuracy(reader, op))
+        return false;
+    if (opcode == HLO_REDUCE_PRECISION && !mlir_verify_precision(reader, op))
+        return false;
     return mlir_check_elements(reader, op) && check_element_types(reader, op) &&
            mlir_finish(reader, op, opcode);
 }
@@ -356,6 +360,8 @@ bool mlir_build_call(struct mlir_reader *reader, struct mlir_op *op)
     const struct mlir_attribute *callee = mlir_find_any(reader, op, "callee|decomposition|@");
     if (!callee || !callee->value)
         return mlir_op_error(reader, op, "expected the function that is called");
+    if (mlir_same(callee->key, "decomposition") && !mlir_verify_composite(reader, op))
+        return false;
     const char *after = reader->p;
     reader->p = callee->value;
     if (!mlir_symbol(reader, &name) || !mlir_finish(reader, op, HLO_CALL))
@@ -401,7 +407,8 @@ bool mlir_build_custom(struct mlir_reader *reader, struct mlir_op *op)
         return false;
     if (!set->target)
         return mlir_op_error(reader, op, "'call_target_name' is missing");
-    return mlir_finish(reader, op, HLO_CUSTOM_CALL) && note_called(reader, op);
+    return mlir_verify_custom(reader, op) && mlir_finish(reader, op, HLO_CUSTOM_CALL) &&
+           note_called(reader, op);
 }
 
 /* An operation that HLO does not have: a custom call of its name. */

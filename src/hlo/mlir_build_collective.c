@@ -5,10 +5,11 @@
 
 static bool check_groups(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_ints ids)
 {
+    bool alike = op->info->opcode == HLO_ALL_GATHER || op->info->opcode == HLO_REDUCE_SCATTER;
     uint64_t seen[MOST_DEVICES / 64] = {0};
     for (int i = 0; i < ids.count; i++) {
         int64_t id = ids.at[i];
-        if (id < -1 || id >= (int64_t)ids.count)
+        if (id < (alike ? 0 : -1) || id >= (int64_t)ids.count)
             return mlir_op_error(reader, op, "replica_groups: device %lld of %d", (long long)id, ids.count);
         if (id < 0 || id >= MOST_DEVICES)
             continue;
@@ -39,7 +40,7 @@ static bool check_channel(struct mlir_reader *reader, const struct mlir_op *op)
 }
 
 /* Groups of devices: a matrix with a group per row, [[0, 1], [2, 3]] or dense of it; rows that are shorter end
- * in -1. An attribute of another kind (mesh axes) leaves them unknown. */
+ * in -1, unless all must be as long. An attribute of another kind (mesh axes) leaves them unknown. */
 static bool read_groups(struct mlir_reader *reader, struct mlir_op *op, struct hlo_attributes *set)
 {
     const struct mlir_attribute *groups = mlir_find(reader, op, "replica_groups");
@@ -133,8 +134,13 @@ static bool check_shapes(struct mlir_reader *reader, const struct mlir_op *op, s
 static bool check_counts(struct mlir_reader *reader, const struct mlir_op *op)
 {
     bool rooted = mlir_find(reader, op, "has_dynamic_root") != NULL;
-    return op->operands == op->result_types + rooted ||
-           mlir_op_error(reader, op, "%zu operands, %zu results", op->operands, op->result_types);
+    if (op->operands != op->result_types + rooted || op->operands == (rooted ? 1 : 0))
+        return mlir_op_error(reader, op, "%zu operands, %zu results", op->operands, op->result_types);
+    if (!rooted)
+        return true;
+    const struct hlo_shape *root = mlir_operand_type(reader, op, op->operands - 1);
+    return (root->type == HLO_TYPE_S32 && root->rank == 1 && root->dims[0] == (int64_t)op->result_types) ||
+           mlir_op_error(reader, op, "the last operand should be %zu numbers of type s32", op->result_types);
 }
 
 bool mlir_build_collective(struct mlir_reader *reader, struct mlir_op *op)

@@ -78,7 +78,7 @@ bool mlir_build_dot(struct mlir_reader *reader, struct mlir_op *op)
     set->rhs_contracting = (struct hlo_ints){1, &first};
     if (!set->lhs_contracting.count)
         return error_memory(reader->err);
-    return check_dot(reader, op, set) && mlir_finish(reader, op, HLO_DOT);
+    return check_dot(reader, op, set) && mlir_verify_dot(reader, op) && mlir_finish(reader, op, HLO_DOT);
 }
 
 /* `[0, 1] x [0, 1]` of the short form. */
@@ -126,7 +126,7 @@ bool mlir_build_dot_general(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     return set && one_array(reader, op) && read_dot_numbers(reader, op, "dot_dimension_numbers", set) &&
-           check_dot(reader, op, set) && mlir_finish(reader, op, HLO_DOT);
+           check_dot(reader, op, set) && mlir_verify_dot(reader, op) && mlir_finish(reader, op, HLO_DOT);
 }
 
 /* Sizes of the groups: one list for all, or one for each place in the batching dimensions and in those of the

@@ -25,27 +25,7 @@ static const char *const cannot_be_counted[] = {
 
 /* What a text marked as an error may be read in spite of: it changes no count. */
 static const char *const not_checked[] = {
-    "quantiz",
-    "quant.",
-    "scale",
-    "zero_point",
-    "channel_",
-    "accuracy",
-    "Accuracy",
-    "precision",
-    "algorithm",
-    "component",
-    "primitive op",
-    "layout",
-    "alias",
-    "namespaced",
-    "token",
-    "backend_config",
-    "replica id",
-    "at least of size 1",
-    "statically shaped",
-    "0D tensor",
-    "has_dynamic_root",
+    "quantiz", "quant.", "scale", "zero_point", "channel_", "layout",
 };
 
 struct tally {
@@ -165,7 +145,7 @@ static void test_files_are_read_or_refused_as_marked(void **state)
     printf("# valid: %d read, %d cannot be counted; errors: %d refused, %d of no matter, %d missed\n",
            tally.read, tally.uncounted, tally.refused, tally.unmarked, tally.missed);
     assert_true(tally.read >= 346 && tally.uncounted <= 85);
-    assert_true(tally.refused >= 393 && tally.missed == 0);
+    assert_true(tally.refused >= 456 && tally.missed == 0);
 }
 
 /* 2 x elements of the result x elements contracted, of every dot. */

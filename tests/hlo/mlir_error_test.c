@@ -248,6 +248,96 @@ static void operations_of_chlo_must_be_of_one_type(void **state)
                     "a.mlir:2:3: chlo.mulhi: operands and result should be of one type");
 }
 
+static void accuracies_and_precisions_must_make_sense(void **state)
+{
+    (void)state;
+    check_operation(
+        "%0 = \"stablehlo.tanh\"(%z) {result_accuracy = #stablehlo.result_accuracy<atol = 0.0, rtol "
+        "= 0.5, ulps = 0, mode = #stablehlo.result_accuracy_mode<HIGHEST>>} : (tensor<f32>) -> "
+        "tensor<f32>",
+        "a.mlir:2:3: stablehlo.tanh: result_accuracy: rtol should be 0 in mode HIGHEST");
+    check_operation(
+        "%0 = \"stablehlo.reduce_precision\"(%z) {exponent_bits = 0 : i32, mantissa_bits = 3 : i32} "
+        ": (tensor<f32>) -> tensor<f32>",
+        "a.mlir:2:3: stablehlo.reduce_precision: 0 bits of exponent and 3 of mantissa");
+    check_operation(
+        "%0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0], precision = [FOO, "
+        "DEFAULT] : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<6x6xf32>",
+        "a.mlir:2:3: stablehlo.dot_general: expected DEFAULT, HIGH or HIGHEST as precision, found "
+        "'FOO'");
+    check_operation("%0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0], precision = [DEFAULT, "
+                    "DEFAULT, DEFAULT] : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<6x6xf32>",
+                    "a.mlir:2:3: stablehlo.dot_general: 3 precisions for 2 operands");
+}
+
+#define ALGORITHM(lhs, products)                                                                             \
+    "%0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0], algorithm = <lhs_precision_type "      \
+    "= " lhs                                                                                                 \
+    ", rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = "  \
+    "1, num_primitive_operations = " products ", allow_imprecise_accumulation = false> : (tensor<4x6xf32>, " \
+    "tensor<4x6xf32>) -> tensor<6x6xf32>"
+
+static void algorithms_of_products_must_exist(void **state)
+{
+    (void)state;
+    check_operation(ALGORITHM("i8", "1"),
+                    "a.mlir:2:3: stablehlo.dot_general: algorithm: no hardware multiplies "
+                    "i8 by tf32 into f32 like this");
+    check_operation(ALGORITHM("tf32", "2"),
+                    "a.mlir:2:3: stablehlo.dot_general: algorithm: no hardware multiplies "
+                    "tf32 by tf32 into f32 like this");
+    check_operation(ALGORITHM("tf32", "0"), "a.mlir:2:3: stablehlo.dot_general: algorithm: expected positive "
+                                            "counts of components and operations");
+}
+
+static void custom_calls_must_describe_their_values(void **state)
+{
+    (void)state;
+    check_operation(
+        "%0 = stablehlo.custom_call @f(%a) {operand_layouts = [dense<[1, 0]> : tensor<2xindex>]} : "
+        "(tensor<4x6xf32>) -> tensor<f32>",
+        "a.mlir:2:3: stablehlo.custom_call: layouts are for operands and results, or for none");
+    check_operation("%0 = stablehlo.custom_call @f(%a) {operand_layouts = [dense<[1, 2]> : tensor<2xindex>], "
+                    "result_layouts = [dense<> : tensor<0xindex>]} : (tensor<4x6xf32>) -> tensor<f32>",
+                    "a.mlir:2:3: stablehlo.custom_call: layout: dimension 2 is not in 0 to 1");
+    check_operation("%0 = stablehlo.custom_call @f(%a) {operand_layouts = [dense<[1, 0]> : tensor<2xindex>], "
+                    "result_layouts = []} : (tensor<4x6xf32>) -> tensor<f32>",
+                    "a.mlir:2:3: stablehlo.custom_call: 1 layouts for 1 operands, 0 for 1 results");
+    check_operation("%0 = stablehlo.custom_call @f(%a) {output_operand_aliases = "
+                    "[#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 1, "
+                    "operand_tuple_indices = []>]} : (tensor<4x6xf32>) -> tensor<f32>",
+                    "a.mlir:2:3: stablehlo.custom_call: alias 1: there is no such operand");
+    check_operation("%0 = stablehlo.custom_call @f(%a) {output_operand_aliases = "
+                    "[#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, "
+                    "operand_tuple_indices = []>]} : (tensor<4x6xf32>) -> tensor<f32>",
+                    "a.mlir:2:3: stablehlo.custom_call: alias 1: operand and result are of different types");
+    check_operation("%0 = stablehlo.custom_call @f(%a) {api_version = 4 : i32, backend_config = \"x\"} : "
+                    "(tensor<4x6xf32>) -> tensor<f32>",
+                    "a.mlir:2:3: stablehlo.custom_call: backend_config: version 4 expects a dictionary");
+}
+
+static void what_is_received_comes_with_a_token(void **state)
+{
+    (void)state;
+    const char *token = "%t = stablehlo.create_token : !stablehlo.token\n  ";
+    char text[512];
+    snprintf(text, sizeof text, "%s%s", token,
+             "%0 = \"stablehlo.infeed\"(%t) : (!stablehlo.token) -> tensor<i32>");
+    check_operation(text, "a.mlir:3:3: stablehlo.infeed: result 1: expected a token, found s32");
+    snprintf(text, sizeof text, "%s%s", token,
+             "%0:2 = \"stablehlo.recv\"(%t) : (!stablehlo.token) -> (!stablehlo.token, !stablehlo.token)");
+    check_operation(text, "a.mlir:3:3: stablehlo.recv: result 1: expected a tensor, found token");
+    check_operation("%0, %1 = \"stablehlo.rng_bit_generator\"(%a) : (tensor<4x6xf32>) -> (tensor<4xf32>, "
+                    "tensor<4xui32>)",
+                    "a.mlir:2:3: stablehlo.rng_bit_generator: a state of f32[4,6] becomes one of f32[4]");
+    check_operation(
+        "%0 = \"stablehlo.all_gather\"(%a) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, "
+        "-1]]> : tensor<1x2xi64>} : (tensor<4x6xf32>) -> tensor<8x6xf32>",
+        "a.mlir:2:3: stablehlo.all_gather: replica_groups: device -1 of 2");
+    check_operation("stablehlo.composite \"foo\" %a {decomposition = @f} : (tensor<4x6xf32>) -> ()",
+                    "a.mlir:2:3: stablehlo.composite: expected a name such as dialect.name, found 'foo'");
+}
+
 static void transforms_must_fit_their_lengths(void **state)
 {
     (void)state;
@@ -370,6 +460,10 @@ int main(void)
         cmocka_unit_test(element_types_must_be_what_the_operation_takes),
         cmocka_unit_test(sizes_of_constants_must_be_those_of_the_type),
         cmocka_unit_test(operations_of_chlo_must_be_of_one_type),
+        cmocka_unit_test(accuracies_and_precisions_must_make_sense),
+        cmocka_unit_test(algorithms_of_products_must_exist),
+        cmocka_unit_test(custom_calls_must_describe_their_values),
+        cmocka_unit_test(what_is_received_comes_with_a_token),
         cmocka_unit_test(transforms_must_fit_their_lengths),
         cmocka_unit_test(regions_must_take_what_they_are_given),
         cmocka_unit_test(unknown_operations_come_with_the_nearest_name),
