@@ -180,14 +180,18 @@ static bool ends_in(const char *path, const char *ending)
     return length >= wanted && strcmp(path + length - wanted, ending) == 0;
 }
 
+enum doc_syntax doc_syntax_of(const char *path)
+{
+    return ends_in(path, ".yaml") || ends_in(path, ".yml") ? DOC_YAML : DOC_JSON;
+}
+
 bool doc_load(struct doc *doc, const char *path, struct error *err)
 {
     char *text;
     size_t length;
     if (!file_read(path, DOC_MAX_BYTES, &text, &length, err))
         return false;
-    bool yaml = ends_in(path, ".yaml") || ends_in(path, ".yml");
-    bool ok = doc_parse(doc, yaml ? DOC_YAML : DOC_JSON, path, text, length, err);
+    bool ok = doc_parse(doc, doc_syntax_of(path), path, text, length, err);
     free(text);
     return ok;
 }

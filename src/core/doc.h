@@ -47,7 +47,10 @@ struct doc {
 
 enum doc_syntax { DOC_JSON, DOC_YAML };
 
-/* Reads a file; the syntax is YAML for .yaml and .yml, JSON otherwise. On failure *doc holds nothing.
+/* YAML for a path that ends in .yaml or .yml, JSON otherwise. */
+enum doc_syntax doc_syntax_of(const char *path);
+
+/* Reads a file; its path says the syntax. On failure *doc holds nothing.
  * On success the caller ends it with doc_release. */
 bool doc_load(struct doc *doc, const char *path, struct error *err);
 

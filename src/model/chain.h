@@ -33,6 +33,7 @@ struct chain {
     struct arena arena; /* owns everything below */
     const char *path;   /* as the user wrote it */
     int profile_batch;  /* samples that times and activations are of; 0: not known */
+    bool least;         /* nested, and no other nested chain has fewer bytes across all cuts together */
     int layer_count;    /* layers, and cuts: cut i lies behind layer i */
     const char **names; /* of layers */
     struct chain_load *layers;

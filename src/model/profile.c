@@ -2,21 +2,42 @@
 
 #include "core/doc.h"
 #include "core/file.h"
+#include "model/graph.h"
 #include "model/oobleck.h"
 #include "model/read.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* A file of any format: text that looks like a graph, else a document. */
+static bool load_file(struct profile *profile, const char *path, struct error *err)
+{
+    struct graph graph;
+    struct doc doc;
+    char *data;
+    size_t length;
+    bool done = false;
+    if (!file_read(path, DOC_MAX_BYTES, &data, &length, err))
+        return false;
+    if (graph_recognise(path, data, length)) {
+        if (graph_parse(&graph, path, data, length, err)) {
+            done = graph_profile(&graph, profile, err);
+            graph_release(&graph);
+        }
+    } else if (doc_parse(&doc, doc_syntax_of(path), path, data, length, err)) {
+        done = profile_from_doc(profile, &doc, err);
+        doc_release(&doc);
+    }
+    free(data);
+    return done;
+}
 
 bool profile_load(struct profile *profile, const char *path, int microbatch_size, struct error *err)
 {
     memset(profile, 0, sizeof *profile);
     if (file_is_directory(path))
         return oobleck_load(profile, path, microbatch_size, err);
-    struct doc doc;
-    if (!doc_load(&doc, path, err))
-        return false;
-    bool done = profile_from_doc(profile, &doc, err);
-    doc_release(&doc);
+    bool done = load_file(profile, path, err);
     if (done && microbatch_size > 0 && profile->microbatch_size > 0 &&
         microbatch_size != profile->microbatch_size) {
         done = error_set(err, ERROR_INPUT, "%s: microbatch_size: expected %d as asked for, found %d", path,

@@ -4,8 +4,9 @@
  * looked at. All device types of a profile have the same layers, and bytes belong to the layer, not to the
  * type: where files of different types disagree on them, reading fails.
  *
- * Formats read: the Oobleck folder, a folder of such folders named by device type, rehearse-profile/1 (JSON).
- * Formats written: all three. See docs/profile.md. */
+ * Formats read: the Oobleck folder, a folder of such folders named by device type, rehearse-profile/1 (JSON),
+ * a graph of operations (graph.h).
+ * Formats written: the first three. See docs/profile.md. */
 #ifndef REHEARSE_MODEL_PROFILE_H
 #define REHEARSE_MODEL_PROFILE_H
 

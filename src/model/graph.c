@@ -1,0 +1,508 @@
+/* The text of a graph: reading, checking, and what is no operation. */
+#include "model/graph.h"
+
+#include "core/doc.h"
+#include "core/file.h"
+#include "core/text.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MILLISECONDS_MOST 1e12 /* 1e9 s, as in every profile */
+#define BYTES_MOST        0x1p53
+#define SHOWN             60 /* bytes of the file in a message */
+#define CYCLE_SHOWN       6
+
+/* ---- text ---- */
+
+struct edge {
+    int from, to;
+};
+
+struct reader {
+    struct graph *graph;
+    const char *at, *end; /* what is left of the file */
+    const char *line;     /* where the line begins that is being read */
+    int line_number;
+    double bytes; /* of all sizes so far */
+    struct edge *edges;
+    int node_capacity, edge_capacity;
+    int *table; /* node index + 1 by hash of the identifier; a power of two, at most half full */
+    size_t table_size;
+    struct error *err;
+};
+
+/* A piece of a line. */
+struct piece {
+    const char *start, *end;
+};
+
+static bool fail_at(const struct reader *r, const char *at, const char *what, struct piece found)
+{
+    int column = 1;
+    int length = (int)(found.end - found.start < SHOWN ? found.end - found.start : SHOWN);
+    for (const char *c = r->line; c < at; c++)
+        column += !text_continues(*c);
+    while (length > 0 && found.start + length < found.end && text_continues(found.start[length]))
+        length--;
+    return error_set(r->err, ERROR_INPUT, "%s:%d:%d: %s, found '%.*s'%s", r->graph->path, r->line_number,
+                     column, what, length, found.start, found.end - found.start > length ? "…" : "");
+}
+
+static bool starts(struct piece piece, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return (size_t)(piece.end - piece.start) >= length && memcmp(piece.start, prefix, length) == 0;
+}
+
+/* Takes what lies before `separator` from the front of `rest`; all of it, and returns false, when there is none. */
+static bool take(struct piece *rest, const char *separator, struct piece *piece)
+{
+    size_t length = strlen(separator);
+    const char *found = memmem(rest->start, (size_t)(rest->end - rest->start), separator, length);
+    *piece = (struct piece){rest->start, found ? found : rest->end};
+    rest->start = found ? found + length : rest->end;
+    return found != NULL;
+}
+
+static struct piece trim(struct piece piece)
+{
+    while (piece.start < piece.end && isspace((unsigned char)*piece.start))
+        piece.start++;
+    while (piece.start < piece.end && isspace((unsigned char)piece.end[-1]))
+        piece.end--;
+    return piece;
+}
+
+/* A decimal number from 0 to `most`. */
+static bool read_number(const struct reader *r, struct piece piece, double most, double *value)
+{
+    char text[64];
+    char *end = text;
+    size_t length = (size_t)(piece.end - piece.start);
+    *value = 0;
+    if (length > 0 && length < sizeof text) {
+        memcpy(text, piece.start, length);
+        text[length] = '\0';
+        if (strspn(text, "+-.0123456789eE") == length)
+            *value = text_number(text, &end);
+    }
+    if (end == text || *end)
+        return fail_at(r, piece.start, "expected a number", piece);
+    if (!(*value >= 0 && *value <= most))
+        return fail_at(r, piece.start,
+                       most == BYTES_MOST ? "expected 0 to 2^53 bytes" : "expected 0 to 1e12 ms", piece);
+    return true;
+}
+
+static bool read_size(struct reader *r, struct piece piece, int64_t *bytes)
+{
+    double value;
+    if (!read_number(r, piece, BYTES_MOST, &value))
+        return false;
+    value = nearbyint(value);
+    r->bytes += value;
+    if (r->bytes >= BYTES_MOST)
+        return fail_at(r, piece.start, "expected less than 2^53 bytes in the whole file", piece);
+    *bytes += (int64_t)value;
+    return true;
+}
+
+/* "5", or a list of a size per tensor: "[5; 6]". */
+static bool read_sizes(struct reader *r, struct piece piece, int64_t *bytes)
+{
+    if (!starts(piece, "["))
+        return read_size(r, piece, bytes);
+    if (piece.end[-1] != ']')
+        return fail_at(r, piece.end, "expected ']' at the end of the list", piece);
+    struct piece rest = {piece.start + 1, piece.end - 1};
+    bool more = true;
+    while (more) {
+        struct piece size;
+        more = take(&rest, ";", &size);
+        if (!read_size(r, trim(size), bytes))
+            return false;
+    }
+    return true;
+}
+
+/* "key=value" from the front of `rest`. */
+static bool take_field(const struct reader *r, struct piece *rest, const char *key, bool last,
+                       struct piece *value)
+{
+    char expected[64];
+    bool more = take(rest, ", ", value);
+    snprintf(expected, sizeof expected, "expected '%s='", key);
+    if (!starts(*value, key) || value->start + strlen(key) >= value->end || value->start[strlen(key)] != '=')
+        return fail_at(r, value->start, expected, *value);
+    value->start += strlen(key) + 1;
+    if (more == last)
+        return fail_at(r, value->end,
+                       last ? "expected the end of the times and sizes" : "expected ', ' and more", *rest);
+    return true;
+}
+
+static bool read_measures(struct reader *r, struct piece rest, struct graph_node *node)
+{
+    struct piece value;
+    return take_field(r, &rest, "forward_compute_time", false, &value) &&
+           read_number(r, value, MILLISECONDS_MOST, &node->forward_ms) &&
+           take_field(r, &rest, "backward_compute_time", false, &value) &&
+           read_number(r, value, MILLISECONDS_MOST, &node->backward_ms) &&
+           take_field(r, &rest, "activation_size", false, &value) &&
+           read_sizes(r, value, &node->activation_bytes) &&
+           take_field(r, &rest, "parameter_size", true, &value) &&
+           read_size(r, value, &node->parameter_bytes);
+}
+
+/* ---- identifiers ---- */
+
+/* The place of an identifier in the table: of its node, or the empty one where it belongs. FNV-1a. */
+static size_t find_slot(const struct reader *r, struct piece id)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    size_t length = (size_t)(id.end - id.start);
+    for (const char *c = id.start; c < id.end; c++)
+        hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+    size_t slot = (size_t)(hash ^ hash >> 32) & (r->table_size - 1);
+    while (r->table[slot]) {
+        const char *other = r->graph->nodes[r->table[slot] - 1].id;
+        if (strlen(other) == length && memcmp(other, id.start, length) == 0)
+            break;
+        slot = (slot + 1) & (r->table_size - 1);
+    }
+    return slot;
+}
+
+static bool read_node(struct reader *r, struct piece line)
+{
+    struct graph *graph = r->graph;
+    struct piece id;
+    struct piece name;
+    struct piece measures;
+    struct piece rest = line;
+    if (!take(&rest, " -- ", &id) || !take(&rest, " -- ", &name))
+        return fail_at(r, line.start, "expected 'ID -- NAME -- forward_compute_time=…'", line);
+    if (id.start == id.end)
+        return fail_at(r, line.start, "expected an identifier", line);
+    bool stage = take(&rest, " -- ", &measures);
+    size_t slot = find_slot(r, id);
+    if (r->table[slot])
+        return fail_at(r, id.start, "expected an identifier that no node above has", id);
+    if (graph->node_count == r->node_capacity)
+        return fail_at(r, id.start, "expected at most 4096 nodes", id);
+    struct graph_node *node = &graph->nodes[graph->node_count];
+    *node = (struct graph_node){
+        .id = arena_copy(&graph->arena, id.start, (size_t)(id.end - id.start)),
+        .name = arena_copy(&graph->arena, name.start, (size_t)(name.end - name.start)),
+        .line = r->line_number,
+        .view = starts(name, "__getitem__"),
+    };
+    if (!node->id || !node->name)
+        return error_memory(r->err);
+    r->table[slot] = ++graph->node_count;
+    if (!read_measures(r, measures, node))
+        return false;
+    /* What PipeDream's optimizer adds; plans are made here. */
+    double ignored;
+    const char *key = "stage_id=";
+    if (stage && !starts(rest, key))
+        return fail_at(r, rest.start, "expected 'stage_id='", rest);
+    return !stage || read_number(r, (struct piece){rest.start + strlen(key), rest.end}, 1e9, &ignored);
+}
+
+static bool read_edge(struct reader *r, struct piece line)
+{
+    struct piece ends[2];
+    int nodes[2];
+    if (!take(&line, " -- ", &ends[0]))
+        return fail_at(r, ends[0].start, "expected an edge 'ID -- ID'", ends[0]);
+    ends[1] = line;
+    for (int i = 0; i < 2; i++) {
+        nodes[i] = r->table[find_slot(r, ends[i])] - 1;
+        if (nodes[i] < 0)
+            return fail_at(r, ends[i].start, "expected the identifier of a node above", ends[i]);
+    }
+    if (r->graph->read_edges == r->edge_capacity)
+        return fail_at(r, ends[0].start, "expected at most 1000000 edges", ends[0]);
+    r->edges[r->graph->read_edges++] = (struct edge){nodes[0], nodes[1]};
+    return true;
+}
+
+static bool read_line(struct reader *r, struct piece line)
+{
+    if (line.end - line.start > GRAPH_MAX_LINE)
+        return fail_at(r, line.start + GRAPH_MAX_LINE, "expected lines of at most 65536 bytes", line);
+    if (memchr(line.start, '\0', (size_t)(line.end - line.start)))
+        return fail_at(r, line.start, "expected text without NUL bytes", line);
+    struct piece content = trim(line);
+    if (content.start == content.end)
+        return true;
+    return content.start == line.start ? read_node(r, content) : read_edge(r, content);
+}
+
+static bool read_lines(struct reader *r)
+{
+    while (r->at < r->end) {
+        const char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
+        struct piece line = {r->at, newline ? newline : r->end};
+        r->line = r->at;
+        r->line_number++;
+        if (!read_line(r, line))
+            return false;
+        r->at = newline ? newline + 1 : r->end;
+    }
+    return true;
+}
+
+/* ---- what is an operation ---- */
+
+/* Counts, for each node, the edges that leave (or enter) it. */
+static void count_edges(const struct reader *r, const bool *gone, bool leaving, int *counts)
+{
+    memset(counts, 0, (size_t)r->graph->node_count * sizeof *counts);
+    for (int e = 0; e < r->graph->read_edges; e++)
+        if (!gone[r->edges[e].from] && !gone[r->edges[e].to])
+            counts[leaving ? r->edges[e].from : r->edges[e].to]++;
+}
+
+/* Sources called Input…, then those sinks that are views. Returns how many remain. */
+static int leave_out(const struct reader *r, bool *gone, int *counts)
+{
+    int left = 0;
+    count_edges(r, gone, false, counts);
+    for (int i = 0; i < r->graph->node_count; i++)
+        gone[i] = counts[i] == 0 && text_starts_with(r->graph->nodes[i].name, "Input");
+    count_edges(r, gone, true, counts);
+    for (int i = 0; i < r->graph->node_count; i++) {
+        gone[i] = gone[i] || (counts[i] == 0 && r->graph->nodes[i].view);
+        left += !gone[i];
+    }
+    return left;
+}
+
+/* Lists of both ends of every edge that remains, each neighbour once; `seen` and `counts` hold an int per node. */
+static bool connect(const struct reader *r, const bool *gone, int *seen, int *counts)
+{
+    struct graph *graph = r->graph;
+    count_edges(r, gone, true, counts);
+    for (int i = 0; i < graph->node_count; i++)
+        if (!(graph->nodes[i].next = ARENA_ARRAY(&graph->arena, (size_t)counts[i], int)))
+            return error_memory(r->err);
+    count_edges(r, gone, false, counts);
+    for (int i = 0; i < graph->node_count; i++)
+        if (!(graph->nodes[i].previous = ARENA_ARRAY(&graph->arena, (size_t)counts[i], int)))
+            return error_memory(r->err);
+    for (int e = 0; e < graph->read_edges; e++) {
+        struct graph_node *from = &graph->nodes[r->edges[e].from];
+        if (!gone[r->edges[e].from] && !gone[r->edges[e].to])
+            from->next[from->next_count++] = r->edges[e].to;
+    }
+    memset(seen, 0, (size_t)graph->node_count * sizeof *seen);
+    for (int i = 0; i < graph->node_count; i++) {
+        struct graph_node *from = &graph->nodes[i];
+        int count = from->next_count;
+        from->next_count = 0;
+        for (int k = 0; k < count; k++) {
+            struct graph_node *to = &graph->nodes[from->next[k]];
+            if (seen[from->next[k]] == i + 1)
+                continue;
+            seen[from->next[k]] = i + 1;
+            from->next[from->next_count++] = from->next[k];
+            to->previous[to->previous_count++] = i;
+        }
+    }
+    return true;
+}
+
+/* Nodes that are left out go, and the others move up. */
+static void close_up(struct graph *graph, const bool *gone, int *place)
+{
+    int left = 0;
+    for (int i = 0; i < graph->node_count; i++)
+        place[i] = gone[i] ? -1 : left++;
+    for (int i = 0; i < graph->node_count; i++) {
+        if (gone[i])
+            continue;
+        struct graph_node node = graph->nodes[i];
+        for (int k = 0; k < node.next_count; k++)
+            node.next[k] = place[node.next[k]];
+        for (int k = 0; k < node.previous_count; k++)
+            node.previous[k] = place[node.previous[k]];
+        graph->nodes[place[i]] = node;
+    }
+    graph->node_count = left;
+}
+
+/* ---- order ---- */
+
+/* Names a cycle among the nodes that still wait for others: from any of them go back until one comes twice. */
+static bool fail_cycle(const struct reader *r, const int *waiting, int *seen)
+{
+    const struct graph *graph = r->graph;
+    struct text text = {0};
+    int at = 0;
+    int length = 0;
+    while (!waiting[at])
+        at++;
+    memset(seen, 0, (size_t)graph->node_count * sizeof *seen);
+    while (!seen[at]) {
+        const struct graph_node *node = &graph->nodes[at];
+        seen[at] = 1;
+        for (int k = 0; k < node->previous_count; k++)
+            if (waiting[node->previous[k]])
+                at = node->previous[k];
+    }
+    int first = at;
+    do {
+        const struct graph_node *node = &graph->nodes[at];
+        if (length++ < CYCLE_SHOWN)
+            text_format(&text, "%s'%s'", length > 1 ? " needs " : "", node->id);
+        for (int k = 0; k < node->previous_count; k++)
+            if (waiting[node->previous[k]])
+                at = node->previous[k];
+    } while (at != first);
+    text_format(&text, "%s needs '%s'", length > CYCLE_SHOWN ? " needs …" : "", graph->nodes[first].id);
+    error_set(r->err, ERROR_INPUT, "%s:%d:1: a cycle of %d nodes: %s", graph->path, graph->nodes[first].line,
+              length, text.failed ? graph->nodes[first].id : text.data);
+    text_release(&text);
+    return false;
+}
+
+static bool sort(const struct reader *r, int *waiting, int *seen)
+{
+    struct graph *graph = r->graph;
+    int done = 0;
+    graph->order = ARENA_ARRAY(&graph->arena, (size_t)graph->node_count, int);
+    if (!graph->order)
+        return error_memory(r->err);
+    for (int i = 0; i < graph->node_count; i++)
+        if (!(waiting[i] = graph->nodes[i].previous_count))
+            graph->order[done++] = i;
+    for (int k = 0; k < done; k++) {
+        const struct graph_node *node = &graph->nodes[graph->order[k]];
+        for (int e = 0; e < node->next_count; e++)
+            if (--waiting[node->next[e]] == 0)
+                graph->order[done++] = node->next[e];
+    }
+    return done == graph->node_count || fail_cycle(r, waiting, seen);
+}
+
+static bool finish(const struct reader *r, bool *gone, int *numbers, int *more_numbers)
+{
+    struct graph *graph = r->graph;
+    int read = graph->read_nodes;
+    if (leave_out(r, gone, numbers) == 0)
+        return error_set(r->err, ERROR_INPUT, "%s: no operation, but %d nodes that are inputs or unused",
+                         graph->path, read);
+    if (!connect(r, gone, numbers, more_numbers))
+        return false;
+    close_up(graph, gone, numbers);
+    return sort(r, numbers, more_numbers);
+}
+
+/* ---- the whole ---- */
+
+/* The samples that "vgg-19-pbs-32.txt" names; 0: none. */
+static int batch_in_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *found = strstr(slash ? slash : path, "pbs-");
+    char *end;
+    long batch = found ? strtol(found + strlen("pbs-"), &end, 10) : 0;
+    return batch > 0 && batch <= PROFILE_MAX_MICROBATCH ? (int)batch : 0;
+}
+
+/* How many lines there may be of nodes and of edges. */
+static void count_lines(struct reader *r)
+{
+    const char *line = r->at;
+    while (line < r->end) {
+        if (*line == ' ' || *line == '\t')
+            r->edge_capacity += r->edge_capacity < GRAPH_MAX_EDGES;
+        else
+            r->node_capacity += r->node_capacity < GRAPH_MAX_NODES;
+        line = memchr(line, '\n', (size_t)(r->end - line));
+        line = line ? line + 1 : r->end;
+    }
+    r->table_size = 16;
+    while (r->table_size < 2 * (size_t)r->node_capacity)
+        r->table_size *= 2;
+}
+
+static bool parse(struct reader *r)
+{
+    struct graph *graph = r->graph;
+    struct arena scratch = {0};
+    count_lines(r);
+    size_t nodes = (size_t)r->node_capacity;
+    graph->nodes = ARENA_ARRAY(&graph->arena, nodes, struct graph_node);
+    r->table = ARENA_ARRAY(&scratch, r->table_size, int);
+    r->edges = ARENA_ARRAY(&scratch, (size_t)r->edge_capacity, struct edge);
+    bool *gone = ARENA_ARRAY(&scratch, nodes, bool);
+    int *numbers = ARENA_ARRAY(&scratch, nodes, int);
+    int *more_numbers = ARENA_ARRAY(&scratch, nodes, int);
+    bool done = false;
+    if (!graph->nodes || !r->table || !r->edges || !gone || !numbers || !more_numbers) {
+        error_memory(r->err);
+    } else if (read_lines(r)) {
+        graph->read_nodes = graph->node_count;
+        done = graph->node_count ? finish(r, gone, numbers, more_numbers)
+                                 : error_set(r->err, ERROR_INPUT, "%s: no node in this file", graph->path);
+    }
+    arena_release(&scratch);
+    return done;
+}
+
+bool graph_parse(struct graph *graph, const char *path, const char *data, size_t length, struct error *err)
+{
+    struct reader r = {.graph = graph, .at = data, .end = data + length, .err = err};
+    memset(graph, 0, sizeof *graph);
+    graph->path = arena_string(&graph->arena, path);
+    graph->profile_batch = batch_in_name(path);
+    size_t valid = text_valid_utf8(data, length);
+    bool done = false;
+    if (!graph->path)
+        error_memory(err);
+    else if (valid < length)
+        error_set(err, ERROR_INPUT, "%s: byte %zu is not UTF-8", path, valid + 1);
+    else
+        done = parse(&r);
+    if (!done)
+        graph_release(graph);
+    return done;
+}
+
+bool graph_load(struct graph *graph, const char *path, struct error *err)
+{
+    char *data;
+    size_t length;
+    memset(graph, 0, sizeof *graph);
+    if (!file_read(path, DOC_MAX_BYTES, &data, &length, err))
+        return false;
+    bool done = graph_parse(graph, path, data, length, err);
+    free(data);
+    return done;
+}
+
+void graph_release(struct graph *graph)
+{
+    arena_release(&graph->arena);
+    memset(graph, 0, sizeof *graph);
+}
+
+bool graph_recognise(const char *path, const char *data, size_t length)
+{
+    const char *end = data + length;
+    size_t name = strlen(path);
+    while (data < end && isspace((unsigned char)*data))
+        data++;
+    const char *newline = memchr(data, '\n', (size_t)(end - data));
+    size_t line = (size_t)((newline ? newline : end) - data);
+    if (line == 0 || *data == '{' || *data == '[')
+        return false;
+    return (name >= 4 && strcmp(path + name - 4, ".txt") == 0) || memmem(data, line, " -- ", 4);
+}
