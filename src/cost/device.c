@@ -78,6 +78,17 @@ const struct cost_device *cost_device_in(const struct cost_device_table *table, 
 
 static struct cost_device_table added;
 
+enum cost_type cost_device_type(const struct cost_device *device, enum cost_type type)
+{
+    static const enum cost_type instead[COST_TYPE_COUNT] = {
+        [COST_FP64] = COST_FP32, [COST_FP32] = COST_FP32, [COST_TF32] = COST_FP32, [COST_FP16] = COST_FP32,
+        [COST_BF16] = COST_FP16, [COST_INT8] = COST_FP16, [COST_FP8] = COST_BF16,  [COST_FP4] = COST_FP8,
+    };
+    while (device->peak[type] <= 0.0 && type != COST_FP32)
+        type = instead[type];
+    return type;
+}
+
 const struct cost_device *cost_device_find(const char *name)
 {
     const struct cost_device *device = cost_device_in(&added, name);

@@ -88,6 +88,10 @@ const struct cost_device_table *cost_devices(void);
  * of the same name. Once, before there are threads; they live as long as the program. */
 bool cost_devices_add(const char *path, struct error *err);
 
+/* The type that the device computes products of this type in: itself where there are units for it, else what one would
+ * run there: 4 bits as 8, 8 bits as 16, bf16 as fp16, and the rest in fp32. */
+enum cost_type cost_device_type(const struct cost_device *device, enum cost_type type);
+
 /* A device by name or alias, a user's or of the built-in table; NULL when there is none. */
 const struct cost_device *cost_device_find(const char *name);
 

@@ -24,18 +24,6 @@ static const struct tile {
 
 static const int splits[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64};
 
-/* The type a product is computed in: the next wider one that the device has. */
-static enum cost_type type_on(const struct cost_device *device, enum cost_type type)
-{
-    static const enum cost_type wider[COST_TYPE_COUNT] = {
-        [COST_FP64] = COST_FP32, [COST_FP32] = COST_FP32, [COST_TF32] = COST_FP32, [COST_FP16] = COST_FP32,
-        [COST_BF16] = COST_FP32, [COST_INT8] = COST_FP16, [COST_FP8] = COST_FP16,  [COST_FP4] = COST_FP8,
-    };
-    while (device->peak[type] <= 0 && type != COST_FP32)
-        type = wider[type];
-    return type;
-}
-
 static double output_bytes(enum cost_type type)
 {
     double bytes = cost_type_bytes(type);
@@ -77,7 +65,7 @@ static double memory_seconds(const struct problem *p, const struct cost_device *
 static struct problem describe(const struct cost_device *device, enum cost_type type, int64_t batch,
                                int64_t m, int64_t n, int64_t k)
 {
-    enum cost_type computed = type_on(device, type);
+    enum cost_type computed = cost_device_type(device, type);
     struct problem p = {
         .gemm = &device->gemm[computed],
         .units = device->units,

@@ -14,33 +14,31 @@ const char *kernel_bound_name(enum kernel_bound bound)
 /* Rate of the backward kernel, of that of the forward one (Shah et al. 2024, arXiv:2407.08608, figures 5 and 6). */
 #define FLASH3_BACKWARD 0.8
 
-/* The type whose rate a kernel's products have: fp8 attention is computed in bf16. */
+/* Attention is computed in 16 bits, where all else is narrower, too. */
 static enum cost_type attention_type(enum cost_type type)
 {
-    return type == COST_FP8 || type == COST_FP4 || type == COST_INT8 ? COST_BF16 : type;
+    return cost_type_bytes(type) < 2.0 ? COST_BF16 : type;
 }
 
-/* flop/s of the matrix units, of the lanes where the device has none for the type. */
+/* flop/s of the matrix units, or of the lanes where the device has none. */
 static double peak_of(const struct cost_device *device, enum cost_type type)
 {
-    double lanes = 2.0 * device->units * device->lanes * device->clock;
-    if (device->peak[type] > 0.0)
-        return device->peak[type];
-    if (type == COST_BF16 && device->peak[COST_FP16] > 0.0)
-        return device->peak[COST_FP16];
-    return type == COST_FP64 ? lanes / 2.0 : lanes;
+    double peak = device->peak[cost_device_type(device, type)];
+    return peak > 0.0 ? peak : 2.0 * device->units * device->lanes * device->clock;
 }
 
 static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct cost_device *device,
                                       const struct calibration *calibration)
 {
     struct gemm_time gemm = gemm_time(device, kernel->type, kernel->batch, kernel->m, kernel->n, kernel->k);
-    bool narrow = cost_type_bytes(kernel->type) <= 1.0;
+    bool narrow = cost_type_bytes(cost_device_type(device, kernel->type)) <= 1.0;
     /* 16-byte loads need sizes that are multiples of 8 numbers; without them matrix units starve */
     bool odd = kernel->n % 8 != 0 || kernel->k % 8 != 0;
     double rate = kernel->inner ? (odd ? calibration->bmm_odd : calibration->bmm)
                   : narrow      ? calibration->gemm_narrow
                                 : calibration->gemm;
+    if (kernel->rate > 0.0)
+        rate *= kernel->rate;
     double bytes = kernel->bytes;
     if (bytes <= 0.0) {
         double m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;

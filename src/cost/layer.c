@@ -1,6 +1,6 @@
 #include "cost/layer.h"
 
-#include "cost/collective.h"
+#include "cost/transfer.h"
 
 #include <limits.h>
 #include <math.h>
@@ -236,11 +236,8 @@ static double operand_bytes(const struct kernel *kernel)
 enum cost_type layer_kernel_type(const struct kernel *kernel, const struct cost_device *device,
                                  const struct layer_options *options)
 {
-    if (kernel->type == COST_FP32 && !options->no_tf32 && device->peak[COST_TF32] > 0.0)
-        return COST_TF32;
-    if (kernel->type == COST_BF16 && device->peak[COST_BF16] <= 0.0 && device->peak[COST_FP16] > 0.0)
-        return COST_FP16;
-    return kernel->type;
+    bool rounds = kernel->type == COST_FP32 && !options->no_tf32;
+    return cost_device_type(device, rounds ? COST_TF32 : kernel->type);
 }
 
 struct kernel_time layer_kernel_time(const struct kernel *of, const struct cost_device *device,
@@ -295,7 +292,9 @@ double layer_transfer_seconds(const struct fused_transfer *transfer, const struc
     group.devices_per_node = !leaves                   ? group.devices
                              : kind == COLLECTIVE_SEND ? 1
                                                        : options->devices_per_node;
-    return group.inside ? transfer->repeats * collective_time(kind, &group, transfer->bytes).seconds : 0.0;
+    if (!group.inside)
+        return 0.0;
+    return transfer->repeats * transfer_seconds(kind, &group, transfer->bytes, calibration_of(device));
 }
 
 double layer_seconds(const struct fused *fused, const struct cost_device *device,

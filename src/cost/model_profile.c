@@ -1,7 +1,7 @@
 #include "cost/model_profile.h"
 
-#include "cost/collective.h"
 #include "cost/profile_links.h"
+#include "cost/transfer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,15 +16,9 @@ struct maker {
 
 enum cost_type model_type(const struct cost_device *device, enum model_precision precision)
 {
-    static const enum cost_type wanted[][4] = {
-        [MODEL_MIXED] = {COST_BF16, COST_FP16, COST_FP32, COST_FP32},
-        [MODEL_FP32] = {COST_TF32, COST_FP32, COST_FP32, COST_FP32},
-        [MODEL_FP8] = {COST_FP8, COST_BF16, COST_FP16, COST_FP32},
-    };
-    for (int i = 0; i < 4; i++)
-        if (device->peak[wanted[precision][i]] > 0.0)
-            return wanted[precision][i];
-    return COST_FP32;
+    static const enum cost_type wanted[] = {
+        [MODEL_MIXED] = COST_BF16, [MODEL_FP32] = COST_TF32, [MODEL_FP8] = COST_FP8};
+    return cost_device_type(device, wanted[precision]);
 }
 
 static int layer_count(const struct architecture *model)
@@ -116,7 +110,7 @@ static void time_layer(struct maker *m, struct profile_device *to, int layer,
             .devices_per_node = m->split.tensor,
             .inside = cost_link_find(device->link),
         };
-        reduce = collective_time(COLLECTIVE_ALL_REDUCE, &group, work.tensor_bytes).seconds *
+        reduce = transfer_seconds(COLLECTIVE_ALL_REDUCE, &group, work.tensor_bytes, calibration) *
                  m->split.software->tensor_shown;
     }
     forward += work.tensor_forward * reduce;

@@ -25,6 +25,7 @@ struct software {
     double optimizer;    /* bytes read and written per parameter and step, on the device that holds it */
     double accumulate;   /* the same per parameter and step for gradients */
     double tensor_shown; /* share of tensor-parallel communication that is not hidden under GEMMs */
+    double expert_rate;  /* of the grouped products of experts, of that of single ones; 0: 1 */
     double expert_host;  /* seconds in which the host launches the kernels of a block of experts, forward and
                                backward: devices that are faster wait for it */
     double data_shown;   /* share of gradient exchange that is not hidden under the backward pass */
@@ -39,6 +40,7 @@ struct software {
     bool sequence_parallel;  /* norms and dropouts split along the sequence (arXiv:2205.05198) */
     bool sharded;            /* optimizer states split over the data parallel ranks unless said otherwise */
     bool fully_sharded;      /* parameters and gradients too (ZeRO-3, FSDP) */
+    bool keeps_gathered;     /* a pipeline keeps its stage's parameters gathered through the iteration */
     bool interleaves; /* a pipeline whose chunks are not said has one layer per chunk, else one chunk */
     bool
         splits_local_batch; /* the micro-batch given is a rank's whole batch; the pipeline splits it by samples */

@@ -113,6 +113,8 @@ static void add_linear(struct builder *b, struct linear linear)
     b->work->largest_matrix = fmax(b->work->largest_matrix, weights);
     add_quantize(b, &linear);
     struct kernel kernel = {.kind = KERNEL_GEMM, .type = type, .name = linear.name, .batch = linear.copies};
+    if (linear.copies > 1)
+        kernel.rate = b->software->expert_rate;
     kernel.m = linear.tokens, kernel.n = linear.out, kernel.k = linear.in;
     add_forward(b, kernel);
     kernel.n = linear.in, kernel.k = linear.out;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FORMAT "rehearse-residuals/1"
+
 /* How many of the nearest residuals make an interval, and the share of them that it holds; the share is a little
  * over 0.8, for a quantile of few values is narrower than that of all. */
 #define NEIGHBOURS 24
@@ -16,6 +18,7 @@
 #define OTHER_GENERATION 6.0
 #define OTHER_SOFTWARE   4.0
 #define OTHER_WIDTH      3.0
+#define OTHER_EXPERTS    6.0
 
 /* No further apart than the digits that the file keeps. */
 #define ALIKE 0.03
@@ -25,12 +28,19 @@
 #define FAR   5.0
 #define WIDER 2.0
 
+static int bits_of(enum cost_type type)
+{
+    double bytes = cost_type_bytes(type);
+    return bytes < 1.0 ? 4 : bytes < 2.0 ? 8 : 16;
+}
+
 struct likeness likeness_of(const struct job *job)
 {
     return (struct likeness){
         .generation = job->device->generation,
         .software = job->software->name,
-        .narrow = cost_type_bytes(job->type) <= 1.0,
+        .bits = bits_of(cost_device_type(job->device, job->type)),
+        .experts = job->model->experts > 0,
         .sizes = {log2(job->devices), log2(fmax(architecture_parameters(job->model), 1.0)),
                   log2((double)job->sequence), log2((double)(job->microbatch * job->sequence)),
                   log2(job->pipeline)},
@@ -46,8 +56,10 @@ static double distance(const struct likeness *a, const struct likeness *b)
         sum += OTHER_GENERATION * OTHER_GENERATION;
     if (strcmp(a->software, b->software) != 0)
         sum += OTHER_SOFTWARE * OTHER_SOFTWARE;
-    if (a->narrow != b->narrow)
+    if (a->bits != b->bits)
         sum += OTHER_WIDTH * OTHER_WIDTH;
+    if (a->experts != b->experts)
+        sum += OTHER_EXPERTS * OTHER_EXPERTS;
     return sqrt(sum);
 }
 
@@ -101,15 +113,15 @@ void residuals_write(const struct residuals *residuals, const char *source, stru
     text_format(out,
                 "# ln(measured / predicted) of runs, and what they are like; see docs/validate.md.\n"
                 "# Computed from %s\n"
-                "format: rehearse-residuals/1\n"
-                "# generation, software, narrow, log2 of: devices, parameters, sequence, tokens of a "
+                "format: " FORMAT "\n"
+                "# generation, software, bits, experts, log2 of: devices, parameters, sequence, tokens of a "
                 "micro-batch, stages; residual\n"
                 "runs:\n",
                 source);
     for (int i = 0; i < residuals->count; i++) {
         const struct residual *row = &residuals->rows[i];
-        text_format(out, "  - [%s, %s, %s", row->likeness.generation, row->likeness.software,
-                    row->likeness.narrow ? "true" : "false");
+        text_format(out, "  - [%s, %s, %d, %s", row->likeness.generation, row->likeness.software,
+                    row->likeness.bits, row->likeness.experts ? "true" : "false");
         for (int s = 0; s < INTERVAL_SIZES; s++)
             text_format(out, ", %.2f", row->likeness.sizes[s]);
         text_format(out, ", %.4f]\n", row->log_ratio);
@@ -122,8 +134,8 @@ static bool read_row(const struct doc *doc, const struct doc_node *node, struct 
     struct residual *row = &residuals->rows[residuals->count];
     if (!doc_is_list(doc, node, err))
         return false;
-    if (node->count != 4 + INTERVAL_SIZES)
-        return doc_error(doc, node, err, "expected %d values, found %u", 4 + INTERVAL_SIZES, node->count);
+    if (node->count != 5 + INTERVAL_SIZES)
+        return doc_error(doc, node, err, "expected %d values, found %u", 5 + INTERVAL_SIZES, node->count);
     const char *text[2];
     const struct doc_node *value = node->first_child;
     for (int i = 0; i < 2; i++, value = value->next)
@@ -133,9 +145,14 @@ static bool read_row(const struct doc *doc, const struct doc_node *node, struct 
     row->likeness.software = arena_string(&residuals->arena, text[1]);
     if (!row->likeness.generation || !row->likeness.software)
         return error_memory(err);
+    double bits;
+    if (!doc_number(doc, value, 4.0, 64.0, &bits, err))
+        return false;
+    row->likeness.bits = (int)bits;
+    value = value->next;
     if (value->type != DOC_BOOL)
         return doc_error(doc, value, err, "expected true or false");
-    row->likeness.narrow = value->boolean;
+    row->likeness.experts = value->boolean;
     for (int i = 0; i < INTERVAL_SIZES; i++) {
         value = value->next;
         if (!doc_number(doc, value, 0.0, 100.0, &row->likeness.sizes[i], err))
@@ -152,6 +169,12 @@ static bool read_rows(const struct doc *doc, struct residuals *residuals, struct
     static const char *const keys[] = {"format", "runs"};
     if (!doc_is_map(doc, doc->root, err) || !doc_only_keys(doc, doc->root, keys, 2, err))
         return false;
+    const char *format;
+    const struct doc_node *named = doc_need(doc, doc->root, "format", err);
+    if (!named || !doc_string(doc, named, &format, err))
+        return false;
+    if (strcmp(format, FORMAT) != 0)
+        return doc_error(doc, named, err, "expected %s, found '%s'", FORMAT, format);
     const struct doc_node *runs = doc_need(doc, doc->root, "runs", err);
     if (!runs || !doc_is_list(doc, runs, err))
         return false;

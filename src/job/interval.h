@@ -1,7 +1,7 @@
 /* How far off a prediction may be, told by how far off others like it were.
  *
  * The residuals of published runs (data/residuals.yaml, written by `rehearse validate --residuals`) are kept with what
- * a run is like: device generation, software, width of the numbers, and the sizes of job and model. The interval of a
+ * a run is like: device generation, software, width of the numbers, experts or none, and the sizes of job and model. The interval of a
  * prediction is that of the residuals of its nearest runs. */
 #ifndef REHEARSE_JOB_INTERVAL_H
 #define REHEARSE_JOB_INTERVAL_H
@@ -16,7 +16,8 @@
 /* What a run is like. */
 struct likeness {
     const char *generation, *software;
-    bool narrow; /* 8-bit products or narrower */
+    int bits;     /* of the numbers that are multiplied: 16 (and more), 8 or 4 */
+    bool experts; /* a mixture of experts */
     double
         sizes[INTERVAL_SIZES]; /* log2 of devices, of the model's parameters, of the tokens of a sequence, of
                                      those of a micro-batch, of pipeline stages */

@@ -76,7 +76,7 @@ static double working(const struct job *job, const struct stage *stage, const st
     double backward = recomputed + software->backward_working * largest->working_bytes +
                       software->matrix_working * (stage->last ? 1.0 : 0.5) * largest->largest_matrix;
     double bytes = fmax(backward, stage->last ? head->activation_bytes : 0.0);
-    if (job->sharding >= 3 && job->pipeline > 1) /* a pipeline keeps its stage gathered (torchtitan) */
+    if (job->sharding >= 3 && job->pipeline > 1 && software->keeps_gathered)
         bytes += (2.0 + software->stored_gradient_bytes) * (stage->parameters + stage->experts);
     else if (job->sharding >= 3) /* this block's and the next one's, gathered; and a block's gradients */
         bytes += 2.0 * 3.0 * (largest->parameters + largest->expert_parameters);
@@ -107,8 +107,11 @@ struct job_memory job_memory(const struct job *job)
     struct model_ends ends;
     transformer_embedding(&ends.embedding, job->model, &split);
     transformer_head(&ends.head, job->model, &split);
-    /* the first stage holds the most micro-batches, the last one the loss */
-    struct job_memory first = stage_memory(job, 0, &split, &ends);
-    struct job_memory last = stage_memory(job, job->pipeline - 1, &split, &ends);
-    return last.total > first.total ? last : first;
+    struct job_memory fullest = stage_memory(job, 0, &split, &ends);
+    for (int stage = 1; stage < job->pipeline; stage++) {
+        struct job_memory memory = stage_memory(job, stage, &split, &ends);
+        if (memory.total > fullest.total)
+            fullest = memory;
+    }
+    return fullest;
 }

@@ -1,5 +1,7 @@
 #include "job/job.h"
 
+#include "cost/transfer.h"
+
 #include <math.h>
 
 struct layer_split job_split(const struct job *job)
@@ -11,7 +13,7 @@ struct layer_split job_split(const struct job *job)
         .tensor = job->tensor,
         .context = job->context,
         .expert = job->expert,
-        .type = job->type,
+        .type = cost_device_type(job->device, job->type),
         .software = job->software,
     };
 }
@@ -41,12 +43,8 @@ static struct collective_group group_of(const struct job *job, int devices, int 
 
 static double transfer(const struct job *job, enum collective_kind kind, int devices, int apart, double bytes)
 {
-    if (devices <= 1 || bytes <= 0.0)
-        return 0.0;
     struct collective_group group = group_of(job, devices, apart);
-    double share = group.devices_per_node < devices ? job->calibration->across : job->calibration->inside;
-    struct collective_time time = collective_time(kind, &group, bytes);
-    return time.latency_seconds + (time.seconds - time.latency_seconds) / share;
+    return transfer_seconds(kind, &group, bytes, job->calibration);
 }
 
 /* Tokens to their experts, or back. To a node where several of its experts are a token goes once (DeepEP,
@@ -60,8 +58,7 @@ static double exchange_seconds(const struct job *job, double bytes)
     double nodes = (double)group.devices / group.devices_per_node, active = job->model->active_experts;
     if (nodes > 1.0)
         bytes *= nodes * (1.0 - pow(1.0 - 1.0 / nodes, active)) / active;
-    struct collective_time time = collective_time(COLLECTIVE_ALL_TO_ALL, &group, bytes);
-    return time.latency_seconds + (time.seconds - time.latency_seconds) / job->calibration->exchange;
+    return transfer_seconds(COLLECTIVE_ALL_TO_ALL, &group, bytes, job->calibration);
 }
 
 static double kernels(const struct job *job, const struct layer_work *work, int first, int count,
@@ -216,11 +213,21 @@ static double optimizer_seconds(const struct job *job, const struct held *held)
     return (own * job->software->optimizer + added) / rate;
 }
 
+/* Blocks that do not divide evenly are missing from the last stage first, where the head is. */
+static double last_blocks(const struct job *job, int blocks)
+{
+    int most = (blocks + job->pipeline - 1) / job->pipeline;
+    return blocks % job->pipeline == 0 ? most : most - 1;
+}
+
 struct job_time job_time_of(const struct job *job, const struct job_layers *layers)
 {
     struct held held = held_by(job, layers);
     double count = (double)job_microbatches(job), stages = job->pipeline;
     struct job_time time = {0};
+    double most = ceil(layers->block_count / stages), last = last_blocks(job, layers->block_count);
+    double block = pass_compute(&layers->blocks) / layers->block_count;
+    double block_tensor = layers->blocks.tensor / layers->block_count;
     double blocks = pass_compute(&layers->blocks) / stages, block_transfers = layers->blocks.tensor / stages;
     double send = 0.0;
     if (job->pipeline == 1) {
@@ -231,9 +238,10 @@ struct job_time job_time_of(const struct job *job, const struct job_layers *laye
         double bytes = layers->output_bytes / job->tensor;
         int apart = job->tensor * job->context * job->data;
         send = 2.0 * transfer(job, COLLECTIVE_SEND, 2, apart, bytes) * job->chunks * job->calibration->send;
-        /* the last stage has the head beside its blocks and sets the pace */
-        time.compute = count * (blocks + pass_compute(&layers->head));
-        time.tensor = count * (block_transfers + layers->head.tensor);
+        /* the stage with the most blocks sets the pace, or the last one, with the head beside its own */
+        bool is_last = last * block + pass_compute(&layers->head) > most * block;
+        time.compute = count * (is_last ? last * block + pass_compute(&layers->head) : most * block);
+        time.tensor = count * (is_last ? last * block_tensor + layers->head.tensor : most * block_tensor);
         time.send = count * send;
         time.bubble = (stages - 1.0) * (blocks + block_transfers + send) / job->chunks;
     }

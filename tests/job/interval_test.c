@@ -19,7 +19,7 @@ static void make(struct residuals *residuals, int count, double spread)
     assert_non_null(residuals->rows);
     for (int i = 0; i < count; i++) {
         struct residual *row = &residuals->rows[residuals->count++];
-        row->likeness = (struct likeness){.generation = "hopper", .software = "fsdp"};
+        row->likeness = (struct likeness){.generation = "hopper", .software = "fsdp", .bits = 16};
         for (int s = 0; s < INTERVAL_SIZES; s++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
             row->likeness.sizes[s] = 10.0 + (double)(seed >> 40) / (1 << 24);
@@ -84,11 +84,11 @@ static void reads_what_it_writes(void **state)
 static void refuses_what_is_no_residual(void **state)
 {
     (void)state;
-    static const char text[] = "format: rehearse-residuals/1\nruns:\n  - [hopper, fsdp, false, 1, 2]\n";
+    static const char text[] = "format: rehearse-residuals/1\nruns:\n  - [hopper, fsdp, 16, false, 1]\n";
     struct residuals residuals;
     struct error err;
     assert_false(residuals_parse(&residuals, "r.yaml", text, sizeof text - 1, &err));
-    assert_string_equal(err.text, "r.yaml:3:5: runs[0]: expected 9 values, found 5");
+    assert_string_equal(err.text, "r.yaml:3:5: runs[0]: expected 10 values, found 5");
 }
 
 static void knows_published_runs(void **state)
