@@ -1,0 +1,420 @@
+/* The optimum of DAPPLE's objective, with a proof.
+ *
+ * Problem. Every number of outer replicas r, every way to cut the chain into stages of layers that belong together,
+ * every number of devices for each and every placement of them; devices may be idle (dapple.h).
+ *
+ * Bound. For given r, k and an interval of the pivot's seconds a dynamic program (dapple_program.h) gives a lower
+ * bound on all plans whose pivot is in it, and a plan, which is scored as it is: an upper bound.
+ *
+ * Search. Best first over intervals of all r and k together: the least bound is solved, dropped when that reaches the
+ * best plan, else cut in two at values that a stage or a transfer can take. Where only one such value is left, bound
+ * and plan are equal, so the search ends. A slower pivot is never better where there are no more stages than
+ * micro-batches: its block counts M - 1 times, and hides less than M - 1 blocks of all-reduce. Elsewhere the program
+ * has to reach the interval's lower end, and k = 2 is searched, too. DAPPLE_FIXED has no drain that shrinks with the
+ * pivot and needs one program for each r.
+ *
+ * Placements. All of them where they are few; else bounds come from a relaxation and plans from placements in order,
+ * and what they differ by remains as a gap.
+ *
+ * Check. Equal to brute force on thousands of small cases (tests/plan/dapple_random_test.c). The number of programs at
+ * a time does not depend on the threads, and so neither do the answers. */
+#include "core/progress.h"
+#include "plan/dapple_program.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT_A_TIME  4
+#define MOST_STEPS 400000   /* of every placement; beyond that the search itself would be too slow */
+#define MOST_LOOSE 50000000 /* memory only */
+#define SAME       (1 - 1e-12)
+
+struct region {
+    int replicas, factor;
+    double low, high; /* seconds for the whole batch */
+    double bound;     /* no plan in here takes less */
+};
+
+struct task {
+    struct region region;
+    struct dapple_workspace bounds, plans;
+    bool failed;
+    struct error err;
+};
+
+struct exact {
+    const struct dapple_problem *problem;
+    const struct dapple_options *options;
+    struct places places, ordered; /* ordered: only where places are not all */
+    bool loose;
+    double *rates; /* that transfers out of a stage may have, ascending */
+    int rate_count;
+    struct region *regions;
+    int region_count, region_room;
+    struct task tasks[AT_A_TIME];
+    int task_count;
+    double unresolved; /* least bound of what could not be decided */
+    struct dapple_plan best;
+    int64_t programs;
+    double deadline;
+};
+
+/* --- what the pivot can be ---------------------------------------------------------------------------------------- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double first = *(const double *)a, second = *(const double *)b;
+    return (first > second) - (first < second);
+}
+
+static bool list_rates(struct exact *exact)
+{
+    const struct dapple_cluster *cluster = exact->problem->cluster;
+    int devices = dapple_devices(cluster), count = 0;
+    exact->rates = malloc(((size_t)devices * (size_t)(devices + 1) / 2 + 2) * sizeof *exact->rates);
+    if (!exact->rates)
+        return false;
+    exact->rates[count++] = cluster->inside;
+    exact->rates[count++] = dapple_spanning_rate(exact->problem);
+    for (int n = 1; n <= devices; n++)
+        for (int away = 1; away <= n; away++)
+            exact->rates[count++] = cluster->point_to_point * n / away;
+    qsort(exact->rates, (size_t)count, sizeof *exact->rates, compare_doubles);
+    for (int i = 0; i < count; i++)
+        if (i == 0 || exact->rates[i] > exact->rates[exact->rate_count - 1])
+            exact->rates[exact->rate_count++] = exact->rates[i];
+    return true;
+}
+
+/* The first rate of at least this much; rate_count: none. */
+static int first_rate(const struct exact *exact, double least)
+{
+    int low = 0, high = exact->rate_count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (exact->rates[middle] < least)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The longest time of a stage or a transfer up to `most`, and the shortest above it; -INFINITY and INFINITY: none. */
+struct around {
+    double below, above;
+};
+
+static void see_item(struct around *around, double most, double item)
+{
+    if (item <= most)
+        around->below = fmax(around->below, item);
+    else
+        around->above = fmin(around->above, item);
+}
+
+static struct around items_around(const struct exact *exact, const struct region *region, double most)
+{
+    const struct dapple_problem *problem = exact->problem;
+    int layers = problem->chain->layer_count, units = exact->places.devices / region->replicas;
+    struct around around = {-INFINITY, INFINITY};
+    for (int first = 0; first < layers; first++)
+        for (int last = first; last < layers; last++) {
+            double compute = dapple_compute(problem, first, last);
+            double count = fmax(1, ceil(compute / (most * region->replicas)));
+            for (double n = fmax(1, count - 1); n <= count + 1 && n <= units; n++)
+                see_item(&around, most, compute / (n * region->replicas));
+            if (count > units)
+                see_item(&around, most, compute / (units * region->replicas));
+        }
+    for (int layer = 0; layer < layers - 1; layer++) {
+        double bytes = region->factor * dapple_crossing(problem, layer);
+        int rate = first_rate(exact, bytes / most);
+        for (int i = rate > 0 ? rate - 1 : 0; i <= rate + 1 && i < exact->rate_count; i++)
+            see_item(&around, most, bytes / exact->rates[i]);
+    }
+    return around;
+}
+
+/* --- plans -------------------------------------------------------------------------------------------------------- */
+
+static int devices_used(const struct dapple_plan *plan)
+{
+    int used = 0;
+    for (int s = 0; s < plan->stage_count; s++)
+        used += plan->stages[s].devices;
+    return used;
+}
+
+static bool is_better(const struct dapple_plan *plan, const struct dapple_plan *best)
+{
+    if (plan->latency < best->latency * SAME)
+        return true;
+    if (plan->latency * SAME > best->latency)
+        return false;
+    if (devices_used(plan) != devices_used(best))
+        return devices_used(plan) < devices_used(best);
+    return plan->stage_count < best->stage_count;
+}
+
+/* The plan that a program has found, scored; kept when it is the best so far. */
+static bool consider(struct exact *exact, const struct places *places, const struct region *region,
+                     const struct dapple_workspace *work, struct error *err)
+{
+    struct dapple_plan plan;
+    if (isinf(work->bound))
+        return true;
+    if (!dapple_plan_init(&plan, work->stage_count, places->devices, err))
+        return false;
+    for (int s = 0; s < work->stage_count; s++)
+        plan.stages[s] = (struct dapple_stage){
+            work->first_layers[s],
+            (s + 1 < work->stage_count ? work->first_layers[s + 1] : exact->problem->chain->layer_count) - 1,
+            work->devices[s]};
+    plan.replicas = region->replicas;
+    plan.factor = region->factor;
+    if (!places_follow(places, work->stage_count, work->devices, work->steps, plan.stage_of, err)) {
+        dapple_plan_release(&plan);
+        return false;
+    }
+    dapple_score(exact->problem, &plan);
+    if (exact->best.stage_count == 0 || is_better(&plan, &exact->best)) {
+        dapple_plan_release(&exact->best);
+        exact->best = plan;
+    } else {
+        dapple_plan_release(&plan);
+    }
+    return true;
+}
+
+static double best_latency(const struct exact *exact)
+{
+    return exact->best.stage_count > 0 ? exact->best.latency : INFINITY;
+}
+
+/* --- regions ------------------------------------------------------------------------------------------------------ */
+
+static bool add_region(struct exact *exact, struct region region, struct error *err)
+{
+    if (region.bound >= best_latency(exact) * SAME)
+        return true;
+    if (exact->region_count == exact->region_room) {
+        int room = exact->region_room > 0 ? 2 * exact->region_room : 256;
+        struct region *regions = realloc(exact->regions, (size_t)room * sizeof *regions);
+        if (!regions)
+            return error_memory(err);
+        exact->regions = regions;
+        exact->region_room = room;
+    }
+    exact->regions[exact->region_count++] = region;
+    return true;
+}
+
+/* May a slower pivot be better? */
+static bool reaches_low(const struct exact *exact, int replicas)
+{
+    return exact->problem->rules == DAPPLE_ORIGINAL &&
+           exact->places.devices / replicas > dapple_microbatches(exact->problem, replicas);
+}
+
+static double steady_share(const struct exact *exact, const struct region *region)
+{
+    double count = (double)dapple_microbatches(exact->problem, region->replicas);
+    return exact->problem->rules == DAPPLE_ORIGINAL ? (count - 1) / count : 0;
+}
+
+/* Everything that may be better than the best plan, for one r and k. */
+static bool start_region(struct exact *exact, int replicas, int factor, struct error *err)
+{
+    const struct dapple_problem *problem = exact->problem;
+    double count = (double)dapple_microbatches(problem, replicas), total = dapple_total(problem);
+    struct region region = {.replicas = replicas, .factor = factor};
+    double least = total / (exact->places.devices / replicas * replicas);
+    if (problem->rules == DAPPLE_FIXED) {
+        region.bound = least;
+        region.high = INFINITY;
+        return add_region(exact, region, err);
+    }
+    double share = steady_share(exact, &region), most = total;
+    for (int i = 0; i < problem->chain->layer_count - 1; i++)
+        most = fmax(most, factor * dapple_crossing(problem, i) / exact->rates[0]);
+    if (share > 0)
+        most = fmin(most, (best_latency(exact) - total / (replicas * count)) / share);
+    region.low = items_around(exact, &region, least * (1 - 1e-12)).above;
+    region.high = items_around(exact, &region, most * (1 + 1e-12)).below;
+    region.bound = share * region.low + total / (replicas * count);
+    return region.low > region.high || add_region(exact, region, err);
+}
+
+static bool start_regions(struct exact *exact, struct error *err)
+{
+    for (int replicas = 1; replicas <= exact->places.devices; replicas++) {
+        if (dapple_microbatches(exact->problem, replicas) == 0)
+            continue;
+        if (!start_region(exact, replicas, 1, err))
+            return false;
+        if (reaches_low(exact, replicas) && !start_region(exact, replicas, 2, err))
+            return false;
+    }
+    return true;
+}
+
+/* The region with the least bound; the first of equals. */
+static bool take_region(struct exact *exact, struct region *region)
+{
+    int least = -1;
+    for (int i = 0; i < exact->region_count; i++)
+        if (least < 0 || exact->regions[i].bound < exact->regions[least].bound)
+            least = i;
+    if (least < 0 || exact->regions[least].bound >= best_latency(exact) * SAME)
+        return false;
+    *region = exact->regions[least];
+    memmove(&exact->regions[least], &exact->regions[least + 1],
+            (size_t)(--exact->region_count - least) * sizeof *exact->regions);
+    return true;
+}
+
+static bool split_region(struct exact *exact, const struct region *region, double bound, struct error *err)
+{
+    struct around around = items_around(exact, region, (region->low + region->high) / 2);
+    struct region left = *region, right = *region;
+    double share = steady_share(exact, region);
+    left.high = fmax(around.below, region->low);
+    right.low = items_around(exact, region, left.high * (1 + 1e-12)).above;
+    left.bound = bound;
+    right.bound = bound + share * (right.low - region->low);
+    return add_region(exact, left, err) && (right.low > right.high || add_region(exact, right, err));
+}
+
+static bool finish_task(struct exact *exact, struct task *task, struct error *err)
+{
+    struct region *region = &task->region;
+    if (task->failed && task->err.kind != ERROR_INFEASIBLE) {
+        *err = task->err;
+        return false;
+    }
+    double bound = task->failed ? region->bound : fmax(region->bound, task->bounds.bound);
+    if (!task->failed && !consider(exact, exact->loose ? &exact->ordered : &exact->places, region,
+                                   exact->loose ? &task->plans : &task->bounds, err))
+        return false;
+    if (bound >= best_latency(exact) * SAME)
+        return true;
+    if (region->low < region->high * SAME && isfinite(region->high))
+        return split_region(exact, region, bound, err);
+    if (exact->loose || task->failed)
+        exact->unresolved = fmin(exact->unresolved, bound);
+    return true;
+}
+
+/* --- programs ----------------------------------------------------------------------------------------------------- */
+
+static void solve_task(struct exact *exact, struct task *task)
+{
+    const struct region *region = &task->region;
+    struct dapple_program program = {
+        .problem = exact->problem,
+        .places = &exact->places,
+        .replicas = region->replicas,
+        .factor = region->factor,
+        .microbatches = dapple_microbatches(exact->problem, region->replicas),
+        .low = region->low,
+        .high = fmin(region->high, exact->problem->rules == DAPPLE_FIXED ? best_latency(exact) : INFINITY),
+        .reach_low = reaches_low(exact, region->replicas),
+        .cutoff = best_latency(exact),
+    };
+    task->failed = !dapple_program_solve(&program, &task->bounds, &task->err);
+    task->plans.bound = INFINITY;
+    if (!exact->loose || task->failed || isinf(task->bounds.bound))
+        return;
+    program.places = &exact->ordered;
+    task->failed = !dapple_program_solve(&program, &task->plans, &task->err);
+}
+
+static void solve_tasks(void *context, size_t first, size_t last, int thread)
+{
+    struct exact *exact = context;
+    (void)thread;
+    for (size_t i = first; i < last; i++)
+        solve_task(exact, &exact->tasks[i]);
+}
+
+static bool stopped(const struct exact *exact)
+{
+    return (exact->deadline > 0 && clock_now() > exact->deadline) ||
+           (exact->options->program_limit > 0 && exact->programs >= exact->options->program_limit);
+}
+
+static bool search(struct exact *exact, struct error *err)
+{
+    while (!stopped(exact)) {
+        exact->task_count = 0;
+        while (exact->task_count < AT_A_TIME && take_region(exact, &exact->tasks[exact->task_count].region))
+            exact->task_count++;
+        if (exact->task_count == 0)
+            return true;
+        parallel_for(exact->options->pool, (size_t)exact->task_count, 1, solve_tasks, exact);
+        exact->programs += exact->task_count;
+        for (int i = 0; i < exact->task_count; i++)
+            if (!finish_task(exact, &exact->tasks[i], err))
+                return false;
+    }
+    for (int i = 0; i < exact->region_count; i++)
+        exact->unresolved = fmin(exact->unresolved, exact->regions[i].bound);
+    return true;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static bool find_places(struct exact *exact, struct error *err)
+{
+    const struct dapple_cluster *cluster = exact->problem->cluster;
+    if (places_init(&exact->places, cluster, PLACES_ALL, MOST_STEPS, err))
+        return true;
+    exact->loose = err->kind == ERROR_INFEASIBLE;
+    return exact->loose && places_init(&exact->places, cluster, PLACES_LOOSE, MOST_LOOSE, err) &&
+           places_init(&exact->ordered, cluster, PLACES_ORDERED, MOST_LOOSE, err);
+}
+
+/* HPGO's choice to begin with; it may find nothing. */
+static bool seed(struct exact *exact, struct error *err)
+{
+    if (dapple_search_hpgo(exact->problem, &exact->best, err))
+        return true;
+    exact->best = (struct dapple_plan){.stage_count = 0};
+    return err->kind == ERROR_INFEASIBLE;
+}
+
+static void release(struct exact *exact)
+{
+    for (int i = 0; i < AT_A_TIME; i++) {
+        dapple_workspace_release(&exact->tasks[i].bounds);
+        dapple_workspace_release(&exact->tasks[i].plans);
+    }
+    places_release(&exact->places);
+    places_release(&exact->ordered);
+    free(exact->rates);
+    free(exact->regions);
+}
+
+bool dapple_search_exact(const struct dapple_problem *problem, const struct dapple_options *options,
+                         struct dapple_plan *plan, struct error *err)
+{
+    if (!dapple_check(problem, err))
+        return false;
+    struct exact exact = {.problem = problem, .options = options, .unresolved = INFINITY};
+    exact.deadline = options->time_limit > 0 ? clock_now() + options->time_limit : 0;
+    bool done = find_places(&exact, err) && (list_rates(&exact) || error_memory(err)) && seed(&exact, err) &&
+                start_regions(&exact, err) && search(&exact, err);
+    release(&exact);
+    if (done && exact.best.stage_count > 0) {
+        *plan = exact.best;
+        plan->search = "exact";
+        plan->lower_bound = fmin(plan->latency, exact.unresolved);
+        plan->proven_optimal = exact.unresolved >= plan->latency * SAME;
+        plan->programs = exact.programs;
+        return true;
+    }
+    dapple_plan_release(&exact.best);
+    return done && error_set(err, ERROR_INFEASIBLE, "no plan: no way to cut the chain fits into the memory");
+}

@@ -1,0 +1,71 @@
+/* The dynamic program behind the exact search: the best stages and placement where the pivot lies in an interval.
+ *
+ * With every stage and transfer at most `high` (seconds for the whole batch), and charging the pivot at `low` but the
+ * drain at `high`,
+ *
+ *     (M - 1) low / M + T / (r M) + min (X + max(0, D)),    X = sum of transfers,  D = max_s (allreduce_s - s high / M)
+ *
+ * is no more than the latency of any plan whose pivot is in [low, high], and equal where low = high. From the last
+ * stage to the first X grows by a transfer, and D becomes max(0, allreduce, D - high / M); labels (X, D), of which one
+ * that is no better in both is dropped, make the minimum exact. They are kept for each first layer and each state of
+ * the devices (dapple_places.h).
+ *
+ * Under DAPPLE_FIXED the labels are dapple_fixed.h's (L, W), and the number of stages where memory binds; nothing
+ * depends on the interval but what is left out. */
+#ifndef REHEARSE_PLAN_DAPPLE_PROGRAM_H
+#define REHEARSE_PLAN_DAPPLE_PROGRAM_H
+
+#include "plan/dapple_model.h"
+#include "plan/dapple_places.h"
+
+struct dapple_program {
+    const struct dapple_problem *problem;
+    const struct places *places;
+    int replicas, factor; /* r, k */
+    int64_t microbatches;
+    double low, high;
+    bool
+        reach_low; /* only plans that have something of `low` or more; needed where a slower pivot may be better */
+    double cutoff; /* seconds; only plans that take less are of interest */
+};
+
+struct dapple_label;
+
+/* Memory for programs, one after the other; {0} to begin with. */
+struct dapple_workspace {
+    int32_t *head; /* [first layer][state] */
+    size_t head_room;
+    struct dapple_label *labels;
+    int32_t label_count, label_room;
+    double *most_before;
+    int layer_room;
+
+    /* the answer */
+    double bound; /* INFINITY: no plan below the cutoff */
+    int stage_count, stage_room;
+    int *first_layers, *devices, *steps; /* [stage]; steps as places_follow wants them */
+};
+
+/* False when memory runs out, or more than MOST_LABELS labels are needed. */
+bool dapple_program_solve(const struct dapple_program *program, struct dapple_workspace *workspace,
+                          struct error *err);
+void dapple_workspace_release(struct dapple_workspace *workspace);
+
+/* Bytes/s of a transfer out of `count` devices along a step, for bytes of the whole stage; INFINITY: nothing behind. */
+static inline double dapple_step_rate(const struct dapple_problem *problem, const struct places_step *step,
+                                      int count)
+{
+    switch ((enum places_link)step->link) {
+    case LINK_INSIDE:
+        return problem->cluster->inside;
+    case LINK_AWAY:
+        return problem->cluster->point_to_point * count / step->away;
+    case LINK_SPANS:
+        return dapple_spanning_rate(problem);
+    case LINK_NONE:
+        break;
+    }
+    return 1e300;
+}
+
+#endif
