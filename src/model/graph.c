@@ -140,7 +140,7 @@ static bool take_field(const struct reader *r, struct piece *rest, const char *k
         return fail_at(r, value->start, expected, *value);
     value->start += strlen(key) + 1;
     if (more == last)
-        return fail_at(r, value->end,
+        return fail_at(r, rest->start,
                        last ? "expected the end of the times and sizes" : "expected ', ' and more", *rest);
     return true;
 }

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file of any format: text that looks like a graph, else a document. */
-static bool load_file(struct profile *profile, const char *path, struct error *err)
+/* A file of any format: text that looks like a graph, else a document. The samples of a graph may be in its name; where
+ * they are not, they are those asked for. */
+static bool load_file(struct profile *profile, const char *path, int microbatch_size, struct error *err)
 {
     struct graph graph;
     struct doc doc;
@@ -21,6 +22,8 @@ static bool load_file(struct profile *profile, const char *path, struct error *e
         return false;
     if (graph_recognise(path, data, length)) {
         if (graph_parse(&graph, path, data, length, err)) {
+            if (graph.profile_batch == 0)
+                graph.profile_batch = microbatch_size;
             done = graph_profile(&graph, profile, err);
             graph_release(&graph);
         }
@@ -37,7 +40,7 @@ bool profile_load(struct profile *profile, const char *path, int microbatch_size
     memset(profile, 0, sizeof *profile);
     if (file_is_directory(path))
         return oobleck_load(profile, path, microbatch_size, err);
-    bool done = load_file(profile, path, err);
+    bool done = load_file(profile, path, microbatch_size, err);
     if (done && microbatch_size > 0 && profile->microbatch_size > 0 &&
         microbatch_size != profile->microbatch_size) {
         done = error_set(err, ERROR_INPUT, "%s: microbatch_size: expected %d as asked for, found %d", path,
