@@ -26,7 +26,7 @@
 #include <string.h>
 
 #define AT_A_TIME  4
-#define MOST_STEPS 400000   /* of every placement; beyond that the search itself would be too slow */
+#define MOST_STEPS 60000    /* of every placement; beyond that the search itself would be too slow */
 #define MOST_LOOSE 50000000 /* memory only */
 #define SAME       (1 - 1e-12)
 
@@ -174,9 +174,14 @@ static bool consider(struct exact *exact, const struct places *places, const str
             work->devices[s]};
     plan.replicas = region->replicas;
     plan.factor = region->factor;
-    if (!places_follow(places, work->stage_count, work->devices, work->steps, plan.stage_of, err)) {
+    bool found = true, done = places->kind == PLACES_LOOSE
+                                  ? places_pack(places, work->stage_count, work->devices, work->steps,
+                                                plan.stage_of, &found, err)
+                                  : places_follow(places, work->stage_count, work->devices, work->steps,
+                                                  plan.stage_of, err);
+    if (!done || !found) {
         dapple_plan_release(&plan);
-        return false;
+        return done;
     }
     dapple_score(exact->problem, &plan);
     if (exact->best.stage_count == 0 || is_better(&plan, &exact->best)) {
@@ -295,8 +300,9 @@ static bool finish_task(struct exact *exact, struct task *task, struct error *er
         return false;
     }
     double bound = task->failed ? region->bound : fmax(region->bound, task->bounds.bound);
-    if (!task->failed && !consider(exact, exact->loose ? &exact->ordered : &exact->places, region,
-                                   exact->loose ? &task->plans : &task->bounds, err))
+    if (!task->failed && !consider(exact, &exact->places, region, &task->bounds, err))
+        return false;
+    if (!task->failed && exact->loose && !consider(exact, &exact->ordered, region, &task->plans, err))
         return false;
     if (bound >= best_latency(exact) * SAME)
         return true;

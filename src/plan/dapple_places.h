@@ -61,4 +61,8 @@ static inline const struct places_step *places_steps(const struct places *places
 bool places_follow(const struct places *places, int count, const int *devices, const int *steps,
                    int16_t *stage_of, struct error *err);
 
+/* The same for PLACES_LOOSE, where there may be no such placement, or none that is found: *found says. */
+bool places_pack(const struct places *places, int count, const int *devices, const int *steps,
+                 int16_t *stage_of, bool *found, struct error *err);
+
 #endif
