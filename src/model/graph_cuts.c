@@ -208,7 +208,7 @@ static int most_kept(const struct search *s, int level)
 {
     int left = s->graph->node_count - level - 1;
     int64_t share = left && s->work > 0 ? s->work / left : 0;
-    int64_t most = share / (2 * s->words);
+    int64_t most = share / (2 * (int64_t)s->words);
     return most < 1 ? 1 : most < s->reached_count ? (int)most : s->reached_count;
 }
 

@@ -35,7 +35,7 @@ struct import {
     struct error *err;
 };
 
-#define TABLE_SIZE (4 * CHAIN_MAX_CUTS)
+#define TABLE_SIZE ((size_t)4 * CHAIN_MAX_CUTS)
 
 static uint64_t *before(const struct import *im, int node)
 {

@@ -169,7 +169,7 @@ static void what_is_missing_is_named(void **state)
     assert_refused("a -- x -- " TIMES ", more=1",
                    "graph.txt:1:103: expected the end of the times and sizes, found 'more=1'");
     assert_refused("a -- x -- " TIMES " -- stage=1",
-                   "graph.txt:1:103: expected 'stage_id=', found 'stage=1'");
+                   "graph.txt:1:105: expected 'stage_id=', found 'stage=1'");
     assert_refused("i -- Input0 -- " TIMES, "graph.txt: no operation, but 1 nodes that are inputs or unused");
 }
 
