@@ -362,7 +362,7 @@ static bool fit_table(struct report *report, const char *path,
     struct csv csv;
     if (!path)
         return true;
-    if (!table_load(&csv, path, err))
+    if (!csv_load(&csv, path, err))
         return false;
     bool done = fit(report, &csv, err);
     csv_release(&csv);

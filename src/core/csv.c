@@ -1,6 +1,5 @@
 #include "core/csv.h"
 
-#include "core/file.h"
 #include "core/text.h"
 
 #include <limits.h>
@@ -9,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct reader {
     struct csv *csv;
@@ -130,6 +130,15 @@ static bool read_row(struct reader *r, int *count)
     return true;
 }
 
+/* Of this very name: no two columns have the same, capitals and all. */
+static int exact_column(const struct csv *csv, const char *name)
+{
+    for (int i = 0; i < csv->column_count; i++)
+        if (strcmp(csv->columns[i], name) == 0)
+            return i;
+    return -1;
+}
+
 static bool read_header(struct reader *r)
 {
     struct csv *csv = r->csv;
@@ -144,7 +153,7 @@ static bool read_header(struct reader *r)
     if (!csv->columns)
         return error_memory(r->err);
     for (int i = 0; i < count; i++) {
-        if (csv_column(&(struct csv){.columns = csv->columns, .column_count = i}, r->cells[i]) >= 0)
+        if (exact_column(&(struct csv){.columns = csv->columns, .column_count = i}, r->cells[i]) >= 0)
             return error_set(r->err, ERROR_INPUT, "%s:1: column '%s' is there twice", csv->path, r->cells[i]);
         csv->columns[i] = r->cells[i];
     }
@@ -188,6 +197,8 @@ bool csv_parse(struct csv *csv, const char *path, const char *data, size_t lengt
     *csv = (struct csv){0};
     struct reader r = {.csv = csv, .at = data, .end = data + length, .line = 1, .err = err};
     csv->path = arena_string(&csv->arena, path);
+    if (length >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) /* the byte order mark of spreadsheets */
+        r.at += 3;
     bool ok;
     if (!csv->path)
         ok = error_memory(err);
@@ -202,18 +213,6 @@ bool csv_parse(struct csv *csv, const char *path, const char *data, size_t lengt
     return ok;
 }
 
-bool csv_load(struct csv *csv, const char *path, struct error *err)
-{
-    *csv = (struct csv){0};
-    char *data;
-    size_t length;
-    if (!file_read(path, CSV_MAX_BYTES, &data, &length, err))
-        return false;
-    bool ok = csv_parse(csv, path, data, length, err);
-    free(data);
-    return ok;
-}
-
 void csv_release(struct csv *csv)
 {
     arena_release(&csv->arena);
@@ -222,10 +221,11 @@ void csv_release(struct csv *csv)
 
 int csv_column(const struct csv *csv, const char *name)
 {
-    for (int i = 0; i < csv->column_count; i++)
-        if (strcmp(csv->columns[i], name) == 0)
+    int exact = exact_column(csv, name);
+    for (int i = 0; exact < 0 && i < csv->column_count; i++)
+        if (strcasecmp(csv->columns[i], name) == 0)
             return i;
-    return -1;
+    return exact;
 }
 
 bool csv_need(const struct csv *csv, const char *name, int *column, struct error *err)

@@ -1,7 +1,7 @@
 /* Tables of comma-separated values with a header line (RFC 4180: quotes, doubled quotes, line breaks inside quotes).
  *
  * Reading is strict: a row with more or fewer cells than the header, a quote that does not end, a column named
- * twice is an error that says where. */
+ * twice is an error that says where. A byte order mark at the beginning is skipped. */
 #ifndef REHEARSE_CORE_CSV_H
 #define REHEARSE_CORE_CSV_H
 
@@ -24,7 +24,8 @@ struct csv {
     int *lines;         /* of each row, from 1 */
 };
 
-/* On failure *csv holds nothing; on success the caller ends it with csv_release. */
+/* A file, which may be packed by gzip where the program was built with zlib. On failure *csv holds nothing; on success
+ * the caller ends it with csv_release. */
 bool csv_load(struct csv *csv, const char *path, struct error *err);
 
 /* Reads text; `path` is for messages. */
@@ -32,7 +33,7 @@ bool csv_parse(struct csv *csv, const char *path, const char *data, size_t lengt
 
 void csv_release(struct csv *csv);
 
-/* The column of this name; -1 when there is none. */
+/* The column of this name, else the first of this name in other capitals; -1 when there is none. */
 int csv_column(const struct csv *csv, const char *name);
 
 /* The same, but a missing column is an error. */

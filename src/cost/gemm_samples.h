@@ -32,7 +32,4 @@ bool gemm_samples_read(struct gemm_samples *samples, const struct csv *csv, cons
                        enum cost_type type, struct error *err);
 void gemm_samples_release(struct gemm_samples *samples);
 
-/* csv_load, also for a table packed by gzip where the program was built with zlib. */
-bool table_load(struct csv *csv, const char *path, struct error *err);
-
 #endif

@@ -4,7 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -77,6 +80,77 @@ static void checks_numbers(void **state)
     csv_release(&csv);
 }
 
+static void skips_a_byte_order_mark(void **state)
+{
+    (void)state;
+    struct csv csv = parse("\xef\xbb\xbfgpu,tp\nH100,1\n");
+    assert_int_equal(csv_column(&csv, "gpu"), 0);
+    csv_release(&csv);
+}
+
+static void finds_columns_in_any_capitals(void **state)
+{
+    (void)state;
+    struct csv csv = parse("TP,m,M\n1,2,3\n");
+    assert_int_equal(csv_column(&csv, "tp"), 0);
+    assert_int_equal(csv_column(&csv, "M"), 2); /* the very name first */
+    assert_int_equal(csv_column(&csv, "m"), 1);
+    csv_release(&csv);
+}
+
+/* "a,b\n1,2\n" and "3,4\n", packed apart. */
+static const char first_member[] =
+    "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x4b\xd4\x49\xe2\x32\xd4\x31\xe2\x02\x00\x7b\x07\x97\x0a"
+    "\x08\x00\x00\x00";
+static const char second_member[] =
+    "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x33\xd6\x31\xe1\x02\x00\x3e\x2d\x72\xa9\x04\x00\x00\x00";
+
+/* Loads a file of these bytes; false with *err set when it is refused. */
+static bool load(struct csv *csv, const char *bytes, size_t length, struct error *err)
+{
+    char path[] = "/tmp/rehearse-csv-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, bytes, length), (ssize_t)length);
+    close(file);
+    bool loaded = csv_load(csv, path, err);
+    unlink(path);
+    if (!loaded && strstr(err->text, "built without zlib")) {
+        print_message("# skipped: built without zlib\n");
+        skip();
+    }
+    return loaded;
+}
+
+static void unpacks_every_member_of_a_gzip_file(void **state)
+{
+    (void)state;
+    struct csv csv;
+    struct error err;
+    char bytes[sizeof first_member + sizeof second_member] = {0}; /* two zeros follow: padding */
+    memcpy(bytes, first_member, sizeof first_member - 1);
+    memcpy(bytes + sizeof first_member - 1, second_member, sizeof second_member - 1);
+    if (!load(&csv, bytes, sizeof bytes, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(csv.row_count, 2);
+    assert_string_equal(csv_cell(&csv, 1, 1), "4");
+    csv_release(&csv);
+}
+
+static void refuses_damaged_gzip_files(void **state)
+{
+    (void)state;
+    struct csv csv;
+    struct error err;
+    char bytes[sizeof first_member + 4];
+    assert_false(load(&csv, first_member, sizeof first_member - 5, &err));
+    assert_non_null(strstr(err.text, "damaged: it ends early"));
+    memcpy(bytes, first_member, sizeof first_member - 1);
+    memcpy(bytes + sizeof first_member - 1, "more!", 5);
+    assert_false(load(&csv, bytes, sizeof bytes, &err));
+    assert_non_null(strstr(err.text, "damaged: not what gzip writes"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -84,6 +158,10 @@ int main(void)
         cmocka_unit_test(reads_quotes),
         cmocka_unit_test(refuses_what_is_no_table),
         cmocka_unit_test(checks_numbers),
+        cmocka_unit_test(skips_a_byte_order_mark),
+        cmocka_unit_test(finds_columns_in_any_capitals),
+        cmocka_unit_test(unpacks_every_member_of_a_gzip_file),
+        cmocka_unit_test(refuses_damaged_gzip_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

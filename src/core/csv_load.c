@@ -1,6 +1,7 @@
 /* Tables that may be packed by gzip (RFC 1952). */
+#include "core/csv.h"
+
 #include "core/file.h"
-#include "cost/gemm_samples.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,19 +11,34 @@
 
 #define GZIP_WINDOW (16 + MAX_WBITS) /* zlib's word for: a gzip header is expected */
 
+/* What follows the end of a gzip member: another one, as of files packed apart and put together, or zeros that tapes
+ * leave (RFC 1952, section 2.2; gzip's manual, "trailing garbage"). */
+static bool next_member(z_stream *stream)
+{
+    while (stream->avail_in > 0 && *stream->next_in == 0) {
+        stream->next_in++;
+        stream->avail_in--;
+    }
+    return stream->avail_in > 0 && inflateReset(stream) == Z_OK;
+}
+
 /* Grows by doubling until all of it is out; a table over CSV_MAX_BYTES is refused before it fills the memory. */
 static bool inflate_all(z_stream *stream, const char *path, char **out, size_t *length, struct error *err)
 {
-    size_t capacity = (size_t)1 << 16;
+    size_t capacity = 0;
+    int status = Z_OK;
     *length = 0;
-    for (int status = Z_OK; status != Z_STREAM_END;) {
+    while (status != Z_STREAM_END || next_member(stream)) {
         if (*length > CSV_MAX_BYTES)
             return error_set(err, ERROR_INPUT, "%s: unpacks to more than %zu MiB", path, CSV_MAX_BYTES >> 20);
-        char *grown = realloc(*out, 2 * capacity);
-        if (!grown)
-            return error_memory(err);
-        *out = grown;
-        capacity *= 2;
+        if (*length == capacity) {
+            size_t larger = capacity ? 2 * capacity : (size_t)1 << 17;
+            char *grown = realloc(*out, larger);
+            if (!grown)
+                return error_memory(err);
+            *out = grown;
+            capacity = larger;
+        }
         stream->next_out = (Bytef *)*out + *length;
         stream->avail_out = (uInt)(capacity - *length);
         status = inflate(stream, Z_NO_FLUSH);
@@ -57,10 +73,11 @@ static bool parse_packed(struct csv *csv, const char *path, char *data, size_t l
 }
 #endif
 
-bool table_load(struct csv *csv, const char *path, struct error *err)
+bool csv_load(struct csv *csv, const char *path, struct error *err)
 {
     char *data;
     size_t length;
+    *csv = (struct csv){0};
     if (!file_read(path, CSV_MAX_BYTES, &data, &length, err))
         return false;
     bool packed = length > 2 && memcmp(data, "\x1f\x8b", 2) == 0;
