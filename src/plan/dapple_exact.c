@@ -326,10 +326,13 @@ static void solve_task(struct exact *exact, struct task *task)
         .microbatches = dapple_microbatches(exact->problem, region->replicas),
         .low = region->low,
         .high = fmin(region->high, exact->problem->rules == DAPPLE_FIXED ? best_latency(exact) : INFINITY),
-        .reach_low = reaches_low(exact, region->replicas),
         .cutoff = best_latency(exact),
     };
     task->failed = !dapple_program_solve(&program, &task->bounds, &task->err);
+    if (!task->failed && isfinite(task->bounds.bound) && reaches_low(exact, region->replicas)) {
+        program.reach_low = true;
+        task->failed = !dapple_program_solve(&program, &task->bounds, &task->err);
+    }
     task->plans.bound = INFINITY;
     if (!exact->loose || task->failed || isinf(task->bounds.bound))
         return;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_LABELS (1 << 22)
+#define MOST_LABELS (1 << 20)
 #define ROUNDING    1e-12 /* relative; sums here run in another order than in dapple_score */
 
 struct dapple_label {
@@ -155,21 +155,32 @@ static void extend_label(struct solver *solver, const struct front *front, const
         label.x = state.latency;
         label.y = state.drained;
     }
+    if (program->reach_low && !label.rank && solver->work->most_item[front->first] < program->low)
+        return;
     if (front->first == 0)
         finish_label(solver, &label);
     else if (value_bound(solver, front, &label) < solver->best_value)
         keep_label(solver, &label, step->target);
 }
 
-/* With more units than needed a stage is worth a try only where that lowers something: an all-reduce over more links
- * within a machine, a larger share of the stage in the next one's machine. */
-static bool worth_trying(const struct solver *solver, const struct places_step *step, bool more_than_needed,
-                         bool drain_hidden)
+/* Is this transfer what makes the pivot reach `low`? */
+static bool sends_long(const struct solver *solver, double send)
 {
-    if (!more_than_needed || !original(solver) || solver->program->reach_low)
+    return solver->program->reach_low &&
+           solver->program->factor * send >= solver->program->low * (1 - ROUNDING);
+}
+
+/* With more units than needed a stage is worth a try only where that lowers something (an all-reduce over more links
+ * within a machine, a transfer from a stage that has a larger share in the next one's machine), or where its longer
+ * transfer is wanted. */
+static bool worth_trying(const struct solver *solver, const struct places_step *step, double send,
+                         bool more_than_needed, bool drain_hidden)
+{
+    if (!more_than_needed || !original(solver))
         return true;
     if (step->spans)
-        return step->link == LINK_AWAY && step->away <= solver->program->replicas;
+        return step->link == LINK_AWAY &&
+               (step->away <= solver->program->replicas || sends_long(solver, send));
     return !drain_hidden;
 }
 
@@ -188,7 +199,8 @@ static void add_stage(struct solver *solver, struct front *front, int state, int
 {
     const struct dapple_cluster *cluster = solver->places->cluster;
     const struct places_step *end, *first = places_steps(solver->places, state, front->devices, &end);
-    bool spanned = false, single = solver->places->kind == PLACES_LOOSE && !solver->program->reach_low;
+    /* the relaxation's first step that spans machines costs least and leaves the same */
+    bool spanned = false, loose = solver->places->kind == PLACES_LOOSE && original(solver);
     int needed_to_span = solver->program->replicas == 1 ? 1 : 0; /* one device cannot */
     front->time = front->compute / front->devices;
     for (int spans = 0; spans < 2; spans++)
@@ -197,11 +209,12 @@ static void add_stage(struct solver *solver, struct front *front, int state, int
         bool more = step->spans && front->devices - extra * solver->program->replicas == 1
                         ? extra > needed_to_span
                         : extra > 0;
-        if (!worth_trying(solver, step, more, *hidden) || (single && step->spans && spanned))
-            continue;
-        spanned |= step->spans;
         double send =
             head >= 0 ? front->crossing / dapple_step_rate(solver->problem, step, front->devices) : 0;
+        if (!worth_trying(solver, step, send, more, *hidden) ||
+            (loose && step->spans && spanned && !sends_long(solver, send)))
+            continue;
+        spanned |= step->spans;
         if ((original(solver) ? solver->program->factor : 2) * send > solver->high)
             continue;
         int32_t number = (int32_t)(step - first);
@@ -247,6 +260,20 @@ static void extend_state(struct solver *solver, int end, int state, int32_t head
     }
 }
 
+/* The most that a stage or a transfer in front of a layer can take. */
+static void list_items(struct solver *solver)
+{
+    const struct dapple_program *program = solver->program;
+    const struct dapple_cluster *cluster = solver->places->cluster;
+    double slowest = fmin(fmin(cluster->inside, cluster->point_to_point), cluster->collective), transfer = 0;
+    solver->work->most_item[0] = 0;
+    for (int i = 1; i < solver->problem->chain->layer_count; i++) {
+        transfer = fmax(transfer, program->factor * dapple_crossing(solver->problem, i - 1) / slowest);
+        solver->work->most_item[i] =
+            fmax(transfer, dapple_compute(solver->problem, 0, i - 1) / program->replicas) * (1 + ROUNDING);
+    }
+}
+
 static bool make_room(struct solver *solver)
 {
     struct dapple_workspace *work = solver->work;
@@ -259,16 +286,19 @@ static bool make_room(struct solver *solver)
     }
     if (layers > work->layer_room) {
         free(work->most_before);
+        free(work->most_item);
         free(work->first_layers);
         free(work->devices);
         free(work->steps);
+        work->most_item = calloc((size_t)layers, sizeof *work->most_item);
         work->most_before = calloc((size_t)layers, sizeof *work->most_before);
         work->first_layers = calloc((size_t)layers, sizeof *work->first_layers);
         work->devices = calloc((size_t)layers, sizeof *work->devices);
         work->steps = calloc((size_t)layers, sizeof *work->steps);
         work->layer_room = layers;
     }
-    if (!work->head || !work->most_before || !work->first_layers || !work->devices || !work->steps) {
+    if (!work->head || !work->most_before || !work->most_item || !work->first_layers || !work->devices ||
+        !work->steps) {
         work->layer_room = 0;
         return false;
     }
@@ -276,6 +306,7 @@ static bool make_room(struct solver *solver)
     work->label_count = 0;
     for (int i = 1; i < layers; i++)
         work->most_before[i] = fmax(work->most_before[i - 1], solver->problem->chain->until[i - 1].compute);
+    list_items(solver);
     return true;
 }
 
@@ -329,6 +360,7 @@ void dapple_workspace_release(struct dapple_workspace *workspace)
     free(workspace->head);
     free(workspace->labels);
     free(workspace->most_before);
+    free(workspace->most_item);
     free(workspace->first_layers);
     free(workspace->devices);
     free(workspace->steps);

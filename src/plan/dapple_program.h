@@ -37,7 +37,7 @@ struct dapple_workspace {
     size_t head_room;
     struct dapple_label *labels;
     int32_t label_count, label_room;
-    double *most_before;
+    double *most_before, *most_item;
     int layer_room;
 
     /* the answer */
