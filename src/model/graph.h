@@ -61,12 +61,12 @@ void graph_release(struct graph *graph);
  * neighbours are taken in ascending order of their output, since exchanging any two that are not costs nothing. What
  * is left can still be exponential: a level that has more ideals than its share of GRAPH_WORK keeps the cheapest, and
  * chain.least says whether that happened. */
-#define GRAPH_WORK (INT64_C(1) << 24) /* 64-bit words looked at, a multiple of the expanded ideals' size */
+#define GRAPH_WORK (INT64_C(1) << 25) /* 64-bit words looked at, a multiple of the expanded ideals' size */
 bool graph_chain(const struct graph *graph, struct chain *chain, struct error *err);
 
 /* The chain as the DAPPLE planner (HPGO) counts it, which its results depend on: the antichains that are reached from
  * the first source, in HPGO's topological order. Not nested where the graph has branches. More than CHAIN_MAX_CUTS
- * antichains, or an operation that none of them covers, is an error. */
+ * antichains, too much looking for them, or an operation that none of them covers, is an error. */
 bool graph_chain_hpgo(const struct graph *graph, struct chain *chain, struct error *err);
 
 /* The chain of graph_chain as a profile of one device type without a name. A profile has no layer that takes no time;

@@ -30,11 +30,13 @@ struct import {
     int *replaced, *sorted;
     struct antichain *states;
     int state_count;
-    int *table; /* state + 1 by hash of the sorted nodes */
-    int *found; /* the state that last stepped to this one + 1 */
+    int *table;   /* state + 1 by hash of the sorted nodes */
+    int *found;   /* the state that last stepped to this one + 1 */
+    int64_t work; /* edges and words of sets that may yet be looked at */
     struct error *err;
 };
 
+#define MOST_WORK  (INT64_C(1) << 31)
 #define TABLE_SIZE ((size_t)4 * CHAIN_MAX_CUTS)
 
 static uint64_t *before(const struct import *im, int node)
@@ -69,9 +71,10 @@ static void close_sets(const struct import *im)
 /* ---- antichains ---- */
 
 /* Does the output of `from`, which `node` depends on, also go past it? */
-static bool goes_past(const struct import *im, int from, int node)
+static bool goes_past(struct import *im, int from, int node)
 {
     const struct graph_node *source = &im->graph->nodes[from];
+    im->work -= source->next_count;
     for (int e = 0; e < source->next_count; e++)
         if (source->next[e] != node && !bits_has(before(im, node), source->next[e]))
             return true;
@@ -104,16 +107,18 @@ static bool contains(const int *nodes, int count, int node)
     return false;
 }
 
-/* "construct_antichain": `node` takes the place of `old`; then those go that others depend on. Into im->replaced. */
+/* "construct_antichain": `node` takes the place of `old`; then those go that others depend on. Into im->replaced. None is
+ * there twice: `node` is not in the list, or it would have a successor there. */
 static int replace(struct import *im, int old, int node)
 {
     int kept = 0;
+    im->work -= (int64_t)im->augmented_count * im->words;
     bits_clear(im->set, im->words);
     for (int i = 0; i < im->augmented_count; i++)
         bits_set(im->set, im->augmented[i] == old ? node : im->augmented[i]);
     for (int i = 0; i < im->augmented_count; i++) {
         int at = im->augmented[i] == old ? node : im->augmented[i];
-        if (!bits_meet(after(im, at), im->set, im->words) && !contains(im->replaced, kept, at))
+        if (!bits_meet(after(im, at), im->set, im->words))
             im->replaced[kept++] = at;
     }
     return kept;
@@ -175,6 +180,7 @@ static bool step(struct import *im, int from, int *steps)
         bits_set(augmented, im->augmented[i]);
     for (int i = 0; i < im->augmented_count; i++) {
         const struct graph_node *node = &im->graph->nodes[im->augmented[i]];
+        im->work -= (int64_t)node->next_count * im->words;
         for (int e = 0; e < node->next_count; e++) {
             int next = node->next[e];
             if (contains(state->nodes, state->count, next) ||
@@ -183,6 +189,11 @@ static bool step(struct import *im, int from, int *steps)
             int to = find_state(im, replace(im, im->augmented[i], next));
             if (to < 0)
                 return false;
+            if (im->work < 0)
+                return error_set(
+                    im->err, ERROR_INPUT,
+                    "%s: to count cuts as HPGO does takes too long: there are more than %d antichains",
+                    im->graph->path, im->state_count);
             if (im->found[to] != from + 1)
                 steps[state->next_count++] = to;
             im->found[to] = from + 1;
@@ -408,7 +419,7 @@ static bool import(struct import *im)
 
 bool graph_chain_hpgo(const struct graph *graph, struct chain *chain, struct error *err)
 {
-    struct import im = {.graph = graph, .chain = chain, .err = err};
+    struct import im = {.graph = graph, .chain = chain, .work = MOST_WORK, .err = err};
     memset(chain, 0, sizeof *chain);
     bool done = import(&im);
     if (done)
