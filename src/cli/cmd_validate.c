@@ -3,7 +3,9 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "figure/scatter.h"
+#include "job/device_name.h"
 #include "job/interval.h"
+#include "job/runs_read.h"
 #include "job/validate.h"
 
 #include <inttypes.h>
@@ -15,7 +17,8 @@
 
 struct validate_options {
     struct option_list tables;
-    const char *gpu, *software, *precision, *recompute;
+    const char *gpu, *software, *precision, *recompute, *across;
+    int64_t devices_per_node;
     const char *devices, *links, *calibration;
     const char *figure, *residuals, *output;
     bool rows, json;
@@ -119,6 +122,15 @@ static void print_score(const char *name, const char *gpu, const struct validati
                 100 * score->mean, 100 * score->median, 100 * score->p90, 100 * score->bias);
 }
 
+static const char *fits(const struct run *run)
+{
+    if (!run->fits)
+        return ", does not fit";
+    return run->predicted_memory.total > (double)run->job.device->memory
+               ? ", fits within the estimate's error"
+               : "";
+}
+
 static void print_rows(const struct report *report, struct text *out)
 {
     text_format(out, "\n%-8s %-22s %-24s %6s %3s %3s %4s %3s %5s %10s %11s %11s %8s  %s\n", "run", "gpu",
@@ -140,8 +152,7 @@ static void print_rows(const struct report *report, struct text *out)
                     run->id, run->gpu, run->model_name, job->devices, job->tensor, job->pipeline, job->data,
                     job->microbatch, job->batch, run->predicted_memory.total / 0x1p30, measured,
                     run->predicted.seconds, error, report->intervals[i].low, report->intervals[i].high,
-                    report->intervals[i].extrapolates ? ", extrapolates" : "",
-                    run->fits ? "" : ", does not fit");
+                    report->intervals[i].extrapolates ? ", extrapolates" : "", fits(run));
     }
 }
 
@@ -247,7 +258,9 @@ static void write_row(const struct report *report, int index, struct json *json)
         json_number(json, "send", run->predicted.send);
         json_number(json, "data", run->predicted.data);
         json_number(json, "optimizer", run->predicted.optimizer);
+        json_number(json, "other", run->predicted.other);
         json_number(json, "memory", run->predicted_memory.total);
+        json_bool(json, "fits", run->fits);
         if (run->memory > 0.0)
             json_number(json, "measured_memory", run->memory);
     }
@@ -330,6 +343,68 @@ static bool add_tables(const struct validate_options *given, struct error *err)
            (!given->calibration || calibrations_add(given->calibration, err));
 }
 
+/* ---- what is said for all runs ---- */
+
+static bool unknown(const char *option, const char *word, const char *const *names, int count,
+                    struct error *err)
+{
+    const char *nearest = text_nearest(word, names, (size_t)count);
+    return error_set(err, ERROR_USAGE, "--%s: unknown '%s'%s%s%s", option, word,
+                     nearest ? ", did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+#define MOST_NAMES 256
+
+/* Names of the built-in tables, for messages. */
+static bool unknown_device(const char *word, struct error *err)
+{
+    const struct cost_device_table *table = cost_devices();
+    const char *names[MOST_NAMES];
+    int count = 0;
+    for (int i = 0; table && i < table->count && count < MOST_NAMES; i++)
+        names[count++] = table->devices[i].name;
+    return unknown("gpu", word, names, count, err);
+}
+
+static bool unknown_link(const char *word, struct error *err)
+{
+    const struct cost_link_table *table = cost_links();
+    const char *names[MOST_NAMES];
+    int count = 0;
+    for (int i = 0; table && i < table->count && count < MOST_NAMES; i++)
+        names[count++] = table->links[i].name;
+    return unknown("across", word, names, count, err);
+}
+
+static bool unknown_software(const char *word, struct error *err)
+{
+    const char *names[MOST_NAMES];
+    int count, known;
+    const struct software *all = software_all(&known);
+    for (count = 0; count < known && count < MOST_NAMES; count++)
+        names[count] = all[count].name;
+    return unknown("software", word, names, count, err);
+}
+
+/* A wrong word would be every row's reason: it is the command line's fault, not the table's. */
+static bool check_defaults(const struct validate_options *given, struct error *err)
+{
+    static const char *const types[] = {"fp4", "fp8", "bf16", "fp16", "tf32", "fp32"};
+    static const char *const recomputes[] = {"full", "selective", "none"};
+    enum cost_type type;
+    enum recompute recompute;
+    if (given->gpu && !device_named(given->gpu))
+        return unknown_device(given->gpu, err);
+    if (given->across && !cost_link_find(given->across))
+        return unknown_link(given->across, err);
+    if (!software_find(given->software))
+        return unknown_software(given->software, err);
+    if (!run_type_named(given->precision, &type))
+        return unknown("precision", given->precision, types, 6, err);
+    return !given->recompute || run_recompute_named(given->recompute, &recompute) ||
+           unknown("recompute", given->recompute, recomputes, 3, err);
+}
+
 /* ---- the command ---- */
 
 /* Who published the runs: groups of a source follow each other by device, each source is named once. */
@@ -365,6 +440,17 @@ static bool write_residuals(const struct report *report, struct error *err)
     return written;
 }
 
+/* After the report, which a figure that cannot be drawn does not take away. */
+static bool draw(const struct report *report, struct error *err)
+{
+    if (!report->given->figure)
+        return true;
+    if (validation_score(&report->validation, NULL, NULL).runs == 0)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "--figure: nothing to draw: no run that could be modelled has measured seconds");
+    return figure_scatter(&report->validation, report->given->figure, err);
+}
+
 static bool make_report(struct report *report, struct error *err)
 {
     struct text text = {0};
@@ -375,8 +461,8 @@ static bool make_report(struct report *report, struct error *err)
         write_report(report, &text);
     else
         print_report(report, &text);
-    bool done = (!report->given->figure || figure_scatter(&report->validation, report->given->figure, err)) &&
-                write_residuals(report, err) && output_text(report->given->output, &text, err);
+    bool done =
+        output_text(report->given->output, &text, err) && write_residuals(report, err) && draw(report, err);
     text_release(&text);
     return done;
 }
@@ -386,9 +472,16 @@ static bool run(void *context, struct error *err)
     const struct validate_options *given = context;
     struct report report = {.given = given};
     const char *table = given->tables.items[0];
-    const struct validation_defaults defaults = {given->gpu, given->software, given->precision,
-                                                 given->recompute};
-    if (!add_tables(given, err) || !validation_load(&report.validation, table, &defaults, err))
+    const struct validation_defaults defaults = {
+        .gpu = given->gpu,
+        .framework = given->software,
+        .precision = given->precision,
+        .recompute = given->recompute,
+        .across = given->across,
+        .devices_per_node = (int)given->devices_per_node,
+    };
+    if (!add_tables(given, err) || !check_defaults(given, err) ||
+        !validation_load(&report.validation, table, &defaults, err))
         return false;
     bool done = make_report(&report, err);
     free(report.intervals);
@@ -419,6 +512,19 @@ static const struct option_spec options[] = {
      .at = offsetof(struct validate_options, recompute),
      .argument = "WHAT",
      .help = "what is recomputed, likewise"},
+    {.name = "devices-per-node",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct validate_options, devices_per_node),
+     .argument = "N",
+     .initial = "0",
+     .least = 0,
+     .most = 65536,
+     .help = "devices of a node, likewise; 0: what is usual for the device"},
+    {.name = "across",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct validate_options, across),
+     .argument = "NAME",
+     .help = "the link between nodes (rehearse cost --list), likewise"},
     {.name = "devices",
      .kind = OPTION_FILE,
      .at = offsetof(struct validate_options, devices),
@@ -470,11 +576,12 @@ const struct command command_validate = {
         "reason.\n\n"
         "Columns by name: gpu, gpus, framework, model, layers, hidden, heads, kv_heads, ffn, seq, vocab, "
         "precision, tp, pp, vp, dp, cp, ep, zero, mbs, gbs, recompute, sec_per_iter, mem_gb, sec_basis, "
-        "outcome. A row whose sec_basis is not 'printed' or 'from_tokens_per_s' is predicted and not scored.",
+        "outcome, devices_per_node, across. A row whose sec_basis is not 'printed' or 'from_tokens_per_s' is "
+        "predicted and not scored.",
     .options = options,
     .options_size = sizeof(struct validate_options),
     .operands = {.name = "TABLE",
-                 .help = "runs, one per row (CSV)",
+                 .help = "runs, one per row (CSV, also packed by gzip)",
                  .least = 1,
                  .most = 1,
                  .at = offsetof(struct validate_options, tables)},

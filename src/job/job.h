@@ -80,6 +80,10 @@ struct job_memory {
 /* Degrees that multiply to the devices, a batch that splits evenly, heads and layers that divide. */
 bool job_check(const struct job *job, struct error *err);
 
+/* The same but for what published runs did all the same: batches whose rest is dropped, tables of positions made longer
+ * than the model's, more stages than blocks. */
+bool job_check_degrees(const struct job *job, struct error *err);
+
 /* Micro-batches of one pipeline in an iteration. */
 int64_t job_microbatches(const struct job *job);
 

@@ -2,8 +2,9 @@
  *
  * A table with one run per row (CSV, by column name: gpu, gpus, framework, model, layers, hidden, heads, kv_heads,
  * ffn, seq, vocab, precision, tp, pp, vp, dp, cp, ep, zero, mbs, gbs or microbatches, recompute, sec_per_iter or
- * real_ms, mem_gb or real_mem_gib, sec_basis, outcome).
- * What a row leaves unsaid follows from its software (cost/software.h); a row that cannot be modelled says why. */
+ * real_ms, mem_gb or real_mem_gib, sec_basis, outcome, devices_per_node, across).
+ * What a row leaves unsaid follows from its software (cost/software.h); a row that cannot be modelled says why,
+ * also where a cell is not what its column holds: nothing is taken for what cannot be read. */
 #ifndef REHEARSE_JOB_VALIDATE_H
 #define REHEARSE_JOB_VALIDATE_H
 
@@ -35,6 +36,7 @@ struct validation {
     struct csv csv;
     int count;
     struct run *runs; /* in the order of the table */
+    double *errors;   /* room in which scores sort: one thread at a time */
 };
 
 /* Of the absolute errors of some runs. */
@@ -47,6 +49,8 @@ struct validation_score {
 /* What is taken where a table has no such column; NULL: nothing, rows without it are not modelled. */
 struct validation_defaults {
     const char *gpu, *framework, *precision, *recompute;
+    const char *across;   /* link between nodes; where neither is said: what is usual for the device */
+    int devices_per_node; /* likewise; 0: not said */
 };
 
 /* On failure *validation holds nothing; on success the caller ends it with validation_release. */

@@ -1,3 +1,4 @@
+#include "job/device_name.h"
 #include "job/interval.h"
 #include "job/validate.h"
 #include "support/reference.h"
@@ -158,7 +159,7 @@ static bool is_hopper(const struct run *run, const void *context)
 static void runs_that_nothing_was_fitted_to(void **state)
 {
     (void)state;
-    static const struct validation_defaults nemo = {NULL, "megatron-core-2024", "fp8", NULL};
+    static const struct validation_defaults nemo = {.framework = "megatron-core-2024", .precision = "fp8"};
     char *path = reference_path("training/mlperf_training_llm.csv");
     struct validation v;
     struct error err;
@@ -227,7 +228,8 @@ static void intervals_cover_published_runs(void **state)
 static void memory_is_predicted(void **state)
 {
     (void)state;
-    static const struct validation_defaults b200 = {"B200", "megatron-core", "bf16", NULL};
+    static const struct validation_defaults b200 = {
+        .gpu = "B200", .framework = "megatron-core", .precision = "bf16"};
     static const char *const tables[] = {"training/training_points.csv",
                                          "training/simumax_b200_real_vs_pred.csv"};
     double sum = 0.0;
@@ -258,7 +260,8 @@ static void memory_is_predicted(void **state)
 static void known_failures_are_caught(void **state)
 {
     (void)state;
-    static const struct validation_defaults bigscience = {NULL, "megatron-deepspeed-bf16", "bf16", "full"};
+    static const struct validation_defaults bigscience = {
+        .framework = "megatron-deepspeed-bf16", .precision = "bf16", .recompute = "full"};
     char *path = reference_path("training/oom_points.csv");
     struct validation v;
     struct error err;
@@ -272,6 +275,148 @@ static void known_failures_are_caught(void **state)
     assert_true(score.caught >= score.ran_out - 1);
     validation_release(&v);
     free(path);
+}
+
+/* One row of a table with these columns, on 8 H100 unless they say otherwise. */
+static struct validation row(const char *columns, const char *cells)
+{
+    char text[512];
+    snprintf(text, sizeof text, "gpu,gpus,framework,precision,mbs,gbs,%s\nH100,8,NeMo,bf16,1,64,%s\n",
+             columns, cells);
+    return load(text);
+}
+
+static void has_reason(const char *columns, const char *cells, const char *reason)
+{
+    struct validation v = row(columns, cells);
+    if (!v.runs[0].reason)
+        fail_msg("%s: %s is modelled", columns, cells);
+    assert_string_equal(v.runs[0].reason, reason);
+    validation_release(&v);
+}
+
+static void large_degrees_do_not_overflow(void **state)
+{
+    (void)state;
+    has_reason("model,tp,pp", "llama-3-8b,65536,65536",
+               "its parallel degrees multiply to more than 1048576 devices");
+    has_reason("model,tp,pp", "llama-3-8b,4294967297,1",
+               "tp: expected a whole number from 1 to 65536, found '4294967297'");
+}
+
+static void names_cells_it_cannot_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *column, *cell, *expected;
+    } cases[] = {
+        {"cp", "x", "a whole number from 1 to 65536"},
+        {"cp", "-2", "a whole number from 1 to 65536"},
+        {"cp", "2x", "a whole number from 1 to 65536"},
+        {"cp", "1.5", "a whole number from 1 to 65536"},
+        {"zero", "4", "a whole number from 0 to 3"},
+        {"layers", "100001", "a whole number from 1 to 100000"},
+        {"layers", "-3", "a whole number from 1 to 100000"},
+        {"recompute", "bananas", "full, selective or none"},
+        {"sec_per_iter", "0.4s", "a number from 1e-06 to 3.2e+07"},
+        {"sec_per_iter", "1e-300", "a number from 1e-06 to 3.2e+07"},
+        {"devices_per_node", "0", "a whole number from 1 to 65536"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char columns[64], cells[64], reason[128];
+        snprintf(columns, sizeof columns, "model,tp,pp,%s", cases[i].column);
+        snprintf(cells, sizeof cells, "llama-3-8b,1,1,%s", cases[i].cell);
+        snprintf(reason, sizeof reason, "%s: expected %s, found '%s'", cases[i].column, cases[i].expected,
+                 cases[i].cell);
+        has_reason(columns, cells, reason);
+    }
+}
+
+static void unsaid_cells_are_not_read(void **state)
+{
+    (void)state;
+    struct validation v = row("model,tp,pp,vp,cp,layers", "llama-3-8b,1,1,n/a,-,null");
+    assert_null(v.runs[0].reason);
+    assert_int_equal(v.runs[0].job.context, 1);
+    assert_int_equal(v.runs[0].model.layers, 32);
+    validation_release(&v);
+}
+
+static void widths_go_together(void **state)
+{
+    (void)state;
+    has_reason("model,tp,pp,hidden", "llama-3-8b,1,1,5120",
+               "hidden is 5120, that of 'llama-3-8b' is 4096, and heads are not given");
+    struct validation v = row("model,tp,pp,hidden", "llama-3-8b,1,1,4096");
+    assert_null(v.runs[0].reason);
+    validation_release(&v);
+}
+
+static void refuses_what_does_not_divide(void **state)
+{
+    (void)state;
+    has_reason("model,tp,pp,ep", "llama-3-8b,1,1,8", "expert parallel 8, but 'llama-3-8b' has no experts");
+    has_reason("model,tp,pp,vp", "llama-3-8b,1,4,9", "4 stages of 9 chunks are more than 32 blocks");
+}
+
+static void batches_need_not_split_evenly(void **state)
+{
+    (void)state;
+    struct validation v = load("gpu,gpus,framework,precision,mbs,gbs,model,tp,pp\n"
+                               "H100,8,NeMo,bf16,1,2045,llama-3-8b,1,1\n");
+    assert_null(v.runs[0].reason);
+    validation_release(&v);
+}
+
+static void models_of_images_have_no_vocabulary(void **state)
+{
+    (void)state;
+    struct validation v = row("model,tp,pp", "vit-l-16,1,1");
+    assert_null(v.runs[0].reason);
+    assert_int_equal(v.runs[0].model.vocabulary, 0);
+    validation_predict(&v, NULL);
+    assert_true(v.runs[0].predicted.seconds > 0.0);
+    validation_release(&v);
+}
+
+static void takes_the_clusters_own_nodes(void **state)
+{
+    (void)state;
+    struct validation v = row("model,tp,pp,devices_per_node,across", "llama-3-8b,1,1,4,ib-100g");
+    assert_null(v.runs[0].reason);
+    assert_int_equal(v.runs[0].job.devices_per_node, 4);
+    assert_string_equal(v.runs[0].job.across->name, "ib-100g");
+    validation_release(&v);
+    has_reason("model,tp,pp,across", "llama-3-8b,1,1,string", "across: link 'string' is not known");
+}
+
+static void knows_devices_by_their_many_names(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        {"NVIDIA H100 PCIe", "h100-pcie"},
+        {"H100 PCIe", "h100-pcie"},
+        {"A100 40GB PCIe", "a100-pcie-40gb"},
+        {"NVIDIA A100 80GB PCIe", "a100-pcie-80gb"},
+        {"NVIDIA A100 - PCIe - 80 GB", "a100-pcie-80gb"},
+        {"Tesla V100-SXM2-32GB", "v100-32gb"},
+        {"NVIDIA GeForce RTX 4090", "rtx-4090"},
+        {"NVIDIA RTX A6000", "a6000"},
+        {"Tesla T4", "t4"},
+        {"NVIDIA Blackwell GPU (B200-SXM-180GB)", "b200"},
+        {"AMD Instinct MI300X 192GB HBM3", "mi300x"},
+    };
+    static const char *const strangers[] = {
+        "H100 GARBAGE", "A100 banana 3", "H100 NVL", "A100-SXM4-64GB", "NVIDIA", "", "80GB"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct cost_device *device = device_named(names[i][0]);
+        if (!device)
+            fail_msg("'%s' is not known", names[i][0]);
+        assert_string_equal(device->name, names[i][1]);
+    }
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
+        if (device_named(strangers[i]))
+            fail_msg("'%s' is known", strangers[i]);
 }
 
 int main(void)
@@ -288,6 +433,15 @@ int main(void)
         cmocka_unit_test(intervals_cover_published_runs),
         cmocka_unit_test(memory_is_predicted),
         cmocka_unit_test(known_failures_are_caught),
+        cmocka_unit_test(large_degrees_do_not_overflow),
+        cmocka_unit_test(names_cells_it_cannot_read),
+        cmocka_unit_test(unsaid_cells_are_not_read),
+        cmocka_unit_test(widths_go_together),
+        cmocka_unit_test(refuses_what_does_not_divide),
+        cmocka_unit_test(batches_need_not_split_evenly),
+        cmocka_unit_test(models_of_images_have_no_vocabulary),
+        cmocka_unit_test(takes_the_clusters_own_nodes),
+        cmocka_unit_test(knows_devices_by_their_many_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
