@@ -181,3 +181,56 @@ bool text_starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
+
+/* ---- YAML ---- */
+
+/* The character that begins here, of UTF-8 that is valid. */
+static uint32_t code_point(const char *at, size_t *length)
+{
+    unsigned char first = (unsigned char)*at;
+    *length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    uint32_t code = *length == 1 ? first : first & (0xffu >> (*length + 1));
+    for (size_t i = 1; i < *length; i++)
+        code = code << 6 | ((unsigned char)at[i] & 0x3f);
+    return code;
+}
+
+/* Read in quotes as it is written: what YAML 1.1 (section 4.1) calls printable, without breaks of lines, which it
+ * folds, and the byte order mark. */
+static bool is_plain(uint32_t code)
+{
+    if (code < 0xa0)
+        return code >= ' ' && code < 0x7f;
+    return code != 0x2028 && code != 0x2029 && code != 0xfeff && code != 0xfffe && code != 0xffff;
+}
+
+static void add_escaped(struct text *text, const char *valid, size_t length)
+{
+    size_t bytes;
+    for (size_t i = 0; i < length; i += bytes) {
+        uint32_t code = code_point(valid + i, &bytes);
+        if (code == '"' || code == '\\')
+            text_add(text, "\\");
+        if (is_plain(code))
+            text_add_bytes(text, valid + i, bytes);
+        else
+            text_format(text, code < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)code);
+    }
+}
+
+void text_add_quoted(struct text *text, const char *value)
+{
+    size_t left = strlen(value);
+    text_add(text, "\"");
+    while (left > 0) {
+        size_t valid = text_valid_utf8(value, left);
+        add_escaped(text, value, valid);
+        if (valid < left) {
+            text_add(text, "\xef\xbf\xbd");
+            valid++;
+        }
+        value += valid;
+        left -= valid;
+    }
+    text_add(text, "\"");
+}

@@ -21,6 +21,9 @@ void text_add_bytes(struct text *text, const char *bytes, size_t length);
 void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vformat(struct text *text, const char *format, va_list args);
 
+/* A scalar of YAML in double quotes that reads back as `value`; bytes that are not UTF-8 as U+FFFD. */
+void text_add_quoted(struct text *text, const char *value);
+
 /* The candidate nearest to `word` (Damerau-Levenshtein, case ignored), or NULL if none is near enough to
  * be what was meant. */
 const char *text_nearest(const char *word, const char *const *candidates, size_t count);

@@ -266,17 +266,6 @@ bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
 
 /* ---- the result as a file ---- */
 
-static void write_quoted(struct text *out, const char *value)
-{
-    text_add(out, "\"");
-    for (; *value; value++) {
-        if (*value == '"' || *value == '\\')
-            text_add(out, "\\");
-        text_add_bytes(out, (unsigned char)*value < ' ' ? " " : value, 1);
-    }
-    text_add(out, "\"");
-}
-
 static void write_fitted(const struct gemm_fit *fit, const char *source, struct text *out)
 {
     struct text words = {0};
@@ -293,7 +282,7 @@ static void write_fitted(const struct gemm_fit *fit, const char *source, struct 
     } else {
         words.data[words.length - 1] = '\0'; /* the last separator */
         text_add(out, "fitted: ");
-        write_quoted(out, words.data);
+        text_add_quoted(out, words.data);
         text_add(out, "\n");
     }
     text_release(&words);
@@ -304,7 +293,7 @@ static void write_text(struct text *out, const char *key, const char *value)
     if (!value)
         return;
     text_format(out, "%s: ", key);
-    write_quoted(out, value);
+    text_add_quoted(out, value);
     text_add(out, "\n");
 }
 

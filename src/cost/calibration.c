@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#define FORMAT           "rehearse-calibration/1"
 #define MOST_GENERATIONS 32
 
 static const struct calibration_parameter parameters[] = {
@@ -34,6 +35,51 @@ double *calibration_value(struct calibration *calibration, const struct calibrat
     return (double *)((char *)calibration + parameter->offset);
 }
 
+/* Generations without runs of their own, and whose share of their peaks each is taken to reach. */
+static const char *const nearest[][2] = {
+    {"pascal", "volta"}, {"turing", "volta"}, {"ada", "ampere"},      {"cdna1", "volta"},
+    {"cdna2", "ampere"}, {"cdna3", "hopper"}, {"cdna4", "blackwell"},
+};
+#define NEAREST_COUNT (sizeof nearest / sizeof *nearest)
+
+/* Those of the built-in devices, and those above. */
+static size_t known_generations(const char *names[], size_t most)
+{
+    const struct cost_device_table *devices = cost_devices();
+    size_t count = 0;
+    for (size_t i = 0; i < NEAREST_COUNT; i++)
+        names[count++] = nearest[i][0];
+    for (int d = 0; devices && d < devices->count && count < most; d++) {
+        bool is_new = true;
+        for (size_t i = 0; i < count && is_new; i++)
+            is_new = strcmp(names[i], devices->devices[d].generation) != 0;
+        if (is_new)
+            names[count++] = devices->devices[d].generation;
+    }
+    return count;
+}
+
+static bool read_name(struct calibration_table *table, const struct doc *doc, const struct doc_node *node,
+                      const char **generation, struct error *err)
+{
+    const char *names[MOST_GENERATIONS], *name;
+    bool is_known = false;
+    if (!doc_string(doc, node, &name, err))
+        return false;
+    size_t count = known_generations(names, MOST_GENERATIONS);
+    for (size_t i = 0; i < count && !is_known; i++)
+        is_known = strcmp(names[i], name) == 0;
+    const char *meant = is_known ? NULL : text_nearest(name, names, count);
+    if (meant)
+        return doc_error(doc, node, err, "unknown generation '%s', did you mean '%s'?", name, meant);
+    if (!is_known)
+        return doc_error(doc, node, err, "unknown generation '%s', no device has it", name);
+    if (calibration_find(table, name))
+        return doc_error(doc, node, err, "'%s' is the name of another generation above", name);
+    *generation = arena_string(&table->arena, name);
+    return *generation ? true : error_memory(err);
+}
+
 static bool read_generation(struct calibration_table *table, const struct doc *doc,
                             const struct doc_node *node, struct error *err)
 {
@@ -44,11 +90,8 @@ static bool read_generation(struct calibration_table *table, const struct doc *d
         keys[2 + i] = parameters[i].name;
     const struct doc_node *name = doc_need(doc, node, "name", err), *fitted;
     if (!name || !doc_only_keys(doc, node, keys, PARAMETER_COUNT + 2, err) ||
-        !doc_string(doc, name, &text, err))
+        !read_name(table, doc, name, &calibration->generation, err))
         return false;
-    calibration->generation = arena_string(&table->arena, text);
-    if (!calibration->generation)
-        return error_memory(err);
     fitted = doc_find(node, "fitted");
     if (fitted) {
         if (!doc_string(doc, fitted, &text, err))
@@ -67,11 +110,24 @@ static bool read_generation(struct calibration_table *table, const struct doc *d
     return true;
 }
 
+static bool check_format(const struct doc *doc, struct error *err)
+{
+    const struct doc_node *node = doc_find(doc->root, "format");
+    const char *format;
+    if (!node)
+        return true;
+    if (!doc_string(doc, node, &format, err))
+        return false;
+    return strcmp(format, FORMAT) == 0 ||
+           doc_error(doc, node, err, "expected '%s', found '%s'", FORMAT, format);
+}
+
 static bool read_table(struct calibration_table *table, const struct doc *doc, struct error *err)
 {
     static const char *const keys[] = {"format", "generations"};
     const struct doc_node *list;
-    if (!doc_is_map(doc, doc->root, err) || !doc_only_keys(doc, doc->root, keys, 2, err) ||
+    if (!doc_is_map(doc, doc->root, err) || !check_format(doc, err) ||
+        !doc_only_keys(doc, doc->root, keys, 2, err) ||
         !(list = doc_need(doc, doc->root, "generations", err)) || !doc_is_list(doc, list, err))
         return false;
     if (list->count > MOST_GENERATIONS)
@@ -109,9 +165,13 @@ void calibration_table_release(struct calibration_table *table)
 
 void calibration_write(const struct calibration *calibration, struct text *out)
 {
-    text_format(out, "  - name: %s\n", calibration->generation);
-    if (calibration->fitted)
-        text_format(out, "    fitted: \"%s\"\n", calibration->fitted);
+    text_add(out, "  - name: ");
+    text_add_quoted(out, calibration->generation);
+    if (calibration->fitted) {
+        text_add(out, "\n    fitted: ");
+        text_add_quoted(out, calibration->fitted);
+    }
+    text_add(out, "\n");
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         text_format(out, "    %s: %.4g\n", parameters[i].name,
                     *(const double *)((const char *)calibration + parameters[i].offset));
@@ -150,17 +210,12 @@ bool calibrations_add(const char *path, struct error *err)
 
 const struct calibration *calibration_of(const struct cost_device *device)
 {
-    /* whose share of their peaks a generation without runs of its own is taken to reach */
-    static const char *const nearest[][2] = {
-        {"pascal", "volta"}, {"turing", "volta"}, {"ada", "ampere"},      {"cdna1", "volta"},
-        {"cdna2", "ampere"}, {"cdna3", "hopper"}, {"cdna4", "blackwell"},
-    };
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_known);
     const struct calibration *found = calibration_find(&added, device->generation);
     if (!found)
         found = calibration_find(&known, device->generation);
-    for (size_t i = 0; !found && i < sizeof nearest / sizeof *nearest; i++)
+    for (size_t i = 0; !found && i < NEAREST_COUNT; i++)
         if (strcmp(nearest[i][0], device->generation) == 0)
             found = calibration_find(&known, nearest[i][1]);
     return found ? found : &nothing_learnt;

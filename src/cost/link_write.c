@@ -6,13 +6,9 @@ static void quoted(struct text *out, const char *key, const char *value)
 {
     if (!value)
         return;
-    text_format(out, "%s: \"", key);
-    for (; *value; value++) {
-        if (*value == '"' || *value == '\\')
-            text_add(out, "\\");
-        text_add_bytes(out, (unsigned char)*value < ' ' ? " " : value, 1);
-    }
-    text_add(out, "\"\n");
+    text_format(out, "%s: ", key);
+    text_add_quoted(out, value);
+    text_add(out, "\n");
 }
 
 static void write_protocol(struct text *out, const char *name, const struct link_protocol *protocol)

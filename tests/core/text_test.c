@@ -1,3 +1,4 @@
+#include "core/doc.h"
 #include "core/text.h"
 
 #include <setjmp.h>
@@ -147,6 +148,46 @@ static void numbers_end_where_they_end(void **state)
     assert_true(text_number("0.30000000000000004", NULL) == 0.30000000000000004);
 }
 
+static void reads_back(const char *value, const char *expected)
+{
+    struct text text = {0};
+    struct doc doc;
+    struct error err;
+    const char *read;
+    text_add(&text, "a: ");
+    text_add_quoted(&text, value);
+    text_add(&text, "\n");
+    assert_false(text.failed);
+    if (!doc_parse(&doc, DOC_YAML, "quoted.yaml", text.data, text.length, &err) ||
+        !doc_string(&doc, doc_find(doc.root, "a"), &read, &err))
+        fail_msg("%s: %s", text.data, err.text);
+    assert_string_equal(read, expected);
+    doc_release(&doc);
+    text_release(&text);
+}
+
+static void what_is_quoted_reads_back(void **state)
+{
+    char all[256];
+    (void)state;
+    reads_back("we\"ird\\n.csv", "we\"ird\\n.csv");
+    for (int i = 0; i < 127; i++)
+        all[i] = (char)(i + 1);
+    all[127] = '\0';
+    reads_back(all, all);
+    /* of two, three and four bytes; breaks of lines and a byte order mark among them */
+    reads_back(
+        "\xc2\x80\xc2\x85\xc2\x9f\xc3\xa9\xe2\x80\xa8\xe2\x80\xa9\xef\xbb\xbf\xef\xbf\xbf\xe4\xb8\xad",
+        "\xc2\x80\xc2\x85\xc2\x9f\xc3\xa9\xe2\x80\xa8\xe2\x80\xa9\xef\xbb\xbf\xef\xbf\xbf\xe4\xb8\xad");
+    reads_back("\xf0\x9f\x9a\x80  \t. ", "\xf0\x9f\x9a\x80  \t. ");
+}
+
+static void bytes_that_are_no_text_are_quoted_as_such(void **state)
+{
+    (void)state;
+    reads_back("a\xff\xfe z\xc3", "a\xef\xbf\xbd\xef\xbf\xbd z\xef\xbf\xbd");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +201,8 @@ int main(void)
         cmocka_unit_test(prefixes_are_known),
         cmocka_unit_test(the_first_byte_that_is_not_utf8_is_found),
         cmocka_unit_test(numbers_end_where_they_end),
+        cmocka_unit_test(what_is_quoted_reads_back),
+        cmocka_unit_test(bytes_that_are_no_text_are_quoted_as_such),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
