@@ -1,14 +1,14 @@
 /* A chain: a model cut into layers that follow one another, as the searches over contiguous stages want it.
  *
- * A graph of operations becomes a chain by cuts. A cut is an order ideal of the graph: a set of operations that holds
- * with each operation all that it depends on, so that everything in it can run before anything outside it. Across a
- * cut goes the output of every operation inside that one outside needs, once, however many need it (what is needed
- * only further on is handed along); its gradient comes back. Layers first..last are what cut `last` holds and cut
- * `first - 1` does not, and cut -1 holds nothing.
+ * A graph of operations becomes a chain by cuts. A cut is an order ideal of the graph: a set of operations
+ * that holds with each operation all that it depends on, so that everything in it can run before anything
+ * outside it. Across a cut goes the output of every operation inside that one outside needs, once, however
+ * many need it (what is needed only further on is handed along); its gradient comes back. Layers first..last
+ * are what cut `last` holds and cut `first - 1` does not, and cut -1 holds nothing.
  *
- * Cuts of a nested chain grow, so any two of them bound a stage. Cuts as the DAPPLE planner counts them (graph.h) need
- * not: there only cut k with chain_before(chain, k, j) may end the stage before one that ends with cut j, and a
- * single layer, the difference of two neighbours that are not nested, may be negative. */
+ * Cuts of a nested chain grow, so any two of them bound a stage. Cuts as the DAPPLE planner counts them
+ * (graph.h) need not: there only cut k with chain_before(chain, k, j) may end the stage before one that ends
+ * with cut j, and a single layer, the difference of two neighbours that are not nested, may be negative. */
 #ifndef REHEARSE_MODEL_CHAIN_H
 #define REHEARSE_MODEL_CHAIN_H
 
@@ -23,8 +23,7 @@
 /* Of one layer, or of all that a cut holds; one profile batch on one device. */
 struct chain_load {
     double forward, backward; /* seconds */
-    double
-        compute; /* both together, summed operation by operation: its last bit may differ from forward + backward */
+    double compute; /* both, summed operation by operation; its last bit may be another than of their sum */
     int64_t parameter_bytes;  /* once */
     int64_t activation_bytes; /* kept for the backward pass: the outputs of all operations */
 };

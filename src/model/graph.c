@@ -58,7 +58,8 @@ static bool starts(struct piece piece, const char *prefix)
     return (size_t)(piece.end - piece.start) >= length && memcmp(piece.start, prefix, length) == 0;
 }
 
-/* Takes what lies before `separator` from the front of `rest`; all of it, and returns false, when there is none. */
+/* Takes what lies before `separator` from the front of `rest`; all of it, and returns false, when there is
+ * none. */
 static bool take(struct piece *rest, const char *separator, struct piece *piece)
 {
     size_t length = strlen(separator);
@@ -284,7 +285,8 @@ static int leave_out(const struct reader *r, bool *gone, int *counts)
     return left;
 }
 
-/* Lists of both ends of every edge that remains, each neighbour once; `seen` and `counts` hold an int per node. */
+/* Lists of both ends of every edge that remains, each neighbour once; `seen` and `counts` hold an int per
+ * node. */
 static bool connect(const struct reader *r, const bool *gone, int *seen, int *counts)
 {
     struct graph *graph = r->graph;
@@ -339,7 +341,7 @@ static void close_up(struct graph *graph, const bool *gone, int *place)
 
 /* ---- order ---- */
 
-/* Names a cycle among the nodes that still wait for others: from any of them go back until one comes twice. */
+/* Names a cycle among the nodes that still wait: from any of them go back until one comes twice. */
 static bool fail_cycle(const struct reader *r, const int *waiting, int *seen)
 {
     const struct graph *graph = r->graph;

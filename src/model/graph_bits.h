@@ -1,4 +1,5 @@
-/* Sets of small whole numbers, one bit each, and what both ways from a graph to a chain share. Private to this room. */
+/* Sets of small whole numbers, one bit each, and what both ways from a graph to a chain share. Private to
+ * this room. */
 #ifndef REHEARSE_MODEL_GRAPH_BITS_H
 #define REHEARSE_MODEL_GRAPH_BITS_H
 
@@ -77,7 +78,8 @@ static inline int bits_next(const uint64_t *set, int from, int count)
     return count;
 }
 
-/* Adds an operation to what a cut holds. `compute` in the order and with the rounding of HPGO: each sum in seconds. */
+/* Adds an operation to what a cut holds. `compute` in the order and with the rounding of HPGO: each sum in
+ * seconds. */
 static inline void graph_add(struct chain_load *load, const struct graph_node *node)
 {
     load->forward += node->forward_ms / 1000;

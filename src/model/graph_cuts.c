@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An order ideal that has been reached, and the cheapest way there. Its sets lie at its index in two arrays. */
+/* An order ideal that has been reached, and the cheapest way there. */
 struct ideal {
     uint64_t hash;    /* of its operations, one random number each, combined */
     int64_t crossing; /* bytes, out of it */
@@ -79,9 +79,9 @@ static int compare_twins(const void *a, const void *b)
                                 : (x->operation > y->operation) - (x->operation < y->operation);
 }
 
-/* Operations with the same neighbours are put in ascending order of their output. That loses nothing: the outputs they
- * need are held until the last of them is done, whichever it is, and their own until the last user is; so if a larger
- * one comes first, exchanging the two takes the difference off every cut in between. */
+/* Operations with the same neighbours are put in ascending order of their output. That loses nothing: the
+ * outputs they need are held until the last of them is done, whichever it is, and their own until the last
+ * user is; so if a larger one comes first, exchanging the two takes the difference off each cut in between. */
 static bool order_twins(struct search *s)
 {
     int count = s->graph->node_count;

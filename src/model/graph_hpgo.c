@@ -1,8 +1,9 @@
-/* The chain as HPGO's importer makes it, step by step: torch_graph_py.rs of LER0ever/HPGO (commit e6fb689), which is
- * graph.py of msr-fiddle/pipedream. Names in quotes are its functions.
+/* The chain as HPGO's importer makes it, step by step: torch_graph_py.rs of LER0ever/HPGO (commit e6fb689),
+ * which is graph.py of msr-fiddle/pipedream. Names in quotes are its functions.
  *
- * What HPGO leaves to the order of Python's sets is fixed here, and so that its recorded imports come out: added
- * predecessors from the last node of the file to the first, and sums of times in the order of the identifiers. */
+ * What HPGO leaves to the order of Python's sets is fixed here, and so that its recorded imports come out:
+ * added predecessors from the last node of the file to the first, and sums of times in the order of the
+ * identifiers. */
 #include "model/graph.h"
 #include "model/graph_bits.h"
 
@@ -107,8 +108,8 @@ static bool contains(const int *nodes, int count, int node)
     return false;
 }
 
-/* "construct_antichain": `node` takes the place of `old`; then those go that others depend on. Into im->replaced. None is
- * there twice: `node` is not in the list, or it would have a successor there. */
+/* "construct_antichain": `node` takes the place of `old`; then those go that others depend on. Into
+ * im->replaced. None is there twice: `node` is not in the list, or it would have a successor there. */
 static int replace(struct import *im, int old, int node)
 {
     int kept = 0;
@@ -251,7 +252,7 @@ static void sort_states(const struct import *im, int *states, int count, struct 
         states[i] = ranked[i].state;
 }
 
-/* Depth-first from `root`; what is left goes to the front of `order`. `stack` and `cursor` have room for all. */
+/* Depth-first from `root`; what is left goes to the front of `order`. */
 static void visit(const struct import *im, int root, bool *seen, int *stack, int *cursor, int *order,
                   int *front)
 {

@@ -20,9 +20,10 @@ static void add(struct chain_load *sum, const struct chain_load *load)
     sum->activation_bytes += load->activation_bytes;
 }
 
-/* The last cut of the next profile layer, which begins at `first`; -1 when what is left takes no time in one of the
- * passes. The layer lasts until it takes time; then it may take more, until the rest up to where a layer after it takes
- * time would take none: of these cuts the one that fewest bytes cross, the earliest of those. */
+/* The last cut of the next profile layer, which begins at `first`; -1 when what is left takes no time in one
+ * of the passes. The layer lasts until it takes time; then it may take more, until the rest up to where a
+ * layer after it takes time would take none: of these cuts the one that fewest bytes cross, the earliest of
+ * those. */
 static int next_cut(const struct chain *chain, int first)
 {
     struct chain_load load = {0};

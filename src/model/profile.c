@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file of any format: text that looks like a graph, else a document. The samples of a graph may be in its name; where
- * they are not, they are those asked for. */
+/* A file of any format: text that looks like a graph, else a document. The samples of a graph may be in its
+ * name; where they are not, they are those asked for. */
 static bool load_file(struct profile *profile, const char *path, int microbatch_size, struct error *err)
 {
     struct graph graph;

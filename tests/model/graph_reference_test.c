@@ -1,4 +1,4 @@
-/* The graphs of the reference: HPGO's import of each comes out as it was recorded, and ours can do them all. */
+/* The graphs of the reference: HPGO's import comes out as it was recorded, and ours can do them all. */
 #include "core/doc.h"
 #include "model/graph.h"
 #include "support/reference.h"
@@ -92,8 +92,8 @@ static void assert_same_predecessors(const struct chain *chain, int layer, const
     assert_null(next);
 }
 
-/* Sizes, names and order are exact. Times are added up in the order of a Python set: the last bit is chance, and only
- * most of them are the same. */
+/* Sizes, names and order are exact. Times are added up in the order of a Python set: the last bit is chance,
+ * and only most of them are the same. */
 static int assert_same_state(const struct chain *chain, int layer, const struct doc *doc,
                              const struct doc_node *recorded)
 {
