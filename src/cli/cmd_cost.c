@@ -20,6 +20,8 @@
 #define SOFTWARE         "fsdp"
 #define EXPLAINED_DEVICE "h100-sxm" /* where none is named */
 
+enum format { FORMAT_BY_OUTPUT, FORMAT_JSON, FORMAT_OOBLECK };
+
 struct cost_options {
     struct option_list files, backward;
     const char *model, *devices, *software, *across, *links, *calibration, *parameters, *output;
@@ -34,11 +36,14 @@ static bool write_profile(const struct cost_options *given, const struct profile
 {
     struct text text = {0};
     size_t length = given->output ? strlen(given->output) : 0;
-    bool folder = given->to == 1 || (length > 0 && given->output[length - 1] == '/') ||
+    bool folder = (length > 0 && given->output[length - 1] == '/') ||
                   (given->output && file_is_directory(given->output));
-    if (folder && !given->output)
+    if (given->to == FORMAT_OOBLECK && !given->output)
         return error_set(err, ERROR_USAGE, "--to oobleck writes a folder: name it with --output");
-    if (folder)
+    if (given->to == FORMAT_JSON && folder)
+        return error_set(err, ERROR_USAGE, "--to json writes a file: --output '%s' is a folder",
+                         given->output);
+    if (folder || given->to == FORMAT_OOBLECK)
         return profile_save_oobleck(profile, given->output, err);
     if (given->json || given->output)
         profile_write_json(profile, &text);
@@ -292,6 +297,11 @@ static bool count_files(const struct cost_options *given, struct error *err)
 static bool list(const struct cost_options *given, struct error *err)
 {
     struct text text = {0};
+    if (given->files.count > 0 || given->model || given->devices)
+        return error_set(err, ERROR_USAGE, "--list shows all tables: it does not go with %s",
+                         given->files.count > 0 ? "files"
+                         : given->model         ? "--model"
+                                                : "--device");
     if (given->json)
         cost_list_write(&text);
     else
@@ -364,7 +374,7 @@ static bool run(void *context, struct error *err)
 static const char *const precisions[] = {"mixed", "fp32", "fp8", NULL};
 static const char *const recomputes[] = {"none", "selective", "full", NULL};
 static const char *const attentions[] = {"unfused", "flash2", "flash3", NULL}; /* enum attention_kind */
-static const char *const formats[] = {"json", "oobleck", NULL};
+static const char *const formats[] = {"by-output", "json", "oobleck", NULL};   /* enum format */
 
 static const struct option_spec options[] = {
     {.name = "model",
@@ -386,7 +396,7 @@ static const struct option_spec options[] = {
      .initial = "1",
      .least = 1,
      .most = PROFILE_MAX_MICROBATCH,
-     .help = "samples in a micro-batch"},
+     .help = "samples in a micro-batch; of files it says how many they were made for, and changes no time"},
     {.name = "sequence",
      .kind = OPTION_INTEGER,
      .at = offsetof(struct cost_options, sequence),
@@ -508,11 +518,10 @@ static const struct option_spec options[] = {
      .kind = OPTION_CHOICE,
      .at = offsetof(struct cost_options, to),
      .argument = "FORMAT",
-     .initial = "json",
+     .initial = "by-output",
      .words = formats,
-     .help = "json is rehearse-profile/1; oobleck is a folder, or one folder per device type, also when "
-             "--output is a "
-             "folder"},
+     .help = "json is rehearse-profile/1, a file; oobleck is a folder, or one folder per device type; "
+             "by-output is oobleck when --output is a folder, else json"},
     OPTION_JSON(struct cost_options),
     {.name = "output",
      .letter = 'o',

@@ -12,34 +12,80 @@ void cost_chosen_release(struct cost_chosen *chosen)
         cost_device_release(&chosen->tables[i]);
 }
 
-static bool is_file(const char *name)
+static bool ends_with(const char *name, const char *ending)
 {
-    const char *dot = strrchr(name, '.');
-    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
+    size_t length = strlen(name), tail = strlen(ending);
+    return length >= tail && strcmp(name + length - tail, ending) == 0;
 }
 
-bool cost_choose_model(struct cost_chosen *chosen, const char *name, struct error *err)
+static bool is_document(const char *name)
 {
-    if (is_file(name)) {
-        if (!architecture_load(&chosen->models, name, err))
-            return false;
-        chosen->model = &chosen->models.models[0];
-        return true;
-    }
-    chosen->model = architecture_find(name);
-    if (chosen->model)
-        return true;
-    const struct architecture_table *table = architectures();
-    const char **names = table ? calloc((size_t)table->count, sizeof *names) : NULL;
-    if (!names)
-        return error_memory(err);
+    return ends_with(name, ".yaml") || ends_with(name, ".yml") || ends_with(name, ".json");
+}
+
+/* Names of models have dots too ("opt-1.3b"), so what has another ending needs a slash. */
+static bool is_model_file(const char *name)
+{
+    return strchr(name, '/') || is_document(name);
+}
+
+static bool names_of(const struct architecture_table *table, const char *file, struct error *err)
+{
+    struct text names = {0};
     for (int i = 0; i < table->count; i++)
-        names[i] = table->models[i].name;
-    const char *nearest = text_nearest(name, names, (size_t)table->count);
+        text_format(&names, "%s%s", i ? ", " : "", table->models[i].name);
+    if (names.failed)
+        error_memory(err);
+    else
+        error_set(err, ERROR_USAGE, "--model: %s describes %d models, expected one: %s", file, table->count,
+                  names.data);
+    text_release(&names);
+    return false;
+}
+
+static bool load_model(struct cost_chosen *chosen, const char *file, struct error *err)
+{
+    if (!architecture_load(&chosen->models, file, err))
+        return false;
+    if (chosen->models.count != 1)
+        return names_of(&chosen->models, file, err);
+    chosen->model = &chosen->models.models[0];
+    return true;
+}
+
+/* A name is answered before an alias: the table shows names. */
+static bool unknown_model(const char *name, struct error *err)
+{
+    const struct architecture_table *table = architectures();
+    size_t most = 0, count = 0;
+    for (int i = 0; table && i < table->count; i++)
+        most += 1 + (size_t)table->models[i].alias_count;
+    const char **names = calloc(most + 1, sizeof *names);
+    if (!table || !names) {
+        free(names);
+        return error_memory(err);
+    }
+    for (int i = 0; i < table->count; i++)
+        names[count++] = table->models[i].name;
+    const char *nearest = text_nearest(name, names, count);
+    count = 0;
+    for (int i = 0; i < table->count; i++)
+        for (int a = 0; a < table->models[i].alias_count; a++)
+            names[count++] = table->models[i].aliases[a];
+    if (!nearest)
+        nearest = text_nearest(name, names, count);
     free(names);
     if (nearest)
         return error_set(err, ERROR_USAGE, "--model: unknown '%s', did you mean '%s'?", name, nearest);
     return error_set(err, ERROR_USAGE, "--model: unknown '%s', see 'rehearse cost --list'", name);
+}
+
+bool cost_choose_model(struct cost_chosen *chosen, const char *name, struct error *err)
+{
+    if (is_model_file(name))
+        return load_model(chosen, name, err);
+    chosen->model = architecture_find(name);
+    return chosen->model ? true : unknown_model(name, err);
 }
 
 /* A name, or a file with one or more. */
@@ -47,7 +93,7 @@ static bool choose_device(struct cost_chosen *chosen, const char *name, struct e
 {
     struct cost_device_table *table = &chosen->tables[chosen->table_count];
     if (!cost_device_load(table, name, err)) {
-        err->kind = is_file(name) ? err->kind : ERROR_USAGE;
+        err->kind = is_document(name) ? err->kind : ERROR_USAGE;
         return false;
     }
     chosen->table_count++;
