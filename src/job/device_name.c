@@ -52,7 +52,7 @@ static void add_word(struct words *words, const char *word)
     char *last = words->count > 0 ? words->text[words->count - 1] : NULL;
     bool unit = strcmp(word, "gb") == 0 || strcmp(word, "gib") == 0;
     if (unit && last && strspn(last, "0123456789") == strlen(last) && strlen(last) < 8) { /* "80 GB" */
-        strcat(last, word);
+        snprintf(last + strlen(last), WORD_LENGTH - strlen(last), "%s", word);
         return;
     }
     if (says_nothing(word))
