@@ -135,6 +135,7 @@ struct dapple_options {
     double time_limit;     /* seconds; 0: none. Only exact looks at it */
     int64_t program_limit; /* dynamic programs; 0: none. The same everywhere, unlike seconds */
     struct parallel *pool; /* NULL: one thread */
+    bool relaxed;          /* bounds from counted devices even where all placements are few; for tests */
 };
 
 /* HPGO's own choice: one stage on as many devices as floor(N / i) allows, two equal halves, one device per stage,

@@ -34,6 +34,7 @@ struct region {
     int replicas, factor;
     double low, high; /* seconds for the whole batch */
     double bound;     /* no plan in here takes less */
+    bool fresh;       /* nothing was solved for this r and k yet */
 };
 
 struct task {
@@ -234,7 +235,7 @@ static bool start_region(struct exact *exact, int replicas, int factor, struct e
 {
     const struct dapple_problem *problem = exact->problem;
     double count = (double)dapple_microbatches(problem, replicas), total = dapple_total(problem);
-    struct region region = {.replicas = replicas, .factor = factor};
+    struct region region = {.replicas = replicas, .factor = factor, .fresh = true};
     double least = total / (exact->places.devices / replicas * replicas);
     if (problem->rules == DAPPLE_FIXED) {
         region.bound = least;
@@ -265,14 +266,28 @@ static bool start_regions(struct exact *exact, struct error *err)
     return true;
 }
 
-/* The region with the least bound; the first of equals. */
+/* Many replicas leave few units and a program that is soon solved: they come first, and one by one, for the good plans
+ * that they give to the others; k = 2, which seldom is better, after that. Then the least bound; the first of equals. */
+static bool comes_before(const struct region *region, const struct region *other)
+{
+    if (!region->fresh || !other->fresh)
+        return region->fresh || (!other->fresh && region->bound < other->bound);
+    if (region->factor != other->factor)
+        return region->factor < other->factor;
+    return region->replicas > other->replicas;
+}
+
 static bool take_region(struct exact *exact, struct region *region)
 {
-    int least = -1;
+    int least = -1, count = 0;
     for (int i = 0; i < exact->region_count; i++)
-        if (least < 0 || exact->regions[i].bound < exact->regions[least].bound)
+        if (exact->regions[i].bound < best_latency(exact) * SAME)
+            exact->regions[count++] = exact->regions[i];
+    exact->region_count = count;
+    for (int i = 0; i < count; i++)
+        if (least < 0 || comes_before(&exact->regions[i], &exact->regions[least]))
             least = i;
-    if (least < 0 || exact->regions[least].bound >= best_latency(exact) * SAME)
+    if (least < 0)
         return false;
     *region = exact->regions[least];
     memmove(&exact->regions[least], &exact->regions[least + 1],
@@ -285,6 +300,7 @@ static bool split_region(struct exact *exact, const struct region *region, doubl
     struct around around = items_around(exact, region, (region->low + region->high) / 2);
     struct region left = *region, right = *region;
     double share = steady_share(exact, region);
+    left.fresh = right.fresh = false;
     left.high = fmax(around.below, region->low);
     right.low = items_around(exact, region, left.high * (1 + 1e-12)).above;
     left.bound = bound;
@@ -359,7 +375,8 @@ static bool search(struct exact *exact, struct error *err)
     while (!stopped(exact)) {
         exact->task_count = 0;
         while (exact->task_count < AT_A_TIME && take_region(exact, &exact->tasks[exact->task_count].region))
-            exact->task_count++;
+            if (exact->tasks[exact->task_count++].region.fresh)
+                break;
         if (exact->task_count == 0)
             return true;
         parallel_for(exact->options->pool, (size_t)exact->task_count, 1, solve_tasks, exact);
@@ -378,9 +395,9 @@ static bool search(struct exact *exact, struct error *err)
 static bool find_places(struct exact *exact, struct error *err)
 {
     const struct dapple_cluster *cluster = exact->problem->cluster;
-    if (places_init(&exact->places, cluster, PLACES_ALL, MOST_STEPS, err))
+    if (!exact->options->relaxed && places_init(&exact->places, cluster, PLACES_ALL, MOST_STEPS, err))
         return true;
-    exact->loose = err->kind == ERROR_INFEASIBLE;
+    exact->loose = exact->options->relaxed || err->kind == ERROR_INFEASIBLE;
     return exact->loose && places_init(&exact->places, cluster, PLACES_LOOSE, MOST_LOOSE, err) &&
            places_init(&exact->ordered, cluster, PLACES_ORDERED, MOST_LOOSE, err);
 }

@@ -149,12 +149,144 @@ static void test_choice(void **state)
     assert_true(for_records(check_choice) > 100);
 }
 
+/* The published strategies (PPoPP'21, table of planning results) that a chain of the profiles can show: devices of the
+ * stages, and for some the first stage's last layer. */
+static const struct published {
+    const char *file;
+    int batch;
+    int stages, first_devices, last_layer; /* -1: any */
+} published[] = {
+    {"vgg-19-pbs-32.configC.p1.0-n1.25.json", 2048, 2, 15, 16}, /* 13 : 6 */
+    {"bert-48-pbs-2.hier8-16.json", 64, 2, 8, -1},
+    {"bert-48-pbs-2.flat16.json", 64, 16, 1, -1},
+    {"bert-48-pbs-2.configC.p1.0-n1.25.json", 64, 16, 1, -1},
+    {"xlnet-36-pbs-1.hier8-16.json", 128, 2, 8, 21}, /* 18 : 18 */
+    {"xlnet-36-pbs-1.flat16.json", 128, 2, 8, 21},
+    {"xlnet-36-pbs-1.configC.p1.0-n1.25.json", 128, 16, 1, -1},
+    {"amoeba-36-pbs-1.hier8-16.json", 128, 2, 8, -1},
+    {"amoeba-36-pbs-1.flat16.json", 128, 2, 11, 31}, /* 27 : 9 */
+    {"amoeba-36-pbs-1.configC.p1.0-n1.25.json", 128, 2, 11, 31},
+    {"gnmt-16-pbs-64.hier8-16.full.json", 1024, 2, 8, -1},
+};
+
+static void check_published(const struct published *row, struct dapple_golden *golden)
+{
+    struct chain chain;
+    struct dapple_plan plan;
+    struct error err;
+    dapple_golden_problem(golden);
+    if (golden->problem.global_batch != row->batch)
+        return;
+    assert_true(dapple_golden_chain(&chain, golden->profile));
+    golden->problem.chain = &chain;
+    assert_true(dapple_search_hpgo(&golden->problem, &plan, &err));
+    if (plan.stage_count != row->stages || plan.stages[0].devices != row->first_devices ||
+        (row->last_layer >= 0 && plan.stages[0].last_layer != row->last_layer))
+        fail_msg("%s: %d stages, the first of layers 0-%d on %d devices", row->file, plan.stage_count,
+                 plan.stages[0].last_layer, plan.stages[0].devices);
+    dapple_plan_release(&plan);
+    chain_release(&chain);
+}
+
+static void test_published_strategies(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+        struct dapple_golden golden;
+        if (!dapple_golden_open(&golden, published[i].file))
+            skip();
+        for (; golden.record; golden.record = golden.record->next)
+            check_published(&published[i], &golden);
+        doc_release(&golden.doc);
+    }
+}
+
+/* The exact search on the records, less that of a thousand layers, which takes minutes. */
+static void check_optimum(struct dapple_golden *golden)
+{
+    struct dapple_options options = {.time_limit = 0};
+    if (golden->problem.chain->layer_count > 200)
+        return;
+    struct dapple_plan plan;
+    struct error err;
+    if (!dapple_search_exact(&golden->problem, &options, &plan, &err)) {
+        expect(golden, "best_hybrid_speedup", 0);
+        return;
+    }
+    double recorded = dapple_golden_output(golden, "best_hybrid_speedup");
+    if (plan.speedup < recorded * (1 - 1e-9))
+        fail_msg("%s: %.17g is worse than HPGO's %.17g", golden->profile, plan.speedup, recorded);
+    assert_true(plan.proven_optimal);
+    assert_true(dapple_plan_check(&golden->problem, &plan, &err));
+    dapple_plan_release(&plan);
+}
+
+static void test_optimum_is_never_worse(void **state)
+{
+    (void)state;
+    assert_true(for_records(check_optimum) > 100);
+}
+
+/* Better plans of the same objective that an enumeration of up to four stages has found. */
+static const struct better {
+    const char *file;
+    int batch;
+    double speedup;
+} better[] = {
+    {"amoeba-36-pbs-1.flat16.json", 128, 10.3432},
+    {"amoeba-36-pbs-1.hier8-16.json", 128, 13.1598},
+    {"bert-48-pbs-2.flat16.json", 64, 12.0894},
+    {"xlnet-36-pbs-1.flat16.json", 128, 12.7964},
+    {"gnmt-32-pbs-64-simplified.flat16.json", 1024, 6.9692},
+    {"vgg-19-pbs-32.flat16.json", 2048, 10.5249},
+    {"vgg-19-pbs-32.hier8-16.json", 2048, 12.1477},
+    {"vgg-19-pbs-32.hier8-16.json", 1024, 10.0020},
+    {"bert-48-pbs-2.hier32.bipart.json", 64, 22.0732},
+    {"xlnet-36-pbs-1.hier32.bipart.json", 128, 25.8813},
+    {"amoeba-36-pbs-1.hier32.bipart.json", 128, 18.1013},
+    {"gnmt-32-pbs-64-simplified.hier32.bipart.json", 1024, 11.2585},
+};
+
+static void check_better(const struct better *row, struct dapple_golden *golden)
+{
+    struct chain chain;
+    struct dapple_plan plan;
+    struct dapple_options options = {.time_limit = 0};
+    struct error err;
+    dapple_golden_problem(golden);
+    if (golden->problem.global_batch != row->batch)
+        return;
+    assert_true(dapple_golden_chain(&chain, golden->profile));
+    golden->problem.chain = &chain;
+    assert_true(dapple_search_exact(&golden->problem, &options, &plan, &err));
+    if (plan.speedup < row->speedup)
+        fail_msg("%s: %.6g, but there is a plan of %.6g", row->file, plan.speedup, row->speedup);
+    dapple_plan_release(&plan);
+    chain_release(&chain);
+}
+
+static void test_known_better_plans(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof better / sizeof *better; i++) {
+        struct dapple_golden golden;
+        if (!dapple_golden_open(&golden, better[i].file))
+            skip();
+        for (; golden.record; golden.record = golden.record->next)
+            check_better(&better[i], &golden);
+        doc_release(&golden.doc);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_data_parallel),
         cmocka_unit_test(test_score_of_recorded_plans),
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_published_strategies),
+        cmocka_unit_test(test_optimum_is_never_worse),
+        cmocka_unit_test(test_known_better_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

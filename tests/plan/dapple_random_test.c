@@ -166,6 +166,50 @@ static void test_fixed_rules(void **state)
     compare_cases(DAPPLE_FIXED, random_cases(CASES));
 }
 
+/* Bounds from the relaxation hold, and what it proves is right. */
+static void test_relaxation(void **state)
+{
+    (void)state;
+    int cases = random_cases(3000), proven = 0;
+    for (int seed = 1; seed <= cases; seed++) {
+        struct small small;
+        struct dapple_options options = {.relaxed = true};
+        struct dapple_plan plan;
+        struct error err;
+        make_small(&small, (uint64_t)seed * 2246822519u, 6);
+        small.problem.rules = seed % 3 ? DAPPLE_ORIGINAL : DAPPLE_FIXED;
+        double best = search(&small.problem, (uint64_t)seed);
+        if (!dapple_search_exact(&small.problem, &options, &plan, &err))
+            continue;
+        if (plan.lower_bound > best * (1 + 1e-9) || plan.latency < best * (1 - 1e-9) ||
+            (plan.proven_optimal && plan.latency > best * (1 + 1e-9)))
+            fail_msg("case %d: bound %.17g, optimum %.17g, plan %.17g", seed, plan.lower_bound, best,
+                     plan.latency);
+        proven += plan.proven_optimal;
+        dapple_plan_release(&plan);
+    }
+    assert_true(proven > cases / 2);
+}
+
+/* Stopped after any number of programs, bound and plan enclose the optimum. */
+static void test_stopped_early(void **state)
+{
+    (void)state;
+    int cases = random_cases(1000);
+    for (int seed = 1; seed <= cases; seed++) {
+        struct small small;
+        struct dapple_options options = {.program_limit = 1 + seed % 7};
+        struct dapple_plan plan;
+        struct error err;
+        make_small(&small, (uint64_t)seed * 3266489917u, 8);
+        double best = search(&small.problem, (uint64_t)seed);
+        if (!dapple_search_exact(&small.problem, &options, &plan, &err))
+            continue;
+        assert_true(plan.lower_bound <= best * (1 + 1e-9) && plan.latency >= best * (1 - 1e-9));
+        dapple_plan_release(&plan);
+    }
+}
+
 /* A device more, in a machine of its own, never makes it slower. */
 static void test_more_devices(void **state)
 {
@@ -213,10 +257,9 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_original_rules),
-        cmocka_unit_test(test_fixed_rules),
-        cmocka_unit_test(test_more_devices),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_original_rules), cmocka_unit_test(test_fixed_rules),
+        cmocka_unit_test(test_relaxation),     cmocka_unit_test(test_stopped_early),
+        cmocka_unit_test(test_more_devices),   cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,259 @@
+/* The searches over DAPPLE's objective against the planner that they reproduce: its CPU seconds are in the records of
+ * the reference data (hybrid/golden), ours are measured here. Then all profiles, two clusters and nine batch sizes in
+ * one go, and 128 devices. `bench_dapple [THREADS]`. */
+#include "core/doc.h"
+#include "core/progress.h"
+#include "model/graph.h"
+#include "plan/dapple.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define BATCHES     9
+#define MOST_TASKS  1024
+#define MOST_LAYERS 200 /* of HPGO's import; where it makes more, or none, our own chain is planned */
+
+/* What HPGO's examples and tests run each profile with. */
+static const struct model {
+    const char *file;
+    double profile_batch;
+    int microbatch;
+    double state_factor, sample_memory;
+} models[] = {
+    {"amoeba-18-pbs-8", 8, 1, 3, 376267728},
+    {"amoeba-36-pbs-1", 1, 1, 4, 752535456},
+    {"amoeba-6-pbs-8-complicated", 8, 1, 4, 250845152},
+    {"amoeba-6-pbs-8-simplified", 8, 1, 4, 250845152},
+    {"bert-24-pbs-6", 6, 1, 3, 1733171968},
+    {"bert-48-pbs-2", 2, 1, 3, 3473379328},
+    {"gnmt-16-pbs-64", 64, 64, 3, 100000000},
+    {"gnmt-32-pbs-64", 64, 64, 3, 25230080},
+    {"gnmt-32-pbs-64-simplified", 64, 64, 3, 25230080},
+    {"vgg-19-pbs-32", 32, 32, 2, 70000000},
+    {"vgg16", 32, 1, 1, 0},
+    {"xlnet-24-pbs-1", 1, 1, 3, 3942774528},
+    {"xlnet-36-pbs-1", 1, 1, 3, 5914161792},
+};
+
+enum { MODELS = sizeof models / sizeof models[0] };
+
+static struct chain chains[MODELS];
+static int ends[3][128];
+
+static const struct dapple_cluster clusters[] = {
+    {.machine_count = 16,
+     .machine_end = ends[0],
+     .point_to_point = 1e9,
+     .collective = 3e9,
+     .inside = 25e9,
+     .memory = 16e9},
+    {.machine_count = 2,
+     .machine_end = ends[1],
+     .point_to_point = 1e9,
+     .collective = 3e9,
+     .inside = 25e9,
+     .memory = 16e9},
+    {.machine_count = 16,
+     .machine_end = ends[1],
+     .point_to_point = 1e9,
+     .collective = 3e9,
+     .inside = 25e9,
+     .memory = 16e9},
+    {.machine_count = 128,
+     .machine_end = ends[0],
+     .point_to_point = 1e9,
+     .collective = 3e9,
+     .inside = 25e9,
+     .memory = 16e9},
+};
+static const char *const cluster_names[] = {"flat 16", "2 x 8", "16 x 8", "flat 128"};
+
+static const char *reference(void)
+{
+    const char *given = getenv("REHEARSE_REFERENCE");
+    return given ? given : "../shared/reference";
+}
+
+static double cpu_now(void)
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+           1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+}
+
+static void load_chain(int model)
+{
+    char path[512];
+    struct graph graph;
+    struct error err;
+    snprintf(path, sizeof path, "%s/hybrid/profiles/%s.txt", reference(), models[model].file);
+    if (!graph_load(&graph, path, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(0);
+    }
+    bool found = graph_chain_hpgo(&graph, &chains[model], &err);
+    if (found && chains[model].layer_count > MOST_LAYERS)
+        chain_release(&chains[model]);
+    if ((!found || chains[model].layer_count == 0) && !graph_chain(&graph, &chains[model], &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(1);
+    }
+    graph_release(&graph);
+}
+
+static struct dapple_problem problem_of(int model, int cluster, int64_t batch, enum dapple_rules rules)
+{
+    return (struct dapple_problem){.chain = &chains[model],
+                                   .cluster = &clusters[cluster],
+                                   .profile_batch = models[model].profile_batch,
+                                   .global_batch = batch,
+                                   .microbatch = models[model].microbatch,
+                                   .state_factor = models[model].state_factor,
+                                   .sample_memory = models[model].sample_memory,
+                                   .rules = rules};
+}
+
+struct result {
+    bool found;
+    double speedup, gap, cpu;
+};
+
+struct sweep {
+    enum dapple_rules rules;
+    bool hpgo;
+    struct result results[MOST_TASKS];
+};
+
+static void sweep_one(void *context, size_t first, size_t last, int thread)
+{
+    struct sweep *sweep = context;
+    (void)thread;
+    for (size_t i = first; i < last; i++) {
+        int model = (int)(i / (2 * BATCHES)), cluster = (int)(i / BATCHES % 2);
+        struct dapple_problem problem = problem_of(model, cluster, INT64_C(16) << i % BATCHES, sweep->rules);
+        struct dapple_options options = {.time_limit = 0};
+        struct dapple_plan plan;
+        struct error err;
+        double started = clock_now();
+        bool found = sweep->hpgo ? dapple_search_hpgo(&problem, &plan, &err)
+                                 : dapple_search_exact(&problem, &options, &plan, &err);
+        sweep->results[i] = (struct result){.found = found, .cpu = clock_now() - started};
+        if (!found)
+            continue;
+        sweep->results[i].speedup = plan.speedup;
+        sweep->results[i].gap = 1 - plan.lower_bound / plan.latency;
+        dapple_plan_release(&plan);
+    }
+}
+
+static double sweep_all(struct sweep *sweep, struct parallel *pool)
+{
+    double started = clock_now();
+    parallel_for(pool, MODELS * 2 * BATCHES, 1, sweep_one, sweep);
+    return clock_now() - started;
+}
+
+/* The planner's own CPU seconds for a profile on a cluster, batches 16 to 4096; 0: not recorded. */
+static double recorded_cpu(int model, int cluster)
+{
+    char path[512];
+    struct doc doc;
+    struct error err;
+    double sum = 0;
+    snprintf(path, sizeof path, "%s/hybrid/golden/%s.%s.json", reference(), models[model].file,
+             cluster == 0 ? "flat16" : "hier8-16");
+    if (!doc_load(&doc, path, &err))
+        return 0;
+    for (const struct doc_node *record = doc.root->first_child; record; record = record->next) {
+        const struct doc_node *seconds = doc_find(record, "cpu_seconds");
+        sum += seconds ? seconds->number : 0;
+    }
+    doc_release(&doc);
+    return sum;
+}
+
+static void print_sweep(const struct sweep *hpgo, const struct sweep *exact, const struct sweep *fixed)
+{
+    printf("%-28s %-8s %7s %10s %10s %10s %8s %9s %9s %8s\n", "profile", "cluster", "layers", "reference",
+           "hpgo", "exact", "faster", "better", "at most", "fixed");
+    for (int i = 0; i < MODELS * 2; i++) {
+        int model = i / 2, cluster = i % 2;
+        double own = 0, choice = 0, corrected = 0, better = 0, most = 0, gap = 0;
+        int count = 0;
+        for (int b = 0; b < BATCHES; b++) {
+            const struct result *result = &exact->results[i * BATCHES + b];
+            const struct result *other = &hpgo->results[i * BATCHES + b];
+            own += result->cpu;
+            choice += other->cpu;
+            corrected += fixed->results[i * BATCHES + b].cpu;
+            gap = fmax(gap, result->found ? result->gap : 0);
+            gap = fmax(gap, fixed->results[i * BATCHES + b].found ? fixed->results[i * BATCHES + b].gap : 0);
+            if (!result->found || !other->found)
+                continue;
+            better += log(result->speedup / other->speedup);
+            most = fmax(most, result->speedup / other->speedup);
+            count++;
+        }
+        double recorded = recorded_cpu(model, cluster);
+        printf("%-28s %-8s %7d ", models[model].file, cluster_names[cluster], chains[model].layer_count);
+        printf(recorded > 0 ? "%8.2f s " : "         - ", recorded);
+        printf("%7.1f ms %7.1f ms ", 1e3 * choice, 1e3 * own);
+        printf(recorded > 0 ? "%7.0fx " : "       - ", recorded / own);
+        printf("%+8.1f%% %+8.1f%% %5.1f ms%s\n", 100 * (exp(better / (count > 0 ? count : 1)) - 1),
+               100 * (most - 1), 1e3 * corrected, gap > 1e-9 ? "  not proven" : "");
+    }
+}
+
+static void plan_large(int model, int cluster, int64_t batch, enum dapple_rules rules, struct parallel *pool)
+{
+    struct dapple_problem problem = problem_of(model, cluster, batch, rules);
+    struct dapple_options options = {.pool = pool};
+    struct dapple_plan plan;
+    struct error err;
+    double started = clock_now();
+    if (!dapple_search_exact(&problem, &options, &plan, &err)) {
+        printf("%-28s %-9s %s\n", models[model].file, cluster_names[cluster], err.text);
+        return;
+    }
+    printf("%-28s %-9s %-7s %6lld %9.2f %8.3f%% %9.3f s %8lld\n", models[model].file, cluster_names[cluster],
+           rules == DAPPLE_FIXED ? "fixed" : "dapple", (long long)batch, plan.speedup,
+           100 * (1 - plan.lower_bound / plan.latency), clock_now() - started, (long long)plan.programs);
+    fflush(stdout);
+    dapple_plan_release(&plan);
+}
+
+int main(int argc, char **argv)
+{
+    static struct sweep hpgo = {.hpgo = true}, exact, fixed = {.rules = DAPPLE_FIXED};
+    struct parallel *pool = parallel_new(argc > 1 ? atoi(argv[1]) : 2);
+    for (int i = 0; i < 128; i++) {
+        ends[0][i] = i + 1;
+        ends[1][i] = 8 * (i + 1);
+    }
+    for (int i = 0; i < MODELS; i++)
+        load_chain(i);
+    double choice_time = sweep_all(&hpgo, pool), cpu = cpu_now();
+    double exact_time = sweep_all(&exact, pool);
+    cpu = cpu_now() - cpu;
+    double fixed_time = sweep_all(&fixed, pool);
+    printf("DAPPLE's objective, batches 16 to 4096; the reference's CPU seconds are from its records\n\n");
+    print_sweep(&hpgo, &exact, &fixed);
+    printf("\n%d problems: hpgo %.3f s, exact %.3f s (%.3f s CPU), exact under fixed rules %.3f s; %d "
+           "threads\n\n",
+           MODELS * 2 * BATCHES, choice_time, exact_time, cpu, fixed_time, parallel_threads(pool));
+    printf("%-28s %-9s %-7s %6s %9s %9s %11s %8s\n", "128 devices", "cluster", "rules", "batch", "speedup",
+           "gap", "time", "programs");
+    for (int i = 0; i < MODELS; i++)
+        for (int cluster = 2; cluster < 4; cluster++)
+            for (int rules = 0; rules < (argc > 2 ? 2 : 1); rules++)
+                plan_large(i, cluster, 1024, rules ? DAPPLE_FIXED : DAPPLE_ORIGINAL, pool);
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    printf("\npeak memory %.0f MiB\n", (double)use.ru_maxrss / 1024);
+    parallel_free(pool);
+    return 0;
+}
