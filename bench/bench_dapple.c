@@ -153,7 +153,7 @@ static void sweep_one(void *context, size_t first, size_t last, int thread)
 static double sweep_all(struct sweep *sweep, struct parallel *pool)
 {
     double started = clock_now();
-    parallel_for(pool, MODELS * 2 * BATCHES, 1, sweep_one, sweep);
+    parallel_for(pool, (size_t)(MODELS * 2) * BATCHES, 1, sweep_one, sweep);
     return clock_now() - started;
 }
 
@@ -185,13 +185,15 @@ static void print_sweep(const struct sweep *hpgo, const struct sweep *exact, con
         double own = 0, choice = 0, corrected = 0, better = 0, most = 0, gap = 0;
         int count = 0;
         for (int b = 0; b < BATCHES; b++) {
-            const struct result *result = &exact->results[i * BATCHES + b];
-            const struct result *other = &hpgo->results[i * BATCHES + b];
+            const struct result *result = &exact->results[(size_t)i * BATCHES + (size_t)b];
+            const struct result *other = &hpgo->results[(size_t)i * BATCHES + (size_t)b];
             own += result->cpu;
             choice += other->cpu;
-            corrected += fixed->results[i * BATCHES + b].cpu;
+            corrected += fixed->results[(size_t)i * BATCHES + (size_t)b].cpu;
             gap = fmax(gap, result->found ? result->gap : 0);
-            gap = fmax(gap, fixed->results[i * BATCHES + b].found ? fixed->results[i * BATCHES + b].gap : 0);
+            gap = fmax(gap, fixed->results[(size_t)i * BATCHES + (size_t)b].found
+                                ? fixed->results[(size_t)i * BATCHES + (size_t)b].gap
+                                : 0);
             if (!result->found || !other->found)
                 continue;
             better += log(result->speedup / other->speedup);

@@ -54,13 +54,11 @@ static double exposed(const struct dapple_problem *problem, bool priority, doubl
         double reduce =
             dapple_ring(cluster, devices, spans, dapple_parameters(problem, layers - 1 - r, layers - 1 - r));
         double late = reduce - slot;
-        if (late <= 0) {
-            excess -= late;
-        } else if (late < excess) {
-            excess -= late;
-        } else {
+        if (late > 0 && late >= excess) {
             off += late - excess;
             excess = 0;
+        } else {
+            excess -= late;
         }
     }
     return off;
@@ -79,7 +77,8 @@ struct dapple_data_parallel dapple_data_parallel(const struct dapple_problem *pr
     int devices = dapple_devices(problem->cluster);
     double total = dapple_total(problem);
     double bytes = dapple_parameters(problem, 0, problem->chain->layer_count - 1);
-    double batch = global_window ? (double)problem->global_batch : (double)(problem->global_batch / devices);
+    int64_t share = problem->global_batch / devices;
+    double batch = (double)(global_window ? problem->global_batch : share);
 
     result.plain = total / (total / devices + dapple_ring(problem->cluster, devices,
                                                           problem->cluster->machine_count > 1, bytes));

@@ -236,7 +236,8 @@ static bool start_region(struct exact *exact, int replicas, int factor, struct e
     const struct dapple_problem *problem = exact->problem;
     double count = (double)dapple_microbatches(problem, replicas), total = dapple_total(problem);
     struct region region = {.replicas = replicas, .factor = factor, .fresh = true};
-    double least = total / (exact->places.devices / replicas * replicas);
+    int most_devices = exact->places.devices / replicas * replicas;
+    double least = total / most_devices;
     if (problem->rules == DAPPLE_FIXED) {
         region.bound = least;
         region.high = INFINITY;

@@ -41,7 +41,7 @@ static void one_stage(struct hpgo *hpgo)
         plan->replicas = replicas;
         set_stage(plan, 0, 0, hpgo->layers - 1, used);
         for (int i = 0; i < hpgo->devices; i++)
-            plan->stage_of[i] = i < used ? 0 : -1;
+            plan->stage_of[i] = (int16_t)(i < used ? 0 : -1);
         consider(hpgo);
     }
 }

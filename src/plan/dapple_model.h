@@ -45,7 +45,8 @@ static inline double dapple_ring(const struct dapple_cluster *cluster, int devic
     if (devices == 1)
         return 0;
     double through = 2 * bytes * (devices - 1) / devices;
-    return spans ? through / cluster->collective : through / (cluster->inside * (devices / 2));
+    int links = devices / 2;
+    return spans ? through / cluster->collective : through / (cluster->inside * links);
 }
 
 /* Bytes/s into a stage that spans machines. HPGO lets it receive faster than one remote machine does. */

@@ -131,11 +131,11 @@ bool places_pack(const struct places *places, int count, const int *devices, con
                  int16_t *stage_of, bool *found, struct error *err)
 {
     size_t machines = (size_t)places->cluster->machine_count;
-    struct pack pack = {.cluster = places->cluster, .devices = devices, .stage_of = stage_of};
+    int *left = calloc(machines, sizeof *left), *taken = calloc(machines * (size_t)count, sizeof *taken);
+    struct pack pack = {
+        .cluster = places->cluster, .devices = devices, .stage_of = stage_of, .left = left, .taken = taken};
     const struct places_step **ways = calloc((size_t)count, sizeof(struct places_step *));
-    pack.left = calloc(machines, sizeof *pack.left);
-    pack.taken = calloc(machines * (size_t)count, sizeof *pack.taken);
-    bool ready = ways && pack.left && pack.taken;
+    bool ready = ways && left && taken;
     for (int stage = count - 1, state = 0; ready && stage >= 0; stage--) {
         const struct places_step *end, *first = places_steps(places, state, devices[stage], &end);
         ways[stage] = first + steps[stage];
@@ -144,13 +144,13 @@ bool places_pack(const struct places *places, int count, const int *devices, con
     if (ready) {
         pack.steps = ways;
         for (size_t k = 0; k < machines; k++)
-            pack.left[k] = size_of(places->cluster, (int)k);
+            left[k] = size_of(places->cluster, (int)k);
         *found = pack_stage(&pack, count - 1, -1);
         if (*found)
             number_devices(&pack, count);
     }
     free(ways);
-    free(pack.left);
-    free(pack.taken);
+    free(left);
+    free(taken);
     return ready || error_memory(err);
 }

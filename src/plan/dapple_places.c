@@ -132,7 +132,7 @@ static bool grow_table(struct build *build)
 
 static int find_state(struct build *build, const uint8_t *bytes, int left)
 {
-    if (!grow_table(build))
+    if (!grow_table(build) || !build->table)
         return 0;
     uint64_t mask = (uint64_t)build->table_size - 1, slot = hash_bytes(bytes, state_bytes(build));
     for (; build->table[slot & mask] >= 0; slot++) {

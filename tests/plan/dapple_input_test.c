@@ -33,8 +33,8 @@ static void make_chain(struct chain *chain, int layers)
         chain->until[i] = (struct chain_load){.forward = (i + 1) / 3.0,
                                               .backward = (i + 1) * 2 / 3.0,
                                               .compute = i + 1,
-                                              .parameter_bytes = (i + 1) * 1000000,
-                                              .activation_bytes = (i + 1) * 1000000};
+                                              .parameter_bytes = (i + 1) * INT64_C(1000000),
+                                              .activation_bytes = (i + 1) * INT64_C(1000000)};
         chain->crossing_bytes[i] = 1000000;
     }
 }
@@ -279,6 +279,21 @@ static void test_cluster_file(void **state)
     }
 }
 
+static void test_example_clusters(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"examples/dapple/a.yaml", "examples/dapple/b.yaml",
+                                        "examples/dapple/c.yaml"};
+    for (int i = 0; i < 3; i++) {
+        struct dapple_cluster cluster;
+        struct error err;
+        if (!dapple_cluster_load(&cluster, paths[i], &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(dapple_devices(&cluster), 16);
+        dapple_cluster_release(&cluster);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_memory_splits_the_model),
         cmocka_unit_test(test_long_chain),
         cmocka_unit_test(test_cluster_file),
+        cmocka_unit_test(test_example_clusters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
