@@ -1,6 +1,6 @@
 /* The searches over DAPPLE's objective against the planner that they reproduce: its CPU seconds are in the records of
  * the reference data (hybrid/golden), ours are measured here. Then all profiles, two clusters and nine batch sizes in
- * one go, and 128 devices. `bench_dapple [THREADS]`. */
+ * one go, and 128 devices. `bench_dapple [THREADS [fixed]]`: with a second word those under fixed rules, too. */
 #include "core/doc.h"
 #include "core/progress.h"
 #include "model/graph.h"
@@ -133,7 +133,7 @@ static void sweep_one(void *context, size_t first, size_t last, int thread)
     struct sweep *sweep = context;
     (void)thread;
     for (size_t i = first; i < last; i++) {
-        int model = (int)(i / (2 * BATCHES)), cluster = (int)(i / BATCHES % 2);
+        int model = (int)(i / BATCHES / 2), cluster = (int)(i / BATCHES % 2);
         struct dapple_problem problem = problem_of(model, cluster, INT64_C(16) << i % BATCHES, sweep->rules);
         struct dapple_options options = {.time_limit = 0};
         struct dapple_plan plan;
