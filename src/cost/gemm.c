@@ -129,7 +129,7 @@ static double wave_memory_seconds(const struct problem *p, const struct tile *ti
     double width = p->n < tile->n ? p->n : tile->n;
     double alone = width * k * p->bytes / (UNIT_FROM_MEMORY * p->unit_bandwidth);
     double columns = p->batch * round_up(p->n / tile->n) * split;
-    double waves = (double)(int64_t)(columns / p->units);
+    double waves = floor(columns / p->units);
     double rest = columns - waves * p->units;
     double full = seconds * waves * p->units / columns;
     double last = rest > 0 ? fmax(seconds * rest / columns, alone) : 0;
