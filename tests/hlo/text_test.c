@@ -487,6 +487,20 @@ static void shapes_must_be_well_formed(void **state)
     refuses_entry(" a = (f32[2] parameter(0)", "2:14: expected ',', found 'parameter'");
 }
 
+/* Computations inside of one another, as deep as goes, in an instruction that stands alone: one level more than in a
+ * module. */
+static void nested_computations_keep_to_their_limit(void **state)
+{
+    (void)state;
+    static char text[32 * 220], message[64];
+    size_t used = 0;
+    for (int i = 0; i < 210; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "p = f32[] call(), to_apply={ ");
+    snprintf(message, sizeof message, "1:%zu: nested deeper than the 200 levels that are read",
+             201 * strlen("p = f32[] call(), to_apply={ "));
+    refuses(text, message);
+}
+
 static void limits_are_named(void **state)
 {
     (void)state;
@@ -701,6 +715,7 @@ int main(void)
         cmocka_unit_test(parameters_are_numbered_from_0),
         cmocka_unit_test(words_must_be_known),
         cmocka_unit_test(shapes_must_be_well_formed),
+        cmocka_unit_test(nested_computations_keep_to_their_limit),
         cmocka_unit_test(limits_are_named),
         cmocka_unit_test(tuples_that_double_are_limited),
         cmocka_unit_test(operand_counts_are_checked),
