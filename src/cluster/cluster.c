@@ -161,19 +161,6 @@ static bool read_profile(struct reader *r, const struct doc_node *root)
            read_speed(r, node, &r->cluster->profile_speed);
 }
 
-static bool read_format(struct reader *r, const struct doc_node *root)
-{
-    const struct doc_node *node = doc_find(root, "format");
-    const char *format;
-    if (!node)
-        return true;
-    if (!doc_string(r->doc, node, &format, r->err))
-        return false;
-    if (strcmp(format, FORMAT) != 0)
-        return doc_error(r->doc, node, r->err, "expected '%s', found '%s'", FORMAT, format);
-    return true;
-}
-
 static bool read_name(struct reader *r, const struct doc_node *root)
 {
     const struct doc_node *node = doc_find(root, "name");
@@ -188,7 +175,7 @@ static bool read_cluster(struct cluster *cluster, const struct doc *doc, struct 
     cluster->path = arena_string(&cluster->arena, doc->path);
     if (!cluster->path)
         return error_memory(err);
-    return doc_is_map(doc, root, err) && read_format(&r, root) &&
+    return doc_is_map(doc, root, err) && doc_is_format(doc, root, FORMAT, err) &&
            doc_only_keys(doc, root, keys, sizeof keys / sizeof *keys, err) && read_name(&r, root) &&
            read_profile(&r, root) && read_groups(&r, root) &&
            read_link(&r, root, "inter_node", &cluster->inter_node);

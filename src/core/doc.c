@@ -382,6 +382,18 @@ bool doc_quantity(const struct doc *doc, const struct doc_node *node, enum unit_
     return unexpected(doc, node, wanted, err);
 }
 
+bool doc_is_format(const struct doc *doc, const struct doc_node *map, const char *format, struct error *err)
+{
+    const struct doc_node *node = doc_find(map, "format");
+    const char *found;
+    if (!node)
+        return true;
+    if (!doc_string(doc, node, &found, err))
+        return false;
+    return strcmp(found, format) == 0 ||
+           doc_error(doc, node, err, "expected '%s', found '%s'", format, found);
+}
+
 bool doc_only_keys(const struct doc *doc, const struct doc_node *map, const char *const *keys, size_t count,
                    struct error *err)
 {

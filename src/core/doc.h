@@ -94,6 +94,9 @@ bool doc_integer(const struct doc *doc, const struct doc_node *node, int64_t lea
 bool doc_quantity(const struct doc *doc, const struct doc_node *node, enum unit_kind kind, bool zero_allowed,
                   double *value, struct error *err);
 
+/* The map's key `format`, where there is one, must be this text: what kind of file it is, and in which version. */
+bool doc_is_format(const struct doc *doc, const struct doc_node *map, const char *format, struct error *err);
+
 /* Every key of `map` must be one of `keys` (count given); else an error with the nearest known key. */
 bool doc_only_keys(const struct doc *doc, const struct doc_node *map, const char *const *keys, size_t count,
                    struct error *err);

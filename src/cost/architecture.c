@@ -414,17 +414,6 @@ static bool read_model(struct reader *r, const struct doc_node *map, bool alone)
     return true;
 }
 
-static bool read_format(struct reader *r, const struct doc_node *root)
-{
-    const struct doc_node *node = doc_need(r->doc, root, "format", r->err);
-    const char *format;
-    if (!node || !doc_string(r->doc, node, &format, r->err))
-        return false;
-    if (strcmp(format, FORMAT) != 0)
-        return doc_error(r->doc, node, r->err, "expected '%s', found '%s'", FORMAT, format);
-    return true;
-}
-
 static bool read_models(struct reader *r, const struct doc_node *root)
 {
     static const char *const keys[] = {"format", "models"};
@@ -448,7 +437,8 @@ static bool read_models(struct reader *r, const struct doc_node *root)
 static bool from_doc(struct architecture_table *table, struct doc *doc, struct error *err)
 {
     struct reader r = {table, doc, err};
-    bool done = doc_is_map(doc, doc->root, err) && read_format(&r, doc->root) && read_models(&r, doc->root);
+    bool done = doc_is_map(doc, doc->root, err) && doc_need(doc, doc->root, "format", err) &&
+                doc_is_format(doc, doc->root, FORMAT, err) && read_models(&r, doc->root);
     doc_release(doc);
     if (!done)
         architecture_table_release(table);

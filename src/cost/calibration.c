@@ -110,23 +110,11 @@ static bool read_generation(struct calibration_table *table, const struct doc *d
     return true;
 }
 
-static bool check_format(const struct doc *doc, struct error *err)
-{
-    const struct doc_node *node = doc_find(doc->root, "format");
-    const char *format;
-    if (!node)
-        return true;
-    if (!doc_string(doc, node, &format, err))
-        return false;
-    return strcmp(format, FORMAT) == 0 ||
-           doc_error(doc, node, err, "expected '%s', found '%s'", FORMAT, format);
-}
-
 static bool read_table(struct calibration_table *table, const struct doc *doc, struct error *err)
 {
     static const char *const keys[] = {"format", "generations"};
     const struct doc_node *list;
-    if (!doc_is_map(doc, doc->root, err) || !check_format(doc, err) ||
+    if (!doc_is_map(doc, doc->root, err) || !doc_is_format(doc, doc->root, FORMAT, err) ||
         !doc_only_keys(doc, doc->root, keys, 2, err) ||
         !(list = doc_need(doc, doc->root, "generations", err)) || !doc_is_list(doc, list, err))
         return false;

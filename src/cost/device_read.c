@@ -330,18 +330,6 @@ static bool read_device(struct reader *r, const struct doc_node *map, struct cos
 
 /* ---- a file: one device, or a list of them ---- */
 
-static bool read_format(struct reader *r, const struct doc_node *root)
-{
-    const struct doc_node *node = doc_find(root, "format");
-    const char *format;
-    if (!node)
-        return true;
-    if (!doc_string(r->doc, node, &format, r->err))
-        return false;
-    return strcmp(format, FORMAT) == 0 ||
-           doc_error(r->doc, node, r->err, "expected '%s', found '%s'", FORMAT, format);
-}
-
 static bool read_list(struct reader *r, const struct doc_node *root, const struct doc_node *list)
 {
     static const char *const keys[] = {"format", "devices"};
@@ -365,7 +353,7 @@ static bool read_list(struct reader *r, const struct doc_node *root, const struc
 static bool read_root(struct reader *r)
 {
     const struct doc_node *root = r->doc->root;
-    if (!doc_is_map(r->doc, root, r->err) || !read_format(r, root))
+    if (!doc_is_map(r->doc, root, r->err) || !doc_is_format(r->doc, root, FORMAT, r->err))
         return false;
     const struct doc_node *list = doc_find(root, "devices");
     if (list)

@@ -169,12 +169,8 @@ static bool read_rows(const struct doc *doc, struct residuals *residuals, struct
     static const char *const keys[] = {"format", "runs"};
     if (!doc_is_map(doc, doc->root, err) || !doc_only_keys(doc, doc->root, keys, 2, err))
         return false;
-    const char *format;
-    const struct doc_node *named = doc_need(doc, doc->root, "format", err);
-    if (!named || !doc_string(doc, named, &format, err))
+    if (!doc_need(doc, doc->root, "format", err) || !doc_is_format(doc, doc->root, FORMAT, err))
         return false;
-    if (strcmp(format, FORMAT) != 0)
-        return doc_error(doc, named, err, "expected %s, found '%s'", FORMAT, format);
     const struct doc_node *runs = doc_need(doc, doc->root, "runs", err);
     if (!runs || !doc_is_list(doc, runs, err))
         return false;

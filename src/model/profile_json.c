@@ -16,21 +16,15 @@
 static bool check_format(const struct profile_reader *r)
 {
     const struct doc_node *root = r->doc->root;
-    const char *format;
     if (root->type == DOC_LIST)
         return doc_error(
             r->doc, root, r->err,
             "expected a %s map, found a list; for an Oobleck profile name the folder of the file", FORMAT);
     if (!doc_is_map(r->doc, root, r->err))
         return false;
-    const struct doc_node *node = doc_find(root, "format");
-    if (!node)
+    if (!doc_find(root, "format"))
         return doc_error(r->doc, root, r->err, "not a profile: no format: \"%s\"", FORMAT);
-    if (!doc_string(r->doc, node, &format, r->err))
-        return false;
-    if (strcmp(format, FORMAT) != 0)
-        return doc_error(r->doc, node, r->err, "expected '%s', found '%s'", FORMAT, format);
-    return true;
+    return doc_is_format(r->doc, root, FORMAT, r->err);
 }
 
 /* An optional string; null is the same as none. */

@@ -75,12 +75,7 @@ struct reader {
 /* Is it a plan at all? */
 static bool check_format(const struct doc *doc, struct error *err)
 {
-    const char *format;
-    const struct doc_node *node = doc_find(doc->root, "format");
-    return doc_is_map(doc, doc->root, err) &&
-           (!node || (doc_string(doc, node, &format, err) &&
-                      (strcmp(format, FORMAT) == 0 ||
-                       doc_error(doc, node, err, "expected '%s', found '%s'", FORMAT, format)))) &&
+    return doc_is_map(doc, doc->root, err) && doc_is_format(doc, doc->root, FORMAT, err) &&
            doc_need(doc, doc->root, "stages", err);
 }
 
