@@ -385,7 +385,7 @@ bool doc_quantity(const struct doc *doc, const struct doc_node *node, enum unit_
 bool doc_is_format(const struct doc *doc, const struct doc_node *map, const char *format, struct error *err)
 {
     const struct doc_node *node = doc_find(map, "format");
-    const char *found;
+    const char *found = "";
     if (!node)
         return true;
     if (!doc_string(doc, node, &found, err))
