@@ -24,8 +24,10 @@ struct job {
     const struct cost_link *inside, *across; /* links inside a node and between nodes */
     int devices, devices_per_node;
     int tensor, pipeline, data, context,
-        expert;          /* parallel degrees; data: devices / (tensor x pipeline x context) */
-    int chunks;          /* of an interleaved pipeline, per stage; 1: plain 1F1B */
+        expert;              /* parallel degrees; data: devices / (tensor x pipeline x context) */
+    int chunks;              /* of an interleaved pipeline, per stage; 1: plain 1F1B */
+    const int *stage_blocks; /* [pipeline] blocks of each stage; NULL: as even as can be, the last stage first
+                                with fewer */
     int sharding;        /* ZeRO stage: 0 nothing, 1 optimizer states, 2 and gradients, 3 and parameters */
     int64_t microbatch;  /* sequences */
     int64_t batch;       /* sequences of an iteration, all ranks */
