@@ -59,15 +59,44 @@ struct job_pass {
     double flops;
 };
 
+/* A layer on one device, one micro-batch. */
+struct job_layer {
+    struct job_pass pass;
+    double parameters, experts; /* numbers of them; those of experts apart */
+    double kept;                /* bytes for the backward pass, with the job's recomputation */
+    double activations;         /* the same without recomputation */
+    double working;             /* bytes beside them while it is computed, its largest matrix aside */
+    double largest_matrix;      /* parameters of it */
+    double gathered;            /* parameters of a block: those that are gathered together */
+};
+
+/* Blocks that are alike: of first..last - 1 all, or of each `every` the last one, or all but that. */
+struct job_kind {
+    int first, last, every;
+    bool is_last;
+    struct job_layer layer;
+};
+
+#define JOB_KINDS_MOST 6 /* encoder, dense and other blocks; each with full attention or a window */
+
 /* What a job's layers take, whatever its data and pipeline parallel degrees, chunks, sharding and batch are: a search
  * over those prices the layers once. */
 struct job_layers {
-    struct job_pass blocks; /* of all of them */
-    struct job_pass embedding, head;
-    double block_parameters, block_expert_parameters; /* of all of them, on one device */
-    double embedding_parameters, head_parameters;
-    double output_bytes; /* of a block */
-    int block_count;
+    int block_count, kind_count;
+    struct job_kind kinds[JOB_KINDS_MOST];
+    struct job_layer blocks; /* of all of them together; working, largest_matrix and gathered: the most */
+    struct job_layer embedding, head;
+    double send_inside,
+        send_across; /* seconds from a stage to the next in the same node, or not; there and back */
+};
+
+/* The transfers of an iteration that depend on what devices hold, not on what they compute: the same for any
+ * micro-batch, recomputation and number of chunks. Seconds. */
+struct job_exchange {
+    double parameters, experts; /* numbers of parameters on a device of the fullest stage */
+    double gradients;           /* all-reduced, or scattered and gathered, once */
+    double scatter;             /* of those the reduce-scatter */
+    double shards; /* all shards of a stage gathered twice and scattered once, a block at a time */
 };
 
 /* Bytes on the fullest device. */
@@ -93,7 +122,27 @@ int64_t job_microbatches(const struct job *job);
 struct layer_split job_split(const struct job *job);
 
 struct job_layers job_layers_of(const struct job *job);
-struct job_time job_time_of(const struct job *job, const struct job_layers *layers);
+struct job_exchange job_exchange_of(const struct job *job, const struct job_layers *layers);
+
+/* Blocks before a stage of the pipeline; `stage` may be job->pipeline. Unless they are given, stages differ by one
+ * block at most, and those with one more are the ones behind the first. */
+int job_stage_first(const struct job *job, int block_count, int stage);
+
+/* May this stage be the slowest, or the fullest? Where all blocks are alike and spread evenly, those between the second
+ * and the last are neither: none has more blocks than the second or holds more micro-batches. */
+bool job_stage_tells(const struct job *job, const struct job_layers *layers, int stage);
+
+/* What a stage of the blocks first..last - 1 takes, with what stands at its ends. */
+struct job_layer job_stage(const struct job *job, const struct job_layers *layers, int stage, int first,
+                           int last);
+
+struct job_time job_time_of(const struct job *job, const struct job_layers *layers,
+                            const struct job_exchange *exchange);
+struct job_memory job_memory_of(const struct job *job, const struct job_layers *layers);
+struct job_memory job_stage_memory(const struct job *job, const struct job_layers *layers, int stage,
+                                   const struct job_layer *layer);
+
+/* The same for a single job. */
 struct job_time job_time(const struct job *job);
 struct job_memory job_memory(const struct job *job);
 

@@ -12,53 +12,8 @@ static double in_flight(const struct job *job, int stage)
     return fmin(held, count);
 }
 
-static double kept(const struct job *job, const struct layer_work *work)
-{
-    return job->recompute == RECOMPUTE_FULL        ? work->input_bytes
-           : job->recompute == RECOMPUTE_SELECTIVE ? work->selective_bytes
-                                                   : work->activation_bytes;
-}
-
-/* A stage of the pipeline: its blocks, and what of them memory depends on. */
-struct stage {
-    bool first, last;
-    double parameters, experts; /* on this device */
-    double kept;                /* bytes of one micro-batch, all blocks */
-    struct layer_work largest;  /* the block with the most activations */
-};
-
-struct model_ends {
-    struct layer_work embedding, head;
-};
-
-static struct stage stage_of(const struct job *job, int index, const struct layer_split *split,
-                             const struct model_ends *ends)
-{
-    int64_t blocks = job->model->layers + job->model->encoder_layers;
-    int first = (int)(blocks * index / job->pipeline), last = (int)(blocks * (index + 1) / job->pipeline);
-    struct stage stage = {.first = index == 0, .last = index == job->pipeline - 1};
-    struct layer_work work;
-    for (int i = first; i < last; i++) {
-        transformer_block(&work, job->model, i, split);
-        stage.kept += kept(job, &work);
-        stage.parameters += work.parameters;
-        stage.experts += work.expert_parameters;
-        if (i == first || work.activation_bytes > stage.largest.activation_bytes)
-            stage.largest = work;
-    }
-    if (stage.first) {
-        stage.parameters += ends->embedding.parameters;
-        stage.kept += ends->embedding.activation_bytes;
-    }
-    if (stage.last)
-        stage.parameters += ends->head.parameters;
-    if (stage.last && !stage.first && job->model->tied) /* a copy of the embedding's matrix */
-        stage.parameters += (double)job->model->hidden * (double)job->model->vocabulary / job->tensor;
-    return stage;
-}
-
 /* Bytes of all parameters of a stage at `bytes` each, split over the ranks that share them from ZeRO stage `from` on. */
-static double held(const struct job *job, const struct stage *stage, double bytes, int from)
+static double held(const struct job *job, const struct job_layer *stage, double bytes, int from)
 {
     double ranks = (double)job->data * job->context;
     double expert_ranks = fmax(ranks * job->tensor / (job->expert > 1 ? job->expert : job->tensor), 1.0);
@@ -68,32 +23,30 @@ static double held(const struct job *job, const struct stage *stage, double byte
 }
 
 /* What is there beside what is kept: a block in its backward pass or the loss, and gathered shards. */
-static double working(const struct job *job, const struct stage *stage, const struct layer_work *head)
+static double working(const struct job *job, const struct job_layers *layers, bool last,
+                      const struct job_layer *stage)
 {
     const struct software *software = job->software;
-    const struct layer_work *largest = &stage->largest;
-    double recomputed = job->recompute == RECOMPUTE_FULL ? largest->activation_bytes : 0.0;
-    double backward = recomputed + software->backward_working * largest->working_bytes +
-                      software->matrix_working * (stage->last ? 1.0 : 0.5) * largest->largest_matrix;
-    double bytes = fmax(backward, stage->last ? head->activation_bytes : 0.0);
+    double bytes = stage->working + software->matrix_working * (last ? 1.0 : 0.5) * stage->largest_matrix;
+    if (last)
+        bytes = fmax(bytes, layers->head.activations);
     if (job->sharding >= 3 && job->pipeline > 1 && software->keeps_gathered)
         bytes += (2.0 + software->stored_gradient_bytes) * (stage->parameters + stage->experts);
     else if (job->sharding >= 3) /* this block's and the next one's, gathered; and a block's gradients */
-        bytes += 2.0 * 3.0 * (largest->parameters + largest->expert_parameters);
+        bytes += 2.0 * 3.0 * stage->gathered;
     return bytes;
 }
 
-static struct job_memory stage_memory(const struct job *job, int index, const struct layer_split *split,
-                                      const struct model_ends *ends)
+struct job_memory job_stage_memory(const struct job *job, const struct job_layers *layers, int stage,
+                                   const struct job_layer *layer)
 {
     const struct software *software = job->software;
-    struct stage stage = stage_of(job, index, split, ends);
     struct job_memory memory = {
-        .parameters = held(job, &stage, software->parameter_bytes, 3),
-        .gradients = job->frozen ? 0.0 : held(job, &stage, software->stored_gradient_bytes, 2),
-        .optimizer = job->frozen ? 0.0 : held(job, &stage, software->state_bytes, 1),
-        .activations = stage.kept * in_flight(job, index),
-        .working = working(job, &stage, &ends->head),
+        .parameters = held(job, layer, software->parameter_bytes, 3),
+        .gradients = job->frozen ? 0.0 : held(job, layer, software->stored_gradient_bytes, 2),
+        .optimizer = job->frozen ? 0.0 : held(job, layer, software->state_bytes, 1),
+        .activations = layer->kept * in_flight(job, stage),
+        .working = working(job, layers, stage == job->pipeline - 1, layer),
         .runtime = software->runtime_share * (double)job->device->memory,
     };
     memory.total = memory.parameters + memory.gradients + memory.optimizer + memory.activations +
@@ -101,17 +54,24 @@ static struct job_memory stage_memory(const struct job *job, int index, const st
     return memory;
 }
 
-struct job_memory job_memory(const struct job *job)
+struct job_memory job_memory_of(const struct job *job, const struct job_layers *layers)
 {
-    struct layer_split split = job_split(job);
-    struct model_ends ends;
-    transformer_embedding(&ends.embedding, job->model, &split);
-    transformer_head(&ends.head, job->model, &split);
-    struct job_memory fullest = stage_memory(job, 0, &split, &ends);
-    for (int stage = 1; stage < job->pipeline; stage++) {
-        struct job_memory memory = stage_memory(job, stage, &split, &ends);
+    struct job_memory fullest = {0};
+    for (int stage = 0; stage < job->pipeline; stage++) {
+        if (!job_stage_tells(job, layers, stage))
+            continue;
+        int first = job_stage_first(job, layers->block_count, stage);
+        int last = job_stage_first(job, layers->block_count, stage + 1);
+        struct job_layer layer = job_stage(job, layers, stage, first, last);
+        struct job_memory memory = job_stage_memory(job, layers, stage, &layer);
         if (memory.total > fullest.total)
             fullest = memory;
     }
     return fullest;
+}
+
+struct job_memory job_memory(const struct job *job)
+{
+    struct job_layers layers = job_layers_of(job);
+    return job_memory_of(job, &layers);
 }
