@@ -15,7 +15,8 @@
     .expert_rate = 0.58, .gradient_bytes = 4, .sequence_parallel = true, .sharded = true,                    \
     .interleaves = true, .caches_weights = true, .parameter_bytes = 2, .stored_gradient_bytes = 4,           \
     .state_bytes = 12, .backward_working = 1, .matrix_working = 6, .runtime_share = 0, .selective_kept = 1,  \
-    .selective = 0.0
+    .selective = 0.0, .zero = 3, .zero_staged = 3,                                                           \
+    .offers = OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS | OFFERS_CONTEXT | OFFERS_EXPERT
 
 /* Scores in memory, a fused softmax, gradients exchanged after the backward pass. */
 #define MEGATRON_UNFUSED                                                                                     \
@@ -27,19 +28,22 @@
 #define NVIDIA                                                                                               \
     .block_forward = 12.2, .block_backward = 16.9, .softmax_forward = 5, .softmax_backward = 7,              \
     .accumulate = 6, .stored_gradient_bytes = 2, .state_bytes = 15, .backward_working = 1,                   \
-    .runtime_share = 0.04
+    .runtime_share = 0.04, .zero = 3, .zero_staged = 3,                                                      \
+    .offers = OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS
 
 /* As BigScience ran it, with DeepSpeed's ZeRO. */
 #define BIGSCIENCE                                                                                           \
     .block_forward = 60, .block_backward = 80, .softmax_forward = 3.96, .softmax_backward = 5.91,            \
-    .state_bytes = 17, .backward_working = 4.3, .runtime_share = 0.072, .sharded = true
+    .state_bytes = 17, .backward_working = 4.3, .runtime_share = 0.072, .sharded = true, .zero = 15,         \
+    .zero_staged = 3, .offers = OFFERS_TENSOR | OFFERS_PIPELINE
 
 /* FSDP2, FlashAttention-2, one pipeline per local batch. */
 #define TORCHTITAN                                                                                           \
     .attention = ATTENTION_FLASH2, .loss_kept = 12, .optimizer = 30, .data_shown = 0.5, .gradient_bytes = 2, \
     .sequence_parallel = true, .fully_sharded = true, .sharded = true, .keeps_gathered = true,               \
     .splits_local_batch = true, .parameter_bytes = 4, .stored_gradient_bytes = 4, .state_bytes = 8,          \
-    .backward_working = 1, .runtime_share = 0.05
+    .backward_working = 1, .runtime_share = 0.05, .zero = 12, .zero_staged = 12,                             \
+    .offers = OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS | OFFERS_CONTEXT | OFFERS_EXPERT
 
 static const struct software softwares[] = {
     {
@@ -117,6 +121,7 @@ static const struct software softwares[] = {
         .backward_working = 1,
         .matrix_working = 6,
         .runtime_share = 0.05,
+        .zero = 12,
         .selective_kept = 0.33,
         .selective = 0.598,
     },

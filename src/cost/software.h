@@ -10,6 +10,8 @@ enum attention_kind {
     ATTENTION_FLASH3,  /* one kernel, FlashAttention-3 (arXiv:2407.08608) or cuDNN's */
 };
 
+enum { OFFERS_TENSOR = 1, OFFERS_PIPELINE = 2, OFFERS_CHUNKS = 4, OFFERS_CONTEXT = 8, OFFERS_EXPERT = 16 };
+
 struct software {
     const char *name;
     const char *text; /* for --list */
@@ -46,6 +48,9 @@ struct software {
         splits_local_batch; /* the micro-batch given is a rank's whole batch; the pipeline splits it by samples */
     bool caches_weights;   /* 8-bit weights are cast once per step, not per micro-batch */
     double selective_kept; /* share of a block's activations that are kept then */
+    unsigned offers;       /* OFFERS_…: how it can split a model */
+    unsigned zero;         /* bit z: ZeRO stage z without a pipeline, */
+    unsigned zero_staged;  /* and with one */
     double selective; /* share of a block's forward pass that "selective" recomputes with flash attention */
 };
 
