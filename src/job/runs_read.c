@@ -2,6 +2,7 @@
 
 #include "core/text.h"
 #include "job/device_name.h"
+#include "job/usual.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -27,22 +28,12 @@
 static const struct site {
     const char *source, *gpu; /* the gpu's beginning */
     int devices_per_node;
-    const char *across; /* NULL: that of the device's generation */
+    const char *across;
 } sites[] = {
     /* Jean Zay: 8 A100 and four 100 Gb/s OmniPath ports per node; 4 V100 and four such ports per node
      * (idris.fr/eng/jean-zay) */
     {"bigscience-workshop/bigscience", "A100", 8, "opa-4x100"},
     {"bigscience-workshop/bigscience", "V100", 4, "opa-v100"},
-};
-
-/* Of nodes nothing is said about: the ports of the vendor's own systems (DGX A100: 8 x 200 Gb/s, DGX H100 and
- * B200: 8 x 400 Gb/s, GB200 NVL72: 72 devices in one NVLink domain). */
-static const struct {
-    const char *generation;
-    const char *across;
-} networks[] = {
-    {"volta", "ib-100g"}, {"turing", "ib-100g"}, {"ampere", "ib-200g"},
-    {"ada", "ib-200g"},   {"hopper", "ib-400g"}, {"blackwell", "ib-400g"},
 };
 
 struct reader {
@@ -247,18 +238,13 @@ static bool read_type(struct reader *r)
 }
 
 /* Nodes nothing is said about. */
-static void usual_nodes(const struct run *run, int *devices_per_node, const char **across)
+static struct usual_node nodes_of(const struct run *run)
 {
-    *across = "ib-400g";
-    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
-        if (strcmp(networks[i].generation, run->job.device->generation) == 0)
-            *across = networks[i].across;
-    *devices_per_node = contains(run->gpu, "GB200") || contains(run->gpu, "GB300") ? 72 : 8;
+    struct usual_node node = usual_node(run->job.device);
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
-        if (strcmp(sites[i].source, run->source) == 0 && text_starts_with(run->gpu, sites[i].gpu)) {
-            *devices_per_node = sites[i].devices_per_node;
-            *across = sites[i].across;
-        }
+        if (strcmp(sites[i].source, run->source) == 0 && text_starts_with(run->gpu, sites[i].gpu))
+            node = (struct usual_node){sites[i].devices_per_node, sites[i].across};
+    return node;
 }
 
 static bool read_device(struct reader *r)
@@ -271,13 +257,12 @@ static bool read_device(struct reader *r)
         return cannot(r, "device '%s' is not in the table", run->gpu);
     job->calibration = calibration_of(job->device);
     job->inside = cost_link_find(job->device->link);
-    int per_node;
-    const char *across, *said = cell_or(r, "across", defaults->across);
-    usual_nodes(run, &per_node, &across);
+    const char *said = cell_or(r, "across", defaults->across);
+    struct usual_node node = nodes_of(run);
     if (csv_column(r->csv, "devices_per_node") < 0 && defaults->devices_per_node > 0)
-        per_node = defaults->devices_per_node;
-    job->devices_per_node = (int)whole(r, "devices_per_node", 1, DEGREE_MOST, per_node);
-    job->across = cost_link_find(is_unsaid(said) ? across : said);
+        node.devices = defaults->devices_per_node;
+    job->devices_per_node = (int)whole(r, "devices_per_node", 1, DEGREE_MOST, node.devices);
+    job->across = cost_link_find(is_unsaid(said) ? node.across : said);
     if (!job->across && !is_unsaid(said))
         return cannot(r, "across: link '%s' is not known", said);
     if (!job->inside || !job->across)
