@@ -1,91 +1,81 @@
 #include "cli/command.h"
-#include "cli/output.h"
-#include "cli/planning.h"
-#include "core/json.h"
+#include "cli/plan_command.h"
 #include "figure/pipeline.h"
+#include "plan/dapple.h"
 
 #include <string.h>
 
-struct plan_options {
-    struct planning_options planning;
-    int search;
-    bool fold_exact_factors, fold_longest_only;
-    const char *output, *figure;
-    bool json, dot;
+#define IN(kind) (1U << (kind))
+#define PIPELINE (IN(PLAN_BY_PIPELINE) | IN(PLAN_BY_OOBLECK))
+#define DAPPLE   IN(PLAN_BY_DAPPLE)
+
+/* In the order of enum plan_kind. */
+static const char *const objectives[] = {"pipeline", "oobleck", "dapple", NULL};
+static bool (*const planners[])(const struct plan_options *, struct error *) = {
+    plan_by_pipeline,
+    plan_by_pipeline,
+    plan_by_dapple,
 };
 
-/* In the order of enum plan_search_method. */
-static const char *const searches[] = {"exact", "divide", "fold-greedy", "fold-dp", NULL};
+/* In the order of enum plan_method, with the objectives that have it. */
+static const char *const searches[] = {"exact", "divide", "fold-greedy", "fold-dp", "hpgo", NULL};
+static const unsigned searched[] = {~0U, PIPELINE, PIPELINE, PIPELINE, DAPPLE};
 
-static bool write_json(const char *path, const struct plan *plan, const struct plan_problem *problem,
-                       struct error *err)
-{
-    struct text text = {0};
-    struct json json = {.out = &text};
-    plan_write_json(plan, problem, &json, NULL);
-    bool ok = output_text(path, &text, err);
-    text_release(&text);
-    return ok;
-}
-
-/* Files first: what goes to standard output says that all went well. */
-static bool deliver(const struct plan_options *options, const struct plan *plan,
-                    const struct plan_problem *problem, struct error *err)
-{
-    if (options->output && !write_json(options->output, plan, problem, err))
-        return false;
-    if (options->figure && !figure_pipeline(options->figure, plan, problem, err))
-        return false;
-    if (options->json)
-        return write_json(NULL, plan, problem, err);
-    struct text text = {0};
-    if (options->dot)
-        plan_write_dot(plan, problem, &text);
-    else
-        plan_print(plan, problem, &text);
-    bool ok = output_text(NULL, &text, err);
-    text_release(&text);
-    return ok;
-}
-
-static bool run(void *context, struct error *err)
-{
-    const struct plan_options *options = context;
-    struct planning planning;
-    struct plan plan;
-    if (options->json && options->dot)
-        return error_set(err, ERROR_USAGE, "--json and --dot both want standard output: choose one");
-    if (options->output && options->figure && strcmp(options->output, options->figure) == 0)
-        return error_set(err, ERROR_USAGE, "--output and --figure both want '%s': choose two names",
-                         options->output);
-    if (options->figure && !figure_can_write(options->figure, err))
-        return false;
-    if (!planning_open(&planning, &options->planning, err))
-        return false;
-    planning.search.method = (enum plan_search_method)options->search;
-    planning.search.fold_exact_factors = options->fold_exact_factors;
-    planning.search.fold_longest_only = options->fold_longest_only;
-    bool ok = plan_search(&planning.problem, &planning.search, &plan, err);
-    progress_end(&planning.progress);
-    if (ok) {
-        ok = deliver(options, &plan, &planning.problem, err);
-        plan_release(&plan);
-    }
-    planning_close(&planning);
-    return ok;
-}
+static const char *const rules[] = {"dapple", "dapple-fixed", NULL}; /* enum dapple_rules */
+static const char *const imports[] = {"auto", "hpgo", "rehearse", NULL};
 
 static const struct option_spec options[] = {
-    PLANNING_OPTIONS(struct plan_options),
+    {.name = "profile",
+     .letter = 'p',
+     .kind = OPTION_FILE,
+     .at = offsetof(struct plan_options, planning.profile),
+     .argument = "P",
+     .help = "layer times: a rehearse-profile/1 file, an Oobleck profile folder, a folder of those named by "
+             "device type, or a graph of operations (graph.txt of PipeDream, TorchGraph, DAPPLE)"},
+    {.name = "cluster",
+     .letter = 'c',
+     .kind = OPTION_FILE,
+     .at = offsetof(struct plan_options, planning.cluster),
+     .argument = "FILE",
+     .help = "the cluster: rehearse-cluster/1, or for dapple its machines and three rates "
+             "(examples/dapple/a.yaml)"},
+    {.name = "objective",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct plan_options, planning.objective),
+     .argument = "NAME",
+     .initial = "pipeline",
+     .words = objectives,
+     .help = "what is minimised: pipeline is the sum of stage times + (N - 1) x the slowest; oobleck is the "
+             "reference's T1 + T2 + T3; dapple is the DAPPLE planner's hybrid of data and pipeline "
+             "parallelism"},
+    {.name = "microbatch-size",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct plan_options, planning.microbatch_size),
+     .argument = "N",
+     .most = PROFILE_MAX_MICROBATCH,
+     .help = "which mb{N}.json of an Oobleck folder to read, needed where there are several; dapple: samples "
+             "of a micro-batch for each outer replica, 1 if not given"},
     {.name = "microbatches",
      .letter = 'n',
      .kind = OPTION_INTEGER,
-     .required = true,
      .at = offsetof(struct plan_options, planning.microbatches),
      .argument = "N",
      .most = PLAN_MAX_MICROBATCHES,
-     .help = "micro-batches per iteration; 0 is the reference's default, three for each stage"},
-    PLANNING_OBJECTIVE(struct plan_options),
+     .help = "pipeline, oobleck: micro-batches per iteration; 0 is the reference's default, three for each "
+             "stage"},
+    {.name = "global-batch",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, global_batch),
+     .argument = "RANGE",
+     .help = "dapple: samples of an iteration. 32..4096 sweeps over 32, 64, 128 … 4096, 32..4096+64 over 32, "
+             "96 … 4096, and 16,48,64 over these"},
+    {.name = "devices",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, devices),
+     .argument = "RANGE",
+     .help = "dapple: only the first N devices of the cluster, or a sweep like --global-batch's; where the "
+             "cluster has fewer, machines like its last one are added"},
+    PLANNING_ALLREDUCE(struct plan_options),
     {.name = "search",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, search),
@@ -94,7 +84,46 @@ static const struct option_spec options[] = {
      .words = searches,
      .help =
          "how the plan is found: exact is the optimum, proven; the others are the reference's methods, to "
-         "compare with"},
+         "compare with (hpgo is dapple's)"},
+    {.name = "rules",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct plan_options, rules),
+     .argument = "NAME",
+     .initial = "dapple",
+     .words = rules,
+     .help = "dapple: its cost model as it is, or with the defects corrected that docs/dapple.md lists; only "
+             "then is memory a limit"},
+    {.name = "import",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct plan_options, import),
+     .argument = "NAME",
+     .initial = "auto",
+     .words = imports,
+     .help = "dapple: how the graph becomes a chain of layers: hpgo is the planner's way, rehearse our own "
+             "(docs/graph.md); auto is rehearse for an exact search under dapple-fixed, else hpgo"},
+    {.name = "profile-batch",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct plan_options, profile_batch),
+     .argument = "N",
+     .least = 1,
+     .most = PROFILE_MAX_MICROBATCH,
+     .help = "dapple: samples that the graph was measured with; needed where its name does not end in "
+             "-pbs-N.txt"},
+    {.name = "state-factor",
+     .kind = OPTION_NUMBER,
+     .at = offsetof(struct plan_options, state_factor),
+     .argument = "F",
+     .initial = "4",
+     .most = 1e6,
+     .help = "dapple: bytes of weights, gradients and optimizer state for each byte of weights; 4 is Adam in "
+             "fp32, HPGO's examples have 2 to 4"},
+    {.name = "sample-memory",
+     .kind = OPTION_QUANTITY,
+     .unit = UNIT_BYTES,
+     .at = offsetof(struct plan_options, sample_memory),
+     .argument = "BYTES",
+     .initial = "0",
+     .help = "dapple: activations of one sample through the whole model (350 MB); 0: as the graph says"},
     PLANNING_TIME_LIMIT(struct plan_options),
     {.name = "fold-exact-factors",
      .kind = OPTION_FLAG,
@@ -107,12 +136,16 @@ static const struct option_spec options[] = {
              "does"},
     PLANNING_THREADS(struct plan_options),
     OPTION_JSON(struct plan_options),
+    {.name = "csv",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct plan_options, csv),
+     .help = "sweeps: print comma-separated values instead of a table"},
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
      .at = offsetof(struct plan_options, output),
      .argument = "FILE",
-     .help = "also write the plan (rehearse-plan/1) to FILE"},
+     .help = "also write the plan (rehearse-plan/1) or the sweep (rehearse-sweep/1) to FILE"},
     {.name = "dot",
      .kind = OPTION_FLAG,
      .at = offsetof(struct plan_options, dot),
@@ -121,9 +154,122 @@ static const struct option_spec options[] = {
      .kind = OPTION_FILE,
      .at = offsetof(struct plan_options, figure),
      .argument = "FILE",
-     .help = "also draw the pipeline; the ending says how: .svg, .png or .pdf (needs gnuplot)"},
+     .help = "also draw the pipeline, or what a sweep found; the ending says how: .svg, .png or .pdf (needs "
+             "gnuplot)"},
     OPTION_END,
 };
+
+/* Options that not every objective takes, or that some cannot do without. */
+static const struct scope {
+    const char *option;
+    unsigned takes, needs;
+} scopes[] = {
+    {"profile", ~0U, PIPELINE | DAPPLE},
+    {"cluster", ~0U, PIPELINE | DAPPLE},
+    {"microbatches", PIPELINE, PIPELINE},
+    {"allreduce", PIPELINE, 0},
+    {"fold-exact-factors", PIPELINE, 0},
+    {"fold-longest-only", PIPELINE, 0},
+    {"global-batch", DAPPLE, DAPPLE},
+    {"devices", DAPPLE, 0},
+    {"rules", DAPPLE, 0},
+    {"import", DAPPLE, 0},
+    {"profile-batch", DAPPLE, 0},
+    {"state-factor", DAPPLE, 0},
+    {"sample-memory", DAPPLE, 0},
+    {"csv", DAPPLE, 0},
+};
+
+enum { SCOPES = sizeof scopes / sizeof *scopes };
+
+static const struct option_spec *option_named(const char *name)
+{
+    const struct option_spec *spec = options;
+    while (spec->name && strcmp(spec->name, name) != 0)
+        spec++;
+    return spec;
+}
+
+bool plan_is_given(const struct plan_options *given, const char *name)
+{
+    const struct option_spec *spec = option_named(name);
+    return spec->name && given->given[spec - options];
+}
+
+/* "pipeline, oobleck" */
+static void write_objectives(unsigned kinds, struct text *out)
+{
+    for (int i = 0; objectives[i]; i++)
+        if (kinds & IN(i)) {
+            text_add(out, out->length > 0 ? ", " : "");
+            text_add(out, objectives[i]);
+        }
+}
+
+static bool not_taken(const struct scope *scope, const char *objective, struct error *err)
+{
+    struct text takers = {0};
+    write_objectives(scope->takes, &takers);
+    error_set(err, ERROR_USAGE, "plan: '--%s' is not for --objective %s, but for %s", scope->option,
+              objective, takers.failed ? "others" : takers.data);
+    text_release(&takers);
+    return false;
+}
+
+static bool check_search(const struct plan_options *given, struct error *err)
+{
+    if (searched[given->search] & IN(given->planning.objective))
+        return true;
+    struct text words = {0};
+    for (int i = 0; searches[i]; i++)
+        if (searched[i] & IN(given->planning.objective)) {
+            text_add(&words, words.length > 0 ? ", " : "");
+            text_add(&words, searches[i]);
+        }
+    error_set(err, ERROR_USAGE, "--search: expected one of %s for --objective %s; found '%s'",
+              words.failed ? "its words" : words.data, objectives[given->planning.objective],
+              searches[given->search]);
+    text_release(&words);
+    return false;
+}
+
+/* Do the options go with the objective? */
+static bool check_scopes(const struct plan_options *given, struct error *err)
+{
+    unsigned kind = IN(given->planning.objective);
+    const char *objective = objectives[given->planning.objective];
+    for (int i = 0; i < SCOPES; i++)
+        if (!(scopes[i].takes & kind) && plan_is_given(given, scopes[i].option))
+            return not_taken(&scopes[i], objective, err);
+    for (int i = 0; i < SCOPES; i++)
+        if ((scopes[i].needs & kind) && !plan_is_given(given, scopes[i].option))
+            return error_set(err, ERROR_USAGE, "plan: '--%s %s' is missing, which --objective %s needs",
+                             scopes[i].option, option_named(scopes[i].option)->argument, objective);
+    return check_search(given, err);
+}
+
+/* Two of these would fill the same place. */
+static bool check_outputs(const struct plan_options *given, struct error *err)
+{
+    const bool wanted[] = {given->json, given->csv, given->dot};
+    static const char *const names[] = {"json", "csv", "dot"};
+    for (int i = 0; i < 3; i++)
+        for (int j = i + 1; j < 3; j++)
+            if (wanted[i] && wanted[j])
+                return error_set(err, ERROR_USAGE, "--%s and --%s both want standard output: choose one",
+                                 names[i], names[j]);
+    if (given->output && given->figure && strcmp(given->output, given->figure) == 0)
+        return error_set(err, ERROR_USAGE, "--output and --figure both want '%s': choose two names",
+                         given->output);
+    return !given->figure || figure_can_write(given->figure, err);
+}
+
+static bool run(void *context, struct error *err)
+{
+    const struct plan_options *given = context;
+    return check_outputs(given, err) && check_scopes(given, err) &&
+           planners[given->planning.objective](given, err);
+}
 
 static const struct command_example examples[] = {
     {"rehearse plan -p profile.json -c cluster.yaml -n 50", "the best pipeline, and why"},
@@ -131,22 +277,26 @@ static const struct command_example examples[] = {
      "for programs and for slides"},
     {"rehearse plan -p profile.json -c cluster.yaml -n 50 --objective oobleck --search divide",
      "what Oobleck's planner would choose"},
+    {"rehearse plan -p vgg-19-pbs-32.txt -c examples/dapple/a.yaml --objective dapple --global-batch 2048",
+     "data and pipeline parallelism by DAPPLE's objective"},
     {NULL, NULL},
 };
 
 const struct command command_plan = {
     .name = "plan",
     .summary = "find the best pipeline for a model on a cluster, with a proof",
-    .description = "Splits the model's layers into stages, gives every stage devices of one node, and orders "
-                   "nodes of all kinds "
-                   "along the pipeline so that an iteration takes the least time. Every node and device is "
-                   "used; a node's "
-                   "devices are split by halving.\n\n"
-                   "The exact search proves its plan: the lower bound equals the iteration time. If it is "
-                   "stopped before that, it "
-                   "says how far from the optimum the plan can be.",
+    .description =
+        "Splits the model's layers into stages, gives every stage devices, and finds the way of "
+        "doing so that makes an iteration shortest.\n\n"
+        "By pipeline and oobleck, a stage has devices of one node, and nodes of all kinds are "
+        "ordered along the pipeline; every node and device is used, and a node's devices are split "
+        "by halving. By dapple, stages are replicated over any devices of equal kind, in any "
+        "machines.\n\n"
+        "The exact search proves its plan: the lower bound equals the iteration time. If it is "
+        "stopped before that, it says how far from the optimum the plan can be.",
     .options = options,
     .options_size = sizeof(struct plan_options),
+    .given_at = offsetof(struct plan_options, given),
     .examples = examples,
     .run = run,
 };

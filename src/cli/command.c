@@ -221,6 +221,19 @@ static bool check_complete(const struct parse *parse, struct error *err)
     return true;
 }
 
+/* Tells a command that asks for it which options were given, defaults left out. */
+static bool hand_over_given(const struct parse *parse, struct error *err)
+{
+    if (!parse->command->given_at)
+        return true;
+    bool *given = ARENA_ARRAY(parse->arena, MOST_OPTIONS, bool);
+    if (!given)
+        return error_memory(err);
+    memcpy(given, parse->seen, sizeof parse->seen);
+    *(const bool **)(void *)((char *)parse->options + parse->command->given_at) = given;
+    return true;
+}
+
 bool command_parse(const struct command *command, int argc, char **argv, void *options, struct arena *arena,
                    bool *help, struct error *err)
 {
@@ -233,7 +246,7 @@ bool command_parse(const struct command *command, int argc, char **argv, void *o
     if (!take_arguments(&parse, err))
         return false;
     *help = parse.help;
-    return parse.help || check_complete(&parse, err);
+    return parse.help || (check_complete(&parse, err) && hand_over_given(&parse, err));
 }
 
 static bool show_help(const struct command *command, struct error *err)

@@ -65,6 +65,9 @@ struct command {
     const char *description; /* paragraphs, a blank line between them */
     const struct option_spec *options;
     size_t options_size; /* sizeof(struct …_options) */
+    size_t
+        given_at; /* of a `const bool *` in the options struct, which is then set: was entry i of the table given? 0:
+                        nobody asks. It lives as long as the options */
     struct command_operands operands;
     const struct command_example *examples; /* ended by {NULL, NULL}; NULL: none */
     bool (*run)(void *options, struct error *err);

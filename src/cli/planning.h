@@ -47,6 +47,9 @@ extern const char *const planning_allreduces[]; /* of enum plan_allreduce */
          .initial = "0",                                                                                     \
          .most = PROFILE_MAX_MICROBATCH,                                                                     \
          .help = "which mb{N}.json of an Oobleck folder to read; 0 where there is only one"},                \
+        PLANNING_ALLREDUCE(type)
+
+#define PLANNING_ALLREDUCE(type)                                                                             \
     {                                                                                                        \
         .name = "allreduce", .kind = OPTION_CHOICE, .at = offsetof(type, planning.allreduce),                \
         .argument = "FROM", .initial = "profile", .words = planning_allreduces,                              \

@@ -1,8 +1,10 @@
 #include "figure/pipeline.h"
 
+#include "core/arena.h"
 #include "core/unit.h"
 #include "figure/gnuplot.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,69 +20,43 @@ static const char *const colours[][2] = {
 };
 #define COLOUR_COUNT ((int)(sizeof colours / sizeof *colours))
 
-/* Groups may share a device type: the first of them gives the colour. */
-static int colour_of(const struct plan_problem *problem, int group)
-{
-    for (int g = 0; g < group; g++)
-        if (strcmp(problem->groups[g].device, problem->groups[group].device) == 0)
-            return g % COLOUR_COUNT;
-    return group % COLOUR_COUNT;
-}
-
-static void add_title(const struct plan *plan, struct text *script)
-{
-    char time[32], line[256], proof[64] = "";
-    if (plan->proven_optimal)
-        snprintf(proof, sizeof proof, ", proven optimal");
-    else if (plan->lower_bound > 0)
-        snprintf(proof, sizeof proof, ", at most %.2g %% from the optimum", 100 * plan_gap(plan));
-    unit_format(time, sizeof time, plan->iteration_time, UNIT_TIME, 4);
-    if (plan->microbatches > 0)
-        snprintf(line, sizeof line, "iteration of %d micro-batches: %s%s", plan->microbatches, time, proof);
-    else
-        snprintf(line, sizeof line, "iteration: %s%s", time, proof);
-    text_add(script, "set title ");
-    gnuplot_add_string(script, line);
-    text_add(script, "\n");
-}
-
 /* y axis: one row per stage, first on top. */
-static void add_rows(const struct plan *plan, const struct plan_problem *problem, struct text *script)
+static void add_rows(const struct figure_stages *stages, struct text *script)
 {
     text_add(script, "set ytics (");
-    for (int i = 0; i < plan->stage_count; i++) {
-        const struct plan_stage *stage = &plan->stages[i];
-        char label[256];
-        if (stage->first_layer == stage->last_layer)
-            snprintf(label, sizeof label, "%d x %.80s, layer %d", stage->devices,
-                     problem->groups[stage->group].device, stage->first_layer);
-        else
-            snprintf(label, sizeof label, "%d x %.80s, layers %d-%d", stage->devices,
-                     problem->groups[stage->group].device, stage->first_layer, stage->last_layer);
+    for (int i = 0; i < stages->count; i++) {
         text_add(script, i ? ", " : "");
-        gnuplot_add_string(script, label);
+        gnuplot_add_string(script, stages->stages[i].label);
         text_format(script, " %d", i);
     }
-    text_format(script, ")\nset yrange [%d.7:-0.7]\n", plan->stage_count - 1);
+    text_format(script, ")\nset yrange [%d.7:-0.7]\n", stages->count - 1);
 }
 
 /* Data for boxxyerror: xlow xhigh ylow yhigh colour. */
-static void add_bars(const struct plan *plan, const struct plan_problem *problem, struct text *script)
+static void add_bars(const struct figure_stages *stages, struct text *script)
 {
     text_add(script, "$bars << EOD\n");
-    for (int i = 0; i < plan->stage_count; i++) {
-        const struct plan_stage *stage = &plan->stages[i];
-        const char *const *colour = colours[colour_of(problem, stage->group)];
-        double forward = 1e3 * stage->forward, together = 1e3 * plan_stage_time(stage);
+    for (int i = 0; i < stages->count; i++) {
+        const struct figure_stage *stage = &stages->stages[i];
+        const char *const *colour = colours[stage->colour % COLOUR_COUNT];
+        double forward = 1e3 * stage->forward, together = 1e3 * (stage->forward + stage->backward);
         text_format(script, "0 %.9g %d.0 0x%s\n", forward, i, colour[0] + 1);
         text_format(script, "%.9g %.9g %d.0 0x%s\n", forward, together, i, colour[1] + 1);
     }
     text_add(script, "EOD\n");
 }
 
-static void add_plot(const struct plan *plan, const struct plan_problem *problem, struct text *script)
+static double slowest_of(const struct figure_stages *stages)
 {
-    double slowest = 1e3 * plan_stage_time(&plan->stages[plan->bottleneck]);
+    double slowest = 0;
+    for (int i = 0; i < stages->count; i++)
+        slowest = fmax(slowest, stages->stages[i].forward + stages->stages[i].backward);
+    return 1e3 * slowest;
+}
+
+static void add_plot(const struct figure_stages *stages, struct text *script)
+{
+    double slowest = slowest_of(stages);
     text_format(
         script,
         "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 2 linecolor rgb '#444444' front\n"
@@ -89,13 +65,34 @@ static void add_plot(const struct plan *plan, const struct plan_problem *problem
     text_add(script,
              "plot $bars using 1:3:1:2:($3-0.38):($3+0.38):4 with boxxyerror fillstyle solid noborder "
              "linecolor rgb variable notitle");
-    for (int g = 0; g < problem->group_count; g++)
-        if (colour_of(problem, g) == g % COLOUR_COUNT) {
+    for (int i = 0; i < stages->kind_count; i++)
+        if (stages->kinds[i]) {
             text_format(script, ", NaN with boxes fillstyle solid noborder linecolor rgb '%s' title ",
-                        colours[colour_of(problem, g)][0]);
-            gnuplot_add_string(script, problem->groups[g].device);
+                        colours[i % COLOUR_COUNT][0]);
+            gnuplot_add_string(script, stages->kinds[i]);
         }
     text_add(script, "\n");
+}
+
+bool figure_stages(const char *path, const struct figure_stages *stages, struct error *err)
+{
+    struct text script = {0};
+    int rows = stages->count < MOST_ROWS ? stages->count : MOST_ROWS;
+    bool ok = gnuplot_set_terminal(path, WIDTH, FRAME_HEIGHT + ROW_HEIGHT * rows, &script, err);
+    if (ok) {
+        text_add(&script,
+                 "set xlabel 'milliseconds per micro-batch: forward (dark), backward (light); dashed: the "
+                 "slowest stage'\n"
+                 "set border 3\nset tics nomirror out\nset key above horizontal\nset title ");
+        gnuplot_add_string(&script, stages->title);
+        text_add(&script, "\n");
+        add_rows(stages, &script);
+        add_bars(stages, &script);
+        add_plot(stages, &script);
+        ok = gnuplot_run(path, &script, err);
+    }
+    text_release(&script);
+    return ok;
 }
 
 bool figure_can_write(const char *path, struct error *err)
@@ -106,23 +103,64 @@ bool figure_can_write(const char *path, struct error *err)
     return ok;
 }
 
+/* ---- plans of nodes of all kinds ---- */
+
+static void write_title(const struct plan *plan, char *line, size_t size)
+{
+    char time[32], proof[64] = "";
+    if (plan->proven_optimal)
+        snprintf(proof, sizeof proof, ", proven optimal");
+    else if (plan->lower_bound > 0)
+        snprintf(proof, sizeof proof, ", at most %.2g %% from the optimum", 100 * plan_gap(plan));
+    unit_format(time, sizeof time, plan->iteration_time, UNIT_TIME, 4);
+    if (plan->microbatches > 0)
+        snprintf(line, size, "iteration of %d micro-batches: %s%s", plan->microbatches, time, proof);
+    else
+        snprintf(line, size, "iteration: %s%s", time, proof);
+}
+
+/* Groups may share a device type: the first of them gives the colour. */
+static int colour_of(const struct plan_problem *problem, int group)
+{
+    for (int g = 0; g < group; g++)
+        if (strcmp(problem->groups[g].device, problem->groups[group].device) == 0)
+            return g;
+    return group;
+}
+
+static struct figure_stage describe(const struct plan_stage *stage, const struct plan_problem *problem)
+{
+    struct figure_stage row = {.forward = stage->forward, .backward = stage->backward};
+    const char *device = problem->groups[stage->group].device;
+    row.colour = colour_of(problem, stage->group);
+    if (stage->first_layer == stage->last_layer)
+        snprintf(row.label, sizeof row.label, "%d x %.80s, layer %d", stage->devices, device,
+                 stage->first_layer);
+    else
+        snprintf(row.label, sizeof row.label, "%d x %.80s, layers %d-%d", stage->devices, device,
+                 stage->first_layer, stage->last_layer);
+    return row;
+}
+
 bool figure_pipeline(const char *path, const struct plan *plan, const struct plan_problem *problem,
                      struct error *err)
 {
-    struct text script = {0};
-    int rows = plan->stage_count < MOST_ROWS ? plan->stage_count : MOST_ROWS;
-    bool ok = gnuplot_set_terminal(path, WIDTH, FRAME_HEIGHT + ROW_HEIGHT * rows, &script, err);
-    if (ok) {
-        text_add(&script,
-                 "set xlabel 'milliseconds per micro-batch: forward (dark), backward (light); dashed: the "
-                 "slowest stage'\n"
-                 "set border 3\nset tics nomirror out\nset key above horizontal\n");
-        add_title(plan, &script);
-        add_rows(plan, problem, &script);
-        add_bars(plan, problem, &script);
-        add_plot(plan, problem, &script);
-        ok = gnuplot_run(path, &script, err);
-    }
-    text_release(&script);
+    char title[256];
+    struct arena arena = {0};
+    struct figure_stage *rows = ARENA_ARRAY(&arena, (size_t)plan->stage_count, struct figure_stage);
+    const char **kinds = ARENA_ARRAY(&arena, (size_t)problem->group_count, const char *);
+    bool ok = rows && kinds ? true : error_memory(err);
+    for (int i = 0; ok && i < plan->stage_count; i++)
+        rows[i] = describe(&plan->stages[i], problem);
+    for (int g = 0; ok && g < problem->group_count; g++)
+        kinds[g] = colour_of(problem, g) == g ? problem->groups[g].device : NULL;
+    write_title(plan, title, sizeof title);
+    const struct figure_stages stages = {.title = title,
+                                         .count = plan->stage_count,
+                                         .stages = rows,
+                                         .kind_count = problem->group_count,
+                                         .kinds = kinds};
+    ok = ok && figure_stages(path, &stages, err);
+    arena_release(&arena);
     return ok;
 }

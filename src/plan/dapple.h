@@ -89,6 +89,11 @@ void dapple_cluster_release(struct dapple_cluster *cluster);
 
 int dapple_devices(const struct dapple_cluster *cluster);
 
+/* The first `devices` devices of a cluster; where it has fewer, machines like its last one are added. On failure *part
+ * holds nothing; on success the caller ends it with dapple_cluster_release. */
+bool dapple_cluster_take(const struct dapple_cluster *cluster, int devices, struct dapple_cluster *part,
+                         struct error *err);
+
 /* Sizes, rates and batches that make sense, machines that end one after the other, finite times. ERROR_INPUT or
  * ERROR_INFEASIBLE (a batch smaller than a micro-batch). */
 bool dapple_check(const struct dapple_problem *problem, struct error *err);

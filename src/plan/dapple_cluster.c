@@ -69,3 +69,26 @@ void dapple_cluster_release(struct dapple_cluster *cluster)
     arena_release(&cluster->arena);
     *cluster = (struct dapple_cluster){0};
 }
+
+bool dapple_cluster_take(const struct dapple_cluster *cluster, int devices, struct dapple_cluster *part,
+                         struct error *err)
+{
+    int last = cluster->machine_count - 1, end = 0, count = 0;
+    int size = cluster->machine_end[last] - (last > 0 ? cluster->machine_end[last - 1] : 0);
+    if (devices < 1 || devices > DAPPLE_MAX_DEVICES)
+        return error_set(err, ERROR_INPUT, "expected 1 to %d devices, found %d", DAPPLE_MAX_DEVICES, devices);
+    *part = *cluster;
+    part->arena = (struct arena){0};
+    int *ends = ARENA_ARRAY(&part->arena, (size_t)devices, int);
+    if (!ends) {
+        *part = (struct dapple_cluster){0};
+        return error_memory(err);
+    }
+    while (end < devices) {
+        end = count <= last ? cluster->machine_end[count] : end + size;
+        ends[count++] = end < devices ? end : devices;
+    }
+    part->machine_count = count;
+    part->machine_end = ends;
+    return true;
+}

@@ -1,0 +1,46 @@
+/* Inside `rehearse plan`: what its options say, and one function for each kind of objective.
+ *
+ * How to add an objective: its name to plan_objectives, a function declared here in a file of its own, its row in the
+ * dispatcher's table, and for each option that is its own a row in the table of scopes (cmd_plan.c). */
+#ifndef REHEARSE_CLI_PLAN_COMMAND_H
+#define REHEARSE_CLI_PLAN_COMMAND_H
+
+#include "cli/planning.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In the order of plan_objectives; the first two are those of enum plan_objective. */
+enum plan_kind { PLAN_BY_PIPELINE, PLAN_BY_OOBLECK, PLAN_BY_DAPPLE };
+
+/* In the order of the words of --search; the first four are those of enum plan_search_method. */
+enum plan_method { PLAN_EXACT, PLAN_DIVIDE, PLAN_FOLD_GREEDY, PLAN_FOLD_DP, PLAN_HPGO };
+
+/* In the order of the words of --import. */
+enum plan_import { PLAN_IMPORT_AUTO, PLAN_IMPORT_HPGO, PLAN_IMPORT_REHEARSE };
+
+struct plan_options {
+    struct planning_options planning; /* its objective is an enum plan_kind */
+    const bool *given;                /* see command.h */
+    int search;
+    bool fold_exact_factors, fold_longest_only;
+
+    const char *global_batch, *devices; /* ranges, see range.h */
+    int rules;                          /* enum dapple_rules */
+    int import;
+    int64_t profile_batch;
+    double state_factor, sample_memory;
+
+    const char *output, *figure;
+    bool json, csv, dot;
+};
+
+/* Was this option on the command line? Defaults are not. */
+bool plan_is_given(const struct plan_options *options, const char *name);
+
+/* Each finds a plan and delivers it as the options say. */
+bool plan_by_pipeline(const struct plan_options *options, struct error *err); /* pipeline, oobleck */
+bool plan_by_dapple(const struct plan_options *options, struct error *err);
+
+#endif

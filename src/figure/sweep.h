@@ -1,0 +1,25 @@
+/* Lines over what a sweep varies: DAPPLE's plots of speedup against global batch and against devices. */
+#ifndef REHEARSE_FIGURE_SWEEP_H
+#define REHEARSE_FIGURE_SWEEP_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+
+struct figure_line {
+    const char *title;
+    const double *values; /* one per point; NAN: a gap */
+};
+
+struct figure_sweep {
+    const char *title, *x_title, *y_title;
+    int point_count, line_count;
+    const double *x; /* ascending, above 0 */
+    const struct figure_line *lines;
+    bool scaling; /* an even axis from 0 and the line y = x; otherwise x doubles from mark to mark */
+};
+
+/* The ending of `path` (.svg, .png, .pdf) says what is written. */
+bool figure_sweep(const char *path, const struct figure_sweep *sweep, struct error *err);
+
+#endif
