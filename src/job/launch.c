@@ -1,0 +1,133 @@
+#include "job/launch.h"
+
+#include "job/launch_part.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *version;
+    bool (*write)(const struct job *job, struct text *out, struct error *err);
+} formats[LAUNCH_FORMAT_COUNT] = {
+    [LAUNCH_MEGATRON] = {"megatron", "Megatron-Core 0.15", launch_write_megatron},
+    [LAUNCH_DEEPSPEED] = {"deepspeed", "DeepSpeed 0.16", launch_write_deepspeed},
+    [LAUNCH_TORCHTITAN] = {"torchtitan", "torchtitan 0.2", launch_write_torchtitan},
+    [LAUNCH_PIPELINING] = {"pipelining", "PyTorch 2.6", launch_write_pipelining},
+    [LAUNCH_DOT] = {"dot", NULL, launch_write_dot},
+};
+
+const char *launch_format_name(enum launch_format format)
+{
+    return formats[format].name;
+}
+
+const char *launch_format_version(enum launch_format format)
+{
+    return formats[format].version;
+}
+
+bool launch_format_find(const char *name, enum launch_format *format)
+{
+    for (int i = 0; i < LAUNCH_FORMAT_COUNT; i++)
+        if (strcmp(formats[i].name, name) == 0) {
+            *format = (enum launch_format)i;
+            return true;
+        }
+    return false;
+}
+
+bool launch_write(enum launch_format format, const struct job *job, struct text *out, struct error *err)
+{
+    if (!job_check(job, err))
+        return false;
+    if (job->pipeline == 1 && job->chunks > 1)
+        return error_set(err, ERROR_INFEASIBLE, "one stage cannot be interleaved in %d chunks", job->chunks);
+    struct text written = {0};
+    bool ok = formats[format].write(job, &written, err);
+    if (ok && !written.failed && written.data)
+        text_add_bytes(out, written.data, written.length);
+    ok = ok && ((!written.failed && !out->failed) || error_memory(err));
+    text_release(&written);
+    return ok;
+}
+
+/* ---- what the formats share ---- */
+
+void launch_add_notes(struct text *out, const char *prefix, const struct launch_note *notes, size_t count,
+                      const struct job *job)
+{
+    for (size_t i = 0; i < count; i++)
+        if (notes[i].holds(job))
+            text_format(out, "%s%s\n", prefix, notes[i].text);
+}
+
+void launch_add_name(struct text *out, const char *name)
+{
+    for (; *name; name++)
+        text_add_bytes(out, (unsigned char)*name < ' ' || strchr("\"\\", *name) ? "?" : name, 1);
+}
+
+void launch_add_title(struct text *out, const struct job *job)
+{
+    launch_add_name(out, job->model->name);
+    text_format(out, " on %d device%s: tensor %d x pipeline %d", job->devices, job->devices == 1 ? "" : "s",
+                job->tensor, job->pipeline);
+    if (job->chunks > 1)
+        text_format(out, " (%d chunks)", job->chunks);
+    int64_t count = job_microbatches(job);
+    text_format(out, " x context %d x data %d, %" PRId64 " micro-batch%s", job->context, job->data, count,
+                count == 1 ? "" : "es");
+}
+
+int launch_block_count(const struct job *job)
+{
+    return job->model->layers + job->model->encoder_layers;
+}
+
+int launch_stage_blocks(const struct job *job, int stage)
+{
+    int count = launch_block_count(job);
+    return job_stage_first(job, count, stage + 1) - job_stage_first(job, count, stage);
+}
+
+int launch_chunk_blocks(const struct job *job, int chunk)
+{
+    int stage = chunk % job->pipeline, at = chunk / job->pipeline, chunks = job->chunks;
+    int64_t blocks = launch_stage_blocks(job, stage), up = stage == job->pipeline - 1 ? chunks - 1 : 0;
+    return (int)((blocks * (at + 1) + up) / chunks - (blocks * at + up) / chunks);
+}
+
+bool launch_is_packed(const struct job *job)
+{
+    return job->document > 0;
+}
+
+bool launch_is_tensor_parallel(const struct job *job)
+{
+    return job->tensor > 1;
+}
+
+bool launch_is_context_parallel(const struct job *job)
+{
+    return job->context > 1;
+}
+
+bool launch_is_expert_parallel(const struct job *job)
+{
+    return job->expert > 1;
+}
+
+bool launch_is_data_parallel(const struct job *job)
+{
+    return job->data > 1;
+}
+
+bool launch_check_rounds(const struct job *job, struct error *err)
+{
+    int64_t count = job_microbatches(job), rounds = count / job->pipeline;
+    if (job->chunks == 1 || count % (rounds > 1 ? rounds : 1) == 0)
+        return true;
+    return error_set(err, ERROR_INFEASIBLE,
+                     "%" PRId64 " micro-batches do not go round %d interleaved stages in groups of one size",
+                     count, job->pipeline);
+}

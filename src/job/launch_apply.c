@@ -1,0 +1,175 @@
+/* What launch options fix, set in a job. */
+#include "job/launch.h"
+
+#include "job/launch_part.h"
+
+#include <inttypes.h>
+#include <limits.h>
+
+void launch_complete(struct launch_options *options)
+{
+    const struct {
+        struct launch_value *value;
+        int64_t unsaid;
+    } values[] = {
+        {&options->tensor, 1},       {&options->pipeline, 1}, {&options->context, 1},
+        {&options->expert, 1},       {&options->sharding, 0}, {&options->recompute, RECOMPUTE_NONE},
+        {&options->type, COST_FP32},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (!values[i].value->given)
+            *values[i].value = (struct launch_value){true, 0, values[i].unsaid};
+    if (!options->chunks.given && !options->chunk_blocks.given)
+        options->chunks = (struct launch_value){true, 0, 1};
+}
+
+static bool check_model(const struct launch_options *options, const struct architecture *model,
+                        struct error *err)
+{
+    const struct {
+        const char *name;
+        const struct launch_value *said;
+        int64_t is;
+    } sizes[] = {
+        {"layers", &options->layers, model->layers},
+        {"hidden size", &options->hidden, model->hidden},
+        {"heads", &options->heads, model->heads},
+        {"groups of heads", &options->kv_heads, model->kv_heads},
+        {"head width", &options->head_width, model->head_width},
+        {"feed-forward width", &options->ffn, model->ffn},
+        {"experts", &options->experts, model->experts},
+        {"active experts", &options->active_experts, model->active_experts},
+        {"experts' width", &options->expert_ffn, model->expert_ffn},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const struct launch_value *said = sizes[i].said;
+        if (said->given && said->value != sizes[i].is &&
+            (said != &options->active_experts || model->experts > 0))
+            return error_set(err, ERROR_INFEASIBLE,
+                             "the arguments are not those of '%s': %s %" PRId64 " in line %d, not %" PRId64,
+                             model->name, sizes[i].name, said->value, said->line, sizes[i].is);
+    }
+    return true;
+}
+
+static bool set_degrees(const struct launch_options *options, struct job *job, struct error *err)
+{
+    const struct {
+        const struct launch_value *said;
+        int *to;
+    } degrees[] = {
+        {&options->tensor, &job->tensor},   {&options->pipeline, &job->pipeline},
+        {&options->context, &job->context}, {&options->expert, &job->expert},
+        {&options->chunks, &job->chunks},   {&options->sharding, &job->sharding},
+    };
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
+        if (!degrees[i].said->given)
+            continue;
+        if (degrees[i].said->value > INT_MAX)
+            return error_set(err, ERROR_INFEASIBLE, "line %d: %" PRId64 " is more than there can be",
+                             degrees[i].said->line, degrees[i].said->value);
+        *degrees[i].to = (int)degrees[i].said->value;
+    }
+    int64_t tensor = job->tensor, model_parallel = tensor * job->pipeline;
+    if (model_parallel > job->devices || model_parallel * job->context > job->devices ||
+        job->devices % (model_parallel * job->context) != 0)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "tensor %d x pipeline %d x context %d parallel does not divide %d devices",
+                         job->tensor, job->pipeline, job->context, job->devices);
+    job->data = (int)(job->devices / (model_parallel * job->context));
+    return true;
+}
+
+static bool set_chunks(const struct launch_options *options, struct job *job, struct error *err)
+{
+    int64_t places = launch_block_count(job) + options->counts_embedding + options->counts_head;
+    if (!options->chunk_blocks.given)
+        return true;
+    int64_t blocks = options->chunk_blocks.value;
+    if (places % job->pipeline != 0 || places / job->pipeline % blocks != 0)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "%" PRId64 " blocks on %d stages are not whole chunks of %" PRId64, places,
+                         job->pipeline, blocks);
+    job->chunks = (int)(places / job->pipeline / blocks);
+    return true;
+}
+
+/* Blocks of each stage: `places` less those of the ends spread evenly over the others. */
+static bool spread(struct launch_options *options, struct job *job, struct error *err)
+{
+    int last = job->pipeline - 1;
+    const struct launch_value *ends[2] = {&options->first_blocks, &options->last_blocks};
+    bool ends_given[2] = {ends[0]->given, ends[1]->given && last > 0};
+    int64_t left = launch_block_count(job) + options->counts_embedding + options->counts_head;
+    int64_t inside = job->pipeline;
+    for (int i = 0; i < 2; i++)
+        if (ends_given[i]) {
+            left -= ends[i]->value;
+            inside--;
+        }
+    int *blocks = ARENA_ARRAY(&options->arena, (size_t)job->pipeline, int);
+    if (!blocks)
+        return error_memory(err);
+    if (left < 0 || (inside == 0 ? left != 0 : left % inside != 0))
+        return error_set(err, ERROR_INFEASIBLE,
+                         "%d blocks do not spread over %d stages as the arguments want it",
+                         launch_block_count(job), job->pipeline);
+    for (int i = 0; i <= last; i++)
+        blocks[i] = inside > 0 ? (int)(left / inside) : 0;
+    if (ends_given[0])
+        blocks[0] = (int)ends[0]->value;
+    if (ends_given[1])
+        blocks[last] = (int)ends[1]->value;
+    blocks[0] -= options->counts_embedding;
+    blocks[last] -= options->counts_head;
+    job->stage_blocks = blocks;
+    return (blocks[0] >= 0 && blocks[last] >= 0) ||
+           error_set(err, ERROR_INFEASIBLE, "no block is left for an end of the pipeline");
+}
+
+static bool set_stages(struct launch_options *options, struct job *job, struct error *err)
+{
+    job->stage_blocks = NULL;
+    if (options->first_blocks.given || options->last_blocks.given || options->counts_embedding ||
+        options->counts_head)
+        return spread(options, job, err);
+    if (!options->stage_blocks)
+        return true;
+    int64_t sum = 0;
+    for (int i = 0; i < options->stage_count; i++)
+        sum += options->stage_blocks[i];
+    if (options->stage_count != job->pipeline || sum != launch_block_count(job))
+        return error_set(err, ERROR_INFEASIBLE,
+                         "the layout has %" PRId64
+                         " blocks on %d stages, the model %d, the pipeline %d stages",
+                         sum, options->stage_count, launch_block_count(job), job->pipeline);
+    job->stage_blocks = options->stage_blocks;
+    return true;
+}
+
+static void set_batch(const struct launch_options *options, struct job *job)
+{
+    if (options->sequence.given)
+        job->sequence = options->sequence.value;
+    if (options->microbatch.given)
+        job->microbatch = options->microbatch.value;
+    if (options->batch.given)
+        job->batch = options->batch.value;
+    else if (options->rank_batch.given)
+        job->batch = options->rank_batch.value * job->data;
+    if (options->recompute.given)
+        job->recompute = (enum recompute)options->recompute.value;
+    if (options->type.given)
+        job->type = (enum cost_type)options->type.value;
+}
+
+bool launch_apply(struct launch_options *options, struct job *job, struct error *err)
+{
+    struct job applied = *job;
+    if (!check_model(options, applied.model, err) || !set_degrees(options, &applied, err) ||
+        !set_chunks(options, &applied, err) || !set_stages(options, &applied, err))
+        return false;
+    set_batch(options, &applied);
+    *job = applied;
+    return true;
+}

@@ -1,0 +1,115 @@
+/* Megatron-Core's layout of a pipeline. */
+#include "job/launch_megatron.h"
+#include "job/launch_part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add_blocks(struct text *out, int count)
+{
+    if (count > 0)
+        text_add(out, "t");
+    if (count > 1)
+        text_format(out, "*%d", count);
+}
+
+const char *megatron_layout_write(const struct job *job, struct arena *arena)
+{
+    struct text out = {0};
+    int count = job->pipeline * job->chunks;
+    text_add(&out, "E");
+    for (int i = 0, alike; i < count; i += alike) {
+        int blocks = launch_chunk_blocks(job, i);
+        for (alike = 1; i > 0 && i + alike < count - 1 && launch_chunk_blocks(job, i + alike) == blocks;)
+            alike++;
+        text_add(&out, alike > 1 ? "(" : "");
+        add_blocks(&out, blocks);
+        text_add(&out, i + alike == count ? "L" : "|");
+        if (alike > 1)
+            text_format(&out, ")*%d", alike);
+    }
+    const char *copy = out.failed ? NULL : arena_string(arena, out.data);
+    text_release(&out);
+    return copy;
+}
+
+/* ---- reading ---- */
+
+struct layout {
+    int *blocks; /* of LAUNCH_MOST_STAGES */
+    int count;   /* of stages begun */
+    int read;    /* letters, those of repeated groups every time */
+};
+
+#define MOST_LETTERS 1000000
+
+/* "*3" behind a letter or a group; 1 where there is none. */
+static bool read_times(const char **at, long *times)
+{
+    *times = 1;
+    if (**at != '*')
+        return true;
+    char *end;
+    *times = strtol(*at + 1, &end, 10);
+    bool ok = (*at)[1] >= '0' && (*at)[1] <= '9' && *times >= 1 && *times <= LAUNCH_MOST_STAGES;
+    *at = end;
+    return ok;
+}
+
+/* One letter or bar, so many times. */
+static bool add_letter(struct layout *layout, char letter, long times)
+{
+    if (!strchr("EtmL|", letter))
+        return false;
+    for (; letter == '|' && times > 0; times--)
+        if (layout->count++ == LAUNCH_MOST_STAGES)
+            return false;
+    if (letter == 't' && layout->blocks[layout->count - 1] > 1000000)
+        return false;
+    if (letter == 't')
+        layout->blocks[layout->count - 1] += (int)times;
+    return true;
+}
+
+/* Letters up to `end`; a group's, which holds no group. */
+static bool read_letters(struct layout *layout, const char *at, const char *end)
+{
+    while (at < end) {
+        char letter = *at++;
+        long times = 1;
+        if (layout->read++ == MOST_LETTERS)
+            return false;
+        if (letter != ',' && (!read_times(&at, &times) || !add_letter(layout, letter, times)))
+            return false;
+    }
+    return true;
+}
+
+static bool read_layout(struct layout *layout, const char *at)
+{
+    while (*at) {
+        const char *open = strchr(at, '('), *close = open ? strchr(open, ')') : NULL;
+        if (!read_letters(layout, at, open ? open : at + strlen(at)) || (open && !close))
+            return false;
+        if (!open)
+            break;
+        long times;
+        at = close + 1;
+        if (!read_times(&at, &times))
+            return false;
+        for (; times > 0; times--)
+            if (!read_letters(layout, open + 1, close))
+                return false;
+    }
+    return true;
+}
+
+bool megatron_layout_read(const char *layout, struct arena *arena, int **blocks, int *count)
+{
+    struct layout read = {.blocks = ARENA_ARRAY(arena, LAUNCH_MOST_STAGES + 1, int), .count = 1};
+    if (!read.blocks || !read_layout(&read, layout) || read.count > LAUNCH_MOST_STAGES)
+        return false;
+    *blocks = read.blocks;
+    *count = read.count;
+    return true;
+}

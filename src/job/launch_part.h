@@ -1,0 +1,47 @@
+/* What the writers of launch options share. Private to this room. */
+#ifndef REHEARSE_JOB_LAUNCH_PART_H
+#define REHEARSE_JOB_LAUNCH_PART_H
+
+#include "job/launch.h"
+
+/* What a format leaves to be set elsewhere: said whenever it holds for the job. */
+struct launch_note {
+    bool (*holds)(const struct job *job);
+    const char *text;
+};
+
+/* The notes that hold, each as a line that begins with `prefix`. */
+void launch_add_notes(struct text *out, const char *prefix, const struct launch_note *notes, size_t count,
+                      const struct job *job);
+
+/* A user's name of a model, without what ends a line, a quote or a comment. */
+void launch_add_name(struct text *out, const char *name);
+
+/* "llama-3-8b on 16 devices: tensor 4 x pipeline 2 (4 chunks) x context 1 x data 2, 8 micro-batches" */
+void launch_add_title(struct text *out, const struct job *job);
+
+int launch_block_count(const struct job *job);
+int launch_stage_blocks(const struct job *job, int stage);
+
+/* Blocks of a chunk; chunks are numbered in the order in which a micro-batch passes them: `chunk` is on stage
+ * chunk % pipeline. Of a stage whose blocks do not divide, the first stage has fewer in its first chunks, where the
+ * embedding is, and the last one in its last chunks, where the head is. */
+int launch_chunk_blocks(const struct job *job, int chunk);
+
+bool launch_is_packed(const struct job *job);
+bool launch_is_tensor_parallel(const struct job *job);
+bool launch_is_context_parallel(const struct job *job);
+bool launch_is_expert_parallel(const struct job *job);
+bool launch_is_data_parallel(const struct job *job);
+
+bool launch_write_megatron(const struct job *job, struct text *out, struct error *err);
+bool launch_write_deepspeed(const struct job *job, struct text *out, struct error *err);
+bool launch_write_torchtitan(const struct job *job, struct text *out, struct error *err);
+bool launch_write_pipelining(const struct job *job, struct text *out, struct error *err);
+bool launch_write_dot(const struct job *job, struct text *out, struct error *err);
+
+/* Interleaved schedules of PyTorch go round in groups of as many micro-batches as there are stages
+ * (torch/distributed/pipelining/schedules.py, ScheduleInterleaved1F1B). */
+bool launch_check_rounds(const struct job *job, struct error *err);
+
+#endif

@@ -1,0 +1,182 @@
+/* A job as torchtitan's configuration (torchtitan/config/job_config.py). */
+#include "job/launch_part.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Models that torchtitan has by these numbers (torchtitan/models, __init__.py of each). */
+static const struct {
+    const char *model, *name, *flavor;
+} flavors[] = {
+    {"llama-3-8b", "llama3", "8B"},         {"llama-3-70b", "llama3", "70B"},
+    {"llama-3.1-405b", "llama3", "405B"},   {"llama-4-scout", "llama4", "17bx16e"},
+    {"deepseek-v3", "deepseek_v3", "671B"},
+};
+
+static int flavor_of(const struct job *job)
+{
+    for (int i = 0; i < (int)(sizeof flavors / sizeof *flavors); i++) {
+        const struct architecture *known = architecture_find(flavors[i].model);
+        if (known && strcmp(known->name, job->model->name) == 0 && known->layers == job->model->layers &&
+            known->hidden == job->model->hidden)
+            return i;
+    }
+    return -1;
+}
+
+static bool is_unknown(const struct job *job)
+{
+    return flavor_of(job) < 0;
+}
+
+/* The parameters that are not data parallel ranks' own are split over context parallel ones, too. */
+static bool is_context_sharded(const struct job *job)
+{
+    return job->sharding < 3 && job->context > 1;
+}
+
+static bool is_zero1(const struct job *job)
+{
+    return job->sharding == 1 && job->data > 1;
+}
+
+static bool is_zero2(const struct job *job)
+{
+    return job->sharding == 2 && job->data > 1;
+}
+
+static bool is_tf32(const struct job *job)
+{
+    return job->type == COST_TF32;
+}
+
+static const struct launch_note notes[] = {
+    {is_unknown,
+     "not written: model.name and model.flavor, as torchtitan has no model of these numbers by itself"},
+    {is_zero1, "no option: ZeRO 1; here gradients are sharded too, and parameters gathered once (ZeRO 2)"},
+    {is_zero2,
+     "ZeRO 2: fsdp_reshard_after_forward = \"never\" keeps parameters gathered until the step's end"},
+    {is_context_sharded, "parameters are sharded over context parallel ranks, too"},
+    {is_tf32, "no option: TF32, which is PyTorch's own setting"},
+    {launch_is_packed, "not written: sequences packed from documents"},
+};
+
+static void write_parts(const struct job *job, struct text *out)
+{
+    int count = job->pipeline * job->chunks, block = 0;
+    text_add(out, "module_fqns_per_model_part = [\n");
+    for (int i = 0; i < count; i++) {
+        const char *between = "";
+        text_add(out, "    [");
+        if (i == 0) {
+            text_add(out, "\"tok_embeddings\"");
+            between = ", ";
+        }
+        for (int blocks = launch_chunk_blocks(job, i); blocks > 0; blocks--, block++, between = ", ")
+            text_format(out, "%s\"layers.%d\"", between, block);
+        if (i == count - 1)
+            text_format(out, "%s\"norm\", \"output\"", between);
+        text_add(out, "],\n");
+    }
+    text_add(out, "]\n");
+}
+
+static void write_pipeline(const struct job *job, struct text *out)
+{
+    text_format(out, "pipeline_parallel_degree = %d\n", job->pipeline);
+    if (job->pipeline == 1)
+        return;
+    text_format(out, "pipeline_parallel_schedule = \"%s\"\n", job->chunks > 1 ? "Interleaved1F1B" : "1F1B");
+    text_format(out, "pipeline_parallel_microbatch_size = %" PRId64 "\n", job->microbatch);
+    write_parts(job, out);
+}
+
+static void write_parallelism(const struct job *job, struct text *out)
+{
+    bool sharded = job->sharding >= 1;
+    text_add(out, "\n[parallelism]\n");
+    text_format(out, "data_parallel_replicate_degree = %d\n", sharded ? 1 : job->data);
+    text_format(out, "data_parallel_shard_degree = %d\n", sharded ? job->data : 1);
+    if (sharded)
+        text_format(out, "fsdp_reshard_after_forward = \"%s\"\n", job->sharding == 3 ? "always" : "never");
+    text_format(out, "tensor_parallel_degree = %d\n", job->tensor);
+    text_format(out, "context_parallel_degree = %d\n", job->context);
+    if (job->model->experts > 0)
+        text_format(out, "expert_parallel_degree = %d\nexpert_tensor_parallel_degree = %d\n", job->expert,
+                    job->expert > 1 ? 1 : job->tensor);
+    write_pipeline(job, out);
+}
+
+/* A pipeline splits what a rank has of a batch into micro-batches; without one gradients are accumulated. */
+static void write_training(const struct job *job, struct text *out)
+{
+    bool whole = job->type == COST_FP32 || job->type == COST_TF32;
+    int64_t local = job->pipeline > 1 ? job->batch / job->data : job->microbatch;
+    text_format(out, "\n[training]\nlocal_batch_size = %" PRId64 "\nglobal_batch_size = %" PRId64 "\n", local,
+                job->batch);
+    text_format(out, "seq_len = %" PRId64 "\nmixed_precision_param = \"%s\"\n", job->sequence,
+                whole ? "float32" : "bfloat16");
+}
+
+static void write_recompute(const struct job *job, struct text *out)
+{
+    static const char *const modes[] = {
+        [RECOMPUTE_NONE] = "none",
+        [RECOMPUTE_SELECTIVE] = "selective",
+        [RECOMPUTE_FULL] = "full",
+    };
+    text_format(out, "\n[activation_checkpoint]\nmode = \"%s\"\n", modes[job->recompute]);
+    if (job->recompute == RECOMPUTE_SELECTIVE)
+        text_add(out, "selective_ac_option = \"op\"\n");
+}
+
+static void write_model(const struct job *job, struct text *out)
+{
+    int flavor = flavor_of(job);
+    bool fp8 = job->type == COST_FP8;
+    if (flavor < 0 && !fp8)
+        return;
+    text_add(out, "\n[model]\n");
+    if (flavor >= 0)
+        text_format(out, "name = \"%s\"\nflavor = \"%s\"\n", flavors[flavor].name, flavors[flavor].flavor);
+    if (fp8)
+        text_add(out, "converters = [\"quantize.linear.float8\"]\n");
+}
+
+static bool check(const struct job *job, struct error *err)
+{
+    int64_t ranks = (int64_t)(job->sharding >= 1 ? job->data : 1) * job->context * job->tensor;
+    if (job->model->encoder_layers > 0 || job->model->masked || job->model->patch > 0)
+        return error_set(err, ERROR_INFEASIBLE, "torchtitan trains decoders, '%s' is none", job->model->name);
+    if (job->frozen)
+        return error_set(err, ERROR_INFEASIBLE, "torchtitan has no options for frozen weights (LoRA)");
+    if (job->type == COST_FP64 || job->type == COST_FP16 || job->type == COST_INT8 || job->type == COST_FP4)
+        return error_set(err, ERROR_INFEASIBLE, "torchtitan does not train in %s", cost_type_name(job->type));
+    if (job->expert > 1 &&
+        ranks % job->expert != 0) /* experts live on shards (torchtitan, parallel_dims.py) */
+        return error_set(err, ERROR_INFEASIBLE,
+                         "torchtitan spreads experts over sharded ranks: %" PRId64
+                         " are no multiple of expert parallel %d",
+                         ranks, job->expert);
+    return launch_check_rounds(job, err);
+}
+
+bool launch_write_torchtitan(const struct job *job, struct text *out, struct error *err)
+{
+    if (!check(job, err))
+        return false;
+    text_format(out, "# %s: ", launch_format_version(LAUNCH_TORCHTITAN));
+    launch_add_title(out, job);
+    text_add(out, "\n");
+    launch_add_notes(out, "# ", notes, sizeof notes / sizeof *notes, job);
+    write_model(job, out);
+    write_training(job, out);
+    write_parallelism(job, out);
+    write_recompute(job, out);
+    text_add(out, "\n[compile]\nenable = ");
+    text_add(out, strcmp(job->software->name, "torchtitan-eager") == 0 ? "false\n" : "true\n");
+    if (job->type == COST_FP8)
+        text_add(out, "\n[quantize.linear.float8]\nrecipe_name = \"tensorwise\"\n"
+                      "enable_fsdp_float8_all_gather = true\n");
+    return true;
+}
