@@ -5,26 +5,43 @@
 
 #include <string.h>
 
-#define IN(kind) (1U << (kind))
-#define PIPELINE (IN(PLAN_BY_PIPELINE) | IN(PLAN_BY_OOBLECK))
-#define DAPPLE   IN(PLAN_BY_DAPPLE)
+#define IN(kind)  (1U << (kind))
+#define PIPELINE  (IN(PLAN_BY_PIPELINE) | IN(PLAN_BY_OOBLECK))
+#define DAPPLE    IN(PLAN_BY_DAPPLE)
+#define ITERATION IN(PLAN_BY_ITERATION)
 
 /* In the order of enum plan_kind. */
-static const char *const objectives[] = {"pipeline", "oobleck", "dapple", NULL};
+static const char *const objectives[] = {"pipeline", "oobleck", "dapple", "iteration", NULL};
 static bool (*const planners[])(const struct plan_options *, struct error *) = {
     plan_by_pipeline,
     plan_by_pipeline,
     plan_by_dapple,
+    plan_by_iteration,
 };
 
 /* In the order of enum plan_method, with the objectives that have it. */
 static const char *const searches[] = {"exact", "divide", "fold-greedy", "fold-dp", "hpgo", NULL};
 static const unsigned searched[] = {~0U, PIPELINE, PIPELINE, PIPELINE, DAPPLE};
 
-static const char *const rules[] = {"dapple", "dapple-fixed", NULL}; /* enum dapple_rules */
+static const char *const rules[] = {"dapple", "dapple-fixed", NULL};    /* enum dapple_rules */
+static const char *const precisions[] = {"mixed", "fp32", "fp8", NULL}; /* enum model_precision */
 static const char *const imports[] = {"auto", "hpgo", "rehearse", NULL};
 
 static const struct option_spec options[] = {
+    {.name = "model",
+     .letter = 'm',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, model),
+     .argument = "NAME",
+     .help =
+         "plan a training job of this model: llama-3.1-405b, gpt3-175b, ..., or a file that describes one "
+         "(rehearse-architecture/1)"},
+    {.name = "device",
+     .letter = 'd',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, device),
+     .argument = "NAME",
+     .help = "iteration: the device type, by name or as a file"},
     {.name = "profile",
      .letter = 'p',
      .kind = OPTION_FILE,
@@ -43,11 +60,12 @@ static const struct option_spec options[] = {
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, planning.objective),
      .argument = "NAME",
-     .initial = "pipeline",
      .words = objectives,
-     .help = "what is minimised: pipeline is the sum of stage times + (N - 1) x the slowest; oobleck is the "
-             "reference's T1 + T2 + T3; dapple is the DAPPLE planner's hybrid of data and pipeline "
-             "parallelism"},
+     .help =
+         "what is minimised: iteration, of a training job (the default with --model); pipeline (the default "
+         "with --profile) is the sum of stage times + (N - 1) x the slowest; oobleck is the "
+         "reference's T1 + T2 + T3; dapple is the DAPPLE planner's hybrid of data and pipeline "
+         "parallelism"},
     {.name = "microbatch-size",
      .kind = OPTION_INTEGER,
      .at = offsetof(struct plan_options, planning.microbatch_size),
@@ -67,13 +85,15 @@ static const struct option_spec options[] = {
      .kind = OPTION_TEXT,
      .at = offsetof(struct plan_options, global_batch),
      .argument = "RANGE",
-     .help = "dapple: samples of an iteration. 32..4096 sweeps over 32, 64, 128 … 4096, 32..4096+64 over 32, "
+     .help = "iteration, dapple: samples (sequences) of an iteration. 32..4096 sweeps over 32, 64, 128 … "
+             "4096, 32..4096+64 over 32, "
              "96 … 4096, and 16,48,64 over these"},
     {.name = "devices",
      .kind = OPTION_TEXT,
      .at = offsetof(struct plan_options, devices),
      .argument = "RANGE",
-     .help = "dapple: only the first N devices of the cluster, or a sweep like --global-batch's; where the "
+     .help = "iteration: how many devices there are; dapple: only the first N devices of the cluster, or a "
+             "sweep like --global-batch's; where the "
              "cluster has fewer, machines like its last one are added"},
     PLANNING_ALLREDUCE(struct plan_options),
     {.name = "search",
@@ -85,6 +105,85 @@ static const struct option_spec options[] = {
      .help =
          "how the plan is found: exact is the optimum, proven; the others are the reference's methods, to "
          "compare with (hpgo is dapple's)"},
+    {.name = "sequence",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct plan_options, sequence),
+     .argument = "N",
+     .initial = "0",
+     .most = 1 << 24,
+     .help = "iteration: tokens in a sample; 0 is what the model was trained on"},
+    {.name = "precision",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct plan_options, precision),
+     .argument = "NAME",
+     .initial = "mixed",
+     .words = precisions,
+     .help = "iteration: mixed multiplies in bf16 (fp16 where there is none), fp32 in tf32 where there is "
+             "one, fp8 in "
+             "8 bits"},
+    {.name = "software",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, software),
+     .argument = "NAME",
+     .initial = "megatron-core",
+     .help = "iteration: the training software: what is fused and hidden, and how it can split a model "
+             "('rehearse "
+             "cost --list')"},
+    {.name = "devices-per-node",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct plan_options, devices_per_node),
+     .argument = "N",
+     .initial = "0",
+     .most = 1024,
+     .help = "iteration: devices of a node; 0 is what is usual for them, 8 or 72"},
+    {.name = "inside",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, inside),
+     .argument = "LINK",
+     .help = "iteration: the link inside a node; without, the device's own"},
+    {.name = "across",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, across),
+     .argument = "LINK",
+     .help = "iteration: the link between nodes; without, what is usual for the device's generation"},
+    {.name = "links",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct plan_options, links),
+     .argument = "FILE",
+     .help = "iteration: links of your own, or in the place of known ones"},
+    {.name = "calibration",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct plan_options, calibration),
+     .argument = "FILE",
+     .help =
+         "iteration: what 'rehearse calibrate --runs' fitted, in the place of what is known of a generation"},
+    {.name = "headroom",
+     .kind = OPTION_NUMBER,
+     .at = offsetof(struct plan_options, headroom),
+     .argument = "PERCENT",
+     .initial = "5",
+     .most = 90,
+     .help = "iteration: of each device's memory, to keep free"},
+    {.name = "fix",
+     .kind = OPTION_TEXT,
+     .repeats = true,
+     .at = offsetof(struct plan_options, fix),
+     .argument = "NAME=N,...",
+     .help = "iteration: what is not to be chosen, or from where to where: tp=8,pp=2..16,recompute=full; of "
+             "tp, pp, dp, "
+             "cp, ep (parallel degrees), mbs (micro-batch), vp (chunks of a stage), zero, recompute"},
+    {.name = "top",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct plan_options, top),
+     .argument = "N",
+     .initial = "1",
+     .least = 1,
+     .most = 1000,
+     .help = "iteration: show the N fastest splits, each with what is best for it"},
+    {.name = "explain",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct plan_options, explain),
+     .help = "iteration: what 10 % more of each resource would give, and whether memory binds"},
     {.name = "rules",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, rules),
@@ -164,20 +263,35 @@ static const struct scope {
     const char *option;
     unsigned takes, needs;
 } scopes[] = {
-    {"profile", ~0U, PIPELINE | DAPPLE},
-    {"cluster", ~0U, PIPELINE | DAPPLE},
+    {"model", ITERATION, ITERATION},
+    {"device", ITERATION, ITERATION},
+    {"sequence", ITERATION, 0},
+    {"precision", ITERATION, 0},
+    {"software", ITERATION, 0},
+    {"devices-per-node", ITERATION, 0},
+    {"inside", ITERATION, 0},
+    {"across", ITERATION, 0},
+    {"links", ITERATION, 0},
+    {"calibration", ITERATION, 0},
+    {"headroom", ITERATION, 0},
+    {"fix", ITERATION, 0},
+    {"top", ITERATION, 0},
+    {"explain", ITERATION, 0},
+    {"profile", PIPELINE | DAPPLE, PIPELINE | DAPPLE},
+    {"cluster", PIPELINE | DAPPLE, PIPELINE | DAPPLE},
     {"microbatches", PIPELINE, PIPELINE},
     {"allreduce", PIPELINE, 0},
     {"fold-exact-factors", PIPELINE, 0},
     {"fold-longest-only", PIPELINE, 0},
-    {"global-batch", DAPPLE, DAPPLE},
-    {"devices", DAPPLE, 0},
+    {"global-batch", DAPPLE | ITERATION, DAPPLE | ITERATION},
+    {"devices", DAPPLE | ITERATION, ITERATION},
+    {"dot", PIPELINE | DAPPLE, 0},
     {"rules", DAPPLE, 0},
     {"import", DAPPLE, 0},
     {"profile-batch", DAPPLE, 0},
     {"state-factor", DAPPLE, 0},
     {"sample-memory", DAPPLE, 0},
-    {"csv", DAPPLE, 0},
+    {"csv", DAPPLE | ITERATION, 0},
 };
 
 enum { SCOPES = sizeof scopes / sizeof *scopes };
@@ -266,7 +380,9 @@ static bool check_outputs(const struct plan_options *given, struct error *err)
 
 static bool run(void *context, struct error *err)
 {
-    const struct plan_options *given = context;
+    struct plan_options *given = context;
+    if (!plan_is_given(given, "objective"))
+        given->planning.objective = given->model ? PLAN_BY_ITERATION : PLAN_BY_PIPELINE;
     return check_outputs(given, err) && check_scopes(given, err) &&
            planners[given->planning.objective](given, err);
 }
@@ -279,6 +395,10 @@ static const struct command_example examples[] = {
      "what Oobleck's planner would choose"},
     {"rehearse plan -p vgg-19-pbs-32.txt -c examples/dapple/a.yaml --objective dapple --global-batch 2048",
      "data and pipeline parallelism by DAPPLE's objective"},
+    {"rehearse plan -m llama-3.1-405b -d h100 --devices 16384 --global-batch 2048 --top 10",
+     "the fastest ways to train a model, proven"},
+    {"rehearse plan -m gpt3-175b -d a100-80gb --devices 64..1024 --global-batch 1536 --figure scaling.svg",
+     "how it scales"},
     {NULL, NULL},
 };
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* In the order of plan_objectives; the first two are those of enum plan_objective. */
-enum plan_kind { PLAN_BY_PIPELINE, PLAN_BY_OOBLECK, PLAN_BY_DAPPLE };
+enum plan_kind { PLAN_BY_PIPELINE, PLAN_BY_OOBLECK, PLAN_BY_DAPPLE, PLAN_BY_ITERATION };
 
 /* In the order of the words of --search; the first four are those of enum plan_search_method. */
 enum plan_method { PLAN_EXACT, PLAN_DIVIDE, PLAN_FOLD_GREEDY, PLAN_FOLD_DP, PLAN_HPGO };
@@ -32,6 +32,13 @@ struct plan_options {
     int64_t profile_batch;
     double state_factor, sample_memory;
 
+    const char *model, *device, *software, *inside, *across, *links, *calibration;
+    int64_t sequence, devices_per_node, top;
+    int precision;   /* enum model_precision */
+    double headroom; /* percent */
+    struct option_list fix;
+    bool explain;
+
     const char *output, *figure;
     bool json, csv, dot;
 };
@@ -42,5 +49,6 @@ bool plan_is_given(const struct plan_options *options, const char *name);
 /* Each finds a plan and delivers it as the options say. */
 bool plan_by_pipeline(const struct plan_options *options, struct error *err); /* pipeline, oobleck */
 bool plan_by_dapple(const struct plan_options *options, struct error *err);
+bool plan_by_iteration(const struct plan_options *options, struct error *err);
 
 #endif

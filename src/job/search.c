@@ -349,6 +349,22 @@ static bool nothing_fits(const struct searcher *s, struct error *err)
         least->microbatch, least->sharding, needed, there);
 }
 
+/* No other is as fast, as small and on as few devices, and better in one of these. */
+static void mark_front(struct job_plan *plans, int count)
+{
+    for (int i = 0; i < count; i++) {
+        plans[i].on_front = true;
+        for (int j = 0; j < count; j++) {
+            const struct job_plan *a = &plans[i], *b = &plans[j];
+            bool as_good = b->time.seconds <= a->time.seconds && b->memory.total <= a->memory.total &&
+                           b->job.devices <= a->job.devices;
+            bool better = b->time.seconds < a->time.seconds || b->memory.total < a->memory.total ||
+                          b->job.devices < a->job.devices;
+            plans[i].on_front &= !(as_good && better);
+        }
+    }
+}
+
 static int compare_for_sort(const void *a, const void *b)
 {
     return compare_plans(a, b);
@@ -369,6 +385,7 @@ static bool search_all(struct searcher *s, struct job_search *search, struct err
     if (s->plan_count == 0)
         return nothing_fits(s, err);
     qsort(s->plans, (size_t)s->plan_count, sizeof *s->plans, compare_for_sort);
+    mark_front(s->plans, s->plan_count);
     search->plans = s->plans;
     search->plan_count = s->plan_count;
     search->combinations = s->combinations;

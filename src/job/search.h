@@ -38,6 +38,7 @@ enum job_dimension {
 
 /* "tp", "pp", "dp", "cp", "ep", "mbs", "vp", "zero", "recompute", as launch scripts abbreviate them. */
 const char *job_dimension_name(enum job_dimension dimension);
+const char *job_recompute_name(enum recompute recompute); /* "none", "selective", "full" */
 int64_t job_dimension_value(const struct job *job, enum job_dimension dimension);
 
 struct job_range {
@@ -55,6 +56,7 @@ struct job_plan {
     struct job job; /* devices: those that are used; stage_blocks: in the search's arena, or NULL */
     struct job_time time;
     struct job_memory memory; /* of the fullest device */
+    bool on_front;            /* none of the plans found is better in time, memory and devices at once */
 };
 
 struct job_search_options {

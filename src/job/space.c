@@ -10,6 +10,12 @@ const char *job_dimension_name(enum job_dimension dimension)
     return names[dimension];
 }
 
+const char *job_recompute_name(enum recompute recompute)
+{
+    static const char *const words[] = {"none", "selective", "full"};
+    return words[recompute];
+}
+
 int64_t job_dimension_value(const struct job *job, enum job_dimension dimension)
 {
     const int64_t values[] = {job->tensor,     job->pipeline, job->data,     job->context,  job->expert,

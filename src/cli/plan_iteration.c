@@ -1,0 +1,291 @@
+/* `rehearse plan --model`: the fastest split of a training job over devices that are alike. */
+#include "cli/cost_choose.h"
+#include "cli/fix.h"
+#include "cli/output.h"
+#include "cli/plan_command.h"
+#include "cli/range.h"
+#include "cli/sweep.h"
+#include "cost/model_profile.h"
+#include "figure/splits.h"
+#include "job/search_report.h"
+#include "job/usual.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_BATCH   (INT64_C(1) << 24) /* sequences */
+#define MOST_DEVICES 1048576
+#define MORE         0.1 /* of each resource, for --explain */
+
+/* The question, and what it is made from. */
+struct asking {
+    const struct plan_options *options;
+    struct cost_chosen chosen;
+    struct cost_link_table inside, across; /* of files */
+    struct job_question question;          /* of the first point */
+    struct range batches, devices;
+};
+
+/* ---- the question ---- */
+
+/* A name of the table, or a file; NULL: the one that is usual. */
+static const struct cost_link *choose_link(const char *option, const char *given, const char *usual,
+                                           struct cost_link_table *table, struct error *err)
+{
+    const struct cost_link *known = cost_link_find(given ? given : usual);
+    if (known)
+        return known;
+    if (!cost_link_load(table, given ? given : usual, err))
+        return NULL;
+    if (table->count == 1)
+        return &table->links[0];
+    error_set(err, ERROR_USAGE, "--%s: %s describes %d links, expected one", option, given, table->count);
+    return NULL;
+}
+
+static bool choose_machine(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    struct job *job = &asking->question.job;
+    if (!cost_choose_devices(&asking->chosen, given->device, err))
+        return false;
+    if (asking->chosen.device_count != 1)
+        return error_set(err, ERROR_USAGE, "--device: expected one device type, found %d",
+                         asking->chosen.device_count);
+    job->device = asking->chosen.devices[0];
+    job->calibration = calibration_of(job->device);
+    struct usual_node usual = usual_node(job->device);
+    job->devices_per_node = given->devices_per_node > 0 ? (int)given->devices_per_node : usual.devices;
+    job->inside = choose_link("inside", given->inside, job->device->link, &asking->inside, err);
+    if (!job->inside)
+        return false;
+    job->across = choose_link("across", given->across, usual.across, &asking->across, err);
+    return job->across;
+}
+
+static bool choose_model(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    struct job *job = &asking->question.job;
+    if (!cost_choose_model(&asking->chosen, given->model, err))
+        return false;
+    job->model = asking->chosen.model;
+    job->sequence = given->sequence > 0 ? given->sequence : job->model->sequence;
+    job->type = model_type(job->device, (enum model_precision)given->precision);
+    job->software = software_find(given->software);
+    if (!job->software)
+        return error_set(err, ERROR_USAGE, "--software: unknown '%s', see 'rehearse cost --list'",
+                         given->software);
+    if (job->sequence < 1)
+        return error_set(err, ERROR_USAGE,
+                         "--sequence N is missing, '%s' does not say how many tokens it is trained on",
+                         job->model->name);
+    if (job->model->positions > 0 && job->sequence > job->model->positions)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "--sequence: %" PRId64 " tokens are more than the %" PRId64 " positions of '%s'",
+                         job->sequence, job->model->positions, job->model->name);
+    return true;
+}
+
+static bool ask(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    struct job_question *question = &asking->question;
+    question->headroom = given->headroom / 100.0;
+    return (!given->links || cost_links_add(given->links, err)) &&
+           (!given->calibration || calibrations_add(given->calibration, err)) &&
+           choose_machine(asking, err) && choose_model(asking, err) &&
+           fix_parse("fix", &given->fix, question->ranges, err) &&
+           range_parse("global-batch", given->global_batch, 1, MOST_BATCH, &asking->batches, err) &&
+           range_parse("devices", given->devices, 1, MOST_DEVICES, &asking->devices, err);
+}
+
+static void forget(struct asking *asking)
+{
+    range_release(&asking->batches);
+    range_release(&asking->devices);
+    cost_link_release(&asking->inside);
+    cost_link_release(&asking->across);
+    cost_chosen_release(&asking->chosen);
+}
+
+/* ---- one answer ---- */
+
+static bool write_json(const char *path, const struct job_search_report *report, struct error *err)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    job_search_write_json(report, &json, NULL);
+    bool ok = output_text(path, &text, err);
+    text_release(&text);
+    return ok;
+}
+
+static bool print(const struct job_search_report *report, struct error *err)
+{
+    struct text text = {0};
+    job_search_print(report, &text);
+    bool ok = output_text(NULL, &text, err);
+    text_release(&text);
+    return ok;
+}
+
+/* Files first: what goes to standard output says that all went well. */
+static bool deliver(const struct asking *asking, const struct job_search_report *report, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    if (given->output && !write_json(given->output, report, err))
+        return false;
+    if (given->figure && !figure_splits(given->figure, report->search, err))
+        return false;
+    return given->json ? write_json(NULL, report, err) : print(report, err);
+}
+
+static bool explain(const struct asking *asking, struct job_search_report *report, struct parallel *pool,
+                    struct job_sensitivity *sensitivity, struct error *err)
+{
+    const struct residuals *known = residuals_known();
+    const struct job_plan *best = &report->search->plans[0];
+    if (!known)
+        return error_memory(err);
+    struct likeness likeness = likeness_of(&best->job);
+    report->interval = interval_of(known, &likeness, best->time.seconds, false);
+    if (!asking->options->explain)
+        return true;
+    report->sensitivity = sensitivity;
+    report->more = MORE;
+    return job_sensitivity(sensitivity, report->question, best, MORE, pool, err);
+}
+
+static bool answer_one(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    struct job_question *question = &asking->question;
+    struct progress progress;
+    struct job_search search;
+    struct job_sensitivity sensitivity[JOB_RESOURCES];
+    question->job.batch = asking->batches.values[0];
+    question->job.devices = (int)asking->devices.values[0];
+    struct parallel *pool = parallel_new((int)given->planning.threads);
+    if (!pool)
+        return error_set(err, ERROR_FAILED, "cannot start %" PRId64 " threads", given->planning.threads);
+    progress_start(&progress, "planning");
+    const struct job_search_options options = {.top = (int)given->top,
+                                               .time_limit = given->planning.time_limit,
+                                               .pool = pool,
+                                               .progress = &progress};
+    bool ok = job_search(&search, question, &options, err);
+    progress_end(&progress);
+    if (ok) {
+        struct job_search_report report = {.question = question, .search = &search};
+        ok = explain(asking, &report, pool, sensitivity, err) && deliver(asking, &report, err);
+        job_search_release(&search);
+    }
+    parallel_free(pool);
+    return ok;
+}
+
+/* ---- sweeps ---- */
+
+enum column { TIME, TOKENS, UTILISATION, USED, SPLIT, MICROBATCH, CHUNKS, ZERO, RECOMPUTE, MEMORY, COLUMNS };
+
+static const struct sweep_column columns[COLUMNS] = {
+    [TIME] = {"iteration_time", "iteration", SWEEP_TIME, NULL},
+    [TOKENS] = {"tokens_per_second", "tokens/s", SWEEP_NUMBER, "best split"},
+    [UTILISATION] = {"utilisation", "of peak", SWEEP_SHARE, NULL},
+    [USED] = {"devices_used", "used", SWEEP_INTEGER, NULL},
+    [SPLIT] = {"split", "split", SWEEP_TEXT, NULL},
+    [MICROBATCH] = {"mbs", "mbs", SWEEP_INTEGER, NULL},
+    [CHUNKS] = {"vp", "vp", SWEEP_INTEGER, NULL},
+    [ZERO] = {"zero", "zero", SWEEP_INTEGER, NULL},
+    [RECOMPUTE] = {"recompute", "recompute", SWEEP_TEXT, NULL},
+    [MEMORY] = {"memory", "memory", SWEEP_BYTES, NULL},
+};
+
+/* The first axis is the global batch, the second the devices. */
+static bool answer_point(const void *context, const int64_t *at, struct sweep_cell *cells, struct error *err)
+{
+    const struct asking *asking = context;
+    struct job_question question = asking->question;
+    const struct job_search_options options = {.top = 1, .time_limit = asking->options->planning.time_limit};
+    struct job_search search;
+    question.job.batch = at[0];
+    question.job.devices = (int)at[1];
+    if (!job_search(&search, &question, &options, err))
+        return false;
+    const struct job_plan *plan = &search.plans[0];
+    const struct job *job = &plan->job;
+    cells[TIME].number = plan->time.seconds;
+    cells[TOKENS].number = (double)job->batch * (double)job->sequence / plan->time.seconds;
+    cells[UTILISATION].number = job_utilisation(plan);
+    cells[USED].number = job->devices;
+    snprintf(cells[SPLIT].text, sizeof cells[SPLIT].text, "tp %d cp %d ep %d pp %d dp %d", job->tensor,
+             job->context, job->expert, job->pipeline, job->data);
+    cells[MICROBATCH].number = (double)job->microbatch;
+    cells[CHUNKS].number = job->chunks;
+    cells[ZERO].number = job->sharding;
+    snprintf(cells[RECOMPUTE].text, sizeof cells[RECOMPUTE].text, "%s", job_recompute_name(job->recompute));
+    cells[MEMORY].number = plan->memory.total;
+    job_search_release(&search);
+    return true;
+}
+
+static void write_head(const void *context, struct json *json)
+{
+    const struct asking *asking = context;
+    const struct job *job = &asking->question.job;
+    json_string(json, "objective", "iteration");
+    json_string(json, "model", job->model->name);
+    json_string(json, "device_type", job->device->name);
+    json_string(json, "software", job->software->name);
+    json_integer(json, "sequence", job->sequence);
+}
+
+static bool answer_sweep(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    const struct job *job = &asking->question.job;
+    char title[256];
+    snprintf(title, sizeof title, "%.80s on %.80s, %.40s", job->model->name, job->device->name,
+             job->software->name);
+    const struct sweep_axis axes[] = {
+        {"global_batch", "global batch", asking->batches, false},
+        {"devices", "devices", asking->devices, false},
+    };
+    const struct sweep sweep = {
+        .title = title,
+        .axis_count = 2,
+        .axes = axes,
+        .column_count = COLUMNS,
+        .columns = columns,
+        .answer = answer_point,
+        .head = write_head,
+        .context = asking,
+        .drawn = "tokens per second",
+    };
+    const struct sweep_output output = {.json = given->json,
+                                        .csv = given->csv,
+                                        .file = given->output,
+                                        .figure = given->figure,
+                                        .threads = (int)given->planning.threads};
+    if (given->explain || given->dot)
+        return error_set(err, ERROR_USAGE, "--%s is for one plan, not for a sweep",
+                         given->dot ? "dot" : "explain");
+    return sweep_deliver(&sweep, &output, err);
+}
+
+bool plan_by_iteration(const struct plan_options *options, struct error *err)
+{
+    struct asking asking = {.options = options};
+    bool ok = ask(&asking, err);
+    if (ok && asking.batches.count == 1 && asking.devices.count == 1)
+        ok = options->csv ? error_set(err, ERROR_USAGE,
+                                      "--csv is for a sweep: give --global-batch or --devices a range")
+                          : answer_one(&asking, err);
+    else if (ok)
+        ok = answer_sweep(&asking, err);
+    forget(&asking);
+    return ok;
+}
