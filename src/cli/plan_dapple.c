@@ -52,15 +52,22 @@ static bool load_graph(struct graph *graph, const char *path, struct error *err)
     return done;
 }
 
+/* HPGO's chain may be too long, or not be there: ours always is. */
 static bool make_chain(struct asking *asking, const struct graph *graph, struct error *err)
 {
     struct error cause;
     if (!asking->hpgo_chain)
         return graph_chain(graph, &asking->chain, err);
-    if (graph_chain_hpgo(graph, &asking->chain, &cause))
+    if (!graph_chain_hpgo(graph, &asking->chain, &cause))
+        return error_set(err, cause.kind, "%s%s", cause.text,
+                         cause.kind == ERROR_INPUT ? "; try --import rehearse" : "");
+    int layers = asking->chain.layer_count;
+    if (layers <= DAPPLE_MAX_LAYERS)
         return true;
-    return error_set(err, cause.kind, "%s%s", cause.text,
-                     cause.kind == ERROR_INPUT ? "; try --import rehearse" : "");
+    chain_release(&asking->chain);
+    return error_set(err, ERROR_INPUT,
+                     "%s: %d layers as HPGO counts cuts, at most %d can be planned; try --import rehearse",
+                     graph->path, layers, DAPPLE_MAX_LAYERS);
 }
 
 static bool know_batch(struct asking *asking, const struct graph *graph, struct error *err)

@@ -13,10 +13,9 @@ struct reader {
 
 static bool expected(const struct reader *r, const char *what)
 {
-    return error_set(
-        r->err, ERROR_USAGE,
-        "--%s: expected %s from %lld to %lld, such as 32, 32..4096, 32..4096+64 or 16,32; found '%s'",
-        r->option, what, (long long)r->least, (long long)r->most, r->text);
+    return error_set(r->err, ERROR_USAGE,
+                     "--%s: expected %s from %lld to %lld, such as 8, 2..32, 2..32+2 or 8,12; found '%s'",
+                     r->option, what, (long long)r->least, (long long)r->most, r->text);
 }
 
 /* Digits alone: no blanks, no sign. */

@@ -38,15 +38,16 @@ static bool check_cluster(const struct dapple_cluster *cluster, struct error *er
 static bool check_chain(const struct chain *chain, struct error *err)
 {
     if (chain->layer_count < 1)
-        return error_set(err, ERROR_INPUT, "the chain has no layer");
+        return error_set(err, ERROR_INPUT, "%s: the chain has no layer", chain->path);
     if (chain->layer_count > DAPPLE_MAX_LAYERS)
-        return error_set(err, ERROR_INPUT, "%d layers: at most %d can be planned", chain->layer_count,
-                         DAPPLE_MAX_LAYERS);
+        return error_set(err, ERROR_INPUT, "%s: %d layers: at most %d can be planned", chain->path,
+                         chain->layer_count, DAPPLE_MAX_LAYERS);
     for (int i = 0; i < chain->layer_count; i++)
         if (!isfinite(chain->until[i].compute) || chain->until[i].compute < 0 || chain->crossing_bytes[i] < 0)
-            return error_set(err, ERROR_INPUT, "layer %d: expected times and bytes of at least 0", i);
+            return error_set(err, ERROR_INPUT, "%s: layer %d: expected times and bytes of at least 0",
+                             chain->path, i);
     if (chain->until[chain->layer_count - 1].compute <= 0)
-        return error_set(err, ERROR_INPUT, "the chain computes nothing: all times are 0");
+        return error_set(err, ERROR_INPUT, "%s: the chain computes nothing: all times are 0", chain->path);
     return true;
 }
 

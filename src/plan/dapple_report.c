@@ -244,10 +244,10 @@ static void print_speedups(const struct dapple_report *report, struct text *out)
 {
     const struct dapple_plan *plan = report->plan;
     const struct dapple_data_parallel *data = &report->data;
-    text_format(out, "speedup    %.3f against one device, %.0f %% of the %d there are\n", plan->speedup,
-                100 * plan->speedup / plan->device_count, plan->device_count);
-    text_format(out, "compare    data parallelism on all %d: without overlap %.3f", plan->device_count,
-                data->plain);
+    text_format(out, "speedup    %.3f against one device, %.0f %% of perfect scaling\n", plan->speedup,
+                100 * plan->speedup / plan->device_count);
+    text_format(out, "compare    data parallelism on %d device%s: without overlap %.3f", plan->device_count,
+                plural(plan->device_count), data->plain);
     add_speedup("overlapped", data->overlap, out);
     add_speedup("with priorities (P3)", data->priority, out);
     if (isnan(data->overlap))
