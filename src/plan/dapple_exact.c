@@ -31,15 +31,18 @@
 #define SAME       (1 - 1e-12)
 
 struct region {
-    int replicas, factor;
+    int replicas;
     double low, high; /* seconds for the whole batch */
     double bound;     /* no plan in here takes less */
-    bool fresh;       /* nothing was solved for this r and k yet */
+    bool fresh;       /* nothing was solved for this r yet */
 };
 
 struct task {
     struct region region;
-    struct dapple_workspace bounds, plans;
+    struct dapple_workspace work;
+    struct dapple_answer answer, other;
+    double bound;
+    struct dapple_plan plan; /* the best of the programs'; no stages: none */
     bool failed;
     struct error err;
 };
@@ -115,6 +118,14 @@ static void see_item(struct around *around, double most, double item)
         around->above = fmin(around->above, item);
 }
 
+/* May a slower pivot be better, and so k = 2? */
+static int most_factor(const struct exact *exact, int replicas)
+{
+    bool slower = exact->problem->rules == DAPPLE_ORIGINAL &&
+                  exact->places.devices / replicas > dapple_microbatches(exact->problem, replicas);
+    return slower ? 2 : 1;
+}
+
 static struct around items_around(const struct exact *exact, const struct region *region, double most)
 {
     const struct dapple_problem *problem = exact->problem;
@@ -129,12 +140,13 @@ static struct around items_around(const struct exact *exact, const struct region
             if (count > units)
                 see_item(&around, most, compute / (units * region->replicas));
         }
-    for (int layer = 0; layer < layers - 1; layer++) {
-        double bytes = region->factor * dapple_crossing(problem, layer);
-        int rate = first_rate(exact, bytes / most);
-        for (int i = rate > 0 ? rate - 1 : 0; i <= rate + 1 && i < exact->rate_count; i++)
-            see_item(&around, most, bytes / exact->rates[i]);
-    }
+    for (int factor = 1; factor <= most_factor(exact, region->replicas); factor++)
+        for (int layer = 0; layer < layers - 1; layer++) {
+            double bytes = factor * dapple_crossing(problem, layer);
+            int rate = first_rate(exact, bytes / most);
+            for (int i = rate > 0 ? rate - 1 : 0; i <= rate + 1 && i < exact->rate_count; i++)
+                see_item(&around, most, bytes / exact->rates[i]);
+        }
     return around;
 }
 
@@ -159,38 +171,56 @@ static bool is_better(const struct dapple_plan *plan, const struct dapple_plan *
     return plan->stage_count < best->stage_count;
 }
 
-/* The plan that a program has found, scored; kept when it is the best so far. */
-static bool consider(struct exact *exact, const struct places *places, const struct region *region,
-                     const struct dapple_workspace *work, struct error *err)
+/* With the k that is better for it. */
+static void score(const struct dapple_problem *problem, struct dapple_plan *plan)
+{
+    plan->factor = 2;
+    dapple_score(problem, plan);
+    double latency = plan->latency;
+    plan->factor = 1;
+    dapple_score(problem, plan);
+    if (latency < plan->latency) {
+        plan->factor = 2;
+        dapple_score(problem, plan);
+    }
+}
+
+static void keep_better(struct dapple_plan *best, struct dapple_plan *plan)
+{
+    if (best->stage_count == 0 || is_better(plan, best)) {
+        dapple_plan_release(best);
+        *best = *plan;
+    } else {
+        dapple_plan_release(plan);
+    }
+    *plan = (struct dapple_plan){0};
+}
+
+/* The plan of an answer, scored; kept when it is the task's best so far. *found: it could be placed. */
+static bool place(const struct exact *exact, const struct places *places, const struct dapple_answer *answer,
+                  struct task *task, bool *found)
 {
     struct dapple_plan plan;
-    if (isinf(work->bound))
+    struct error *err = &task->err;
+    *found = true;
+    if (isinf(answer->bound))
         return true;
-    if (!dapple_plan_init(&plan, work->stage_count, places->devices, err))
+    if (!dapple_plan_init(&plan, answer->stage_count, places->devices, err))
         return false;
-    for (int s = 0; s < work->stage_count; s++)
-        plan.stages[s] = (struct dapple_stage){
-            work->first_layers[s],
-            (s + 1 < work->stage_count ? work->first_layers[s + 1] : exact->problem->chain->layer_count) - 1,
-            work->devices[s]};
-    plan.replicas = region->replicas;
-    plan.factor = region->factor;
-    bool found = true, done = places->kind == PLACES_LOOSE
-                                  ? places_pack(places, work->stage_count, work->devices, work->steps,
-                                                plan.stage_of, &found, err)
-                                  : places_follow(places, work->stage_count, work->devices, work->steps,
-                                                  plan.stage_of, err);
-    if (!done || !found) {
+    int last = exact->problem->chain->layer_count - 1;
+    for (int s = answer->stage_count - 1; s >= 0; last = answer->first_layers[s--] - 1)
+        plan.stages[s] = (struct dapple_stage){answer->first_layers[s], last, answer->devices[s]};
+    plan.replicas = task->region.replicas;
+    bool done = places->kind == PLACES_LOOSE ? places_pack(places, answer->stage_count, answer->devices,
+                                                           answer->steps, plan.stage_of, found, err)
+                                             : places_follow(places, answer->stage_count, answer->devices,
+                                                             answer->steps, plan.stage_of, err);
+    if (!done || !*found) {
         dapple_plan_release(&plan);
         return done;
     }
-    dapple_score(exact->problem, &plan);
-    if (exact->best.stage_count == 0 || is_better(&plan, &exact->best)) {
-        dapple_plan_release(&exact->best);
-        exact->best = plan;
-    } else {
-        dapple_plan_release(&plan);
-    }
+    score(exact->problem, &plan);
+    keep_better(&task->plan, &plan);
     return true;
 }
 
@@ -217,25 +247,18 @@ static bool add_region(struct exact *exact, struct region region, struct error *
     return true;
 }
 
-/* May a slower pivot be better? */
-static bool reaches_low(const struct exact *exact, int replicas)
-{
-    return exact->problem->rules == DAPPLE_ORIGINAL &&
-           exact->places.devices / replicas > dapple_microbatches(exact->problem, replicas);
-}
-
 static double steady_share(const struct exact *exact, const struct region *region)
 {
     double count = (double)dapple_microbatches(exact->problem, region->replicas);
     return exact->problem->rules == DAPPLE_ORIGINAL ? (count - 1) / count : 0;
 }
 
-/* Everything that may be better than the best plan, for one r and k. */
-static bool start_region(struct exact *exact, int replicas, int factor, struct error *err)
+/* Everything that may be better than the best plan, for one r. */
+static bool start_region(struct exact *exact, int replicas, struct error *err)
 {
     const struct dapple_problem *problem = exact->problem;
     double count = (double)dapple_microbatches(problem, replicas), total = dapple_total(problem);
-    struct region region = {.replicas = replicas, .factor = factor, .fresh = true};
+    struct region region = {.replicas = replicas, .fresh = true};
     int most_devices = exact->places.devices / replicas * replicas;
     double least = total / most_devices;
     if (problem->rules == DAPPLE_FIXED) {
@@ -245,7 +268,7 @@ static bool start_region(struct exact *exact, int replicas, int factor, struct e
     }
     double share = steady_share(exact, &region), most = total;
     for (int i = 0; i < problem->chain->layer_count - 1; i++)
-        most = fmax(most, factor * dapple_crossing(problem, i) / exact->rates[0]);
+        most = fmax(most, most_factor(exact, replicas) * dapple_crossing(problem, i) / exact->rates[0]);
     if (share > 0)
         most = fmin(most, (best_latency(exact) - total / (replicas * count)) / share);
     region.low = items_around(exact, &region, least * (1 - 1e-12)).above;
@@ -256,25 +279,18 @@ static bool start_region(struct exact *exact, int replicas, int factor, struct e
 
 static bool start_regions(struct exact *exact, struct error *err)
 {
-    for (int replicas = 1; replicas <= exact->places.devices; replicas++) {
-        if (dapple_microbatches(exact->problem, replicas) == 0)
-            continue;
-        if (!start_region(exact, replicas, 1, err))
+    for (int replicas = 1; replicas <= exact->places.devices; replicas++)
+        if (dapple_microbatches(exact->problem, replicas) > 0 && !start_region(exact, replicas, err))
             return false;
-        if (reaches_low(exact, replicas) && !start_region(exact, replicas, 2, err))
-            return false;
-    }
     return true;
 }
 
 /* Many replicas leave few units and a program that is soon solved: they come first, and one by one, for the good plans
- * that they give to the others; k = 2, which seldom is better, after that. Then the least bound; the first of equals. */
+ * that they give to the others. Then the least bound; the first of equals. */
 static bool comes_before(const struct region *region, const struct region *other)
 {
     if (!region->fresh || !other->fresh)
         return region->fresh || (!other->fresh && region->bound < other->bound);
-    if (region->factor != other->factor)
-        return region->factor < other->factor;
     return region->replicas > other->replicas;
 }
 
@@ -316,11 +332,9 @@ static bool finish_task(struct exact *exact, struct task *task, struct error *er
         *err = task->err;
         return false;
     }
-    double bound = task->failed ? region->bound : fmax(region->bound, task->bounds.bound);
-    if (!task->failed && !consider(exact, &exact->places, region, &task->bounds, err))
-        return false;
-    if (!task->failed && exact->loose && !consider(exact, &exact->ordered, region, &task->plans, err))
-        return false;
+    double bound = fmax(region->bound, task->bound);
+    if (task->plan.stage_count > 0)
+        keep_better(&exact->best, &task->plan);
     if (bound >= best_latency(exact) * SAME)
         return true;
     if (region->low < region->high * SAME && isfinite(region->high))
@@ -332,29 +346,58 @@ static bool finish_task(struct exact *exact, struct task *task, struct error *er
 
 /* --- programs ----------------------------------------------------------------------------------------------------- */
 
-static void solve_task(struct exact *exact, struct task *task)
+/* A program of the task's region into *answer, its plan into the task; false: failed. */
+static bool solve(const struct exact *exact, const struct places *places, int factor, bool reach_low,
+                  struct task *task, struct dapple_answer *answer, bool *found)
 {
     const struct region *region = &task->region;
     struct dapple_program program = {
         .problem = exact->problem,
-        .places = &exact->places,
+        .places = places,
         .replicas = region->replicas,
-        .factor = region->factor,
+        .factor = factor,
         .microbatches = dapple_microbatches(exact->problem, region->replicas),
         .low = region->low,
         .high = fmin(region->high, exact->problem->rules == DAPPLE_FIXED ? best_latency(exact) : INFINITY),
+        .reach_low = reach_low,
         .cutoff = best_latency(exact),
     };
-    task->failed = !dapple_program_solve(&program, &task->bounds, &task->err);
-    if (!task->failed && isfinite(task->bounds.bound) && reaches_low(exact, region->replicas)) {
-        program.reach_low = true;
-        task->failed = !dapple_program_solve(&program, &task->bounds, &task->err);
+    return dapple_program_solve(&program, &task->work, answer, &task->err) &&
+           place(exact, places, answer, task, found);
+}
+
+/* k = 1 allows all that k = 2 does, so the first program's bound is for both. What it is made of may be a plan whose
+ * pivot is below the interval. With no more stages than micro-batches it is no slower with its own pivot than with the
+ * interval's: the bound comes as near to it as the interval is narrow. With more stages it may be slower, and never
+ * be as good as the bound; then programs that keep to pivots of the interval, for both k, tell more. */
+static bool solve_region(const struct exact *exact, struct task *task, bool *found)
+{
+    const struct region *region = &task->region;
+    if (!solve(exact, &exact->places, 1, false, task, &task->answer, found))
+        return false;
+    task->bound = task->answer.bound;
+    if (isinf(task->bound) || task->answer.reaches || most_factor(exact, region->replicas) == 1 ||
+        task->answer.stage_count <= dapple_microbatches(exact->problem, region->replicas))
+        return true;
+    double bound = INFINITY;
+    for (int factor = 1; factor <= 2; factor++) {
+        bool placed;
+        if (!solve(exact, &exact->places, factor, true, task, &task->other, &placed))
+            return false;
+        *found &= placed;
+        bound = fmin(bound, task->other.bound);
     }
-    task->plans.bound = INFINITY;
-    if (!exact->loose || task->failed || isinf(task->bounds.bound))
-        return;
-    program.places = &exact->ordered;
-    task->failed = !dapple_program_solve(&program, &task->plans, &task->err);
+    task->bound = fmax(task->bound, bound);
+    return true;
+}
+
+static void solve_task(const struct exact *exact, struct task *task)
+{
+    bool found = true;
+    task->bound = 0;
+    task->failed = !solve_region(exact, task, &found);
+    if (!found && !task->failed && !solve(exact, &exact->ordered, 1, false, task, &task->other, &found))
+        task->failed = true;
 }
 
 static void solve_tasks(void *context, size_t first, size_t last, int thread)
@@ -415,8 +458,10 @@ static bool seed(struct exact *exact, struct error *err)
 static void release(struct exact *exact)
 {
     for (int i = 0; i < AT_A_TIME; i++) {
-        dapple_workspace_release(&exact->tasks[i].bounds);
-        dapple_workspace_release(&exact->tasks[i].plans);
+        dapple_workspace_release(&exact->tasks[i].work);
+        dapple_answer_release(&exact->tasks[i].answer);
+        dapple_answer_release(&exact->tasks[i].other);
+        dapple_plan_release(&exact->tasks[i].plan);
     }
     places_release(&exact->places);
     places_release(&exact->ordered);

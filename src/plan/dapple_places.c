@@ -450,6 +450,61 @@ static void scratch_release(struct scratch *scratch)
     free(scratch->build.table);
 }
 
+/* States with more there come first, of those with more here. By counting, twice. */
+static bool sort_states(struct places *places)
+{
+    int count = places->state_count, keys = places->devices + 2;
+    int32_t *from = malloc((size_t)count * sizeof *from), *ends = calloc((size_t)keys, sizeof *ends);
+    if (!from || !ends || !places->by_there) {
+        free(from);
+        free(ends);
+        return false;
+    }
+    for (int i = 0; i < count; i++)
+        from[i] = i;
+    for (int pass = 0; pass < 2; pass++) {
+        const int16_t *key = pass == 0 ? places->here : places->there;
+        memset(ends, 0, (size_t)keys * sizeof *ends);
+        for (int i = 0; i < count; i++)
+            ends[places->devices - key[i] + 1]++;
+        for (int i = 1; i < keys; i++)
+            ends[i] += ends[i - 1];
+        for (int i = 0; i < count; i++)
+            places->by_there[ends[places->devices - key[from[i]]]++] = from[i];
+        memcpy(from, places->by_there, (size_t)count * sizeof *from);
+    }
+    free(from);
+    free(ends);
+    return true;
+}
+
+/* here, there and current of every state. */
+static bool compare_states(struct scratch *scratch)
+{
+    struct build *build = &scratch->build;
+    struct places *places = build->places;
+    size_t count = (size_t)places->state_count;
+    places->here = calloc(count, sizeof *places->here);
+    places->there = calloc(count, sizeof *places->there);
+    places->current = calloc(count, sizeof *places->current);
+    places->by_there = calloc(count, sizeof *places->by_there);
+    places->largest = largest_machine(places->cluster);
+    if (!places->here || !places->there || !places->current)
+        return false;
+    places->ordered =
+        places->kind == PLACES_LOOSE ||
+        (places->kind == PLACES_ALL && (places->largest == 1 || places->cluster->machine_count <= 2));
+    for (int state = 0; state < places->state_count; state++) {
+        open_state(scratch, state);
+        bool pair = places->kind == PLACES_ALL && places->cluster->machine_count == 2;
+        places->current[state] = build->layout.current;
+        if (places->kind != PLACES_ORDERED && (build->layout.current || pair))
+            places->here[state] = (int16_t)build->layout.machines[0].left;
+        places->there[state] = (int16_t)(pair ? build->layout.machines[1].left : places->left[state]);
+    }
+    return sort_states(places);
+}
+
 bool places_init(struct places *places, const struct dapple_cluster *cluster, enum places_kind kind,
                  int64_t most_steps, struct error *err)
 {
@@ -466,7 +521,8 @@ bool places_init(struct places *places, const struct dapple_cluster *cluster, en
     }
     if (ready)
         make_steps(&scratch);
-    bool too_many = build->too_many, done = ready && !build->out_of_memory && !too_many;
+    bool too_many = build->too_many,
+         done = ready && !build->out_of_memory && !too_many && compare_states(&scratch);
     scratch_release(&scratch);
     if (done)
         return true;
@@ -482,6 +538,10 @@ void places_release(struct places *places)
     free(places->first);
     free(places->steps);
     free(places->machines);
+    free(places->here);
+    free(places->there);
+    free(places->by_there);
+    free(places->current);
     *places = (struct places){.kind = places->kind};
 }
 

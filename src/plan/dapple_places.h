@@ -40,7 +40,27 @@ struct places {
     int64_t *first; /* [state * (devices + 1) + count] steps with that many devices; one more at the end */
     struct places_step *steps;
     uint8_t *machines; /* PLACES_ALL, see places.c */
+
+    /* A state is at least as good as another that has no more in any of these: whatever may stand in front of that
+     * one may stand in front of it, at the same cost. Not where there are more than two machines of several devices,
+     * nor where devices are in order. */
+    bool ordered;
+    int16_t
+        *here; /* [state] devices left in the machine that holds the stage placed last, or in one of two */
+    int16_t *there;    /* [state] in the other, or in all */
+    int32_t *by_there; /* states, most there first, of those most here */
+    bool *current;     /* [state] does a machine hold all of the stage placed last? these must be equal */
+    int largest;       /* machine, devices */
 };
+
+/* The most devices of a stage in front of a state of which some lie in the machine of the stage behind, and no more
+ * than `away` elsewhere. */
+static inline int places_most_joined(const struct places *places, int state, int away)
+{
+    if (places->kind == PLACES_ORDERED)
+        return places->devices;
+    return places->current[state] ? places->here[state] + away : 0;
+}
 
 /* False, with no memory held and *err set, when there are more than `most_steps` steps (ERROR_INFEASIBLE) or no
  * memory. */

@@ -1,38 +1,15 @@
 #include "plan/dapple_program.h"
 
 #include "plan/dapple_fixed.h"
+#include "plan/dapple_solver.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_LABELS (1 << 20)
-#define ROUNDING    1e-12 /* relative; sums here run in another order than in dapple_score */
-
-struct dapple_label {
-    double x, y;   /* X, D; DAPPLE_FIXED: L, W */
-    int32_t next;  /* of the same first layer and state; -1: none */
-    int32_t after; /* label of the stages behind its first; -1: none */
-    int32_t step;
-    int16_t first_layer, devices; /* of its first stage */
-    int16_t rank;                 /* higher is better: `low` is reached; fewer stages where memory binds */
-    int16_t stages;
-};
-
-struct solver {
-    const struct dapple_program *program;
-    const struct dapple_problem *problem;
-    const struct places *places;
-    struct dapple_workspace *work;
-    double block;      /* high / M */
-    double charge;     /* what every plan pays: pivot at low, start-up */
-    double scale;      /* X per second of a whole-batch transfer: 1 / (r M) */
-    double high;       /* with room for rounding */
-    bool memory_binds; /* DAPPLE_FIXED: somewhere it might */
-    int32_t best;      /* label */
-    double best_value;
-    bool out_of_memory, too_many;
-};
+#define FIRST_MORE  (1.0 / 256)
+#define MOST_FRONTS (1 << 22) /* layers and states; more have no bounds on what is put in front */
 
 /* One stage, on some number of devices, while it is put in front of the stages behind it. */
 struct front {
@@ -42,11 +19,6 @@ struct front {
     double time;               /* compute / devices */
     double allreduce[2];       /* [spans] */
 };
-
-static bool original(const struct solver *solver)
-{
-    return solver->problem->rules == DAPPLE_ORIGINAL;
-}
 
 static int32_t *head_of(const struct solver *solver, int layer, int state)
 {
@@ -100,20 +72,26 @@ static void keep_label(struct solver *solver, struct dapple_label *label, int st
 
 static void finish_label(struct solver *solver, const struct dapple_label *label)
 {
-    double value = original(solver) ? solver->charge + label->x + label->y : label->x;
+    double value = solver->original ? solver->charge + label->x + label->y : label->x;
     if (value >= solver->best_value || (solver->program->reach_low && label->rank == 0))
         return;
     solver->best_value = value;
     solver->best = new_label(solver, label);
 }
 
-/* No plan that ends with this takes less. */
+/* No plan that ends with this takes less; `state` is that of the devices. */
 static double value_bound(const struct solver *solver, const struct front *front,
-                          const struct dapple_label *label)
+                          const struct dapple_label *label, int state)
 {
-    int before = front->first < front->units_before ? front->first : front->units_before;
-    if (original(solver))
-        return solver->charge + label->x + fmax(0, label->y - before * solver->block);
+    if (solver->original) {
+        int before = front->first < front->units_before ? front->first : front->units_before;
+        double least = label->x + fmax(0, label->y - before * solver->block);
+        if (solver->fronts && solver->charge + least < solver->best_value) {
+            const struct dapple_front *rest = dapple_front_of(solver, front->first, state);
+            least = fmax(least, label->x + fmax(rest->sum, label->y + rest->hiding));
+        }
+        return solver->charge + least;
+    }
     double share = 1.0 / ((double)solver->program->replicas * front->units_before) /
                    (double)solver->program->microbatches;
     double forward = dapple_forward(solver->problem, 0, front->first - 1) * share;
@@ -134,12 +112,12 @@ static void extend_label(struct solver *solver, const struct front *front, const
     label.first_layer = (int16_t)front->first;
     label.devices = (int16_t)front->devices;
     label.stages = (int16_t)(behind.stages + 1);
-    if (original(solver)) {
+    if (solver->original) {
         label.x = behind.x + send * solver->scale;
         label.y = fmax(fmax(0, front->allreduce[step->spans]), behind.y - solver->block);
-        label.rank =
-            program->reach_low && (behind.rank || front->time >= program->low * (1 - ROUNDING) ||
-                                   (after >= 0 && program->factor * send >= program->low * (1 - ROUNDING)));
+        double low = program->low * (1 - DAPPLE_ROUNDING);
+        label.reaches = behind.reaches || front->time >= low || (after >= 0 && program->factor * send >= low);
+        label.rank = program->reach_low && label.reaches;
     } else {
         struct dapple_fixed state = {behind.x, behind.y};
         double forward = front->forward / front->devices / count, block = front->time / count;
@@ -159,29 +137,8 @@ static void extend_label(struct solver *solver, const struct front *front, const
         return;
     if (front->first == 0)
         finish_label(solver, &label);
-    else if (value_bound(solver, front, &label) < solver->best_value)
+    else if (value_bound(solver, front, &label, step->target) < solver->best_value)
         keep_label(solver, &label, step->target);
-}
-
-/* Is this transfer what makes the pivot reach `low`? */
-static bool sends_long(const struct solver *solver, double send)
-{
-    return solver->program->reach_low &&
-           solver->program->factor * send >= solver->program->low * (1 - ROUNDING);
-}
-
-/* With more units than needed a stage is worth a try only where that lowers something (an all-reduce over more links
- * within a machine, a transfer from a stage that has a larger share in the next one's machine), or where its longer
- * transfer is wanted. */
-static bool worth_trying(const struct solver *solver, const struct places_step *step, double send,
-                         bool more_than_needed, bool drain_hidden)
-{
-    if (!more_than_needed || !original(solver))
-        return true;
-    if (step->spans)
-        return step->link == LINK_AWAY &&
-               (step->away <= solver->program->replicas || sends_long(solver, send));
-    return !drain_hidden;
 }
 
 /* Does a label's drain, or nothing, hide the stage's all-reduce within a machine, for all of them? */
@@ -200,7 +157,7 @@ static void add_stage(struct solver *solver, struct front *front, int state, int
     const struct dapple_cluster *cluster = solver->places->cluster;
     const struct places_step *end, *first = places_steps(solver->places, state, front->devices, &end);
     /* the relaxation's first step that spans machines costs least and leaves the same */
-    bool spanned = false, loose = solver->places->kind == PLACES_LOOSE && original(solver);
+    bool spanned = false, loose = solver->places->kind == PLACES_LOOSE && solver->original;
     int needed_to_span = solver->program->replicas == 1 ? 1 : 0; /* one device cannot */
     front->time = front->compute / front->devices;
     for (int spans = 0; spans < 2; spans++)
@@ -215,7 +172,7 @@ static void add_stage(struct solver *solver, struct front *front, int state, int
             (loose && step->spans && spanned && !sends_long(solver, send)))
             continue;
         spanned |= step->spans;
-        if ((original(solver) ? solver->program->factor : 2) * send > solver->high)
+        if ((solver->original ? solver->program->factor : 2) * send > solver->high)
             continue;
         int32_t number = (int32_t)(step - first);
         if (head < 0)
@@ -226,18 +183,32 @@ static void add_stage(struct solver *solver, struct front *front, int state, int
     *hidden = *hidden || is_hidden(solver, front, head);
 }
 
+/* A stage on every number of devices worth a try. */
+static void add_stages(struct solver *solver, struct front *front, int state, int32_t head)
+{
+    int replicas = solver->program->replicas, units = solver->places->left[state] / replicas;
+    double rest = front->first > 0 ? dapple_compute(solver->problem, 0, front->first - 1) : 0;
+    int kept = front->first > 0 ? units_needed(solver, rest) : 0;
+    int needed = units_needed(solver, front->compute);
+    bool hidden = false;
+    for (int count = needed; count <= units - kept && !solver->out_of_memory && !solver->too_many; count++) {
+        if (!solver->program->reach_low && count > units_most(solver, state, needed, hidden))
+            return;
+        front->devices = count * replicas;
+        front->units_before = units - count;
+        add_stage(solver, front, state, head, count - needed, &hidden);
+    }
+}
+
 /* All stages that end with layer end - 1, in front of one state. */
 static void extend_state(struct solver *solver, int end, int state, int32_t head)
 {
     const struct dapple_problem *problem = solver->problem;
     const struct chain *chain = problem->chain;
     int replicas = solver->program->replicas, units = solver->places->left[state] / replicas;
-    double scale = (double)problem->global_batch / problem->profile_batch;
-    if (units == 0)
-        return;
     struct front front = {.last = end - 1, .crossing = dapple_crossing(problem, end - 1)};
-    for (int first = end - 1; first >= 0; first--) {
-        if ((chain->until[end - 1].compute - solver->work->most_before[first]) * scale >
+    for (int first = end - 1; first >= 0 && units > 0; first--) {
+        if ((chain->until[end - 1].compute - solver->work->most_before[first]) * solver->batches >
             solver->high * replicas * units)
             return;
         if (first > 0 && chain->before && !chain_before(chain, first - 1, end - 1))
@@ -246,17 +217,7 @@ static void extend_state(struct solver *solver, int end, int state, int32_t head
         front.compute = dapple_compute(problem, first, end - 1);
         front.forward = dapple_forward(problem, first, end - 1);
         front.reduced = dapple_reduced(problem, first, end - 1);
-        double rest = first > 0 ? dapple_compute(problem, 0, first - 1) : 0;
-        int least = (int)fmax(1, ceil(front.compute / (solver->high * replicas)));
-        int kept = first > 0 ? (int)fmax(1, ceil(rest / (solver->high * replicas))) : 0;
-        bool hidden = false;
-        for (int count = least; count <= units - kept; count++) {
-            front.devices = count * replicas;
-            front.units_before = units - count;
-            add_stage(solver, &front, state, head, count - least, &hidden);
-            if (solver->out_of_memory || solver->too_many)
-                return;
-        }
+        add_stages(solver, &front, state, head);
     }
 }
 
@@ -270,7 +231,8 @@ static void list_items(struct solver *solver)
     for (int i = 1; i < solver->problem->chain->layer_count; i++) {
         transfer = fmax(transfer, program->factor * dapple_crossing(solver->problem, i - 1) / slowest);
         solver->work->most_item[i] =
-            fmax(transfer, dapple_compute(solver->problem, 0, i - 1) / program->replicas) * (1 + ROUNDING);
+            fmax(transfer, dapple_compute(solver->problem, 0, i - 1) / program->replicas) *
+            (1 + DAPPLE_ROUNDING);
     }
 }
 
@@ -279,90 +241,129 @@ static bool make_room(struct solver *solver)
     struct dapple_workspace *work = solver->work;
     int layers = solver->problem->chain->layer_count;
     size_t heads = (size_t)(layers + 1) * (size_t)solver->places->state_count;
+    solver->fronts = solver->original && heads <= MOST_FRONTS;
     if (heads > work->head_room) {
         free(work->head);
+        free(work->fronts);
         work->head = malloc(heads * sizeof *work->head);
+        work->fronts = solver->fronts ? malloc(heads * sizeof *work->fronts) : NULL;
         work->head_room = work->head ? heads : 0;
     }
     if (layers > work->layer_room) {
         free(work->most_before);
         free(work->most_item);
-        free(work->first_layers);
-        free(work->devices);
-        free(work->steps);
         work->most_item = calloc((size_t)layers, sizeof *work->most_item);
         work->most_before = calloc((size_t)layers, sizeof *work->most_before);
-        work->first_layers = calloc((size_t)layers, sizeof *work->first_layers);
-        work->devices = calloc((size_t)layers, sizeof *work->devices);
-        work->steps = calloc((size_t)layers, sizeof *work->steps);
         work->layer_room = layers;
     }
-    if (!work->head || !work->most_before || !work->most_item || !work->first_layers || !work->devices ||
-        !work->steps) {
+    if (!work->head || !work->most_before || !work->most_item) {
         work->layer_room = 0;
         return false;
     }
-    memset(work->head, 0xff, heads * sizeof *work->head);
-    work->label_count = 0;
+    if (solver->fronts && !work->fronts)
+        return false;
+    for (size_t i = 0; solver->fronts && i < heads; i++)
+        work->fronts[i].sum = NAN;
     for (int i = 1; i < layers; i++)
         work->most_before[i] = fmax(work->most_before[i - 1], solver->problem->chain->until[i - 1].compute);
     list_items(solver);
     return true;
 }
 
-static void take_answer(struct solver *solver)
+static bool take_answer(struct solver *solver, struct dapple_answer *answer)
+{
+    const struct dapple_label *labels = solver->work->labels;
+    int stages = solver->best >= 0 ? labels[solver->best].stages : 0;
+    if (stages > answer->stage_room) {
+        dapple_answer_release(answer);
+        size_t room = (size_t)solver->problem->chain->layer_count;
+        answer->first_layers = malloc(room * sizeof *answer->first_layers);
+        answer->devices = malloc(room * sizeof *answer->devices);
+        answer->steps = malloc(room * sizeof *answer->steps);
+        if (!answer->first_layers || !answer->devices || !answer->steps)
+            return false;
+        answer->stage_room = (int)room;
+    }
+    answer->bound = solver->best >= 0 ? solver->best_value : INFINITY;
+    answer->reaches = solver->best >= 0 && labels[solver->best].reaches;
+    answer->stage_count = stages;
+    for (int32_t i = solver->best, stage = 0; i >= 0; i = labels[i].after, stage++) {
+        answer->first_layers[stage] = labels[i].first_layer;
+        answer->devices[stage] = labels[i].devices;
+        answer->steps[stage] = labels[i].step;
+    }
+    return true;
+}
+
+/* Labels, and the best plan of less than best_value. */
+static bool solve_below(struct solver *solver, struct error *err)
 {
     struct dapple_workspace *work = solver->work;
-    work->bound = solver->best >= 0 ? solver->best_value : INFINITY;
-    work->stage_count = 0;
-    for (int32_t i = solver->best; i >= 0; i = work->labels[i].after) {
-        work->first_layers[work->stage_count] = work->labels[i].first_layer;
-        work->devices[work->stage_count] = work->labels[i].devices;
-        work->steps[work->stage_count++] = work->labels[i].step;
+    int layers = solver->problem->chain->layer_count, states = solver->places->state_count;
+    memset(work->head, 0xff, (size_t)(layers + 1) * (size_t)states * sizeof *work->head);
+    work->label_count = 0;
+    extend_state(solver, layers, 0, -1);
+    for (int end = layers - 1; end > 0; end--) {
+        if (!dapple_sift(solver, end))
+            return error_memory(err);
+        for (int state = 1; state < states; state++)
+            if (*head_of(solver, end, state) >= 0)
+                extend_state(solver, end, state, *head_of(solver, end, state));
     }
+    if (solver->out_of_memory)
+        return error_memory(err);
+    if (solver->too_many)
+        return error_set(err, ERROR_INFEASIBLE, "more than %d labels", MOST_LABELS);
+    return true;
 }
 
 bool dapple_program_solve(const struct dapple_program *program, struct dapple_workspace *workspace,
-                          struct error *err)
+                          struct dapple_answer *answer, struct error *err)
 {
     const struct dapple_problem *problem = program->problem;
     double count = (double)program->microbatches, replicas = program->replicas;
     int layers = problem->chain->layer_count;
     struct solver solver = {.program = program,
                             .problem = problem,
+                            .original = problem->rules == DAPPLE_ORIGINAL,
+                            .batches = (double)problem->global_batch / problem->profile_batch,
                             .places = program->places,
                             .work = workspace,
                             .block = program->high / count,
                             .scale = 1 / (replicas * count),
-                            .high = program->high * (1 + ROUNDING),
-                            .best = -1,
-                            .best_value = program->cutoff};
+                            .high = program->high * (1 + DAPPLE_ROUNDING),
+                            .best = -1};
     solver.charge = program->low / count * (count - 1) + dapple_total(problem) / (replicas * count);
     solver.memory_binds = dapple_fixed_memory(problem, 0, layers - 1, 1, layers, program->microbatches) >
                           problem->cluster->memory;
     if (!make_room(&solver))
         return error_memory(err);
-    extend_state(&solver, layers, 0, -1);
-    for (int end = layers - 1; end > 0; end--)
-        for (int state = 1; state < program->places->state_count; state++)
-            if (*head_of(&solver, end, state) >= 0)
-                extend_state(&solver, end, state, *head_of(&solver, end, state));
-    if (solver.out_of_memory)
-        return error_memory(err);
-    if (solver.too_many)
-        return error_set(err, ERROR_INFEASIBLE, "more than %d labels", MOST_LABELS);
-    take_answer(&solver);
-    return true;
+    double root = solver.fronts ? solver.charge + dapple_front_of(&solver, layers, 0)->sum : program->cutoff;
+    for (double more = FIRST_MORE;; more *= 2) {
+        solver.best_value = fmin(root + more * root, program->cutoff);
+        if (!solve_below(&solver, err))
+            return false;
+        if (solver.best >= 0 || !(root + more * root < program->cutoff))
+            break;
+    }
+    return take_answer(&solver, answer) || error_memory(err);
 }
 
 void dapple_workspace_release(struct dapple_workspace *workspace)
 {
     free(workspace->head);
+    free(workspace->fronts);
+    dapple_sift_release(workspace);
     free(workspace->labels);
     free(workspace->most_before);
     free(workspace->most_item);
-    free(workspace->first_layers);
-    free(workspace->devices);
-    free(workspace->steps);
     *workspace = (struct dapple_workspace){0};
+}
+
+void dapple_answer_release(struct dapple_answer *answer)
+{
+    free(answer->first_layers);
+    free(answer->devices);
+    free(answer->steps);
+    *answer = (struct dapple_answer){0};
 }

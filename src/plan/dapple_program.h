@@ -30,26 +30,35 @@ struct dapple_program {
 };
 
 struct dapple_label;
+struct dapple_front;
+struct dapple_stairs;
 
 /* Memory for programs, one after the other; {0} to begin with. */
 struct dapple_workspace {
     int32_t *head; /* [first layer][state] */
+    struct dapple_front *fronts;
     size_t head_room;
     struct dapple_label *labels;
     int32_t label_count, label_room;
     double *most_before, *most_item;
     int layer_room;
+    struct dapple_stairs *stairs;
+    int stair_count;
+};
 
-    /* the answer */
-    double bound; /* INFINITY: no plan below the cutoff */
+struct dapple_answer {
+    double bound; /* seconds; INFINITY: no plan below the cutoff */
+    bool reaches; /* has the plan something of `low` or more? */
     int stage_count, stage_room;
     int *first_layers, *devices, *steps; /* [stage]; steps as places_follow wants them */
 };
 
-/* False when memory runs out, or more than MOST_LABELS labels are needed. */
+/* *answer: {0} to begin with, or an earlier one. False when memory runs out, or more than MOST_LABELS labels are
+ * needed (ERROR_INFEASIBLE). */
 bool dapple_program_solve(const struct dapple_program *program, struct dapple_workspace *workspace,
-                          struct error *err);
+                          struct dapple_answer *answer, struct error *err);
 void dapple_workspace_release(struct dapple_workspace *workspace);
+void dapple_answer_release(struct dapple_answer *answer);
 
 /* Bytes/s of a transfer out of `count` devices along a step, for bytes of the whole stage; INFINITY: nothing behind. */
 static inline double dapple_step_rate(const struct dapple_problem *problem, const struct places_step *step,
