@@ -49,7 +49,7 @@ struct job_range {
 struct job_question {
     struct job job; /* its degrees, micro-batch, chunks, sharding, recomputation and layout are ignored */
     struct job_range ranges[JOB_DIMENSIONS];
-    double headroom; /* of the memory, kept free: 0 to 1 */
+    double headroom; /* of the memory, kept free: below 1; negative where more than that is known to do */
 };
 
 struct job_plan {

@@ -4,7 +4,7 @@
 
 #include "job/search.h"
 
-#define SPACE_MICROBATCHES 64 /* sequences, unless more are asked for */
+#define SPACE_MICROBATCHES 512 /* sequences, unless more are asked for */
 
 /* How layers are cut across devices, and all that are priced for it. */
 struct space_cut {
