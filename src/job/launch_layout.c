@@ -13,20 +13,30 @@ static void add_blocks(struct text *out, int count)
         text_format(out, "*%d", count);
 }
 
+/* Chunks from `first` on that are alike, but for the last of all. */
+static int alike_from(const struct job *job, int first)
+{
+    int alike = 1;
+    while (first + alike < job->pipeline * job->chunks - 1 &&
+           launch_chunk_blocks(job, first + alike) == launch_chunk_blocks(job, first))
+        alike++;
+    return alike;
+}
+
 const char *megatron_layout_write(const struct job *job, struct arena *arena)
 {
     struct text out = {0};
     int count = job->pipeline * job->chunks;
     text_add(&out, "E");
-    for (int i = 0, alike; i < count; i += alike) {
-        int blocks = launch_chunk_blocks(job, i);
-        for (alike = 1; i > 0 && i + alike < count - 1 && launch_chunk_blocks(job, i + alike) == blocks;)
-            alike++;
-        text_add(&out, alike > 1 ? "(" : "");
-        add_blocks(&out, blocks);
-        text_add(&out, i + alike == count ? "L" : "|");
-        if (alike > 1)
+    for (int i = 0; i < count;) {
+        int alike = i > 0 ? alike_from(job, i) : 1;
+        bool group = alike >= 3; /* two are as short without brackets */
+        text_add(&out, group ? "(" : "");
+        add_blocks(&out, launch_chunk_blocks(job, i));
+        text_add(&out, i == count - 1 ? "L" : "|");
+        if (group)
             text_format(&out, ")*%d", alike);
+        i += group ? alike : 1;
     }
     const char *copy = out.failed ? NULL : arena_string(arena, out.data);
     text_release(&out);

@@ -1,0 +1,148 @@
+/* Published runs of MLPerf Training: their job as flags, read back, and as flags again. */
+#include "job/launch.h"
+#include "job/validate.h"
+#include "support/reference.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* What the table has no column for: the submissions with parallel degrees are NVIDIA's software. */
+static const struct validation_defaults defaults = {
+    .framework = "NeMo", .precision = "bf16", .recompute = "none"};
+
+static const char *const columns[] = {"tp",       "pp",  "vp",    "cp",     "mbs",    "gbs",
+                                      "gpus",     "gpu", "model", "layers", "hidden", "heads",
+                                      "kv_heads", "ffn", "vocab", "seq"};
+
+static const char *cell(const struct csv *csv, int row, const char *column)
+{
+    const char *text = csv_cell(csv, row, csv_column(csv, column));
+    return text ? text : "";
+}
+
+/* "null" is a variable of the submission that is switched off. */
+static bool gives_all(const struct csv *csv, int row)
+{
+    static const char *const degrees[] = {"tp", "pp", "mbs", "gbs", "gpus"};
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+        if (strtoll(cell(csv, row, degrees[i]), NULL, 10) < 1)
+            return false;
+    return true;
+}
+
+/* A table of the rows that give all; some leave out the precision, which is none of the degrees: bf16 there. */
+static int write_rows(const struct csv *csv, FILE *file)
+{
+    int count = 0;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        fprintf(file, "%s,", columns[i]);
+    fprintf(file, "precision\n");
+    for (int row = 0; row < csv->row_count; row++) {
+        if (!gives_all(csv, row))
+            continue;
+        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+            fprintf(file, "%s,", cell(csv, row, columns[i]));
+        const char *precision = cell(csv, row, "precision");
+        fprintf(file, "%s\n", precision[0] ? precision : "bf16");
+        count++;
+    }
+    return count;
+}
+
+static int load(struct validation *validation, const char *path)
+{
+    char copy[] = "/tmp/rehearse-mlperf-XXXXXX";
+    struct csv csv;
+    struct error err;
+    FILE *file = fdopen(mkstemp(copy), "w");
+    assert_non_null(file);
+    if (!csv_load(&csv, path, &err))
+        fail_msg("%s", err.text);
+    int count = write_rows(&csv, file);
+    csv_release(&csv);
+    assert_int_equal(fclose(file), 0);
+    bool loaded = validation_load(validation, copy, &defaults, &err);
+    unlink(copy);
+    if (!loaded)
+        fail_msg("%s", err.text);
+    assert_int_equal(validation->count, count);
+    return count;
+}
+
+/* The job of a planner that is asked for just these flags: of the run it knows the model and the devices. */
+static struct job planned(const struct run *run)
+{
+    struct job job = run->job;
+    job.tensor = job.pipeline = job.context = job.expert = job.chunks = 1;
+    job.data = job.devices;
+    job.sharding = 0;
+    job.microbatch = job.batch = job.sequence = 1;
+    job.stage_blocks = NULL;
+    job.type = COST_FP32;
+    return job;
+}
+
+static void compare(const struct run *run, const struct job *back)
+{
+    const struct job *job = &run->job;
+    if (job->tensor != back->tensor || job->pipeline != back->pipeline || job->context != back->context ||
+        job->data != back->data || job->chunks != back->chunks || job->microbatch != back->microbatch ||
+        job->batch != back->batch || job->sequence != back->sequence || job->sharding != back->sharding ||
+        job->type != back->type || job->recompute != back->recompute)
+        fail_msg("line %d: the flags of %s read back as another job", run->line, run->model_name);
+}
+
+static void round_trip(const struct run *run)
+{
+    struct text first = {0}, second = {0};
+    struct launch_options options;
+    struct error err;
+    if (!launch_write(LAUNCH_MEGATRON, &run->job, &first, &err) ||
+        !launch_read_megatron("flags", first.data, first.length, &options, &err))
+        fail_msg("line %d: %s", run->line, err.text);
+    struct job job = planned(run);
+    launch_complete(&options);
+    if (!launch_apply(&options, &job, &err) || !launch_write(LAUNCH_MEGATRON, &job, &second, &err))
+        fail_msg("line %d: %s", run->line, err.text);
+    compare(run, &job);
+    assert_string_equal(first.data, second.data);
+    assert_int_equal(options.unknown_count, 0);
+    launch_options_release(&options);
+    text_release(&first);
+    text_release(&second);
+}
+
+static void flags_of_published_runs_come_back(void **state)
+{
+    (void)state;
+    char *path = reference_path("training/mlperf_training_llm.csv");
+    struct validation validation;
+    if (!path)
+        skip();
+    int count = load(&validation, path);
+    for (int i = 0; i < count; i++) {
+        if (validation.runs[i].reason)
+            fail_msg("run %d: %s", i, validation.runs[i].reason);
+        round_trip(&validation.runs[i]);
+    }
+    print_message("# flags of %d runs come back\n", count);
+    assert_true(count >= 30);
+    validation_release(&validation);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flags_of_published_runs_come_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

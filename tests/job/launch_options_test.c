@@ -1,0 +1,230 @@
+/* Every name that a writer can emit is one of the documented version, listed in tests/job/options/. */
+#include "core/doc.h"
+#include "core/file.h"
+#include "job/launch.h"
+#include "job/launch_megatron.h"
+#include "support/jobs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct names {
+    struct text lines; /* "\nname\nname\n" */
+};
+
+static struct names load(const char *format)
+{
+    struct names names = {0};
+    struct error err;
+    char path[1024], *data;
+    size_t length;
+    snprintf(path, sizeof path, "%s/tests/job/options/%s.txt", getenv("REHEARSE_SOURCE_ROOT"), format);
+    if (!file_read(path, 1 << 20, &data, &length, &err))
+        fail_msg("%s", err.text);
+    text_add(&names.lines, "\n");
+    text_add_bytes(&names.lines, data, length);
+    free(data);
+    return names;
+}
+
+static bool has(const struct names *names, const char *name, size_t length)
+{
+    char line[256];
+    assert_true(length + 2 < sizeof line);
+    snprintf(line, sizeof line, "\n%.*s\n", (int)length, name);
+    return strstr(names->lines.data, line) != NULL;
+}
+
+static void need(const struct names *names, const char *name)
+{
+    if (!has(names, name, strlen(name)))
+        fail_msg("'%s' is not in the list", name);
+}
+
+/* ---- names of an output ---- */
+
+static bool emitted[MEGATRON_COUNT];
+
+static void check_megatron(const struct names *names, const char *output)
+{
+    for (const char *line = output; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        char name[128];
+        enum megatron_option option;
+        if (sscanf(line, "%127s", name) != 1 || strncmp(name, "--", 2) != 0)
+            continue;
+        need(names, name);
+        assert_true(megatron_find(name, &option));
+        emitted[option] = true;
+    }
+}
+
+static void check_keys(const struct names *names, const struct doc_node *map, const char *before)
+{
+    for (const struct doc_node *node = map->first_child; node; node = node->next) {
+        char name[256];
+        snprintf(name, sizeof name, "%s%s", before, node->key);
+        if (strcmp(name, "rehearse") == 0 || strcmp(name, "PipelineModule.parts") == 0)
+            continue;
+        need(names, name);
+        if (node->type == DOC_MAP) {
+            strcat(name, ".");
+            check_keys(names, node, name);
+        }
+    }
+}
+
+static void check_deepspeed(const struct names *names, const char *output)
+{
+    struct doc doc;
+    struct error err;
+    if (!doc_parse(&doc, DOC_JSON, "output", output, strlen(output), &err))
+        fail_msg("%s", err.text);
+    check_keys(names, doc.root, "");
+    const struct doc_node *parts = doc_find(doc_find(doc.root, "rehearse"), "pipeline_module");
+    if (parts)
+        check_keys(names, parts, "PipelineModule.");
+    doc_release(&doc);
+}
+
+static void check_torchtitan(const struct names *names, const char *output)
+{
+    char table[128] = "", name[256];
+    for (const char *line = output; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        if (line[0] == '[')
+            assert_int_equal(sscanf(line, "[%127[a-z0-9_.]]", table), 1);
+        size_t length = strspn(line, "abcdefghijklmnopqrstuvwxyz0123456789_");
+        if (length == 0 || strncmp(line + length, " = ", 3) != 0)
+            continue;
+        snprintf(name, sizeof name, "%s.%.*s", table, (int)length, line);
+        need(names, name);
+    }
+}
+
+static void check_pipelining(const struct names *names, const char *output)
+{
+    const char *import = strstr(output, "import ") + strlen("import ");
+    for (const char *at = import; *at != '\n'; at += strspn(at, ", ")) {
+        size_t length = strcspn(at, ",\n");
+        assert_true(has(names, at, length));
+        at += length;
+    }
+    for (const char *at = output; (at = strstr(at, "SplitPoint.")); at++)
+        assert_true(has(names, at, strspn(at, "SplitPoint.ABCDEFGHIJKLMNOPQRSTUVWXYZ")));
+    need(names, "split_spec");
+    need(names, "n_microbatches");
+    assert_non_null(strstr(output, "\nsplit_spec = {\n"));
+    assert_non_null(strstr(output, "\nn_microbatches = "));
+}
+
+/* ---- jobs ---- */
+
+struct splits {
+    int tensor, pipeline, context, expert, chunks, sharding;
+};
+
+/* Calls `check` on what is written for every model, many splits, and every kind of numbers and recomputation. */
+static int each_output(enum launch_format format,
+                       void (*check)(const struct names *names, const char *output))
+{
+    static const struct splits splits[] = {
+        {1, 1, 1, 1, 1, 0}, {2, 1, 1, 1, 1, 1}, {1, 1, 2, 1, 1, 2}, {1, 1, 1, 1, 1, 3},  {4, 2, 1, 1, 1, 1},
+        {2, 4, 1, 1, 2, 1}, {1, 3, 2, 1, 1, 1}, {1, 5, 1, 1, 2, 0}, {2, 4, 1, 1, 3, 1},  {2, 2, 1, 4, 1, 1},
+        {1, 8, 1, 8, 1, 1}, {1, 2, 1, 2, 1, 3}, {1, 8, 2, 1, 8, 1}, {1, 3, 1, 1, 11, 1},
+    };
+    static const enum cost_type types[] = {COST_BF16, COST_FP16, COST_FP8, COST_FP4, COST_TF32, COST_FP32};
+    const struct architecture_table *table = architectures();
+    struct names names = load(launch_format_name(format));
+    int written = 0;
+    for (int i = 0; i < table->count; i++)
+        for (size_t s = 0; s < sizeof splits / sizeof *splits * 3; s++) {
+            const struct splits *split = &splits[s / 3];
+            struct job job = job_example();
+            struct text out = {0};
+            struct error err;
+            job.model = &table->models[i];
+            job.sequence = table->models[i].positions > 0 ? 256 : 4096;
+            job.tensor = split->tensor, job.pipeline = split->pipeline, job.context = split->context;
+            job.expert = split->expert, job.chunks = split->chunks, job.sharding = split->sharding;
+            job.recompute = (enum recompute)(s % 3);
+            job.type = types[(s + (size_t)i) % (sizeof types / sizeof *types)];
+            if (s % 4 == 1)
+                job.software = software_find("megatron-2021");
+            job_spread(&job, 8 * job.tensor * job.pipeline * job.context);
+            job.batch = (int64_t)job.data * (s % 2 == 0 ? 24 : 13);
+            if (launch_write(format, &job, &out, &err)) {
+                check(&names, out.data);
+                written++;
+            } else {
+                assert_int_equal(err.kind, ERROR_INFEASIBLE);
+                assert_int_equal(out.length, 0);
+            }
+            text_release(&out);
+        }
+    text_release(&names.lines);
+    return written;
+}
+
+static void megatron_arguments_exist(void **state)
+{
+    (void)state;
+    assert_true(each_output(LAUNCH_MEGATRON, check_megatron) > 1000);
+}
+
+/* The jobs above go through every branch: what is in the table and never written is there for reading. */
+static void all_megatron_arguments_are_emitted(void **state)
+{
+    (void)state;
+    memset(emitted, 0, sizeof emitted);
+    each_output(LAUNCH_MEGATRON, check_megatron);
+    emitted[MEGATRON_CHUNK_BLOCKS] = emitted[MEGATRON_RECOMPUTE_SELECTIVE] = true;
+    for (int i = 0; i < MEGATRON_COUNT; i++)
+        if (!emitted[i])
+            fail_msg("'%s' is never written", megatron_name((enum megatron_option)i));
+}
+
+static void megatron_arguments_that_are_read_exist(void **state)
+{
+    (void)state;
+    struct names names = load("megatron");
+    for (int i = 0; i < MEGATRON_COUNT; i++)
+        need(&names, megatron_name((enum megatron_option)i));
+    text_release(&names.lines);
+}
+
+static void deepspeed_keys_exist(void **state)
+{
+    (void)state;
+    assert_true(each_output(LAUNCH_DEEPSPEED, check_deepspeed) > 500);
+}
+
+static void torchtitan_keys_exist(void **state)
+{
+    (void)state;
+    assert_true(each_output(LAUNCH_TORCHTITAN, check_torchtitan) > 500);
+}
+
+static void pipelining_names_exist(void **state)
+{
+    (void)state;
+    assert_true(each_output(LAUNCH_PIPELINING, check_pipelining) > 500);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(megatron_arguments_exist),
+        cmocka_unit_test(all_megatron_arguments_are_emitted),
+        cmocka_unit_test(megatron_arguments_that_are_read_exist),
+        cmocka_unit_test(deepspeed_keys_exist),
+        cmocka_unit_test(torchtitan_keys_exist),
+        cmocka_unit_test(pipelining_names_exist),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

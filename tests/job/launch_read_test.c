@@ -1,0 +1,395 @@
+/* Arguments of Megatron-LM, read. */
+#include "job/launch.h"
+#include "job/launch_megatron.h"
+#include "support/jobs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct launch_options reads(const char *script)
+{
+    struct launch_options options;
+    struct error err;
+    if (!launch_read_megatron("run.sh", script, strlen(script), &options, &err))
+        fail_msg("%s", err.text);
+    return options;
+}
+
+static void refuses(const char *script, const char *message)
+{
+    struct launch_options options;
+    struct error err;
+    assert_false(launch_read_megatron("run.sh", script, strlen(script), &options, &err));
+    assert_string_equal(err.text, message);
+    assert_int_equal(err.kind, ERROR_INPUT);
+}
+
+static void is(struct launch_value value, int64_t expected)
+{
+    assert_true(value.given);
+    assert_int_equal(value.value, expected);
+}
+
+static void reads_options_of_a_script(void **state)
+{
+    (void)state;
+    struct launch_options options =
+        reads("#!/bin/bash\n"
+              "torchrun --nproc_per_node 8 pretrain_gpt.py \\\n"
+              "    --tensor-model-parallel-size 4 \\\n"
+              "    --pipeline-model-parallel-size=8 --context-parallel-size 2 \\\r\n"
+              "    --num-layers-per-virtual-pipeline-stage 2 # two\n"
+              "    --micro-batch-size '1' --global-batch-size \"256\" --seq-length 8192\n"
+              "    --use-distributed-optimizer --bf16 --fp8-format hybrid\n"
+              "    --recompute-activations --train-iters 100 --lr 1e-4\n");
+    is(options.tensor, 4);
+    is(options.pipeline, 8);
+    is(options.context, 2);
+    is(options.chunk_blocks, 2);
+    is(options.microbatch, 1);
+    is(options.batch, 256);
+    is(options.sequence, 8192);
+    is(options.sharding, 1);
+    is(options.type, COST_FP8);
+    is(options.recompute, RECOMPUTE_SELECTIVE);
+    assert_int_equal(options.tensor.line, 3);
+    assert_int_equal(options.batch.line, 6);
+    assert_false(options.expert.given || options.chunks.given || options.layers.given);
+    launch_options_release(&options);
+}
+
+static void collects_what_it_does_not_understand(void **state)
+{
+    (void)state;
+    struct launch_options options = reads("--train-iters 100\n--bf16 --lr=1e-4\n--data-path a b c\n");
+    assert_int_equal(options.unknown_count, 3);
+    assert_string_equal(options.unknown[0].name, "--train-iters");
+    assert_string_equal(options.unknown[1].name, "--lr");
+    assert_int_equal(options.unknown[1].line, 2);
+    assert_string_equal(options.unknown[2].name, "--data-path");
+    launch_options_release(&options);
+}
+
+static void reads_arrays_and_variables(void **state)
+{
+    (void)state;
+    struct launch_options options =
+        reads("TP=${1:-2}\nexport PP=4\n: \"${MBS:=3}\"\n"
+              "MODEL_ARGS=(--num-layers 32\n --hidden-size 4096)\n"
+              "ARGS=\"\n  --tensor-model-parallel-size $TP\n"
+              "  --pipeline-model-parallel-size ${PP} \"\n"
+              "run ${MODEL_ARGS[@]} $ARGS --micro-batch-size ${MBS}; echo done\n");
+    is(options.tensor, 2);
+    is(options.pipeline, 4);
+    is(options.microbatch, 3);
+    is(options.layers, 32);
+    is(options.hidden, 4096);
+    assert_int_equal(options.unknown_count, 0);
+    launch_options_release(&options);
+}
+
+static void reads_the_variables_of_mlperf(void **state)
+{
+    (void)state;
+    struct launch_options options = reads(
+        "export MINIBS=64\nexport TENSOR_MODEL_PARALLEL=8   # training.model.tensor_model_parallel_size\n"
+        "export PIPELINE_MODEL_PARALLEL=16\nexport INTERLEAVED_PIPELINE=8\nexport CONTEXT_PARALLEL=2\n"
+        "export MICRO_BATCH_SIZE=1\nexport SEQ_PARALLEL=True\n");
+    is(options.tensor, 8);
+    is(options.pipeline, 16);
+    is(options.chunks, 8);
+    is(options.context, 2);
+    is(options.microbatch, 1);
+    is(options.rank_batch, 64);
+    launch_options_release(&options);
+    options = reads("export INTERLEAVED_PIPELINE=null\nexport MINIBS=$((64 * 2))\n");
+    assert_false(options.chunks.given || options.rank_batch.given);
+    launch_options_release(&options);
+}
+
+static void the_last_of_two_counts(void **state)
+{
+    (void)state;
+    struct launch_options options = reads("--micro-batch-size 1 --micro-batch-size 2");
+    is(options.microbatch, 2);
+    launch_options_release(&options);
+}
+
+static void reads_sharding(void **state)
+{
+    (void)state;
+    struct launch_options options = reads(
+        "--use-distributed-optimizer --use-megatron-fsdp --data-parallel-sharding-strategy optim_grads");
+    is(options.sharding, 2);
+    launch_options_release(&options);
+    options = reads("--use-distributed-optimizer --data-parallel-sharding-strategy optim_grads_params");
+    is(options.sharding, 1); /* without the flag the strategy does nothing */
+    launch_options_release(&options);
+}
+
+static void reads_recomputation(void **state)
+{
+    (void)state;
+    struct launch_options options =
+        reads("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1");
+    is(options.recompute, RECOMPUTE_FULL);
+    launch_options_release(&options);
+    options = reads("--recompute-granularity full --recompute-method block --recompute-num-layers 2");
+    assert_false(options.recompute.given);
+    assert_int_equal(options.unknown_count, 1);
+    assert_string_equal(options.unknown[0].name, "--recompute-method");
+    launch_options_release(&options);
+}
+
+static void reads_a_layout(void **state)
+{
+    (void)state;
+    struct launch_options options =
+        reads("--pipeline-model-parallel-size 16 --pipeline-model-parallel-layout "
+              "\"Et*3|(tt|)*29,m|L\"");
+    is(options.chunks, 2);
+    assert_int_equal(options.stage_count, 16);
+    assert_int_equal(options.stage_blocks[0], 5);
+    assert_int_equal(options.stage_blocks[1], 4);
+    assert_int_equal(options.stage_blocks[14], 2);
+    assert_int_equal(options.stage_blocks[15], 2);
+    launch_options_release(&options);
+}
+
+static void refuses_malformed_values(void **state)
+{
+    (void)state;
+    refuses("\n--micro-batch-size two",
+            "run.sh:2: --micro-batch-size: expected a whole number from 1 to 1000000000, found 'two'");
+    refuses("--micro-batch-size 0",
+            "run.sh:1: --micro-batch-size: expected a whole number from 1 to 1000000000, found '0'");
+    refuses("--micro-batch-size=", "run.sh:1: --micro-batch-size: expected a value");
+    refuses("--micro-batch-size --bf16", "run.sh:1: --micro-batch-size: expected a value");
+    refuses("--bf16=1", "run.sh:1: --bf16 takes no value, found '1'");
+    refuses("--recompute-granularity some",
+            "run.sh:1: --recompute-granularity: expected one of selective, full, found 'some'");
+    refuses("\n\n--micro-batch-size $MBS",
+            "run.sh:3: --micro-batch-size: the script does not set '$MBS': write its value");
+    refuses("export TENSOR_MODEL_PARALLEL=many",
+            "run.sh:1: TENSOR_MODEL_PARALLEL: expected a whole number from 1 to 1000000000, found 'many'");
+}
+
+static void refuses_contradictions(void **state)
+{
+    (void)state;
+    refuses("--bf16\n--fp16", "run.sh:1: --bf16 and --fp16 (line 2) exclude each other");
+    refuses("--pipeline-model-parallel-layout Et|tL --num-virtual-stages-per-pipeline-rank 2",
+            "run.sh:1: --pipeline-model-parallel-layout and --num-virtual-stages-per-pipeline-rank (line 1) "
+            "exclude each other");
+}
+
+static void refuses_bad_layouts(void **state)
+{
+    (void)state;
+    refuses("--pipeline-model-parallel-layout E(t|tL", "run.sh:1: --pipeline-model-parallel-layout: expected "
+                                                       "stages as in 'Et*3|(tt|)*29,m|L', at most 65536, "
+                                                       "found 'E(t|tL'");
+    refuses("--pipeline-model-parallel-layout Ex|L", "run.sh:1: --pipeline-model-parallel-layout: expected "
+                                                     "stages as in 'Et*3|(tt|)*29,m|L', at most 65536, "
+                                                     "found 'Ex|L'");
+    refuses("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et|t|tL",
+            "run.sh:1: --pipeline-model-parallel-layout has 3 stages, no multiple of the pipeline's 2");
+    refuses("--pipeline-model-parallel-layout |*65536",
+            "run.sh:1: --pipeline-model-parallel-layout: expected stages as in 'Et*3|(tt|)*29,m|L', at most "
+            "65536, "
+            "found '|*65536'");
+}
+
+static void refuses_too_many_options_and_binaries(void **state)
+{
+    (void)state;
+    struct text script = {0};
+    for (int i = 0; i <= LAUNCH_MOST_UNKNOWN; i++)
+        text_format(&script, "--x%d\n", i);
+    refuses(script.data, "run.sh:1001: more than 1000 options that are not understood");
+    text_release(&script);
+    struct launch_options options;
+    struct error err;
+    assert_false(launch_read_megatron("run.sh", "--bf16\0", 7, &options, &err));
+    assert_string_equal(err.text, "run.sh: is no text: it holds a NUL");
+    assert_false(launch_read_megatron("run.sh", "", LAUNCH_MOST_BYTES + 1, &options, &err));
+    assert_string_equal(err.text, "run.sh: more than 4194304 bytes");
+}
+
+/* ---- what is read, set in a job ---- */
+
+static void applies(const char *script, struct job *job)
+{
+    struct launch_options options = reads(script);
+    struct error err;
+    if (!launch_apply(&options, job, &err))
+        fail_msg("%s", err.text);
+    launch_options_release(&options);
+    job->stage_blocks = NULL;
+}
+
+static void does_not_apply(const char *script, const char *message)
+{
+    struct launch_options options = reads(script);
+    struct job job = job_example(), before = job;
+    struct error err;
+    assert_false(launch_apply(&options, &job, &err));
+    assert_string_equal(err.text, message);
+    assert_int_equal(err.kind, ERROR_INFEASIBLE);
+    assert_memory_equal(&job, &before, sizeof job);
+    launch_options_release(&options);
+}
+
+static void sets_only_what_is_given(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.recompute = RECOMPUTE_FULL;
+    applies("--tensor-model-parallel-size 2 --num-layers 32", &job);
+    assert_int_equal(job.tensor, 2);
+    assert_int_equal(job.data, 4);
+    assert_int_equal(job.recompute, RECOMPUTE_FULL);
+    assert_int_equal(job.batch, 64);
+}
+
+static void completes_with_defaults(void **state)
+{
+    (void)state;
+    struct launch_options options = reads("--bf16 --pipeline-model-parallel-size 2");
+    launch_complete(&options);
+    is(options.tensor, 1);
+    is(options.pipeline, 2);
+    is(options.chunks, 1);
+    is(options.recompute, RECOMPUTE_NONE);
+    is(options.sharding, 0);
+    is(options.type, COST_BF16);
+    assert_false(options.batch.given || options.microbatch.given);
+    launch_options_release(&options);
+}
+
+static void counts_chunks_by_their_blocks(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    applies("--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2", &job);
+    assert_int_equal(job.chunks, 4);
+    does_not_apply("--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 3",
+                   "32 blocks on 4 stages are not whole chunks of 3");
+}
+
+static void a_rank_batch_becomes_a_global_one(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    applies("export MINIBS=6\nexport TENSOR_MODEL_PARALLEL=2", &job);
+    assert_int_equal(job.batch, 24);
+}
+
+static void ends_of_a_pipeline_have_their_blocks(void **state)
+{
+    (void)state;
+    struct launch_options options =
+        reads("--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 7\n"
+              "--decoder-last-pipeline-num-layers 5");
+    struct job job = job_example();
+    struct error err;
+    assert_true(launch_apply(&options, &job, &err));
+    assert_memory_equal(job.stage_blocks, ((int[]){7, 10, 10, 5}), 4 * sizeof(int));
+    launch_options_release(&options);
+    does_not_apply("--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 7",
+                   "32 blocks do not spread over 4 stages as the arguments want it");
+    does_not_apply("--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 70",
+                   "32 blocks do not spread over 4 stages as the arguments want it");
+}
+
+static void refuses_what_does_not_fit_the_job(void **state)
+{
+    (void)state;
+    does_not_apply("--num-layers 96",
+                   "the arguments are not those of 'llama-3-8b': layers 96 in line 1, not 32");
+    does_not_apply("--tensor-model-parallel-size 3",
+                   "tensor 3 x pipeline 1 x context 1 parallel does not divide 8 devices");
+    does_not_apply("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*3|t*2L",
+                   "the layout has 5 blocks on 2 stages, the model 32, the pipeline 2 stages");
+    does_not_apply("--tensor-model-parallel-size 1000000000 --pipeline-model-parallel-size 1000000000",
+                   "tensor 1000000000 x pipeline 1000000000 x context 1 parallel does not divide 8 devices");
+}
+
+/* ---- there and back ---- */
+
+struct splits {
+    int tensor, pipeline, context, chunks, sharding;
+    const int *stage_blocks;
+};
+
+static void goes_there_and_back(void **state)
+{
+    (void)state;
+    const struct splits splits[] = {
+        {2, 4, 1, 1, 1, NULL},
+        {1, 4, 2, 2, 0, NULL},
+        {1, 5, 1, 1, 2, NULL},
+        {1, 3, 1, 2, 1, NULL},
+        {1, 4, 1, 1, 3, (const int[]){7, 9, 9, 7}},
+        {1, 4, 1, 1, 1, (const int[]){7, 9, 10, 6}},
+        {1, 4, 1, 2, 1, (const int[]){7, 9, 10, 6}},
+        {1, 2, 1, 17, 1, NULL},
+        {1, 2, 1, 1, 1, (const int[]){32, 0}},
+    };
+    for (size_t i = 0; i < sizeof splits / sizeof *splits * 3; i++) {
+        const struct splits *split = &splits[i / 3];
+        struct job job = job_example();
+        job.tensor = split->tensor, job.pipeline = split->pipeline, job.context = split->context;
+        job.chunks = split->chunks, job.sharding = split->sharding, job.stage_blocks = split->stage_blocks;
+        job.recompute = (enum recompute)(i % 3);
+        job_spread(&job, 4 * job.tensor * job.pipeline * job.context);
+        struct text first = {0}, second = {0};
+        struct error err;
+        assert_true(launch_write(LAUNCH_MEGATRON, &job, &first, &err));
+        struct launch_options options = reads(first.data);
+        struct job back = job_example();
+        back.devices = job.devices, back.stage_blocks = NULL;
+        launch_complete(&options);
+        assert_true(launch_apply(&options, &back, &err));
+        if (!launch_write(LAUNCH_MEGATRON, &back, &second, &err))
+            fail_msg("%s", err.text);
+        assert_string_equal(first.data, second.data);
+        assert_int_equal(options.unknown_count, 0);
+        launch_options_release(&options);
+        text_release(&first);
+        text_release(&second);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_options_of_a_script),
+        cmocka_unit_test(collects_what_it_does_not_understand),
+        cmocka_unit_test(reads_arrays_and_variables),
+        cmocka_unit_test(reads_the_variables_of_mlperf),
+        cmocka_unit_test(the_last_of_two_counts),
+        cmocka_unit_test(reads_sharding),
+        cmocka_unit_test(reads_recomputation),
+        cmocka_unit_test(reads_a_layout),
+        cmocka_unit_test(refuses_malformed_values),
+        cmocka_unit_test(refuses_contradictions),
+        cmocka_unit_test(refuses_bad_layouts),
+        cmocka_unit_test(refuses_too_many_options_and_binaries),
+        cmocka_unit_test(sets_only_what_is_given),
+        cmocka_unit_test(completes_with_defaults),
+        cmocka_unit_test(counts_chunks_by_their_blocks),
+        cmocka_unit_test(a_rank_batch_becomes_a_global_one),
+        cmocka_unit_test(ends_of_a_pipeline_have_their_blocks),
+        cmocka_unit_test(refuses_what_does_not_fit_the_job),
+        cmocka_unit_test(goes_there_and_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,407 @@
+/* What each format says of a job, and what it refuses to say. */
+#include "core/doc.h"
+#include "job/launch.h"
+#include "support/jobs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *written(enum launch_format format, const struct job *job)
+{
+    struct text out = {0};
+    struct error err;
+    if (!launch_write(format, job, &out, &err))
+        fail_msg("%s", err.text);
+    return out.data;
+}
+
+static void holds(enum launch_format format, const struct job *job, const char *part)
+{
+    char *text = written(format, job);
+    if (!strstr(text, part))
+        fail_msg("no '%s' in\n%s", part, text);
+    free(text);
+}
+
+static void holds_not(enum launch_format format, const struct job *job, const char *part)
+{
+    char *text = written(format, job);
+    assert_null(strstr(text, part));
+    free(text);
+}
+
+static void refuses(enum launch_format format, const struct job *job, const char *message)
+{
+    struct text out = {0};
+    struct error err;
+    assert_false(launch_write(format, job, &out, &err));
+    assert_string_equal(err.text, message);
+    assert_int_equal(err.kind, ERROR_INFEASIBLE);
+    assert_null(out.data);
+}
+
+static struct job job_of(const char *model, int tensor, int pipeline, int chunks, int devices)
+{
+    struct job job = job_example();
+    job.model = architecture_find(model);
+    job.tensor = tensor, job.pipeline = pipeline, job.chunks = chunks;
+    job_spread(&job, devices);
+    job.batch = 24 * (int64_t)job.data;
+    return job;
+}
+
+static void formats_are_found_by_name(void **state)
+{
+    (void)state;
+    enum launch_format format;
+    for (int i = 0; i < LAUNCH_FORMAT_COUNT; i++) {
+        assert_true(launch_format_find(launch_format_name((enum launch_format)i), &format));
+        assert_int_equal(format, i);
+    }
+    assert_false(launch_format_find("slurm", &format));
+}
+
+static void a_job_that_fails_its_check_is_not_written(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.tensor = 3;
+    refuses(LAUNCH_MEGATRON, &job, "tensor 3 x pipeline 1 x context 1 x data 8 parallel is not 8 devices");
+}
+
+static void one_stage_is_not_interleaved(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", 1, 1, 2, 8);
+    refuses(LAUNCH_DOT, &job, "one stage cannot be interleaved in 2 chunks");
+}
+
+/* ---- Megatron ---- */
+
+static void megatron_says_all_of_a_dense_job(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", 2, 4, 2, 16);
+    job.recompute = RECOMPUTE_FULL, job.type = COST_FP8;
+    char *text = written(LAUNCH_MEGATRON, &job);
+    assert_string_equal(
+        text,
+        "# Megatron-Core 0.15: llama-3-8b on 16 devices: tensor 2 x pipeline 4 (2 chunks) x context 1 x data "
+        "2, 24 "
+        "micro-batches\n"
+        "--num-layers 32 \\\n--hidden-size 4096 \\\n--ffn-hidden-size 14336 \\\n--num-attention-heads 32 \\\n"
+        "--group-query-attention \\\n--num-query-groups 8 \\\n--position-embedding-type rope \\\n"
+        "--seq-length 4096 \\\n--max-position-embeddings 4096 \\\n--vocab-size 128256 \\\n--normalization "
+        "RMSNorm \\\n"
+        "--swiglu \\\n--disable-bias-linear \\\n--untie-embeddings-and-output-weights \\\n--hidden-dropout "
+        "0.0 \\\n"
+        "--attention-dropout 0.0 \\\n--tensor-model-parallel-size 2 \\\n--sequence-parallel \\\n"
+        "--pipeline-model-parallel-size 4 \\\n--num-virtual-stages-per-pipeline-rank 2 \\\n"
+        "--context-parallel-size 1 \\\n--use-distributed-optimizer \\\n--overlap-grad-reduce \\\n"
+        "--overlap-param-gather \\\n--micro-batch-size 1 \\\n--global-batch-size 48 \\\n"
+        "--recompute-granularity full \\\n--recompute-method uniform \\\n--recompute-num-layers 1 \\\n--bf16 "
+        "\\\n"
+        "--fp8-format hybrid\n");
+    free(text);
+}
+
+static void megatron_has_experts(void **state)
+{
+    (void)state;
+    struct job job = job_of("deepseek-v3", 2, 1, 1, 16);
+    job.expert = 8;
+    holds(LAUNCH_MEGATRON, &job, "--moe-layer-freq '([0]*3+[1]*58)'");
+    holds(LAUNCH_MEGATRON, &job, "--expert-model-parallel-size 8 \\\n--expert-tensor-parallel-size 1 \\\n");
+    holds(LAUNCH_MEGATRON, &job, "--multi-latent-attention");
+    job.expert = 1;
+    holds(LAUNCH_MEGATRON, &job, "--expert-model-parallel-size 1 \\\n--expert-tensor-parallel-size 2 \\\n");
+}
+
+static void megatron_shards(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.sharding = 0;
+    holds_not(LAUNCH_MEGATRON, &job, "--use-distributed-optimizer");
+    job.sharding = 2;
+    holds(LAUNCH_MEGATRON, &job, "--data-parallel-sharding-strategy optim_grads \\");
+    job.sharding = 3;
+    holds(LAUNCH_MEGATRON, &job,
+          "--use-megatron-fsdp \\\n--data-parallel-sharding-strategy optim_grads_params \\\n");
+}
+
+static void megatron_counts_embedding_and_head_as_blocks(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3.1-405b", 4, 8, 8, 512); /* 126 blocks in 64 chunks */
+    holds(LAUNCH_MEGATRON, &job,
+          "--num-virtual-stages-per-pipeline-rank 8 \\\n--account-for-embedding-in-pipeline-split \\\n"
+          "--account-for-loss-in-pipeline-split \\\n");
+}
+
+static void megatron_has_uneven_ends(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", 1, 4, 1, 8);
+    job.stage_blocks = (const int[]){7, 9, 9, 7};
+    holds(LAUNCH_MEGATRON, &job,
+          "--pipeline-model-parallel-size 4 \\\n--decoder-first-pipeline-num-layers 7 \\\n"
+          "--decoder-last-pipeline-num-layers 7 \\\n");
+    job.stage_blocks = (const int[]){8, 8, 8, 8};
+    holds_not(LAUNCH_MEGATRON, &job, "--decoder-");
+}
+
+static void megatron_has_a_layout_for_the_rest(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", 1, 4, 1, 8);
+    job.stage_blocks = (const int[]){7, 9, 10, 6};
+    holds(LAUNCH_MEGATRON, &job, "--pipeline-model-parallel-layout 'Et*7|t*9|t*10|t*6L' \\\n");
+    job.chunks = 2;
+    holds(LAUNCH_MEGATRON, &job, "--pipeline-model-parallel-layout 'Et*3|t*4|t*5|t*3|t*4|t*5|t*5|t*3L' \\\n");
+    holds_not(LAUNCH_MEGATRON, &job, "--num-virtual-stages-per-pipeline-rank");
+    job = job_of("llama-3-8b", 1, 8, 1, 8);
+    job.stage_blocks = (const int[]){3, 4, 4, 4, 4, 4, 6, 3};
+    holds(LAUNCH_MEGATRON, &job, "--pipeline-model-parallel-layout 'Et*3|(t*4|)*5t*6|t*3L' \\\n");
+}
+
+static void megatron_groups_micro_batches_without_a_short_rest(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", 1, 4, 2, 8);
+    holds_not(LAUNCH_MEGATRON, &job, "--microbatch-group-size");
+    job.batch = 13 * (int64_t)job.data; /* 13 = 7 + 6 */
+    holds(LAUNCH_MEGATRON, &job, "--microbatch-group-size-per-virtual-pipeline-stage 7 \\\n");
+    job.batch = 3 * (int64_t)job.data;
+    refuses(LAUNCH_MEGATRON, &job, "an interleaved pipeline of 4 stages needs as many micro-batches, not 3");
+}
+
+static void megatron_says_what_is_lost(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.document = 256;
+    holds(LAUNCH_MEGATRON, &job,
+          "\n# not written: sequences are packed from documents (--reset-attention-mask)\n--num");
+    job = job_of("opt-350m", 1, 1, 1, 8);
+    job.sequence = 1024;
+    holds(LAUNCH_MEGATRON, &job, "\n# no option: an embedding narrower than the hidden size\n");
+}
+
+static void megatron_refuses_what_it_has_not(void **state)
+{
+    (void)state;
+    struct job job = job_of("t5-base", 1, 1, 1, 8);
+    refuses(LAUNCH_MEGATRON, &job,
+            "'t5-base' is no language model of one stack: Megatron-LM's arguments for it are not known here");
+    job = job_example();
+    job.frozen = true;
+    refuses(LAUNCH_MEGATRON, &job, "Megatron-LM has no arguments for frozen weights (LoRA)");
+    job = job_example();
+    job.context = 8, job.sequence = 4104;
+    job_spread(&job, 8);
+    refuses(LAUNCH_MEGATRON, &job, "the sequence (4104) is not a multiple of twice context parallel (8)");
+}
+
+/* ---- DeepSpeed ---- */
+
+static struct doc parsed(const struct job *job, char **text)
+{
+    struct doc doc;
+    struct error err;
+    *text = written(LAUNCH_DEEPSPEED, job);
+    if (!doc_parse(&doc, DOC_JSON, "out", *text, strlen(*text), &err))
+        fail_msg("%s", err.text);
+    return doc;
+}
+
+static int64_t integer(const struct doc *doc, const struct doc_node *map, const char *key)
+{
+    struct error err;
+    int64_t value = -1;
+    const struct doc_node *node = doc_need(doc, map, key, &err);
+    assert_non_null(node);
+    assert_true(doc_integer(doc, node, 0, INT64_MAX, &value, &err));
+    return value;
+}
+
+static void deepspeed_is_json(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", 2, 4, 1, 32);
+    job.recompute = RECOMPUTE_FULL;
+    char *text;
+    struct doc doc = parsed(&job, &text);
+    assert_int_equal(integer(&doc, doc.root, "train_batch_size"), 96);
+    assert_int_equal(integer(&doc, doc.root, "train_micro_batch_size_per_gpu"), 1);
+    assert_int_equal(integer(&doc, doc.root, "gradient_accumulation_steps"), 24);
+    assert_int_equal(integer(&doc, doc_find(doc.root, "zero_optimization"), "stage"), 1);
+    assert_true(doc_find(doc_find(doc.root, "bf16"), "enabled")->boolean);
+    assert_null(doc_find(doc.root, "fp16"));
+    assert_int_equal(integer(&doc, doc_find(doc.root, "pipeline"), "activation_checkpoint_interval"), 1);
+    doc_release(&doc);
+    free(text);
+}
+
+static void deepspeed_has_parts(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", 1, 4, 1, 8);
+    holds(LAUNCH_DEEPSPEED, &job, "\"partition_method\": \"type:transformer\"");
+    job.stage_blocks = (const int[]){7, 9, 9, 7};
+    holds(LAUNCH_DEEPSPEED, &job, "\"parts\": [0, 7, 16, 25, 32]");
+    holds(LAUNCH_DEEPSPEED, &job, "override its _partition_layers");
+    holds_not(LAUNCH_DEEPSPEED, &job, "partition_method");
+}
+
+static void deepspeed_refuses_what_it_has_not(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", 1, 4, 2, 8);
+    refuses(LAUNCH_DEEPSPEED, &job, "DeepSpeed's pipeline is not interleaved: 2 chunks");
+    job.chunks = 1, job.sharding = 3;
+    refuses(LAUNCH_DEEPSPEED, &job, "DeepSpeed's pipeline goes with ZeRO stage 0 or 1, not 3");
+}
+
+/* ---- torchtitan ---- */
+
+static void torchtitan_is_toml(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", 2, 2, 2, 16);
+    job.stage_blocks = (const int[]){2, 30};
+    job.sharding = 3, job.recompute = RECOMPUTE_SELECTIVE;
+    holds(LAUNCH_TORCHTITAN, &job, "\n[model]\nname = \"llama3\"\nflavor = \"8B\"\n");
+    holds(LAUNCH_TORCHTITAN, &job,
+          "\n[training]\nlocal_batch_size = 24\nglobal_batch_size = 96\nseq_len = 4096\n"
+          "mixed_precision_param = \"bfloat16\"\n");
+    holds(LAUNCH_TORCHTITAN, &job,
+          "\n[parallelism]\ndata_parallel_replicate_degree = 1\ndata_parallel_shard_degree = 4\n"
+          "fsdp_reshard_after_forward = \"always\"\ntensor_parallel_degree = 2\ncontext_parallel_degree = 1\n"
+          "pipeline_parallel_degree = 2\npipeline_parallel_schedule = \"Interleaved1F1B\"\n"
+          "pipeline_parallel_microbatch_size = 1\nmodule_fqns_per_model_part = [\n"
+          "    [\"tok_embeddings\", \"layers.0\"],\n    [\"layers.1\", ");
+    holds(LAUNCH_TORCHTITAN, &job, "    [\"layers.16\"],\n    [\"layers.17\", ");
+    holds(LAUNCH_TORCHTITAN, &job, "\"layers.31\", \"norm\", \"output\"],\n]\n");
+    holds(LAUNCH_TORCHTITAN, &job,
+          "\n[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"op\"\n");
+}
+
+static void torchtitan_accumulates_without_a_pipeline(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", 1, 1, 1, 8);
+    job.microbatch = 2;
+    holds(LAUNCH_TORCHTITAN, &job, "local_batch_size = 2\nglobal_batch_size = 192\n");
+    holds(LAUNCH_TORCHTITAN, &job, "# no option: ZeRO 1;");
+    job.sharding = 0;
+    holds(LAUNCH_TORCHTITAN, &job, "data_parallel_replicate_degree = 8\ndata_parallel_shard_degree = 1\n");
+}
+
+static void torchtitan_refuses_what_it_has_not(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.type = COST_FP16;
+    refuses(LAUNCH_TORCHTITAN, &job, "torchtitan does not train in fp16");
+    job = job_of("mixtral-8x7b", 1, 1, 1, 8);
+    job.expert = 8, job.sharding = 0;
+    refuses(LAUNCH_TORCHTITAN, &job,
+            "torchtitan spreads experts over sharded ranks: 1 are no multiple of expert parallel 8");
+}
+
+/* ---- torch.distributed.pipelining ---- */
+
+static void pipelining_splits(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", 1, 2, 2, 2);
+    char *text = written(LAUNCH_PIPELINING, &job);
+    assert_string_equal(
+        text,
+        "# PyTorch 2.6: llama-3-8b on 2 devices: tensor 1 x pipeline 2 (2 chunks) x context 1 x data 1, 24 "
+        "micro-batches\n"
+        "# for pipeline(module, mb_args, split_spec=split_spec) of a module whose blocks are `layers`\n"
+        "# set elsewhere: sharded optimizer states, gradients or parameters\n"
+        "from torch.distributed.pipelining import ScheduleInterleaved1F1B, SplitPoint\n\n"
+        "split_spec = {\n"
+        "    \"layers.8\": SplitPoint.BEGINNING,  # rank 1\n"
+        "    \"layers.16\": SplitPoint.BEGINNING,  # rank 0\n"
+        "    \"layers.24\": SplitPoint.BEGINNING,  # rank 1\n"
+        "}\nschedule_class = ScheduleInterleaved1F1B\nn_microbatches = 24\nmicrobatch_size = 1\n");
+    free(text);
+}
+
+static void pipelining_refuses_what_it_has_not(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    refuses(LAUNCH_PIPELINING, &job, "one stage is no pipeline: there is nothing to split");
+    job = job_of("llama-3-8b", 1, 4, 2, 8);
+    job.batch = 13 * (int64_t)job.data; /* three rounds of 4, and one more */
+    refuses(LAUNCH_PIPELINING, &job,
+            "13 micro-batches do not go round 4 interleaved stages in groups of one size");
+    job.chunks = 1;
+    job.stage_blocks = (const int[]){16, 16, 0, 0};
+    refuses(LAUNCH_PIPELINING, &job, "stage 2 has no block to begin with");
+}
+
+/* ---- Graphviz ---- */
+
+static void dot_draws_stages(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", 2, 2, 1, 8);
+    holds(LAUNCH_DOT, &job,
+          "    c0 [fillcolor=1, label=\"stage 0\\nembedding\\nblocks 0-15\\n4 x h100-sxm\\ntensor 2 x "
+          "context 1 x data "
+          "2\"];\n");
+    holds(LAUNCH_DOT, &job, "\\nblocks 16-31\\nhead\\n");
+    holds(LAUNCH_DOT, &job, "    c0 -> c1;\n}\n");
+}
+
+static void a_name_cannot_end_a_comment_or_a_quote(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    struct architecture model = *job.model;
+    model.name = "a\nb\"c";
+    job.model = &model;
+    holds(LAUNCH_MEGATRON, &job, "# Megatron-Core 0.15: a?b?c on 8 devices");
+    holds(LAUNCH_DOT, &job, "label=\"a?b?c on 8");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats_are_found_by_name),
+        cmocka_unit_test(a_job_that_fails_its_check_is_not_written),
+        cmocka_unit_test(one_stage_is_not_interleaved),
+        cmocka_unit_test(megatron_says_all_of_a_dense_job),
+        cmocka_unit_test(megatron_has_experts),
+        cmocka_unit_test(megatron_shards),
+        cmocka_unit_test(megatron_counts_embedding_and_head_as_blocks),
+        cmocka_unit_test(megatron_has_uneven_ends),
+        cmocka_unit_test(megatron_has_a_layout_for_the_rest),
+        cmocka_unit_test(megatron_groups_micro_batches_without_a_short_rest),
+        cmocka_unit_test(megatron_says_what_is_lost),
+        cmocka_unit_test(megatron_refuses_what_it_has_not),
+        cmocka_unit_test(deepspeed_is_json),
+        cmocka_unit_test(deepspeed_has_parts),
+        cmocka_unit_test(deepspeed_refuses_what_it_has_not),
+        cmocka_unit_test(torchtitan_is_toml),
+        cmocka_unit_test(torchtitan_accumulates_without_a_pipeline),
+        cmocka_unit_test(torchtitan_refuses_what_it_has_not),
+        cmocka_unit_test(pipelining_splits),
+        cmocka_unit_test(pipelining_refuses_what_it_has_not),
+        cmocka_unit_test(dot_draws_stages),
+        cmocka_unit_test(a_name_cannot_end_a_comment_or_a_quote),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
