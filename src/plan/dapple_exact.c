@@ -436,12 +436,14 @@ static bool search(struct exact *exact, struct error *err)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
+/* Where machines have one device each, what the relaxation counts is all there is: a placement always exists. */
 static bool find_places(struct exact *exact, struct error *err)
 {
     const struct dapple_cluster *cluster = exact->problem->cluster;
-    if (!exact->options->relaxed && places_init(&exact->places, cluster, PLACES_ALL, MOST_STEPS, err))
+    exact->loose = exact->options->relaxed || cluster->machine_count == dapple_devices(cluster);
+    if (!exact->loose && places_init(&exact->places, cluster, PLACES_ALL, MOST_STEPS, err))
         return true;
-    exact->loose = exact->options->relaxed || err->kind == ERROR_INFEASIBLE;
+    exact->loose = exact->loose || err->kind == ERROR_INFEASIBLE;
     return exact->loose && places_init(&exact->places, cluster, PLACES_LOOSE, MOST_LOOSE, err) &&
            places_init(&exact->ordered, cluster, PLACES_ORDERED, MOST_LOOSE, err);
 }

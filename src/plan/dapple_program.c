@@ -8,8 +8,8 @@
 #include <string.h>
 
 #define MOST_LABELS (1 << 20)
-#define FIRST_MORE  (1.0 / 256)
-#define MOST_FRONTS (1 << 22) /* layers and states; more have no bounds on what is put in front */
+#define FIRST_MORE  (1.0 / 512)
+#define MOST_FRONTS (1 << 21) /* layers and states; more have no bounds on what is put in front */
 
 /* One stage, on some number of devices, while it is put in front of the stages behind it. */
 struct front {
@@ -86,10 +86,8 @@ static double value_bound(const struct solver *solver, const struct front *front
     if (solver->original) {
         int before = front->first < front->units_before ? front->first : front->units_before;
         double least = label->x + fmax(0, label->y - before * solver->block);
-        if (solver->fronts && solver->charge + least < solver->best_value) {
-            const struct dapple_front *rest = dapple_front_of(solver, front->first, state);
-            least = fmax(least, label->x + fmax(rest->sum, label->y + rest->hiding));
-        }
+        if (solver->fronts && solver->charge + least < solver->best_value)
+            least = label->x + dapple_front_bound(dapple_front_of(solver, front->first, state), label->y);
         return solver->charge + least;
     }
     double share = 1.0 / ((double)solver->program->replicas * front->units_before) /
@@ -263,7 +261,7 @@ static bool make_room(struct solver *solver)
     if (solver->fronts && !work->fronts)
         return false;
     for (size_t i = 0; solver->fronts && i < heads; i++)
-        work->fronts[i].sum = NAN;
+        work->fronts[i].least = NAN;
     for (int i = 1; i < layers; i++)
         work->most_before[i] = fmax(work->most_before[i - 1], solver->problem->chain->until[i - 1].compute);
     list_items(solver);
@@ -338,8 +336,9 @@ bool dapple_program_solve(const struct dapple_program *program, struct dapple_wo
                           problem->cluster->memory;
     if (!make_room(&solver))
         return error_memory(err);
-    double root = solver.fronts ? solver.charge + dapple_front_of(&solver, layers, 0)->sum : program->cutoff;
-    for (double more = FIRST_MORE;; more *= 2) {
+    double root =
+        solver.fronts ? solver.charge + dapple_front_of(&solver, layers, 0)->least : program->cutoff;
+    for (double more = FIRST_MORE;; more *= 1.5) {
         solver.best_value = fmin(root + more * root, program->cutoff);
         if (!solve_below(&solver, err))
             return false;

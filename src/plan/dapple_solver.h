@@ -19,11 +19,25 @@ struct dapple_label {
     bool reaches; /* has any of these stages, or of the transfers between them, `low` or more? */
 };
 
-/* The least that what is put in front of a state adds, see dapple_front.c; NAN: not known yet. */
+#define DAPPLE_PARTS 3
+static const double dapple_parts[DAPPLE_PARTS] = {1, 0.5, 0.25};
+
+/* The least that what is put in front of a state adds (dapple_front.c). */
 struct dapple_front {
-    double sum;    /* X, and the all-reduce of the first stage of all */
-    double hiding; /* X, less what as many stages hide of a drain */
+    double least;                /* X' + D'; NAN: not known yet */
+    double hiding[DAPPLE_PARTS]; /* X' + (1 - p) F - p S b */
 };
+
+/* The least that it adds to stages with a drain. */
+static inline double dapple_front_bound(const struct dapple_front *front, double drain)
+{
+    double least = front->least;
+    for (int i = 0; i < DAPPLE_PARTS; i++) {
+        double bound = front->hiding[i] + dapple_parts[i] * drain;
+        least = bound > least ? bound : least;
+    }
+    return least;
+}
 
 struct solver {
     const struct dapple_program *program;
