@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/validate_mixed.h"
 #include "cli/validate_report.h"
 #include "core/file.h"
 #include "core/json.h"
@@ -19,6 +20,7 @@ struct validate_options {
     const char *gpu, *software, *precision, *recompute, *across;
     int64_t devices_per_node;
     const char *devices, *links, *calibration;
+    const char *layers, *setup;
     const char *figure, *residuals, *output;
     int64_t threads;
     bool rows, best, json;
@@ -188,6 +190,14 @@ static bool run(void *context, struct error *err)
         .across = given->across,
         .devices_per_node = (int)given->devices_per_node,
     };
+    if (given->layers || given->setup)
+        return validate_mixed(&(struct validate_mixed){.plans = table,
+                                                       .layers = given->layers,
+                                                       .setup = given->setup,
+                                                       .output = given->output,
+                                                       .rows = given->rows,
+                                                       .json = given->json},
+                              err);
     if (!add_tables(given, err) || !check_defaults(given, err) ||
         !validation_load(&report.validation, table, &defaults, err))
         return false;
@@ -249,6 +259,16 @@ static const struct option_spec options[] = {
      .at = offsetof(struct validate_options, calibration),
      .argument = "FILE",
      .help = "what 'rehearse calibrate --runs' fitted, in the place of what is known of a generation"},
+    {.name = "layers",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, layers),
+     .argument = "FILE",
+     .help = "measured layer times (CSV): TABLE holds plans on mixed devices (docs/mixed.md)"},
+    {.name = "setup",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, setup),
+     .argument = "FILE",
+     .help = "models, links and software of those plans (examples/mixed/)"},
     {.name = "rows",
      .kind = OPTION_FLAG,
      .at = offsetof(struct validate_options, rows),
@@ -278,6 +298,8 @@ static const struct option_spec options[] = {
 static const struct command_example examples[] = {
     {"rehearse validate runs.csv", "errors by source and device"},
     {"rehearse validate runs.csv --rows --figure scatter.svg", "every run, and a picture"},
+    {"rehearse validate plans.csv --layers layers.csv --setup examples/mixed/amp.yaml",
+     "plans on devices of several kinds"},
     {NULL, NULL},
 };
 

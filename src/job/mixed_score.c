@@ -1,0 +1,88 @@
+#include "job/mixed_read.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One and a half: as many are smaller, and half of those that are equal. Quadratic: tables have hundreds of rows. */
+static void rank(const double *values, int count, double *ranks)
+{
+    for (int i = 0; i < count; i++) {
+        ranks[i] = 0.5;
+        for (int j = 0; j < count; j++)
+            ranks[i] += values[j] < values[i] ? 1.0 : values[j] == values[i] ? 0.5 : 0.0;
+    }
+}
+
+double mixed_rank_correlation(const double *a, const double *b, int count, double *room)
+{
+    double *x = room, *y = room + count, mean = 0.5 * (count + 1);
+    double products = 0.0, x_squares = 0.0, y_squares = 0.0;
+    rank(a, count, x);
+    rank(b, count, y);
+    for (int i = 0; i < count; i++) {
+        products += (x[i] - mean) * (y[i] - mean);
+        x_squares += (x[i] - mean) * (x[i] - mean);
+        y_squares += (y[i] - mean) * (y[i] - mean);
+    }
+    return x_squares > 0.0 && y_squares > 0.0 ? products / sqrt(x_squares * y_squares) : 0.0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Of sorted values, between neighbours in proportion. */
+static double quantile(const double *sorted, int count, double share)
+{
+    double at = share * (count - 1);
+    int low = (int)at;
+    return low + 1 < count ? sorted[low] + (at - low) * (sorted[low + 1] - sorted[low]) : sorted[low];
+}
+
+static bool counts(const struct mixed_row *row, const char *cluster, bool doubtful)
+{
+    return !row->reason && row->measured > 0.0 && (doubtful || !row->mark) &&
+           (!cluster || strcmp(row->cluster, cluster) == 0);
+}
+
+/* Four columns of `most`: predicted, measured, and room. */
+static void score_rows(const struct mixed_table *table, const char *cluster, bool doubtful, double *columns,
+                       int most, struct mixed_score *score)
+{
+    double *predicted = columns, *measured = columns + most, *room = columns + 2 * (ptrdiff_t)most;
+    int count = 0;
+    for (int i = 0; i < table->count; i++)
+        if (counts(&table->rows[i], cluster, doubtful)) {
+            predicted[count] = table->rows[i].predicted.seconds;
+            measured[count++] = table->rows[i].measured;
+        }
+    *score = (struct mixed_score){.rows = count};
+    if (count == 0)
+        return;
+    score->rank = mixed_rank_correlation(predicted, measured, count, room);
+    for (int i = 0; i < count; i++)
+        room[i] = predicted[i] / measured[i] - 1.0;
+    qsort(room, (size_t)count, sizeof *room, compare);
+    score->bias = quantile(room, count, 0.5);
+    for (int i = 0; i < count; i++) {
+        room[i] = fabs(room[i]);
+        score->mean += room[i] / count;
+    }
+    qsort(room, (size_t)count, sizeof *room, compare);
+    score->median = quantile(room, count, 0.5);
+    score->p90 = quantile(room, count, 0.9);
+}
+
+bool mixed_table_score(const struct mixed_table *table, const char *cluster, bool doubtful,
+                       struct mixed_score *score, struct error *err)
+{
+    double *columns = calloc((size_t)table->count + 1, 4 * sizeof *columns);
+    if (!columns)
+        return error_memory(err);
+    score_rows(table, cluster, doubtful, columns, table->count + 1, score);
+    free(columns);
+    return true;
+}
