@@ -186,7 +186,7 @@ static void print_row(const struct answers *answers, int64_t point, const int *w
 static void print(const struct answers *answers, struct text *out)
 {
     const struct sweep *sweep = answers->sweep;
-    int widths[SWEEP_MAX_COLUMNS];
+    int widths[SWEEP_MAX_COLUMNS] = {0};
     find_widths(answers, widths);
     text_format(out, "%s\n\n", sweep->title);
     for (int i = 0; i < sweep->axis_count; i++)

@@ -279,6 +279,36 @@ static void test_cluster_file(void **state)
     }
 }
 
+/* The first devices of a cluster; beyond it, machines like its last. */
+static void test_part_of_a_cluster(void **state)
+{
+    (void)state;
+    static const int uneven[] = {8, 12};
+    static const struct {
+        int devices, machines, ends[5];
+    } rows[] = {{1, 1, {1}}, {8, 1, {8}}, {9, 2, {8, 9}}, {12, 2, {8, 12}}, {21, 5, {8, 12, 16, 20, 21}}};
+    const struct dapple_cluster whole = cluster_of(uneven, 2);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct dapple_cluster part;
+        struct error err;
+        assert_true(dapple_cluster_take(&whole, rows[i].devices, &part, &err));
+        assert_int_equal(part.machine_count, rows[i].machines);
+        assert_memory_equal(part.machine_end, rows[i].ends, (size_t)part.machine_count * sizeof(int));
+        assert_true(part.inside == whole.inside && part.memory == whole.memory);
+        dapple_cluster_release(&part);
+    }
+}
+
+static void test_no_such_part_of_a_cluster(void **state)
+{
+    (void)state;
+    const struct dapple_cluster whole = cluster_of(two_of_eight, 2);
+    struct dapple_cluster part;
+    struct error err;
+    assert_false(dapple_cluster_take(&whole, 0, &part, &err));
+    assert_false(dapple_cluster_take(&whole, DAPPLE_MAX_DEVICES + 1, &part, &err));
+}
+
 static void test_example_clusters(void **state)
 {
     (void)state;
@@ -309,6 +339,8 @@ int main(void)
         cmocka_unit_test(test_memory_splits_the_model),
         cmocka_unit_test(test_long_chain),
         cmocka_unit_test(test_cluster_file),
+        cmocka_unit_test(test_part_of_a_cluster),
+        cmocka_unit_test(test_no_such_part_of_a_cluster),
         cmocka_unit_test(test_example_clusters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
