@@ -26,25 +26,26 @@ void launch_complete(struct launch_options *options)
 static bool check_model(const struct launch_options *options, const struct architecture *model,
                         struct error *err)
 {
+    bool latent = model->kv_rank > 0, dense = model->experts == 0 || model->dense_layers > 0;
     const struct {
         const char *name;
         const struct launch_value *said;
         int64_t is;
+        bool counts;
     } sizes[] = {
-        {"layers", &options->layers, model->layers},
-        {"hidden size", &options->hidden, model->hidden},
-        {"heads", &options->heads, model->heads},
-        {"groups of heads", &options->kv_heads, model->kv_heads},
-        {"head width", &options->head_width, model->head_width},
-        {"feed-forward width", &options->ffn, model->ffn},
-        {"experts", &options->experts, model->experts},
-        {"active experts", &options->active_experts, model->active_experts},
-        {"experts' width", &options->expert_ffn, model->expert_ffn},
+        {"layers", &options->layers, model->layers, true},
+        {"hidden size", &options->hidden, model->hidden, true},
+        {"heads", &options->heads, model->heads, true},
+        {"groups of heads", &options->kv_heads, model->kv_heads, !latent},
+        {"head width", &options->head_width, model->head_width, !latent},
+        {"feed-forward width", &options->ffn, model->ffn, dense},
+        {"experts", &options->experts, model->experts, true},
+        {"active experts", &options->active_experts, model->active_experts, model->experts > 0},
+        {"experts' width", &options->expert_ffn, model->expert_ffn, model->experts > 0},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const struct launch_value *said = sizes[i].said;
-        if (said->given && said->value != sizes[i].is &&
-            (said != &options->active_experts || model->experts > 0))
+        if (said->given && said->value != sizes[i].is && sizes[i].counts)
             return error_set(err, ERROR_INFEASIBLE,
                              "the arguments are not those of '%s': %s %" PRId64 " in line %d, not %" PRId64,
                              model->name, sizes[i].name, said->value, said->line, sizes[i].is);

@@ -72,7 +72,22 @@ static bool is_odd_bias(const struct job *job)
     return job->model->biased && !job->model->qkv_biased;
 }
 
+/* transformer_config.py, up to 0.15 */
+static bool is_split_group(const struct job *job)
+{
+    return job->model->kv_rank == 0 && job->model->kv_heads % job->tensor != 0;
+}
+
+/* arguments.py: where experts and tensor parallelism meet, sequence parallelism must be on */
+static bool is_forced_sequence_parallel(const struct job *job)
+{
+    return job->model->experts > 0 && job->tensor > 1 && !job->software->sequence_parallel;
+}
+
 static const struct launch_note notes[] = {
+    {is_split_group,
+     "needs Megatron-Core 0.16 or later: groups of heads that tensor parallel does not divide"},
+    {is_forced_sequence_parallel, "sequence parallel, which experts with tensor parallel need there"},
     {is_masked, "not causal: for pretrain_bert.py"},
     {is_post_norm, "no option: norms after attention and MLP, or after the embedding"},
     {is_narrow, "no option: an embedding narrower than the hidden size"},
@@ -283,7 +298,8 @@ static bool arguments_of(const struct job *job, struct megatron_arguments *a)
     model_sizes(a, job);
     attention(a, job->model);
     number(a, MEGATRON_TENSOR, job->tensor);
-    flag(a, MEGATRON_SEQUENCE_PARALLEL, job->software->sequence_parallel && job->tensor > 1);
+    flag(a, MEGATRON_SEQUENCE_PARALLEL,
+         job->tensor > 1 && (job->software->sequence_parallel || job->model->experts > 0));
     number(a, MEGATRON_CONTEXT, job->context);
     data_parallel(a, job);
     number(a, MEGATRON_MICROBATCH, job->microbatch);

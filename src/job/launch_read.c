@@ -84,6 +84,7 @@ struct reader {
     const char *path;
     const struct megatron_arguments *arguments;
     struct launch_options *options;
+    struct launch_unknown *unknown; /* the options' */
     struct error *err;
 };
 
@@ -129,6 +130,9 @@ static bool read_words(const struct reader *r)
         if (values[options[i]].given && counts && !read_word(r, options[i]))
             return false;
     }
+    if (values[MEGATRON_FSDP].given &&
+        !values[MEGATRON_SHARDING].given) /* "no_shard" is what it takes then */
+        r->options->sharding = (struct launch_value){true, values[MEGATRON_FSDP].line, 0};
     return true;
 }
 
@@ -178,19 +182,29 @@ static bool read_layout(const struct reader *r)
     return true;
 }
 
-/* Recomputing some layers only, or several as one, is nothing that a job can say: then it is left open, and named. */
-static void read_recompute(const struct reader *r)
+/* An option that says what a job cannot: named with those that are not understood. */
+static void leave(const struct reader *r, enum megatron_option option)
 {
-    const struct megatron_value *method = &r->arguments->values[MEGATRON_RECOMPUTE_METHOD];
-    const struct megatron_value *count = &r->arguments->values[MEGATRON_RECOMPUTE_LAYERS];
+    r->unknown[r->options->unknown_count++] =
+        (struct launch_unknown){megatron_name(option), r->arguments->values[option].line};
+}
+
+#define MOST_LEFT 2
+
+static void leave_what_no_job_says(const struct reader *r)
+{
+    const struct megatron_value *values = r->arguments->values;
     struct launch_options *options = r->options;
-    bool block = method->given && strcmp(method->word, "block") == 0;
-    if (options->recompute.value != RECOMPUTE_FULL || (!block && (!count->given || count->number == 1)))
-        return;
-    options->recompute = (struct launch_value){0};
-    ((struct launch_unknown *)options->unknown)[options->unknown_count++] =
-        (struct launch_unknown){megatron_name(block ? MEGATRON_RECOMPUTE_METHOD : MEGATRON_RECOMPUTE_LAYERS),
-                                block ? method->line : count->line};
+    bool block = values[MEGATRON_RECOMPUTE_METHOD].given &&
+                 strcmp(values[MEGATRON_RECOMPUTE_METHOD].word, "block") == 0;
+    bool several = values[MEGATRON_RECOMPUTE_LAYERS].given && values[MEGATRON_RECOMPUTE_LAYERS].number > 1;
+    if (options->recompute.given && options->recompute.value == RECOMPUTE_FULL && (block || several)) {
+        options->recompute.given = false; /* some layers only, or several as one */
+        leave(r, block ? MEGATRON_RECOMPUTE_METHOD : MEGATRON_RECOMPUTE_LAYERS);
+    }
+    if (options->expert.value > 1 &&
+        values[MEGATRON_EXPERT_TENSOR].number > 1) /* an expert split over ranks */
+        leave(r, MEGATRON_EXPERT_TENSOR);
 }
 
 static bool read_options(const struct reader *r)
@@ -209,7 +223,7 @@ static bool read_options(const struct reader *r)
     r->options->counts_embedding = arguments->values[MEGATRON_COUNTS_EMBEDDING].given;
     r->options->counts_head = arguments->values[MEGATRON_COUNTS_HEAD].given;
     r->options->rank_batch = arguments->rank_batch;
-    read_recompute(r);
+    leave_what_no_job_says(r);
     return read_layout(r);
 }
 
@@ -227,12 +241,12 @@ bool launch_read_megatron(const char *path, const char *data, size_t length, str
     }
     options->arena = arguments->arena; /* the names and words */
     struct launch_unknown *unknown =
-        ARENA_ARRAY(&options->arena, (size_t)arguments->unknown_count + 1, struct launch_unknown);
+        ARENA_ARRAY(&options->arena, (size_t)arguments->unknown_count + MOST_LEFT, struct launch_unknown);
     if (unknown)
         memcpy(unknown, arguments->unknown, (size_t)arguments->unknown_count * sizeof *unknown);
     options->unknown = unknown;
     options->unknown_count = arguments->unknown_count;
-    struct reader reader = {path, arguments, options, err};
+    struct reader reader = {path, arguments, options, unknown, err};
     bool ok = unknown ? read_options(&reader) : error_memory(err);
     arena_release(&arena);
     if (!ok)

@@ -132,6 +132,9 @@ static void reads_sharding(void **state)
     options = reads("--use-distributed-optimizer --data-parallel-sharding-strategy optim_grads_params");
     is(options.sharding, 1); /* without the flag the strategy does nothing */
     launch_options_release(&options);
+    options = reads("--use-distributed-optimizer --use-megatron-fsdp");
+    is(options.sharding, 0);
+    launch_options_release(&options);
 }
 
 static void reads_recomputation(void **state)
@@ -145,6 +148,16 @@ static void reads_recomputation(void **state)
     assert_false(options.recompute.given);
     assert_int_equal(options.unknown_count, 1);
     assert_string_equal(options.unknown[0].name, "--recompute-method");
+    launch_options_release(&options);
+}
+
+static void leaves_experts_that_are_split(void **state)
+{
+    (void)state;
+    struct launch_options options = reads("--expert-model-parallel-size 4 --expert-tensor-parallel-size 2");
+    is(options.expert, 4);
+    assert_int_equal(options.unknown_count, 1);
+    assert_string_equal(options.unknown[0].name, "--expert-tensor-parallel-size");
     launch_options_release(&options);
 }
 
@@ -378,6 +391,7 @@ int main(void)
         cmocka_unit_test(the_last_of_two_counts),
         cmocka_unit_test(reads_sharding),
         cmocka_unit_test(reads_recomputation),
+        cmocka_unit_test(leaves_experts_that_are_split),
         cmocka_unit_test(reads_a_layout),
         cmocka_unit_test(refuses_malformed_values),
         cmocka_unit_test(refuses_contradictions),

@@ -192,6 +192,12 @@ static void megatron_says_what_is_lost(void **state)
     job = job_of("opt-350m", 1, 1, 1, 8);
     job.sequence = 1024;
     holds(LAUNCH_MEGATRON, &job, "\n# no option: an embedding narrower than the hidden size\n");
+    job = job_of("llama-3-8b", 16, 1, 1, 16);
+    holds(LAUNCH_MEGATRON, &job, "\n# needs Megatron-Core 0.16 or later: groups of heads");
+    job = job_of("mixtral-8x7b", 2, 1, 1, 8);
+    job.software = software_find("megatron-2021");
+    holds(LAUNCH_MEGATRON, &job, "\n# sequence parallel, which experts with tensor parallel need there\n");
+    holds(LAUNCH_MEGATRON, &job, "--sequence-parallel \\\n");
 }
 
 static void megatron_refuses_what_it_has_not(void **state)
