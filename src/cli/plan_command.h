@@ -1,7 +1,7 @@
 /* Inside `rehearse plan`: what its options say, and one function for each kind of objective.
  *
- * How to add an objective: its name to plan_objectives, a function declared here in a file of its own, its row in the
- * dispatcher's table, and for each option that is its own a row in the table of scopes (cmd_plan.c). */
+ * How to add an objective: its name to enum plan_kind, a function declared here in a file of its own, and in cmd_plan.c its
+ * name, its planner, and a row in the table of scopes for each option that is its own. */
 #ifndef REHEARSE_CLI_PLAN_COMMAND_H
 #define REHEARSE_CLI_PLAN_COMMAND_H
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In the order of plan_objectives; the first two are those of enum plan_objective. */
+/* In the order of the words of --objective; the first two are those of enum plan_objective. */
 enum plan_kind { PLAN_BY_PIPELINE, PLAN_BY_OOBLECK, PLAN_BY_DAPPLE, PLAN_BY_ITERATION };
 
 /* In the order of the words of --search; the first four are those of enum plan_search_method. */
