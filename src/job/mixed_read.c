@@ -377,9 +377,11 @@ static void predict(struct mixed_table *table)
     }
 }
 
-static bool read_rows(struct mixed_table *table, struct error *err)
+bool mixed_table_make(struct mixed_table *table, struct error *err)
 {
     struct reader r = {.table = table};
+    if (table->plans.row_count > MIXED_ROWS_MOST)
+        return error_set(err, ERROR_INPUT, "%s: more than %d plans", table->plans.path, MIXED_ROWS_MOST);
     if (!mixed_entries_read(&r.entries, &table->layers, &table->arena, err))
         return false;
     table->rows = ARENA_ARRAY(&table->arena, (size_t)table->plans.row_count + 1, struct mixed_row);
@@ -397,27 +399,22 @@ static bool read_rows(struct mixed_table *table, struct error *err)
     return true;
 }
 
+static bool load(struct mixed_table *table, const char *plans, const char *layers, const char *setup,
+                 struct error *err)
+{
+    if (!csv_load(&table->plans, plans, err))
+        return false;
+    if (!mixed_table_is(&table->plans))
+        return error_set(err, ERROR_INPUT, "%s: has neither a column 'partition' nor 'stage_gpus'", plans);
+    return csv_load(&table->layers, layers, err) && mixed_setup_load(&table->setup, setup, err) &&
+           mixed_table_make(table, err);
+}
+
 bool mixed_table_load(struct mixed_table *table, const char *plans, const char *layers, const char *setup,
                       struct error *err)
 {
     *table = (struct mixed_table){0};
-    if (!csv_load(&table->plans, plans, err))
-        return false;
-    if (!mixed_table_is(&table->plans)) {
-        error_set(err, ERROR_INPUT, "%s: has neither a column 'partition' nor 'stage_gpus'", plans);
-        csv_release(&table->plans);
-        return false;
-    }
-    if (!csv_load(&table->layers, layers, err)) {
-        csv_release(&table->plans);
-        return false;
-    }
-    if (!mixed_setup_load(&table->setup, setup, err)) {
-        csv_release(&table->layers);
-        csv_release(&table->plans);
-        return false;
-    }
-    if (read_rows(table, err))
+    if (load(table, plans, layers, setup, err))
         return true;
     mixed_table_release(table);
     return false;

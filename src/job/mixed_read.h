@@ -14,6 +14,8 @@
 #include "core/csv.h"
 #include "job/mixed_setup.h"
 
+#define MIXED_ROWS_MOST 10000
+
 struct mixed_row {
     const char *cluster; /* of the setup; NULL: none is called so */
     const char *label;   /* "mbs 4, tp 1, dp 4, pp 4: 9|6|6|9" */
@@ -42,6 +44,9 @@ bool mixed_table_is(const struct csv *csv);
 bool mixed_table_load(struct mixed_table *table, const char *plans, const char *layers, const char *setup,
                       struct error *err);
 void mixed_table_release(struct mixed_table *table);
+
+/* The same from plans, layers and setup that have been read; on failure they are still the caller's to end. */
+bool mixed_table_make(struct mixed_table *table, struct error *err);
 
 /* Of absolute errors, and of order. */
 struct mixed_score {
