@@ -337,47 +337,74 @@ static void refuses_what_does_not_fit_the_job(void **state)
 
 /* ---- there and back ---- */
 
+/* The flags of a job, read into one that knows only the model and the devices, are those of that job again. */
+static void there_and_back(const struct job *job)
+{
+    struct text first = {0}, second = {0};
+    struct error err;
+    if (!launch_write(LAUNCH_MEGATRON, job, &first, &err))
+        fail_msg("%s", err.text);
+    struct launch_options options = reads(first.data);
+    struct job back = job_example();
+    back.devices = job->devices;
+    launch_complete(&options);
+    if (!launch_apply(&options, &back, &err) || !launch_write(LAUNCH_MEGATRON, &back, &second, &err))
+        fail_msg("%s", err.text);
+    assert_string_equal(first.data, second.data);
+    assert_int_equal(options.unknown_count, 0);
+    assert_int_equal(back.chunks, job->chunks);
+    assert_int_equal(back.sharding, job->sharding);
+    assert_int_equal(back.recompute, job->recompute);
+    for (int i = 0; i <= job->pipeline; i++)
+        assert_int_equal(job_stage_first(&back, 32, i), job_stage_first(job, 32, i));
+    launch_options_release(&options);
+    text_release(&first);
+    text_release(&second);
+}
+
 struct splits {
     int tensor, pipeline, context, chunks, sharding;
-    const int *stage_blocks;
 };
 
 static void goes_there_and_back(void **state)
 {
     (void)state;
-    const struct splits splits[] = {
-        {2, 4, 1, 1, 1, NULL},
-        {1, 4, 2, 2, 0, NULL},
-        {1, 5, 1, 1, 2, NULL},
-        {1, 3, 1, 2, 1, NULL},
-        {1, 4, 1, 1, 3, (const int[]){7, 9, 9, 7}},
-        {1, 4, 1, 1, 1, (const int[]){7, 9, 10, 6}},
-        {1, 4, 1, 2, 1, (const int[]){7, 9, 10, 6}},
-        {1, 2, 1, 17, 1, NULL},
-        {1, 2, 1, 1, 1, (const int[]){32, 0}},
+    static const struct splits splits[] = {
+        {2, 4, 1, 1, 1}, {1, 4, 2, 2, 0}, {1, 5, 1, 1, 2}, {1, 3, 1, 2, 1}, {1, 2, 1, 17, 1}, {1, 8, 1, 1, 3},
     };
     for (size_t i = 0; i < sizeof splits / sizeof *splits * 3; i++) {
         const struct splits *split = &splits[i / 3];
         struct job job = job_example();
         job.tensor = split->tensor, job.pipeline = split->pipeline, job.context = split->context;
-        job.chunks = split->chunks, job.sharding = split->sharding, job.stage_blocks = split->stage_blocks;
+        job.chunks = split->chunks, job.sharding = split->sharding;
         job.recompute = (enum recompute)(i % 3);
         job_spread(&job, 4 * job.tensor * job.pipeline * job.context);
-        struct text first = {0}, second = {0};
-        struct error err;
-        assert_true(launch_write(LAUNCH_MEGATRON, &job, &first, &err));
-        struct launch_options options = reads(first.data);
-        struct job back = job_example();
-        back.devices = job.devices, back.stage_blocks = NULL;
-        launch_complete(&options);
-        assert_true(launch_apply(&options, &back, &err));
-        if (!launch_write(LAUNCH_MEGATRON, &back, &second, &err))
-            fail_msg("%s", err.text);
-        assert_string_equal(first.data, second.data);
-        assert_int_equal(options.unknown_count, 0);
-        launch_options_release(&options);
-        text_release(&first);
-        text_release(&second);
+        there_and_back(&job);
+    }
+}
+
+/* Any blocks of the stages, often alike, so that every way to say them has its turn. */
+static void goes_there_and_back_with_given_stages(void **state)
+{
+    (void)state;
+    uint32_t random = 1;
+    for (int round = 0; round < 3000; round++) {
+        int blocks[8], left = 32;
+        struct job job = job_example();
+        random = random * 1664525u + 1013904223u;
+        job.pipeline = 2 + (int)(random >> 16) % 7;
+        job.chunks = 1 + (int)(random >> 20) % 3;
+        for (int i = 0; i < job.pipeline; i++) {
+            random = random * 1664525u + 1013904223u;
+            int even = (left + job.pipeline - i - 1) / (job.pipeline - i);
+            int here = random >> 31 ? even : even + (int)(random >> 24) % 3 - 1;
+            blocks[i] = i == job.pipeline - 1 ? left : here < 0 ? 0 : here > left ? left : here;
+            left -= blocks[i];
+        }
+        job.stage_blocks = blocks;
+        job_spread(&job, 2 * job.pipeline);
+        job.batch = 24 * (int64_t)job.data;
+        there_and_back(&job);
     }
 }
 
@@ -404,6 +431,7 @@ int main(void)
         cmocka_unit_test(ends_of_a_pipeline_have_their_blocks),
         cmocka_unit_test(refuses_what_does_not_fit_the_job),
         cmocka_unit_test(goes_there_and_back),
+        cmocka_unit_test(goes_there_and_back_with_given_stages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
