@@ -24,8 +24,9 @@ static inline struct dapple_fixed dapple_fixed_prepend(struct dapple_fixed rest,
                                                        double forward, double backward, double allreduce)
 {
     double pivot = microbatches * (forward + backward);
-    double drained = fmax(forward + rest.drained + backward, pivot);
-    return (struct dapple_fixed){fmax(forward + rest.latency, drained + allreduce), drained};
+    double through = forward + rest.drained + backward, drained = through > pivot ? through : pivot;
+    double before = forward + rest.latency, after = drained + allreduce;
+    return (struct dapple_fixed){before > after ? before : after, drained};
 }
 
 /* Seconds of layers first..last forward, whole batch on one device; the rest of dapple_compute is backward. */

@@ -42,11 +42,11 @@ static bool try_devices(const struct solver *solver, const struct stage *stage, 
         const struct dapple_front *rest = dapple_front_of(solver, stage->first, step->target);
         double seconds = send * solver->scale, with = dapple_front_bound(rest, allreduce[step->spans]);
         now_hidden &= step->spans || with <= rest->least;
-        least->least = fmin(least->least, seconds + with);
+        least->least = lesser(least->least, seconds + with);
         for (int i = 0; i < DAPPLE_PARTS; i++) {
             double first = stage->first == 0 ? (1 - dapple_parts[i]) * allreduce[step->spans] : 0;
             least->hiding[i] =
-                fmin(least->hiding[i], seconds + first - dapple_parts[i] * solver->block + rest->hiding[i]);
+                lesser(least->hiding[i], seconds + first - dapple_parts[i] * solver->block + rest->hiding[i]);
         }
         if (loose && step->spans)
             break; /* the relaxation's first step that spans machines costs least and leaves the same */

@@ -450,34 +450,6 @@ static void scratch_release(struct scratch *scratch)
     free(scratch->build.table);
 }
 
-/* States with more there come first, of those with more here. By counting, twice. */
-static bool sort_states(struct places *places)
-{
-    int count = places->state_count, keys = places->devices + 2;
-    int32_t *from = malloc((size_t)count * sizeof *from), *ends = calloc((size_t)keys, sizeof *ends);
-    if (!from || !ends || !places->by_there) {
-        free(from);
-        free(ends);
-        return false;
-    }
-    for (int i = 0; i < count; i++)
-        from[i] = i;
-    for (int pass = 0; pass < 2; pass++) {
-        const int16_t *key = pass == 0 ? places->here : places->there;
-        memset(ends, 0, (size_t)keys * sizeof *ends);
-        for (int i = 0; i < count; i++)
-            ends[places->devices - key[i] + 1]++;
-        for (int i = 1; i < keys; i++)
-            ends[i] += ends[i - 1];
-        for (int i = 0; i < count; i++)
-            places->by_there[ends[places->devices - key[from[i]]]++] = from[i];
-        memcpy(from, places->by_there, (size_t)count * sizeof *from);
-    }
-    free(from);
-    free(ends);
-    return true;
-}
-
 /* here, there and current of every state. */
 static bool compare_states(struct scratch *scratch)
 {
@@ -502,7 +474,7 @@ static bool compare_states(struct scratch *scratch)
             places->here[state] = (int16_t)build->layout.machines[0].left;
         places->there[state] = (int16_t)(pair ? build->layout.machines[1].left : places->left[state]);
     }
-    return sort_states(places);
+    return places_order(places);
 }
 
 bool places_init(struct places *places, const struct dapple_cluster *cluster, enum places_kind kind,

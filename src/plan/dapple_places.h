@@ -68,6 +68,9 @@ bool places_init(struct places *places, const struct dapple_cluster *cluster, en
                  int64_t most_steps, struct error *err);
 void places_release(struct places *places);
 
+/* Fills in by_there, which has room, from here and there. False: no memory. */
+bool places_order(struct places *places);
+
 static inline const struct places_step *places_steps(const struct places *places, int state, int count,
                                                      const struct places_step **end)
 {

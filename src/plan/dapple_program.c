@@ -1,14 +1,16 @@
 #include "plan/dapple_program.h"
 
-#include "plan/dapple_fixed.h"
 #include "plan/dapple_solver.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_LABELS (1 << 20)
+#define MOST_LABELS (1 << 21)
 #define FIRST_MORE  (1.0 / 512)
+#define NEXT_MORE   1.4
+#define HASTE       1.0
+#define MOST_MORE   4
 #define MOST_FRONTS (1 << 21) /* layers and states; more have no bounds on what is put in front */
 
 /* One stage, on some number of devices, while it is put in front of the stages behind it. */
@@ -79,22 +81,25 @@ static void finish_label(struct solver *solver, const struct dapple_label *label
     solver->best = new_label(solver, label);
 }
 
+static const struct dapple_fixed_front *fixed_front_of(const struct solver *solver, const struct front *front)
+{
+    return &solver->work->fixed_fronts[(size_t)front->first * (size_t)(solver->units + 1) +
+                                       (size_t)front->units_before];
+}
+
 /* No plan that ends with this takes less; `state` is that of the devices. */
 static double value_bound(const struct solver *solver, const struct front *front,
                           const struct dapple_label *label, int state)
 {
     if (solver->original) {
         int before = front->first < front->units_before ? front->first : front->units_before;
-        double least = label->x + fmax(0, label->y - before * solver->block);
+        double least = label->x + larger(0, label->y - before * solver->block);
         if (solver->fronts && solver->charge + least < solver->best_value)
             least = label->x + dapple_front_bound(dapple_front_of(solver, front->first, state), label->y);
         return solver->charge + least;
     }
-    double share = 1.0 / ((double)solver->program->replicas * front->units_before) /
-                   (double)solver->program->microbatches;
-    double forward = dapple_forward(solver->problem, 0, front->first - 1) * share;
-    double compute = dapple_compute(solver->problem, 0, front->first - 1) * share;
-    return fmax(label->x + forward, label->y + compute);
+    const struct dapple_fixed_front *rest = fixed_front_of(solver, front);
+    return dapple_fixed_front_bound(rest, (struct dapple_fixed){label->x, label->y});
 }
 
 /* The stage in front of one label's. */
@@ -112,7 +117,7 @@ static void extend_label(struct solver *solver, const struct front *front, const
     label.stages = (int16_t)(behind.stages + 1);
     if (solver->original) {
         label.x = behind.x + send * solver->scale;
-        label.y = fmax(fmax(0, front->allreduce[step->spans]), behind.y - solver->block);
+        label.y = larger(larger(0, front->allreduce[step->spans]), behind.y - solver->block);
         double low = program->low * (1 - DAPPLE_ROUNDING);
         label.reaches = behind.reaches || front->time >= low || (after >= 0 && program->factor * send >= low);
         label.rank = program->reach_low && label.reaches;
@@ -135,15 +140,22 @@ static void extend_label(struct solver *solver, const struct front *front, const
         return;
     if (front->first == 0)
         finish_label(solver, &label);
-    else if (value_bound(solver, front, &label, step->target) < solver->best_value)
+    else if (value_bound(solver, front, &label, step->target) * (1 + solver->haste * front->first) <
+             solver->best_value) {
+        if (!solver->original) {
+            const struct dapple_fixed_front *rest = fixed_front_of(solver, front);
+            label.x = larger(label.x, rest->spare_l);
+            label.y = larger(label.y, rest->spare_w);
+        }
         keep_label(solver, &label, step->target);
+    }
 }
 
 /* Does a label's drain, or nothing, hide the stage's all-reduce within a machine, for all of them? */
 static bool is_hidden(const struct solver *solver, const struct front *front, int32_t head)
 {
     for (int32_t i = head; i >= 0; i = solver->work->labels[i].next)
-        if (front->allreduce[0] > fmax(0, solver->work->labels[i].y - solver->block))
+        if (front->allreduce[0] > larger(0, solver->work->labels[i].y - solver->block))
             return false;
     return head >= 0 || front->allreduce[0] <= 0;
 }
@@ -224,47 +236,55 @@ static void list_items(struct solver *solver)
 {
     const struct dapple_program *program = solver->program;
     const struct dapple_cluster *cluster = solver->places->cluster;
-    double slowest = fmin(fmin(cluster->inside, cluster->point_to_point), cluster->collective), transfer = 0;
+    double slowest = lesser(lesser(cluster->inside, cluster->point_to_point), cluster->collective),
+           transfer = 0;
     solver->work->most_item[0] = 0;
     for (int i = 1; i < solver->problem->chain->layer_count; i++) {
-        transfer = fmax(transfer, program->factor * dapple_crossing(solver->problem, i - 1) / slowest);
+        transfer = larger(transfer, program->factor * dapple_crossing(solver->problem, i - 1) / slowest);
         solver->work->most_item[i] =
-            fmax(transfer, dapple_compute(solver->problem, 0, i - 1) / program->replicas) *
+            larger(transfer, dapple_compute(solver->problem, 0, i - 1) / program->replicas) *
             (1 + DAPPLE_ROUNDING);
     }
+}
+
+/* `memory`, or other memory instead of it, for at least `count` items, whatever they are; NULL: none. */
+static void *make_items(void *memory, size_t *room, size_t count, size_t size)
+{
+    if (count <= *room)
+        return memory;
+    free(memory);
+    memory = malloc(count * size);
+    *room = memory ? count : 0;
+    return memory;
 }
 
 static bool make_room(struct solver *solver)
 {
     struct dapple_workspace *work = solver->work;
-    int layers = solver->problem->chain->layer_count;
-    size_t heads = (size_t)(layers + 1) * (size_t)solver->places->state_count;
-    solver->fronts = solver->original && heads <= MOST_FRONTS;
-    if (heads > work->head_room) {
-        free(work->head);
-        free(work->fronts);
-        work->head = malloc(heads * sizeof *work->head);
-        work->fronts = solver->fronts ? malloc(heads * sizeof *work->fronts) : NULL;
-        work->head_room = work->head ? heads : 0;
-    }
-    if (layers > work->layer_room) {
-        free(work->most_before);
-        free(work->most_item);
-        work->most_item = calloc((size_t)layers, sizeof *work->most_item);
-        work->most_before = calloc((size_t)layers, sizeof *work->most_before);
-        work->layer_room = layers;
-    }
-    if (!work->head || !work->most_before || !work->most_item) {
-        work->layer_room = 0;
+    size_t layers = (size_t)solver->problem->chain->layer_count;
+    size_t heads = (layers + 1) * (size_t)solver->places->state_count;
+    solver->fronts = !solver->original || heads <= MOST_FRONTS;
+    work->head = make_items(work->head, &work->head_room, heads, sizeof *work->head);
+    work->most_item = make_items(work->most_item, &work->item_room, layers, sizeof *work->most_item);
+    work->most_before = make_items(work->most_before, &work->before_room, layers, sizeof *work->most_before);
+    if (!work->head || !work->most_item || !work->most_before)
         return false;
-    }
-    if (solver->fronts && !work->fronts)
+    work->most_before[0] = 0;
+    for (size_t i = 1; i < layers; i++)
+        work->most_before[i] = larger(work->most_before[i - 1], solver->problem->chain->until[i - 1].compute);
+    list_items(solver);
+    size_t fronts = (layers + 1) * (size_t)(solver->units + 1);
+    if (!solver->original)
+        work->fixed_fronts =
+            make_items(work->fixed_fronts, &work->fixed_room, fronts, sizeof *work->fixed_fronts);
+    else if (solver->fronts)
+        work->fronts = make_items(work->fronts, &work->front_room, heads, sizeof *work->fronts);
+    if (solver->fronts && (solver->original ? !work->fronts : !work->fixed_fronts))
         return false;
+    if (!solver->original)
+        return true;
     for (size_t i = 0; solver->fronts && i < heads; i++)
         work->fronts[i].least = NAN;
-    for (int i = 1; i < layers; i++)
-        work->most_before[i] = fmax(work->most_before[i - 1], solver->problem->chain->until[i - 1].compute);
-    list_items(solver);
     return true;
 }
 
@@ -315,6 +335,39 @@ static bool solve_below(struct solver *solver, struct error *err)
     return true;
 }
 
+/* No plan in the interval takes less. */
+static double least_of_all(struct solver *solver)
+{
+    int layers = solver->problem->chain->layer_count;
+    if (!solver->fronts)
+        return solver->charge;
+    if (solver->original)
+        return solver->charge + dapple_front_of(solver, layers, 0)->least;
+    dapple_fixed_fronts(solver);
+    return solver->work->fixed_fronts[(size_t)(layers + 1) * (size_t)(solver->units + 1) - 1].least;
+}
+
+/* The nearer the value that a plan has to stay below, the fewer labels. So plans little above the bound are looked for
+ * first, then plans that take more and more, in haste: a label is also dropped when its bound is too near to the value
+ * for how many layers are left, as bounds grow with every stage. What that finds is the value for the real round. */
+static bool solve_above(struct solver *solver, double least, struct error *err)
+{
+    double cutoff = solver->program->cutoff;
+    if (!(least < cutoff))
+        return true;
+    for (double more = FIRST_MORE; solver->best < 0 && least + more * least < cutoff && more < MOST_MORE;
+         more *= NEXT_MORE) {
+        solver->best_value = least + more * least;
+        solver->haste = HASTE * more / solver->problem->chain->layer_count;
+        if (!solve_below(solver, err))
+            return false;
+    }
+    solver->best_value = solver->best >= 0 ? solver->best_value * (1 + DAPPLE_ROUNDING) : cutoff;
+    solver->best = -1;
+    solver->haste = 0;
+    return solve_below(solver, err);
+}
+
 bool dapple_program_solve(const struct dapple_program *program, struct dapple_workspace *workspace,
                           struct dapple_answer *answer, struct error *err)
 {
@@ -324,6 +377,7 @@ bool dapple_program_solve(const struct dapple_program *program, struct dapple_wo
     struct solver solver = {.program = program,
                             .problem = problem,
                             .original = problem->rules == DAPPLE_ORIGINAL,
+                            .units = program->places->devices / program->replicas,
                             .batches = (double)problem->global_batch / problem->profile_batch,
                             .places = program->places,
                             .work = workspace,
@@ -336,15 +390,8 @@ bool dapple_program_solve(const struct dapple_program *program, struct dapple_wo
                           problem->cluster->memory;
     if (!make_room(&solver))
         return error_memory(err);
-    double root =
-        solver.fronts ? solver.charge + dapple_front_of(&solver, layers, 0)->least : program->cutoff;
-    for (double more = FIRST_MORE;; more *= 1.5) {
-        solver.best_value = fmin(root + more * root, program->cutoff);
-        if (!solve_below(&solver, err))
-            return false;
-        if (solver.best >= 0 || !(root + more * root < program->cutoff))
-            break;
-    }
+    if (!solve_above(&solver, least_of_all(&solver), err))
+        return false;
     return take_answer(&solver, answer) || error_memory(err);
 }
 
@@ -352,6 +399,7 @@ void dapple_workspace_release(struct dapple_workspace *workspace)
 {
     free(workspace->head);
     free(workspace->fronts);
+    free(workspace->fixed_fronts);
     dapple_sift_release(workspace);
     free(workspace->labels);
     free(workspace->most_before);

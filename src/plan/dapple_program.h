@@ -31,17 +31,18 @@ struct dapple_program {
 
 struct dapple_label;
 struct dapple_front;
+struct dapple_fixed_front;
 struct dapple_stairs;
 
 /* Memory for programs, one after the other; {0} to begin with. */
 struct dapple_workspace {
-    int32_t *head; /* [first layer][state] */
-    struct dapple_front *fronts;
-    size_t head_room;
+    int32_t *head;                           /* [first layer][state] */
+    struct dapple_front *fronts;             /* [first layer][state]; DAPPLE_ORIGINAL */
+    struct dapple_fixed_front *fixed_fronts; /* [first layer][units left]; DAPPLE_FIXED */
+    double *most_before, *most_item;
+    size_t head_room, front_room, fixed_room, before_room, item_room;
     struct dapple_label *labels;
     int32_t label_count, label_room;
-    double *most_before, *most_item;
-    int layer_room;
     struct dapple_stairs *stairs;
     int stair_count;
 };

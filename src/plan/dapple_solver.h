@@ -2,11 +2,23 @@
 #ifndef REHEARSE_PLAN_DAPPLE_SOLVER_H
 #define REHEARSE_PLAN_DAPPLE_SOLVER_H
 
+#include "plan/dapple_fixed.h"
 #include "plan/dapple_program.h"
 
 #include <math.h>
 
 #define DAPPLE_ROUNDING 1e-12 /* relative; sums here run in another order than in dapple_score */
+
+/* fmax and fmin are calls, for the sake of NAN. */
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
 
 struct dapple_label {
     double x, y;   /* X, D; DAPPLE_FIXED: L, W */
@@ -33,10 +45,24 @@ static inline double dapple_front_bound(const struct dapple_front *front, double
 {
     double least = front->least;
     for (int i = 0; i < DAPPLE_PARTS; i++) {
-        double bound = front->hiding[i] + dapple_parts[i] * drain;
-        least = bound > least ? bound : least;
+        least = larger(least, front->hiding[i] + dapple_parts[i] * drain);
     }
     return least;
+}
+
+/* DAPPLE_FIXED's, for a number of units (dapple_front_fixed.c). */
+struct dapple_fixed_front {
+    double least;            /* alone: L' */
+    double forward;          /* what it adds to L: F */
+    double pass;             /* and to W, with the all-reduce that ends last: P */
+    double spare_l, spare_w; /* L' - F, L' - P: up to that L and W of what is behind never count */
+};
+
+static inline double dapple_fixed_front_bound(const struct dapple_fixed_front *front,
+                                              struct dapple_fixed behind)
+{
+    double forward = behind.latency + front->forward, pass = behind.drained + front->pass;
+    return larger(front->least, larger(forward, pass));
 }
 
 struct solver {
@@ -45,6 +71,7 @@ struct solver {
     const struct places *places;
     struct dapple_workspace *work;
     bool original;
+    int units;         /* of r devices */
     double block;      /* high / M */
     double charge;     /* what every plan pays: pivot at low, start-up */
     double scale;      /* X per second of a whole-batch transfer: 1 / (r M) */
@@ -52,6 +79,7 @@ struct solver {
     double batches;    /* global batch / profile batch */
     bool memory_binds; /* DAPPLE_FIXED: somewhere it might */
     bool fronts;       /* is there room for bounds on what is put in front? */
+    double haste;      /* by which a bound has to be less, for each layer that is left */
     int32_t best;      /* label */
     double best_value;
     bool out_of_memory, too_many;
@@ -99,6 +127,9 @@ static inline int units_most(const struct solver *solver, int state, int needed,
 
 /* What is put in front of a state, the stage that ends with layer end - 1 first. DAPPLE_ORIGINAL only. */
 const struct dapple_front *dapple_front_of(const struct solver *solver, int end, int state);
+
+/* Fills in the bounds of DAPPLE_FIXED, for every layer and number of units. */
+void dapple_fixed_fronts(const struct solver *solver);
 
 /* Drops the labels of a first layer that another one beats, in a state that is at least as good (dapple_sift.c). */
 bool dapple_sift(const struct solver *solver, int layer);
