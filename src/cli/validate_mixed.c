@@ -24,15 +24,17 @@ static void print_score(const char *name, const struct mixed_score *score, struc
 static bool print_cluster(const struct mixed_table *table, const char *cluster, struct text *out,
                           struct error *err)
 {
-    struct mixed_score all, sure;
+    struct mixed_score all, sure, memory;
     char name[128];
     if (!mixed_table_score(table, cluster, true, &all, err) ||
-        !mixed_table_score(table, cluster, false, &sure, err))
+        !mixed_table_score(table, cluster, false, &sure, err) ||
+        !mixed_table_memory(table, cluster, &memory, err))
         return false;
     print_score(cluster, &all, out);
     snprintf(name, sizeof name, "  without the %d marked", all.rows - sure.rows);
     if (sure.rows < all.rows)
         print_score(name, &sure, out);
+    print_score("  memory", &memory, out);
     return true;
 }
 
@@ -44,15 +46,16 @@ static void print_row(const struct mixed_row *row, struct text *out)
         snprintf(measured, sizeof measured, "%.3f", row->measured);
         snprintf(error, sizeof error, "%+.1f %%", 100 * row->error);
     }
-    text_format(out, "%4d  %-44.44s %9s %9.3f %9s  %8.3f %8.3f %8.3f %8.3f %8.3f  %s\n", row->line,
+    text_format(out, "%4d  %-44.44s %9s %9.3f %9s  %8.3f %8.3f %8.3f %8.3f %8.3f %7.1f%s%s\n", row->line,
                 row->label, measured, time->seconds, error, time->compute, time->send, time->bubble,
-                time->gradients + time->tied, time->optimizer + time->other, row->mark ? row->mark : "");
+                time->gradients + time->tied, time->optimizer + time->other, row->predicted_memory / 0x1p30,
+                row->mark ? "  " : "", row->mark ? row->mark : "");
 }
 
 static void print_rows(const struct mixed_table *table, struct text *out)
 {
-    text_format(out, "\n%4s  %-44s %9s %9s %9s  %8s %8s %8s %8s %8s  %s\n", "line", "plan", "measured",
-                "predicted", "error", "compute", "send", "bubble", "reduce", "rest", "mark");
+    text_format(out, "\n%4s  %-44s %9s %9s %9s  %8s %8s %8s %8s %8s %7s  %s\n", "line", "plan", "measured",
+                "predicted", "error", "compute", "send", "bubble", "reduce", "rest", "GiB", "mark");
     for (int i = 0; i < table->count; i++)
         if (!table->rows[i].reason)
             print_row(&table->rows[i], out);
@@ -97,14 +100,16 @@ static bool write_clusters(const struct mixed_table *table, struct json *json, s
 {
     for (int i = 0; i < table->setup.cluster_count; i++) {
         const char *name = table->setup.clusters[i].name;
-        struct mixed_score all, sure;
+        struct mixed_score all, sure, memory;
         if (!mixed_table_score(table, name, true, &all, err) ||
-            !mixed_table_score(table, name, false, &sure, err))
+            !mixed_table_score(table, name, false, &sure, err) ||
+            !mixed_table_memory(table, name, &memory, err))
             return false;
         json_open(json, NULL, '{');
         json_string(json, "cluster", name);
         write_score("all", &all, json);
         write_score("unmarked", &sure, json);
+        write_score("memory", &memory, json);
         json_close(json);
     }
     return true;
@@ -133,6 +138,9 @@ static void write_row(const struct mixed_row *row, struct json *json)
         json_number(json, "other", row->predicted.other);
         json_integer(json, "slowest_pipeline", row->predicted.pipeline);
         json_integer(json, "slowest_stage", row->predicted.stage);
+        json_number(json, "memory", row->predicted_memory);
+        if (row->measured_memory > 0.0)
+            json_number(json, "measured_memory", row->measured_memory);
         if (row->mark)
             json_string(json, "mark", row->mark);
     }

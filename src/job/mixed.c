@@ -329,7 +329,7 @@ double mixed_memory(const struct mixed_plan *plan, int stage, int pipeline)
     const struct mixed_replica *replica = replica_at(plan, stage, pipeline);
     double in_flight = fmin((double)plan->microbatches[pipeline], plan->stages - stage);
     return of_stage(plan, plan->model->parameters, stage) * plan->software->state_bytes / replica->tensor +
-           in_flight * of_stage(plan, replica->times->activations, stage);
+           in_flight * of_stage(plan, replica->times->activations, stage) + plan->software->runtime_bytes;
 }
 
 /* ---- times from elsewhere ---- */

@@ -51,6 +51,7 @@ struct mixed_software {
     double gradient_bytes; /* of a parameter, in the all-reduce between replicas */
     double tied_bytes;     /* in the one between the first and the last stage */
     double state_bytes;    /* of a parameter, in memory: itself, gradient, optimizer */
+    double runtime_bytes;  /* of a device's memory: context, buffers of communication and reduction */
     double buffer_bytes;   /* messages up to this size leave their sender free to go on */
     double stage_seconds;  /* of each stage and micro-batch beside its layers */
     double step_seconds;   /* of each iteration beside everything else */

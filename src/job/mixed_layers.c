@@ -192,17 +192,19 @@ double mixed_layer_parameters(const struct mixed_architecture *model, enum mixed
 }
 
 /* Bytes that a layer keeps for its backward pass, as Korthikanti et al. count them ("Reducing Activation Recomputation
- * in Large Transformer Models", section 4.1, without sequence parallelism), elements of two bytes; masks of one byte
- * do not grow with the element. */
+ * in Large Transformer Models", section 4.1, without sequence parallelism). Of the 34 bytes per token and width, 8 and
+ * 24 / t are elements of two bytes and 2 are masks of dropout; of the 5 per score, 2 are the softmax's result, and 3
+ * dropout's mask and result. */
 static double layer_activations(const struct mixed_place *place, enum mixed_layer_kind kind)
 {
     const struct mixed_architecture *model = place->model;
     double tokens = (double)place->microbatch * model->sequence, t = place->tensor,
            wide = model->element / 2.0;
-    double scores = model->heads * model->sequence * tokens;
+    double scores = model->heads * model->sequence * tokens, dropped = model->dropout ? 1.0 : 0.0;
     switch (kind) {
     case MIXED_BLOCK:
-        return tokens * model->hidden * (wide * (8.0 + 24.0 / t) + 2.0) + scores * (4.0 * wide + 1.0) / t;
+        return tokens * model->hidden * (wide * (8.0 + 24.0 / t) + 2.0 * dropped) +
+               scores * (2.0 * wide + dropped * (2.0 * wide + 1.0)) / t;
     case MIXED_HEAD: /* logits, and in 32 bits, once as probabilities */
         return tokens * model->vocabulary * (model->element + 4.0) / t;
     default:

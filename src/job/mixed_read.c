@@ -363,6 +363,15 @@ static void mark_copies(struct mixed_table *table)
         }
 }
 
+static double fullest(const struct mixed_plan *plan)
+{
+    double most = 0.0;
+    for (int i = 0; i < plan->stages; i++)
+        for (int d = 0; d < plan->pipelines; d++)
+            most = fmax(most, mixed_memory(plan, i, d));
+    return most;
+}
+
 static void predict(struct mixed_table *table)
 {
     for (int i = 0; i < table->count; i++) {
@@ -370,6 +379,7 @@ static void predict(struct mixed_table *table)
         if (row->reason)
             continue;
         row->predicted = mixed_time(&row->plan);
+        row->predicted_memory = fullest(&row->plan);
         if (row->measured > 0.0)
             row->error = row->predicted.seconds / row->measured - 1.0;
         if (!row->mark && row->predicted.launch_bound)

@@ -23,8 +23,8 @@ struct mixed_row {
     const char *reason; /* why it is not modelled; NULL: it is */
     const char *mark;   /* why it is doubtful; NULL: it is not */
     struct mixed_plan plan;
-    double measured; /* seconds; 0: not given */
-    double measured_memory;
+    double measured;                          /* seconds; 0: not given */
+    double measured_memory, predicted_memory; /* bytes on the fullest device; measured 0: not given */
     struct mixed_time predicted;
     double error; /* predicted / measured - 1; 0 where not given */
 };
@@ -56,9 +56,13 @@ struct mixed_score {
     double rank; /* Spearman's correlation of predicted and measured; 0 for fewer than two rows */
 };
 
-/* Of a cluster's measured rows (NULL: all); `doubtful`: marked ones, too. */
+/* Of the seconds of a cluster's measured rows (NULL: all); `doubtful`: marked ones, too. */
 bool mixed_table_score(const struct mixed_table *table, const char *cluster, bool doubtful,
                        struct mixed_score *score, struct error *err);
+
+/* Of the bytes on the fullest device of those that give them. */
+bool mixed_table_memory(const struct mixed_table *table, const char *cluster, struct mixed_score *score,
+                        struct error *err);
 
 /* Spearman's rank correlation of `count` pairs; equal values share the mean of their ranks. `room`: 2 * count. */
 double mixed_rank_correlation(const double *a, const double *b, int count, double *room);

@@ -42,47 +42,67 @@ static double quantile(const double *sorted, int count, double share)
     return low + 1 < count ? sorted[low] + (at - low) * (sorted[low + 1] - sorted[low]) : sorted[low];
 }
 
-static bool counts(const struct mixed_row *row, const char *cluster, bool doubtful)
-{
-    return !row->reason && row->measured > 0.0 && (doubtful || !row->mark) &&
-           (!cluster || strcmp(row->cluster, cluster) == 0);
-}
-
-/* Four columns of `most`: predicted, measured, and room. */
-static void score_rows(const struct mixed_table *table, const char *cluster, bool doubtful, double *columns,
-                       int most, struct mixed_score *score)
+/* Pairs in the first two columns; the others, of `most` too, are room. */
+static struct mixed_score score_of(double *columns, int most, int count)
 {
     double *predicted = columns, *measured = columns + most, *room = columns + 2 * (ptrdiff_t)most;
-    int count = 0;
-    for (int i = 0; i < table->count; i++)
-        if (counts(&table->rows[i], cluster, doubtful)) {
-            predicted[count] = table->rows[i].predicted.seconds;
-            measured[count++] = table->rows[i].measured;
-        }
-    *score = (struct mixed_score){.rows = count};
+    struct mixed_score score = {.rows = count};
     if (count == 0)
-        return;
-    score->rank = mixed_rank_correlation(predicted, measured, count, room);
+        return score;
+    score.rank = mixed_rank_correlation(predicted, measured, count, room);
     for (int i = 0; i < count; i++)
         room[i] = predicted[i] / measured[i] - 1.0;
     qsort(room, (size_t)count, sizeof *room, compare);
-    score->bias = quantile(room, count, 0.5);
+    score.bias = quantile(room, count, 0.5);
     for (int i = 0; i < count; i++) {
         room[i] = fabs(room[i]);
-        score->mean += room[i] / count;
+        score.mean += room[i] / count;
     }
     qsort(room, (size_t)count, sizeof *room, compare);
-    score->median = quantile(room, count, 0.5);
-    score->p90 = quantile(room, count, 0.9);
+    score.median = quantile(room, count, 0.5);
+    score.p90 = quantile(room, count, 0.9);
+    return score;
+}
+
+static bool of_cluster(const struct mixed_row *row, const char *cluster)
+{
+    return !row->reason && (!cluster || strcmp(row->cluster, cluster) == 0);
 }
 
 bool mixed_table_score(const struct mixed_table *table, const char *cluster, bool doubtful,
                        struct mixed_score *score, struct error *err)
 {
-    double *columns = calloc((size_t)table->count + 1, 4 * sizeof *columns);
+    int most = table->count + 1, count = 0;
+    double *columns = calloc((size_t)most, 4 * sizeof *columns);
     if (!columns)
         return error_memory(err);
-    score_rows(table, cluster, doubtful, columns, table->count + 1, score);
+    for (int i = 0; i < table->count; i++) {
+        const struct mixed_row *row = &table->rows[i];
+        if (!of_cluster(row, cluster) || row->measured <= 0.0 || (row->mark && !doubtful))
+            continue;
+        columns[count] = row->predicted.seconds;
+        columns[most + count++] = row->measured;
+    }
+    *score = score_of(columns, most, count);
+    free(columns);
+    return true;
+}
+
+bool mixed_table_memory(const struct mixed_table *table, const char *cluster, struct mixed_score *score,
+                        struct error *err)
+{
+    int most = table->count + 1, count = 0;
+    double *columns = calloc((size_t)most, 4 * sizeof *columns);
+    if (!columns)
+        return error_memory(err);
+    for (int i = 0; i < table->count; i++) {
+        const struct mixed_row *row = &table->rows[i];
+        if (!of_cluster(row, cluster) || row->measured_memory <= 0.0)
+            continue;
+        columns[count] = row->predicted_memory;
+        columns[most + count++] = row->measured_memory;
+    }
+    *score = score_of(columns, most, count);
     free(columns);
     return true;
 }

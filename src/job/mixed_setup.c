@@ -62,6 +62,16 @@ static bool need_rate(const struct reader *r, const struct doc_node *map, const 
     return node && doc_quantity(&r->setup->doc, node, UNIT_RATE, false, value, r->err);
 }
 
+/* True or false; left out: false. */
+static bool yes(const struct reader *r, const struct doc_node *map, const char *key, bool *value)
+{
+    const struct doc_node *node = doc_find(map, key);
+    if (node && node->type != DOC_BOOL)
+        return doc_error(&r->setup->doc, node, r->err, "expected true or false");
+    *value = node && node->boolean;
+    return true;
+}
+
 /* A list's items in an array; NULL: not a list, or memory ran out. */
 static void *list(const struct reader *r, const struct doc_node *map, const char *key, size_t size,
                   int *count, const struct doc_node **first)
@@ -126,9 +136,8 @@ static bool read_kinds(const struct reader *r, const struct doc_node *map, struc
 
 static bool read_model(const struct reader *r, const struct doc_node *node, struct mixed_architecture *model)
 {
-    static const char *const keys[] = {"name",       "table",     "hidden",  "heads", "sequence",
-                                       "vocabulary", "positions", "element", "tied",  "layers"};
-    const struct doc_node *tied = doc_find(node, "tied");
+    static const char *const keys[] = {"name",      "table",   "hidden", "heads",   "sequence", "vocabulary",
+                                       "positions", "element", "tied",   "dropout", "layers"};
     if (!only(r, node, keys, sizeof keys / sizeof *keys) || !text(r, node, "name", &model->name) ||
         !need_number(r, node, "hidden", &model->hidden) || !need_number(r, node, "heads", &model->heads) ||
         !need_number(r, node, "sequence", &model->sequence) ||
@@ -139,10 +148,8 @@ static bool read_model(const struct reader *r, const struct doc_node *node, stru
     model->table = model->name;
     if (doc_find(node, "table") && !text(r, node, "table", &model->table))
         return false;
-    if (tied && tied->type != DOC_BOOL)
-        return doc_error(&r->setup->doc, tied, r->err, "expected true or false");
-    model->tied = tied && tied->boolean;
-    return read_kinds(r, node, model);
+    return yes(r, node, "tied", &model->tied) && yes(r, node, "dropout", &model->dropout) &&
+           read_kinds(r, node, model);
 }
 
 static bool read_models(const struct reader *r, const struct doc_node *root)
@@ -225,12 +232,13 @@ static bool read_group(const struct reader *r, const struct doc_node *node, stru
 
 static bool read_software(const struct reader *r, const struct doc_node *map, struct mixed_software *software)
 {
-    static const char *const keys[] = {"gradient", "tied", "state", "buffer", "stage", "step"};
+    static const char *const keys[] = {"gradient", "tied", "state", "runtime", "buffer", "stage", "step"};
     const struct doc_node *node = doc_need(&r->setup->doc, map, "software", r->err);
     return node && only(r, node, keys, sizeof keys / sizeof *keys) &&
            number(r, node, "gradient", 0.0, BYTES_MOST, &software->gradient_bytes) &&
            number(r, node, "tied", 0.0, BYTES_MOST, &software->tied_bytes) &&
            number(r, node, "state", 0.0, BYTES_MOST, &software->state_bytes) &&
+           quantity(r, node, "runtime", UNIT_BYTES, &software->runtime_bytes) &&
            quantity(r, node, "buffer", UNIT_BYTES, &software->buffer_bytes) &&
            quantity(r, node, "stage", UNIT_TIME, &software->stage_seconds) &&
            quantity(r, node, "step", UNIT_TIME, &software->step_seconds);

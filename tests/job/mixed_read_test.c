@@ -144,6 +144,17 @@ static void a_smaller_microbatch_takes_no_longer(void **state)
     mixed_table_release(&table);
 }
 
+/* Two samples of five tokens, two bytes, no dropout: 32 bytes per token and width, 2 per score, 6 per logit. */
+static void counts_what_is_kept(void **state)
+{
+    (void)state;
+    struct mixed_table table = table_of(AMP_COLUMNS "pair,tiny,2,2,1,1,1,0|4,,ok\n", forward);
+    const struct mixed_row *row = first_row(&table);
+    double block = 10 * 10 * 32.0 + 5 * 10 * 2.0, head = 10 * 100 * 6.0;
+    near(row->predicted_memory, 2 * block + head);
+    mixed_table_release(&table);
+}
+
 static void marks_copies(void **state)
 {
     (void)state;
@@ -322,6 +333,11 @@ static void plans_of_sailor_are_near(void **state)
         skip();
     expect(&table, "GH200 Clariden", true, 15, 0.065, 0.93);
     expect(&table, "MIT heterogeneous", true, 9, 0.065, 0.93);
+    struct mixed_score memory;
+    struct error err;
+    assert_true(mixed_table_memory(&table, "GH200 Clariden", &memory, &err));
+    assert_int_equal(memory.rows, 15);
+    assert_true(memory.mean < 0.045);
     mixed_table_release(&table);
 }
 
@@ -332,6 +348,7 @@ int main(void)
         cmocka_unit_test(takes_kernels_from_another_device),
         cmocka_unit_test(reads_plans_of_device_names),
         cmocka_unit_test(a_smaller_microbatch_takes_no_longer),
+        cmocka_unit_test(counts_what_is_kept),
         cmocka_unit_test(marks_copies),
         cmocka_unit_test(says_why_not),
         cmocka_unit_test(says_what_is_wrong_with_names_of_devices),

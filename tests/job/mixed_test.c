@@ -250,6 +250,10 @@ static void memory_holds_what_is_in_flight(void **state)
     near(mixed_memory(&plan, 3, 0), 1000.0 * 16 / 2 + 1 * 10);
     plan.microbatches = two;
     near(mixed_memory(&plan, 0, 0), 1000.0 * 16 / 2 + 2 * 10);
+    struct mixed_software resident = software;
+    resident.runtime_bytes = 500;
+    plan.software = &resident;
+    near(mixed_memory(&plan, 0, 0), 1000.0 * 16 / 2 + 2 * 10 + 500);
 }
 
 static void shares_by_speed(void **state)
