@@ -373,7 +373,10 @@ static bool solve(const struct exact *exact, const struct places *places, int fa
 static bool solve_region(const struct exact *exact, struct task *task, bool *found)
 {
     const struct region *region = &task->region;
-    if (!solve(exact, &exact->places, 1, false, task, &task->answer, found))
+    task->answer.least = 0;
+    bool done = solve(exact, &exact->places, 1, false, task, &task->answer, found);
+    task->bound = task->answer.least;
+    if (!done)
         return false;
     task->bound = task->answer.bound;
     if (isinf(task->bound) || task->answer.reaches || most_factor(exact, region->replicas) == 1 ||

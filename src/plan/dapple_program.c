@@ -128,7 +128,8 @@ static void extend_label(struct solver *solver, const struct front *front, const
             if (dapple_fixed_memory(solver->problem, front->first, front->last, front->devices, behind.stages,
                                     program->microbatches) > solver->problem->cluster->memory)
                 return;
-            label.rank = (int16_t)-label.stages;
+            label.rank =
+                (int16_t) - (label.stages < program->microbatches ? label.stages : program->microbatches);
         }
         if (after >= 0)
             state = dapple_fixed_prepend(state, count, send / count, send / count, 0);
@@ -167,7 +168,7 @@ static void add_stage(struct solver *solver, struct front *front, int state, int
     const struct dapple_cluster *cluster = solver->places->cluster;
     const struct places_step *end, *first = places_steps(solver->places, state, front->devices, &end);
     /* the relaxation's first step that spans machines costs least and leaves the same */
-    bool spanned = false, loose = solver->places->kind == PLACES_LOOSE && solver->original;
+    bool spanned = false, loose = solver->places->kind == PLACES_LOOSE;
     int needed_to_span = solver->program->replicas == 1 ? 1 : 0; /* one device cannot */
     front->time = front->compute / front->devices;
     for (int spans = 0; spans < 2; spans++)
@@ -288,13 +289,21 @@ static bool make_room(struct solver *solver)
     return true;
 }
 
+static void free_stages(struct dapple_answer *answer)
+{
+    free(answer->first_layers);
+    free(answer->devices);
+    free(answer->steps);
+}
+
 static bool take_answer(struct solver *solver, struct dapple_answer *answer)
 {
     const struct dapple_label *labels = solver->work->labels;
     int stages = solver->best >= 0 ? labels[solver->best].stages : 0;
     if (stages > answer->stage_room) {
-        dapple_answer_release(answer);
+        free_stages(answer);
         size_t room = (size_t)solver->problem->chain->layer_count;
+        answer->stage_room = 0;
         answer->first_layers = malloc(room * sizeof *answer->first_layers);
         answer->devices = malloc(room * sizeof *answer->devices);
         answer->steps = malloc(room * sizeof *answer->steps);
@@ -390,7 +399,8 @@ bool dapple_program_solve(const struct dapple_program *program, struct dapple_wo
                           problem->cluster->memory;
     if (!make_room(&solver))
         return error_memory(err);
-    if (!solve_above(&solver, least_of_all(&solver), err))
+    answer->least = least_of_all(&solver);
+    if (!solve_above(&solver, answer->least, err))
         return false;
     return take_answer(&solver, answer) || error_memory(err);
 }
@@ -409,8 +419,6 @@ void dapple_workspace_release(struct dapple_workspace *workspace)
 
 void dapple_answer_release(struct dapple_answer *answer)
 {
-    free(answer->first_layers);
-    free(answer->devices);
-    free(answer->steps);
+    free_stages(answer);
     *answer = (struct dapple_answer){0};
 }

@@ -48,7 +48,8 @@ struct dapple_workspace {
 };
 
 struct dapple_answer {
-    double bound; /* seconds; INFINITY: no plan below the cutoff */
+    double least; /* seconds; no plan takes less: known even where the program fails */
+    double bound; /* the best plan's; INFINITY: none below the cutoff */
     bool reaches; /* has the plan something of `low` or more? */
     int stage_count, stage_room;
     int *first_layers, *devices, *steps; /* [stage]; steps as places_follow wants them */

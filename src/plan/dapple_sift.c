@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MOST_HERE 64 /* with larger machines only labels of the same state are compared */
+#define RANKS     8  /* that have stairs of their own: the highest */
 
 struct stair {
     double x, y;
@@ -64,26 +65,29 @@ static bool stairs_add(struct dapple_stairs *stairs, const struct dapple_label *
     return true;
 }
 
-static struct dapple_stairs *stairs_of(const struct solver *solver, bool current, int here, int rank)
+static struct dapple_stairs *stairs_of(const struct solver *solver, bool current, int here, int below)
 {
-    return &solver->work->stairs[((size_t)here * 2 + current) * 2 + (size_t)rank];
+    return &solver->work->stairs[((size_t)here * 2 + current) * RANKS + (size_t)below];
 }
 
-/* A label of rank 1 has to be beaten by one of rank 1; it beats those of rank 0, too. */
+/* A label is beaten by those of its rank or a higher one; `below` counts from the highest. */
 static bool sift_state(const struct solver *solver, int layer, int state)
 {
     const struct places *places = solver->places;
     bool current = places->current[state];
+    int highest = solver->program->reach_low, last = solver->memory_binds ? RANKS - 1 : highest;
     int32_t *link = &solver->work->head[(size_t)layer * (size_t)places->state_count + (size_t)state];
     while (*link >= 0) {
         struct dapple_label *label = &solver->work->labels[*link];
-        if (stairs_cover(stairs_of(solver, current, places->here[state], label->rank), label)) {
+        int below = highest - label->rank;
+        if (stairs_cover(stairs_of(solver, current, places->here[state], below < last ? below : last),
+                         label)) {
             *link = label->next;
             continue;
         }
         for (int here = places->here[state]; here >= 0; here--)
-            for (int rank = label->rank; rank >= 0; rank--)
-                if (!stairs_add(stairs_of(solver, current, here, rank), label))
+            for (int i = below; i <= last; i++)
+                if (!stairs_add(stairs_of(solver, current, here, i), label))
                     return false;
         link = &label->next;
     }
@@ -94,8 +98,8 @@ bool dapple_sift(const struct solver *solver, int layer)
 {
     const struct places *places = solver->places;
     struct dapple_workspace *work = solver->work;
-    int count = 4 * (places->largest + 1);
-    if (!places->ordered || places->largest > MOST_HERE || solver->memory_binds)
+    int count = 2 * RANKS * (places->largest + 1);
+    if (!places->ordered || places->largest > MOST_HERE)
         return true;
     if (count > work->stair_count) {
         struct dapple_stairs *stairs = realloc(work->stairs, (size_t)count * sizeof *stairs);
