@@ -28,6 +28,8 @@
 #define AT_A_TIME  4
 #define MOST_STEPS 60000    /* of every placement; beyond that the search itself would be too slow */
 #define MOST_LOOSE 50000000 /* memory only */
+#define FEW_LAYERS 256
+#define NARROW     1.02
 #define SAME       (1 - 1e-12)
 
 struct region {
@@ -126,20 +128,25 @@ static int most_factor(const struct exact *exact, int replicas)
     return slower ? 2 : 1;
 }
 
+/* The times of a stage near `most`, on any number of units. */
+static void see_stage(struct around *around, double most, double compute, int replicas, int units)
+{
+    double count = ceil(compute / (most * replicas));
+    int middle = count < units ? (int)count : units;
+    for (int n = middle > 1 ? middle - 1 : 1; n <= middle + 1 && n <= units; n++)
+        see_item(around, most, compute / (n * replicas));
+}
+
 static struct around items_around(const struct exact *exact, const struct region *region, double most)
 {
     const struct dapple_problem *problem = exact->problem;
-    int layers = problem->chain->layer_count, units = exact->places.devices / region->replicas;
+    const struct chain *chain = problem->chain;
+    int layers = chain->layer_count, units = exact->places.devices / region->replicas;
     struct around around = {-INFINITY, INFINITY};
-    for (int first = 0; first < layers; first++)
-        for (int last = first; last < layers; last++) {
-            double compute = dapple_compute(problem, first, last);
-            double count = fmax(1, ceil(compute / (most * region->replicas)));
-            for (double n = fmax(1, count - 1); n <= count + 1 && n <= units; n++)
-                see_item(&around, most, compute / (n * region->replicas));
-            if (count > units)
-                see_item(&around, most, compute / (units * region->replicas));
-        }
+    for (int last = 0; last < layers; last++)
+        for (int first = 0; first <= last; first++)
+            if (first == 0 || chain_before(chain, first - 1, last))
+                see_stage(&around, most, dapple_compute(problem, first, last), region->replicas, units);
     for (int factor = 1; factor <= most_factor(exact, region->replicas); factor++)
         for (int layer = 0; layer < layers - 1; layer++) {
             double bytes = factor * dapple_crossing(problem, layer);
@@ -148,6 +155,13 @@ static struct around items_around(const struct exact *exact, const struct region
                 see_item(&around, most, bytes / exact->rates[i]);
         }
     return around;
+}
+
+/* Values are looked for where that is soon done, and where they are few: with many layers a wide interval has some
+ * nearly everywhere. */
+static bool by_items(const struct exact *exact, const struct region *region)
+{
+    return exact->problem->chain->layer_count <= FEW_LAYERS || region->high < region->low * NARROW;
 }
 
 /* --- plans -------------------------------------------------------------------------------------------------------- */
@@ -271,8 +285,12 @@ static bool start_region(struct exact *exact, int replicas, struct error *err)
         most = fmax(most, most_factor(exact, replicas) * dapple_crossing(problem, i) / exact->rates[0]);
     if (share > 0)
         most = fmin(most, (best_latency(exact) - total / (replicas * count)) / share);
-    region.low = items_around(exact, &region, least * (1 - 1e-12)).above;
-    region.high = items_around(exact, &region, most * (1 + 1e-12)).below;
+    region.low = least;
+    region.high = most;
+    if (by_items(exact, &region)) {
+        region.low = items_around(exact, &region, least * (1 - 1e-12)).above;
+        region.high = items_around(exact, &region, most * (1 + 1e-12)).below;
+    }
     region.bound = share * region.low + total / (replicas * count);
     return region.low > region.high || add_region(exact, region, err);
 }
@@ -314,12 +332,14 @@ static bool take_region(struct exact *exact, struct region *region)
 
 static bool split_region(struct exact *exact, const struct region *region, double bound, struct error *err)
 {
-    struct around around = items_around(exact, region, (region->low + region->high) / 2);
     struct region left = *region, right = *region;
     double share = steady_share(exact, region);
     left.fresh = right.fresh = false;
-    left.high = fmax(around.below, region->low);
-    right.low = items_around(exact, region, left.high * (1 + 1e-12)).above;
+    left.high = right.low = (region->low + region->high) / 2;
+    if (by_items(exact, region)) {
+        left.high = fmax(items_around(exact, region, left.high).below, region->low);
+        right.low = items_around(exact, region, left.high * (1 + 1e-12)).above;
+    }
     left.bound = bound;
     right.bound = bound + share * (right.low - region->low);
     return add_region(exact, left, err) && (right.low > right.high || add_region(exact, right, err));

@@ -60,16 +60,18 @@ static void try_stages(const struct solver *solver, int end, int state, struct d
     const struct chain *chain = problem->chain;
     int replicas = solver->program->replicas, units = solver->places->left[state] / replicas;
     struct stage stage = {.end = end, .state = state, .crossing = dapple_crossing(problem, end - 1)};
+    double room = solver->high * replicas * units / solver->batches;
     for (int first = end - 1; first >= 0 && units > 0; first--) {
-        if ((chain->until[end - 1].compute - solver->work->most_before[first]) * solver->batches >
-            solver->high * replicas * units)
+        if (chain->until[end - 1].compute - solver->work->most_before[first] > room)
             return;
         if (first > 0 && chain->before && !chain_before(chain, first - 1, end - 1))
             continue;
         stage.first = first;
-        stage.needed = units_needed(solver, dapple_compute(problem, first, end - 1));
+        stage.needed = units_needed(solver, compute_of(solver, first, end - 1));
+        int kept = solver->work->kept[first];
+        if (stage.needed + kept > units)
+            continue;
         stage.reduced = dapple_reduced(problem, first, end - 1);
-        int kept = first > 0 ? units_needed(solver, dapple_compute(problem, 0, first - 1)) : 0;
         bool hidden = false;
         for (int count = stage.needed;
              count <= units - kept && count <= units_most(solver, state, stage.needed, hidden); count++)

@@ -52,7 +52,7 @@ static struct stage stage_on(const struct solver *solver, int first, int end, in
         .slow = crossing / slowest / count,
         .send = crossing / best_rate(solver, devices) / count,
         .forward = dapple_forward(problem, first, end - 1) / devices / count,
-        .pass = dapple_compute(problem, first, end - 1) / devices / count,
+        .pass = compute_of(solver, first, end - 1) / devices / count,
         .allreduce = best_allreduce(solver, devices, dapple_reduced(problem, first, end - 1)),
     };
     stage.alone = dapple_fixed_prepend((struct dapple_fixed){0, 0}, count, stage.send, stage.send, 0);
@@ -104,8 +104,8 @@ void dapple_fixed_fronts(const struct solver *solver)
         for (int first = end - 1; first >= 0; first--) {
             if (first > 0 && chain->before && !chain_before(chain, first - 1, end - 1))
                 continue;
-            for (int units = units_needed(solver, dapple_compute(solver->problem, first, end - 1));
-                 units <= solver->units; units++) {
+            for (int units = units_needed(solver, compute_of(solver, first, end - 1)); units <= solver->units;
+                 units++) {
                 struct stage stage = stage_on(solver, first, end, units * replicas);
                 put_behind(solver, &stage, first, end, units);
             }

@@ -198,9 +198,7 @@ static void add_stage(struct solver *solver, struct front *front, int state, int
 static void add_stages(struct solver *solver, struct front *front, int state, int32_t head)
 {
     int replicas = solver->program->replicas, units = solver->places->left[state] / replicas;
-    double rest = front->first > 0 ? dapple_compute(solver->problem, 0, front->first - 1) : 0;
-    int kept = front->first > 0 ? units_needed(solver, rest) : 0;
-    int needed = units_needed(solver, front->compute);
+    int kept = solver->work->kept[front->first], needed = units_needed(solver, front->compute);
     bool hidden = false;
     for (int count = needed; count <= units - kept && !solver->out_of_memory && !solver->too_many; count++) {
         if (!solver->program->reach_low && count > units_most(solver, state, needed, hidden))
@@ -218,14 +216,16 @@ static void extend_state(struct solver *solver, int end, int state, int32_t head
     const struct chain *chain = problem->chain;
     int replicas = solver->program->replicas, units = solver->places->left[state] / replicas;
     struct front front = {.last = end - 1, .crossing = dapple_crossing(problem, end - 1)};
+    double room = solver->high * replicas * units / solver->batches;
     for (int first = end - 1; first >= 0 && units > 0; first--) {
-        if ((chain->until[end - 1].compute - solver->work->most_before[first]) * solver->batches >
-            solver->high * replicas * units)
+        if (chain->until[end - 1].compute - solver->work->most_before[first] > room)
             return;
         if (first > 0 && chain->before && !chain_before(chain, first - 1, end - 1))
             continue;
         front.first = first;
-        front.compute = dapple_compute(problem, first, end - 1);
+        front.compute = compute_of(solver, first, end - 1);
+        if (units_needed(solver, front.compute) + solver->work->kept[first] > units)
+            continue;
         front.forward = dapple_forward(problem, first, end - 1);
         front.reduced = dapple_reduced(problem, first, end - 1);
         add_stages(solver, &front, state, head);
@@ -243,8 +243,7 @@ static void list_items(struct solver *solver)
     for (int i = 1; i < solver->problem->chain->layer_count; i++) {
         transfer = larger(transfer, program->factor * dapple_crossing(solver->problem, i - 1) / slowest);
         solver->work->most_item[i] =
-            larger(transfer, dapple_compute(solver->problem, 0, i - 1) / program->replicas) *
-            (1 + DAPPLE_ROUNDING);
+            larger(transfer, compute_of(solver, 0, i - 1) / program->replicas) * (1 + DAPPLE_ROUNDING);
     }
 }
 
@@ -268,9 +267,13 @@ static bool make_room(struct solver *solver)
     work->head = make_items(work->head, &work->head_room, heads, sizeof *work->head);
     work->most_item = make_items(work->most_item, &work->item_room, layers, sizeof *work->most_item);
     work->most_before = make_items(work->most_before, &work->before_room, layers, sizeof *work->most_before);
-    if (!work->head || !work->most_item || !work->most_before)
+    work->kept = make_items(work->kept, &work->kept_room, layers, sizeof *work->kept);
+    if (!work->head || !work->most_item || !work->most_before || !work->kept)
         return false;
     work->most_before[0] = 0;
+    work->kept[0] = 0;
+    for (size_t i = 1; i < layers; i++)
+        work->kept[i] = units_needed(solver, compute_of(solver, 0, (int)i - 1));
     for (size_t i = 1; i < layers; i++)
         work->most_before[i] = larger(work->most_before[i - 1], solver->problem->chain->until[i - 1].compute);
     list_items(solver);
@@ -394,6 +397,7 @@ bool dapple_program_solve(const struct dapple_program *program, struct dapple_wo
                             .scale = 1 / (replicas * count),
                             .high = program->high * (1 + DAPPLE_ROUNDING),
                             .best = -1};
+    solver.per_unit = 1 / (solver.high * replicas);
     solver.charge = program->low / count * (count - 1) + dapple_total(problem) / (replicas * count);
     solver.memory_binds = dapple_fixed_memory(problem, 0, layers - 1, 1, layers, program->microbatches) >
                           problem->cluster->memory;
@@ -414,6 +418,7 @@ void dapple_workspace_release(struct dapple_workspace *workspace)
     free(workspace->labels);
     free(workspace->most_before);
     free(workspace->most_item);
+    free(workspace->kept);
     *workspace = (struct dapple_workspace){0};
 }
 

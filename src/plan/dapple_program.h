@@ -39,8 +39,9 @@ struct dapple_workspace {
     int32_t *head;                           /* [first layer][state] */
     struct dapple_front *fronts;             /* [first layer][state]; DAPPLE_ORIGINAL */
     struct dapple_fixed_front *fixed_fronts; /* [first layer][units left]; DAPPLE_FIXED */
-    double *most_before, *most_item;
-    size_t head_room, front_room, fixed_room, before_room, item_room;
+    double *most_before, *most_item;         /* [first layer] */
+    int *kept;                               /* [first layer] units that the layers in front need */
+    size_t head_room, front_room, fixed_room, before_room, item_room, kept_room;
     struct dapple_label *labels;
     int32_t label_count, label_room;
     struct dapple_stairs *stairs;

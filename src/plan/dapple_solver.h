@@ -76,6 +76,7 @@ struct solver {
     double charge;     /* what every plan pays: pivot at low, start-up */
     double scale;      /* X per second of a whole-batch transfer: 1 / (r M) */
     double high;       /* with room for rounding */
+    double per_unit;   /* 1 / (high r) */
     double batches;    /* global batch / profile batch */
     bool memory_binds; /* DAPPLE_FIXED: somewhere it might */
     bool fronts;       /* is there room for bounds on what is put in front? */
@@ -106,10 +107,19 @@ static inline bool worth_trying(const struct solver *solver, const struct places
     return !drain_hidden;
 }
 
+/* Seconds of layers first..last, as dapple_compute has them. */
+static inline double compute_of(const struct solver *solver, int first, int last)
+{
+    const struct chain_load *until = solver->problem->chain->until;
+    return (until[last].compute - (first > 0 ? until[first - 1].compute : 0)) * solver->batches;
+}
+
 /* Units that a stage of so many seconds needs, so that it takes no longer than `high`. */
 static inline int units_needed(const struct solver *solver, double compute)
 {
-    return (int)fmax(1, ceil(compute / (solver->high * solver->program->replicas)));
+    double units = lesser(compute * solver->per_unit, DAPPLE_MAX_DEVICES + 1);
+    int whole = (int)units;
+    return whole + (whole < units) > 1 ? whole + (whole < units) : 1;
 }
 
 /* The most units worth a try (worth_trying): more than needed lie within a machine, or in the next stage's and another;
