@@ -17,9 +17,11 @@
 struct front {
     int first, last; /* layers */
     double compute, forward, crossing, reduced;
-    int devices, units_before; /* units left for the stages in front of it */
-    double time;               /* compute / devices */
-    double allreduce[2];       /* [spans] */
+    int devices, units_before;   /* units left for the stages in front of it */
+    double time;                 /* compute / devices */
+    double forward_block, block; /* seconds of a micro-batch, forward and both */
+    int most_behind;             /* stages, where memory binds */
+    double allreduce[2];         /* [spans] */
 };
 
 static int32_t *head_of(const struct solver *solver, int layer, int state)
@@ -72,12 +74,16 @@ static void keep_label(struct solver *solver, struct dapple_label *label, int st
         *head = index;
 }
 
+static double plan_value(const struct solver *solver, const struct dapple_label *label)
+{
+    return solver->original ? solver->charge + label->x + label->y : label->x;
+}
+
 static void finish_label(struct solver *solver, const struct dapple_label *label)
 {
-    double value = solver->original ? solver->charge + label->x + label->y : label->x;
-    if (value >= solver->best_value || (solver->program->reach_low && label->rank == 0))
+    if (solver->program->reach_low && label->rank == 0)
         return;
-    solver->best_value = value;
+    solver->best_value = plan_value(solver, label);
     solver->best = new_label(solver, label);
 }
 
@@ -102,54 +108,111 @@ static double value_bound(const struct solver *solver, const struct front *front
     return dapple_fixed_front_bound(rest, (struct dapple_fixed){label->x, label->y});
 }
 
-/* The stage in front of one label's. */
-static void extend_label(struct solver *solver, const struct front *front, const struct places_step *step,
-                         int32_t step_number, double send, int32_t after)
+/* A step that puts the stage in front of a state, and the transfer behind it; whole-batch seconds and a micro-batch's. */
+struct link {
+    const struct places_step *step;
+    int32_t number;
+    double send, block;
+};
+
+/* X and D, or L and W, of the stage in front of a label. */
+static void put_in_front(const struct solver *solver, const struct front *front, const struct link *link,
+                         const struct dapple_label *behind, struct dapple_label *label)
 {
-    struct dapple_label label = {.after = after, .step = step_number, .next = -1, .stages = 1};
-    const struct dapple_program *program = solver->program;
-    double count = (double)program->microbatches;
-    struct dapple_label behind = {.x = 0, .stages = 0};
-    if (after >= 0)
-        behind = solver->work->labels[after];
-    label.first_layer = (int16_t)front->first;
-    label.devices = (int16_t)front->devices;
-    label.stages = (int16_t)(behind.stages + 1);
+    double allreduce = front->allreduce[link->step->spans];
     if (solver->original) {
-        label.x = behind.x + send * solver->scale;
-        label.y = larger(larger(0, front->allreduce[step->spans]), behind.y - solver->block);
-        double low = program->low * (1 - DAPPLE_ROUNDING);
-        label.reaches = behind.reaches || front->time >= low || (after >= 0 && program->factor * send >= low);
-        label.rank = program->reach_low && label.reaches;
-    } else {
-        struct dapple_fixed state = {behind.x, behind.y};
-        double forward = front->forward / front->devices / count, block = front->time / count;
-        if (solver->memory_binds) {
-            if (dapple_fixed_memory(solver->problem, front->first, front->last, front->devices, behind.stages,
-                                    program->microbatches) > solver->problem->cluster->memory)
-                return;
-            label.rank =
-                (int16_t) - (label.stages < program->microbatches ? label.stages : program->microbatches);
-        }
-        if (after >= 0)
-            state = dapple_fixed_prepend(state, count, send / count, send / count, 0);
-        state = dapple_fixed_prepend(state, count, forward, block - forward, front->allreduce[step->spans]);
-        label.x = state.latency;
-        label.y = state.drained;
-    }
-    if (program->reach_low && !label.rank && solver->work->most_item[front->first] < program->low)
+        label->x = behind->x + link->send * solver->scale;
+        label->y = larger(larger(0, allreduce), behind->y - solver->block);
         return;
-    if (front->first == 0)
-        finish_label(solver, &label);
-    else if (value_bound(solver, front, &label, step->target) * (1 + solver->haste * front->first) <
-             solver->best_value) {
-        if (!solver->original) {
-            const struct dapple_fixed_front *rest = fixed_front_of(solver, front);
-            label.x = larger(label.x, rest->spare_l);
-            label.y = larger(label.y, rest->spare_w);
-        }
-        keep_label(solver, &label, step->target);
     }
+    double count = (double)solver->program->microbatches;
+    struct dapple_fixed state = {behind->x, behind->y};
+    if (link->send > 0)
+        state = dapple_fixed_prepend(state, count, link->block, link->block, 0);
+    state = dapple_fixed_prepend(state, count, front->forward_block, front->block - front->forward_block,
+                                 allreduce);
+    label->x = state.latency;
+    label->y = state.drained;
+}
+
+/* Can it still become the best plan? */
+static bool may_win(const struct solver *solver, const struct front *front, const struct link *link,
+                    const struct dapple_label *label)
+{
+    if (front->first == 0)
+        return plan_value(solver, label) < solver->best_value;
+    return value_bound(solver, front, label, link->step->target) * (1 + solver->haste * front->first) <
+           solver->best_value;
+}
+
+static void extend_label(struct solver *solver, const struct front *front, const struct link *link,
+                         const struct dapple_label *behind, int32_t after)
+{
+    const struct dapple_program *program = solver->program;
+    struct dapple_label label = {.first_layer = (int16_t)front->first,
+                                 .devices = (int16_t)front->devices,
+                                 .stages = (int16_t)(behind->stages + 1),
+                                 .step = link->number,
+                                 .after = after,
+                                 .next = -1};
+    put_in_front(solver, front, link, behind, &label);
+    if (solver->original) {
+        double low = program->low * (1 - DAPPLE_ROUNDING);
+        label.reaches =
+            behind->reaches || front->time >= low || (after >= 0 && program->factor * link->send >= low);
+        label.rank = program->reach_low && label.reaches;
+        if (program->reach_low && !label.rank && solver->work->most_item[front->first] < program->low)
+            return;
+    } else if (solver->memory_binds) {
+        if (behind->stages > front->most_behind)
+            return;
+        label.rank =
+            (int16_t) - (label.stages < program->microbatches ? label.stages : program->microbatches);
+    }
+    if (!may_win(solver, front, link, &label))
+        return;
+    if (front->first == 0) {
+        finish_label(solver, &label);
+        return;
+    }
+    if (!solver->original) {
+        label.x = larger(label.x, fixed_front_of(solver, front)->spare_l);
+        label.y = larger(label.y, fixed_front_of(solver, front)->spare_w);
+    }
+    keep_label(solver, &label, link->step->target);
+}
+
+/* The stage in front of all labels of a state; nothing to do where it is too much for the best of both their numbers. */
+static void extend_labels(struct solver *solver, const struct front *front, const struct link *link,
+                          const struct dapple_label *ideal, int32_t head)
+{
+    static const struct dapple_label nothing;
+    struct dapple_label label;
+    put_in_front(solver, front, link, ideal, &label);
+    if (!may_win(solver, front, link, &label))
+        return;
+    if (head < 0)
+        extend_label(solver, front, link, &nothing, -1);
+    for (int32_t i = head, next; i >= 0 && !solver->out_of_memory; i = next) {
+        struct dapple_label behind = solver->work->labels[i];
+        next = behind.next;
+        extend_label(solver, front, link, &behind, i);
+    }
+}
+
+/* The most stages behind one on these devices, so that it fits into their memory; -1: not even the last does. */
+static int most_behind(const struct solver *solver, const struct front *front)
+{
+    int fits = -1, most = solver->problem->chain->layer_count;
+    while (fits < most) {
+        int after = (fits + most + 1) / 2;
+        if (dapple_fixed_memory(solver->problem, front->first, front->last, front->devices, after,
+                                solver->program->microbatches) > solver->problem->cluster->memory)
+            most = after - 1;
+        else
+            fits = after;
+    }
+    return fits;
 }
 
 /* Does a label's drain, or nothing, hide the stage's all-reduce within a machine, for all of them? */
@@ -162,40 +225,42 @@ static bool is_hidden(const struct solver *solver, const struct front *front, in
 }
 
 /* A stage on a number of devices in front of all labels of a state. */
-static void add_stage(struct solver *solver, struct front *front, int state, int32_t head, int extra,
-                      bool *hidden)
+static void add_stage(struct solver *solver, struct front *front, int state, int32_t head,
+                      const struct dapple_label *ideal, int extra, bool *hidden)
 {
     const struct dapple_cluster *cluster = solver->places->cluster;
     const struct places_step *end, *first = places_steps(solver->places, state, front->devices, &end);
     /* the relaxation's first step that spans machines costs least and leaves the same */
     bool spanned = false, loose = solver->places->kind == PLACES_LOOSE;
     int needed_to_span = solver->program->replicas == 1 ? 1 : 0; /* one device cannot */
+    double count = (double)solver->program->microbatches;
     front->time = front->compute / front->devices;
+    front->block = front->time / count;
+    front->forward_block = front->forward / front->devices / count;
+    front->most_behind = solver->memory_binds ? most_behind(solver, front) : 0;
     for (int spans = 0; spans < 2; spans++)
         front->allreduce[spans] = dapple_ring(cluster, front->devices, spans, front->reduced);
     for (const struct places_step *step = first; step < end; step++) {
         bool more = step->spans && front->devices - extra * solver->program->replicas == 1
                         ? extra > needed_to_span
                         : extra > 0;
-        double send =
-            head >= 0 ? front->crossing / dapple_step_rate(solver->problem, step, front->devices) : 0;
-        if (!worth_trying(solver, step, send, more, *hidden) ||
-            (loose && step->spans && spanned && !sends_long(solver, send)))
+        struct link link = {.step = step, .number = (int32_t)(step - first)};
+        if (head >= 0)
+            link.send = front->crossing / dapple_step_rate(solver->problem, step, front->devices);
+        link.block = link.send / count;
+        if (!worth_trying(solver, step, link.send, more, *hidden) ||
+            (loose && step->spans && spanned && !sends_long(solver, link.send)))
             continue;
         spanned |= step->spans;
-        if ((solver->original ? solver->program->factor : 2) * send > solver->high)
-            continue;
-        int32_t number = (int32_t)(step - first);
-        if (head < 0)
-            extend_label(solver, front, step, number, send, -1);
-        for (int32_t i = head; i >= 0 && !solver->out_of_memory; i = solver->work->labels[i].next)
-            extend_label(solver, front, step, number, send, i);
+        if ((solver->original ? solver->program->factor : 2) * link.send <= solver->high)
+            extend_labels(solver, front, &link, ideal, head);
     }
     *hidden = *hidden || is_hidden(solver, front, head);
 }
 
 /* A stage on every number of devices worth a try. */
-static void add_stages(struct solver *solver, struct front *front, int state, int32_t head)
+static void add_stages(struct solver *solver, struct front *front, int state, int32_t head,
+                       const struct dapple_label *ideal)
 {
     int replicas = solver->program->replicas, units = solver->places->left[state] / replicas;
     int kept = solver->work->kept[front->first], needed = units_needed(solver, front->compute);
@@ -205,8 +270,21 @@ static void add_stages(struct solver *solver, struct front *front, int state, in
             return;
         front->devices = count * replicas;
         front->units_before = units - count;
-        add_stage(solver, front, state, head, count - needed, &hidden);
+        add_stage(solver, front, state, head, ideal, count - needed, &hidden);
     }
+}
+
+/* As good as the best of them in both numbers. */
+static struct dapple_label ideal_label(const struct solver *solver, int32_t head)
+{
+    struct dapple_label ideal = {.stages = 0};
+    if (head >= 0)
+        ideal = solver->work->labels[head];
+    for (int32_t i = head; i >= 0; i = solver->work->labels[i].next) {
+        ideal.x = lesser(ideal.x, solver->work->labels[i].x);
+        ideal.y = lesser(ideal.y, solver->work->labels[i].y);
+    }
+    return ideal;
 }
 
 /* All stages that end with layer end - 1, in front of one state. */
@@ -216,6 +294,7 @@ static void extend_state(struct solver *solver, int end, int state, int32_t head
     const struct chain *chain = problem->chain;
     int replicas = solver->program->replicas, units = solver->places->left[state] / replicas;
     struct front front = {.last = end - 1, .crossing = dapple_crossing(problem, end - 1)};
+    struct dapple_label ideal = ideal_label(solver, head);
     double room = solver->high * replicas * units / solver->batches;
     for (int first = end - 1; first >= 0 && units > 0; first--) {
         if (chain->until[end - 1].compute - solver->work->most_before[first] > room)
@@ -228,7 +307,7 @@ static void extend_state(struct solver *solver, int end, int state, int32_t head
             continue;
         front.forward = dapple_forward(problem, first, end - 1);
         front.reduced = dapple_reduced(problem, first, end - 1);
-        add_stages(solver, &front, state, head);
+        add_stages(solver, &front, state, head, &ideal);
     }
 }
 
