@@ -70,7 +70,9 @@ static struct dapple_fixed_front *row_of(const struct solver *solver, int end)
     return &solver->work->fixed_fronts[(size_t)end * (size_t)(solver->units + 1)];
 }
 
-/* Fronts that end with this stage, for every number of units. */
+/* Fronts that end with this stage, for every number of units. Behind it W comes to the front with all passes, and as
+ * far as an all-reduce with its own and then the forward passes. The stage alone is already more than its part of that
+ * by spare_w, whichever of the two is longer. */
 static void put_behind(const struct solver *solver, const struct stage *stage, int first, int end, int units)
 {
     const struct dapple_fixed_front *rest = row_of(solver, first);
@@ -78,16 +80,13 @@ static void put_behind(const struct solver *solver, const struct stage *stage, i
     double forward = stage->send + stage->forward, pass = 2 * stage->send + stage->pass;
     for (int left = 0; left <= solver->units - units; left++) {
         double with = dapple_fixed_front_bound(&rest[left], stage->alone);
-        double behind = pass + larger(stage->allreduce, rest[left].pass);
+        double behind = pass + larger(stage->allreduce + rest[left].forward, rest[left].pass);
+        double spare_l = larger(rest[left].spare_l - stage->slow - stage->forward, stage->spare_l);
         fronts[left].least = lesser(fronts[left].least, with);
         fronts[left].forward = lesser(fronts[left].forward, forward + rest[left].forward);
         fronts[left].pass = lesser(fronts[left].pass, behind);
-        double spare_l = larger(rest[left].spare_l - stage->slow - stage->forward, stage->spare_l);
-        double spare_w =
-            lesser(rest[left].spare_w - 2 * stage->slow - stage->pass, stage->spare_w + rest[left].forward);
-        spare_w = larger(spare_w, stage->spare_w);
         fronts[left].spare_l = lesser(fronts[left].spare_l, spare_l);
-        fronts[left].spare_w = lesser(fronts[left].spare_w, spare_w);
+        fronts[left].spare_w = lesser(fronts[left].spare_w, stage->spare_w);
     }
 }
 

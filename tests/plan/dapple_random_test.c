@@ -140,30 +140,33 @@ static double search(const struct dapple_problem *problem, uint64_t seed)
     return latency;
 }
 
-static void compare_cases(enum dapple_rules rules, int cases)
+static void compare_case(enum dapple_rules rules, int seed)
 {
-    for (int seed = 1; seed <= cases; seed++) {
-        struct small small;
-        make_small(&small, (uint64_t)seed * 2654435761u, seed % 20 == 0 ? 6 : 5);
-        small.problem.rules = rules;
-        double brute = brute_force(&small.problem), found = search(&small.problem, (uint64_t)seed);
-        if (brute != found && !(fabs(brute - found) <= 1e-9 * brute))
-            fail_msg("case %d: found %.17g, brute force %.17g; %d layers, %d devices in %d machines", seed,
-                     found, brute, small.chain.layer_count, dapple_devices(&small.cluster),
-                     small.cluster.machine_count);
-    }
+    struct small small;
+    make_small(&small, (uint64_t)seed * 2654435761u, seed % 20 == 0 ? 6 : 5);
+    small.problem.rules = rules;
+    double brute = brute_force(&small.problem), found = search(&small.problem, (uint64_t)seed);
+    if (brute != found && !(fabs(brute - found) <= 1e-9 * brute))
+        fail_msg("case %d: found %.17g, brute force %.17g; %d layers, %d devices in %d machines", seed, found,
+                 brute, small.chain.layer_count, dapple_devices(&small.cluster), small.cluster.machine_count);
 }
 
 static void test_original_rules(void **state)
 {
     (void)state;
-    compare_cases(DAPPLE_ORIGINAL, random_cases(CASES));
+    int cases = random_cases(CASES);
+    for (int seed = 1; seed <= cases; seed++)
+        compare_case(DAPPLE_ORIGINAL, seed);
 }
 
+/* The last one: an all-reduce in the middle that goes on with forward passes, once forgotten in a bound. */
 static void test_fixed_rules(void **state)
 {
     (void)state;
-    compare_cases(DAPPLE_FIXED, random_cases(CASES));
+    int cases = random_cases(CASES);
+    for (int seed = 1; seed <= cases; seed++)
+        compare_case(DAPPLE_FIXED, seed);
+    compare_case(DAPPLE_FIXED, 1020492);
 }
 
 /* Bounds from the relaxation hold, and what it proves is right. */
