@@ -3,18 +3,18 @@
  * Problem. Every number of outer replicas r, every way to cut the chain into stages of layers that belong together,
  * every number of devices for each and every placement of them; devices may be idle (dapple.h).
  *
- * Bound. For given r, k and an interval of the pivot's seconds a dynamic program (dapple_program.h) gives a lower
- * bound on all plans whose pivot is in it, and a plan, which is scored as it is: an upper bound.
+ * Bound. For given r and an interval of the pivot's seconds a dynamic program (dapple_program.h) gives a lower bound on
+ * all plans whose pivot is in it, for both k, and a plan, which is scored as it is: an upper bound.
  *
- * Search. Best first over intervals of all r and k together: the least bound is solved, dropped when that reaches the
- * best plan, else cut in two at values that a stage or a transfer can take. Where only one such value is left, bound
- * and plan are equal, so the search ends. A slower pivot is never better where there are no more stages than
- * micro-batches: its block counts M - 1 times, and hides less than M - 1 blocks of all-reduce. Elsewhere the program
- * has to reach the interval's lower end, and k = 2 is searched, too. DAPPLE_FIXED has no drain that shrinks with the
- * pivot and needs one program for each r.
+ * Search. Best first over intervals of all r together: the least bound is solved, dropped when that reaches the best
+ * plan, else cut in two, in the end at values that a stage or a transfer can take. Where only one such value is left,
+ * bound and plan are equal, so the search ends. A slower pivot is never better where there are no more stages than
+ * micro-batches: its block counts M - 1 times, and hides less than M - 1 blocks of all-reduce. Elsewhere programs for
+ * each k have to reach the interval's lower end (solve_region). DAPPLE_FIXED has no drain that shrinks with the pivot
+ * and needs one program for each r.
  *
- * Placements. All of them where they are few; else bounds come from a relaxation and plans from placements in order,
- * and what they differ by remains as a gap.
+ * Placements. All of them where they are few; else bounds come from a relaxation and plans from packing what it finds,
+ * or from placements in order, and what they differ by remains as a gap.
  *
  * Check. Equal to brute force on thousands of small cases (tests/plan/dapple_random_test.c). The number of programs at
  * a time does not depend on the threads, and so neither do the answers. */
