@@ -28,8 +28,8 @@
 #define AT_A_TIME  4
 #define MOST_STEPS 60000    /* of every placement; beyond that the search itself would be too slow */
 #define MOST_LOOSE 50000000 /* memory only */
-#define FEW_LAYERS 256
-#define NARROW     1.02
+#define FEW_LAYERS 256      /* see by_items */
+#define NARROW     1.02     /* high / low */
 #define SAME       (1 - 1e-12)
 
 struct region {

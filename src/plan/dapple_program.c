@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_LABELS (1 << 21)
-#define FIRST_MORE  (1.0 / 512)
+#define MOST_LABELS (1 << 21)   /* DAPPLE_FIXED, one program at a time; half of it where there are several */
+#define FIRST_MORE  (1.0 / 512) /* of the bound, that plans may take more; see solve_above */
 #define NEXT_MORE   1.4
-#define HASTE       1.0
+#define HASTE       1.0 /* a label's bound grows by so much of that, from the last layer to the first */
 #define MOST_MORE   4
 #define MOST_FRONTS (1 << 21) /* layers and states; more have no bounds on what is put in front */
 
@@ -32,7 +32,7 @@ static int32_t *head_of(const struct solver *solver, int layer, int state)
 static int32_t new_label(struct solver *solver, const struct dapple_label *label)
 {
     struct dapple_workspace *work = solver->work;
-    if (work->label_count == MOST_LABELS) {
+    if (work->label_count == (solver->original ? MOST_LABELS / 2 : MOST_LABELS)) {
         solver->too_many = true;
         return -1;
     }
@@ -422,7 +422,7 @@ static bool solve_below(struct solver *solver, struct error *err)
     if (solver->out_of_memory)
         return error_memory(err);
     if (solver->too_many)
-        return error_set(err, ERROR_INFEASIBLE, "more than %d labels", MOST_LABELS);
+        return error_set(err, ERROR_INFEASIBLE, "more than %d labels", solver->work->label_count);
     return true;
 }
 
