@@ -1,0 +1,143 @@
+/* The best pipelines over devices of several types.
+ *
+ * Problem. A chain of layers, M equal micro-batches, and N_t devices of each type t. An option is a way to run layers: a
+ * type and a tensor parallel degree, with the seconds and bytes of each layer. A pipeline cuts the chain into stages, each
+ * run with an option; with m micro-batches it takes
+ *
+ *     fill + (m - 1) cycle,   fill = sum of its stages' seconds, cycle = its slowest stage's              (1F1B)
+ *
+ * where a stage's seconds include those of receiving its input and sending the gradient back. A stage j from the end
+ * holds the activations of j micro-batches. When all pipelines are done gradients are exchanged and parameters updated:
+ * the longest of all stages' seconds for that. Find pipelines, however many, whose devices are there and whose micro-batches
+ * add up to M, so that all is done first. Pipelines need not be alike: each has its own types and cuts, and its
+ * share of the batch follows its speed. Devices may be idle.
+ *
+ * Bound. For a deadline T, let m_k(T) = (T - fill_k) / cycle_k + 1 be what pipeline k does by then, parts counted. T is impossible when
+ * the linear program max sum x_k m_k(T), sum x_k devices_kt <= N_t stays below M. Its columns are generated: with prices
+ * w_t of the devices, the best column maximises m_k(T) - w . devices_k, and for cycles within (a, b] that is at most
+ *
+ *     T / a + 1 - min over stages of at most b seconds of [ sum of seconds / a + w . devices ]
+ *
+ * : a shortest path over (layers left, stages left). Intervals of cycles are halved until none can be better. By weak
+ * duality w . N + excess x pipelines bounds the program whatever w is, so bounds hold at any time.
+ *
+ * What comes after the pipelines is handled by limits on it: for stages that take at most r seconds afterwards, and more
+ * than r', the whole takes at least r' more than the program's deadline. The limit falls from what the last plan took until
+ * the deadline alone is above the best plan.
+ *
+ * Plan. The program's columns with whole micro-batches; whole numbers of pipelines by rounding down and filling what is
+ * left, for the least deadline at which that reaches M. */
+#ifndef REHEARSE_JOB_FLEET_H
+#define REHEARSE_JOB_FLEET_H
+
+#include "core/arena.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FLEET_TYPES_MOST   8
+#define FLEET_OPTIONS_MOST 64
+#define FLEET_STAGES_MOST  64
+#define FLEET_LAYERS_MOST  4096
+
+struct fleet_type {
+    int devices;
+    double memory; /* bytes that each may hold */
+};
+
+/* Sums: entry l is that of the layers before l. */
+struct fleet_option {
+    int type, tensor;      /* devices that share a stage */
+    const double *seconds; /* [layers + 1] one micro-batch, forward and backward */
+    const double *kept;    /* [layers + 1] bytes of one micro-batch, on each device */
+    const double *held;    /* [layers + 1] bytes whatever the micro-batches, on each device */
+    const double *after;   /* [layers + 1] seconds when all micro-batches are done: gradients, optimizer */
+    const double
+        *send; /* [layers + 1] seconds to have the input of layer l and send its gradient back; no sums */
+    double working;      /* bytes beside those, on each device */
+    double last_working; /* the same where the last layer is */
+};
+
+struct fleet_problem {
+    int layer_count, type_count, option_count;
+    struct fleet_type types[FLEET_TYPES_MOST];
+    struct fleet_option options[FLEET_OPTIONS_MOST];
+    int64_t microbatches;
+};
+
+struct fleet_stage {
+    int option, first, last; /* layers first..last - 1 */
+};
+
+struct fleet_pipeline {
+    int stage_count;
+    struct fleet_stage stages[FLEET_STAGES_MOST];
+    int devices[FLEET_TYPES_MOST];
+    double fill, cycle, after; /* seconds; of after its longest stage's */
+    int copies;                /* pipelines like this */
+    int64_t microbatches;      /* of all the copies; they differ by one at most */
+};
+
+struct fleet_plan {
+    struct arena arena;
+    int pipeline_count; /* kinds of pipelines */
+    struct fleet_pipeline *pipelines;
+    double seconds;     /* until all is done; of those */
+    double after;       /* when the slowest pipeline is */
+    double lower_bound; /* seconds: no plan is done earlier */
+    int64_t columns;    /* pipelines that were looked at closely */
+};
+
+/* `enough`: seconds; when no plan can be done earlier than that the search may stop, with ERROR_INFEASIBLE and the bound
+ * in plan->lower_bound. INFINITY: none. ERROR_INFEASIBLE, too, where no pipeline fits. On failure *plan holds nothing
+ * else; on success the caller ends it with fleet_plan_release. */
+bool fleet_search(struct fleet_plan *plan, const struct fleet_problem *problem, double enough,
+                  struct error *err);
+void fleet_plan_release(struct fleet_plan *plan);
+
+/* Bytes on each device of a stage, `behind` stages from the end (the last: 1). */
+double fleet_stage_memory(const struct fleet_problem *problem, const struct fleet_stage *stage, int behind);
+double fleet_stage_seconds(const struct fleet_problem *problem, const struct fleet_stage *stage);
+
+/* Sets fill, cycle, after and devices. */
+void fleet_pipeline_score(const struct fleet_problem *problem, struct fleet_pipeline *pipeline);
+
+/* ---- inside ---- */
+
+/* The pipeline with the most m(T) - prices . devices, and that, found to within the tolerance; -INFINITY: none fits, or
+ * none has more than `above`. `bound`: no pipeline has more. */
+struct fleet_pricer;
+struct fleet_pricer *fleet_pricer_new(const struct fleet_problem *problem);
+void fleet_pricer_free(struct fleet_pricer *pricer);
+
+/* Each stage's `after` at most; INFINITY to begin with. */
+void fleet_pricer_limit(struct fleet_pricer *pricer, double after);
+
+struct fleet_quest {
+    double deadline, above, tolerance;
+    const double *prices;
+    void (*found)(void *context,
+                  const struct fleet_pipeline *pipeline); /* every one on the way that is nearly as good */
+    void *context;
+};
+double fleet_price(struct fleet_pricer *pricer, const struct fleet_quest *quest, struct fleet_pipeline *best,
+                   double *bound);
+
+/* The most whole micro-batches by the deadline of one pipeline that fits into these devices of each type; 0: none. Not
+ * always the most where there are many devices. */
+double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer *pricer, const int *limits,
+                 double deadline, double after, struct fleet_pipeline *best);
+
+/* Cycles that pipelines can have: seconds of a stage. At most `most` of them between these, evenly chosen. */
+int fleet_cycles(const struct fleet_pricer *pricer, double least, double deadline, int most, double *cycles);
+
+/* Device seconds of a micro-batch: every layer where it takes the least. */
+double fleet_least_work(const struct fleet_problem *problem);
+
+/* max values . x, sum over columns x_k uses[k][t] <= limits[t], x >= 0. Sets x and the prices (duals); returns the
+ * value. */
+double fleet_program(int column_count, int type_count, const double *values, int (*uses)[FLEET_TYPES_MOST],
+                     const double *limits, double *x, double *prices);
+
+#endif

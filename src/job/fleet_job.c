@@ -1,0 +1,431 @@
+#include "job/fleet_job.h"
+
+#include "cost/transfer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MICROBATCH_MOST   64 /* sequences, unless more are asked for */
+#define COMBINATIONS_MOST 512
+
+struct combination {
+    int64_t microbatch;
+    enum recompute recompute;
+    double work; /* seconds that all devices together take at least */
+};
+
+struct planner {
+    const struct fleet_question *question;
+    struct combination combinations[COMBINATIONS_MOST];
+    int count, done;
+    pthread_mutex_t lock; /* of what follows */
+    struct fleet_answer best;
+    int best_index;
+    double bound; /* the least of those that were looked at */
+    bool out_of_memory;
+    struct progress *progress;
+};
+
+/* ---- layers ---- */
+
+static struct job job_on(const struct fleet_question *question, int group, int tensor)
+{
+    const struct fleet_group *g = &question->groups[group];
+    struct job job = question->job;
+    job.device = g->device;
+    job.calibration = g->calibration;
+    job.inside = g->inside;
+    job.across = g->across;
+    job.devices_per_node = g->devices_per_node;
+    job.type = model_type(g->device, question->precision);
+    job.tensor = tensor;
+    job.context = job.expert = job.chunks = job.data = job.pipeline = 1;
+    job.devices = tensor;
+    job.sharding = 0;
+    job.stage_blocks = NULL;
+    return job;
+}
+
+static bool tensor_allowed(const struct fleet_question *question, int group, int tensor)
+{
+    const struct architecture *model = question->job.model;
+    const struct job_range *range = &question->tensor;
+    if (range->given && (tensor < range->least || tensor > range->most))
+        return false;
+    return question->groups[group].devices_per_node % tensor == 0 &&
+           (tensor == 1 || ((question->job.software->offers & OFFERS_TENSOR) && model->heads % tensor == 0 &&
+                            model->kv_heads % tensor == 0 && model->ffn % tensor == 0));
+}
+
+static int nodes_of(const struct fleet_question *question)
+{
+    int nodes = 0;
+    for (int g = 0; g < question->group_count; g++)
+        nodes += question->groups[g].nodes;
+    return nodes;
+}
+
+/* Bytes per parameter, when optimizer states are spread over so many pipelines. */
+static double state_bytes(const struct software *software, double pipelines)
+{
+    return software->parameter_bytes + software->stored_gradient_bytes +
+           software->state_bytes / (software->sharded ? pipelines : 1.0);
+}
+
+struct sums {
+    double *seconds, *kept, *held, *after, *send;
+};
+
+static bool make_sums(struct sums *sums, int layers, struct arena *arena)
+{
+    sums->seconds = ARENA_ARRAY(arena, (size_t)layers + 1, double);
+    sums->kept = ARENA_ARRAY(arena, (size_t)layers + 1, double);
+    sums->held = ARENA_ARRAY(arena, (size_t)layers + 1, double);
+    sums->after = ARENA_ARRAY(arena, (size_t)layers + 1, double);
+    sums->send = ARENA_ARRAY(arena, (size_t)layers + 1, double);
+    return sums->seconds && sums->kept && sums->held && sums->after && sums->send;
+}
+
+static double seconds_of(const struct job_layer *layer)
+{
+    return layer->pass.forward + layer->pass.backward + layer->pass.recompute + layer->pass.tensor;
+}
+
+/* Seconds per parameter on a device. */
+struct rates {
+    double slower; /* factor: devices wait for the slowest of them */
+    double state;  /* bytes held */
+    double added;  /* gradients added to those of earlier micro-batches */
+    double
+        reduced; /* gradients exchanged, as far as that shows: between so many pipelines that one more adds nothing */
+    double updated;
+};
+
+/* Share of the memory's bandwidth: long kernels that only stream. */
+#define STREAM_RATE 0.8
+
+/* Large messages: what exchanging a byte adds. */
+#define EXCHANGED 1e9
+#define RANKS     64
+
+static struct rates rates_of(const struct fleet_question *question, int group, double pipelines)
+{
+    const struct software *software = question->job.software;
+    const struct fleet_group *g = &question->groups[group];
+    struct collective_group ranks = {RANKS, 1, g->inside, g->across};
+    double rate = STREAM_RATE * g->device->bandwidth;
+    double moved = transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration) / EXCHANGED;
+    return (struct rates){
+        .slower = 1.0 + g->calibration->jitter * log2(fmax(nodes_of(question), 1.0)),
+        .state = state_bytes(software, pipelines),
+        .added = software->accumulate / rate,
+        .reduced = software->data_shown * moved * software->gradient_bytes,
+        .updated = software->optimizer / rate / (software->sharded ? pipelines : 1.0),
+    };
+}
+
+static void add_layer(struct sums *sums, int at, const struct job_layer *layer, const struct rates *rates)
+{
+    double parameters = layer->parameters + layer->experts;
+    sums->seconds[at + 1] = sums->seconds[at] + seconds_of(layer) * rates->slower + parameters * rates->added;
+    sums->kept[at + 1] = sums->kept[at] + layer->kept;
+    sums->held[at + 1] = sums->held[at] + parameters * rates->state;
+    sums->after[at + 1] = sums->after[at] + parameters * (rates->reduced + rates->updated);
+}
+
+/* One way to run layers: embedding, blocks, head. */
+static bool add_option(struct fleet_problem *problem, const struct fleet_question *question, int group,
+                       int tensor, const struct combination *chosen, double pipelines, struct arena *arena)
+{
+    const struct software *software = question->job.software;
+    struct job job = job_on(question, group, tensor);
+    struct sums sums;
+    job.microbatch = chosen->microbatch;
+    job.recompute = chosen->recompute;
+    struct job_layers layers = job_layers_of(&job);
+    int blocks = layers.block_count;
+    if (problem->option_count == FLEET_OPTIONS_MOST)
+        return true; /* 8 types of at most 8 degrees each: nodes of 1024 have 11 divisors that matter */
+    if (!make_sums(&sums, blocks + 2, arena))
+        return false;
+    struct rates rates = rates_of(question, group, pipelines);
+    add_layer(&sums, 0, &layers.embedding, &rates);
+    for (int b = 0; b < blocks; b++) {
+        struct job one = job;
+        one.pipeline = 3; /* neither the first nor the last stage: blocks alone */
+        struct job_layer block = job_stage(&one, &layers, 1, b, b + 1);
+        add_layer(&sums, b + 1, &block, &rates);
+        sums.send[b + 1] = layers.send_across;
+    }
+    add_layer(&sums, blocks + 1, &layers.head, &rates);
+    sums.send[blocks + 1] = layers.send_across;
+    double runtime = software->runtime_share * question->groups[group].memory;
+    double tied = job.model->tied
+                      ? (double)job.model->hidden * (double)job.model->vocabulary / tensor * rates.state
+                      : 0.0;
+    double matrix = software->matrix_working * layers.blocks.largest_matrix;
+    problem->options[problem->option_count++] = (struct fleet_option){
+        .type = group,
+        .tensor = tensor,
+        .seconds = sums.seconds,
+        .kept = sums.kept,
+        .held = sums.held,
+        .after = sums.after,
+        .send = sums.send,
+        .working = layers.blocks.working + 0.5 * matrix + runtime,
+        .last_working = fmax(layers.blocks.working + matrix, layers.head.activations) + tied + runtime,
+    };
+    return true;
+}
+
+static bool make_problem(struct fleet_problem *problem, const struct fleet_question *question,
+                         const struct combination *chosen, double pipelines, struct arena *arena)
+{
+    const struct architecture *model = question->job.model;
+    *problem = (struct fleet_problem){
+        .layer_count = model->layers + model->encoder_layers + 2,
+        .type_count = question->group_count,
+        .microbatches = question->job.batch / chosen->microbatch,
+    };
+    for (int g = 0; g < question->group_count; g++) {
+        const struct fleet_group *group = &question->groups[g];
+        problem->types[g] = (struct fleet_type){
+            .devices = group->nodes * group->devices_per_node,
+            .memory = group->memory * (1.0 - question->headroom),
+        };
+        for (int tensor = 1; tensor <= group->devices_per_node; tensor++)
+            if (tensor_allowed(question, g, tensor) &&
+                !add_option(problem, question, g, tensor, chosen, pipelines, arena))
+                return false;
+    }
+    return true;
+}
+
+/* ---- what comes after the pipelines ---- */
+
+static void time_all(struct fleet_answer *answer, const struct fleet_question *question)
+{
+    struct fleet_time *time = &answer->time;
+    time->pipelines = answer->plan.seconds - answer->plan.after;
+    time->after = answer->plan.after;
+    for (int k = 0; k < answer->plan.pipeline_count; k++)
+        for (int i = 0; i < answer->plan.pipelines[k].stage_count; i++) {
+            int option = answer->plan.pipelines[k].stages[i].option;
+            time->other =
+                fmax(time->other, question->groups[answer->problem.options[option].type].calibration->step);
+        }
+    time->seconds = time->pipelines + time->after + time->other;
+}
+
+/* The same pipelines where optimizer states are held, and updated, by as many as there are. */
+static void score_again(struct fleet_answer *answer)
+{
+    struct fleet_plan *plan = &answer->plan;
+    double pipelines = plan->seconds - plan->after;
+    plan->after = 0.0;
+    for (int k = 0; k < plan->pipeline_count; k++) {
+        fleet_pipeline_score(&answer->problem, &plan->pipelines[k]);
+        plan->after = fmax(plan->after, plan->pipelines[k].after);
+    }
+    plan->seconds = pipelines + plan->after;
+}
+
+static bool fits(const struct fleet_answer *answer)
+{
+    for (int k = 0; k < answer->plan.pipeline_count; k++) {
+        const struct fleet_pipeline *p = &answer->plan.pipelines[k];
+        for (int i = 0; i < p->stage_count; i++)
+            if (fleet_stage_memory(&answer->problem, &p->stages[i], p->stage_count - i) >
+                answer->problem.types[answer->problem.options[p->stages[i].option].type].memory)
+                return false;
+    }
+    return true;
+}
+
+/* ---- one combination ---- */
+
+static void count_pipelines(struct fleet_answer *answer)
+{
+    answer->pipelines = 0;
+    for (int k = 0; k < answer->plan.pipeline_count; k++)
+        answer->pipelines += answer->plan.pipelines[k].copies;
+}
+
+/* Optimizer states are spread over the pipelines, of which there are how many the plan has: first as if they took no
+ * memory, which gives the bound; then, where the plan does not fit, for fewer pipelines. */
+static bool plan_combination(struct fleet_answer *answer, const struct fleet_question *question,
+                             const struct combination *chosen, double enough, double *bound,
+                             struct error *err)
+{
+    double pipelines = INFINITY;
+    *bound = 0.0;
+    for (int attempt = 0; attempt < 12; attempt++) {
+        struct arena arena = {0};
+        *answer = (struct fleet_answer){.microbatch = chosen->microbatch,
+                                        .recompute = chosen->recompute,
+                                        .sharded = question->job.software->sharded};
+        bool made =
+            make_problem(&answer->problem, question, chosen, pipelines, &arena) ? true : error_memory(err);
+        bool found = made && fleet_search(&answer->plan, &answer->problem, enough, err);
+        if (attempt == 0)
+            *bound = answer->plan.lower_bound;
+        if (!found) {
+            arena_release(&arena);
+            if (!made || pipelines <= 1.0 || err->kind != ERROR_INFEASIBLE ||
+                answer->plan.lower_bound >= enough)
+                return false;
+            pipelines = isinf(pipelines) ? 64.0 : floor(pipelines / 2.0);
+            continue;
+        }
+        count_pipelines(answer);
+        /* with the states where they really are */
+        struct fleet_problem real;
+        struct fleet_plan plan = answer->plan;
+        made = make_problem(&real, question, chosen, answer->pipelines, &plan.arena);
+        arena_release(&arena);
+        answer->problem = real;
+        answer->plan = plan;
+        if (!made) {
+            fleet_answer_release(answer);
+            return error_memory(err);
+        }
+        if (fits(answer)) {
+            score_again(answer);
+            time_all(answer, question);
+            return true;
+        }
+        pipelines = isinf(pipelines) ? answer->pipelines : fmin(pipelines - 1.0, answer->pipelines);
+        fleet_answer_release(answer);
+        if (pipelines < 1.0)
+            break;
+    }
+    return error_set(err, ERROR_INFEASIBLE, "no pipeline of these devices holds the model");
+}
+
+void fleet_answer_release(struct fleet_answer *answer)
+{
+    fleet_plan_release(&answer->plan);
+    *answer = (struct fleet_answer){0};
+}
+
+/* ---- all combinations ---- */
+
+static bool allowed(const struct job_range *range, int64_t value, int64_t most)
+{
+    return range->given ? value >= range->least && value <= range->most : value <= most;
+}
+
+/* Device seconds of an iteration at least, over all devices: every type at its best degree, all at work. */
+static double least_seconds(const struct fleet_question *question, const struct combination *c)
+{
+    double rate = 0.0; /* micro-batches per second */
+    for (int g = 0; g < question->group_count; g++) {
+        const struct fleet_group *group = &question->groups[g];
+        double least = INFINITY;
+        for (int tensor = 1; tensor <= group->devices_per_node; tensor++) {
+            if (!tensor_allowed(question, g, tensor))
+                continue;
+            struct job job = job_on(question, g, tensor);
+            job.microbatch = c->microbatch;
+            job.recompute = c->recompute;
+            struct job_layers layers = job_layers_of(&job);
+            double seconds =
+                seconds_of(&layers.blocks) + seconds_of(&layers.embedding) + seconds_of(&layers.head);
+            least = fmin(least, seconds * tensor);
+        }
+        rate += group->nodes * group->devices_per_node / least;
+    }
+    return (double)question->job.batch / (double)c->microbatch / rate;
+}
+
+static int compare_combinations(const void *a, const void *b)
+{
+    const struct combination *x = a, *y = b;
+    return x->work < y->work ? -1 : x->work > y->work;
+}
+
+static void list_combinations(struct planner *p)
+{
+    const struct fleet_question *question = p->question;
+    const struct software *software = question->job.software;
+    bool same = software->attention != ATTENTION_UNFUSED && software->selective_kept >= 1.0;
+    for (int64_t m = 1; m <= question->job.batch && m <= 65536; m++) {
+        if (question->job.batch % m != 0 || !allowed(&question->microbatch, m, MICROBATCH_MOST))
+            continue;
+        for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL && p->count < COMBINATIONS_MOST; r++) {
+            struct combination c = {m, (enum recompute)r, 0.0};
+            if (!allowed(&question->recompute, r, RECOMPUTE_FULL) ||
+                (r == RECOMPUTE_SELECTIVE && same && !question->recompute.given))
+                continue;
+            c.work = least_seconds(question, &c);
+            p->combinations[p->count++] = c;
+        }
+    }
+    qsort(p->combinations, (size_t)p->count, sizeof *p->combinations, compare_combinations);
+}
+
+static void try_combination(struct planner *p, int index)
+{
+    const struct combination *c = &p->combinations[index];
+    struct fleet_answer answer;
+    struct error err;
+    double bound;
+    pthread_mutex_lock(&p->lock);
+    double enough = p->best.pipelines > 0 ? p->best.time.seconds : INFINITY;
+    pthread_mutex_unlock(&p->lock);
+    if (c->work > enough)
+        return;
+    bool found = plan_combination(&answer, p->question, c, enough, &bound, &err);
+    pthread_mutex_lock(&p->lock);
+    p->done++;
+    if (p->progress)
+        progress_show(p->progress, "%d of %d micro-batches and recomputations", p->done, p->count);
+    if (found || bound >= enough || bound > 0.0)
+        p->bound = fmin(p->bound, fmax(bound, c->work));
+    bool better = found && (p->best.pipelines == 0 || answer.time.seconds < p->best.time.seconds ||
+                            (answer.time.seconds == p->best.time.seconds && index < p->best_index));
+    if (better) {
+        struct fleet_answer worse = p->best;
+        p->best = answer;
+        p->best_index = index;
+        answer = worse;
+    }
+    p->out_of_memory |= !found && err.kind == ERROR_FAILED;
+    pthread_mutex_unlock(&p->lock);
+    if (found)
+        fleet_answer_release(&answer);
+}
+
+static void try_some(void *context, size_t first, size_t last, int thread)
+{
+    (void)thread;
+    for (size_t i = first; i < last; i++)
+        try_combination(context, (int)i);
+}
+
+bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, struct parallel *pool,
+                    struct progress *progress, struct error *err)
+{
+    struct planner p = {.question = question, .bound = INFINITY, .progress = progress};
+    *answer = (struct fleet_answer){0};
+    if (question->job.model->layers + question->job.model->encoder_layers + 2 > FLEET_LAYERS_MOST)
+        return error_set(err, ERROR_INPUT, "expected a model of at most %d layers", FLEET_LAYERS_MOST);
+    list_combinations(&p);
+    pthread_mutex_init(&p.lock, NULL);
+    parallel_for(pool, (size_t)p.count, 1, try_some, &p);
+    pthread_mutex_destroy(&p.lock);
+    if (p.best.pipelines == 0)
+        return p.out_of_memory
+                   ? error_memory(err)
+                   : error_set(err, ERROR_INFEASIBLE,
+                               "'%s' does not fit: no pipeline of these devices holds it, with any "
+                               "micro-batch that divides %" PRId64,
+                               question->job.model->name, question->job.batch);
+    *answer = p.best;
+    answer->lower_bound = fmin(p.bound, answer->time.seconds);
+    answer->combinations = p.count;
+    return true;
+}
