@@ -312,7 +312,7 @@ static void steps_of_ordered(struct build *build, int state, int count)
             continue;
         bool spans = machine_of(cluster, begin) != machine_of(cluster, begin + count - 1);
         int away = 0;
-        if (build->layout.current) {
+        if (build->layout.current && left < dapple_devices(cluster)) {
             int start = machine_start(cluster, machine_of(cluster, left)), end = begin + count;
             away = start >= end ? count : start > begin ? start - begin : 0;
         }
