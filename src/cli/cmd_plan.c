@@ -25,6 +25,8 @@ static const unsigned searched[] = {~0U, PIPELINE, PIPELINE, PIPELINE, DAPPLE};
 
 static const char *const rules[] = {"dapple", "dapple-fixed", NULL};    /* enum dapple_rules */
 static const char *const precisions[] = {"mixed", "fp32", "fp8", NULL}; /* enum model_precision */
+static const char *const formats[] = {"megatron", "deepspeed", "torchtitan", "pipelining",
+                                      NULL}; /* enum launch_format */
 static const char *const imports[] = {"auto", "hpgo", "rehearse", NULL};
 
 static const struct option_spec options[] = {
@@ -184,6 +186,21 @@ static const struct option_spec options[] = {
      .kind = OPTION_FLAG,
      .at = offsetof(struct plan_options, explain),
      .help = "iteration: what 10 % more of each resource would give, and whether memory binds"},
+    {.name = "emit",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct plan_options, emit),
+     .argument = "FORMAT",
+     .words = formats,
+     .help = "iteration: print the plan as arguments of Megatron-LM, a configuration of DeepSpeed or "
+             "torchtitan, or the "
+             "split for torch.distributed.pipelining, instead of a table"},
+    {.name = "flags",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct plan_options, flags),
+     .argument = "FILE",
+     .help = "iteration: what these arguments of Megatron-LM say is fixed (a shell script, or MLPerf's "
+             "exports); what "
+             "they leave open is chosen"},
     {.name = "rules",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, rules),
@@ -277,15 +294,16 @@ static const struct scope {
     {"fix", ITERATION, 0},
     {"top", ITERATION, 0},
     {"explain", ITERATION, 0},
+    {"emit", ITERATION, 0},
+    {"flags", ITERATION, 0},
     {"profile", PIPELINE | DAPPLE, PIPELINE | DAPPLE},
     {"cluster", PIPELINE | DAPPLE, PIPELINE | DAPPLE},
     {"microbatches", PIPELINE, PIPELINE},
     {"allreduce", PIPELINE, 0},
     {"fold-exact-factors", PIPELINE, 0},
     {"fold-longest-only", PIPELINE, 0},
-    {"global-batch", DAPPLE | ITERATION, DAPPLE | ITERATION},
+    {"global-batch", DAPPLE | ITERATION, DAPPLE},
     {"devices", DAPPLE | ITERATION, ITERATION},
-    {"dot", PIPELINE | DAPPLE, 0},
     {"rules", DAPPLE, 0},
     {"import", DAPPLE, 0},
     {"profile-batch", DAPPLE, 0},
@@ -365,10 +383,10 @@ static bool check_scopes(const struct plan_options *given, struct error *err)
 /* Two of these would fill the same place. */
 static bool check_outputs(const struct plan_options *given, struct error *err)
 {
-    const bool wanted[] = {given->json, given->csv, given->dot};
-    static const char *const names[] = {"json", "csv", "dot"};
-    for (int i = 0; i < 3; i++)
-        for (int j = i + 1; j < 3; j++)
+    const bool wanted[] = {given->json, given->csv, given->dot, plan_is_given(given, "emit")};
+    static const char *const names[] = {"json", "csv", "dot", "emit"};
+    for (int i = 0; i < 4; i++)
+        for (int j = i + 1; j < 4; j++)
             if (wanted[i] && wanted[j])
                 return error_set(err, ERROR_USAGE, "--%s and --%s both want standard output: choose one",
                                  names[i], names[j]);
@@ -399,6 +417,8 @@ static const struct command_example examples[] = {
      "the fastest ways to train a model, proven"},
     {"rehearse plan -m gpt3-175b -d a100-80gb --devices 64..1024 --global-batch 1536 --figure scaling.svg",
      "how it scales"},
+    {"rehearse plan -m llama-3-70b -d h100 --devices 64 --global-batch 512 --emit megatron",
+     "as arguments of Megatron-LM"},
     {NULL, NULL},
 };
 

@@ -38,6 +38,8 @@ struct plan_options {
     double headroom; /* percent */
     struct option_list fix;
     bool explain;
+    int emit; /* enum launch_format */
+    const char *flags;
 
     const char *output, *figure;
     bool json, csv, dot;

@@ -5,14 +5,17 @@
 #include "cli/plan_command.h"
 #include "cli/range.h"
 #include "cli/sweep.h"
+#include "core/file.h"
 #include "cost/model_profile.h"
 #include "figure/splits.h"
+#include "job/launch.h"
 #include "job/search_report.h"
 #include "job/usual.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_BATCH   (INT64_C(1) << 24) /* sequences */
@@ -24,6 +27,7 @@ struct asking {
     const struct plan_options *options;
     struct cost_chosen chosen;
     struct cost_link_table inside, across; /* of files */
+    struct launch_options flags;           /* of a file */
     struct job_question question;          /* of the first point */
     struct range batches, devices;
 };
@@ -89,21 +93,66 @@ static bool choose_model(struct asking *asking, struct error *err)
     return true;
 }
 
+/* ---- what arguments of Megatron-LM fix ---- */
+
+static bool read_flags(struct asking *asking, struct error *err)
+{
+    const char *path = asking->options->flags;
+    char *data;
+    size_t length;
+    if (!file_read(path, LAUNCH_MOST_BYTES, &data, &length, err))
+        return false;
+    bool ok = launch_read_megatron(path, data, length, &asking->flags, err);
+    free(data);
+    return ok;
+}
+
+/* What the command line says counts more, as far as both can be had. */
+static bool apply_flags(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    struct job *job = &asking->question.job, before = *job;
+    if (asking->devices.count > 1)
+        return error_set(err, ERROR_USAGE, "--flags is for one number of devices, not for a sweep over them");
+    job->devices = (int)asking->devices.values[0];
+    job->batch = 0;
+    if (!launch_fix(&asking->flags, &asking->question, err))
+        return false;
+    if (given->sequence > 0)
+        job->sequence = before.sequence;
+    if (plan_is_given(given, "precision"))
+        job->type = before.type;
+    if (given->global_batch)
+        return true;
+    if (job->batch == 0)
+        return error_set(err, ERROR_USAGE, "'%s' does not give a global batch: add --global-batch N",
+                         given->flags);
+    char batch[32];
+    snprintf(batch, sizeof batch, "%" PRId64, job->batch);
+    return range_parse("global-batch", batch, 1, MOST_BATCH, &asking->batches, err);
+}
+
 static bool ask(struct asking *asking, struct error *err)
 {
     const struct plan_options *given = asking->options;
     struct job_question *question = &asking->question;
+    if (!given->global_batch && !given->flags)
+        return error_set(err, ERROR_USAGE,
+                         "plan: '--global-batch RANGE' is missing, which --objective iteration needs");
     question->headroom = given->headroom / 100.0;
     return (!given->links || cost_links_add(given->links, err)) &&
            (!given->calibration || calibrations_add(given->calibration, err)) &&
            choose_machine(asking, err) && choose_model(asking, err) &&
            fix_parse("fix", &given->fix, question->ranges, err) &&
-           range_parse("global-batch", given->global_batch, 1, MOST_BATCH, &asking->batches, err) &&
-           range_parse("devices", given->devices, 1, MOST_DEVICES, &asking->devices, err);
+           (!given->global_batch ||
+            range_parse("global-batch", given->global_batch, 1, MOST_BATCH, &asking->batches, err)) &&
+           range_parse("devices", given->devices, 1, MOST_DEVICES, &asking->devices, err) &&
+           (!given->flags || (read_flags(asking, err) && apply_flags(asking, err)));
 }
 
 static void forget(struct asking *asking)
 {
+    launch_options_release(&asking->flags);
     range_release(&asking->batches);
     range_release(&asking->devices);
     cost_link_release(&asking->inside);
@@ -123,11 +172,18 @@ static bool write_json(const char *path, const struct job_search_report *report,
     return ok;
 }
 
-static bool print(const struct job_search_report *report, struct error *err)
+static bool print(const struct plan_options *given, const struct job_search_report *report, struct error *err)
 {
     struct text text = {0};
-    job_search_print(report, &text);
-    bool ok = output_text(NULL, &text, err);
+    const struct job *best = &report->search->plans[0].job;
+    bool ok = true;
+    if (plan_is_given(given, "emit"))
+        ok = launch_write((enum launch_format)given->emit, best, &text, err);
+    else if (given->dot)
+        ok = launch_write(LAUNCH_DOT, best, &text, err);
+    else
+        job_search_print(report, &text);
+    ok = ok && output_text(NULL, &text, err);
     text_release(&text);
     return ok;
 }
@@ -140,7 +196,7 @@ static bool deliver(const struct asking *asking, const struct job_search_report 
         return false;
     if (given->figure && !figure_splits(given->figure, report->search, err))
         return false;
-    return given->json ? write_json(NULL, report, err) : print(report, err);
+    return given->json ? write_json(NULL, report, err) : print(given, report, err);
 }
 
 static bool explain(const struct asking *asking, struct job_search_report *report, struct parallel *pool,
@@ -270,9 +326,12 @@ static bool answer_sweep(struct asking *asking, struct error *err)
                                         .file = given->output,
                                         .figure = given->figure,
                                         .threads = (int)given->planning.threads};
-    if (given->explain || given->dot)
+    bool emits = plan_is_given(given, "emit");
+    if (given->explain || given->dot || emits)
         return error_set(err, ERROR_USAGE, "--%s is for one plan, not for a sweep",
-                         given->dot ? "dot" : "explain");
+                         given->dot ? "dot"
+                         : emits    ? "emit"
+                                    : "explain");
     return sweep_deliver(&sweep, &output, err);
 }
 

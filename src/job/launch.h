@@ -9,7 +9,7 @@
 #include "core/arena.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "job/job.h"
+#include "job/search.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +86,9 @@ void launch_complete(struct launch_options *options);
 /* Sets in *job all that is given, but for the model's sizes: those must be the job's model's, else ERROR_INFEASIBLE. The
  * data parallel degree is made to fit job->devices. stage_blocks lives as long as *options. */
 bool launch_apply(struct launch_options *options, struct job *job, struct error *err);
+
+/* The same for a search over question->job.devices: what is given is fixed, and what is open is chosen. Batch, sequence
+ * and type are set where they are given. A layout lives as long as *options. */
+bool launch_fix(struct launch_options *options, struct job_question *question, struct error *err);
 
 #endif

@@ -174,3 +174,40 @@ bool launch_apply(struct launch_options *options, struct job *job, struct error 
     *job = applied;
     return true;
 }
+
+/* A dimension that is given is fixed; a range for it may say the same, but not another. */
+static bool fix(struct job_question *question, enum job_dimension dimension, const struct job *job,
+                bool given, struct error *err)
+{
+    struct job_range *range = &question->ranges[dimension];
+    int64_t value = job_dimension_value(job, dimension);
+    if (!given)
+        return true;
+    if (range->given && (value < range->least || value > range->most))
+        return error_set(err, ERROR_USAGE, "%s is fixed to something else than the arguments' %" PRId64,
+                         job_dimension_name(dimension), value);
+    *range = (struct job_range){value, value, true};
+    return true;
+}
+
+bool launch_fix(struct launch_options *options, struct job_question *question, struct error *err)
+{
+    struct job job = question->job;
+    job.tensor = job.pipeline = job.context = job.expert = job.data = job.chunks = 1;
+    if (!launch_apply(options, &job, err))
+        return false;
+    question->job.batch = job.batch;
+    question->job.sequence = job.sequence;
+    question->job.type = job.type;
+    question->stage_blocks = job.stage_blocks;
+    question->stage_count = job.pipeline;
+    bool chunks = options->chunks.given || options->chunk_blocks.given;
+    return fix(question, JOB_TENSOR, &job, options->tensor.given, err) &&
+           fix(question, JOB_PIPELINE, &job, options->pipeline.given, err) &&
+           fix(question, JOB_CONTEXT, &job, options->context.given, err) &&
+           fix(question, JOB_EXPERT, &job, options->expert.given, err) &&
+           fix(question, JOB_MICROBATCH, &job, options->microbatch.given, err) &&
+           fix(question, JOB_CHUNKS, &job, chunks, err) &&
+           fix(question, JOB_SHARDING, &job, options->sharding.given, err) &&
+           fix(question, JOB_RECOMPUTE, &job, options->recompute.given, err);
+}

@@ -139,6 +139,8 @@ static void lay_out_anew(struct worker *w, struct job_plan *plan, const struct s
     double mean = (layers->blocks + layers->ends) / plan->job.pipeline;
     bool fits = plan->memory.total > 0.0 && plan->memory.total <= s->space->memory;
     double waiting = (plan->time.other - plan->job.calibration->step) / plan->time.compute;
+    if (s->space->question->stage_blocks)
+        return;
     if (plan->time.seconds - count * (pace - mean) * (1.0 + waiting) > atomic_load(&s->worst) ||
         (fits && pace <= mean * (1.0 + 1e-9)))
         return;
@@ -320,7 +322,8 @@ static bool list_tasks(struct searcher *s, struct arena *arena)
     for (int c = 0; c < space->cut_count; c++)
         for (int pipeline = 1; pipeline <= most; pipeline++) {
             struct task task = {&space->cuts[c], pipeline, 0.0};
-            if (!space_allows(space->question, JOB_PIPELINE, pipeline) || !space_shardings(space, pipeline))
+            if (!space_allows(space->question, JOB_PIPELINE, pipeline) || !space_shardings(space, pipeline) ||
+                (space->question->stage_blocks && pipeline != space->question->stage_count))
                 continue;
             task.bound = task_bound(space, task.cut, pipeline);
             if (isfinite(task.bound))

@@ -49,6 +49,9 @@ struct job_range {
 struct job_question {
     struct job job; /* its degrees, micro-batch, chunks, sharding, recomputation and layout are ignored */
     struct job_range ranges[JOB_DIMENSIONS];
+    const int
+        *stage_blocks; /* a layout that is given, of a pipeline of stage_count stages; NULL: the best one */
+    int stage_count;
     double headroom; /* of the memory, kept free: below 1; negative where more than that is known to do */
 };
 

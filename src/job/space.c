@@ -177,7 +177,7 @@ struct job space_job(const struct space *space, const struct space_cut *cut,
     job.microbatch = layers->microbatch;
     job.recompute = layers->recompute;
     job.pipeline = job.data = job.chunks = 1;
-    job.stage_blocks = NULL;
+    job.stage_blocks = space->question->stage_blocks;
     return job;
 }
 
@@ -211,6 +211,8 @@ bool space_has_chunks(const struct space *space, const struct job *job, int chun
     int64_t slots = (int64_t)job->pipeline * chunks;
     if (!space_allows(space->question, JOB_CHUNKS, chunks))
         return false;
+    if (space->question->stage_blocks) /* whoever laid them out knows where chunks begin */
+        return true;
     return chunks == 1 || (job->pipeline > 1 && offers(space, OFFERS_CHUNKS) &&
                            job_microbatches(job) % job->pipeline == 0 && (blocks + 2) / slots > 0 &&
                            (blocks % slots == 0 || (blocks + 1) % slots == 0 || (blocks + 2) % slots == 0));
