@@ -73,8 +73,8 @@ static void print_split(const struct job_search_report *report, struct text *out
 {
     const struct job *job = &report->search->plans[0].job;
     int idle = report->question->job.devices - job->devices;
-    text_format(out, "\ntensor %d x context %d x pipeline %d x data %d = %d devices, ", job->tensor,
-                job->context, job->pipeline, job->data, job->devices);
+    text_format(out, "\ntensor %d x context %d x pipeline %d x data %d = %d device%s, ", job->tensor,
+                job->context, job->pipeline, job->data, job->devices, job->devices == 1 ? "" : "s");
     if (idle > 0)
         text_format(out, "%d idle: no plan that uses them is faster\n", idle);
     else
