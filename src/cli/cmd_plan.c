@@ -63,11 +63,11 @@ static const struct option_spec options[] = {
      .at = offsetof(struct plan_options, planning.objective),
      .argument = "NAME",
      .words = objectives,
-     .help =
-         "what is minimised: iteration, of a training job (the default with --model); pipeline (the default "
-         "with --profile) is the sum of stage times + (N - 1) x the slowest; oobleck is the "
-         "reference's T1 + T2 + T3; dapple is the DAPPLE planner's hybrid of data and pipeline "
-         "parallelism"},
+     .help = "what is minimised: iteration is the whole of a training job (the default with --model or "
+             "--global-batch); pipeline (the default with --microbatches) is the sum of stage times + (N - "
+             "1) x the slowest; oobleck is the "
+             "reference's T1 + T2 + T3; dapple is the DAPPLE planner's hybrid of data and pipeline "
+             "parallelism"},
     {.name = "microbatch-size",
      .kind = OPTION_INTEGER,
      .at = offsetof(struct plan_options, planning.microbatch_size),
@@ -280,8 +280,8 @@ static const struct scope {
     const char *option;
     unsigned takes, needs;
 } scopes[] = {
-    {"model", ITERATION, ITERATION},
-    {"device", ITERATION, ITERATION},
+    {"model", ITERATION, 0},
+    {"device", ITERATION, 0},
     {"sequence", ITERATION, 0},
     {"precision", ITERATION, 0},
     {"software", ITERATION, 0},
@@ -296,14 +296,14 @@ static const struct scope {
     {"explain", ITERATION, 0},
     {"emit", ITERATION, 0},
     {"flags", ITERATION, 0},
-    {"profile", PIPELINE | DAPPLE, PIPELINE | DAPPLE},
-    {"cluster", PIPELINE | DAPPLE, PIPELINE | DAPPLE},
+    {"profile", ~0U, PIPELINE | DAPPLE},
+    {"cluster", ~0U, PIPELINE | DAPPLE},
     {"microbatches", PIPELINE, PIPELINE},
-    {"allreduce", PIPELINE, 0},
+    {"allreduce", PIPELINE | ITERATION, 0},
     {"fold-exact-factors", PIPELINE, 0},
     {"fold-longest-only", PIPELINE, 0},
     {"global-batch", DAPPLE | ITERATION, DAPPLE},
-    {"devices", DAPPLE | ITERATION, ITERATION},
+    {"devices", DAPPLE | ITERATION, 0},
     {"rules", DAPPLE, 0},
     {"import", DAPPLE, 0},
     {"profile-batch", DAPPLE, 0},
@@ -400,7 +400,9 @@ static bool run(void *context, struct error *err)
 {
     struct plan_options *given = context;
     if (!plan_is_given(given, "objective"))
-        given->planning.objective = given->model ? PLAN_BY_ITERATION : PLAN_BY_PIPELINE;
+        given->planning.objective =
+            given->model || (given->global_batch && !plan_is_given(given, "microbatches")) ? PLAN_BY_ITERATION
+                                                                                           : PLAN_BY_PIPELINE;
     return check_outputs(given, err) && check_scopes(given, err) &&
            planners[given->planning.objective](given, err);
 }

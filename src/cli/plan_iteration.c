@@ -2,6 +2,7 @@
 #include "cli/cost_choose.h"
 #include "cli/fix.h"
 #include "cli/output.h"
+#include "cli/plan_cluster.h"
 #include "cli/plan_command.h"
 #include "cli/range.h"
 #include "cli/sweep.h"
@@ -66,6 +67,7 @@ static bool choose_machine(struct asking *asking, struct error *err)
     if (!job->inside)
         return false;
     job->across = choose_link("across", given->across, usual.across, &asking->across, err);
+    job->type = model_type(job->device, (enum model_precision)given->precision);
     return job->across;
 }
 
@@ -77,7 +79,6 @@ static bool choose_model(struct asking *asking, struct error *err)
         return false;
     job->model = asking->chosen.model;
     job->sequence = given->sequence > 0 ? given->sequence : job->model->sequence;
-    job->type = model_type(job->device, (enum model_precision)given->precision);
     job->software = software_find(given->software);
     if (!job->software)
         return error_set(err, ERROR_USAGE, "--software: unknown '%s', see 'rehearse cost --list'",
@@ -335,9 +336,101 @@ static bool answer_sweep(struct asking *asking, struct error *err)
     return sweep_deliver(&sweep, &output, err);
 }
 
+/* ---- with a cluster file ---- */
+
+static bool one_batch(const struct plan_options *given, int64_t *batch, struct error *err)
+{
+    struct range range;
+    if (!given->global_batch)
+        return error_set(err, ERROR_USAGE,
+                         "plan: '--global-batch RANGE' is missing, which --objective iteration needs");
+    if (!range_parse("global-batch", given->global_batch, 1, MOST_BATCH, &range, err))
+        return false;
+    *batch = range.values[0];
+    bool one = range.count == 1;
+    range_release(&range);
+    return one || error_set(err, ERROR_USAGE, "--global-batch: a sweep is for devices that are all alike");
+}
+
+/* One group is what --device, --devices and --devices-per-node say. */
+static bool answer_group(struct asking *asking, const struct cluster *cluster, int64_t batch,
+                         struct error *err)
+{
+    struct job *job = &asking->question.job;
+    struct fleet_group group;
+    struct plan_links links = {0};
+    if (!plan_cluster_group(&group, cluster, 0, asking->options->across, &links, err))
+        return false;
+    struct cost_device device = *group.device;
+    device.memory = (int64_t)group.memory;
+    job->device = &device;
+    job->calibration = group.calibration;
+    job->inside = group.inside;
+    job->across = group.across;
+    job->devices_per_node = group.devices_per_node;
+    job->type = model_type(&device, (enum model_precision)asking->options->precision);
+    asking->question.headroom = asking->options->headroom / 100.0;
+    int64_t devices = (int64_t)group.nodes * group.devices_per_node;
+    asking->batches = (struct range){&batch, 1};
+    asking->devices = (struct range){&devices, 1};
+    bool ok =
+        fix_parse("fix", &asking->options->fix, asking->question.ranges, err) && answer_one(asking, err);
+    asking->batches = asking->devices = (struct range){0};
+    return ok;
+}
+
+static bool answer_cluster(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    struct cluster cluster;
+    int64_t batch = 0;
+    if (!cluster_load(&cluster, given->planning.cluster, err))
+        return false;
+    bool ok = one_batch(given, &batch, err) && (!given->links || cost_links_add(given->links, err)) &&
+              (!given->calibration || calibrations_add(given->calibration, err)) && choose_model(asking, err);
+    if (ok && cluster.group_count == 1 && !given->flags)
+        ok = answer_group(asking, &cluster, batch, err);
+    else if (ok)
+        ok = plan_model_on_cluster(given, &cluster, &asking->question.job, batch, err);
+    forget(asking);
+    cluster_release(&cluster);
+    return ok;
+}
+
+/* A model or a profile, and devices that are alike or a cluster file. */
+static bool check_inputs(const struct plan_options *given, struct error *err)
+{
+    const char *missing = !given->model && !given->planning.profile ? "model NAME"
+                          : given->planning.cluster                 ? NULL
+                          : given->planning.profile                 ? "cluster FILE"
+                          : !given->device                          ? "device NAME"
+                          : !given->devices                         ? "devices RANGE"
+                                                                    : NULL;
+    if (missing)
+        return error_set(err, ERROR_USAGE, "plan: '--%s' is missing, which --objective iteration needs",
+                         missing);
+    if (given->model && given->planning.profile)
+        return error_set(err, ERROR_USAGE, "plan: --model and --profile are two models: choose one");
+    if (given->planning.cluster &&
+        (given->device || given->devices || given->devices_per_node || given->inside))
+        return error_set(err, ERROR_USAGE, "plan: the devices are those of --cluster: leave '--%s' out",
+                         given->device             ? "device"
+                         : given->devices          ? "devices"
+                         : given->devices_per_node ? "devices-per-node"
+                                                   : "inside");
+    return true;
+}
+
 bool plan_by_iteration(const struct plan_options *options, struct error *err)
 {
     struct asking asking = {.options = options};
+    int64_t batch = 0;
+    if (!check_inputs(options, err))
+        return false;
+    if (options->planning.profile)
+        return one_batch(options, &batch, err) && plan_profile_on_cluster(options, batch, err);
+    if (options->planning.cluster)
+        return answer_cluster(&asking, err);
     bool ok = ask(&asking, err);
     if (ok && asking.batches.count == 1 && asking.devices.count == 1)
         ok = options->csv ? error_set(err, ERROR_USAGE,
