@@ -1,5 +1,5 @@
-/* The search over all splits of training jobs: seconds, combinations per second, and what was found.
- * `bench_job [THREADS]`. */
+/* The search over all splits of training jobs: seconds, combinations per second, and what was found; and how many
+ * combinations a core evaluates in a second when none is dismissed. `bench_job [THREADS]`. */
 #include "core/progress.h"
 #include "job/search.h"
 
@@ -30,26 +30,31 @@ static double cpu_seconds(void)
     return (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec;
 }
 
-static bool measure(const struct bench_case *c, struct parallel *pool)
+static bool ask(struct job *job, const struct bench_case *c)
 {
-    struct job_question question = {
-        .job = {.model = architecture_find(c->model),
-                .device = cost_device_find(c->device),
-                .software = software_find(c->software),
-                .across = cost_link_find(c->across),
-                .devices = c->devices,
-                .devices_per_node = 8,
-                .batch = c->batch,
-                .sequence = c->sequence,
-                .type = COST_BF16},
-        .headroom = 0.05,
-    };
-    if (!question.job.model || !question.job.device || !question.job.software || !question.job.across) {
+    *job = (struct job){.model = architecture_find(c->model),
+                        .device = cost_device_find(c->device),
+                        .software = software_find(c->software),
+                        .across = cost_link_find(c->across),
+                        .devices = c->devices,
+                        .devices_per_node = 8,
+                        .batch = c->batch,
+                        .sequence = c->sequence,
+                        .type = COST_BF16};
+    if (!job->model || !job->device || !job->software || !job->across) {
         printf("%s: not known\n", c->model);
         return false;
     }
-    question.job.calibration = calibration_of(question.job.device);
-    question.job.inside = cost_link_find(question.job.device->link);
+    job->calibration = calibration_of(job->device);
+    job->inside = cost_link_find(job->device->link);
+    return true;
+}
+
+static bool measure(const struct bench_case *c, struct parallel *pool)
+{
+    struct job_question question = {.headroom = 0.05};
+    if (!ask(&question.job, c))
+        return false;
     struct job_search_options options = {.top = 5, .pool = pool};
     struct job_search search;
     struct error err;
@@ -75,12 +80,62 @@ static bool measure(const struct bench_case *c, struct parallel *pool)
     return true;
 }
 
+/* ---- without a search: none is dismissed ---- */
+
+#define ENOUGH 2.0 /* CPU-seconds of evaluations */
+
+struct rate {
+    double evaluated, fit;
+};
+
+/* Every pipeline, data parallel degree, number of chunks and ZeRO stage, timed and weighed. */
+static void evaluate_all(struct rate *rate, struct job job, const struct job_layers *layers)
+{
+    double memory = (double)job.device->memory;
+    for (job.pipeline = 1; job.pipeline <= layers->block_count; job.pipeline++)
+        for (job.data = 1; job.data <= job.batch; job.data *= 2)
+            for (job.sharding = 0; job.sharding <= 3; job.sharding++) {
+                job.devices = job.tensor * job.context * job.pipeline * job.data;
+                struct job_exchange exchange = job_exchange_of(&job, layers);
+                for (job.chunks = 1; job.chunks <= layers->block_count / job.pipeline; job.chunks++) {
+                    struct job_time time = job_time_of(&job, layers, &exchange);
+                    struct job_memory held = job_memory_of(&job, layers);
+                    rate->evaluated += 1.0;
+                    rate->fit += time.seconds > 0.0 && held.total <= memory;
+                }
+            }
+}
+
+/* Layers are priced anew before each round. */
+static bool measure_rate(const struct bench_case *c)
+{
+    struct job job;
+    struct rate rate = {0};
+    double seconds = 0.0, start = cpu_seconds();
+    if (!ask(&job, c))
+        return false;
+    job.tensor = 8;
+    job.context = job.expert = 1;
+    job.microbatch = 1;
+    for (; seconds < ENOUGH; seconds = cpu_seconds() - start) {
+        job.pipeline = job.data = job.chunks = 1;
+        struct job_layers layers = job_layers_of(&job);
+        evaluate_all(&rate, job, &layers);
+    }
+    printf("%-16s %-10s %9.0f evaluated, %9.0f of them fit, in %.2f CPU-s: %.2f M per CPU-s\n", c->model,
+           c->device, rate.evaluated, rate.fit, seconds, rate.evaluated / seconds / 1e6);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct parallel *pool = parallel_new(argc > 1 ? atoi(argv[1]) : 0);
     bool ok = pool != NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ok = measure(&cases[i], pool) && ok;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (cases[i].devices >= 1024)
+            ok = measure_rate(&cases[i]) && ok;
     parallel_free(pool);
     return ok ? 0 : 1;
 }
