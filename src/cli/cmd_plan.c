@@ -182,6 +182,12 @@ static const struct option_spec options[] = {
      .least = 1,
      .most = 1000,
      .help = "iteration: show the N fastest splits, each with what is best for it"},
+    {.name = "pareto",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct plan_options, pareto),
+     .help = "iteration: of the plans that no other beats in time, memory and devices at once, the --top "
+             "fastest (20 "
+             "if that is not given)"},
     {.name = "explain",
      .kind = OPTION_FLAG,
      .at = offsetof(struct plan_options, explain),
@@ -293,6 +299,7 @@ static const struct scope {
     {"headroom", ITERATION, 0},
     {"fix", ITERATION, 0},
     {"top", ITERATION, 0},
+    {"pareto", ITERATION, 0},
     {"explain", ITERATION, 0},
     {"emit", ITERATION, 0},
     {"flags", ITERATION, 0},

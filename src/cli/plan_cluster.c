@@ -64,7 +64,7 @@ static bool write_json(const char *path, const struct pipelines_report *report, 
 
 static bool refuse(const struct plan_options *given, struct error *err)
 {
-    static const char *const others[] = {"figure", "emit", "flags", "explain", "top", "csv"};
+    static const char *const others[] = {"figure", "emit", "flags", "explain", "top", "pareto", "csv"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (plan_is_given(given, others[i]))
             return error_set(err, ERROR_USAGE, "--%s is for devices that are all alike", others[i]);

@@ -37,7 +37,7 @@ struct plan_options {
     int precision;   /* enum model_precision */
     double headroom; /* percent */
     struct option_list fix;
-    bool explain;
+    bool explain, pareto;
     int emit; /* enum launch_format */
     const char *flags;
 

@@ -216,6 +216,22 @@ static bool explain(const struct asking *asking, struct job_search_report *repor
     return job_sensitivity(sensitivity, report->question, best, MORE, pool, err);
 }
 
+#define FRONT      20   /* plans, unless said otherwise, */
+#define FRONT_MOST 2000 /* of so many */
+
+static bool find_front(const struct asking *asking, struct job_search *front, struct parallel *pool,
+                       struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    const struct job_search_options options = {
+        .top = FRONT_MOST, .front = true, .time_limit = given->planning.time_limit, .pool = pool};
+    int wanted = plan_is_given(given, "top") ? (int)given->top : FRONT;
+    if (!job_search(front, &asking->question, &options, err))
+        return false;
+    front->plan_count = front->plan_count < wanted ? front->plan_count : wanted;
+    return true;
+}
+
 static bool answer_one(struct asking *asking, struct error *err)
 {
     const struct plan_options *given = asking->options;
@@ -229,15 +245,20 @@ static bool answer_one(struct asking *asking, struct error *err)
     if (!pool)
         return error_set(err, ERROR_FAILED, "cannot start %" PRId64 " threads", given->planning.threads);
     progress_start(&progress, "planning");
-    const struct job_search_options options = {.top = (int)given->top,
+    const struct job_search_options options = {.top = given->pareto ? 1 : (int)given->top,
                                                .time_limit = given->planning.time_limit,
                                                .pool = pool,
                                                .progress = &progress};
     bool ok = job_search(&search, question, &options, err);
     progress_end(&progress);
     if (ok) {
+        struct job_search front = {0};
         struct job_search_report report = {.question = question, .search = &search};
-        ok = explain(asking, &report, pool, sensitivity, err) && deliver(asking, &report, err);
+        ok = explain(asking, &report, pool, sensitivity, err) &&
+             (!given->pareto || find_front(asking, &front, pool, err));
+        report.front = given->pareto ? &front : NULL;
+        ok = ok && deliver(asking, &report, err);
+        job_search_release(&front);
         job_search_release(&search);
     }
     parallel_free(pool);
@@ -328,7 +349,7 @@ static bool answer_sweep(struct asking *asking, struct error *err)
                                         .figure = given->figure,
                                         .threads = (int)given->planning.threads};
     bool emits = plan_is_given(given, "emit");
-    if (given->explain || given->dot || emits)
+    if (given->explain || given->pareto || given->dot || emits)
         return error_set(err, ERROR_USAGE, "--%s is for one plan, not for a sweep",
                          given->dot ? "dot"
                          : emits    ? "emit"

@@ -32,7 +32,9 @@ struct searcher {
     struct job_plan smallest; /* the combination that needs the least memory, while none fits */
     double left;              /* the least bound of what was not decided in time */
     int done;
-    _Atomic double worst; /* seconds of the last of the plans; INFINITY while there are too few */
+    _Atomic double
+        worst; /* seconds of the last of the plans; INFINITY while there are too few, and for a front */
+    _Atomic double fastest; /* seconds of the first of them */
     atomic_bool late;
 };
 
@@ -80,10 +82,41 @@ static void put_plan(struct searcher *s, int at, const struct job_plan *plan, co
     }
 }
 
-/* Keeps the best plan of each split, the fastest splits. */
-static void offer(struct searcher *s, const struct job_plan *plan)
+/* Is `a` as fast, as small and on as few devices as `b`, and better in one of these, or the same but before it? */
+static bool beats(const struct job_plan *a, const struct job_plan *b)
 {
-    pthread_mutex_lock(&s->lock);
+    return a->time.seconds <= b->time.seconds && a->memory.total <= b->memory.total &&
+           a->job.devices <= b->job.devices && compare_plans(a, b) < 0;
+}
+
+/* Keeps what nothing beats; when that is too much, what is faster. */
+static void offer_to_front(struct searcher *s, const struct job_plan *plan)
+{
+    int kept = 0, slowest = 0;
+    for (int i = 0; i < s->plan_count; i++)
+        if (beats(&s->plans[i], plan))
+            return;
+    for (int i = 0; i < s->plan_count; i++)
+        if (!beats(plan, &s->plans[i])) {
+            if (kept != i)
+                put_plan(s, kept, &s->plans[i], s->plans[i].job.stage_blocks);
+            kept++;
+        }
+    s->plan_count = kept;
+    if (kept < s->options->top) {
+        put_plan(s, s->plan_count++, plan, plan->job.stage_blocks);
+        return;
+    }
+    for (int i = 1; i < kept; i++)
+        if (compare_plans(&s->plans[i], &s->plans[slowest]) > 0)
+            slowest = i;
+    if (compare_plans(plan, &s->plans[slowest]) < 0)
+        put_plan(s, slowest, plan, plan->job.stage_blocks);
+}
+
+/* Keeps the best plan of each split, the fastest splits. */
+static void offer_to_top(struct searcher *s, const struct job_plan *plan)
+{
     int at = 0;
     while (at < s->plan_count && !same_split(&s->plans[at].job, &plan->job))
         at++;
@@ -104,6 +137,17 @@ static void offer(struct searcher *s, const struct job_plan *plan)
             worst = fmax(worst, s->plans[i].time.seconds);
         atomic_store(&s->worst, worst);
     }
+}
+
+static void offer(struct searcher *s, const struct job_plan *plan)
+{
+    pthread_mutex_lock(&s->lock);
+    if (s->options->front)
+        offer_to_front(s, plan);
+    else
+        offer_to_top(s, plan);
+    if (plan->time.seconds < atomic_load(&s->fastest))
+        atomic_store(&s->fastest, plan->time.seconds);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -139,9 +183,10 @@ static void lay_out_anew(struct worker *w, struct job_plan *plan, const struct s
     double mean = (layers->blocks + layers->ends) / plan->job.pipeline;
     bool fits = plan->memory.total > 0.0 && plan->memory.total <= s->space->memory;
     double waiting = (plan->time.other - plan->job.calibration->step) / plan->time.compute;
+    double worst = atomic_load(s->options->front ? &s->fastest : &s->worst);
     if (s->space->question->stage_blocks)
         return;
-    if (plan->time.seconds - count * (pace - mean) * (1.0 + waiting) > atomic_load(&s->worst) ||
+    if (plan->time.seconds - count * (pace - mean) * (1.0 + waiting) > worst ||
         (fits && pace <= mean * (1.0 + 1e-9)))
         return;
     if (!job_layout(&plan->job, &layers->priced, s->space->memory, w->blocks))
@@ -404,6 +449,7 @@ bool job_search(struct job_search *search, const struct job_question *question,
     struct searcher s = {.space = &space, .options = options, .started = clock_now(), .left = INFINITY};
     *search = (struct job_search){0};
     atomic_store(&s.worst, INFINITY);
+    atomic_store(&s.fastest, INFINITY);
     bool ok = space_init(&space, question, &search->arena, err);
     if (ok) {
         pthread_mutex_init(&s.lock, NULL);

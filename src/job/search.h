@@ -63,7 +63,10 @@ struct job_plan {
 };
 
 struct job_search_options {
-    int top;           /* plans wanted: the best of each split (t, c, e, p, d); at least 1 */
+    int top; /* plans wanted: the best of each split (t, c, e, p, d); at least 1 */
+    bool
+        front; /* instead those that no other beats in time, memory and devices at once, the fastest of them. Nothing is
+                   dismissed then, and of layouts only even ones and the fastest count */
     double time_limit; /* seconds; 0: none */
     struct parallel *pool;
     struct progress *progress; /* NULL: none */

@@ -96,6 +96,12 @@ void job_search_write_json(const struct job_search_report *report, struct json *
     for (int i = 0; i < search->plan_count; i++)
         write_plan(&search->plans[i], json);
     json_close(json);
+    if (report->front) {
+        json_open(json, "front", '[');
+        for (int i = 0; i < report->front->plan_count; i++)
+            write_plan(&report->front->plans[i], json);
+        json_close(json);
+    }
     if (report->sensitivity)
         write_sensitivity(report, json);
     json_close(json);

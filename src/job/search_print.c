@@ -196,13 +196,14 @@ static void print_stages(const struct job_plan *plan, struct text *out)
 
 static void print_plans(const struct job_search_report *report, struct text *out)
 {
-    const struct job_search *search = report->search;
+    const struct job_search *search = report->front ? report->front : report->search;
     struct words words = {0};
-    if (search->plan_count == 1)
+    if (search->plan_count == 1 && !report->front)
         return;
+    text_add(out, report->front ? "\nno other plan is faster, smaller and on fewer devices at once\n"
+                                : "\nthe best of each split\n");
     text_add(
         out,
-        "\nthe best of each split\n"
         "    iteration  slower    tp  cp  ep   pp    dp  mbs  vp  zero  recompute  devices     memory\n");
     for (int i = 0; i < search->plan_count; i++) {
         const struct job_plan *plan = &search->plans[i];
@@ -213,9 +214,10 @@ static void print_plans(const struct job_search_report *report, struct text *out
             100.0 * (plan->time.seconds / search->plans[0].time.seconds - 1.0), job->tensor, job->context,
             job->expert, job->pipeline, job->data, job->microbatch, job->chunks, job->sharding,
             job_recompute_name(job->recompute), job->devices, say(&words, plan->memory.total, UNIT_BYTES),
-            plan->on_front ? " *" : "", job->stage_blocks ? " uneven" : "");
+            plan->on_front && !report->front ? " *" : "", job->stage_blocks ? " uneven" : "");
     }
-    text_add(out, "* none of these is faster, smaller and on fewer devices at once\n");
+    if (!report->front)
+        text_add(out, "* none of these is faster, smaller and on fewer devices at once\n");
 }
 
 /* ---- what more would give ---- */

@@ -10,6 +10,7 @@
 struct job_search_report {
     const struct job_question *question;
     const struct job_search *search;
+    const struct job_search *front;            /* NULL: not asked for */
     struct interval interval;                  /* of the best plan */
     const struct job_sensitivity *sensitivity; /* [JOB_RESOURCES]; NULL: not asked for */
     double more;                               /* that it was asked for */

@@ -257,6 +257,34 @@ static void top_is_in_order(void **state)
     job_search_release(&many);
 }
 
+static bool as_good(const struct job_plan *a, const struct job_plan *b)
+{
+    return a->time.seconds <= b->time.seconds && a->memory.total <= b->memory.total &&
+           a->job.devices <= b->job.devices;
+}
+
+/* None of the front is beaten by another of it, all others are as good as one of it, and the fastest is there. */
+static void nothing_beats_the_front(void **state)
+{
+    (void)state;
+    struct job_question question = big_question();
+    struct job_search front = found(&question, &(struct job_search_options){.top = 2000, .front = true});
+    struct job_search many = found(&question, &(struct job_search_options){.top = 200});
+    assert_in_range(front.plan_count, 5, 1999);
+    assert_true(front.plans[0].time.seconds == many.plans[0].time.seconds);
+    for (int i = 0; i < front.plan_count; i++)
+        for (int j = 0; j < front.plan_count; j++)
+            assert_true(i == j || !as_good(&front.plans[i], &front.plans[j]));
+    for (int i = 0; i < many.plan_count; i++) {
+        bool covered = many.plans[i].job.stage_blocks; /* uneven stages are not all looked at */
+        for (int j = 0; j < front.plan_count; j++)
+            covered |= as_good(&front.plans[j], &many.plans[i]);
+        assert_true(covered);
+    }
+    job_search_release(&front);
+    job_search_release(&many);
+}
+
 static void ranges_are_kept(void **state)
 {
     (void)state;
@@ -320,13 +348,10 @@ static void memory_shapes_the_stages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_as_good_as_every_combination),
-        cmocka_unit_test(more_devices_are_never_slower),
-        cmocka_unit_test(threads_change_nothing),
-        cmocka_unit_test(top_is_in_order),
-        cmocka_unit_test(ranges_are_kept),
-        cmocka_unit_test(says_what_does_not_fit),
-        cmocka_unit_test(says_when_nothing_is_allowed),
+        cmocka_unit_test(is_as_good_as_every_combination), cmocka_unit_test(more_devices_are_never_slower),
+        cmocka_unit_test(threads_change_nothing),          cmocka_unit_test(top_is_in_order),
+        cmocka_unit_test(nothing_beats_the_front),         cmocka_unit_test(ranges_are_kept),
+        cmocka_unit_test(says_what_does_not_fit),          cmocka_unit_test(says_when_nothing_is_allowed),
         cmocka_unit_test(memory_shapes_the_stages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
