@@ -6,7 +6,9 @@
 
 #define COLUMNS_MOST 4096
 #define ROUNDS_MOST  200  /* of new columns for one deadline */
-#define SHARP        2e-4 /* of the deadline: how closely the least one is looked for */
+#define COARSE       2e-2 /* of the deadline: how closely the least one is looked for at first, */
+#define SHARP        2e-4 /* and in the end */
+#define CLOSE        1e-3 /* of the best plan: bounds are not looked at more closely than that */
 #define FIT_MOST     24   /* devices of a pipeline that is made to fit */
 #define STEP         5e-4 /* of the deadline, between attempts at whole pipelines */
 #define VISITS_MOST  200  /* of combinations of columns, per attempt */
@@ -25,6 +27,7 @@ struct searcher {
     int column_count;
     double limits[FLEET_TYPES_MOST], prices[FLEET_TYPES_MOST];
     double after; /* seconds of a stage at most */
+    double sharp; /* of the deadline: how closely the least one is looked for */
 };
 
 /* ---- columns ---- */
@@ -196,10 +199,24 @@ static void add_variety(struct searcher *s, double deadline)
         for (int only = -1; only < types; only++) {
             for (int t = 0; t < types; t++)
                 prices[t] = s->prices[t] * (only < 0 || only == t ? factors[i] : 1.0);
-            const struct fleet_quest quest = {deadline, -INFINITY, 0.1, prices, NULL, NULL};
+            const struct fleet_quest quest = {deadline, -INFINITY, 1e-2, 0.0, prices, NULL, NULL};
             if (isfinite(fleet_price(s->pricer, &quest, &found, &bound)))
                 add_column(s, &found);
         }
+}
+
+/* The column with the most micro-batches that fits into these devices; -1: none does any. */
+static int best_within(const struct searcher *s, const int *limits)
+{
+    int best = -1;
+    for (int i = 0; i < s->column_count; i++) {
+        bool fits = s->values[i] > (best < 0 ? 0.0 : s->values[best]);
+        for (int t = 0; t < s->problem->type_count && fits; t++)
+            fits = s->uses[i][t] <= limits[t];
+        if (fits)
+            best = i;
+    }
+    return best;
 }
 
 /* A pipeline for each of `parts` equal parts of these devices, then one for what is left, and so on. */
@@ -212,12 +229,17 @@ static void add_fit(struct searcher *s, const int *devices, int parts, double de
         int sum = 0;
         for (int t = 0; t < types; t++)
             sum += limits[t] = left[t] / parts;
-        if (sum == 0 || sum > FIT_MOST ||
-            fleet_fit(s->problem, s->pricer, limits, deadline, s->after, &found) == 0.0)
+        if (sum == 0 || sum > FIT_MOST)
             return;
-        add_column(s, &found);
+        int best = best_within(s, limits);
+        struct fleet_fit_quest quest = {limits, deadline, s->after, best < 0 ? 0.0 : s->values[best]};
+        bool better = fleet_fit(s->problem, s->pricer, &quest, &found) > 0.0;
+        if (!better && best < 0)
+            return;
+        if (better && add_column(s, &found))
+            s->values[s->column_count - 1] = done_by(&found, deadline, true);
         for (int t = 0; t < types; t++)
-            left[t] -= parts * found.devices[t];
+            left[t] -= parts * (better ? found.devices[t] : s->uses[best][t]);
     }
 }
 
@@ -247,9 +269,6 @@ static double all_devices(const struct searcher *s)
     return sum;
 }
 
-/* Micro-batches: what new columns must be better by. */
-#define EXCESS 1e-3
-
 /* By how many micro-batches the program's value grows with a second more. */
 static double slope(const struct searcher *s)
 {
@@ -260,55 +279,63 @@ static double slope(const struct searcher *s)
     return sum;
 }
 
-/* A column that is better by EXCESS at the program's prices. False: there is none. */
-static bool improve(struct searcher *s, double deadline)
+/* A pipeline that is worth more than its devices at the program's prices, higher ones where it does less than is wanted:
+ * then `late` seconds earlier than the deadline no pipelines do more than that. False: there is none that is not there,
+ * looked for as closely as the tolerance. */
+static bool improve(struct searcher *s, double deadline, double value, double tolerance, double *late)
 {
     struct fleet_pipeline found;
-    double bound;
-    const struct fleet_quest quest = {deadline, 0.0, EXCESS, s->prices, offer, s};
-    if (fleet_price(s->pricer, &quest, &found, &bound) <= EXCESS || s->column_count == COLUMNS_MOST)
+    double wanted = (double)s->problem->microbatches, prices[FLEET_TYPES_MOST];
+    for (int t = 0; t < s->problem->type_count; t++)
+        prices[t] = s->prices[t] * (value > 0.0 && value < wanted ? wanted / value : 1.0);
+    const struct fleet_quest quest = {deadline, 1e-9, tolerance, 0.0, prices, offer, s};
+    int before = s->column_count;
+    if (isinf(fleet_price(s->pricer, &quest, &found, late)))
         return false;
-    add_column(s, &found);
-    return true;
+    add_column(s, &found); /* unless it was offered on the way */
+    return s->column_count > before;
 }
 
 /* The least deadline that the program allows, by Newton's method: for the same pipelines the value grows with the deadline
- * in proportion. Where no column is better than its devices' price by EXCESS, none is better at all at a deadline shorter
- * by EXCESS cycles, of which none is longer than the deadline: so shorter ones are not possible. Begins with what is
- * enough; false: that is not possible, *bound says from where on it is. */
+ * in proportion. Where no pipeline is worth more than its price some seconds before the deadline, it is not possible
+ * then. Begins with what is enough; false: that is not possible, *bound says from where on it is. */
 static bool find_deadline(struct searcher *s, double enough, double *deadline, double *bound)
 {
     double wanted = (double)s->problem->microbatches;
     double least = fleet_least_work(s->problem) * wanted / all_devices(s);
     double at = isfinite(enough) ? enough : 4.0 * least, low = least; /* low: not possible */
+    double tolerance = COARSE, late;
     *bound = fmax(*bound, least);
-    if (*bound >= enough)
-        return false;
-    for (int round = 0; round < ROUNDS_MOST; round++) {
+    for (int round = 0; round < ROUNDS_MOST && *bound < enough * (1.0 - CLOSE); round++) {
         double value = solve(s, at, false), rate = slope(s);
         double next = rate > 0.0 ? at - (value - wanted) / rate : 4.0 * at;
+        bool reached = value >= wanted * (1.0 - 1e-9);
         if (value > wanted * (1.0 + 1e-9) && at > low * (1.0 + SHARP)) {
             at = next > low ? next : 0.5 * (low + at); /* pipelines that have not even filled do nothing */
             continue;
         }
-        if (improve(s, at))
+        bool better = improve(s, at, value, tolerance, &late);
+        if (value <= wanted * (1.0 + 1e-9))
+            *bound = fmax(*bound, at - late);
+        if (better)
             continue;
         if (s->column_count == COLUMNS_MOST)
             break;
-        if (value >= wanted * (1.0 - 1e-9)) {
-            *bound =
-                fmax(*bound, (value > wanted * (1.0 + 1e-9) ? low : at) * (1.0 - EXCESS) * (1.0 - SHARP));
+        if (tolerance > s->sharp && late > s->sharp * at) {
+            tolerance *= 0.1;
+            continue;
+        }
+        if (reached) {
             *deadline = at;
             return true;
         }
-        *bound = fmax(*bound, at * (1.0 - EXCESS));
-        if (at >= enough || at > 1e12 * least)
+        if (at > 1e12 * least)
             return false;
         low = at;
         at = fmin(fmax(next, at * (1.0 + SHARP)), 4.0 * at);
     }
     *deadline = at * (1.0 + SHARP); /* columns ran out: what they can do, and the bound so far */
-    return solve(s, *deadline, false) >= wanted;
+    return *bound < enough * (1.0 - CLOSE) && solve(s, *deadline, false) >= wanted;
 }
 
 /* The least deadline for the pipelines that were chosen, and each kind's share. */
@@ -399,7 +426,6 @@ struct band {
 };
 
 #define BANDS_MOST 16
-#define CLOSE      1e-3 /* of the best plan: bounds are not looked at more closely than that */
 
 static int lowest(const struct band *bands, int count)
 {
@@ -432,7 +458,8 @@ static bool search(struct searcher *s, struct fleet_plan *plan, double enough, s
     bands[0].most = after;
     while (found && count < BANDS_MOST) {
         struct band *band = &bands[lowest(bands, count)];
-        if (band->deadline + band->least >= fmin(plan->seconds * (1.0 - CLOSE), enough) || band->most <= 0.0)
+        if (band->deadline + band->least >= fmin(plan->seconds, enough) * (1.0 - 2.0 * CLOSE) ||
+            band->most <= 0.0)
             break;
         double middle = band->least > 0.0 ? sqrt(band->least * band->most) : 0.5 * band->most;
         bands[count] = (struct band){band->least, middle, band->deadline};
@@ -445,9 +472,10 @@ static bool search(struct searcher *s, struct fleet_plan *plan, double enough, s
     plan->columns = s->column_count;
     if (plan->pipeline_count > 0 && plan->seconds < enough)
         return true;
+    plan->too_slow = plan->pipeline_count > 0 || plan->lower_bound >= enough * (1.0 - 2.0 * CLOSE);
     return error_set(err, ERROR_INFEASIBLE,
-                     plan->lower_bound >= enough ? "no plan is fast enough"
-                                                 : "no pipeline of these devices holds the model");
+                     plan->too_slow ? "no plan is fast enough"
+                                    : "no pipeline of these devices holds the model");
 }
 
 static bool make_room(struct searcher *s, struct error *err)
@@ -468,24 +496,43 @@ static bool make_room(struct searcher *s, struct error *err)
                : error_memory(err);
 }
 
+static void release_room(struct searcher *s)
+{
+    fleet_pricer_free(s->pricer);
+    free(s->columns);
+    free(s->uses);
+    free(s->values);
+    free(s->amounts);
+    free(s->copies);
+    free(s->rest_columns);
+    free(s->rest_uses);
+    free(s->rest_values);
+    free(s->rest_amounts);
+}
+
+bool fleet_bound(double *bound, const struct fleet_problem *problem, struct error *err)
+{
+    struct searcher s = {.problem = problem, .after = INFINITY, .sharp = COARSE * 0.1};
+    double deadline;
+    for (int t = 0; t < problem->type_count; t++)
+        s.limits[t] = problem->types[t].devices;
+    bool ok = make_room(&s, err);
+    *bound = 0.0;
+    if (ok && !find_deadline(&s, INFINITY, &deadline, bound))
+        *bound = s.column_count == 0 ? INFINITY : *bound;
+    release_room(&s);
+    return ok;
+}
+
 bool fleet_search(struct fleet_plan *plan, const struct fleet_problem *problem, double enough,
                   struct error *err)
 {
-    struct searcher s = {.problem = problem};
+    struct searcher s = {.problem = problem, .sharp = SHARP};
     *plan = (struct fleet_plan){0};
     for (int t = 0; t < problem->type_count; t++)
         s.limits[t] = problem->types[t].devices;
     bool ok = make_room(&s, err) && search(&s, plan, enough, err);
-    fleet_pricer_free(s.pricer);
-    free(s.columns);
-    free(s.uses);
-    free(s.values);
-    free(s.amounts);
-    free(s.copies);
-    free(s.rest_columns);
-    free(s.rest_uses);
-    free(s.rest_values);
-    free(s.rest_amounts);
+    release_room(&s);
     if (!ok)
         arena_release(&plan->arena);
     return ok;

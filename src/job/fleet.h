@@ -87,6 +87,7 @@ struct fleet_plan {
     double after;       /* when the slowest pipeline is */
     double lower_bound; /* seconds: no plan is done earlier */
     int64_t columns;    /* pipelines that were looked at closely */
+    bool too_slow;      /* no plan was found that is as fast as was enough, though pipelines fit */
 };
 
 /* `enough`: seconds; when no plan can be done earlier than that the search may stop, with ERROR_INFEASIBLE and the bound
@@ -94,19 +95,37 @@ struct fleet_plan {
  * else; on success the caller ends it with fleet_plan_release. */
 bool fleet_search(struct fleet_plan *plan, const struct fleet_problem *problem, double enough,
                   struct error *err);
+
+/* No plan is done earlier, `after` left aside; found faster and not as closely as a search does. INFINITY: no pipeline
+ * fits. */
+bool fleet_bound(double *bound, const struct fleet_problem *problem, struct error *err);
 void fleet_plan_release(struct fleet_plan *plan);
 
 /* Bytes on each device of a stage, `behind` stages from the end (the last: 1). */
-double fleet_stage_memory(const struct fleet_problem *problem, const struct fleet_stage *stage, int behind);
-double fleet_stage_seconds(const struct fleet_problem *problem, const struct fleet_stage *stage);
+static inline double fleet_stage_memory(const struct fleet_problem *problem, const struct fleet_stage *stage,
+                                        int behind)
+{
+    const struct fleet_option *o = &problem->options[stage->option];
+    return o->held[stage->last] - o->held[stage->first] +
+           behind * (o->kept[stage->last] - o->kept[stage->first]) +
+           (stage->last == problem->layer_count ? o->last_working : o->working);
+}
+
+static inline double fleet_stage_seconds(const struct fleet_problem *problem, const struct fleet_stage *stage)
+{
+    const struct fleet_option *o = &problem->options[stage->option];
+    return o->seconds[stage->last] - o->seconds[stage->first] +
+           (stage->first > 0 ? o->send[stage->first] : 0.0);
+}
 
 /* Sets fill, cycle, after and devices. */
 void fleet_pipeline_score(const struct fleet_problem *problem, struct fleet_pipeline *pipeline);
 
 /* ---- inside ---- */
 
-/* The pipeline with the most m(T) - prices . devices, and that, found to within the tolerance; -INFINITY: none fits, or
- * none has more than `above`. `bound`: no pipeline has more. */
+/* The pipeline with the most m(T) - prices . devices, and that; -INFINITY: none fits, or none has more than `above`. It is
+ * looked for as closely as `tolerance`: a share of the deadline, by how much later it would be for the best pipeline to be
+ * as good. `late`: at a deadline that many seconds earlier no pipeline has more than 0. */
 struct fleet_pricer;
 struct fleet_pricer *fleet_pricer_new(const struct fleet_problem *problem);
 void fleet_pricer_free(struct fleet_pricer *pricer);
@@ -116,18 +135,23 @@ void fleet_pricer_limit(struct fleet_pricer *pricer, double after);
 
 struct fleet_quest {
     double deadline, above, tolerance;
+    double each; /* price of a pipeline, whatever its devices */
     const double *prices;
     void (*found)(void *context,
                   const struct fleet_pipeline *pipeline); /* every one on the way that is nearly as good */
     void *context;
 };
 double fleet_price(struct fleet_pricer *pricer, const struct fleet_quest *quest, struct fleet_pipeline *best,
-                   double *bound);
+                   double *late);
 
-/* The most whole micro-batches by the deadline of one pipeline that fits into these devices of each type; 0: none. Not
- * always the most where there are many devices. */
-double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer *pricer, const int *limits,
-                 double deadline, double after, struct fleet_pipeline *best);
+/* The most whole micro-batches by the deadline of one pipeline that fits into these devices of each type, and no stage of
+ * which takes longer afterwards; 0: none has more than `above`. Not always the most where there are many devices. */
+struct fleet_fit_quest {
+    const int *limits;
+    double deadline, after, above;
+};
+double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer *pricer,
+                 const struct fleet_fit_quest *quest, struct fleet_pipeline *best);
 
 /* Cycles that pipelines can have: seconds of a stage. At most `most` of them between these, evenly chosen. */
 int fleet_cycles(const struct fleet_pricer *pricer, double least, double deadline, int most, double *cycles);

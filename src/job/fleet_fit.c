@@ -30,6 +30,14 @@ struct fitter {
     double after; /* seconds of a stage at most */
     int stages;   /* at most */
     struct cell *cells;
+    /* of the layers before each one at least */
+    double *work;    /* device seconds */
+    double *seconds; /* on the fastest devices */
+};
+
+/* What a way is looked for: none has a slower stage or takes more to fill. */
+struct aim {
+    double slowest, fill;
 };
 
 static struct cell *cell_at(const struct fitter *f, int behind, int layer)
@@ -79,48 +87,97 @@ static void keep(struct cell *cell, const struct label *label, int types)
         cell->labels[worst] = *label;
 }
 
+static void find_least(struct fitter *f)
+{
+    const struct fleet_problem *p = f->problem;
+    f->work[0] = f->seconds[0] = 0.0;
+    for (int l = 0; l < p->layer_count; l++) {
+        double work = INFINITY, seconds = INFINITY;
+        for (int i = 0; i < p->option_count; i++) {
+            const struct fleet_option *o = &p->options[i];
+            if (o->tensor > f->limits[o->type])
+                continue;
+            seconds = fmin(seconds, o->seconds[l + 1] - o->seconds[l]);
+            work = fmin(work, (o->seconds[l + 1] - o->seconds[l]) * o->tensor);
+        }
+        f->work[l + 1] = f->work[l] + work;
+        f->seconds[l + 1] = f->seconds[l] + seconds;
+    }
+}
+
+/* Can the layers before a stage of so many devices and seconds still be run by what it and the way behind it leave, no
+ * stage slower than the cycle, and in time? */
+static bool can_begin(const struct fitter *f, const struct label *behind, int devices, double seconds,
+                      int first, const struct aim *aim)
+{
+    double left = -devices;
+    for (int t = 0; t < f->problem->type_count; t++)
+        left += f->limits[t] - behind->devices[t];
+    return f->work[first] <= left * aim->slowest * (1.0 + 1e-9) &&
+           behind->fill + seconds + f->seconds[first] <= aim->fill * (1.0 + 1e-9);
+}
+
 /* A stage in front of every way that is kept for what follows it. */
-static void put_before(struct fitter *f, int behind, const struct fleet_stage *stage)
+static void put_before(struct fitter *f, int behind, const struct fleet_stage *stage, const struct aim *aim)
 {
     const struct fleet_option *o = &f->problem->options[stage->option];
     const struct cell *rest = cell_at(f, behind - 1, stage->last);
     struct cell *cell = cell_at(f, behind, stage->first);
     double seconds = fleet_stage_seconds(f->problem, stage);
     for (int i = 0; i < rest->count; i++) {
-        struct label label = rest->labels[i];
+        const struct label *behind_it = &rest->labels[i];
+        if (behind_it->devices[o->type] + o->tensor > f->limits[o->type] ||
+            !can_begin(f, behind_it, o->tensor, seconds, stage->first, aim))
+            continue;
+        struct label label = *behind_it;
         label.fill += seconds;
         label.devices[o->type] = (int16_t)(label.devices[o->type] + o->tensor);
         label.next = (int16_t)stage->last;
         label.option = (int8_t)stage->option;
         label.before = (int8_t)i;
-        if (label.devices[o->type] <= f->limits[o->type])
-            keep(cell, &label, f->problem->type_count);
+        keep(cell, &label, f->problem->type_count);
     }
 }
 
-static void find_ways(struct fitter *f, double slowest)
+/* The stages that can stand at `first` before so many others, which begin from `low` to `high`. */
+static void put_stages(struct fitter *f, int behind, int first, int low, int high, const struct aim *aim)
 {
     const struct fleet_problem *problem = f->problem;
-    int layers = problem->layer_count;
+    for (int i = 0; i < problem->option_count; i++) {
+        const struct fleet_option *o = &problem->options[i];
+        if (o->tensor > f->limits[o->type])
+            continue;
+        for (int last = first < low ? low : first + 1; last <= high; last++) {
+            struct fleet_stage stage = {i, first, last};
+            if (fleet_stage_seconds(problem, &stage) > aim->slowest ||
+                o->after[last] - o->after[first] > f->after ||
+                (last < problem->layer_count &&
+                 fleet_stage_memory(problem, &stage, behind) > problem->types[o->type].memory))
+                break;
+            if (cell_at(f, behind - 1, last)->count > 0 &&
+                fleet_stage_memory(problem, &stage, behind) <= problem->types[o->type].memory)
+                put_before(f, behind, &stage, aim);
+        }
+    }
+}
+
+static void find_ways(struct fitter *f, const struct aim *aim)
+{
+    int layers = f->problem->layer_count, low = layers, high = layers;
     memset(f->cells, 0, ((size_t)f->stages + 1) * ((size_t)layers + 1) * sizeof *f->cells);
     cell_at(f, 0, layers)->count = 1;
-    for (int behind = 1; behind <= f->stages; behind++)
-        for (int first = layers - 1; first >= 0; first--)
-            for (int o = 0; o < problem->option_count; o++)
-                for (int last = first + 1; last <= layers; last++) {
-                    struct fleet_stage stage = {o, first, last};
-                    if (behind > 1 && last == layers)
-                        break;
-                    if (fleet_stage_seconds(problem, &stage) > slowest ||
-                        problem->options[o].after[last] - problem->options[o].after[first] > f->after)
-                        break;
-                    if (cell_at(f, behind - 1, last)->count == 0)
-                        continue;
-                    if (fleet_stage_memory(problem, &stage, behind) >
-                        problem->types[problem->options[o].type].memory)
-                        break;
-                    put_before(f, behind, &stage);
-                }
+    for (int behind = 1; behind <= f->stages && low <= high; behind++) {
+        int lowest = layers, highest = 0;
+        for (int first = high - 1; first >= 0; first--) {
+            put_stages(f, behind, first, low, high, aim);
+            if (first > 0 && cell_at(f, behind, first)->count > 0) {
+                lowest = first;
+                highest = first > highest ? first : highest;
+            }
+        }
+        low = lowest;
+        high = highest;
+    }
 }
 
 static void follow(const struct fitter *f, int behind, int chosen, struct fleet_pipeline *pipeline)
@@ -143,20 +200,28 @@ static double done_by(const struct fleet_pipeline *pipeline, double deadline)
                : 0.0;
 }
 
-double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer *pricer, const int *limits,
-                 double deadline, double after, struct fleet_pipeline *best)
+double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer *pricer,
+                 const struct fleet_fit_quest *quest, struct fleet_pipeline *best)
 {
-    struct fitter f = {.problem = problem, .limits = limits, .after = after};
-    double cycles[CYCLES_MOST], most = 0.0;
+    struct fitter f = {.problem = problem, .limits = quest->limits, .after = quest->after};
+    double cycles[CYCLES_MOST], most = quest->above, deadline = quest->deadline;
+    size_t row = (size_t)problem->layer_count + 1;
     int devices = 0;
     for (int t = 0; t < problem->type_count; t++)
-        devices += limits[t];
-    int count = fleet_cycles(pricer, fleet_least_work(problem) / devices, deadline, CYCLES_MOST, cycles);
+        devices += quest->limits[t];
     f.stages = devices < problem->layer_count ? devices : problem->layer_count;
     f.stages = f.stages < FLEET_STAGES_MOST ? f.stages : FLEET_STAGES_MOST;
-    f.cells = malloc(((size_t)f.stages + 1) * ((size_t)problem->layer_count + 1) * sizeof *f.cells);
-    for (int c = 0; f.cells && c < count && deadline / cycles[c] + 1.0 >= most; c++) {
-        find_ways(&f, cycles[c]);
+    f.cells = malloc(((size_t)f.stages + 1) * row * sizeof *f.cells);
+    f.work = malloc(2 * row * sizeof *f.work);
+    int count = 0;
+    if (f.cells && f.work) {
+        f.seconds = f.work + row;
+        find_least(&f);
+        count = fleet_cycles(pricer, f.work[row - 1] / devices, deadline, CYCLES_MOST, cycles);
+    }
+    for (int c = 0; c < count && deadline / cycles[c] + 1.0 >= most; c++) {
+        /* one micro-batch more than the best so far has to be done in time */
+        find_ways(&f, &(struct aim){cycles[c], deadline - most * (c > 0 ? cycles[c - 1] : 0.0)});
         for (int behind = 1; behind <= f.stages; behind++)
             for (int i = 0; i < cell_at(&f, behind, 0)->count; i++) {
                 struct fleet_pipeline found;
@@ -169,5 +234,6 @@ double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer 
             }
     }
     free(f.cells);
-    return most;
+    free(f.work);
+    return most > quest->above ? most : 0.0;
 }

@@ -11,21 +11,32 @@
 #define MICROBATCH_MOST   64 /* sequences, unless more are asked for */
 #define COMBINATIONS_MOST 512
 
+#define ROUND 4 /* combinations that are planned at the same time */
+
 struct combination {
     int64_t microbatch;
     enum recompute recompute;
-    double work; /* seconds that all devices together take at least */
+    double bound; /* seconds: no plan takes less */
+    bool bounded; /* there was memory to find that */
+};
+
+/* What has been planned for one of them. */
+struct planned {
+    struct fleet_answer answer;
+    bool found;
+    double bound;
+    struct error err;
 };
 
 struct planner {
     const struct fleet_question *question;
     struct combination combinations[COMBINATIONS_MOST];
     int count, done;
-    pthread_mutex_t lock; /* of what follows */
+    int first; /* of this round */
+    struct planned round[ROUND];
     struct fleet_answer best;
-    int best_index;
-    double bound; /* the least of those that were looked at */
-    bool out_of_memory;
+    double bound;         /* the least of those that were looked at */
+    pthread_mutex_t lock; /* of the progress */
     struct progress *progress;
 };
 
@@ -220,6 +231,15 @@ static void time_all(struct fleet_answer *answer, const struct fleet_question *q
     time->seconds = time->pipelines + time->after + time->other;
 }
 
+/* Of it at least, whatever the plan. */
+static double least_other(const struct fleet_question *question)
+{
+    double least = INFINITY;
+    for (int g = 0; g < question->group_count; g++)
+        least = fmin(least, question->groups[g].calibration->step);
+    return least;
+}
+
 /* The same pipelines where optimizer states are held, and updated, by as many as there are. */
 static void score_again(struct fleet_answer *answer)
 {
@@ -274,10 +294,11 @@ static bool plan_combination(struct fleet_answer *answer, const struct fleet_que
             *bound = answer->plan.lower_bound;
         if (!found) {
             arena_release(&arena);
-            if (!made || pipelines <= 1.0 || err->kind != ERROR_INFEASIBLE ||
-                answer->plan.lower_bound >= enough)
+            /* what does not fit where states take no memory never does; a slow plan is not made faster */
+            if (!made || err->kind != ERROR_INFEASIBLE || pipelines <= 1.0 || isinf(pipelines) ||
+                answer->plan.too_slow)
                 return false;
-            pipelines = isinf(pipelines) ? 64.0 : floor(pipelines / 2.0);
+            pipelines = floor(pipelines / 2.0);
             continue;
         }
         count_pipelines(answer);
@@ -318,35 +339,6 @@ static bool allowed(const struct job_range *range, int64_t value, int64_t most)
     return range->given ? value >= range->least && value <= range->most : value <= most;
 }
 
-/* Device seconds of an iteration at least, over all devices: every type at its best degree, all at work. */
-static double least_seconds(const struct fleet_question *question, const struct combination *c)
-{
-    double rate = 0.0; /* micro-batches per second */
-    for (int g = 0; g < question->group_count; g++) {
-        const struct fleet_group *group = &question->groups[g];
-        double least = INFINITY;
-        for (int tensor = 1; tensor <= group->devices_per_node; tensor++) {
-            if (!tensor_allowed(question, g, tensor))
-                continue;
-            struct job job = job_on(question, g, tensor);
-            job.microbatch = c->microbatch;
-            job.recompute = c->recompute;
-            struct job_layers layers = job_layers_of(&job);
-            double seconds =
-                seconds_of(&layers.blocks) + seconds_of(&layers.embedding) + seconds_of(&layers.head);
-            least = fmin(least, seconds * tensor);
-        }
-        rate += group->nodes * group->devices_per_node / least;
-    }
-    return (double)question->job.batch / (double)c->microbatch / rate;
-}
-
-static int compare_combinations(const void *a, const void *b)
-{
-    const struct combination *x = a, *y = b;
-    return x->work < y->work ? -1 : x->work > y->work;
-}
-
 static void list_combinations(struct planner *p)
 {
     const struct fleet_question *question = p->question;
@@ -355,77 +347,140 @@ static void list_combinations(struct planner *p)
     for (int64_t m = 1; m <= question->job.batch && m <= 65536; m++) {
         if (question->job.batch % m != 0 || !allowed(&question->microbatch, m, MICROBATCH_MOST))
             continue;
-        for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL && p->count < COMBINATIONS_MOST; r++) {
-            struct combination c = {m, (enum recompute)r, 0.0};
-            if (!allowed(&question->recompute, r, RECOMPUTE_FULL) ||
-                (r == RECOMPUTE_SELECTIVE && same && !question->recompute.given))
-                continue;
-            c.work = least_seconds(question, &c);
-            p->combinations[p->count++] = c;
-        }
+        for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL && p->count < COMBINATIONS_MOST; r++)
+            if (allowed(&question->recompute, r, RECOMPUTE_FULL) &&
+                (r != RECOMPUTE_SELECTIVE || !same || question->recompute.given))
+                p->combinations[p->count++] =
+                    (struct combination){.microbatch = m, .recompute = (enum recompute)r};
     }
-    qsort(p->combinations, (size_t)p->count, sizeof *p->combinations, compare_combinations);
 }
 
-static void try_combination(struct planner *p, int index)
+static void show(struct planner *p)
 {
-    const struct combination *c = &p->combinations[index];
-    struct fleet_answer answer;
-    struct error err;
-    double bound;
-    pthread_mutex_lock(&p->lock);
-    double enough = p->best.pipelines > 0 ? p->best.time.seconds : INFINITY;
-    pthread_mutex_unlock(&p->lock);
-    if (c->work > enough)
-        return;
-    bool found = plan_combination(&answer, p->question, c, enough, &bound, &err);
     pthread_mutex_lock(&p->lock);
     p->done++;
     if (p->progress)
-        progress_show(p->progress, "%d of %d micro-batches and recomputations", p->done, p->count);
-    if (found || bound >= enough || bound > 0.0)
-        p->bound = fmin(p->bound, fmax(bound, c->work));
-    bool better = found && (p->best.pipelines == 0 || answer.time.seconds < p->best.time.seconds ||
-                            (answer.time.seconds == p->best.time.seconds && index < p->best_index));
-    if (better) {
-        struct fleet_answer worse = p->best;
-        p->best = answer;
-        p->best_index = index;
-        answer = worse;
-    }
-    p->out_of_memory |= !found && err.kind == ERROR_FAILED;
+        progress_show(p->progress, "%d of %d steps", p->done, 2 * p->count);
     pthread_mutex_unlock(&p->lock);
-    if (found)
-        fleet_answer_release(&answer);
 }
 
-static void try_some(void *context, size_t first, size_t last, int thread)
+static void bound_some(void *context, size_t first, size_t last, int thread)
 {
     (void)thread;
-    for (size_t i = first; i < last; i++)
-        try_combination(context, (int)i);
+    struct planner *p = context;
+    for (size_t i = first; i < last; i++) {
+        struct combination *c = &p->combinations[i];
+        struct arena arena = {0};
+        struct fleet_problem problem;
+        struct error err;
+        c->bounded = make_problem(&problem, p->question, c, INFINITY, &arena) &&
+                     fleet_bound(&c->bound, &problem, &err);
+        arena_release(&arena);
+        show(p);
+    }
+}
+
+static int compare_combinations(const void *a, const void *b)
+{
+    const struct combination *x = a, *y = b;
+    if (x->bound != y->bound)
+        return x->bound < y->bound ? -1 : 1;
+    if (x->microbatch != y->microbatch)
+        return x->microbatch < y->microbatch ? -1 : 1;
+    return (int)x->recompute - (int)y->recompute;
+}
+
+static void plan_some(void *context, size_t first, size_t last, int thread)
+{
+    (void)thread;
+    struct planner *p = context;
+    double enough = p->best.pipelines > 0 ? p->best.time.seconds - least_other(p->question) : INFINITY;
+    for (size_t i = first; i < last; i++) {
+        struct planned *planned = &p->round[i];
+        const struct combination *c = &p->combinations[p->first + (int)i];
+        if (c->bound >= enough) {
+            planned->found = false;
+            planned->bound = c->bound;
+            error_set(&planned->err, ERROR_INFEASIBLE, "no plan is fast enough");
+        } else {
+            planned->found =
+                plan_combination(&planned->answer, p->question, c, enough, &planned->bound, &planned->err);
+        }
+        show(p);
+    }
+}
+
+/* A round: what each may take depends on the rounds before alone, so that the answer is the same for any number of
+ * threads. False: memory ran out. */
+static bool plan_round(struct planner *p, int count, struct parallel *pool)
+{
+    bool ok = true;
+    parallel_for(pool, (size_t)count, 1, plan_some, p);
+    for (int i = 0; i < count; i++) {
+        struct planned *planned = &p->round[i];
+        ok &= planned->found || planned->err.kind == ERROR_INFEASIBLE;
+        if (planned->found || planned->bound > 0.0)
+            p->bound = fmin(p->bound, fmax(planned->bound, p->combinations[p->first + i].bound));
+        if (planned->found &&
+            (p->best.pipelines == 0 || planned->answer.time.seconds < p->best.time.seconds)) {
+            struct fleet_answer worse = p->best;
+            p->best = planned->answer;
+            planned->answer = worse;
+        }
+        if (planned->found)
+            fleet_answer_release(&planned->answer);
+    }
+    return ok;
+}
+
+static bool plan_all(struct planner *p, struct parallel *pool, struct error *err)
+{
+    bool ok = true;
+    list_combinations(p);
+    parallel_for(pool, (size_t)p->count, 1, bound_some, p);
+    for (int i = 0; i < p->count; i++)
+        ok &= p->combinations[i].bounded;
+    qsort(p->combinations, (size_t)p->count, sizeof *p->combinations, compare_combinations);
+    while (ok && p->first < p->count) {
+        int count = p->count - p->first < ROUND ? p->count - p->first : ROUND;
+        double bound = p->combinations[p->first].bound;
+        if (isinf(bound) || (p->best.pipelines > 0 && bound >= p->best.time.seconds))
+            break; /* all others take longer */
+        if (p->best.pipelines == 0)
+            count = 1;
+        ok = plan_round(p, count, pool);
+        p->first += count;
+    }
+    return ok ? true : error_memory(err);
 }
 
 bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, struct parallel *pool,
                     struct progress *progress, struct error *err)
 {
-    struct planner p = {.question = question, .bound = INFINITY, .progress = progress};
     *answer = (struct fleet_answer){0};
     if (question->job.model->layers + question->job.model->encoder_layers + 2 > FLEET_LAYERS_MOST)
         return error_set(err, ERROR_INPUT, "expected a model of at most %d layers", FLEET_LAYERS_MOST);
-    list_combinations(&p);
-    pthread_mutex_init(&p.lock, NULL);
-    parallel_for(pool, (size_t)p.count, 1, try_some, &p);
-    pthread_mutex_destroy(&p.lock);
-    if (p.best.pipelines == 0)
-        return p.out_of_memory
-                   ? error_memory(err)
-                   : error_set(err, ERROR_INFEASIBLE,
-                               "'%s' does not fit: no pipeline of these devices holds it, with any "
-                               "micro-batch that divides %" PRId64,
-                               question->job.model->name, question->job.batch);
-    *answer = p.best;
-    answer->lower_bound = fmin(p.bound, answer->time.seconds);
-    answer->combinations = p.count;
-    return true;
+    struct planner *p = calloc(1, sizeof *p);
+    if (!p)
+        return error_memory(err);
+    p->question = question;
+    p->progress = progress;
+    p->bound = INFINITY;
+    pthread_mutex_init(&p->lock, NULL);
+    bool ok = plan_all(p, pool, err);
+    pthread_mutex_destroy(&p->lock);
+    if (ok && p->best.pipelines == 0)
+        ok = error_set(err, ERROR_INFEASIBLE,
+                       "'%s' does not fit: no pipeline of these devices holds it, with any micro-batch that "
+                       "divides %" PRId64,
+                       question->job.model->name, question->job.batch);
+    else if (!ok)
+        fleet_answer_release(&p->best);
+    if (ok) {
+        *answer = p->best;
+        answer->lower_bound = fmin(p->bound + least_other(question), answer->time.seconds);
+        answer->combinations = p->count;
+    }
+    free(p);
+    return ok;
 }

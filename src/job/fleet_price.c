@@ -20,6 +20,7 @@ struct fleet_pricer {
     int *next;      /* [j][l] the layer behind the first of these stages, */
     int8_t *option; /* and its option */
     int *queue;
+    double *values;        /* [layers + 1] of what is in the queue */
     int *ends;             /* [option][first layer] how far a stage reaches */
     double *least;         /* [layer] of the layers before it */
     struct cycles *cycles; /* ascending */
@@ -87,10 +88,11 @@ struct fleet_pricer *fleet_pricer_new(const struct fleet_problem *problem)
     p->next = malloc(cells * sizeof *p->next);
     p->option = malloc(cells * sizeof *p->option);
     p->queue = malloc(row * sizeof *p->queue);
+    p->values = malloc(row * sizeof *p->values);
     p->ends = malloc(row * (size_t)problem->option_count * sizeof *p->ends);
     p->least = malloc(row * sizeof *p->least);
     p->after = INFINITY;
-    if (p->best && p->next && p->option && p->queue && p->ends && p->least && list_cycles(p))
+    if (p->best && p->next && p->option && p->queue && p->values && p->ends && p->least && list_cycles(p))
         return p;
     fleet_pricer_free(p);
     return NULL;
@@ -104,6 +106,7 @@ void fleet_pricer_free(struct fleet_pricer *p)
     free(p->next);
     free(p->option);
     free(p->queue);
+    free(p->values);
     free(p->ends);
     free(p->least);
     free(p->cycles);
@@ -113,21 +116,6 @@ void fleet_pricer_free(struct fleet_pricer *p)
 void fleet_pricer_limit(struct fleet_pricer *p, double after)
 {
     p->after = after;
-}
-
-double fleet_stage_seconds(const struct fleet_problem *problem, const struct fleet_stage *stage)
-{
-    const struct fleet_option *o = &problem->options[stage->option];
-    return o->seconds[stage->last] - o->seconds[stage->first] +
-           (stage->first > 0 ? o->send[stage->first] : 0.0);
-}
-
-double fleet_stage_memory(const struct fleet_problem *problem, const struct fleet_stage *stage, int behind)
-{
-    const struct fleet_option *o = &problem->options[stage->option];
-    return o->held[stage->last] - o->held[stage->first] +
-           behind * (o->kept[stage->last] - o->kept[stage->first]) +
-           (stage->last == problem->layer_count ? o->last_working : o->working);
 }
 
 double fleet_least_work(const struct fleet_problem *problem)
@@ -174,6 +162,7 @@ struct path {
     double share;   /* of its seconds that a stage costs, */
     const double *prices;
     double cutoff;
+    int furthest; /* where ways of one stage less begin at most */
 };
 
 static double price_of(const struct path *path, const struct fleet_option *option)
@@ -265,15 +254,17 @@ static void extend(const struct path *path, int behind, int option)
 {
     struct fleet_pricer *p = path->pricer;
     const struct fleet_option *o = &p->problem->options[option];
-    int layers = p->problem->layer_count, count = 0, *queue = p->queue;
+    int layers = p->problem->layer_count, count = 0, low = 0, *queue = p->queue;
     int *ends = p->ends + (size_t)option * (size_t)layers;
     const double *rest = p->best + (size_t)(behind - 1) * ((size_t)layers + 1);
-    for (int first = layers - 2; first >= 0; first--) {
+    double *values = p->values; /* of the queue */
+    for (int first = path->furthest - 1; first >= 0; first--) {
         int enters = first + 1, last = ends[first] < layers ? ends[first] : layers - 1;
-        double value = rest[enters] + o->seconds[enters] * path->share;
-        if (isfinite(value)) {
-            while (count > 0 && rest[queue[count - 1]] + o->seconds[queue[count - 1]] * path->share >= value)
+        if (isfinite(rest[enters])) {
+            double value = rest[enters] + o->seconds[enters] * path->share;
+            while (count > 0 && values[count - 1] >= value)
                 count--;
+            values[count] = value;
             queue[count++] = enters;
         }
         if (count == 0)
@@ -281,29 +272,27 @@ static void extend(const struct path *path, int behind, int option)
         while (last > first && !within_memory(p->problem, &(struct fleet_stage){option, first, last}, behind))
             last--;
         ends[first] = last;
-        int low = 0, high = count; /* the first in the queue that is not beyond it */
-        while (low < high) {
-            int middle = low + (high - low) / 2;
-            if (queue[middle] <= last)
-                high = middle;
-            else
-                low = middle + 1;
-        }
+        /* the first in the queue that is not beyond it: from one `first` to the next it moves by little */
+        low = low < count ? low : count;
+        while (low < count && queue[low] > last)
+            low++;
+        while (low > 0 && queue[low - 1] <= last)
+            low--;
         if (low < count)
             keep(path, behind, option, first, queue[low],
                  cost_of(path, option, first, queue[low]) + rest[queue[low]]);
     }
 }
 
-/* Stages up to which there is a way that is not too dear. */
-static bool row_begins(const struct path *path, int behind)
+/* Where the furthest way with so many stages begins; 0: none is not too dear. */
+static int furthest(const struct path *path, int behind)
 {
-    const double *row =
-        path->pricer->best + (size_t)behind * ((size_t)path->pricer->problem->layer_count + 1);
-    for (int l = 0; l <= path->pricer->problem->layer_count; l++)
-        if (isfinite(row[l]))
-            return true;
-    return false;
+    int layers = path->pricer->problem->layer_count;
+    const double *row = path->pricer->best + (size_t)behind * ((size_t)layers + 1);
+    int at = layers - 1;
+    while (at > 0 && isinf(row[at]))
+        at--;
+    return at;
 }
 
 static void follow(const struct fleet_pricer *p, int behind, struct fleet_pipeline *pipeline)
@@ -319,31 +308,32 @@ static void follow(const struct fleet_pricer *p, int behind, struct fleet_pipeli
 }
 
 /* The least of [sum of seconds x share + prices . devices] over pipelines with no slower stage; INFINITY: it is not below
- * the cutoff. */
-static double shortest(const struct path *path, struct fleet_pipeline *pipeline)
+ * the cutoff. Ways that cost more than a pipeline that was found are of no use, either. */
+static double shortest(struct path path, struct fleet_pipeline *pipeline)
 {
-    struct fleet_pricer *p = path->pricer;
+    struct fleet_pricer *p = path.pricer;
     int row = p->problem->layer_count + 1, chosen = 0;
     double least = INFINITY;
-    find_least(path, p->least);
-    if (p->least[row - 1] >= path->cutoff)
+    find_least(&path, p->least);
+    if (p->least[row - 1] >= path.cutoff)
         return INFINITY;
-    find_ends(path);
-    for (int behind = 1; behind <= p->stages; behind++) {
+    find_ends(&path);
+    path.furthest = row - 1;
+    for (int behind = 1; behind <= p->stages && path.furthest > 0; behind++) {
         double *best = p->best + (size_t)behind * (size_t)row;
         for (int l = 0; l < row; l++)
             best[l] = INFINITY;
         for (int o = 0; o < p->problem->option_count; o++)
             if (behind == 1)
-                begin(path, o);
+                begin(&path, o);
             else
-                extend(path, behind, o);
+                extend(&path, behind, o);
         if (best[0] < least) {
             least = best[0];
             chosen = behind;
+            path.cutoff = fmin(path.cutoff, least);
         }
-        if (!row_begins(path, behind))
-            break;
+        path.furthest = furthest(&path, behind);
     }
     if (chosen > 0)
         follow(p, chosen, pipeline);
@@ -356,7 +346,7 @@ struct quest {
     struct fleet_pricer *pricer;
     const struct fleet_quest *asked;
     struct fleet_pipeline *best;
-    double value, bound;
+    double value, late;
 };
 
 /* Of its micro-batches: what a pipeline may be worse than the best by, and be told of. */
@@ -364,22 +354,39 @@ struct quest {
 
 static double value_of(const struct quest *q, const struct fleet_pipeline *pipeline)
 {
-    double value = (q->asked->deadline - pipeline->fill) / pipeline->cycle + 1.0;
+    double value = (q->asked->deadline - pipeline->fill) / pipeline->cycle + 1.0 - q->asked->each;
     for (int t = 0; t < q->pricer->problem->type_count; t++)
         value -= q->asked->prices[t] * pipeline->devices[t];
     return value;
 }
 
+/* Micro-batches that are not looked for with these cycles: those of none of them take longer than the tolerance. */
+static double enough_of(const struct quest *q, int last)
+{
+    return q->value + q->asked->tolerance * q->asked->deadline / q->pricer->cycles[last].most;
+}
+
+/* A pipeline with no fewer seconds per micro-batch than the first of these cycles has at most this less the path's cost. */
+static double most_of(const struct quest *q, int first)
+{
+    return q->asked->deadline / q->pricer->cycles[first].least + 1.0 - q->asked->each;
+}
+
 static struct path path_of(const struct quest *q, int first, int last)
 {
-    double low = q->pricer->cycles[first].least;
     return (struct path){
         .pricer = q->pricer,
         .slowest = q->pricer->cycles[last].most,
-        .share = 1.0 / low,
+        .share = 1.0 / q->pricer->cycles[first].least,
         .prices = q->asked->prices,
-        .cutoff = q->asked->deadline / low + 1.0 - (q->value + q->asked->tolerance),
+        .cutoff = most_of(q, first) - enough_of(q, last),
     };
+}
+
+/* None with these cycles has more than the bound: a pipeline that much worse is so much earlier. */
+static void settle(struct quest *q, int last, double bound)
+{
+    q->late = fmax(q->late, bound * q->pricer->cycles[last].most);
 }
 
 /* No pipeline with these cycles is worth more. */
@@ -387,18 +394,16 @@ static double quick_bound(const struct quest *q, int first, int last)
 {
     struct path path = path_of(q, first, last);
     find_least(&path, q->pricer->least);
-    return q->asked->deadline * path.share + 1.0 - q->pricer->least[q->pricer->problem->layer_count];
+    return most_of(q, first) - q->pricer->least[q->pricer->problem->layer_count];
 }
 
 /* Cycles from cycles[first] to cycles[last]. */
 static void search_cycles(struct quest *q, int first, int last)
 {
     struct fleet_pipeline found;
-    struct path path = path_of(q, first, last);
-    double least = shortest(&path, &found);
-    double bound = q->asked->deadline * path.share + 1.0 - least;
+    double least = shortest(path_of(q, first, last), &found), bound = most_of(q, first) - least;
     if (isinf(least)) {
-        q->bound = fmax(q->bound, q->value + q->asked->tolerance);
+        settle(q, last, enough_of(q, last));
         return;
     }
     double value = value_of(q, &found);
@@ -408,8 +413,8 @@ static void search_cycles(struct quest *q, int first, int last)
         q->value = value;
         *q->best = found;
     }
-    if (bound <= q->value + q->asked->tolerance || first == last) {
-        q->bound = fmax(q->bound, bound);
+    if (bound <= enough_of(q, last) || first == last) {
+        settle(q, last, bound);
         return;
     }
     int middle = first + (last - first) / 2;
@@ -444,12 +449,12 @@ int fleet_cycles(const struct fleet_pricer *pricer, double least, double deadlin
 }
 
 double fleet_price(struct fleet_pricer *pricer, const struct fleet_quest *quest, struct fleet_pipeline *best,
-                   double *bound)
+                   double *late)
 {
-    struct quest q = {pricer, quest, best, quest->above, quest->above};
+    struct quest q = {pricer, quest, best, quest->above, 0.0};
     int count = cycles_below(pricer, quest->deadline);
     if (count > 0)
         search_cycles(&q, 0, count - 1);
-    *bound = fmax(q.bound, q.value);
+    *late = q.late;
     return q.value > quest->above ? q.value : -INFINITY;
 }

@@ -244,11 +244,19 @@ static void prices_find_the_best_pipeline(void **state)
         assert_non_null(pricer);
         fleet_pricer_limit(pricer, after);
         struct fleet_pipeline pipeline;
-        double bound;
-        const struct fleet_quest quest = {deadline, 0.0, 1e-6, prices, NULL, NULL};
-        double value = fleet_price(pricer, &quest, &pipeline, &bound);
-        if (fmax(value, 0.0) < best - 2e-6 || value > most + 1e-9 || bound < best - 1e-9)
-            fail_msg("case %d: %.9g, bound %.9g; of all pipelines %.9g", i, value, bound, best);
+        double late;
+        const struct fleet_quest quest = {deadline, 0.0, 1e-8, 0.0, prices, NULL, NULL};
+        double value = fleet_price(pricer, &quest, &pipeline, &late);
+        for (int k = 0; k < slow.count; k++) {
+            double then = (deadline - late - slow.all[k].fill) / slow.all[k].cycle + 1.0;
+            for (int t = 0; t < p->type_count; t++)
+                then -= prices[t] * slow.all[k].devices[t];
+            if (slow.all[k].after <= after && slow.all[k].fill <= deadline - late && then > 1e-9)
+                fail_msg("case %d: %.9g s earlier a pipeline is worth %.9g more than its price", i, late,
+                         then);
+        }
+        if (fmax(value, 0.0) < best - 1e-5 || value > most + 1e-9 || late < 0.0)
+            fail_msg("case %d: %.9g, %.9g s late; of all pipelines %.9g", i, value, late, best);
         found += best > 0.0;
         fleet_pricer_free(pricer);
         free(slow.all);
