@@ -15,8 +15,9 @@
     .expert_rate = 0.58, .gradient_bytes = 4, .sequence_parallel = true, .sharded = true,                    \
     .interleaves = true, .caches_weights = true, .parameter_bytes = 2, .stored_gradient_bytes = 4,           \
     .state_bytes = 12, .backward_working = 1, .matrix_working = 6, .runtime_share = 0, .selective_kept = 1,  \
-    .selective = 0.0, .zero = 3, .zero_staged = 3,                                                           \
-    .offers = OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS | OFFERS_CONTEXT | OFFERS_EXPERT
+    .selective = 0.0, .zero = 3, .zero_staged = 3
+
+#define ALL_DEGREES (OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS | OFFERS_CONTEXT | OFFERS_EXPERT)
 
 /* Scores in memory, a fused softmax, gradients exchanged after the backward pass. */
 #define MEGATRON_UNFUSED                                                                                     \
@@ -42,14 +43,14 @@
     .attention = ATTENTION_FLASH2, .loss_kept = 12, .optimizer = 30, .data_shown = 0.5, .gradient_bytes = 2, \
     .sequence_parallel = true, .fully_sharded = true, .sharded = true, .keeps_gathered = true,               \
     .splits_local_batch = true, .parameter_bytes = 4, .stored_gradient_bytes = 4, .state_bytes = 8,          \
-    .backward_working = 1, .runtime_share = 0.05, .zero = 12, .zero_staged = 12,                             \
-    .offers = OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS | OFFERS_CONTEXT | OFFERS_EXPERT
+    .backward_working = 1, .runtime_share = 0.05, .zero = 12, .zero_staged = 12, .offers = ALL_DEGREES
 
 static const struct software softwares[] = {
     {
         .name = "megatron-core",
         .text = "Megatron-Core from 2025 on, Megatron-Bridge: Transformer Engine, cuDNN attention",
         MEGATRON_CORE,
+        .offers = ALL_DEGREES | OFFERS_LAYOUTS,
         .block_forward = 10.1,
         .block_backward = 14.2,
         .loss = 40,
@@ -61,6 +62,7 @@ static const struct software softwares[] = {
         .name = "megatron-core-2024",
         .text = "Megatron-Core of 2023 and 2024, NeMo: the same, less of it fused and hidden",
         MEGATRON_CORE,
+        .offers = ALL_DEGREES,
         .block_forward = 14.1,
         .block_backward = 26.9,
         .loss = 32,

@@ -10,7 +10,14 @@ enum attention_kind {
     ATTENTION_FLASH3,  /* one kernel, FlashAttention-3 (arXiv:2407.08608) or cuDNN's */
 };
 
-enum { OFFERS_TENSOR = 1, OFFERS_PIPELINE = 2, OFFERS_CHUNKS = 4, OFFERS_CONTEXT = 8, OFFERS_EXPERT = 16 };
+enum {
+    OFFERS_TENSOR = 1,
+    OFFERS_PIPELINE = 2,
+    OFFERS_CHUNKS = 4,
+    OFFERS_CONTEXT = 8,
+    OFFERS_EXPERT = 16,
+    OFFERS_LAYOUTS = 32, /* chunks that differ: any number of them per stage */
+};
 
 struct software {
     const char *name;

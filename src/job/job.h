@@ -124,6 +124,10 @@ struct layer_split job_split(const struct job *job);
 struct job_layers job_layers_of(const struct job *job);
 struct job_exchange job_exchange_of(const struct job *job, const struct job_layers *layers);
 
+/* Do so many blocks make so many chunks that are alike? The loss, or it and the embedding, may stand in the place of a block
+ * (Megatron-Core: account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split). */
+bool job_chunks_alike(int block_count, int chunks);
+
 /* Blocks before a stage of the pipeline; `stage` may be job->pipeline. Unless they are given, stages differ by one
  * block at most, and those with one more are the ones behind the first. */
 int job_stage_first(const struct job *job, int block_count, int stage);

@@ -203,19 +203,18 @@ void space_price(struct space *space, int index)
     layers->blocks = seconds_of(&layers->priced.blocks.pass);
 }
 
-/* Chunks are alike, but that the loss, or it and the embedding, may stand in the place of a block (Megatron-Core); and
- * micro-batches come in groups of as many as there are stages. */
+/* Micro-batches come in groups of as many as there are stages. Chunks are alike, but where software takes any layout. */
 bool space_has_chunks(const struct space *space, const struct job *job, int chunks)
 {
-    int64_t blocks = (int64_t)job->model->layers + job->model->encoder_layers;
-    int64_t slots = (int64_t)job->pipeline * chunks;
+    int blocks = job->model->layers + job->model->encoder_layers;
     if (!space_allows(space->question, JOB_CHUNKS, chunks))
         return false;
     if (space->question->stage_blocks) /* whoever laid them out knows where chunks begin */
         return true;
-    return chunks == 1 || (job->pipeline > 1 && offers(space, OFFERS_CHUNKS) &&
-                           job_microbatches(job) % job->pipeline == 0 && (blocks + 2) / slots > 0 &&
-                           (blocks % slots == 0 || (blocks + 1) % slots == 0 || (blocks + 2) % slots == 0));
+    return chunks == 1 ||
+           (job->pipeline > 1 && offers(space, OFFERS_CHUNKS) && job_microbatches(job) % job->pipeline == 0 &&
+            blocks + 2 >= job->pipeline * chunks &&
+            (offers(space, OFFERS_LAYOUTS) || job_chunks_alike(blocks, job->pipeline * chunks)));
 }
 
 int space_most_chunks(const struct space *space, int pipeline)

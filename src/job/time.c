@@ -123,6 +123,19 @@ static struct job_pass slowest_stage(const struct job *job, const struct job_lay
     return slowest;
 }
 
+bool job_chunks_alike(int block_count, int chunks)
+{
+    return block_count % chunks == 0 || (block_count + 1) % chunks == 0 || (block_count + 2) % chunks == 0;
+}
+
+/* The largest chunk, of those that are alike on average: what a pipeline fills with. */
+static double chunk_blocks(const struct job *job, int blocks)
+{
+    double chunks = (double)job->pipeline * job->chunks;
+    bool alike = job->chunks == 1 || job_chunks_alike(blocks, job->pipeline * job->chunks);
+    return alike ? blocks / chunks : ceil(blocks / chunks);
+}
+
 struct job_time job_time_of(const struct job *job, const struct job_layers *layers,
                             const struct job_exchange *exchange)
 {
@@ -132,9 +145,10 @@ struct job_time job_time_of(const struct job *job, const struct job_layers *laye
     if (job->pipeline > 1) {
         bool inside = job->devices_per_node / (job->tensor * job->context * job->data) >= 2;
         double send = job->chunks * (inside ? layers->send_inside : layers->send_across);
-        double mean = (pass_compute(&layers->blocks.pass) + layers->blocks.pass.tensor) / stages;
+        double block =
+            (pass_compute(&layers->blocks.pass) + layers->blocks.pass.tensor) / layers->block_count;
         time.send = count * send;
-        time.bubble = (stages - 1.0) * (mean + send) / job->chunks;
+        time.bubble = (stages - 1.0) * (block * chunk_blocks(job, layers->block_count) + send / job->chunks);
     }
     time.flops =
         count * (layers->blocks.pass.flops + layers->head.pass.flops + layers->embedding.pass.flops) / stages;

@@ -46,10 +46,10 @@ static void every_layout(struct best *best, struct job *job, double memory, int 
 
 static bool whole_chunks(const struct job *job, int blocks)
 {
-    for (int more = 0; more <= 2; more++)
-        if ((blocks + more) % (job->pipeline * job->chunks) == 0)
-            return job_microbatches(job) % job->pipeline == 0 && job->pipeline > 1;
-    return false;
+    int slots = job->pipeline * job->chunks;
+    bool alike = blocks % slots == 0 || (blocks + 1) % slots == 0 || (blocks + 2) % slots == 0;
+    bool any = (job->software->offers & OFFERS_LAYOUTS) && slots <= blocks + 2;
+    return job->pipeline > 1 && (alike || any) && job_microbatches(job) % job->pipeline == 0;
 }
 
 static void every_rest(struct best *best, struct job job, double memory)
