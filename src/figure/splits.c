@@ -80,7 +80,7 @@ bool figure_splits(const char *path, const struct job_search *search, struct err
         snprintf(title, sizeof title, "%.80s on %d x %.80s: %s", job->model->name, job->devices,
                  job->device->name, time);
         text_add(&script, "set xlabel 'seconds of an iteration'\nset border 3\nset tics nomirror out\n"
-                          "set key above horizontal samplen 1 width -2\nset title ");
+                          "set key above horizontal maxcols 4 samplen 1\nset title ");
         gnuplot_add_string(&script, title);
         text_add(&script, "\n");
         add_rows(search, &script);
