@@ -351,9 +351,10 @@ static bool answer_sweep(struct asking *asking, struct error *err)
     bool emits = plan_is_given(given, "emit");
     if (given->explain || given->pareto || given->dot || emits)
         return error_set(err, ERROR_USAGE, "--%s is for one plan, not for a sweep",
-                         given->dot ? "dot"
-                         : emits    ? "emit"
-                                    : "explain");
+                         given->dot      ? "dot"
+                         : emits         ? "emit"
+                         : given->pareto ? "pareto"
+                                         : "explain");
     return sweep_deliver(&sweep, &output, err);
 }
 
