@@ -117,11 +117,12 @@ static bool measure_rate(const struct bench_case *c)
     job.tensor = 8;
     job.context = job.expert = 1;
     job.microbatch = 1;
-    for (; seconds < ENOUGH; seconds = cpu_seconds() - start) {
+    do {
         job.pipeline = job.data = job.chunks = 1;
         struct job_layers layers = job_layers_of(&job);
         evaluate_all(&rate, job, &layers);
-    }
+        seconds = cpu_seconds() - start;
+    } while (seconds < ENOUGH);
     printf("%-16s %-10s %9.0f evaluated, %9.0f of them fit, in %.2f CPU-s: %.2f M per CPU-s\n", c->model,
            c->device, rate.evaluated, rate.fit, seconds, rate.evaluated / seconds / 1e6);
     return true;
