@@ -408,8 +408,9 @@ static bool run(void *context, struct error *err)
     struct plan_options *given = context;
     if (!plan_is_given(given, "objective"))
         given->planning.objective =
-            given->model || (given->global_batch && !plan_is_given(given, "microbatches")) ? PLAN_BY_ITERATION
-                                                                                           : PLAN_BY_PIPELINE;
+            given->model || given->device || (given->global_batch && !plan_is_given(given, "microbatches"))
+                ? PLAN_BY_ITERATION
+                : PLAN_BY_PIPELINE;
     return check_outputs(given, err) && check_scopes(given, err) &&
            planners[given->planning.objective](given, err);
 }

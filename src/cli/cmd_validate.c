@@ -89,7 +89,7 @@ static bool check_defaults(const struct validate_options *given, struct error *e
         return unknown_device(given->gpu, err);
     if (given->across && !cost_link_find(given->across))
         return unknown_link(given->across, err);
-    if (!software_find(given->software))
+    if (!software_published(given->software))
         return unknown_software(given->software, err);
     if (!run_type_named(given->precision, &type))
         return unknown("precision", given->precision, types, 6, err);

@@ -348,13 +348,10 @@ static bool answer_sweep(struct asking *asking, struct error *err)
                                         .file = given->output,
                                         .figure = given->figure,
                                         .threads = (int)given->planning.threads};
-    bool emits = plan_is_given(given, "emit");
-    if (given->explain || given->pareto || given->dot || emits)
-        return error_set(err, ERROR_USAGE, "--%s is for one plan, not for a sweep",
-                         given->dot      ? "dot"
-                         : emits         ? "emit"
-                         : given->pareto ? "pareto"
-                                         : "explain");
+    static const char *const others[] = {"explain", "pareto", "top", "dot", "emit"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (plan_is_given(given, others[i]))
+            return error_set(err, ERROR_USAGE, "--%s is for one plan, not for a sweep", others[i]);
     return sweep_deliver(&sweep, &output, err);
 }
 

@@ -184,8 +184,14 @@ const struct software *software_find(const char *name)
     for (size_t i = 0; i < sizeof softwares / sizeof *softwares; i++)
         if (strcasecmp(name, softwares[i].name) == 0)
             return &softwares[i];
-    for (size_t i = 0; i < sizeof known_as / sizeof *known_as; i++)
-        if (strncasecmp(name, known_as[i].start, strlen(known_as[i].start)) == 0)
-            return software_find(known_as[i].name);
     return NULL;
+}
+
+const struct software *software_published(const char *name)
+{
+    const struct software *found = software_find(name);
+    for (size_t i = 0; !found && i < sizeof known_as / sizeof *known_as; i++)
+        if (strncasecmp(name, known_as[i].start, strlen(known_as[i].start)) == 0)
+            found = software_find(known_as[i].name);
+    return found;
 }

@@ -61,8 +61,11 @@ struct software {
     double selective; /* share of a block's forward pass that "selective" recomputes with flash attention */
 };
 
-/* By name, or by the beginning of a published run's framework column ("NeMo 24.07"). NULL: none. */
+/* By name. NULL: none. */
 const struct software *software_find(const char *name);
+
+/* By name, or by how a published run calls it ("NeMo 24.07"). NULL: none. */
+const struct software *software_published(const char *name);
 const struct software *software_all(int *count);
 
 #endif

@@ -99,7 +99,7 @@ static void print_stages(const struct pipelines_report *report, const struct fle
         snprintf(stages, sizeof stages, end - i > 1 ? "%d-%d" : "%d", i, end - 1);
         snprintf(layers, sizeof layers, "%d-%d", pipeline->stages[i].first,
                  pipeline->stages[end - 1].last - 1);
-        snprintf(memory, sizeof memory, end - i > 1 ? "%s to %s" : "%s", say(&words, first, UNIT_BYTES),
+        snprintf(memory, sizeof memory, first > last ? "%s to %s" : "%s", say(&words, first, UNIT_BYTES),
                  say(&words, last, UNIT_BYTES));
         text_format(out, "  %7s  %9s  %-14s  %6d  %15s  %s", stages, layers, report->types[option->type],
                     option->tensor, say(&words, row.seconds, UNIT_TIME), memory);

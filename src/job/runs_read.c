@@ -275,7 +275,7 @@ static bool read_software(struct reader *r)
     struct run *run = r->run;
     if (contains(run->framework, "offload"))
         return cannot(r, "offloads to the CPU: '%s'", run->framework);
-    run->job.software = software_find(run->framework);
+    run->job.software = software_published(run->framework);
     if (!run->job.software)
         return cannot(r, "software '%s' is not known", run->framework);
     if (contains(cell_or(r, "precision", r->defaults->precision), "eager") &&

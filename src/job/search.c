@@ -46,6 +46,15 @@ struct worker {
     struct job_plan smallest;
 };
 
+/* Looks at the clock. */
+static bool is_late(struct searcher *s)
+{
+    double limit = s->options->time_limit;
+    if (limit > 0.0 && clock_now() - s->started > limit)
+        atomic_store(&s->late, true);
+    return atomic_load(&s->late);
+}
+
 /* ---- which plan is better ---- */
 
 /* A total order. */
@@ -293,11 +302,11 @@ static void run_task(void *context, size_t first, size_t last, int thread)
     struct searcher *s = context;
     (void)thread;
     struct worker w = {.searcher = s, .blocks = malloc((size_t)s->stages_most * sizeof *w.blocks)};
-    double limit = s->options->time_limit, left = INFINITY;
+    double left = INFINITY;
     for (size_t i = first; i < last; i++) {
-        if (!w.blocks || (limit > 0.0 && clock_now() - s->started > limit))
+        if (!w.blocks)
             atomic_store(&s->late, true);
-        if (atomic_load(&s->late))
+        if (is_late(s))
             left = fmin(left, s->tasks[i].bound);
         else
             decide_task(&w, &s->tasks[i]);
@@ -319,7 +328,7 @@ static void price(void *context, size_t first, size_t last, int thread)
 {
     struct searcher *s = context;
     (void)thread;
-    for (size_t i = first; i < last; i++)
+    for (size_t i = first; i < last && !is_late(s); i++)
         space_price(s->space, (int)i);
 }
 
@@ -370,6 +379,8 @@ static bool list_tasks(struct searcher *s, struct arena *arena)
             if (!space_allows(space->question, JOB_PIPELINE, pipeline) || !space_shardings(space, pipeline) ||
                 (space->question->stage_blocks && pipeline != space->question->stage_count))
                 continue;
+            if (is_late(s))
+                return true; /* of what is not bounded nothing can be said */
             task.bound = task_bound(space, task.cut, pipeline);
             if (isfinite(task.bound))
                 s->tasks[s->task_count++] = task;
@@ -423,8 +434,10 @@ static bool search_all(struct searcher *s, struct job_search *search, struct err
     struct parallel *pool = s->options->pool;
     size_t top = (size_t)s->options->top;
     parallel_for(pool, (size_t)s->space->layers_count, 1, price, s);
-    if (!list_tasks(s, &search->arena))
+    if (!atomic_load(&s->late) && !list_tasks(s, &search->arena))
         return error_set(err, ERROR_FAILED, "memory ran out");
+    if (atomic_load(&s->late)) /* not even bounds: no plan, then, and none can be bounded */
+        return nothing_fits(s, err);
     s->plans = arena_alloc(&search->arena, top, sizeof *s->plans);
     s->blocks = arena_alloc(&search->arena, top * (size_t)s->stages_most, sizeof *s->blocks);
     if (!s->plans || !s->blocks)

@@ -43,7 +43,7 @@ static void print_proof(const struct job_search_report *report, struct text *out
     struct words words = {0};
     double best = search->plans[0].time.seconds;
     if (search->complete)
-        text_format(out, "proven: none of %.0f combinations that are allowed and fit is faster\n",
+        text_format(out, "proven: of %.0f combinations none that is allowed and fits is faster\n",
                     search->combinations);
     else
         text_format(out,
@@ -185,7 +185,7 @@ static void print_stages(const struct job_plan *plan, struct text *out)
             last = next;
         }
         snprintf(range, sizeof range, end - stage > 1 ? "%d-%d" : "%d", stage, end - 1);
-        snprintf(memory, sizeof memory, end - stage > 1 ? "%s to %s" : "%s",
+        snprintf(memory, sizeof memory, row.memory > last.memory ? "%s to %s" : "%s",
                  say(&words, row.memory, UNIT_BYTES), say(&words, last.memory, UNIT_BYTES));
         text_format(out, "%9s  %6d  %-14s  %15s  %s\n", range, row.blocks, row.ends,
                     say(&words, row.seconds, UNIT_TIME), memory);
