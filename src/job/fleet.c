@@ -4,14 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS_MOST 4096
-#define ROUNDS_MOST  200  /* of new columns for one deadline */
-#define COARSE       2e-2 /* of the deadline: how closely the least one is looked for at first, */
-#define SHARP        2e-4 /* and in the end */
-#define CLOSE        1e-3 /* of the best plan: bounds are not looked at more closely than that */
-#define FIT_MOST     24   /* devices of a pipeline that is made to fit */
-#define STEP         5e-4 /* of the deadline, between attempts at whole pipelines */
-#define VISITS_MOST  200  /* of combinations of columns, per attempt */
+#define COLUMNS_MOST  4096
+#define ROUNDS_MOST   200  /* of new columns for one deadline */
+#define COARSE        2e-2 /* of the deadline: how closely the least one is looked for at first, */
+#define SHARP         2e-4 /* and in the end */
+#define CLOSE         1e-3 /* of the best plan: bounds are not looked at more closely than that */
+#define FIT_MOST      12   /* devices of a pipeline that is made to fit */
+#define FIT_STEP      1e-2 /* of the deadline, between those */
+#define PARTS_MOST    4
+#define PRICINGS_MOST 16   /* for the rests of one deadline */
+#define STEP          5e-4 /* of the deadline, between attempts at whole pipelines */
+#define VISITS_MOST   200  /* of combinations of columns, per attempt */
 
 struct searcher {
     const struct fleet_problem *problem;
@@ -25,6 +28,7 @@ struct searcher {
     int (*rest_uses)[FLEET_TYPES_MOST];
     double *rest_values, *rest_amounts, rest_prices[FLEET_TYPES_MOST];
     int column_count;
+    int devices[FLEET_TYPES_MOST]; /* that there are, */
     double limits[FLEET_TYPES_MOST], prices[FLEET_TYPES_MOST];
     double after; /* seconds of a stage at most */
     double sharp; /* of the deadline: how closely the least one is looked for */
@@ -85,8 +89,9 @@ static double solve(struct searcher *s, double deadline, bool whole)
 
 struct filling {
     struct searcher *s;
-    double wanted;
+    double wanted, deadline;
     int visits;
+    int *pricings; /* that are left to do */
 };
 
 /* The program for what is left, of the columns that still fit as a whole. Fills s->amounts. */
@@ -107,6 +112,7 @@ static double solve_rest(struct searcher *s, const int *left)
         s->rest_columns[count++] = i;
     }
     memset(s->amounts, 0, (size_t)s->column_count * sizeof *s->amounts);
+    memset(s->rest_prices, 0, sizeof s->rest_prices);
     if (count == 0)
         return 0.0;
     double value =
@@ -123,15 +129,39 @@ static void take(struct searcher *s, int *left, int column, int times)
     s->copies[column] += times;
 }
 
+/* Pipelines that fit into these devices, at these prices. False: there are no new ones. */
+static bool add_within(struct searcher *s, double deadline, const int *left, const double *prices)
+{
+    struct fleet_pipeline found;
+    double late;
+    int before = s->column_count;
+    const struct fleet_quest quest = {deadline, 1e-9, COARSE, 0.0, prices, left, offer, s};
+    if (isfinite(fleet_price(s->pricer, &quest, &found, &late)))
+        add_column(s, &found);
+    for (int i = before; i < s->column_count; i++)
+        s->values[i] = done_by(&s->columns[i], deadline, true);
+    return s->column_count > before;
+}
+
+/* Can what is left do what is wanted, as far as the program tells? */
+static bool reaches(struct filling *f, const int *left, double wanted, bool rest)
+{
+    while (solve_rest(f->s, left) < wanted)
+        if (!rest || --*f->pricings < 0 || !add_within(f->s, f->deadline, left, f->s->rest_prices))
+            return false;
+    return true;
+}
+
 /* The whole parts of what the program says, again and again for what they leave; where it says parts alone, one of each in
- * turn. What the program says for the rest is a bound, so that ways that cannot reach what is wanted are left early. */
+ * turn. What the program says for the rest is a bound, but for pipelines that were not found, so that ways that cannot
+ * reach what is wanted are left early. */
 static bool fill(struct filling *f, const int *devices, double done)
 {
     struct searcher *s = f->s;
     int left[FLEET_TYPES_MOST], parts[FLEET_TYPES_MOST], taken[FLEET_TYPES_MOST], count = 0;
     if (done >= f->wanted)
         return true;
-    if (++f->visits > VISITS_MOST || done + solve_rest(s, devices) < f->wanted)
+    if (++f->visits > VISITS_MOST || !reaches(f, devices, f->wanted - done, done > 0.0))
         return false;
     memcpy(left, devices, sizeof left);
     double more = 0.0;
@@ -177,9 +207,9 @@ static bool fill(struct filling *f, const int *devices, double done)
 }
 
 /* Do whole pipelines do all micro-batches by then? */
-static bool fill_by(struct searcher *s, double deadline)
+static bool fill_by(struct searcher *s, double deadline, int *pricings)
 {
-    struct filling f = {.s = s, .wanted = (double)s->problem->microbatches};
+    struct filling f = {s, (double)s->problem->microbatches, deadline, 0, pricings};
     int devices[FLEET_TYPES_MOST] = {0};
     for (int t = 0; t < s->problem->type_count; t++)
         devices[t] = s->problem->types[t].devices;
@@ -188,21 +218,19 @@ static bool fill_by(struct searcher *s, double deadline)
     return fill(&f, devices, 0.0);
 }
 
-/* Pipelines of other sizes than the program likes, for what is left over. */
-static void add_variety(struct searcher *s, double deadline)
+/* A pipeline for each of so many equal parts of all devices, where the program has about that many. */
+static void add_parts(struct searcher *s, double deadline)
 {
-    static const double factors[] = {0.5, 1.5, 4.0};
-    struct fleet_pipeline found;
-    double prices[FLEET_TYPES_MOST], bound;
-    int types = s->problem->type_count;
-    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
-        for (int only = -1; only < types; only++) {
-            for (int t = 0; t < types; t++)
-                prices[t] = s->prices[t] * (only < 0 || only == t ? factors[i] : 1.0);
-            const struct fleet_quest quest = {deadline, -INFINITY, 1e-2, 0.0, prices, NULL, NULL};
-            if (isfinite(fleet_price(s->pricer, &quest, &found, &bound)))
-                add_column(s, &found);
-        }
+    const double prices[FLEET_TYPES_MOST] = {0.0};
+    double pipelines = 0.0;
+    int part[FLEET_TYPES_MOST];
+    for (int i = 0; i < s->column_count; i++)
+        pipelines += s->amounts[i];
+    for (int parts = 1; pipelines < PARTS_MOST && parts <= pipelines + 2.0; parts++) {
+        for (int t = 0; t < s->problem->type_count; t++)
+            part[t] = s->devices[t] / parts;
+        add_within(s, deadline, part, prices);
+    }
 }
 
 /* The column with the most micro-batches that fits into these devices; -1: none does any. */
@@ -255,7 +283,7 @@ static void add_fits(struct searcher *s, double deadline)
             left[t] -= (int)floor(s->amounts[i] + 1e-9) * s->uses[i][t];
     }
     add_fit(s, left, 1, deadline);
-    for (int parts = 1; parts <= most && most <= 2 * FIT_MOST; parts++)
+    for (int parts = 1; parts <= most && most <= 4 * FIT_MOST; parts++)
         add_fit(s, all, parts, deadline);
 }
 
@@ -288,7 +316,7 @@ static bool improve(struct searcher *s, double deadline, double value, double to
     double wanted = (double)s->problem->microbatches, prices[FLEET_TYPES_MOST];
     for (int t = 0; t < s->problem->type_count; t++)
         prices[t] = s->prices[t] * (value > 0.0 && value < wanted ? wanted / value : 1.0);
-    const struct fleet_quest quest = {deadline, 1e-9, tolerance, 0.0, prices, offer, s};
+    const struct fleet_quest quest = {deadline, 1e-9, tolerance, 0.0, prices, NULL, offer, s};
     int before = s->column_count;
     if (isinf(fleet_price(s->pricer, &quest, &found, late)))
         return false;
@@ -399,25 +427,30 @@ static bool take_plan(const struct searcher *s, struct fleet_plan *plan, struct 
     return true;
 }
 
-/* Whole pipelines for a deadline as little above the program's as can be found. *after: of the pipelines. */
-static bool choose_whole(struct searcher *s, double deadline, struct fleet_plan *plan, double *after,
-                         struct error *err)
+/* Whole pipelines for a deadline as little above the program's as can be found. *after: of the pipelines, of which `least`
+ * is of interest. */
+static bool choose_whole(struct searcher *s, double deadline, double least, struct fleet_plan *plan,
+                         double *after, struct error *err)
 {
-    double late = deadline;
-    add_variety(s, deadline);
-    for (double step = STEP; !fill_by(s, late); step *= 1.1) {
+    double late = deadline, fitted = 0.0;
+    int pricings = PRICINGS_MOST;
+    add_parts(s, deadline);
+    for (double step = STEP; !fill_by(s, late, &pricings); step *= 1.1) {
         late *= 1.0 + step;
-        if (plan->pipeline_count > 0 && late >= plan->seconds)
+        if (plan->pipeline_count > 0 && late + least >= plan->seconds)
             break;
         if (late > 1e6 * deadline)
             return error_set(err, ERROR_INFEASIBLE, "no pipeline of these devices holds the model");
-        add_fits(s, late);
+        if (late > fitted * (1.0 + FIT_STEP)) {
+            add_fits(s, late);
+            fitted = late;
+        }
     }
     *after = 0.0;
     for (int i = 0; i < s->column_count; i++)
         if (s->copies[i] > 0)
             *after = fmax(*after, s->columns[i].after);
-    return plan->pipeline_count > 0 && late >= plan->seconds ? true : take_plan(s, plan, err);
+    return plan->pipeline_count > 0 && late + least >= plan->seconds ? true : take_plan(s, plan, err);
 }
 
 /* Plans whose stages take from `least` to `most` seconds afterwards. */
@@ -437,15 +470,15 @@ static int lowest(const struct band *bands, int count)
 }
 
 /* The plan for a limit, and what the program says about it. False: *band has the bound, and there is no plan. */
-static bool plan_within(struct searcher *s, struct fleet_plan *plan, double limit, double enough,
-                        double *bound, double *after, struct error *err)
+static bool plan_within(struct searcher *s, struct fleet_plan *plan, double least, double limit,
+                        double enough, double *bound, double *after, struct error *err)
 {
     double deadline;
     s->after = limit;
     fleet_pricer_limit(s->pricer, limit);
     return find_deadline(s, plan->pipeline_count > 0 ? fmin(plan->seconds, enough) : enough, &deadline,
                          bound) &&
-           choose_whole(s, deadline, plan, after, err);
+           choose_whole(s, deadline, least, plan, after, err);
 }
 
 /* The band with the lowest bound is halved until that is close to the best plan, or above what is enough. */
@@ -454,7 +487,7 @@ static bool search(struct searcher *s, struct fleet_plan *plan, double enough, s
     struct band bands[BANDS_MOST + 1] = {{0}};
     int count = 1;
     double after = 0.0;
-    bool found = plan_within(s, plan, INFINITY, enough, &bands[0].deadline, &after, err);
+    bool found = plan_within(s, plan, 0.0, INFINITY, enough, &bands[0].deadline, &after, err);
     bands[0].most = after;
     while (found && count < BANDS_MOST) {
         struct band *band = &bands[lowest(bands, count)];
@@ -464,7 +497,8 @@ static bool search(struct searcher *s, struct fleet_plan *plan, double enough, s
         double middle = band->least > 0.0 ? sqrt(band->least * band->most) : 0.5 * band->most;
         bands[count] = (struct band){band->least, middle, band->deadline};
         band->least = middle;
-        plan_within(s, plan, middle, enough, &bands[count++].deadline, &after, err);
+        plan_within(s, plan, bands[count].least, middle, enough, &bands[count].deadline, &after, err);
+        count++;
     }
     const struct band *last = &bands[lowest(bands, count)];
     plan->lower_bound =
@@ -515,7 +549,7 @@ bool fleet_bound(double *bound, const struct fleet_problem *problem, struct erro
     struct searcher s = {.problem = problem, .after = INFINITY, .sharp = COARSE * 0.1};
     double deadline;
     for (int t = 0; t < problem->type_count; t++)
-        s.limits[t] = problem->types[t].devices;
+        s.limits[t] = s.devices[t] = problem->types[t].devices;
     bool ok = make_room(&s, err);
     *bound = 0.0;
     if (ok && !find_deadline(&s, INFINITY, &deadline, bound))
@@ -530,7 +564,7 @@ bool fleet_search(struct fleet_plan *plan, const struct fleet_problem *problem, 
     struct searcher s = {.problem = problem, .sharp = SHARP};
     *plan = (struct fleet_plan){0};
     for (int t = 0; t < problem->type_count; t++)
-        s.limits[t] = problem->types[t].devices;
+        s.limits[t] = s.devices[t] = problem->types[t].devices;
     bool ok = make_room(&s, err) && search(&s, plan, enough, err);
     release_room(&s);
     if (!ok)

@@ -137,6 +137,7 @@ struct fleet_quest {
     double deadline, above, tolerance;
     double each; /* price of a pipeline, whatever its devices */
     const double *prices;
+    const int *limits; /* devices of each type at most; NULL: any */
     void (*found)(void *context,
                   const struct fleet_pipeline *pipeline); /* every one on the way that is nearly as good */
     void *context;

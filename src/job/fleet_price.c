@@ -161,12 +161,15 @@ struct path {
     double slowest; /* seconds of a stage at most */
     double share;   /* of its seconds that a stage costs, */
     const double *prices;
+    const int *limits; /* devices of each type at most, if any */
     double cutoff;
     int furthest; /* where ways of one stage less begin at most */
 };
 
 static double price_of(const struct path *path, const struct fleet_option *option)
 {
+    if (path->limits && option->tensor > path->limits[option->type])
+        return INFINITY;
     return path->prices[option->type] * option->tensor;
 }
 
@@ -324,7 +327,9 @@ static double shortest(struct path path, struct fleet_pipeline *pipeline)
         for (int l = 0; l < row; l++)
             best[l] = INFINITY;
         for (int o = 0; o < p->problem->option_count; o++)
-            if (behind == 1)
+            if (isinf(price_of(&path, &p->problem->options[o])))
+                continue;
+            else if (behind == 1)
                 begin(&path, o);
             else
                 extend(&path, behind, o);
@@ -347,10 +352,14 @@ struct quest {
     const struct fleet_quest *asked;
     struct fleet_pipeline *best;
     double value, late;
+    int paths; /* that were looked for */
 };
 
 /* Of its micro-batches: what a pipeline may be worse than the best by, and be told of. */
 #define NEARLY 0.03
+
+#define TOLLS_MOST 3   /* for the same cycles */
+#define PATHS_MOST 120 /* where there are limits */
 
 static double value_of(const struct quest *q, const struct fleet_pipeline *pipeline)
 {
@@ -372,15 +381,52 @@ static double most_of(const struct quest *q, int first)
     return q->asked->deadline / q->pricer->cycles[first].least + 1.0 - q->asked->each;
 }
 
-static struct path path_of(const struct quest *q, int first, int last)
+/* Prices of the devices, higher ones where pipelines would take more of a type than there are. For any that are added, what
+ * those in the limits pay in addition is at most `returned`: the bound that they give holds. */
+struct toll {
+    double prices[FLEET_TYPES_MOST], added[FLEET_TYPES_MOST], returned;
+};
+
+static struct path path_of(const struct quest *q, int first, int last, const struct toll *toll)
 {
     return (struct path){
         .pricer = q->pricer,
         .slowest = q->pricer->cycles[last].most,
         .share = 1.0 / q->pricer->cycles[first].least,
-        .prices = q->asked->prices,
-        .cutoff = most_of(q, first) - enough_of(q, last),
+        .prices = toll->prices,
+        .limits = q->asked->limits,
+        .cutoff = most_of(q, first) + toll->returned - enough_of(q, last),
     };
+}
+
+static bool within_limits(const struct quest *q, const struct fleet_pipeline *pipeline)
+{
+    for (int t = 0; t < q->pricer->problem->type_count && q->asked->limits; t++)
+        if (pipeline->devices[t] > q->asked->limits[t])
+            return false;
+    return true;
+}
+
+/* A step of the subgradient method towards prices at which the best pipeline is in the limits; `above`: the bound's
+ * distance to what it has to reach. False: there is nothing to change. */
+static bool raise_toll(const struct quest *q, struct toll *toll, const struct fleet_pipeline *found,
+                       double above)
+{
+    double squares = 0.0, over[FLEET_TYPES_MOST];
+    int types = q->pricer->problem->type_count;
+    for (int t = 0; t < types; t++) {
+        over[t] = found->devices[t] - q->asked->limits[t];
+        if (over[t] < 0.0 && toll->added[t] == 0.0)
+            over[t] = 0.0;
+        squares += over[t] * over[t];
+    }
+    toll->returned = 0.0;
+    for (int t = 0; t < types && squares > 0.0; t++) {
+        toll->added[t] = fmax(toll->added[t] + above / squares * over[t], 0.0);
+        toll->prices[t] = q->asked->prices[t] + toll->added[t];
+        toll->returned += toll->added[t] * q->asked->limits[t];
+    }
+    return squares > 0.0;
 }
 
 /* None with these cycles has more than the bound: a pipeline that much worse is so much earlier. */
@@ -390,40 +436,62 @@ static void settle(struct quest *q, int last, double bound)
 }
 
 /* No pipeline with these cycles is worth more. */
-static double quick_bound(const struct quest *q, int first, int last)
+static double quick_bound(const struct quest *q, int first, int last, const struct toll *toll)
 {
-    struct path path = path_of(q, first, last);
+    struct path path = path_of(q, first, last, toll);
     find_least(&path, q->pricer->least);
-    return most_of(q, first) - q->pricer->least[q->pricer->problem->layer_count];
+    return most_of(q, first) + toll->returned - q->pricer->least[q->pricer->problem->layer_count];
 }
 
-/* Cycles from cycles[first] to cycles[last]. */
-static void search_cycles(struct quest *q, int first, int last)
+static void consider(struct quest *q, const struct fleet_pipeline *found)
 {
-    struct fleet_pipeline found;
-    double least = shortest(path_of(q, first, last), &found), bound = most_of(q, first) - least;
-    if (isinf(least)) {
-        settle(q, last, enough_of(q, last));
-        return;
-    }
-    double value = value_of(q, &found);
-    if (q->asked->found && value > -NEARLY * q->asked->deadline / found.cycle)
-        q->asked->found(q->asked->context, &found);
+    double value = value_of(q, found);
+    if (q->asked->found && value > -NEARLY * q->asked->deadline / found->cycle)
+        q->asked->found(q->asked->context, found);
     if (value > q->value) {
         q->value = value;
-        *q->best = found;
+        *q->best = *found;
     }
-    if (bound <= enough_of(q, last) || first == last) {
+}
+
+/* No pipeline with these cycles, from cycles[first] to cycles[last], is worth more, looked at as closely as has to be.
+ * Changes the toll, which is a good one for a part of them, too. */
+static double bound_cycles(struct quest *q, int first, int last, struct toll *toll)
+{
+    struct fleet_pipeline found;
+    double bound = INFINITY;
+    for (int i = 0; i < TOLLS_MOST; i++) {
+        q->paths++;
+        double least = shortest(path_of(q, first, last, toll), &found);
+        if (isinf(least))
+            return fmin(bound, enough_of(q, last));
+        double now = most_of(q, first) + toll->returned - least;
+        bound = fmin(bound, now);
+        if (within_limits(q, &found))
+            consider(q, &found);
+        if (bound <= enough_of(q, last) || !q->asked->limits ||
+            !raise_toll(q, toll, &found, now - enough_of(q, last)))
+            break;
+    }
+    return bound;
+}
+
+static void search_cycles(struct quest *q, int first, int last, struct toll toll)
+{
+    double bound = bound_cycles(q, first, last, &toll);
+    /* the bound that tolls give need not reach what is enough, however near to each other cycles are */
+    bool given_up = q->asked->limits && q->paths >= PATHS_MOST;
+    if (bound <= enough_of(q, last) || first == last || given_up) {
         settle(q, last, bound);
         return;
     }
     int middle = first + (last - first) / 2;
-    bool lower_first = quick_bound(q, first, middle) > quick_bound(q, middle + 1, last);
+    bool lower_first = quick_bound(q, first, middle, &toll) > quick_bound(q, middle + 1, last, &toll);
     if (lower_first)
-        search_cycles(q, first, middle);
-    search_cycles(q, middle + 1, last);
+        search_cycles(q, first, middle, toll);
+    search_cycles(q, middle + 1, last, toll);
     if (!lower_first)
-        search_cycles(q, first, middle);
+        search_cycles(q, first, middle, toll);
 }
 
 static int cycles_below(const struct fleet_pricer *pricer, double deadline)
@@ -451,10 +519,12 @@ int fleet_cycles(const struct fleet_pricer *pricer, double least, double deadlin
 double fleet_price(struct fleet_pricer *pricer, const struct fleet_quest *quest, struct fleet_pipeline *best,
                    double *late)
 {
-    struct quest q = {pricer, quest, best, quest->above, 0.0};
+    struct quest q = {pricer, quest, best, quest->above, 0.0, 0};
+    struct toll toll = {.returned = 0.0};
     int count = cycles_below(pricer, quest->deadline);
+    memcpy(toll.prices, quest->prices, (size_t)pricer->problem->type_count * sizeof *toll.prices);
     if (count > 0)
-        search_cycles(&q, 0, count - 1);
+        search_cycles(&q, 0, count - 1, toll);
     *late = q.late;
     return q.value > quest->above ? q.value : -INFINITY;
 }

@@ -240,12 +240,15 @@ static void prices_find_the_best_pipeline(void **state)
             if (slow.all[k].fill <= deadline)
                 best = fmax(best, value);
         }
+        int limits[FLEET_TYPES_MOST];
+        for (int t = 0; t < p->type_count; t++)
+            limits[t] = p->types[t].devices;
         struct fleet_pricer *pricer = fleet_pricer_new(p);
         assert_non_null(pricer);
         fleet_pricer_limit(pricer, after);
         struct fleet_pipeline pipeline;
         double late;
-        const struct fleet_quest quest = {deadline, 0.0, 1e-8, 0.0, prices, NULL, NULL};
+        const struct fleet_quest quest = {deadline, 0.0, 1e-8, 0.0, prices, limits, NULL, NULL};
         double value = fleet_price(pricer, &quest, &pipeline, &late);
         for (int k = 0; k < slow.count; k++) {
             double then = (deadline - late - slow.all[k].fill) / slow.all[k].cycle + 1.0;
@@ -268,7 +271,7 @@ static void bounds_hold_and_plans_are_near(void **state)
 {
     (void)state;
     int cases = random_cases(CASES), found = 0, best = 0;
-    double worst = 1.0, sum = 0.0;
+    double worst = 1.0, sum = 0.0, below = 0.0;
     for (int i = 0; i < cases; i++) {
         struct small small = {0};
         struct fleet_plan plan;
@@ -287,11 +290,13 @@ static void bounds_hold_and_plans_are_near(void **state)
         found++;
         best += plan.seconds <= optimum * (1.0 + 1e-9);
         worst = fmax(worst, plan.seconds / optimum);
+        below += 1.0 - plan.lower_bound / optimum;
         sum += plan.seconds / optimum - 1.0;
         fleet_plan_release(&plan);
     }
-    print_message("# %d of %d have the optimum, mean %.3f %% above it, at worst %.1f %%\n", best, found,
-                  100.0 * sum / found, 100.0 * (worst - 1.0));
+    print_message(
+        "# %d of %d have the optimum, mean %.3f %% above it, at worst %.1f %%; the bound is %.1f %% below\n",
+        best, found, 100.0 * sum / found, 100.0 * (worst - 1.0), 100.0 * below / found);
     assert_true(found > cases / 4);
     assert_true(best > found * 9 / 10);
 }
