@@ -9,10 +9,11 @@
 #define COARSE        2e-2 /* of the deadline: how closely the least one is looked for at first, */
 #define SHARP         2e-4 /* and in the end */
 #define CLOSE         1e-3 /* of the best plan: bounds are not looked at more closely than that */
-#define FIT_MOST      12   /* devices of a pipeline that is made to fit */
+#define FIT_MOST      16   /* devices of a pipeline that is made to fit */
 #define FIT_STEP      1e-2 /* of the deadline, between those */
-#define PARTS_MOST    4
-#define PRICINGS_MOST 16   /* for the rests of one deadline */
+#define PARTS_MOST    4    /* pipelines in the program up to which equal parts are tried */
+#define PRICINGS_MOST 60   /* of rests, in one search: any deadline takes a quarter of those that are left */
+#define FITS_MOST     1e5  /* devices times layers: the same for pipelines that are made to fit */
 #define STEP          5e-4 /* of the deadline, between attempts at whole pipelines */
 #define VISITS_MOST   200  /* of combinations of columns, per attempt */
 
@@ -32,6 +33,9 @@ struct searcher {
     double limits[FLEET_TYPES_MOST], prices[FLEET_TYPES_MOST];
     double after; /* seconds of a stage at most */
     double sharp; /* of the deadline: how closely the least one is looked for */
+    /* what may still be spent: for this deadline, and for the others */
+    int pricings, pricings_left;
+    double fits, fits_left;
 };
 
 /* ---- columns ---- */
@@ -91,7 +95,6 @@ struct filling {
     struct searcher *s;
     double wanted, deadline;
     int visits;
-    int *pricings; /* that are left to do */
 };
 
 /* The program for what is left, of the columns that still fit as a whole. Fills s->amounts. */
@@ -147,7 +150,7 @@ static bool add_within(struct searcher *s, double deadline, const int *left, con
 static bool reaches(struct filling *f, const int *left, double wanted, bool rest)
 {
     while (solve_rest(f->s, left) < wanted)
-        if (!rest || --*f->pricings < 0 || !add_within(f->s, f->deadline, left, f->s->rest_prices))
+        if (!rest || --f->s->pricings < 0 || !add_within(f->s, f->deadline, left, f->s->rest_prices))
             return false;
     return true;
 }
@@ -207,9 +210,9 @@ static bool fill(struct filling *f, const int *devices, double done)
 }
 
 /* Do whole pipelines do all micro-batches by then? */
-static bool fill_by(struct searcher *s, double deadline, int *pricings)
+static bool fill_by(struct searcher *s, double deadline)
 {
-    struct filling f = {s, (double)s->problem->microbatches, deadline, 0, pricings};
+    struct filling f = {s, (double)s->problem->microbatches, deadline, 0};
     int devices[FLEET_TYPES_MOST] = {0};
     for (int t = 0; t < s->problem->type_count; t++)
         devices[t] = s->problem->types[t].devices;
@@ -257,7 +260,8 @@ static void add_fit(struct searcher *s, const int *devices, int parts, double de
         int sum = 0;
         for (int t = 0; t < types; t++)
             sum += limits[t] = left[t] / parts;
-        if (sum == 0 || sum > FIT_MOST)
+        s->fits -= (double)sum * s->problem->layer_count;
+        if (sum == 0 || sum > FIT_MOST || s->fits < 0.0)
             return;
         int best = best_within(s, limits);
         struct fleet_fit_quest quest = {limits, deadline, s->after, best < 0 ? 0.0 : s->values[best]};
@@ -433,9 +437,12 @@ static bool choose_whole(struct searcher *s, double deadline, double least, stru
                          double *after, struct error *err)
 {
     double late = deadline, fitted = 0.0;
-    int pricings = PRICINGS_MOST;
+    s->pricings = (s->pricings_left + 3) / 4;
+    s->fits = s->fits_left / 4.0;
+    s->pricings_left -= s->pricings;
+    s->fits_left -= s->fits;
     add_parts(s, deadline);
-    for (double step = STEP; !fill_by(s, late, &pricings); step *= 1.1) {
+    for (double step = STEP; !fill_by(s, late); step *= 1.1) {
         late *= 1.0 + step;
         if (plan->pipeline_count > 0 && late + least >= plan->seconds)
             break;
@@ -561,7 +568,8 @@ bool fleet_bound(double *bound, const struct fleet_problem *problem, struct erro
 bool fleet_search(struct fleet_plan *plan, const struct fleet_problem *problem, double enough,
                   struct error *err)
 {
-    struct searcher s = {.problem = problem, .sharp = SHARP};
+    struct searcher s = {
+        .problem = problem, .sharp = SHARP, .pricings_left = PRICINGS_MOST, .fits_left = FITS_MOST};
     *plan = (struct fleet_plan){0};
     for (int t = 0; t < problem->type_count; t++)
         s.limits[t] = s.devices[t] = problem->types[t].devices;

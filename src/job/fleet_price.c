@@ -358,8 +358,8 @@ struct quest {
 /* Of its micro-batches: what a pipeline may be worse than the best by, and be told of. */
 #define NEARLY 0.03
 
-#define TOLLS_MOST 3   /* for the same cycles */
-#define PATHS_MOST 120 /* where there are limits */
+#define TOLLS_MOST 3  /* for the same cycles */
+#define PATHS_MOST 80 /* where there are limits */
 
 static double value_of(const struct quest *q, const struct fleet_pipeline *pipeline)
 {
