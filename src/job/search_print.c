@@ -139,6 +139,7 @@ static void print_memory(const struct job_search_report *report, struct text *ou
 struct stage_row {
     int blocks;
     double seconds, memory;
+    double compute, transfers, after; /* shares of the iteration; the rest is waiting */
     const char *ends;
 };
 
@@ -150,9 +151,14 @@ static struct stage_row stage_row(const struct job_plan *plan, const struct job_
     struct job_layer layer = job_stage(job, layers, stage, first, last);
     const struct job_pass *pass = &layer.pass;
     bool begins = stage == 0, ends = stage == job->pipeline - 1;
+    const struct job_time *time = &plan->time;
+    double compute = pass->forward + pass->backward + pass->recompute, count = (double)job_microbatches(job);
     return (struct stage_row){
         .blocks = last - first,
-        .seconds = pass->forward + pass->backward + pass->recompute + pass->tensor,
+        .seconds = compute + pass->tensor,
+        .compute = count * compute / time->seconds,
+        .transfers = (count * pass->tensor + time->send) / time->seconds,
+        .after = (time->data + time->optimizer + time->other) / time->seconds,
         .memory = job_stage_memory(job, layers, stage, &layer).total,
         .ends = begins && ends ? "embedding, head"
                 : begins       ? "embedding"
@@ -174,7 +180,8 @@ static void print_stages(const struct job_plan *plan, struct text *out)
     struct words words = {0};
     if (job->pipeline == 1)
         return;
-    text_add(out, "\n   stages  blocks  and             per micro-batch  memory per device\n");
+    text_add(out, "\n   stages  blocks  and        per micro-batch  compute  transfers  after  waits  memory "
+                  "per device\n");
     for (int stage = 0, end; stage < job->pipeline; stage = end) {
         struct stage_row row = stage_row(plan, &layers, stage), last = row;
         char range[32], memory[80];
@@ -187,8 +194,10 @@ static void print_stages(const struct job_plan *plan, struct text *out)
         snprintf(range, sizeof range, end - stage > 1 ? "%d-%d" : "%d", stage, end - 1);
         snprintf(memory, sizeof memory, row.memory > last.memory ? "%s to %s" : "%s",
                  say(&words, row.memory, UNIT_BYTES), say(&words, last.memory, UNIT_BYTES));
-        text_format(out, "%9s  %6d  %-14s  %15s  %s\n", range, row.blocks, row.ends,
-                    say(&words, row.seconds, UNIT_TIME), memory);
+        double waits = fmax(1.0 - row.compute - row.transfers - row.after, 0.0);
+        text_format(out, "%9s  %6d  %-9s  %15s  %5.1f %%    %5.1f %% %4.1f %% %4.1f %%  %s\n", range,
+                    row.blocks, row.ends, say(&words, row.seconds, UNIT_TIME), 100.0 * row.compute,
+                    100.0 * row.transfers, 100.0 * row.after, 100.0 * waits, memory);
     }
 }
 
