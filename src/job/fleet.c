@@ -10,10 +10,11 @@
 #define SHARP         2e-4 /* and in the end */
 #define CLOSE         1e-3 /* of the best plan: bounds are not looked at more closely than that */
 #define FIT_MOST      16   /* devices of a pipeline that is made to fit */
-#define FIT_STEP      1e-2 /* of the deadline, between those */
+#define FIT_STEP      4e-2 /* of the deadline, between those */
+#define FEW           10   /* devices that any number of pipelines is made to fit into */
 #define PARTS_MOST    4    /* pipelines in the program up to which equal parts are tried */
 #define PRICINGS_MOST 60   /* of rests, in one search: any deadline takes a quarter of those that are left */
-#define FITS_MOST     1e5  /* devices times layers: the same for pipelines that are made to fit */
+#define FITS_MOST     3e4  /* devices times layers of pipelines that are made to fit: the same with an eighth */
 #define STEP          5e-4 /* of the deadline, between attempts at whole pipelines */
 #define VISITS_MOST   200  /* of combinations of columns, per attempt */
 
@@ -229,7 +230,8 @@ static void add_parts(struct searcher *s, double deadline)
     int part[FLEET_TYPES_MOST];
     for (int i = 0; i < s->column_count; i++)
         pipelines += s->amounts[i];
-    for (int parts = 1; pipelines < PARTS_MOST && parts <= pipelines + 2.0; parts++) {
+    for (int parts = 1; pipelines < PARTS_MOST && parts <= pipelines + 2.0 && s->pricings > 0; parts++) {
+        s->pricings--;
         for (int t = 0; t < s->problem->type_count; t++)
             part[t] = s->devices[t] / parts;
         add_within(s, deadline, part, prices);
@@ -279,16 +281,20 @@ static void add_fit(struct searcher *s, const int *devices, int parts, double de
 static void add_fits(struct searcher *s, double deadline)
 {
     int all[FLEET_TYPES_MOST] = {0}, left[FLEET_TYPES_MOST] = {0}, most = 0;
+    double pipelines = 0.0;
     solve(s, deadline, true);
+    for (int i = 0; i < s->column_count; i++)
+        pipelines += s->amounts[i];
     for (int t = 0; t < s->problem->type_count; t++) {
         left[t] = all[t] = s->problem->types[t].devices;
         most += all[t];
         for (int i = 0; i < s->column_count; i++)
             left[t] -= (int)floor(s->amounts[i] + 1e-9) * s->uses[i][t];
     }
-    add_fit(s, left, 1, deadline);
-    for (int parts = 1; parts <= most && most <= 4 * FIT_MOST; parts++)
+    int parts_most = most <= FEW ? most : (int)pipelines + 2;
+    for (int parts = 1; parts <= parts_most && most <= 4 * FIT_MOST; parts++)
         add_fit(s, all, parts, deadline);
+    add_fit(s, left, 1, deadline);
 }
 
 /* ---- the search ---- */
@@ -438,7 +444,7 @@ static bool choose_whole(struct searcher *s, double deadline, double least, stru
 {
     double late = deadline, fitted = 0.0;
     s->pricings = (s->pricings_left + 3) / 4;
-    s->fits = s->fits_left / 4.0;
+    s->fits = s->fits_left / 8.0;
     s->pricings_left -= s->pricings;
     s->fits_left -= s->fits;
     add_parts(s, deadline);

@@ -9,7 +9,7 @@
  * LABELS_MOST of them at most: where more are dropped the answer need not be the best. */
 
 #define LABELS_MOST 12
-#define CYCLES_MOST 24 /* that are tried */
+#define CYCLES_MOST 16 /* that are tried */
 
 struct label {
     double fill;
@@ -200,6 +200,27 @@ static double done_by(const struct fleet_pipeline *pipeline, double deadline)
                : 0.0;
 }
 
+/* The most micro-batches with one of these cycles, if there are more than that. */
+static double try_cycles(struct fitter *f, const double *cycles, int count, double deadline, double most,
+                         struct fleet_pipeline *best)
+{
+    for (int c = 0; c < count && deadline / cycles[c] + 1.0 >= most; c++) {
+        /* one micro-batch more than the best so far has to be done in time */
+        find_ways(f, &(struct aim){cycles[c], deadline - most * (c > 0 ? cycles[c - 1] : 0.0)});
+        for (int behind = 1; behind <= f->stages; behind++)
+            for (int i = 0; i < cell_at(f, behind, 0)->count; i++) {
+                struct fleet_pipeline found;
+                follow(f, behind, i, &found);
+                double done = done_by(&found, deadline);
+                if (done > most) {
+                    most = done;
+                    *best = found;
+                }
+            }
+    }
+    return most;
+}
+
 double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer *pricer,
                  const struct fleet_fit_quest *quest, struct fleet_pipeline *best)
 {
@@ -213,25 +234,15 @@ double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer 
     f.stages = f.stages < FLEET_STAGES_MOST ? f.stages : FLEET_STAGES_MOST;
     f.cells = malloc(((size_t)f.stages + 1) * row * sizeof *f.cells);
     f.work = malloc(2 * row * sizeof *f.work);
-    int count = 0;
     if (f.cells && f.work) {
         f.seconds = f.work + row;
         find_least(&f);
-        count = fleet_cycles(pricer, f.work[row - 1] / devices, deadline, CYCLES_MOST, cycles);
-    }
-    for (int c = 0; c < count && deadline / cycles[c] + 1.0 >= most; c++) {
-        /* one micro-batch more than the best so far has to be done in time */
-        find_ways(&f, &(struct aim){cycles[c], deadline - most * (c > 0 ? cycles[c - 1] : 0.0)});
-        for (int behind = 1; behind <= f.stages; behind++)
-            for (int i = 0; i < cell_at(&f, behind, 0)->count; i++) {
-                struct fleet_pipeline found;
-                follow(&f, behind, i, &found);
-                double done = done_by(&found, deadline);
-                if (done > most) {
-                    most = done;
-                    *best = found;
-                }
-            }
+        /* with a longer cycle there is no time for as many micro-batches */
+        for (int pass = 0; pass < 2; pass++) {
+            double longest = most > 0.0 ? deadline / most : deadline;
+            int count = fleet_cycles(pricer, f.work[row - 1] / devices, longest, CYCLES_MOST, cycles);
+            most = try_cycles(&f, cycles, count, deadline, most, best);
+        }
     }
     free(f.cells);
     free(f.work);
