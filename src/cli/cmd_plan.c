@@ -87,9 +87,8 @@ static const struct option_spec options[] = {
      .kind = OPTION_TEXT,
      .at = offsetof(struct plan_options, global_batch),
      .argument = "RANGE",
-     .help = "iteration, dapple: samples (sequences) of an iteration. 32..4096 sweeps over 32, 64, 128 … "
-             "4096, 32..4096+64 over 32, "
-             "96 … 4096, and 16,48,64 over these"},
+     .help = "iteration, dapple: samples (sequences) of an iteration. 32..4096 sweeps over 32, 64, 128, "
+             "..., 4096, 32..4096+64 over 32, 96, ..., 4096, and 16,48,64 over these"},
     {.name = "devices",
      .kind = OPTION_TEXT,
      .at = offsetof(struct plan_options, devices),

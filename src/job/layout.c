@@ -70,10 +70,10 @@ static void even_out(const struct layout *layout, double pace, int *blocks)
         blocks[stage] = reach(layout, stage, 0, left, pace, &taken);
         behind += blocks[stage];
     }
-    for (int stage = 0; stage < stages; stage++) {
+    for (int stage = 0, stages_left = stages; stages_left > 0; stage++, stages_left--) {
         behind -= blocks[stage];
         int most = blocks[stage], least = left - behind > 1 ? left - behind : 1;
-        int even = (left + stages - stage - 1) / (stages - stage);
+        int even = (left + stages_left - 1) / stages_left;
         blocks[stage] = even > most ? most : even < least ? least : even;
         left -= blocks[stage];
     }

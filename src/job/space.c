@@ -49,7 +49,7 @@ static bool context_allowed(const struct space *space, int context)
     if (!space_allows(space->question, JOB_CONTEXT, context))
         return false;
     return context == 1 ||
-           (offers(space, OFFERS_CONTEXT) && space->question->job.sequence % (2 * context) == 0);
+           (offers(space, OFFERS_CONTEXT) && space->question->job.sequence % (2 * (int64_t)context) == 0);
 }
 
 static bool expert_allowed(const struct space *space, int expert)
