@@ -14,7 +14,7 @@
 #define FEW           10   /* devices that any number of pipelines is made to fit into */
 #define PARTS_MOST    4    /* pipelines in the program up to which equal parts are tried */
 #define PRICINGS_MOST 60   /* of rests, in one search: any deadline takes a quarter of those that are left */
-#define FITS_MOST     3e4  /* devices times layers of pipelines that are made to fit: the same with an eighth */
+#define FITS_MOST     3e4 /* devices times layers of pipelines that are made to fit: the same with an eighth */
 #define STEP          5e-4 /* of the deadline, between attempts at whole pipelines */
 #define VISITS_MOST   200  /* of combinations of columns, per attempt */
 
@@ -471,8 +471,6 @@ struct band {
     double least, most, deadline; /* deadline: none is done with its micro-batches before */
 };
 
-#define BANDS_MOST 16
-
 static int lowest(const struct band *bands, int count)
 {
     int low = 0;
@@ -497,12 +495,13 @@ static bool plan_within(struct searcher *s, struct fleet_plan *plan, double leas
 /* The band with the lowest bound is halved until that is close to the best plan, or above what is enough. */
 static bool search(struct searcher *s, struct fleet_plan *plan, double enough, struct error *err)
 {
-    struct band bands[BANDS_MOST + 1] = {{0}};
+    struct band bands[FLEET_BANDS_MOST + 1] = {{0}};
+    int most = s->problem->bands > 0 ? s->problem->bands : FLEET_BANDS_MOST;
     int count = 1;
     double after = 0.0;
     bool found = plan_within(s, plan, 0.0, INFINITY, enough, &bands[0].deadline, &after, err);
     bands[0].most = after;
-    while (found && count < BANDS_MOST) {
+    while (found && count < most && count < FLEET_BANDS_MOST) {
         struct band *band = &bands[lowest(bands, count)];
         if (band->deadline + band->least >= fmin(plan->seconds, enough) * (1.0 - 2.0 * CLOSE) ||
             band->most <= 0.0)

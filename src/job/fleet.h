@@ -40,6 +40,7 @@
 #define FLEET_OPTIONS_MOST 64
 #define FLEET_STAGES_MOST  64
 #define FLEET_LAYERS_MOST  4096
+#define FLEET_BANDS_MOST   16
 
 struct fleet_type {
     int devices;
@@ -64,6 +65,7 @@ struct fleet_problem {
     struct fleet_type types[FLEET_TYPES_MOST];
     struct fleet_option options[FLEET_OPTIONS_MOST];
     int64_t microbatches;
+    int bands; /* of seconds after the pipelines that are looked at one by one, at most; 0: as many as there may be */
 };
 
 struct fleet_stage {

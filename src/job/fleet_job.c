@@ -11,7 +11,8 @@
 #define MICROBATCH_MOST   64 /* sequences, unless more are asked for */
 #define COMBINATIONS_MOST 512
 
-#define ROUND 4 /* combinations that are planned at the same time */
+#define ROUND       4 /* combinations that are planned at the same time, */
+#define FIRST_ROUND 2 /* while there is no plan yet that others have to beat */
 
 struct combination {
     int64_t microbatch;
@@ -289,6 +290,8 @@ static bool plan_combination(struct fleet_answer *answer, const struct fleet_que
                                         .sharded = question->job.software->sharded};
         bool made =
             make_problem(&answer->problem, question, chosen, pipelines, &arena) ? true : error_memory(err);
+        if (attempt > 0) /* the bound is known */
+            answer->problem.bands = FLEET_BANDS_MOST / 2;
         bool found = made && fleet_search(&answer->plan, &answer->problem, enough, err);
         if (attempt == 0)
             *bound = answer->plan.lower_bound;
@@ -446,8 +449,8 @@ static bool plan_all(struct planner *p, struct parallel *pool, struct error *err
         double bound = p->combinations[p->first].bound;
         if (isinf(bound) || (p->best.pipelines > 0 && bound >= p->best.time.seconds))
             break; /* all others take longer */
-        if (p->best.pipelines == 0)
-            count = 1;
+        if (p->best.pipelines == 0 && count > FIRST_ROUND)
+            count = FIRST_ROUND;
         ok = plan_round(p, count, pool);
         p->first += count;
     }
