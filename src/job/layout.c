@@ -73,7 +73,7 @@ static void even_out(const struct layout *layout, double pace, int *blocks)
     for (int stage = 0, stages_left = stages; stages_left > 0; stage++, stages_left--) {
         behind -= blocks[stage];
         int most = blocks[stage], least = left - behind > 1 ? left - behind : 1;
-        int even = (left + stages_left - 1) / stages_left;
+        int even = (int)ceil((double)left / stages_left);
         blocks[stage] = even > most ? most : even < least ? least : even;
         left -= blocks[stage];
     }
