@@ -18,15 +18,24 @@
  *
  *     T / a + 1 - min over stages of at most b seconds of [ sum of seconds / a + w . devices ]
  *
- * : a shortest path over (layers left, stages left). Intervals of cycles are halved until none can be better. By weak
- * duality w . N + excess x pipelines bounds the program whatever w is, so bounds hold at any time.
+ * : a shortest path over (layers left, stages left). Intervals of cycles are halved until none can be better, or those
+ * that can would be no better at a deadline some seconds earlier. At that deadline, with prices for which w . N <= M, no
+ * pipeline is worth more than its price: no plan is done before, whatever w is. So every pricing gives a bound.
  *
  * What comes after the pipelines is handled by limits on it: for stages that take at most r seconds afterwards, and more
  * than r', the whole takes at least r' more than the program's deadline. The limit falls from what the last plan took until
  * the deadline alone is above the best plan.
  *
  * Plan. The program's columns with whole micro-batches; whole numbers of pipelines by rounding down and filling what is
- * left, for the least deadline at which that reaches M. */
+ * left, for the least deadline at which that reaches M. What is left is priced for itself: there pipelines must not take
+ * more devices of a type than are left, which tolls on the type see to. Into few devices pipelines are made to fit
+ * (fleet_fit).
+ *
+ * What is guaranteed: the plan can be run as it is described, and no plan is done before the bound. That the plan is the
+ * best one is not: the bound's pipelines may come in parts, and may take more devices of a type than there are. Where
+ * pipelines are many that is little: 0.5 to 3 % for 512 devices and a few thousand micro-batches. Where a few pipelines
+ * take all devices the gap is wide, 5 to 25 %, most of it the bound's: of random cases of up to five layers and nine
+ * devices 93 % have the optimum, on average they are 0.4 % above it, at worst 20 %, and the bound is 15 % below. */
 #ifndef REHEARSE_JOB_FLEET_H
 #define REHEARSE_JOB_FLEET_H
 
