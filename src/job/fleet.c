@@ -14,7 +14,7 @@
 #define FEW           10   /* devices that any number of pipelines is made to fit into */
 #define PARTS_MOST    4    /* pipelines in the program up to which equal parts are tried */
 #define PRICINGS_MOST 60   /* of rests, in one search: any deadline takes a quarter of those that are left */
-#define FITS_MOST     3e4 /* devices times layers of pipelines that are made to fit: the same with an eighth */
+#define FITS_MOST     1.5e4 /* devices times layers of pipelines that are made to fit: the same with an eighth */
 #define STEP          5e-4 /* of the deadline, between attempts at whole pipelines */
 #define VISITS_MOST   200  /* of combinations of columns, per attempt */
 
