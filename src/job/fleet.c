@@ -37,6 +37,7 @@ struct searcher {
     /* what may still be spent: for this deadline, and for the others */
     int pricings, pricings_left;
     double fits, fits_left;
+    bool any; /* there is no plan near: whatever it takes to find one */
 };
 
 /* ---- columns ---- */
@@ -165,7 +166,7 @@ static bool fill(struct filling *f, const int *devices, double done)
     int left[FLEET_TYPES_MOST], parts[FLEET_TYPES_MOST], taken[FLEET_TYPES_MOST], count = 0;
     if (done >= f->wanted)
         return true;
-    if (++f->visits > VISITS_MOST || !reaches(f, devices, f->wanted - done, done > 0.0))
+    if (++f->visits > VISITS_MOST || !reaches(f, devices, f->wanted - done, done > 0.0 || s->any))
         return false;
     memcpy(left, devices, sizeof left);
     double more = 0.0;
@@ -263,7 +264,7 @@ static void add_fit(struct searcher *s, const int *devices, int parts, double de
         for (int t = 0; t < types; t++)
             sum += limits[t] = left[t] / parts;
         s->fits -= (double)sum * s->problem->layer_count;
-        if (sum == 0 || sum > FIT_MOST || s->fits < 0.0)
+        if (sum == 0 || (!s->any && (sum > FIT_MOST || s->fits < 0.0)))
             return;
         int best = best_within(s, limits);
         struct fleet_fit_quest quest = {limits, deadline, s->after, best < 0 ? 0.0 : s->values[best]};
@@ -443,6 +444,7 @@ static bool choose_whole(struct searcher *s, double deadline, double least, stru
                          double *after, struct error *err)
 {
     double late = deadline, fitted = 0.0;
+    s->any = false;
     s->pricings = (s->pricings_left + 3) / 4;
     s->fits = s->fits_left / 8.0;
     s->pricings_left -= s->pricings;
@@ -454,6 +456,7 @@ static bool choose_whole(struct searcher *s, double deadline, double least, stru
             break;
         if (late > 1e6 * deadline)
             return error_set(err, ERROR_INFEASIBLE, "no pipeline of these devices holds the model");
+        s->any = plan->pipeline_count == 0 && late > 2.0 * deadline;
         if (late > fitted * (1.0 + FIT_STEP)) {
             add_fits(s, late);
             fitted = late;
