@@ -14,9 +14,9 @@
 struct label {
     double fill;
     int16_t devices[FLEET_TYPES_MOST];
-    int16_t next;  /* the layer behind the first stage */
-    int8_t option; /* of the first stage */
-    int8_t before; /* label that it continues */
+    int16_t next;   /* the layer behind the first stage */
+    uint8_t option; /* of the first stage */
+    uint8_t before; /* label that it continues */
 };
 
 struct cell {
@@ -133,8 +133,8 @@ static void put_before(struct fitter *f, int behind, const struct fleet_stage *s
         label.fill += seconds;
         label.devices[o->type] = (int16_t)(label.devices[o->type] + o->tensor);
         label.next = (int16_t)stage->last;
-        label.option = (int8_t)stage->option;
-        label.before = (int8_t)i;
+        label.option = (uint8_t)stage->option;
+        label.before = (uint8_t)i;
         keep(cell, &label, f->problem->type_count);
     }
 }

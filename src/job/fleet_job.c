@@ -256,6 +256,8 @@ static void score_again(struct fleet_answer *answer)
 
 static bool fits(const struct fleet_answer *answer)
 {
+    if (answer->problem.option_count == 0) /* no tensor parallel degree is allowed */
+        return false;
     for (int k = 0; k < answer->plan.pipeline_count; k++) {
         const struct fleet_pipeline *p = &answer->plan.pipelines[k];
         for (int i = 0; i < p->stage_count; i++)

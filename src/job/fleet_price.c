@@ -17,8 +17,8 @@ struct fleet_pricer {
     const struct fleet_problem *problem;
     int stages; /* at most */
     double *best;
-    int *next;      /* [j][l] the layer behind the first of these stages, */
-    int8_t *option; /* and its option */
+    int *next;       /* [j][l] the layer behind the first of these stages, */
+    uint8_t *option; /* and its option */
     int *queue;
     double *values;        /* [layers + 1] of what is in the queue */
     int *ends;             /* [option][first layer] how far a stage reaches */
@@ -227,7 +227,7 @@ static void keep(const struct path *path, int behind, int option, int first, int
         return;
     p->best[at] = cost;
     p->next[at] = last;
-    p->option[at] = (int8_t)option;
+    p->option[at] = (uint8_t)option;
 }
 
 static double cost_of(const struct path *path, int option, int first, int last)
@@ -458,7 +458,7 @@ static void consider(struct quest *q, const struct fleet_pipeline *found)
  * Changes the toll, which is a good one for a part of them, too. */
 static double bound_cycles(struct quest *q, int first, int last, struct toll *toll)
 {
-    struct fleet_pipeline found;
+    struct fleet_pipeline found = {0};
     double bound = INFINITY;
     for (int i = 0; i < TOLLS_MOST; i++) {
         q->paths++;
