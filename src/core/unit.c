@@ -137,3 +137,9 @@ char *unit_format(char *buffer, size_t size, double value, enum unit_kind kind, 
     snprintf(buffer, size, "%.*f %s", counted || digits < whole ? 0 : digits - whole, shown, units[i].name);
     return buffer;
 }
+
+const char *unit_text(struct unit_texts *texts, double value, enum unit_kind kind)
+{
+    char *text = texts->texts[texts->next++ % 8];
+    return unit_format(text, sizeof texts->texts[0], value, kind, kind == UNIT_BYTES ? 3 : 4);
+}

@@ -22,4 +22,13 @@ const char *unit_example(enum unit_kind kind);
  * "25 GB/s". Returns `buffer`. */
 char *unit_format(char *buffer, size_t size, double value, enum unit_kind kind, int digits);
 
+/* Texts for one line of output: each is good until eight more were made. Begin with {0}. */
+struct unit_texts {
+    char texts[8][32];
+    int next;
+};
+
+/* With as many digits as tables have: three of bytes, else four. */
+const char *unit_text(struct unit_texts *texts, double value, enum unit_kind kind);
+
 #endif

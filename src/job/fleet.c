@@ -140,7 +140,7 @@ static bool add_within(struct searcher *s, double deadline, const int *left, con
     struct fleet_pipeline found;
     double late;
     int before = s->column_count;
-    const struct fleet_quest quest = {deadline, 1e-9, COARSE, 0.0, prices, left, offer, s};
+    const struct fleet_quest quest = {deadline, 1e-9, COARSE, prices, left, offer, s};
     if (isfinite(fleet_price(s->pricer, &quest, &found, &late)))
         add_column(s, &found);
     for (int i = before; i < s->column_count; i++)
@@ -327,7 +327,7 @@ static bool improve(struct searcher *s, double deadline, double value, double to
     double wanted = (double)s->problem->microbatches, prices[FLEET_TYPES_MOST];
     for (int t = 0; t < s->problem->type_count; t++)
         prices[t] = s->prices[t] * (value > 0.0 && value < wanted ? wanted / value : 1.0);
-    const struct fleet_quest quest = {deadline, 1e-9, tolerance, 0.0, prices, NULL, offer, s};
+    const struct fleet_quest quest = {deadline, 1e-9, tolerance, prices, NULL, offer, s};
     int before = s->column_count;
     if (isinf(fleet_price(s->pricer, &quest, &found, late)))
         return false;

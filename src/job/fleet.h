@@ -22,9 +22,9 @@
  * that can would be no better at a deadline some seconds earlier. At that deadline, with prices for which w . N <= M, no
  * pipeline is worth more than its price: no plan is done before, whatever w is. So every pricing gives a bound.
  *
- * What comes after the pipelines is handled by limits on it: for stages that take at most r seconds afterwards, and more
- * than r', the whole takes at least r' more than the program's deadline. The limit falls from what the last plan took until
- * the deadline alone is above the best plan.
+ * What comes after the pipelines is handled by limits on it: plans whose stages take from r' to r seconds afterwards need
+ * at least r' more than the program's deadline for the limit r. The band with the lowest bound is halved until that is
+ * close to the best plan.
  *
  * Plan. The program's columns with whole micro-batches; whole numbers of pipelines by rounding down and filling what is
  * left, for the least deadline at which that reaches M. What is left is priced for itself: there pipelines must not take
@@ -147,7 +147,6 @@ void fleet_pricer_limit(struct fleet_pricer *pricer, double after);
 
 struct fleet_quest {
     double deadline, above, tolerance;
-    double each; /* price of a pipeline, whatever its devices */
     const double *prices;
     const int *limits; /* devices of each type at most; NULL: any */
     void (*found)(void *context,

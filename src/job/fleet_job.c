@@ -101,11 +101,6 @@ static bool make_sums(struct sums *sums, int layers, struct arena *arena)
     return sums->seconds && sums->kept && sums->held && sums->after && sums->send;
 }
 
-static double seconds_of(const struct job_layer *layer)
-{
-    return layer->pass.forward + layer->pass.backward + layer->pass.recompute + layer->pass.tensor;
-}
-
 /* Seconds per parameter on a device. */
 struct rates {
     double slower; /* factor: devices wait for the slowest of them */
@@ -116,9 +111,6 @@ struct rates {
     double updated;
 };
 
-/* Share of the memory's bandwidth: long kernels that only stream. */
-#define STREAM_RATE 0.8
-
 /* Large messages: what exchanging a byte adds. */
 #define EXCHANGED 1e9
 #define RANKS     64
@@ -128,7 +120,7 @@ static struct rates rates_of(const struct fleet_question *question, int group, d
     const struct software *software = question->job.software;
     const struct fleet_group *g = &question->groups[group];
     struct collective_group ranks = {RANKS, 1, g->inside, g->across};
-    double rate = STREAM_RATE * g->device->bandwidth;
+    double rate = JOB_STREAM_RATE * g->device->bandwidth;
     double moved = transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration) / EXCHANGED;
     return (struct rates){
         .slower = 1.0 + g->calibration->jitter * log2(fmax(nodes_of(question), 1.0)),
@@ -142,7 +134,8 @@ static struct rates rates_of(const struct fleet_question *question, int group, d
 static void add_layer(struct sums *sums, int at, const struct job_layer *layer, const struct rates *rates)
 {
     double parameters = layer->parameters + layer->experts;
-    sums->seconds[at + 1] = sums->seconds[at] + seconds_of(layer) * rates->slower + parameters * rates->added;
+    sums->seconds[at + 1] =
+        sums->seconds[at] + job_pass_seconds(&layer->pass) * rates->slower + parameters * rates->added;
     sums->kept[at + 1] = sums->kept[at] + layer->kept;
     sums->held[at + 1] = sums->held[at] + parameters * rates->state;
     sums->after[at + 1] = sums->after[at] + parameters * (rates->reduced + rates->updated);

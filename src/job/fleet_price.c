@@ -363,7 +363,7 @@ struct quest {
 
 static double value_of(const struct quest *q, const struct fleet_pipeline *pipeline)
 {
-    double value = (q->asked->deadline - pipeline->fill) / pipeline->cycle + 1.0 - q->asked->each;
+    double value = (q->asked->deadline - pipeline->fill) / pipeline->cycle + 1.0;
     for (int t = 0; t < q->pricer->problem->type_count; t++)
         value -= q->asked->prices[t] * pipeline->devices[t];
     return value;
@@ -378,7 +378,7 @@ static double enough_of(const struct quest *q, int last)
 /* A pipeline with no fewer seconds per micro-batch than the first of these cycles has at most this less the path's cost. */
 static double most_of(const struct quest *q, int first)
 {
-    return q->asked->deadline / q->pricer->cycles[first].least + 1.0 - q->asked->each;
+    return q->asked->deadline / q->pricer->cycles[first].least + 1.0;
 }
 
 /* Prices of the devices, higher ones where pipelines would take more of a type than there are. For any that are added, what

@@ -59,6 +59,12 @@ struct job_pass {
     double flops;
 };
 
+/* All of them: what a stage is busy with for a micro-batch. */
+static inline double job_pass_seconds(const struct job_pass *pass)
+{
+    return pass->forward + pass->backward + pass->recompute + pass->tensor;
+}
+
 /* A layer on one device, one micro-batch. */
 struct job_layer {
     struct job_pass pass;
@@ -98,6 +104,9 @@ struct job_exchange {
     double scatter;             /* of those the reduce-scatter */
     double shards; /* all shards of a stage gathered twice and scattered once, a block at a time */
 };
+
+/* Share of the memory's bandwidth: long kernels that only stream, as an optimizer's. */
+#define JOB_STREAM_RATE 0.8
 
 /* Bytes on the fullest device. */
 struct job_memory {

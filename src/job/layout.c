@@ -2,23 +2,18 @@
 
 #include <math.h>
 
-/* A stage from block `first` on, with `count` blocks: is it within pace and memory? */
+/* What stages are laid out for. */
 struct layout {
     const struct job *job;
     const struct job_layers *layers;
     double memory;
 };
 
-static double pace_of(const struct job_layer *stage)
-{
-    const struct job_pass *pass = &stage->pass;
-    return pass->forward + pass->backward + pass->recompute + pass->tensor;
-}
-
+/* Is a stage with the blocks first..last - 1 within pace and memory? *taken: its seconds. */
 static bool holds(const struct layout *layout, int stage, int first, int last, double pace, double *taken)
 {
     struct job_layer layer = job_stage(layout->job, layout->layers, stage, first, last);
-    *taken = pace_of(&layer);
+    *taken = job_pass_seconds(&layer.pass);
     return *taken <= pace &&
            job_stage_memory(layout->job, layout->layers, stage, &layer).total <= layout->memory;
 }
@@ -82,13 +77,11 @@ static void even_out(const struct layout *layout, double pace, int *blocks)
 bool job_layout(const struct job *job, const struct job_layers *layers, double memory, int *blocks)
 {
     struct layout layout = {job, layers, memory};
-    struct job_layer all = layers->blocks;
-    double low = 0.0; /* no layout is as fast */
-    double ends[] = {pace_of(&layers->embedding), pace_of(&layers->head)};
+    double ends[] = {job_pass_seconds(&layers->embedding.pass), job_pass_seconds(&layers->head.pass)};
     double high = fill(&layout, INFINITY, blocks);
     if (job->pipeline > layers->block_count || isinf(high))
         return false;
-    low = (pace_of(&all) + ends[0] + ends[1]) / job->pipeline * (1.0 - 1e-9);
+    double low = (job_pass_seconds(&layers->blocks.pass) + ends[0] + ends[1]) / job->pipeline * (1.0 - 1e-9);
     while (high > low * (1.0 + 1e-9)) {
         double middle = low + (high - low) / 2.0, slowest = fill(&layout, middle, blocks);
         if (isinf(slowest))

@@ -341,19 +341,14 @@ void mixed_sums_of_profile(const struct profile_device *device, int layer_count,
         sums[l + 1] = sums[l] + device->forward[l] + device->backward[l];
 }
 
-static double pass_seconds(const struct job_pass *pass)
-{
-    return pass->forward + pass->backward + pass->recompute + pass->tensor;
-}
-
 void mixed_sums_of_job(const struct job_layers *layers, double *sums)
 {
-    double block = pass_seconds(&layers->blocks.pass) / layers->block_count;
+    double block = job_pass_seconds(&layers->blocks.pass) / layers->block_count;
     sums[0] = 0.0;
-    sums[1] = pass_seconds(&layers->embedding.pass);
+    sums[1] = job_pass_seconds(&layers->embedding.pass);
     for (int b = 0; b < layers->block_count; b++)
         sums[b + 2] = sums[b + 1] + block;
-    sums[layers->block_count + 2] = sums[layers->block_count + 1] + pass_seconds(&layers->head.pass);
+    sums[layers->block_count + 2] = sums[layers->block_count + 1] + job_pass_seconds(&layers->head.pass);
 }
 
 void mixed_sums_of_forward(const double *forward, const double *launch, int layer_count, int64_t microbatch,

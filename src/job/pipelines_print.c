@@ -5,17 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-struct words {
-    char buffers[8][32];
-    int next;
-};
-
-static const char *say(struct words *words, double value, enum unit_kind kind)
-{
-    char *buffer = words->buffers[words->next++ % 8];
-    return unit_format(buffer, sizeof words->buffers[0], value, kind, kind == UNIT_BYTES ? 3 : 4);
-}
-
 int pipelines_idle(const struct fleet_answer *answer, int type)
 {
     int left = answer->problem.types[type].devices;
@@ -43,17 +32,17 @@ static void print_head(const struct pipelines_report *report, struct text *out)
 {
     const struct fleet_answer *answer = report->answer;
     const struct fleet_time *time = &answer->time;
-    struct words words = {0};
+    struct unit_texts texts = {0};
     double gap = time->seconds / answer->lower_bound - 1.0;
-    text_format(out, "iteration %s; ", say(&words, time->seconds, UNIT_TIME));
+    text_format(out, "iteration %s; ", unit_text(&texts, time->seconds, UNIT_TIME));
     if (gap > 1e-9)
         text_format(out, "no plan takes less than %s (gap %.2g %%)\n",
-                    say(&words, answer->lower_bound, UNIT_TIME), 100.0 * gap);
+                    unit_text(&texts, answer->lower_bound, UNIT_TIME), 100.0 * gap);
     else
         text_add(out, "no plan takes less\n");
     text_format(out, "  until pipelines are done %s, gradients and optimizer %s, other %s\n",
-                say(&words, time->pipelines, UNIT_TIME), say(&words, time->after, UNIT_TIME),
-                say(&words, time->other, UNIT_TIME));
+                unit_text(&texts, time->pipelines, UNIT_TIME), unit_text(&texts, time->after, UNIT_TIME),
+                unit_text(&texts, time->other, UNIT_TIME));
     text_format(out, "%.4g samples/s", (double)report->batch / time->seconds);
     if (report->sequence > 0)
         text_format(out, ", %.4g tokens/s", (double)report->batch * (double)report->sequence / time->seconds);
@@ -82,7 +71,7 @@ static void print_stages(const struct pipelines_report *report, const struct fle
                          struct text *out)
 {
     const struct fleet_problem *problem = &report->answer->problem;
-    struct words words = {0};
+    struct unit_texts texts = {0};
     for (int i = 0, end; i < pipeline->stage_count; i = end) {
         struct row row = row_of(problem, &pipeline->stages[i]);
         const struct fleet_option *option = &problem->options[row.option];
@@ -99,12 +88,12 @@ static void print_stages(const struct pipelines_report *report, const struct fle
         snprintf(stages, sizeof stages, end - i > 1 ? "%d-%d" : "%d", i, end - 1);
         snprintf(layers, sizeof layers, "%d-%d", pipeline->stages[i].first,
                  pipeline->stages[end - 1].last - 1);
-        snprintf(memory, sizeof memory, first > last ? "%s to %s" : "%s", say(&words, first, UNIT_BYTES),
-                 say(&words, last, UNIT_BYTES));
+        snprintf(memory, sizeof memory, first > last ? "%s to %s" : "%s",
+                 unit_text(&texts, first, UNIT_BYTES), unit_text(&texts, last, UNIT_BYTES));
         text_format(out, "  %7s  %9s  %-14s  %6d  %15s  %s", stages, layers, report->types[option->type],
-                    option->tensor, say(&words, row.seconds, UNIT_TIME), memory);
+                    option->tensor, unit_text(&texts, row.seconds, UNIT_TIME), memory);
         if (isfinite(report->memory[option->type]))
-            text_format(out, " of %s", say(&words, report->memory[option->type], UNIT_BYTES));
+            text_format(out, " of %s", unit_text(&texts, report->memory[option->type], UNIT_BYTES));
         text_add(out, "\n");
     }
 }
@@ -112,7 +101,7 @@ static void print_stages(const struct pipelines_report *report, const struct fle
 void pipelines_print(const struct pipelines_report *report, struct text *out)
 {
     const struct fleet_plan *plan = &report->answer->plan;
-    struct words words = {0};
+    struct unit_texts texts = {0};
     print_question(report, out);
     print_head(report, out);
     for (int k = 0; k < plan->pipeline_count; k++) {
@@ -123,8 +112,8 @@ void pipelines_print(const struct pipelines_report *report, struct text *out)
         if (more > 0)
             text_format(out, " or %" PRId64, each + 1);
         text_format(out, " micro-batches%s: the first takes %s, then one every %s\n",
-                    p->copies > 1 ? " each" : "", say(&words, p->fill, UNIT_TIME),
-                    say(&words, p->cycle, UNIT_TIME));
+                    p->copies > 1 ? " each" : "", unit_text(&texts, p->fill, UNIT_TIME),
+                    unit_text(&texts, p->cycle, UNIT_TIME));
         text_add(out, "   stages     layers  device type     tensor  per micro-batch  memory per device\n");
         print_stages(report, p, out);
     }

@@ -5,17 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-struct words {
-    char buffers[8][32];
-    int next;
-};
-
-static const char *say(struct words *words, double value, enum unit_kind kind)
-{
-    char *buffer = words->buffers[words->next++ % 8];
-    return unit_format(buffer, sizeof words->buffers[0], value, kind, kind == UNIT_BYTES ? 3 : 4);
-}
-
 double job_utilisation(const struct job_plan *plan)
 {
     const struct job *job = &plan->job;
@@ -40,7 +29,7 @@ static void print_question(const struct job_search_report *report, struct text *
 static void print_proof(const struct job_search_report *report, struct text *out)
 {
     const struct job_search *search = report->search;
-    struct words words = {0};
+    struct unit_texts texts = {0};
     double best = search->plans[0].time.seconds;
     if (search->complete)
         text_format(out, "proven: of %.0f combinations none that is allowed and fits is faster\n",
@@ -48,7 +37,7 @@ static void print_proof(const struct job_search_report *report, struct text *out
     else
         text_format(out,
                     "stopped early: the best of %.0f combinations; none takes less than %s (gap %.1f %%)\n",
-                    search->combinations, say(&words, search->lower_bound, UNIT_TIME),
+                    search->combinations, unit_text(&texts, search->lower_bound, UNIT_TIME),
                     100.0 * (best / search->lower_bound - 1.0));
 }
 
@@ -57,11 +46,11 @@ static void print_head(const struct job_search_report *report, struct text *out)
     const struct job_plan *plan = &report->search->plans[0];
     const struct job *job = &plan->job;
     const struct interval *interval = &report->interval;
-    struct words words = {0};
+    struct unit_texts texts = {0};
     double tokens = (double)job->batch * (double)job->sequence;
-    text_format(out, "iteration %s", say(&words, plan->time.seconds, UNIT_TIME));
-    text_format(out, "; 80 of 100 such runs: %s to %s%s\n", say(&words, interval->low, UNIT_TIME),
-                say(&words, interval->high, UNIT_TIME),
+    text_format(out, "iteration %s", unit_text(&texts, plan->time.seconds, UNIT_TIME));
+    text_format(out, "; 80 of 100 such runs: %s to %s%s\n", unit_text(&texts, interval->low, UNIT_TIME),
+                unit_text(&texts, interval->high, UNIT_TIME),
                 interval->extrapolates ? ", though no published run is like it" : "");
     text_format(out, "%.4g tokens/s, %.4g per device; %.1f %% of the devices' peak\n",
                 tokens / plan->time.seconds, tokens / plan->time.seconds / job->devices,
@@ -90,9 +79,9 @@ static void print_split(const struct job_search_report *report, struct text *out
 
 static void print_part(const char *name, double part, double whole, const char *text, struct text *out)
 {
-    struct words words = {0};
+    struct unit_texts texts = {0};
     if (part > 0.0)
-        text_format(out, "  %-12s %10s  %5.1f %%  %s\n", name, say(&words, part, UNIT_TIME),
+        text_format(out, "  %-12s %10s  %5.1f %%  %s\n", name, unit_text(&texts, part, UNIT_TIME),
                     100.0 * part / whole, text);
 }
 
@@ -120,15 +109,16 @@ static void print_memory(const struct job_search_report *report, struct text *ou
         {"parameters", m->parameters},   {"gradients", m->gradients}, {"optimizer", m->optimizer},
         {"activations", m->activations}, {"working", m->working},     {"runtime", m->runtime},
     };
-    struct words words = {0};
+    struct unit_texts texts = {0};
     double limit = (double)plan->job.device->memory;
     text_format(out, "\nmemory of the fullest device: %s of %s (%.0f %%), %.0f %% kept free\n",
-                say(&words, m->total, UNIT_BYTES), say(&words, limit, UNIT_BYTES), 100.0 * m->total / limit,
-                100.0 * report->question->headroom);
+                unit_text(&texts, m->total, UNIT_BYTES), unit_text(&texts, limit, UNIT_BYTES),
+                100.0 * m->total / limit, 100.0 * report->question->headroom);
     const char *between = "  ";
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].bytes > 0.0) {
-            text_format(out, "%s%s %s", between, parts[i].name, say(&words, parts[i].bytes, UNIT_BYTES));
+            text_format(out, "%s%s %s", between, parts[i].name,
+                        unit_text(&texts, parts[i].bytes, UNIT_BYTES));
             between = ", ";
         }
     text_add(out, "\n");
@@ -177,7 +167,7 @@ static void print_stages(const struct job_plan *plan, struct text *out)
 {
     const struct job *job = &plan->job;
     struct job_layers layers = job_layers_of(job);
-    struct words words = {0};
+    struct unit_texts texts = {0};
     if (job->pipeline == 1)
         return;
     text_add(out, "\n   stages  blocks  and        per micro-batch  compute  transfers  after  waits  memory "
@@ -193,10 +183,10 @@ static void print_stages(const struct job_plan *plan, struct text *out)
         }
         snprintf(range, sizeof range, end - stage > 1 ? "%d-%d" : "%d", stage, end - 1);
         snprintf(memory, sizeof memory, row.memory > last.memory ? "%s to %s" : "%s",
-                 say(&words, row.memory, UNIT_BYTES), say(&words, last.memory, UNIT_BYTES));
+                 unit_text(&texts, row.memory, UNIT_BYTES), unit_text(&texts, last.memory, UNIT_BYTES));
         double waits = fmax(1.0 - row.compute - row.transfers - row.after, 0.0);
         text_format(out, "%9s  %6d  %-9s  %15s  %5.1f %%    %5.1f %% %4.1f %% %4.1f %%  %s\n", range,
-                    row.blocks, row.ends, say(&words, row.seconds, UNIT_TIME), 100.0 * row.compute,
+                    row.blocks, row.ends, unit_text(&texts, row.seconds, UNIT_TIME), 100.0 * row.compute,
                     100.0 * row.transfers, 100.0 * row.after, 100.0 * waits, memory);
     }
 }
@@ -206,7 +196,7 @@ static void print_stages(const struct job_plan *plan, struct text *out)
 static void print_plans(const struct job_search_report *report, struct text *out)
 {
     const struct job_search *search = report->front ? report->front : report->search;
-    struct words words = {0};
+    struct unit_texts texts = {0};
     if (search->plan_count == 1 && !report->front)
         return;
     text_add(out, report->front ? "\nno other plan is faster, smaller and on fewer devices at once\n"
@@ -217,13 +207,14 @@ static void print_plans(const struct job_search_report *report, struct text *out
     for (int i = 0; i < search->plan_count; i++) {
         const struct job_plan *plan = &search->plans[i];
         const struct job *job = &plan->job;
-        text_format(
-            out, "%13s  %4.1f %%  %4d  %2d  %2d  %3d  %4d  %3" PRId64 "  %2d  %4d  %-9s  %7d  %9s%s%s\n",
-            say(&words, plan->time.seconds, UNIT_TIME),
-            100.0 * (plan->time.seconds / search->plans[0].time.seconds - 1.0), job->tensor, job->context,
-            job->expert, job->pipeline, job->data, job->microbatch, job->chunks, job->sharding,
-            job_recompute_name(job->recompute), job->devices, say(&words, plan->memory.total, UNIT_BYTES),
-            plan->on_front && !report->front ? " *" : "", job->stage_blocks ? " uneven" : "");
+        text_format(out,
+                    "%13s  %4.1f %%  %4d  %2d  %2d  %3d  %4d  %3" PRId64 "  %2d  %4d  %-9s  %7d  %9s%s%s\n",
+                    unit_text(&texts, plan->time.seconds, UNIT_TIME),
+                    100.0 * (plan->time.seconds / search->plans[0].time.seconds - 1.0), job->tensor,
+                    job->context, job->expert, job->pipeline, job->data, job->microbatch, job->chunks,
+                    job->sharding, job_recompute_name(job->recompute), job->devices,
+                    unit_text(&texts, plan->memory.total, UNIT_BYTES),
+                    plan->on_front && !report->front ? " *" : "", job->stage_blocks ? " uneven" : "");
     }
     if (!report->front)
         text_add(out, "* none of these is faster, smaller and on fewer devices at once\n");
@@ -233,7 +224,7 @@ static void print_plans(const struct job_search_report *report, struct text *out
 
 static void print_sensitivity(const struct job_search_report *report, struct text *out)
 {
-    struct words words = {0};
+    struct unit_texts texts = {0};
     const struct job_sensitivity *results = report->sensitivity;
     double now = report->search->plans[0].time.seconds;
     if (!results)
@@ -241,12 +232,13 @@ static void print_sensitivity(const struct job_search_report *report, struct tex
     text_format(out, "\n%.0f %% more of\n", 100.0 * report->more);
     for (int r = 0; r < JOB_ALL_MEMORY; r++)
         text_format(out, "  %-20s %10s  %5.1f %% less%s\n", job_resource_name((enum job_resource)r),
-                    say(&words, results[r].seconds, UNIT_TIME), 100.0 * (1.0 - results[r].seconds / now),
+                    unit_text(&texts, results[r].seconds, UNIT_TIME),
+                    100.0 * (1.0 - results[r].seconds / now),
                     results[r].differs ? ", split another way" : "");
     double freed = 1.0 - results[JOB_ALL_MEMORY].seconds / now;
     if (freed > 1e-9)
         text_format(out, "memory binds: with as much as any split needs it would be %s, %.1f %% less\n",
-                    say(&words, results[JOB_ALL_MEMORY].seconds, UNIT_TIME), 100.0 * freed);
+                    unit_text(&texts, results[JOB_ALL_MEMORY].seconds, UNIT_TIME), 100.0 * freed);
     else
         text_add(out, "memory does not bind: no split that needs more is faster\n");
 }

@@ -181,11 +181,6 @@ struct job space_job(const struct space *space, const struct space_cut *cut,
     return job;
 }
 
-static double seconds_of(const struct job_pass *pass)
-{
-    return pass->forward + pass->backward + pass->recompute + pass->tensor;
-}
-
 void space_price(struct space *space, int index)
 {
     int low = 0, high = space->cut_count; /* the last cut that begins at or before it */
@@ -199,8 +194,9 @@ void space_price(struct space *space, int index)
     struct space_layers *layers = &space->layers[index];
     struct job job = space_job(space, &space->cuts[low], layers);
     layers->priced = job_layers_of(&job);
-    layers->ends = seconds_of(&layers->priced.embedding.pass) + seconds_of(&layers->priced.head.pass);
-    layers->blocks = seconds_of(&layers->priced.blocks.pass);
+    layers->ends =
+        job_pass_seconds(&layers->priced.embedding.pass) + job_pass_seconds(&layers->priced.head.pass);
+    layers->blocks = job_pass_seconds(&layers->priced.blocks.pass);
 }
 
 /* Micro-batches come in groups of as many as there are stages. Chunks are alike, but where software takes any layout. */

@@ -85,9 +85,6 @@ static double jitter_seconds(const struct job *job, double compute)
     return job->calibration->jitter * log2(nodes) * compute;
 }
 
-/* Share of the memory's bandwidth: long kernels that only stream. */
-#define OPTIMIZER_RATE 0.8
-
 static double optimizer_seconds(const struct job *job, const struct job_exchange *held)
 {
     double parameters = held->parameters + held->experts;
@@ -95,7 +92,7 @@ static double optimizer_seconds(const struct job *job, const struct job_exchange
         parameters *= 0.01;
     double ranks = (double)job->data * job->context;
     double own = job->sharding >= 1 ? parameters / ranks : parameters;
-    double rate = job->device->bandwidth * OPTIMIZER_RATE;
+    double rate = job->device->bandwidth * JOB_STREAM_RATE;
     /* gradients are added to what earlier micro-batches left */
     double added = parameters * job->software->accumulate * (double)job_microbatches(job);
     return (own * job->software->optimizer + added) / rate;
@@ -117,7 +114,7 @@ static struct job_pass slowest_stage(const struct job *job, const struct job_lay
         first = job_stage_first(job, layers->block_count, stage);
         int last = job_stage_first(job, layers->block_count, stage + 1);
         struct job_pass pass = job_stage(job, layers, stage, first, last).pass;
-        if (pass_compute(&pass) + pass.tensor > pass_compute(&slowest) + slowest.tensor)
+        if (job_pass_seconds(&pass) > job_pass_seconds(&slowest))
             slowest = pass;
     }
     return slowest;
@@ -145,8 +142,7 @@ struct job_time job_time_of(const struct job *job, const struct job_layers *laye
     if (job->pipeline > 1) {
         bool inside = job->devices_per_node / (job->tensor * job->context * job->data) >= 2;
         double send = job->chunks * (inside ? layers->send_inside : layers->send_across);
-        double block =
-            (pass_compute(&layers->blocks.pass) + layers->blocks.pass.tensor) / layers->block_count;
+        double block = job_pass_seconds(&layers->blocks.pass) / layers->block_count;
         time.send = count * send;
         time.bubble = (stages - 1.0) * (block * chunk_blocks(job, layers->block_count) + send / job->chunks);
     }

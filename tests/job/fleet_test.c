@@ -248,7 +248,7 @@ static void prices_find_the_best_pipeline(void **state)
         fleet_pricer_limit(pricer, after);
         struct fleet_pipeline pipeline;
         double late;
-        const struct fleet_quest quest = {deadline, 0.0, 1e-8, 0.0, prices, limits, NULL, NULL};
+        const struct fleet_quest quest = {deadline, 0.0, 1e-8, prices, limits, NULL, NULL};
         double value = fleet_price(pricer, &quest, &pipeline, &late);
         for (int k = 0; k < slow.count; k++) {
             double then = (deadline - late - slow.all[k].fill) / slow.all[k].cycle + 1.0;
