@@ -56,6 +56,12 @@ need_command gnuplot gnuplot-nox
 need_command dot graphviz
 need_library yaml-0.1 libyaml-dev
 need_library zlib zlib1g-dev
+need_library hdf5 libhdf5-dev
+need_library libpng libpng-dev
+need_library libjpeg libjpeg62-turbo-dev
+need_library liburing liburing-dev
+need_library libcurl libcurl4-openssl-dev
+need_command mpicc 'libopenmpi-dev openmpi-bin'
 
 if [ "${1-all}" = all ]; then
     need_command git git
