@@ -1,6 +1,7 @@
 #include "cli/command.h"
 #include "cli/plan_command.h"
 #include "figure/pipeline.h"
+#include "job/launch.h"
 #include "plan/dapple.h"
 
 #include <string.h>
@@ -25,8 +26,6 @@ static const unsigned searched[] = {~0U, PIPELINE, PIPELINE, PIPELINE, DAPPLE};
 
 static const char *const rules[] = {"dapple", "dapple-fixed", NULL};    /* enum dapple_rules */
 static const char *const precisions[] = {"mixed", "fp32", "fp8", NULL}; /* enum model_precision */
-static const char *const formats[] = {"megatron", "deepspeed", "torchtitan", "pipelining",
-                                      NULL}; /* enum launch_format */
 static const char *const imports[] = {"auto", "hpgo", "rehearse", NULL};
 
 static const struct option_spec options[] = {
@@ -195,10 +194,10 @@ static const struct option_spec options[] = {
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, emit),
      .argument = "FORMAT",
-     .words = formats,
+     .words = launch_format_names,
      .help = "iteration: print the plan as arguments of Megatron-LM, a configuration of DeepSpeed or "
-             "torchtitan, or the "
-             "split for torch.distributed.pipelining, instead of a table"},
+             "torchtitan, the "
+             "split for torch.distributed.pipelining, or a pipeline template of Oobleck, instead of a table"},
     {.name = "flags",
      .kind = OPTION_FILE,
      .at = offsetof(struct plan_options, flags),

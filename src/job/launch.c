@@ -6,34 +6,25 @@
 #include <string.h>
 
 static const struct {
-    const char *name, *version;
+    const char *version;
     bool (*write)(const struct job *job, struct text *out, struct error *err);
 } formats[LAUNCH_FORMAT_COUNT] = {
-    [LAUNCH_MEGATRON] = {"megatron", "Megatron-Core 0.15", launch_write_megatron},
-    [LAUNCH_DEEPSPEED] = {"deepspeed", "DeepSpeed 0.16", launch_write_deepspeed},
-    [LAUNCH_TORCHTITAN] = {"torchtitan", "torchtitan 0.2", launch_write_torchtitan},
-    [LAUNCH_PIPELINING] = {"pipelining", "PyTorch 2.6", launch_write_pipelining},
-    [LAUNCH_DOT] = {"dot", NULL, launch_write_dot},
+    [LAUNCH_MEGATRON] = {"Megatron-Core 0.15", launch_write_megatron},
+    [LAUNCH_DEEPSPEED] = {"DeepSpeed 0.16", launch_write_deepspeed},
+    [LAUNCH_TORCHTITAN] = {"torchtitan 0.2", launch_write_torchtitan},
+    [LAUNCH_PIPELINING] = {"PyTorch 2.6", launch_write_pipelining},
+    [LAUNCH_OOBLECK] = {NULL, launch_write_oobleck},
+    [LAUNCH_DOT] = {NULL, launch_write_dot},
 };
 
-const char *launch_format_name(enum launch_format format)
-{
-    return formats[format].name;
-}
+const char *const launch_format_names[LAUNCH_FORMAT_COUNT] = {
+    [LAUNCH_MEGATRON] = "megatron",     [LAUNCH_DEEPSPEED] = "deepspeed", [LAUNCH_TORCHTITAN] = "torchtitan",
+    [LAUNCH_PIPELINING] = "pipelining", [LAUNCH_OOBLECK] = "oobleck",     [LAUNCH_DOT] = NULL,
+};
 
 const char *launch_format_version(enum launch_format format)
 {
     return formats[format].version;
-}
-
-bool launch_format_find(const char *name, enum launch_format *format)
-{
-    for (int i = 0; i < LAUNCH_FORMAT_COUNT; i++)
-        if (strcmp(formats[i].name, name) == 0) {
-            *format = (enum launch_format)i;
-            return true;
-        }
-    return false;
 }
 
 bool launch_write(enum launch_format format, const struct job *job, struct text *out, struct error *err)
@@ -59,6 +50,21 @@ void launch_add_notes(struct text *out, const char *prefix, const struct launch_
     for (size_t i = 0; i < count; i++)
         if (notes[i].holds(job))
             text_format(out, "%s%s\n", prefix, notes[i].text);
+}
+
+void launch_open_rest(struct json *json, const struct launch_note *notes, size_t count, const struct job *job)
+{
+    struct text title = {0};
+    launch_add_title(&title, job);
+    json_open(json, "rehearse", '{');
+    json_string(json, "job", title.data ? title.data : "");
+    json_open(json, "set_elsewhere", '[');
+    for (size_t i = 0; i < count; i++)
+        if (notes[i].holds(job))
+            json_string(json, NULL, notes[i].text);
+    json_close(json);
+    json->out->failed = json->out->failed || title.failed;
+    text_release(&title);
 }
 
 void launch_add_name(struct text *out, const char *name)
@@ -95,6 +101,17 @@ int launch_chunk_blocks(const struct job *job, int chunk)
     int stage = chunk % job->pipeline, at = chunk / job->pipeline, chunks = job->chunks;
     int64_t blocks = launch_stage_blocks(job, stage), up = stage == job->pipeline - 1 ? chunks - 1 : 0;
     return (int)((blocks * (at + 1) + up) / chunks - (blocks * at + up) / chunks);
+}
+
+bool launch_always(const struct job *job)
+{
+    (void)job;
+    return true;
+}
+
+bool launch_recomputes(const struct job *job)
+{
+    return job->recompute != RECOMPUTE_NONE;
 }
 
 bool launch_is_packed(const struct job *job)

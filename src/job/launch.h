@@ -20,14 +20,16 @@ enum launch_format {
     LAUNCH_DEEPSPEED,  /* its configuration (JSON), and the parts of a PipelineModule */
     LAUNCH_TORCHTITAN, /* TOML */
     LAUNCH_PIPELINING, /* torch.distributed.pipelining: Python with the split and the schedule */
+    LAUNCH_OOBLECK,    /* its cache of pipeline templates (JSON), which is a rehearse-plan/1 too */
     LAUNCH_DOT,        /* Graphviz: the stages */
     LAUNCH_FORMAT_COUNT
 };
 
-/* "megatron", "deepspeed", …; and the version whose options are written: "Megatron-Core 0.15". */
-const char *launch_format_name(enum launch_format format);
+/* "megatron", "deepspeed", …: formats of other software. LAUNCH_DOT is none, so its place is the NULL at the end. */
+extern const char *const launch_format_names[LAUNCH_FORMAT_COUNT];
+
+/* The version whose options are written: "Megatron-Core 0.15". */
 const char *launch_format_version(enum launch_format format); /* NULL: none is needed */
-bool launch_format_find(const char *name, enum launch_format *format);
 
 /* The job must pass job_check. Adds to *out, nothing on failure. */
 bool launch_write(enum launch_format format, const struct job *job, struct text *out, struct error *err);

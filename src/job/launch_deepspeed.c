@@ -2,8 +2,6 @@
  * DeepSpeed does not look at. */
 #include "job/launch_part.h"
 
-#include "core/json.h"
-
 static bool is_fp8_or_less(const struct job *job)
 {
     return job->type == COST_FP8 || job->type == COST_FP4;
@@ -42,14 +40,8 @@ static bool is_plain_full(const struct job *job)
     return job->recompute == RECOMPUTE_FULL && !is_pipeline(job);
 }
 
-static bool always(const struct job *job)
-{
-    (void)job;
-    return true;
-}
-
 static const struct launch_note notes[] = {
-    {always, "the model's sizes and the sequence: the model's own code"},
+    {launch_always, "the model's sizes and the sequence: the model's own code"},
     {launch_is_tensor_parallel,
      "tensor parallel: a model parallel unit (mpu), or the topology of PipelineModule"},
     {launch_is_context_parallel, "context parallel: the model's own code (DeepSpeed-Ulysses)"},
@@ -107,20 +99,10 @@ static void write_parts(struct json *json, const struct job *job)
 
 static void write_rest(struct json *json, const struct job *job)
 {
-    struct text title = {0};
-    launch_add_title(&title, job);
-    json_open(json, "rehearse", '{');
-    json_string(json, "job", title.data ? title.data : "");
-    json_open(json, "set_elsewhere", '[');
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
-        if (notes[i].holds(job))
-            json_string(json, NULL, notes[i].text);
-    json_close(json);
+    launch_open_rest(json, notes, sizeof notes / sizeof *notes, job);
     if (is_pipeline(job))
         write_parts(json, job);
     json_close(json);
-    json->out->failed = json->out->failed || title.failed;
-    text_release(&title);
 }
 
 static bool check(const struct job *job, struct error *err)

@@ -2,6 +2,7 @@
 #ifndef REHEARSE_JOB_LAUNCH_PART_H
 #define REHEARSE_JOB_LAUNCH_PART_H
 
+#include "core/json.h"
 #include "job/launch.h"
 
 /* What a format leaves to be set elsewhere: said whenever it holds for the job. */
@@ -12,6 +13,10 @@ struct launch_note {
 
 /* The notes that hold, each as a line that begins with `prefix`. */
 void launch_add_notes(struct text *out, const char *prefix, const struct launch_note *notes, size_t count,
+                      const struct job *job);
+
+/* JSON has no comments: opens a map "rehearse" with the job's title and, under "set_elsewhere", the notes that hold. */
+void launch_open_rest(struct json *json, const struct launch_note *notes, size_t count,
                       const struct job *job);
 
 /* A user's name of a model, without what ends a line, a quote or a comment. */
@@ -28,6 +33,8 @@ int launch_stage_blocks(const struct job *job, int stage);
  * embedding is, and the last one in its last chunks, where the head is. */
 int launch_chunk_blocks(const struct job *job, int chunk);
 
+bool launch_always(const struct job *job);
+bool launch_recomputes(const struct job *job);
 bool launch_is_packed(const struct job *job);
 bool launch_is_tensor_parallel(const struct job *job);
 bool launch_is_context_parallel(const struct job *job);
@@ -38,6 +45,7 @@ bool launch_write_megatron(const struct job *job, struct text *out, struct error
 bool launch_write_deepspeed(const struct job *job, struct text *out, struct error *err);
 bool launch_write_torchtitan(const struct job *job, struct text *out, struct error *err);
 bool launch_write_pipelining(const struct job *job, struct text *out, struct error *err);
+bool launch_write_oobleck(const struct job *job, struct text *out, struct error *err);
 bool launch_write_dot(const struct job *job, struct text *out, struct error *err);
 
 /* Interleaved schedules of PyTorch go round in groups of as many micro-batches as there are stages

@@ -3,30 +3,20 @@
 
 #include <inttypes.h>
 
-static bool always(const struct job *job)
-{
-    (void)job;
-    return true;
-}
-
 static bool is_sharded(const struct job *job)
 {
     return job->sharding > 0;
 }
 
-static bool recomputes(const struct job *job)
-{
-    return job->recompute != RECOMPUTE_NONE;
-}
-
 static const struct launch_note notes[] = {
-    {always, "for pipeline(module, mb_args, split_spec=split_spec) of a module whose blocks are `layers`"},
+    {launch_always,
+     "for pipeline(module, mb_args, split_spec=split_spec) of a module whose blocks are `layers`"},
     {launch_is_tensor_parallel, "set elsewhere: tensor parallel (torch.distributed.tensor.parallel)"},
     {launch_is_context_parallel, "set elsewhere: context parallel (torch.distributed.tensor.experimental)"},
     {launch_is_expert_parallel, "set elsewhere: expert parallel"},
     {launch_is_data_parallel, "set elsewhere: data parallel (DistributedDataParallel or fully_shard)"},
     {is_sharded, "set elsewhere: sharded optimizer states, gradients or parameters"},
-    {recomputes, "set elsewhere: recomputation (torch.utils.checkpoint)"},
+    {launch_recomputes, "set elsewhere: recomputation (torch.utils.checkpoint)"},
     {launch_is_packed, "set elsewhere: sequences packed from documents"},
 };
 

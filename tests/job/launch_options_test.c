@@ -80,16 +80,38 @@ static void check_keys(const struct names *names, const struct doc_node *map, co
     }
 }
 
-static void check_deepspeed(const struct names *names, const char *output)
+static struct doc parsed(const char *output)
 {
     struct doc doc;
     struct error err;
     if (!doc_parse(&doc, DOC_JSON, "output", output, strlen(output), &err))
         fail_msg("%s", err.text);
+    return doc;
+}
+
+static void check_deepspeed(const struct names *names, const char *output)
+{
+    struct doc doc = parsed(output);
     check_keys(names, doc.root, "");
     const struct doc_node *parts = doc_find(doc_find(doc.root, "rehearse"), "pipeline_module");
     if (parts)
         check_keys(names, parts, "PipelineModule.");
+    doc_release(&doc);
+}
+
+/* What Oobleck hands to a constructor has no other keys, and all that have no default. */
+static void check_oobleck(const struct names *names, const char *output)
+{
+    struct doc doc = parsed(output);
+    need(names, doc.root->first_child->key);
+    check_keys(names, doc_find(doc.root, "fingerprint"), "fingerprint.");
+    const struct doc_node *template = doc_find(doc.root, "templates")->first_child;
+    check_keys(names, template, "templates.");
+    for (const char *name = names->lines.data; (name = strstr(name, "\ntemplates.")); name++) {
+        char key[64];
+        assert_int_equal(sscanf(name, "\ntemplates.%63[a-z0-9_]", key), 1);
+        assert_non_null(doc_find(template, key));
+    }
     doc_release(&doc);
 }
 
@@ -140,7 +162,7 @@ static int each_output(enum launch_format format,
     };
     static const enum cost_type types[] = {COST_BF16, COST_FP16, COST_FP8, COST_FP4, COST_TF32, COST_FP32};
     const struct architecture_table *table = architectures();
-    struct names names = load(launch_format_name(format));
+    struct names names = load(launch_format_names[format]);
     int written = 0;
     for (int i = 0; i < table->count; i++)
         for (size_t s = 0; s < sizeof splits / sizeof *splits * 3; s++) {
@@ -216,6 +238,12 @@ static void pipelining_names_exist(void **state)
     assert_true(each_output(LAUNCH_PIPELINING, check_pipelining) > 500);
 }
 
+static void oobleck_keys_exist(void **state)
+{
+    (void)state;
+    assert_true(each_output(LAUNCH_OOBLECK, check_oobleck) > 50);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +253,7 @@ int main(void)
         cmocka_unit_test(deepspeed_keys_exist),
         cmocka_unit_test(torchtitan_keys_exist),
         cmocka_unit_test(pipelining_names_exist),
+        cmocka_unit_test(oobleck_keys_exist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

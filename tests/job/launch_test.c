@@ -3,6 +3,7 @@
 #include "job/launch.h"
 #include "support/jobs.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,17 +55,6 @@ static struct job job_of(const char *model, int tensor, int pipeline, int chunks
     job_spread(&job, devices);
     job.batch = 24 * (int64_t)job.data;
     return job;
-}
-
-static void formats_are_found_by_name(void **state)
-{
-    (void)state;
-    enum launch_format format;
-    for (int i = 0; i < LAUNCH_FORMAT_COUNT; i++) {
-        assert_true(launch_format_find(launch_format_name((enum launch_format)i), &format));
-        assert_int_equal(format, i);
-    }
-    assert_false(launch_format_find("slurm", &format));
 }
 
 static void a_job_that_fails_its_check_is_not_written(void **state)
@@ -217,11 +207,11 @@ static void megatron_refuses_what_it_has_not(void **state)
 
 /* ---- DeepSpeed ---- */
 
-static struct doc parsed(const struct job *job, char **text)
+static struct doc parsed(enum launch_format format, const struct job *job, char **text)
 {
     struct doc doc;
     struct error err;
-    *text = written(LAUNCH_DEEPSPEED, job);
+    *text = written(format, job);
     if (!doc_parse(&doc, DOC_JSON, "out", *text, strlen(*text), &err))
         fail_msg("%s", err.text);
     return doc;
@@ -243,7 +233,7 @@ static void deepspeed_is_json(void **state)
     struct job job = job_of("llama-3-8b", 2, 4, 1, 32);
     job.recompute = RECOMPUTE_FULL;
     char *text;
-    struct doc doc = parsed(&job, &text);
+    struct doc doc = parsed(LAUNCH_DEEPSPEED, &job, &text);
     assert_int_equal(integer(&doc, doc.root, "train_batch_size"), 96);
     assert_int_equal(integer(&doc, doc.root, "train_micro_batch_size_per_gpu"), 1);
     assert_int_equal(integer(&doc, doc.root, "gradient_accumulation_steps"), 24);
@@ -358,6 +348,135 @@ static void pipelining_refuses_what_it_has_not(void **state)
     refuses(LAUNCH_PIPELINING, &job, "stage 2 has no block to begin with");
 }
 
+/* ---- Oobleck ---- */
+
+static struct job pipeline_of(const char *model, int tensor, int pipeline, int devices)
+{
+    struct job job = job_of(model, tensor, pipeline, 1, devices);
+    job.sharding = 0;
+    return job;
+}
+
+static double number(const struct doc *doc, const struct doc_node *map, const char *key)
+{
+    struct error err;
+    double value = -1.0;
+    const struct doc_node *node = doc_need(doc, map, key, &err);
+    assert_non_null(node);
+    assert_true(doc_number(doc, node, 0.0, INFINITY, &value, &err));
+    return value;
+}
+
+static void near(double found, double expected)
+{
+    assert_true(fabs(found - expected) <= 1e-12 * expected);
+}
+
+static void oobleck_has_one_template(void **state)
+{
+    (void)state;
+    struct job job = pipeline_of("llama-3-8b", 2, 4, 16);
+    job.stage_blocks = (const int[]){7, 9, 9, 7};
+    holds(
+        LAUNCH_OOBLECK, &job,
+        "{\n  \"schema_version\": 1,\n  \"fingerprint\": {\n    \"model\": \"llama-3-8b\",\n"
+        "    \"dtype\": \"bfloat16\",\n    \"tensor_parallel_size\": 2,\n    \"hardware\": \"h100-sxm\",\n");
+    holds(LAUNCH_OOBLECK, &job,
+          "      \"template_id\": \"llama-3-8b-stages-4\",\n      \"layer_ranges\": [\n        [0, 7],\n"
+          "        [7, 16],\n        [16, 25],\n        [25, 32]\n      ],\n      \"tensor_parallel_size\": "
+          "2,\n");
+    holds(LAUNCH_OOBLECK, &job, "\"max_microbatches\": null,\n");
+}
+
+/* T1: all stages; T3: the slowest, of equally slow ones the last, and those behind it. */
+static void oobleck_sums_the_stages(void **state)
+{
+    (void)state;
+    static const enum recompute kinds[] = {RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct job job = pipeline_of("llama-3-8b", 2, 4, 16);
+        job.recompute = kinds[i];
+        job.stage_blocks = (const int[]){7, 10, 10, 5};
+        struct job_layers layers = job_layers_of(&job);
+        double seconds[4], whole = 0.0, memory = 0.0;
+        for (int stage = 0, first = 0; stage < 4; first += job.stage_blocks[stage++]) {
+            struct job_layer layer = job_stage(&job, &layers, stage, first, first + job.stage_blocks[stage]);
+            struct job_memory held = job_stage_memory(&job, &layers, stage, &layer);
+            double persistent = held.parameters + held.gradients + held.optimizer;
+            seconds[stage] = job_pass_seconds(&layer.pass);
+            whole += seconds[stage];
+            memory = persistent > memory ? persistent : memory;
+        }
+        char *text;
+        struct doc doc = parsed(LAUNCH_OOBLECK, &job, &text);
+        const struct doc_node *template = doc_find(doc.root, "templates")->first_child;
+        assert_int_equal(integer(&doc, template, "paper_bottleneck_stage"), 2);
+        near(number(&doc, template, "paper_t1"), whole);
+        near(number(&doc, template, "paper_t3"), seconds[2] + seconds[3]);
+        near(number(&doc, template, "forward_time") + number(&doc, template, "backward_time"), seconds[2]);
+        near(number(&doc, template, "communication_time"), job_time(&job).data);
+        assert_int_equal(integer(&doc, template, "persistent_memory"), (int64_t)memory);
+        doc_release(&doc);
+        free(text);
+    }
+}
+
+static void oobleck_is_a_plan_of_ours_too(void **state)
+{
+    (void)state;
+    struct job job = pipeline_of("llama-3-8b", 2, 2, 8);
+    char *text;
+    struct doc doc = parsed(LAUNCH_OOBLECK, &job, &text);
+    const struct doc_node *first = doc_find(doc.root, "stages")->first_child, *last = first->next;
+    assert_int_equal(integer(&doc, doc.root, "microbatches"), 24);
+    assert_int_equal(integer(&doc, first, "first_layer"), 0);
+    assert_int_equal(integer(&doc, first, "last_layer"), 16); /* the embedding and 16 blocks */
+    assert_int_equal(integer(&doc, first, "devices"), 2);
+    assert_int_equal(integer(&doc, last, "first_layer"), 17);
+    assert_int_equal(integer(&doc, last, "last_layer"), 33); /* the head */
+    assert_null(last->next);
+    assert_int_equal(integer(&doc, first, "memory"), (int64_t)(2.0 * job_memory(&job).total));
+    doc_release(&doc);
+    free(text);
+}
+
+static void oobleck_says_what_is_set_elsewhere(void **state)
+{
+    (void)state;
+    struct job job = pipeline_of("llama-3-8b", 1, 2, 8);
+    holds_not(LAUNCH_OOBLECK, &job, "recomputation");
+    job.recompute = RECOMPUTE_FULL, job.type = COST_FP8, job.frozen = true;
+    holds(LAUNCH_OOBLECK, &job, "\"dtype\": \"bfloat16\"");
+    holds(LAUNCH_OOBLECK, &job, "\"recomputation: the model's own code\"");
+    holds(LAUNCH_OOBLECK, &job, "\"products of another type than dtype:");
+    holds(LAUNCH_OOBLECK, &job, "frozen weights (LoRA): the model's own code\"");
+}
+
+static void oobleck_refuses_what_it_has_not(void **state)
+{
+    (void)state;
+    struct job job = pipeline_of("llama-3-8b", 1, 4, 8);
+    job.chunks = 2;
+    refuses(LAUNCH_OOBLECK, &job, "Oobleck's pipelines are not interleaved: 2 chunks");
+    job.chunks = 1, job.sharding = 1;
+    refuses(LAUNCH_OOBLECK, &job, "Oobleck's pipelines share no states: ZeRO stage 0, not 1");
+    job.sharding = 0;
+    job.stage_blocks = (const int[]){16, 16, 0, 0};
+    refuses(LAUNCH_OOBLECK, &job, "stage 2 has no block, which Oobleck refuses");
+    job = pipeline_of("llama-3-8b", 1, 2, 8);
+    job.context = 2;
+    job_spread(&job, 8);
+    refuses(LAUNCH_OOBLECK, &job, "Oobleck has no context parallelism: degree 2");
+    job = pipeline_of("mixtral-8x7b", 1, 2, 16);
+    job.expert = 8;
+    refuses(LAUNCH_OOBLECK, &job, "Oobleck has no expert parallelism: degree 8");
+    job = pipeline_of("llama-3-8b", 16, 1, 16);
+    refuses(LAUNCH_OOBLECK, &job,
+            "a stage of Oobleck's is on one node: tensor parallel 16, nodes of 8 devices");
+    job = pipeline_of("t5-base", 1, 2, 8);
+    refuses(LAUNCH_OOBLECK, &job, "'t5-base' is not one list of blocks");
+}
+
 /* ---- Graphviz ---- */
 
 static void dot_draws_stages(void **state)
@@ -386,7 +505,6 @@ static void a_name_cannot_end_a_comment_or_a_quote(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_are_found_by_name),
         cmocka_unit_test(a_job_that_fails_its_check_is_not_written),
         cmocka_unit_test(one_stage_is_not_interleaved),
         cmocka_unit_test(megatron_says_all_of_a_dense_job),
@@ -406,6 +524,11 @@ int main(void)
         cmocka_unit_test(torchtitan_refuses_what_it_has_not),
         cmocka_unit_test(pipelining_splits),
         cmocka_unit_test(pipelining_refuses_what_it_has_not),
+        cmocka_unit_test(oobleck_has_one_template),
+        cmocka_unit_test(oobleck_sums_the_stages),
+        cmocka_unit_test(oobleck_is_a_plan_of_ours_too),
+        cmocka_unit_test(oobleck_says_what_is_set_elsewhere),
+        cmocka_unit_test(oobleck_refuses_what_it_has_not),
         cmocka_unit_test(dot_draws_stages),
         cmocka_unit_test(a_name_cannot_end_a_comment_or_a_quote),
     };
