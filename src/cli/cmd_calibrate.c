@@ -350,9 +350,7 @@ static bool show(const struct report *report, struct error *err)
         write_report(report, &text);
     else
         print_report(report, &text);
-    bool shown = output_text(NULL, &text, err);
-    text_release(&text);
-    return shown;
+    return output_and_release(NULL, &text, err);
 }
 
 static bool fit_table(struct report *report, const char *path,

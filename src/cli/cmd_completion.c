@@ -30,9 +30,7 @@ static bool run(void *context, struct error *err)
         completion_write_fish(&text);
     else
         return error_set(err, ERROR_USAGE, "completion: expected bash, zsh or fish, found '%s'", shell);
-    bool printed = output_text(NULL, &text, err);
-    text_release(&text);
-    return printed;
+    return output_and_release(NULL, &text, err);
 }
 
 const struct command command_completion = {

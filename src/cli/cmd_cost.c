@@ -49,9 +49,7 @@ static bool write_profile(const struct cost_options *given, const struct profile
         profile_write_json(profile, &text);
     else
         profile_print(profile, &text);
-    bool printed = output_text(given->output, &text, err);
-    text_release(&text);
-    return printed;
+    return output_and_release(given->output, &text, err);
 }
 
 static bool unknown_link(const struct cost_options *given, struct error *err)
@@ -306,9 +304,7 @@ static bool list(const struct cost_options *given, struct error *err)
         cost_list_write(&text);
     else
         cost_list_print(&text);
-    bool printed = output_text(given->output, &text, err);
-    text_release(&text);
-    return printed;
+    return output_and_release(given->output, &text, err);
 }
 
 /* Options that say nothing to what is asked for are not passed over in silence. */

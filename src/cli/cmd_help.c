@@ -64,9 +64,7 @@ static bool run(void *context, struct error *err)
     } else {
         write_all(given, &text);
     }
-    bool printed = output_text(NULL, &text, err);
-    text_release(&text);
-    return printed;
+    return output_and_release(NULL, &text, err);
 }
 
 const struct command command_help = {

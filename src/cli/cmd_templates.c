@@ -28,9 +28,7 @@ static bool write_json(const char *path, const struct template_set *set, struct 
     struct text text = {0};
     struct json json = {.out = &text};
     templates_write_json(set, &json);
-    bool ok = output_text(path, &text, err);
-    text_release(&text);
-    return ok;
+    return output_and_release(path, &text, err);
 }
 
 static bool deliver(const struct templates_options *options, const struct template_set *set,
@@ -42,9 +40,7 @@ static bool deliver(const struct templates_options *options, const struct templa
         return write_json(NULL, set, err);
     struct text text = {0};
     templates_print(set, &text);
-    bool ok = output_text(NULL, &text, err);
-    text_release(&text);
-    return ok;
+    return output_and_release(NULL, &text, err);
 }
 
 static bool run(void *context, struct error *err)

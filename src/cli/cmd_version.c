@@ -19,9 +19,7 @@ static bool run(void *options, struct error *err)
     text_format(&text, "with: libyaml %s%s\n", yaml_get_version_string(), REHEARSE_FEATURES_IN);
     if (*REHEARSE_FEATURES_OUT)
         text_format(&text, "without:%s\n", REHEARSE_FEATURES_OUT);
-    bool printed = output_text(NULL, &text, err);
-    text_release(&text);
-    return printed;
+    return output_and_release(NULL, &text, err);
 }
 
 static const struct option_spec options[] = {OPTION_END};

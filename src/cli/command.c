@@ -253,9 +253,7 @@ static bool show_help(const struct command *command, struct error *err)
 {
     struct text text = {0};
     usage_write(command, &text);
-    bool shown = output_text(NULL, &text, err);
-    text_release(&text);
-    return shown;
+    return output_and_release(NULL, &text, err);
 }
 
 bool command_run(int argc, char **argv, struct error *err)

@@ -23,6 +23,13 @@ bool output_text(const char *path, const struct text *text, struct error *err)
     return true;
 }
 
+bool output_and_release(const char *path, struct text *text, struct error *err)
+{
+    bool done = output_text(path, text, err);
+    text_release(text);
+    return done;
+}
+
 bool output_finish(struct error *err)
 {
     /* an earlier failed write keeps the stream's error flag set even if this flush has nothing left to do */

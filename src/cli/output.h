@@ -12,6 +12,9 @@
  * `text` ran out of memory while it was put together. */
 bool output_text(const char *path, const struct text *text, struct error *err);
 
+/* The same, and the text is released, whether or not it could be written. */
+bool output_and_release(const char *path, struct text *text, struct error *err);
+
 /* Standard output is written in pieces; this finds out whether all of them arrived. Called once, last. */
 bool output_finish(struct error *err);
 

@@ -197,9 +197,7 @@ static bool write_json(const char *path, const struct dapple_report *report, str
     struct text text = {0};
     struct json json = {.out = &text};
     dapple_write_json(report, &json, NULL);
-    bool done = output_text(path, &text, err);
-    text_release(&text);
-    return done;
+    return output_and_release(path, &text, err);
 }
 
 static void describe_stage(const struct dapple_report *report, int stage, struct figure_stage *row)
@@ -243,9 +241,7 @@ static bool deliver(const struct plan_options *options, const struct dapple_repo
         dapple_write_dot(report, &text);
     else
         dapple_print(report, &text);
-    bool done = output_text(NULL, &text, err);
-    text_release(&text);
-    return done;
+    return output_and_release(NULL, &text, err);
 }
 
 static bool plan_once(const struct asking *asking, struct error *err)

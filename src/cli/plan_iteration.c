@@ -168,9 +168,7 @@ static bool write_json(const char *path, const struct job_search_report *report,
     struct text text = {0};
     struct json json = {.out = &text};
     job_search_write_json(report, &json, NULL);
-    bool ok = output_text(path, &text, err);
-    text_release(&text);
-    return ok;
+    return output_and_release(path, &text, err);
 }
 
 static bool print(const struct plan_options *given, const struct job_search_report *report, struct error *err)

@@ -10,9 +10,7 @@ static bool write_json(const char *path, const struct plan *plan, const struct p
     struct text text = {0};
     struct json json = {.out = &text};
     plan_write_json(plan, problem, &json, NULL);
-    bool ok = output_text(path, &text, err);
-    text_release(&text);
-    return ok;
+    return output_and_release(path, &text, err);
 }
 
 /* Files first: what goes to standard output says that all went well. */
@@ -30,9 +28,7 @@ static bool deliver(const struct plan_options *options, const struct plan *plan,
         plan_write_dot(plan, problem, &text);
     else
         plan_print(plan, problem, &text);
-    bool ok = output_text(NULL, &text, err);
-    text_release(&text);
-    return ok;
+    return output_and_release(NULL, &text, err);
 }
 
 bool plan_by_pipeline(const struct plan_options *options, struct error *err)

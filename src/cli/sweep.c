@@ -388,9 +388,7 @@ static bool write_to(const char *path, const struct answers *answers, writer *wr
 {
     struct text text = {0};
     write(answers, &text);
-    bool done = output_text(path, &text, err);
-    text_release(&text);
-    return done;
+    return output_and_release(path, &text, err);
 }
 
 /* Files first: what goes to standard output says that all went well. */
