@@ -22,11 +22,6 @@ const char *const launch_format_names[LAUNCH_FORMAT_COUNT] = {
     [LAUNCH_PIPELINING] = "pipelining", [LAUNCH_OOBLECK] = "oobleck",     [LAUNCH_DOT] = NULL,
 };
 
-const char *launch_format_version(enum launch_format format)
-{
-    return formats[format].version;
-}
-
 bool launch_write(enum launch_format format, const struct job *job, struct text *out, struct error *err)
 {
     if (!job_check(job, err))
@@ -44,12 +39,15 @@ bool launch_write(enum launch_format format, const struct job *job, struct text 
 
 /* ---- what the formats share ---- */
 
-void launch_add_notes(struct text *out, const char *prefix, const struct launch_note *notes, size_t count,
-                      const struct job *job)
+void launch_add_head(struct text *out, enum launch_format format, const struct launch_note *notes,
+                     size_t count, const struct job *job)
 {
+    text_format(out, "# %s: ", formats[format].version);
+    launch_add_title(out, job);
+    text_add(out, "\n");
     for (size_t i = 0; i < count; i++)
         if (notes[i].holds(job))
-            text_format(out, "%s%s\n", prefix, notes[i].text);
+            text_format(out, "# %s\n", notes[i].text);
 }
 
 void launch_open_rest(struct json *json, const struct launch_note *notes, size_t count, const struct job *job)

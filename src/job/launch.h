@@ -28,9 +28,6 @@ enum launch_format {
 /* "megatron", "deepspeed", …: formats of other software. LAUNCH_DOT is none, so its place is the NULL at the end. */
 extern const char *const launch_format_names[LAUNCH_FORMAT_COUNT];
 
-/* The version whose options are written: "Megatron-Core 0.15". */
-const char *launch_format_version(enum launch_format format); /* NULL: none is needed */
-
 /* The job must pass job_check. Adds to *out, nothing on failure. */
 bool launch_write(enum launch_format format, const struct job *job, struct text *out, struct error *err);
 

@@ -372,10 +372,7 @@ bool launch_write_megatron(const struct job *job, struct text *out, struct error
     arguments = ARENA_NEW(&arena, struct megatron_arguments);
     bool ok = arguments && arguments_of(job, arguments);
     if (ok) {
-        text_format(out, "# %s: ", launch_format_version(LAUNCH_MEGATRON));
-        launch_add_title(out, job);
-        text_add(out, "\n");
-        launch_add_notes(out, "# ", notes, sizeof notes / sizeof *notes, job);
+        launch_add_head(out, LAUNCH_MEGATRON, notes, sizeof notes / sizeof *notes, job);
         add_options(out, arguments);
     }
     if (arguments)

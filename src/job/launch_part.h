@@ -11,9 +11,9 @@ struct launch_note {
     const char *text;
 };
 
-/* The notes that hold, each as a line that begins with `prefix`. */
-void launch_add_notes(struct text *out, const char *prefix, const struct launch_note *notes, size_t count,
-                      const struct job *job);
+/* Comments behind "#", one a line: the version that is written for and the job's title, then the notes that hold. */
+void launch_add_head(struct text *out, enum launch_format format, const struct launch_note *notes,
+                     size_t count, const struct job *job);
 
 /* JSON has no comments: opens a map "rehearse" with the job's title and, under "set_elsewhere", the notes that hold. */
 void launch_open_rest(struct json *json, const struct launch_note *notes, size_t count,

@@ -37,10 +37,7 @@ bool launch_write_pipelining(const struct job *job, struct text *out, struct err
     const char *schedule = job->chunks > 1 ? "ScheduleInterleaved1F1B" : "Schedule1F1B";
     if (!check(job, err))
         return false;
-    text_format(out, "# %s: ", launch_format_version(LAUNCH_PIPELINING));
-    launch_add_title(out, job);
-    text_add(out, "\n");
-    launch_add_notes(out, "# ", notes, sizeof notes / sizeof *notes, job);
+    launch_add_head(out, LAUNCH_PIPELINING, notes, sizeof notes / sizeof *notes, job);
     text_format(out, "from torch.distributed.pipelining import %s, SplitPoint\n\nsplit_spec = {\n", schedule);
     for (int i = 1, block = launch_chunk_blocks(job, 0); i < job->pipeline * job->chunks; i++) {
         text_format(out, "    \"layers.%d\": SplitPoint.BEGINNING,  # rank %d\n", block, i % job->pipeline);

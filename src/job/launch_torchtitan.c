@@ -165,10 +165,7 @@ bool launch_write_torchtitan(const struct job *job, struct text *out, struct err
 {
     if (!check(job, err))
         return false;
-    text_format(out, "# %s: ", launch_format_version(LAUNCH_TORCHTITAN));
-    launch_add_title(out, job);
-    text_add(out, "\n");
-    launch_add_notes(out, "# ", notes, sizeof notes / sizeof *notes, job);
+    launch_add_head(out, LAUNCH_TORCHTITAN, notes, sizeof notes / sizeof *notes, job);
     write_model(job, out);
     write_training(job, out);
     write_parallelism(job, out);
