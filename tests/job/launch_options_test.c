@@ -3,6 +3,7 @@
 #include "core/file.h"
 #include "job/launch.h"
 #include "job/launch_megatron.h"
+#include "support/expect.h"
 #include "support/jobs.h"
 
 #include <setjmp.h>
@@ -80,18 +81,9 @@ static void check_keys(const struct names *names, const struct doc_node *map, co
     }
 }
 
-static struct doc parsed(const char *output)
-{
-    struct doc doc;
-    struct error err;
-    if (!doc_parse(&doc, DOC_JSON, "output", output, strlen(output), &err))
-        fail_msg("%s", err.text);
-    return doc;
-}
-
 static void check_deepspeed(const struct names *names, const char *output)
 {
-    struct doc doc = parsed(output);
+    struct doc doc = json_of(output);
     check_keys(names, doc.root, "");
     const struct doc_node *parts = doc_find(doc_find(doc.root, "rehearse"), "pipeline_module");
     if (parts)
@@ -102,7 +94,7 @@ static void check_deepspeed(const struct names *names, const char *output)
 /* What Oobleck hands to a constructor has no other keys, and all that have no default. */
 static void check_oobleck(const struct names *names, const char *output)
 {
-    struct doc doc = parsed(output);
+    struct doc doc = json_of(output);
     need(names, doc.root->first_child->key);
     check_keys(names, doc_find(doc.root, "fingerprint"), "fingerprint.");
     const struct doc_node *template = doc_find(doc.root, "templates")->first_child;

@@ -1,6 +1,7 @@
 /* What each format says of a job, and what it refuses to say. */
 #include "core/doc.h"
 #include "job/launch.h"
+#include "support/expect.h"
 #include "support/jobs.h"
 
 #include <math.h>
@@ -207,16 +208,6 @@ static void megatron_refuses_what_it_has_not(void **state)
 
 /* ---- DeepSpeed ---- */
 
-static struct doc parsed(enum launch_format format, const struct job *job, char **text)
-{
-    struct doc doc;
-    struct error err;
-    *text = written(format, job);
-    if (!doc_parse(&doc, DOC_JSON, "out", *text, strlen(*text), &err))
-        fail_msg("%s", err.text);
-    return doc;
-}
-
 static int64_t integer(const struct doc *doc, const struct doc_node *map, const char *key)
 {
     struct error err;
@@ -232,8 +223,8 @@ static void deepspeed_is_json(void **state)
     (void)state;
     struct job job = job_of("llama-3-8b", 2, 4, 1, 32);
     job.recompute = RECOMPUTE_FULL;
-    char *text;
-    struct doc doc = parsed(LAUNCH_DEEPSPEED, &job, &text);
+    char *text = written(LAUNCH_DEEPSPEED, &job);
+    struct doc doc = json_of(text);
     assert_int_equal(integer(&doc, doc.root, "train_batch_size"), 96);
     assert_int_equal(integer(&doc, doc.root, "train_micro_batch_size_per_gpu"), 1);
     assert_int_equal(integer(&doc, doc.root, "gradient_accumulation_steps"), 24);
@@ -367,11 +358,6 @@ static double number(const struct doc *doc, const struct doc_node *map, const ch
     return value;
 }
 
-static void near(double found, double expected)
-{
-    assert_true(fabs(found - expected) <= 1e-12 * expected);
-}
-
 static void oobleck_has_one_template(void **state)
 {
     (void)state;
@@ -407,8 +393,8 @@ static void oobleck_sums_the_stages(void **state)
             whole += seconds[stage];
             memory = persistent > memory ? persistent : memory;
         }
-        char *text;
-        struct doc doc = parsed(LAUNCH_OOBLECK, &job, &text);
+        char *text = written(LAUNCH_OOBLECK, &job);
+        struct doc doc = json_of(text);
         const struct doc_node *template = doc_find(doc.root, "templates")->first_child;
         assert_int_equal(integer(&doc, template, "paper_bottleneck_stage"), 2);
         near(number(&doc, template, "paper_t1"), whole);
@@ -425,8 +411,8 @@ static void oobleck_is_a_plan_of_ours_too(void **state)
 {
     (void)state;
     struct job job = pipeline_of("llama-3-8b", 2, 2, 8);
-    char *text;
-    struct doc doc = parsed(LAUNCH_OOBLECK, &job, &text);
+    char *text = written(LAUNCH_OOBLECK, &job);
+    struct doc doc = json_of(text);
     const struct doc_node *first = doc_find(doc.root, "stages")->first_child, *last = first->next;
     assert_int_equal(integer(&doc, doc.root, "microbatches"), 24);
     assert_int_equal(integer(&doc, first, "first_layer"), 0);

@@ -176,16 +176,23 @@ static void layouts_are_as_good_as_the_best_of_all(void **state)
     assert_in_range(found, cases / 3, cases - cases / 20);
 }
 
+/* Four stages of one device. */
+static struct job job_in_four(const struct architecture *model)
+{
+    struct job job = job_example();
+    job.model = model;
+    job.pipeline = 4;
+    job_spread(&job, 4);
+    return job;
+}
+
 static void blocks_alike_are_laid_out_evenly(void **state)
 {
     (void)state;
     struct architecture model = *architecture_find("llama-3-8b");
     model.vocabulary = 64; /* ends that weigh nothing */
     model.layers = 24;
-    struct job job = job_example();
-    job.model = &model;
-    job.pipeline = 4;
-    job_spread(&job, 4);
+    struct job job = job_in_four(&model);
     struct job_layers layers = job_layers_of(&job);
     int blocks[4];
     assert_true(job_layout(&job, &layers, INFINITY, blocks));
@@ -198,10 +205,7 @@ static void more_stages_than_blocks_have_no_layout(void **state)
     (void)state;
     struct architecture model = *architecture_find("llama-3-8b");
     model.layers = 3;
-    struct job job = job_example();
-    job.model = &model;
-    job.pipeline = 4;
-    job_spread(&job, 4);
+    struct job job = job_in_four(&model);
     struct job_layers layers = job_layers_of(&job);
     int blocks[4];
     assert_false(job_layout(&job, &layers, INFINITY, blocks));

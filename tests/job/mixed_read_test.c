@@ -1,4 +1,5 @@
 #include "job/mixed_read.h"
+#include "support/expect.h"
 #include "support/reference.h"
 
 #include <math.h>
@@ -72,12 +73,6 @@ static struct mixed_table table_of(const char *plans, const char *layers)
     if (!make(&table, plans, layers, &err))
         fail_msg("%s", err.text);
     return table;
-}
-
-static void near(double found, double expected)
-{
-    if (!(fabs(found - expected) <= 1e-9 * (1.0 + fabs(expected))))
-        fail_msg("expected %.12g, found %.12g", expected, found);
 }
 
 static const struct mixed_row *first_row(const struct mixed_table *table)
@@ -174,6 +169,19 @@ static void marks_copies(void **state)
     mixed_table_release(&table);
 }
 
+/* Each row of a table by itself, and why it says nothing. */
+static void give_reasons(const char *columns, const char *layers, const char *const rows[][2], size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "%s%s", columns, rows[i][0]);
+        struct mixed_table table = table_of(text, layers);
+        assert_non_null(table.rows[0].reason);
+        assert_string_equal(table.rows[0].reason, rows[i][1]);
+        mixed_table_release(&table);
+    }
+}
+
 static void says_why_not(void **state)
 {
     (void)state;
@@ -192,14 +200,7 @@ static void says_why_not(void **state)
         {"pair,tiny,16,x,1,4,1,0|4,9,ok\n", "mbs: expected a whole number from 1 to 1073741824, found 'x'"},
         {"pair,tiny,16,2,1,4,1,0|4,-1,ok\n", "real_s: expected a positive number, found '-1'"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char text[512];
-        snprintf(text, sizeof text, AMP_COLUMNS "%s", rows[i][0]);
-        struct mixed_table table = table_of(text, forward);
-        assert_non_null(table.rows[0].reason);
-        assert_string_equal(table.rows[0].reason, rows[i][1]);
-        mixed_table_release(&table);
-    }
+    give_reasons(AMP_COLUMNS, forward, rows, sizeof rows / sizeof *rows);
 }
 
 static void says_what_is_wrong_with_names_of_devices(void **state)
@@ -212,14 +213,7 @@ static void says_what_is_wrong_with_names_of_devices(void **state)
         {"pair,tiny,4,1,1,1,1,4,oldx8:tp0,9,\n", "stage_gpus: expected TYPExN:tpN, found 'oldx8:tp0'"},
         {"pair,tiny,12,3,1,1,1,4,oldx8:tp1,9,\n", "no layer times of tiny on old, tp 1, micro-batch 3"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char text[512];
-        snprintf(text, sizeof text, SAILOR_COLUMNS "%s", rows[i][0]);
-        struct mixed_table table = table_of(text, measured);
-        assert_non_null(table.rows[0].reason);
-        assert_string_equal(table.rows[0].reason, rows[i][1]);
-        mixed_table_release(&table);
-    }
+    give_reasons(SAILOR_COLUMNS, measured, rows, sizeof rows / sizeof *rows);
 }
 
 static void refuses_layers_out_of_order(void **state)

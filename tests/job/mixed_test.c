@@ -1,4 +1,5 @@
 #include "job/mixed.h"
+#include "support/expect.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -44,12 +45,6 @@ static struct mixed_plan plan_of(int stages, int pipelines, const int *first,
                                .first = first,
                                .replicas = replicas,
                                .microbatches = microbatches};
-}
-
-static void near(double found, double expected)
-{
-    if (!(fabs(found - expected) <= 1e-9 * (1.0 + fabs(expected))))
-        fail_msg("expected %.12g, found %.12g", expected, found);
 }
 
 static void parts_make_the_whole(const struct mixed_time *time)

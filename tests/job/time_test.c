@@ -1,4 +1,5 @@
 #include "job/job.h"
+#include "support/expect.h"
 #include "support/jobs.h"
 
 #include <math.h>
@@ -9,12 +10,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static void near(double a, double b)
-{
-    if (fabs(a - b) > 1e-9 * fmax(fabs(a), fabs(b)))
-        fail_msg("%.12g is not %.12g", a, b);
-}
 
 static void parts_add_up(void **state)
 {
