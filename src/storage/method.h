@@ -1,0 +1,150 @@
+/* What a method of storage implements. Only this room includes it. */
+#ifndef REHEARSE_STORAGE_METHOD_H
+#define REHEARSE_STORAGE_METHOD_H
+
+#include "storage/storage.h"
+
+struct storage_method {
+    const char *name;
+    bool direct; /* can go around the page cache */
+
+    /* storage->state. NULL: nothing to do. */
+    bool (*start)(struct storage *storage, struct error *err);
+    void (*stop)(struct storage *storage);
+
+    /* reader->state, a connection or a ring. NULL: nothing to do. */
+    bool (*reader_start)(struct storage_reader *reader, struct error *err);
+    void (*reader_stop)(struct storage_reader *reader);
+
+    /* A buffer of the reader is new, or (its memory is NULL) about to go. NULL: nothing to do. */
+    void (*buffer_changed)(struct storage_reader *reader, int index);
+
+    /* file->path is set, file->fd is -1. A failed open leaves nothing that close would have to undo. */
+    bool (*open)(struct storage_reader *reader, struct storage_file *file, struct error *err);
+    bool (*size)(struct storage_reader *reader, struct storage_file *file, int64_t *size, struct error *err);
+    bool (*read)(struct storage_reader *reader, struct storage_file *file, struct storage_extent *extents,
+                 int count, struct error *err); /* extents have been checked */
+    void (*close)(struct storage_file *file);
+
+    /* writer->path and options are set; writer->state is the method's. discard frees what create made, also after
+     * a failed write; commit does it whether it succeeds or not. */
+    bool (*create)(struct storage_writer *writer, struct error *err);
+    bool (*write)(struct storage_writer *writer, const void *from, size_t length, struct error *err);
+    bool (*commit)(struct storage_writer *writer, struct error *err);
+    void (*discard)(struct storage_writer *writer);
+
+    bool (*list)(struct storage *storage, const char *path, storage_visit *visit, void *context,
+                 struct error *err);
+    bool (*remove)(struct storage *storage, const char *path, struct error *err);
+};
+
+extern const struct storage_method storage_posix;
+extern const struct storage_method storage_mmap;
+#ifdef REHEARSE_HAVE_URING
+extern const struct storage_method storage_uring;
+#endif
+
+struct storage {
+    struct storage_options options; /* root is ours */
+    struct storage_calls calls;     /* none is NULL */
+    const struct storage_method *method;
+    void *state;
+};
+
+struct storage_buffer {
+    char *memory; /* NULL: none yet */
+    int64_t size;
+    bool registered;
+};
+
+/* Readers have one buffer more than they give away, for blocks that are read in passing. */
+#define STORAGE_PASSING STORAGE_MAX_BUFFERS
+
+struct storage_reader {
+    struct storage *storage;
+    struct storage_buffer buffers[STORAGE_MAX_BUFFERS + 1];
+    struct storage_counts counts;
+    void *state;
+};
+
+struct storage_file {
+    struct storage *storage;
+    char *path;
+    int fd;
+    int64_t size;
+    int64_t alignment; /* of offsets, lengths and memory; 1: none */
+    char *map;         /* of mmap */
+    void *state;       /* of S3 */
+};
+
+struct storage_writer {
+    struct storage *storage;
+    char *path;
+    struct storage_write_options options;
+    struct storage_written written;
+    void *state;
+};
+
+/* The reader's buffer for passing blocks, at least `size` bytes. */
+char *storage_passing(struct storage_reader *reader, int64_t size, struct error *err);
+
+/* Monotonic, in seconds. */
+double storage_now(void);
+
+/* ---- Requests: what extents are cut into (request.c) ---- */
+
+/* One read of the system: `length` bytes at `offset` into `target`, of which the first `need` matter. */
+struct storage_request {
+    int64_t offset;
+    int64_t length;
+    int64_t need;
+    int64_t done; /* bytes that are there */
+    char *target;
+    char *copy_to; /* NULL: nothing is to be copied, else `copy_length` bytes from target + copy_from */
+    int64_t copy_from, copy_length;
+    bool passing; /* target is memory for passing blocks, free again when the request is done */
+};
+
+struct storage_cut {
+    struct storage_extent *extents;
+    int count;
+    int64_t alignment;
+    int64_t in_place; /* most bytes of a request into the caller's memory */
+    int64_t passing;  /* and of one into memory for passing blocks: a multiple of alignment */
+    int index;        /* of the extent, the next byte of which is at `next` */
+    int64_t next;
+};
+
+/* Begins with a list of extents. */
+struct storage_cut storage_cut_start(struct storage_extent *extents, int count, int64_t alignment,
+                                     int64_t in_place, int64_t passing);
+
+/* Are there bytes left, and does the next request need memory for passing blocks? */
+bool storage_cut_more(struct storage_cut *cut);
+bool storage_cut_passes(const struct storage_cut *cut);
+
+/* The next request. `memory` holds `passing` bytes; NULL where storage_cut_passes is false. */
+struct storage_request storage_cut_next(struct storage_cut *cut, char *memory);
+
+/* A read has returned `got` bytes, or -errno. True: go on, the request is done when done == need. False: an error,
+ * which says `truncated` where the file has ended. */
+bool storage_request_got(struct storage_request *request, struct storage_reader *reader,
+                         const struct storage_file *file, int64_t got, struct error *err);
+
+/* ---- Local files, for posix, uring and mmap (local.c, write.c) ---- */
+
+bool storage_local_open(struct storage_reader *reader, struct storage_file *file, struct error *err);
+bool storage_local_size(struct storage_reader *reader, struct storage_file *file, int64_t *size,
+                        struct error *err);
+void storage_local_close(struct storage_file *file);
+bool storage_local_create(struct storage_writer *writer, struct error *err);
+bool storage_local_write(struct storage_writer *writer, const void *from, size_t length, struct error *err);
+bool storage_local_commit(struct storage_writer *writer, struct error *err);
+void storage_local_discard(struct storage_writer *writer);
+bool storage_local_list(struct storage *storage, const char *path, storage_visit *visit, void *context,
+                        struct error *err);
+bool storage_local_remove(struct storage *storage, const char *path, struct error *err);
+
+#define STORAGE_PART ".part" /* ending of a file that is being written */
+
+#endif
