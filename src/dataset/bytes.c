@@ -1,0 +1,131 @@
+#include "dataset/bytes.h"
+
+#include <math.h>
+#include <string.h>
+
+#define GOLDEN 0x9e3779b97f4a7c15u /* 2^64 over the golden ratio */
+
+/* Variant 13 of Stafford's mixers, which SplitMix64 uses. */
+static inline uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* mixGamma of the paper: an odd step whose bits change often enough. */
+static uint64_t step_of(uint64_t z)
+{
+    z = (z ^ (z >> 33)) * 0xff51afd7ed558ccdu;
+    z = (z ^ (z >> 33)) * 0xc4ceb9fe1a85ec53u;
+    z = (z ^ (z >> 33)) | 1;
+    return __builtin_popcountll(z ^ (z >> 1)) < 24 ? z ^ 0xaaaaaaaaaaaaaaaau : z;
+}
+
+void dataset_bytes_init(struct dataset_bytes *bytes, uint64_t seed, uint64_t file, double compressibility)
+{
+    uint64_t key = mix(mix(seed + GOLDEN) + GOLDEN * (file + 1));
+    *bytes = (struct dataset_bytes){
+        .start = mix(key + GOLDEN),
+        .step = step_of(key + 2 * GOLDEN),
+        .random = (int64_t)lround((1 - compressibility) * (DATASET_UNIT / 8)) * 8,
+        .keep = ~(uint64_t)0,
+    };
+}
+
+static inline uint64_t word_at(const struct dataset_bytes *bytes, uint64_t index)
+{
+    uint64_t random =
+        (int64_t)(index * 8 % DATASET_UNIT) < bytes->random ? mix(bytes->start + index * bytes->step) : 0;
+    return (random & bytes->keep) | bytes->set;
+}
+
+static inline void store(unsigned char *to, uint64_t word)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    memcpy(to, &word, sizeof word);
+}
+
+/* Words index … index + count - 1, all random or all zero. */
+static void fill_random(const struct dataset_bytes *bytes, uint64_t index, unsigned char *to, size_t count)
+{
+    uint64_t z = bytes->start + index * bytes->step, step = bytes->step, keep = bytes->keep, set = bytes->set;
+    for (size_t i = 0; i < count; i++)
+        store(to + 8 * i, (mix(z + i * step) & keep) | set);
+}
+
+static void fill_zero(const struct dataset_bytes *bytes, unsigned char *to, size_t count)
+{
+    if (!bytes->set) {
+        memset(to, 0, 8 * count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        store(to + 8 * i, bytes->set);
+}
+
+static void fill_words(const struct dataset_bytes *bytes, uint64_t index, unsigned char *to, size_t count)
+{
+    const uint64_t unit = DATASET_UNIT / 8, random = (uint64_t)bytes->random / 8;
+    if (random == unit) {
+        fill_random(bytes, index, to, count);
+        return;
+    }
+    while (count > 0) {
+        uint64_t in_unit = index % unit;
+        uint64_t left = in_unit < random ? random - in_unit : unit - in_unit;
+        size_t now = left < count ? (size_t)left : count;
+        if (in_unit < random)
+            fill_random(bytes, index, to, now);
+        else
+            fill_zero(bytes, to, now);
+        index += now;
+        to += 8 * now;
+        count -= now;
+    }
+}
+
+/* The part of one word from byte `from` on, at most n bytes; returns how many. */
+static size_t fill_part(const struct dataset_bytes *bytes, uint64_t index, size_t from, unsigned char *to,
+                        size_t n)
+{
+    unsigned char word[8];
+    size_t count = sizeof word - from < n ? sizeof word - from : n;
+    store(word, word_at(bytes, index));
+    memcpy(to, word + from, count);
+    return count;
+}
+
+void dataset_bytes_fill(const struct dataset_bytes *bytes, int64_t offset, void *to, size_t n)
+{
+    unsigned char *out = to;
+    uint64_t index = (uint64_t)offset / 8;
+    size_t within = (size_t)(offset % 8);
+    if (within && n > 0) {
+        size_t done = fill_part(bytes, index++, within, out, n);
+        out += done;
+        n -= done;
+    }
+    fill_words(bytes, index, out, n / 8);
+    if (n % 8)
+        fill_part(bytes, index + n / 8, 0, out + n / 8 * 8, n % 8);
+}
+
+uint64_t dataset_draw_bits(uint64_t seed, uint64_t stream, uint64_t index)
+{
+    return mix(mix(mix(seed + GOLDEN) ^ mix(~stream)) + GOLDEN * (index + 1));
+}
+
+double dataset_draw_unit(uint64_t seed, uint64_t stream, uint64_t index)
+{
+    return (double)(dataset_draw_bits(seed, stream, index) >> 11) * 0x1p-53;
+}
+
+double dataset_draw_normal(uint64_t seed, uint64_t stream, uint64_t index)
+{
+    double radius = 1 - dataset_draw_unit(seed, stream, 2 * index); /* in (0, 1] */
+    double angle = dataset_draw_unit(seed, stream, 2 * index + 1);
+    return sqrt(-2 * log(radius)) * cos(6.283185307179586 * angle);
+}

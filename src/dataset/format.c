@@ -1,0 +1,151 @@
+#include "dataset/format.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct dataset_format dataset_format_raw;
+extern const struct dataset_format dataset_format_synthetic;
+
+static const struct dataset_format *const formats[] = {
+    &dataset_format_raw,
+    &dataset_format_synthetic,
+};
+
+#define FORMAT_COUNT (sizeof formats / sizeof *formats)
+
+const struct dataset_format *dataset_format_find(const char *name)
+{
+    for (size_t i = 0; i < FORMAT_COUNT; i++)
+        if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
+const struct dataset_format *const *dataset_formats(size_t *count)
+{
+    *count = FORMAT_COUNT;
+    return formats;
+}
+
+void dataset_index_release(struct dataset_index *index)
+{
+    free(index->extents);
+    *index = (struct dataset_index){0};
+}
+
+void dataset_index_shape(struct dataset_index *index, const struct dataset_file *file)
+{
+    *index = (struct dataset_index){
+        .samples = file->samples,
+        .per_sample = 1,
+        .element = file->element,
+        .dims_count = file->dims_count,
+        .sample_bytes = file->record_bytes,
+    };
+    memcpy(index->dims, file->dims, sizeof index->dims);
+}
+
+void dataset_index_bytes(struct dataset_index *index, int64_t bytes)
+{
+    *index = (struct dataset_index){
+        .samples = 1,
+        .per_sample = 1,
+        .length = bytes,
+        .element = DATASET_UINT8,
+        .dims_count = 1,
+        .dims = {bytes},
+        .sample_bytes = bytes,
+    };
+}
+
+bool dataset_decode_copy(const struct dataset_index *index, int64_t sample, const unsigned char *raw,
+                         size_t raw_length, unsigned char *to, size_t capacity, size_t *length,
+                         struct error *err)
+{
+    (void)index;
+    if (raw_length > capacity)
+        return error_set(err, ERROR_FAILED, "sample %" PRId64 " has %zu bytes, there is room for %zu", sample,
+                         raw_length, capacity);
+    memcpy(to, raw, raw_length);
+    *length = raw_length;
+    return true;
+}
+
+int64_t dataset_index_extents(const struct dataset_index *index, int64_t sample,
+                              struct dataset_extent *extents)
+{
+    if (!index->extents) {
+        *extents = (struct dataset_extent){0, index->first + sample * index->stride, index->length};
+        return 1;
+    }
+    memcpy(extents, index->extents + sample * index->per_sample, (size_t)index->per_sample * sizeof *extents);
+    return index->per_sample;
+}
+
+int64_t dataset_index_length(const struct dataset_index *index, int64_t sample)
+{
+    int64_t length = 0;
+    if (!index->extents)
+        return index->length;
+    for (int64_t i = 0; i < index->per_sample; i++)
+        length += index->extents[sample * index->per_sample + i].length;
+    return length;
+}
+
+/* Floating point elements are numbers in [1, 2): any mantissa behind the exponent of 1. Random exponents would make
+ * infinities and what is no number. */
+static void mask_floats(enum dataset_element element, struct dataset_bytes *bytes)
+{
+    if (element == DATASET_FLOAT16) {
+        bytes->keep = 0x03ff03ff03ff03ffu;
+        bytes->set = 0x3c003c003c003c00u;
+    } else if (element == DATASET_FLOAT32) {
+        bytes->keep = 0x007fffff007fffffu;
+        bytes->set = 0x3f8000003f800000u;
+    } else if (element == DATASET_FLOAT64) {
+        bytes->keep = 0x000fffffffffffffu;
+        bytes->set = 0x3ff0000000000000u;
+    }
+}
+
+static void fill_generated(const void *context, int64_t offset, void *to, size_t n)
+{
+    dataset_bytes_fill(context, offset, to, n);
+}
+
+void dataset_content_init(struct dataset_content *content, struct dataset_bytes *bytes,
+                          const struct dataset_file *file)
+{
+    const struct dataset_layout *layout = file->layout;
+    dataset_bytes_init(bytes, layout->seed, (uint64_t)file->number, layout->compressibility);
+    mask_floats(file->element, bytes);
+    if (layout->format->mask)
+        layout->format->mask(file, bytes);
+    *content = (struct dataset_content){.context = bytes, .fill = fill_generated};
+}
+
+bool dataset_write(const struct dataset_file *file, int part, const struct dataset_content *content,
+                   const struct dataset_sink *sink, struct error *err)
+{
+    struct dataset_content generated;
+    struct dataset_bytes bytes;
+    if (!content) {
+        dataset_content_init(&generated, &bytes, file);
+        content = &generated;
+    }
+    return file->layout->format->write(file, part, content, sink, err);
+}
+
+bool dataset_locate(const struct dataset_format *format, struct dataset_index *index, const char *path,
+                    const struct dataset_source *const *parts, struct error *err)
+{
+    *index = (struct dataset_index){0};
+    if (format->missing)
+        return error_set(err, ERROR_FAILED, "this rehearse was built without %s, which %s files take",
+                         format->missing, format->name);
+    if (format->locate(index, path, parts, err))
+        return true;
+    dataset_index_release(index);
+    return false;
+}

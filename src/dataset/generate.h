@@ -1,0 +1,34 @@
+/* Makes whole data sets. */
+#ifndef REHEARSE_DATASET_GENERATE_H
+#define REHEARSE_DATASET_GENERATE_H
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "dataset/layout.h"
+#include "dataset/place.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dataset_work {
+    struct parallel *pool;   /* NULL: one thread */
+    int64_t rank, ranks;     /* this process makes files rank, rank + ranks, …; {0, 1} all of them */
+    const atomic_bool *stop; /* set: end early, with an error and nothing half written; may be NULL */
+    /* After each file, by any thread, one at a time: what is done so far. May be NULL. */
+    void (*progress)(void *context, int64_t files, int64_t bytes);
+    void *progress_context;
+};
+
+struct dataset_generated {
+    int64_t files_written, files_kept; /* of all parts: a file with an index is two */
+    int64_t bytes_written, bytes_kept;
+};
+
+/* Writes the manifest first (rank 0), then every file that is not there in full already: one of the right size under
+ * its final name is kept. A manifest of another layout is an error. *generated is right on failure, too. */
+bool dataset_generate(const struct dataset_layout *layout, const struct dataset_place *place,
+                      const struct dataset_work *work, struct dataset_generated *generated,
+                      struct error *err);
+
+#endif

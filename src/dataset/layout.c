@@ -1,0 +1,366 @@
+#include "dataset/layout.h"
+
+#include "dataset/format.h"
+#include "dataset/numpy.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SAMPLES ((int64_t)1 << 40)
+#define MAX_PAYLOAD ((int64_t)1 << 50)  /* bytes of one file */
+#define MAX_SEED    ((uint64_t)1 << 53) /* whole in a JSON number */
+#define MAX_NORMAL  9                   /* no draw is further from the mean, in standard deviations */
+#define DLIO_SEED   10
+
+#define SIZE_STREAM 1 /* of dataset_draw_normal */
+
+static const struct {
+    const char *name;
+    int bytes;
+} elements[DATASET_ELEMENTS] = {
+    [DATASET_UINT8] = {"uint8", 1},     [DATASET_INT8] = {"int8", 1},
+    [DATASET_UINT16] = {"uint16", 2},   [DATASET_INT16] = {"int16", 2},
+    [DATASET_UINT32] = {"uint32", 4},   [DATASET_INT32] = {"int32", 4},
+    [DATASET_UINT64] = {"uint64", 8},   [DATASET_INT64] = {"int64", 8},
+    [DATASET_FLOAT16] = {"float16", 2}, [DATASET_FLOAT32] = {"float32", 4},
+    [DATASET_FLOAT64] = {"float64", 8},
+};
+
+static const char *const compressions[DATASET_COMPRESSIONS] = {
+    [DATASET_NONE] = "none", [DATASET_GZIP] = "gzip", [DATASET_LZF] = "lzf",
+    [DATASET_BZ2] = "bz2",   [DATASET_ZIP] = "zip",   [DATASET_XZ] = "xz",
+};
+
+const char *dataset_element_name(enum dataset_element element)
+{
+    return elements[element].name;
+}
+
+int64_t dataset_element_bytes(enum dataset_element element)
+{
+    return elements[element].bytes;
+}
+
+bool dataset_element_find(const char *name, enum dataset_element *element)
+{
+    for (int i = 0; i < DATASET_ELEMENTS; i++) {
+        if (strcmp(name, elements[i].name) == 0) {
+            *element = (enum dataset_element)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *dataset_compression_name(enum dataset_compression compression)
+{
+    return compressions[compression];
+}
+
+bool dataset_compression_find(const char *name, enum dataset_compression *compression)
+{
+    for (int i = 0; i < DATASET_COMPRESSIONS; i++) {
+        if (strcmp(name, compressions[i]) == 0) {
+            *compression = (enum dataset_compression)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void dataset_layout_init(struct dataset_layout *layout)
+{
+    *layout = (struct dataset_layout){
+        .format = dataset_format_find("tfrecord"),
+        .prefix = "img",
+        .files_train = 8,
+        .samples_per_file = 1,
+        .record_bytes = 65536,
+        .compression_level = 4,
+        .records_per_sample = 1,
+        .seed = 123,
+    };
+}
+
+static bool check_counts(const struct dataset_layout *layout, struct error *err)
+{
+    const struct {
+        const char *name;
+        int64_t value, least, most;
+    } counts[] = {
+        {"num_files_train", layout->files_train, 0, DATASET_MAX_FILES},
+        {"num_files_eval", layout->files_eval, 0, DATASET_MAX_FILES},
+        {"num_subfolders_train", layout->subfolders_train, 0, DATASET_MAX_FILES},
+        {"num_subfolders_eval", layout->subfolders_eval, 0, DATASET_MAX_FILES},
+        {"num_samples_per_file", layout->samples_per_file, 1, MAX_SAMPLES},
+        {"compression_level", layout->compression_level, 0, 9},
+        {"chunk_size", layout->chunk_bytes, 0, DATASET_MAX_RECORD},
+        {"num_dset_per_record", layout->records_per_sample, 1, 65536},
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].value < counts[i].least || counts[i].value > counts[i].most)
+            return error_set(err, ERROR_INPUT,
+                             "dataset.%s: expected a number from %" PRId64 " to %" PRId64 ", found %" PRId64,
+                             counts[i].name, counts[i].least, counts[i].most, counts[i].value);
+    return true;
+}
+
+static bool check_dims(const char *name, const int64_t *dims, int count, int64_t unit, struct error *err)
+{
+    int64_t product = unit;
+    if (count < 0 || count > DATASET_MAX_DIMS)
+        return error_set(err, ERROR_INPUT, "dataset.%s: expected at most %d numbers, found %d", name,
+                         DATASET_MAX_DIMS, count);
+    for (int i = 0; i < count; i++) {
+        if (dims[i] < 1)
+            return error_set(err, ERROR_INPUT, "dataset.%s[%d]: expected a positive number, found %" PRId64,
+                             name, i, dims[i]);
+        if (dims[i] > DATASET_MAX_RECORD / product)
+            return error_set(err, ERROR_INPUT, "dataset.%s: a sample would have more than %" PRId64 " bytes",
+                             name, DATASET_MAX_RECORD);
+        product *= dims[i];
+    }
+    return true;
+}
+
+/* The most bytes that a sample may have. */
+static double most_bytes(const struct dataset_layout *layout)
+{
+    double most = (double)dataset_element_bytes(layout->element);
+    for (int i = 0; i < layout->dims_count; i++)
+        most *= (double)layout->dims[i];
+    if (layout->dims_count > 0)
+        return most;
+    most = layout->record_bytes + MAX_NORMAL * layout->record_bytes_stdev + 8;
+    return layout->dlio_sizes ? most * (double)dataset_element_bytes(layout->element) : most;
+}
+
+static bool check_record(const struct dataset_layout *layout, struct error *err)
+{
+    int64_t unit = dataset_element_bytes(layout->element);
+    if (!check_dims("record_dims", layout->dims, layout->dims_count, unit, err) ||
+        !check_dims("hdf5.chunk_dims", layout->chunk_dims, layout->chunk_dims_count, unit, err))
+        return false;
+    if (layout->dims_count > 0 && layout->record_bytes_stdev > 0)
+        return error_set(err, ERROR_INPUT,
+                         "dataset.record_dims and dataset.record_length_bytes_stdev exclude each other");
+    if (!(layout->record_bytes_stdev >= 0) || !(layout->record_bytes >= 1) ||
+        !(most_bytes(layout) <= (double)DATASET_MAX_RECORD))
+        return error_set(err, ERROR_INPUT,
+                         "dataset.record_length_bytes: expected 1 to %" PRId64
+                         " bytes, found %g (deviation %g)",
+                         DATASET_MAX_RECORD, layout->record_bytes, layout->record_bytes_stdev);
+    if (layout->dims_count == 0 && !layout->dlio_sizes && layout->record_bytes_stdev == 0 &&
+        llround(layout->record_bytes) % unit != 0)
+        return error_set(err, ERROR_INPUT,
+                         "dataset.record_length_bytes: %lld is no multiple of the %" PRId64 " bytes of %s",
+                         llround(layout->record_bytes), unit, dataset_element_name(layout->element));
+    if (most_bytes(layout) * (double)layout->samples_per_file > (double)MAX_PAYLOAD)
+        return error_set(err, ERROR_INPUT, "dataset: a file would have more than %" PRId64 " bytes",
+                         MAX_PAYLOAD);
+    if (most_bytes(layout) * (double)layout->samples_per_file * (double)dataset_files(layout) > 0x1p60)
+        return error_set(err, ERROR_INPUT, "dataset: it would have more than 2^60 bytes");
+    return true;
+}
+
+static bool check_format(const struct dataset_layout *layout, struct error *err)
+{
+    const struct dataset_format *format = layout->format;
+    if (format->missing)
+        return error_set(err, ERROR_FAILED, "this rehearse was built without %s, which %s files take",
+                         format->missing, format->name);
+    if (layout->prefix[0] == '\0' || strchr(layout->prefix, '/') ||
+        text_valid_utf8(layout->prefix, strlen(layout->prefix)) < strlen(layout->prefix))
+        return error_set(err, ERROR_INPUT,
+                         "dataset.file_prefix: expected the begin of a file name, found '%s'",
+                         layout->prefix);
+    if (!(layout->compressibility >= 0 && layout->compressibility <= 1))
+        return error_set(err, ERROR_INPUT, "compressibility: expected a number from 0 to 1, found %g",
+                         layout->compressibility);
+    if (layout->seed > MAX_SEED)
+        return error_set(err, ERROR_INPUT, "seed: expected at most %" PRIu64 ", found %" PRIu64, MAX_SEED,
+                         layout->seed);
+    if (format->check)
+        return format->check(layout, err);
+    if (layout->compression != DATASET_NONE)
+        return error_set(err, ERROR_INPUT, "dataset.compression: %s files are not compressed, found '%s'",
+                         format->name, dataset_compression_name(layout->compression));
+    return true;
+}
+
+/* The draws that DLIO makes for the sides of a sample's square: the deviation of a side is that of its square divided
+ * by its derivative. */
+static bool draw_dlio_dims(struct dataset_layout *layout, struct error *err)
+{
+    struct numpy_random random;
+    int64_t count = 2 * dataset_files(layout);
+    double side = floor(sqrt(layout->record_bytes));
+    double deviation = layout->record_bytes_stdev / 2 / sqrt(layout->record_bytes);
+    layout->dlio_dims = malloc((size_t)(count > 0 ? count : 1) * sizeof *layout->dlio_dims);
+    if (!layout->dlio_dims)
+        return error_memory(err);
+    numpy_random_init(&random, DLIO_SEED);
+    for (int64_t i = 0; i < count; i++) {
+        double drawn = numpy_random_normal(&random, side, deviation);
+        layout->dlio_dims[i] = drawn < 1 ? 1 : (int32_t)drawn;
+    }
+    return true;
+}
+
+bool dataset_layout_check(struct dataset_layout *layout, struct error *err)
+{
+    layout->dlio_dims = NULL;
+    if (!layout->format)
+        return error_set(err, ERROR_INPUT, "dataset.format: none is given");
+    if (!check_counts(layout, err) || !check_record(layout, err) || !check_format(layout, err))
+        return false;
+    if (layout->dlio_sizes && layout->dims_count == 0 && layout->record_bytes_stdev > 0)
+        return draw_dlio_dims(layout, err);
+    return true;
+}
+
+void dataset_layout_release(struct dataset_layout *layout)
+{
+    free(layout->dlio_dims);
+    layout->dlio_dims = NULL;
+}
+
+int64_t dataset_files(const struct dataset_layout *layout)
+{
+    return layout->files_train + layout->files_eval;
+}
+
+void dataset_square(int64_t n, int64_t *small, int64_t *large)
+{
+    int64_t side = (int64_t)sqrt((double)n);
+    while (side * side > n)
+        side--;
+    while (n % side)
+        side--;
+    *small = side;
+    *large = n / side;
+}
+
+/* Bytes of each sample of a file, where they are not DLIO's. */
+static int64_t record_bytes_of(const struct dataset_layout *layout, int64_t number)
+{
+    int64_t unit = dataset_element_bytes(layout->element);
+    if (layout->record_bytes_stdev == 0)
+        return llround(layout->record_bytes);
+    double drawn =
+        layout->record_bytes +
+        layout->record_bytes_stdev * dataset_draw_normal(layout->seed, SIZE_STREAM, (uint64_t)number);
+    int64_t count = llround(drawn / (double)unit);
+    return (count < 1 ? 1 : count) * unit;
+}
+
+static void shape(struct dataset_file *file)
+{
+    const struct dataset_layout *layout = file->layout;
+    file->element = layout->element;
+    file->dims_count = 2;
+    if (layout->dims_count > 0) {
+        file->dims_count = layout->dims_count;
+        memcpy(file->dims, layout->dims, sizeof file->dims);
+    } else if (layout->dlio_dims) {
+        file->dims[0] = layout->dlio_dims[2 * file->number];
+        file->dims[1] = layout->dlio_dims[2 * file->number + 1];
+    } else if (layout->dlio_sizes) {
+        file->dims[0] = file->dims[1] = (int64_t)sqrt(layout->record_bytes);
+    } else {
+        int64_t bytes = record_bytes_of(layout, file->number);
+        dataset_square(bytes / dataset_element_bytes(layout->element), &file->dims[0], &file->dims[1]);
+    }
+    file->record_bytes = dataset_element_bytes(file->element);
+    for (int i = 0; i < file->dims_count; i++)
+        file->record_bytes *= file->dims[i];
+}
+
+void dataset_file_init(struct dataset_file *file, const struct dataset_layout *layout, int64_t number)
+{
+    *file = (struct dataset_file){
+        .layout = layout,
+        .number = number,
+        .eval = number >= layout->files_train,
+        .samples = layout->samples_per_file,
+    };
+    file->index = file->eval ? number - layout->files_train : number;
+    shape(file);
+    if (layout->format->shape)
+        layout->format->shape(file);
+    file->payload_bytes = file->samples * file->record_bytes;
+}
+
+int dataset_file_parts(const struct dataset_file *file)
+{
+    return file->layout->format->parts;
+}
+
+static int digits(int64_t value)
+{
+    return snprintf(NULL, 0, "%" PRId64, value);
+}
+
+void dataset_usual_path(const struct dataset_file *file, int part, struct text *path)
+{
+    const struct dataset_layout *layout = file->layout;
+    const char *suffix = layout->format->part_suffix[part];
+    int64_t files = file->eval ? layout->files_eval : layout->files_train;
+    int64_t folders = file->eval ? layout->subfolders_eval : layout->subfolders_train;
+    text_add(path, file->eval ? "valid/" : "train/");
+    if (folders > 1)
+        text_format(path, "%0*" PRId64 "/", digits(folders), file->index % folders);
+    text_format(path, "%s_%0*" PRId64 "_of_%" PRId64 ".%s%s", layout->prefix, digits(files), file->index,
+                files, layout->format->extension, suffix ? suffix : "");
+}
+
+bool dataset_file_path(const struct dataset_file *file, int part, struct text *path)
+{
+    const struct dataset_format *format = file->layout->format;
+    path->length = 0;
+    if (format->path)
+        format->path(file, part, path);
+    else
+        dataset_usual_path(file, part, path);
+    return !path->failed;
+}
+
+int64_t dataset_file_bytes(const struct dataset_file *file, int part)
+{
+    return file->layout->format->bytes(file, part);
+}
+
+static int64_t bytes_of(const struct dataset_layout *layout, int64_t number)
+{
+    struct dataset_file file;
+    int64_t sum = 0;
+    dataset_file_init(&file, layout, number);
+    for (int part = 0; part < dataset_file_parts(&file); part++) {
+        int64_t bytes = dataset_file_bytes(&file, part);
+        if (bytes < 0)
+            return -1;
+        sum += bytes;
+    }
+    return sum;
+}
+
+int64_t dataset_layout_bytes(const struct dataset_layout *layout)
+{
+    int64_t files = dataset_files(layout), sum = 0;
+    bool alike = layout->dims_count > 0 || layout->record_bytes_stdev == 0;
+    if (files == 0)
+        return 0;
+    int64_t first = bytes_of(layout, 0);
+    if (first < 0)
+        return -1;
+    /* Sizes that depend on a file's number alone do not shrink with it. */
+    if (alike && !layout->format->shape && first == bytes_of(layout, files - 1) &&
+        (layout->files_train == 0 || first == bytes_of(layout, layout->files_train - 1)))
+        return files * first;
+    for (int64_t i = 0; i < files; i++)
+        sum += bytes_of(layout, i);
+    return sum;
+}

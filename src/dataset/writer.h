@@ -1,0 +1,59 @@
+/* How formats write: a buffer of bounded size in front of a sink, with the running check sum that some need. */
+#ifndef REHEARSE_DATASET_WRITER_H
+#define REHEARSE_DATASET_WRITER_H
+
+#include "dataset/format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Small enough for the cache next to a core: bytes are generated there and copied on from there. */
+#define DATASET_BUFFER ((size_t)256 << 10)
+
+typedef uint32_t dataset_sum_fn(uint32_t sum, const void *bytes, size_t n);
+
+struct dataset_writer {
+    const struct dataset_sink *sink;
+    struct error *err;
+    unsigned char *buffer;
+    size_t used;
+    bool failed;            /* *err says why; what follows is ignored */
+    dataset_sum_fn *sum_of; /* of all bytes put from when it was set; may be NULL */
+    uint32_t sum;
+};
+
+bool dataset_writer_init(struct dataset_writer *writer, const struct dataset_sink *sink, struct error *err);
+
+/* Flushes what is left and ends the writer; false when anything failed. */
+bool dataset_writer_end(struct dataset_writer *writer);
+
+void dataset_put(struct dataset_writer *writer, const void *bytes, size_t n);
+void dataset_put_text(struct dataset_writer *writer, const char *text);
+void dataset_put_zeros(struct dataset_writer *writer, int64_t n);
+void dataset_put_content(struct dataset_writer *writer, const struct dataset_content *content, int64_t offset,
+                         int64_t n);
+
+/* Integers as files have them. */
+void dataset_put_u32(struct dataset_writer *writer, uint32_t value);
+void dataset_put_u64(struct dataset_writer *writer, uint64_t value);
+
+static inline uint64_t dataset_little(const unsigned char *bytes, int count)
+{
+    uint64_t value = 0;
+    for (int i = count - 1; i >= 0; i--)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+static inline void dataset_set_little(unsigned char *bytes, int count, uint64_t value)
+{
+    for (int i = 0; i < count; i++)
+        bytes[i] = (unsigned char)(value >> (8 * i));
+}
+
+/* Reads into `to`, after checking that the bytes are there: "PATH: ends within …". */
+bool dataset_read(const struct dataset_source *source, const char *path, int64_t offset, void *to, size_t n,
+                  const char *what, struct error *err);
+
+#endif
