@@ -1,5 +1,5 @@
 /* Arguments of Megatron-LM; what reads is set in a job, whose flags must read back and write the same. */
-#include "job/launch.h"
+#include "launch/launch.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #include "cli/command.h"
 #include "cli/plan_command.h"
 #include "figure/pipeline.h"
-#include "job/launch.h"
+#include "launch/launch.h"
 #include "plan/dapple.h"
 
 #include <string.h>

@@ -9,9 +9,9 @@
 #include "core/file.h"
 #include "cost/model_profile.h"
 #include "figure/splits.h"
-#include "job/launch.h"
 #include "job/search_report.h"
 #include "job/usual.h"
+#include "launch/launch.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
-#include "job/launch.h"
+#include "launch/launch.h"
 
-#include "job/launch_part.h"
+#include "launch/part.h"
 
 #include <inttypes.h>
 #include <string.h>

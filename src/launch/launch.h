@@ -3,8 +3,8 @@
  * What a format cannot say is never left out silently: where a job would not run, or would run as another one, writing
  * it is ERROR_INFEASIBLE; what only has to be set elsewhere is a note in the output (a comment; in JSON, which has none,
  * a list under "rehearse"). docs/launch.md says what each format holds. */
-#ifndef REHEARSE_JOB_LAUNCH_H
-#define REHEARSE_JOB_LAUNCH_H
+#ifndef REHEARSE_LAUNCH_LAUNCH_H
+#define REHEARSE_LAUNCH_LAUNCH_H
 
 #include "core/arena.h"
 #include "core/error.h"

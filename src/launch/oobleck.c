@@ -2,7 +2,7 @@
  * and CompatibilityFingerprint in oobleck/types.py of SymbioticLab/Oobleck), with one template. Oobleck looks at no other
  * keys of the outermost map; there stands the same pipeline as rehearse-plan/1, which says more: each stage's own time and
  * memory. */
-#include "job/launch_part.h"
+#include "launch/part.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* A job as arguments of Megatron-LM. */
-#include "job/launch_megatron.h"
+#include "launch/megatron.h"
 
-#include "job/launch_part.h"
+#include "launch/part.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Options out of a shell script, without a shell: words, assignments, and variables that the script itself sets. */
-#include "job/launch_megatron.h"
+#include "launch/megatron.h"
 
 #include <ctype.h>
 #include <errno.h>

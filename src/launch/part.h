@@ -1,9 +1,9 @@
 /* What the writers of launch options share. Private to this room. */
-#ifndef REHEARSE_JOB_LAUNCH_PART_H
-#define REHEARSE_JOB_LAUNCH_PART_H
+#ifndef REHEARSE_LAUNCH_PART_H
+#define REHEARSE_LAUNCH_PART_H
 
 #include "core/json.h"
-#include "job/launch.h"
+#include "launch/launch.h"
 
 /* What a format leaves to be set elsewhere: said whenever it holds for the job. */
 struct launch_note {

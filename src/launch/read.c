@@ -1,6 +1,6 @@
 /* Megatron-LM's arguments as what they fix of a job. */
-#include "job/launch_megatron.h"
-#include "job/launch_part.h"
+#include "launch/megatron.h"
+#include "launch/part.h"
 
 #include <inttypes.h>
 #include <stddef.h>

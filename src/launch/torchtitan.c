@@ -1,5 +1,5 @@
 /* A job as torchtitan's configuration (torchtitan/config/job_config.py). */
-#include "job/launch_part.h"
+#include "launch/part.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Arguments of Megatron-LM, read. */
-#include "job/launch.h"
-#include "job/launch_megatron.h"
+#include "launch/launch.h"
+#include "launch/megatron.h"
 #include "support/jobs.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Published runs of MLPerf Training: their job as flags, read back, and as flags again. */
-#include "job/launch.h"
 #include "job/validate.h"
+#include "launch/launch.h"
 #include "support/reference.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* A job as DeepSpeed's configuration (deepspeed.ai/docs/config-json). What it has no key for lies under "rehearse", which
  * DeepSpeed does not look at. */
-#include "job/launch_part.h"
+#include "launch/part.h"
 
 static bool is_fp8_or_less(const struct job *job)
 {

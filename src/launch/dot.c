@@ -1,5 +1,5 @@
 /* A job's pipeline as a graph for Graphviz. */
-#include "job/launch_part.h"
+#include "launch/part.h"
 
 static void add_range(struct text *out, int first, int count)
 {

@@ -1,7 +1,7 @@
 /* What launch options fix, set in a job. */
-#include "job/launch.h"
+#include "launch/launch.h"
 
-#include "job/launch_part.h"
+#include "launch/part.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* Megatron-Core's layout of a pipeline. */
-#include "job/launch_megatron.h"
-#include "job/launch_part.h"
+#include "launch/megatron.h"
+#include "launch/part.h"
 
 #include <stdlib.h>
 #include <string.h>

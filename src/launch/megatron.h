@@ -1,10 +1,10 @@
 /* Megatron-LM's arguments as a table: what is written and what is read are the same options. Private to this room.
  *
  * Names: megatron/training/arguments.py of Megatron-Core 0.15. */
-#ifndef REHEARSE_JOB_LAUNCH_MEGATRON_H
-#define REHEARSE_JOB_LAUNCH_MEGATRON_H
+#ifndef REHEARSE_LAUNCH_MEGATRON_H
+#define REHEARSE_LAUNCH_MEGATRON_H
 
-#include "job/launch.h"
+#include "launch/launch.h"
 
 /* X(identifier, name, kind), in the order in which they are written */
 #define MEGATRON_OPTIONS(X)                                                                                  \

@@ -1,8 +1,8 @@
-/* Every name that a writer can emit is one of the documented version, listed in tests/job/options/. */
+/* Every name that a writer can emit is one of the documented version, listed in tests/launch/options/. */
 #include "core/doc.h"
 #include "core/file.h"
-#include "job/launch.h"
-#include "job/launch_megatron.h"
+#include "launch/launch.h"
+#include "launch/megatron.h"
 #include "support/expect.h"
 #include "support/jobs.h"
 
@@ -26,7 +26,7 @@ static struct names load(const char *format)
     struct error err;
     char path[1024], *data;
     size_t length;
-    snprintf(path, sizeof path, "%s/tests/job/options/%s.txt", getenv("REHEARSE_SOURCE_ROOT"), format);
+    snprintf(path, sizeof path, "%s/tests/launch/options/%s.txt", getenv("REHEARSE_SOURCE_ROOT"), format);
     if (!file_read(path, 1 << 20, &data, &length, &err))
         fail_msg("%s", err.text);
     text_add(&names.lines, "\n");

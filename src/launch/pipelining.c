@@ -1,5 +1,5 @@
 /* A job's pipeline as a split of torch.distributed.pipelining. */
-#include "job/launch_part.h"
+#include "launch/part.h"
 
 #include <inttypes.h>
 
