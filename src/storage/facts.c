@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -20,9 +19,11 @@
 #define MAX_COUNTERS ((size_t)4096)     /* bytes of a device's stat */
 #define MAP_PIECE    ((size_t)1 << 30)  /* looked at in one call of mincore */
 
-/* Linux 6.5; the number is the same everywhere but on Alpha. */
-#if !defined(__NR_cachestat) && !defined(__alpha__)
-#define __NR_cachestat 451
+/* Linux 6.5, which older headers do not know; the number is the same everywhere but on Alpha. */
+#ifdef __alpha__
+#define CACHESTAT 561
+#else
+#define CACHESTAT 451
 #endif
 
 /* Of the kernel's <linux/mman.h>, which Debian 12 has without them. */
@@ -60,14 +61,10 @@ static int open_file(const char *path, int64_t *size, struct error *err)
 /* Pages in the cache, or -1. */
 static int64_t ask_cachestat(int fd)
 {
-#ifdef __NR_cachestat
     struct range all = {0, 0}; /* length 0: to the end */
     struct cache_counts counts;
-    if (syscall(__NR_cachestat, fd, &all, &counts, 0) == 0)
+    if (syscall(CACHESTAT, fd, &all, &counts, 0) == 0)
         return (int64_t)counts.cached;
-#else
-    (void)fd;
-#endif
     return -1;
 }
 

@@ -118,13 +118,13 @@ static void prepare(struct storage_reader *reader, const struct storage_file *fi
     const struct storage_request *request = &ring->slots[slot];
     char *target = request->target + request->done;
     int64_t length = request->length - request->done;
-    __u64 offset = (__u64)(request->offset + request->done);
+    int64_t offset = request->offset + request->done;
     struct io_uring_sqe *entry = io_uring_get_sqe(&ring->uring); /* as many as slots */
     int buffer = registered(reader, target, length);
     if (buffer >= 0)
-        io_uring_prep_read_fixed(entry, file->fd, target, (unsigned)length, offset, buffer);
+        io_uring_prep_read_fixed(entry, file->fd, target, (unsigned)length, (__u64)offset, buffer);
     else
-        io_uring_prep_read(entry, file->fd, target, (unsigned)length, offset);
+        io_uring_prep_read(entry, file->fd, target, (unsigned)length, (__u64)offset);
     io_uring_sqe_set_data64(entry, (__u64)slot);
 }
 

@@ -1,0 +1,256 @@
+/* What reading files costs: processor seconds per GB and GB/s, of every method and of plain read() and fio on the
+ * same files, one after the other in each round. Medians of the rounds; fio's where it is installed.
+ *
+ *     bench_storage [FOLDER] */
+#include "storage/facts.h"
+#include "storage/storage.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FILES  6
+#define SIZE   ((int64_t)146600628) /* of UNET3D's samples */
+#define ROUNDS 5
+#define CHUNK  ((size_t)1 << 20)
+#define PATH   600
+
+static char folder[PATH - 100];
+
+struct cost {
+    double wall, processor; /* seconds for all files */
+};
+
+struct row {
+    const char *name;
+    bool direct, let_go;
+    int method;      /* of enum storage_kind; -1: plain read() */
+    int64_t request; /* of plain read(): 0 is a whole file */
+    const char *fio; /* its options */
+    struct cost costs[ROUNDS];
+};
+
+static struct row rows[] = {
+    {.name = "read(), 1 MiB", .method = -1, .request = 1 << 20},
+    {.name = "read(), whole file", .method = -1},
+    {.name = "posix", .method = STORAGE_POSIX},
+    {.name = "posix, let go", .method = STORAGE_POSIX, .let_go = true},
+    {.name = "uring", .method = STORAGE_URING},
+    {.name = "uring, let go", .method = STORAGE_URING, .let_go = true},
+    {.name = "mmap", .method = STORAGE_MMAP},
+    {.name = "mmap, let go", .method = STORAGE_MMAP, .let_go = true},
+    {.name = "fio psync, 1 MiB", .fio = "--ioengine=psync --bs=1M --direct=0"},
+    {.name = "read(), 1 MiB", .method = -1, .request = 1 << 20, .direct = true},
+    {.name = "read(), whole file", .method = -1, .direct = true},
+    {.name = "posix", .method = STORAGE_POSIX, .direct = true},
+    {.name = "posix, let go", .method = STORAGE_POSIX, .direct = true, .let_go = true},
+    {.name = "uring", .method = STORAGE_URING, .direct = true},
+    {.name = "uring, let go", .method = STORAGE_URING, .direct = true, .let_go = true},
+    {.name = "fio psync, 1 MiB", .fio = "--ioengine=psync --bs=1M --direct=1", .direct = true},
+    {.name = "fio io_uring, 16 x 1 MiB",
+     .fio = "--ioengine=io_uring --iodepth=16 --bs=1M --direct=1",
+     .direct = true},
+    {.name = "fio the same, registered",
+     .fio = "--ioengine=io_uring --fixedbufs=1 --iodepth=16 --bs=1M --direct=1",
+     .direct = true},
+};
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "bench: %s\n", what);
+    exit(1);
+}
+
+static double now(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void name_of(char path[PATH], int i)
+{
+    snprintf(path, PATH, "%s/bench_storage_%d", folder, i);
+}
+
+static void write_files(void)
+{
+    struct error err;
+    struct storage *storage = storage_new(&(struct storage_options){.method = STORAGE_POSIX}, &err);
+    char *block = storage_buffer_new((int64_t)CHUNK, &err);
+    if (!storage || !block)
+        fail(err.text);
+    for (size_t i = 0; i < CHUNK; i++)
+        block[i] = (char)(i * 2654435761U >> 13);
+    for (int i = 0; i < FILES; i++) {
+        char path[PATH];
+        name_of(path, i);
+        struct storage_writer *writer =
+            storage_create(storage, path, &(struct storage_write_options){.sync = true}, &err);
+        for (int64_t left = SIZE; writer && left > 0; left -= (int64_t)CHUNK)
+            if (!storage_write(writer, block, left < (int64_t)CHUNK ? (size_t)left : CHUNK, &err))
+                fail(err.text);
+        if (!writer || !storage_commit(writer, NULL, &err))
+            fail(err.text);
+    }
+    storage_buffer_free(block, (int64_t)CHUNK);
+    storage_free(storage);
+}
+
+static void plain(const struct row *row, char *to)
+{
+    size_t request = row->request ? (size_t)row->request : (size_t)(SIZE + STORAGE_SLACK) / 4096 * 4096;
+    for (int i = 0; i < FILES; i++) {
+        char path[PATH];
+        name_of(path, i);
+        int fd = open(path, O_RDONLY | (row->direct ? O_DIRECT : 0));
+        ssize_t got = fd < 0 ? -1 : 1;
+        int64_t sum = 0;
+        while (sum < SIZE && (got = read(fd, to, request)) > 0)
+            sum += got;
+        if (sum != SIZE)
+            fail("plain read() failed");
+        close(fd);
+    }
+}
+
+static void ours(const struct row *row, struct storage_reader *reader, char *to)
+{
+    struct error err;
+    for (int i = 0; i < FILES; i++) {
+        char path[PATH];
+        name_of(path, i);
+        struct storage_file *file = storage_open(reader, path, &err);
+        struct storage_extent all = {.length = SIZE};
+        if (!row->let_go) {
+            all.to = to;
+            all.room = SIZE + STORAGE_SLACK;
+        }
+        if (!file || !storage_read(reader, file, &all, 1, &err))
+            fail(err.text);
+        storage_close(file);
+    }
+}
+
+/* Bandwidth and processor time of fio's terse output, version 3: KiB/s in field 7, ms in 9, % in 88 and 89. */
+static struct cost fio(const struct row *row)
+{
+    char command[8 * PATH], output[8192];
+    int length = snprintf(command, sizeof command,
+                          "fio --name=b --rw=read --thread --invalidate=0 --file_service_type=sequential "
+                          "--minimal %s --filename=",
+                          row->fio);
+    for (int i = 0; i < FILES; i++)
+        length += snprintf(command + length, sizeof command - (size_t)length, "%s%s/bench_storage_%d",
+                           i ? ":" : "", folder, i);
+    FILE *pipe = popen(command, "r");
+    struct cost cost = {0};
+    double part = 0;
+    if (pipe && fgets(output, sizeof output, pipe)) {
+        int field = 1;
+        char *rest = NULL;
+        for (char *text = strtok_r(output, ";", &rest); text; text = strtok_r(NULL, ";", &rest), field++) {
+            if (field == 7)
+                cost.wall = (double)FILES * SIZE / (1024 * strtod(text, NULL));
+            if (field == 88 || field == 89)
+                part += strtod(text, NULL) / 100;
+        }
+    }
+    if (pipe)
+        pclose(pipe);
+    cost.processor = part * cost.wall;
+    return cost;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double values[ROUNDS])
+{
+    qsort(values, ROUNDS, sizeof *values, by_value);
+    return values[ROUNDS / 2];
+}
+
+static struct cost median_cost(const struct row *row)
+{
+    double wall[ROUNDS], processor[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+        wall[i] = row->costs[i].wall;
+        processor[i] = row->costs[i].processor;
+    }
+    return (struct cost){median(wall), median(processor)};
+}
+
+static void run_row(struct row *row, int round)
+{
+    struct error err;
+    struct storage *storage = NULL;
+    struct storage_reader *reader = NULL;
+    if (row->fio) {
+        row->costs[round] = fio(row);
+        return;
+    }
+    if (row->method >= 0) {
+        storage = storage_new(
+            &(struct storage_options){.method = (enum storage_kind)row->method, .direct = row->direct}, &err);
+        reader = storage ? storage_reader_new(storage, &err) : NULL;
+        if (!reader)
+            fail(err.text);
+    }
+    int64_t size = SIZE + STORAGE_SLACK;
+    char *own = reader ? NULL : storage_buffer_new(size, &err);
+    char *to = reader ? storage_reader_buffer(reader, 0, size, &err) : own;
+    if (!to)
+        fail(err.text);
+    /* Touched before the clock starts, as a reader's buffers are in their second use. */
+    memset(to, 1, (size_t)size);
+    double wall = now(CLOCK_MONOTONIC), processor = now(CLOCK_PROCESS_CPUTIME_ID);
+    if (reader)
+        ours(row, reader, to);
+    else
+        plain(row, to);
+    row->costs[round].processor = now(CLOCK_PROCESS_CPUTIME_ID) - processor;
+    row->costs[round].wall = now(CLOCK_MONOTONIC) - wall;
+    storage_buffer_free(own, size);
+    storage_reader_free(reader);
+    storage_free(storage);
+}
+
+static void print_rows(void)
+{
+    double gb = (double)FILES * SIZE / 1e9;
+    printf("%d files of %" PRId64 " bytes, medians of %d rounds\n\n", FILES, SIZE, ROUNDS);
+    printf("%-10s %-26s %8s %10s %14s\n", "", "", "GB/s", "CPU-s/GB", "GB/s per core");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cost cost = median_cost(&rows[i]);
+        const char *group = rows[i].direct ? "direct" : "page cache";
+        if (cost.wall > 0)
+            printf("%-10s %-26s %8.2f %10.4f %14.1f\n", group, rows[i].name, gb / cost.wall,
+                   cost.processor / gb, gb / cost.processor);
+        else
+            printf("%-10s %-26s %8s\n", group, rows[i].name, "absent");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    snprintf(folder, sizeof folder, "%s", argc > 1 ? argv[1] : "/tmp");
+    write_files();
+    for (int round = 0; round < ROUNDS; round++)
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            run_row(&rows[i], round);
+    print_rows();
+    for (int i = 0; i < FILES; i++) {
+        char path[PATH];
+        name_of(path, i);
+        unlink(path);
+    }
+    return 0;
+}
