@@ -17,18 +17,14 @@ static uint64_t mix(uint64_t x)
 
 /* The generalised Feistel cipher of Black and Rogaway, "Ciphers with arbitrary finite domains" (CT-RSA 2002,
  * method 3): x = right·a + left with a·b ≥ n; what falls outside [0, n) is enciphered again (cycle walking). With
- * a = ⌈√n⌉ and b = ⌈n/a⌉ fewer than a numbers lie outside, so a second walk is rare. */
+ * a ≈ √n and b = ⌈n/a⌉ fewer than a numbers lie outside, so a second walk is rare. */
 struct halves {
     uint64_t a, b;
 };
 
 static struct halves halves_of(uint64_t n)
 {
-    uint64_t a = (uint64_t)sqrt((double)n);
-    while (a * a < n)
-        a++;
-    while (a > 1 && (a - 1) * (a - 1) >= n)
-        a--;
+    uint64_t a = (uint64_t)sqrt((double)n) + 1;
     return (struct halves){a, (n + a - 1) / a};
 }
 

@@ -125,6 +125,26 @@ static void places_are_uniform(void **state)
     }
 }
 
+/* Of few elements, each of the n! permutations comes up. */
+static void every_permutation_of_few_comes_up(void **state)
+{
+    static const int factorials[] = {1, 1, 2, 6, 24, 120};
+    (void)state;
+    for (uint64_t n = 2; n <= 5; n++) {
+        static unsigned char seen[5 * 5 * 5 * 5 * 5];
+        int distinct = 0;
+        memset(seen, 0, sizeof seen);
+        for (uint64_t key = 0; key < 5000; key++) {
+            uint64_t code = 0;
+            for (uint64_t x = 0; x < n; x++)
+                code = code * n + order_permute(n, key, x);
+            distinct += !seen[code];
+            seen[code] = 1;
+        }
+        assert_int_equal(distinct, factorials[n]);
+    }
+}
+
 /* Neighbours do not stay neighbours: the difference of two images is uniform, too. */
 static void neighbours_are_torn_apart(void **state)
 {
@@ -431,6 +451,7 @@ int main(void)
         cmocka_unit_test(every_small_size_is_permuted),
         cmocka_unit_test(large_sizes_are_permuted),
         cmocka_unit_test(places_are_uniform),
+        cmocka_unit_test(every_permutation_of_few_comes_up),
         cmocka_unit_test(neighbours_are_torn_apart),
         cmocka_unit_test(each_sample_once_whatever_the_rules),
         cmocka_unit_test(steps_and_dropped_are_as_stated),

@@ -1,0 +1,729 @@
+#include "core/doc.h"
+#include "feed/metrics_figures.h"
+#include "support/reference.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS INT64_C(1000000)
+
+static struct error err;
+
+static void ok(bool done)
+{
+    if (!done)
+        fail_msg("%s", err.text);
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
+}
+
+static void init(struct metrics *metrics, int accelerators, int epochs, int64_t steps, int exclude_start,
+                 int exclude_end)
+{
+    struct metrics_options options = {
+        .accelerators = accelerators,
+        .epochs = epochs,
+        .exclude_start = exclude_start,
+        .exclude_end = exclude_end,
+        .steps = {steps, steps},
+        .batch = {2, 2},
+        .record_length = 500,
+        .au_target = 0.5,
+    };
+    ok(metrics_init(metrics, &options, 0, accelerators, &err));
+}
+
+/* Milliseconds of one step of one accelerator. */
+struct scripted {
+    int load, compute;
+};
+
+/* Steps in lockstep: 5 ms of copying, 50 ms of compute asked for; the barrier waits for the slowest. Returns when
+ * the last step ends. */
+static int64_t play(struct metrics *metrics, int accelerators, int steps, const struct scripted *script,
+                    int64_t now)
+{
+    for (int s = 0; s < steps; s++) {
+        int slowest = 0;
+        for (int a = 0; a < accelerators; a++) {
+            int length = script[a * steps + s].load + 5 + script[a * steps + s].compute;
+            slowest = length > slowest ? length : slowest;
+        }
+        for (int a = 0; a < accelerators; a++) {
+            struct scripted own = script[a * steps + s];
+            int barrier = slowest - own.load - 5 - own.compute;
+            struct metrics_step step = {
+                .start = now,
+                .end = now + slowest * MS,
+                .load = own.load * MS,
+                .copy = 5 * MS,
+                .compute_asked = 50 * MS,
+                .compute = own.compute * MS,
+                .barrier = barrier * MS,
+                .bytes = 1000 + 500 * a,
+                .samples = 2,
+                .mark = (uint64_t)(1 + a),
+                .last = barrier == 0,
+            };
+            metrics_step(metrics, a, &step);
+        }
+        now += slowest * MS;
+    }
+    return now;
+}
+
+static int64_t play_block(struct metrics *metrics, enum metrics_phase phase, int epoch, int block,
+                          int accelerators, int steps, const struct scripted *script, int64_t now)
+{
+    for (int a = 0; a < accelerators; a++)
+        metrics_block_start(metrics, a, phase, epoch, block, now);
+    now = play(metrics, accelerators, steps, script, now);
+    for (int a = 0; a < accelerators; a++)
+        ok(metrics_block_end(metrics, a, now, &err));
+    return now;
+}
+
+/* Steps of 156, 95, 76 and 85 ms; barriers 0, 29, 0, 19 and 11, 0, 11, 0 ms. */
+static const struct scripted uneven[] = {
+    {100, 51}, {10, 51}, {20, 51}, {10, 51}, {90, 50}, {40, 50}, {10, 50}, {30, 50},
+};
+
+static void figures_are_those_counted_by_hand(void **state)
+{
+    struct metrics metrics;
+    struct metrics_figures f;
+    (void)state;
+    init(&metrics, 2, 1, 4, 1, 0);
+    play_block(&metrics, METRICS_TRAIN, 0, 1, 2, 4, uneven, 7 * MS);
+    ok(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
+    assert_int_equal(f.accelerators, 2);
+    assert_int_equal(f.steps, 6);
+    assert_int_equal(f.samples, 12);
+    assert_int_equal(f.bytes, 3 * 1000 + 3 * 1500);
+    assert_true(near(f.seconds, 0.256));
+    assert_true(near(f.au, 300.0 / 512));
+    assert_true(near(f.au_without_barrier, 300.0 / (512 - 59)));
+    assert_true(near(f.au_measured, 303.0 / 512));
+    assert_true(near(f.samples_per_second, 12 / 0.256));
+    assert_true(near(f.bytes_per_second, 7500 / 0.256));
+    assert_true(f.met);
+    metrics_release(&metrics);
+}
+
+static void shares_sum_up_to_one(void **state)
+{
+    struct metrics metrics;
+    struct metrics_figures f;
+    (void)state;
+    init(&metrics, 2, 1, 4, 1, 0);
+    play_block(&metrics, METRICS_TRAIN, 0, 1, 2, 4, uneven, 0);
+    ok(metrics_figures(&metrics, METRICS_TRAIN, METRICS_RUN, &f, &err));
+    assert_true(near(f.load, 120.0 / 512));
+    assert_true(near(f.copy, 30.0 / 512));
+    assert_true(near(f.compute, 300.0 / 512));
+    assert_true(near(f.late, 3.0 / 512));
+    assert_true(near(f.barrier, 59.0 / 512));
+    assert_true(f.other == 0);
+    metrics_release(&metrics);
+}
+
+static void the_whole_of_it_is_kept_too(void **state)
+{
+    struct metrics metrics;
+    struct metrics_figures f;
+    (void)state;
+    init(&metrics, 2, 1, 4, 1, 0);
+    play_block(&metrics, METRICS_TRAIN, 0, 1, 2, 4, uneven, 0);
+    ok(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
+    assert_int_equal(f.all_steps, 8);
+    assert_int_equal(f.all_samples, 16);
+    assert_int_equal(f.all_bytes, 4 * 2500);
+    assert_true(near(f.all_seconds, 0.412));
+    metrics_release(&metrics);
+}
+
+static void who_was_slow_is_named(void **state)
+{
+    struct metrics metrics;
+    struct metrics_figures f;
+    (void)state;
+    init(&metrics, 2, 1, 4, 1, 0);
+    play_block(&metrics, METRICS_TRAIN, 0, 1, 2, 4, uneven, 0);
+    ok(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
+    assert_int_equal(f.load_range.most_at, 1); /* 80 ms; the other 40 */
+    assert_true(near(f.load_range.most, 0.080));
+    assert_true(near(f.load_range.least, 0.040));
+    assert_int_equal(f.last_range.most_at, 1);
+    assert_true(f.last_range.most == 2 && f.last_range.least == 1);
+    assert_true(near(f.au_range.least, 150.0 / 256));
+    metrics_release(&metrics);
+}
+
+static void percentiles_are_those_of_the_counted_steps(void **state)
+{
+    struct metrics metrics;
+    (void)state;
+    init(&metrics, 2, 1, 4, 1, 0);
+    play_block(&metrics, METRICS_TRAIN, 0, 1, 2, 4, uneven, 0);
+    struct metrics_percentiles wait =
+        metrics_percentiles(&metrics.wait[METRICS_TRAIN]); /* 10 10 10 20 30 40 */
+    assert_true(wait.least == 0.010 && wait.most == 0.040);
+    assert_true(fabs(wait.p50 / 0.010 - 1) < 1.0 / 128);
+    assert_true(fabs(wait.p90 / 0.040 - 1) < 1.0 / 128);
+    struct metrics_percentiles step = metrics_percentiles(&metrics.step[METRICS_TRAIN]);
+    assert_true(step.least == 0.076 && step.most == 0.095);
+    metrics_release(&metrics);
+}
+
+/* 100 in the first, 400 in the second epoch, 3 steps each. */
+static void a_run_adds_up_its_epochs(void **state)
+{
+    static const struct scripted fast[] = {{45, 50}, {45, 50}, {45, 50}},
+                                 slow[] = {{345, 50}, {345, 50}, {345, 50}};
+    struct metrics metrics;
+    struct metrics_figures f;
+    (void)state;
+    init(&metrics, 1, 2, 3, 1, 0);
+    int64_t now = play_block(&metrics, METRICS_TRAIN, 0, 1, 1, 3, fast, 0);
+    play_block(&metrics, METRICS_TRAIN, 1, 1, 1, 3, slow, now + 1000 * MS);
+    ok(metrics_figures(&metrics, METRICS_TRAIN, METRICS_RUN, &f, &err));
+    assert_true(near(f.seconds, 1.0)); /* not the second between them */
+    assert_true(near(f.au, 0.2));
+    assert_true(near(f.samples_per_second, 8));
+    assert_false(f.met);
+    ok(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
+    assert_true(near(f.au, 0.5));
+    assert_true(f.met);
+    metrics_release(&metrics);
+}
+
+/* A checkpoint lies between two blocks: its time is no step's time, and no step more is excluded for it. */
+static void blocks_do_not_change_what_counts(void **state)
+{
+    static const struct scripted steps[] = {{95, 50}, {45, 50}, {45, 50}};
+    struct metrics metrics;
+    struct metrics_figures f;
+    struct metrics_dlio dlio;
+    (void)state;
+    init(&metrics, 1, 1, 6, 1, 0);
+    int64_t now = play_block(&metrics, METRICS_TRAIN, 0, 1, 1, 3, steps, 0);
+    play_block(&metrics, METRICS_TRAIN, 0, 2, 1, 3, steps, now + 5000 * MS);
+    ok(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
+    assert_int_equal(f.steps, 5);
+    assert_true(near(f.seconds, 0.1 + 0.1 + 0.15 + 0.1 + 0.1));
+    assert_true(near(f.au, 0.25 / 0.55));
+    ok(metrics_dlio(&metrics, METRICS_TRAIN, &dlio, &err)); /* which leaves out the first of each block */
+    assert_true(near(dlio.au_mean, 100 * 0.1 / 0.2));
+    metrics_dlio_release(&dlio);
+    metrics_release(&metrics);
+}
+
+/* Time between two steps is no one's, and counts. */
+static void time_between_steps_counts(void **state)
+{
+    struct metrics metrics;
+    struct metrics_figures f;
+    (void)state;
+    init(&metrics, 1, 1, 2, 0, 0);
+    metrics_block_start(&metrics, 0, METRICS_TRAIN, 0, 1, 0);
+    metrics_step(&metrics, 0,
+                 &(struct metrics_step){.start = 0, .end = 60, .compute_asked = 60, .compute = 60});
+    metrics_step(&metrics, 0,
+                 &(struct metrics_step){.start = 100, .end = 160, .compute_asked = 60, .compute = 60});
+    ok(metrics_block_end(&metrics, 0, 160, &err));
+    ok(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
+    assert_true(near(f.seconds, 160e-9));
+    assert_true(near(f.other, 40.0 / 160));
+    metrics_release(&metrics);
+}
+
+static void the_last_steps_can_be_excluded(void **state)
+{
+    static const struct scripted steps[] = {{95, 50}, {45, 50}, {45, 50}, {945, 50}};
+    struct metrics metrics;
+    struct metrics_figures f;
+    struct metrics_dlio dlio;
+    (void)state;
+    init(&metrics, 1, 1, 4, 1, 1);
+    play_block(&metrics, METRICS_TRAIN, 0, 1, 1, 4, steps, 0);
+    ok(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
+    assert_int_equal(f.steps, 2);
+    assert_true(near(f.au, 0.5));
+    assert_true(near(f.samples_per_second, 20));
+    ok(metrics_dlio(&metrics, METRICS_TRAIN, &dlio, &err));
+    assert_true(near(dlio.au_mean, 50));
+    assert_true(near(dlio.throughput_mean, 20)); /* n - 2 is right here, and only here */
+    metrics_dlio_release(&dlio);
+    metrics_release(&metrics);
+}
+
+/* (n - 2)·batch over the time of n - 1 steps. */
+static void throughput_counts_the_steps_that_the_time_covers(void **state)
+{
+    struct metrics metrics;
+    struct metrics_figures f;
+    struct metrics_dlio dlio;
+    (void)state;
+    init(&metrics, 2, 1, 4, 1, 0);
+    play_block(&metrics, METRICS_TRAIN, 0, 1, 2, 4, uneven, 0);
+    ok(metrics_dlio(&metrics, METRICS_TRAIN, &dlio, &err));
+    assert_int_equal(dlio.count, 1);
+    /* T of the second has the 11 ms in it that it spent at the barrier of the excluded step */
+    assert_true(near(dlio.throughput[0], 4 / 0.256 + 4 / 0.267));
+    assert_true(near(dlio.au[0], 100 * (153.0 / 256 + 150.0 / 267) / 2));
+    assert_true(near(dlio.io_mean, dlio.throughput[0] * 500 / 1048576));
+    ok(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
+    assert_true(near(f.samples_per_second, 12 / 0.256));
+    metrics_dlio_release(&dlio);
+    metrics_release(&metrics);
+}
+
+static void two_steps_have_a_throughput(void **state)
+{
+    static const struct scripted steps[] = {{95, 50}, {45, 50}};
+    struct metrics metrics;
+    struct metrics_figures f;
+    struct metrics_dlio dlio;
+    (void)state;
+    init(&metrics, 1, 1, 2, 1, 0);
+    play_block(&metrics, METRICS_TRAIN, 0, 1, 1, 2, steps, 0);
+    ok(metrics_dlio(&metrics, METRICS_TRAIN, &dlio, &err));
+    assert_true(dlio.throughput_mean == 0);
+    ok(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
+    assert_true(near(f.samples_per_second, 20));
+    metrics_dlio_release(&dlio);
+    metrics_release(&metrics);
+}
+
+/* DLIO logs a negative throughput, and ends well. */
+static void no_step_is_an_error(void **state)
+{
+    struct metrics metrics;
+    struct metrics_figures f;
+    struct metrics_dlio dlio;
+    (void)state;
+    init(&metrics, 1, 1, 0, 1, 0);
+    metrics_block_start(&metrics, 0, METRICS_TRAIN, 0, 1, 0);
+    ok(metrics_block_end(&metrics, 0, 40 * MS, &err));
+    assert_true(near(metrics.blocks[0].dlio_throughput, -2 * 2 / 0.040));
+    ok(metrics_dlio(&metrics, METRICS_TRAIN, &dlio, &err));
+    assert_true(dlio.throughput_mean == 0 && dlio.au_mean == 0);
+    assert_false(metrics_figures(&metrics, METRICS_TRAIN, METRICS_RUN, &f, &err));
+    assert_string_equal(err.text, "no training step was run");
+    metrics_dlio_release(&dlio);
+    metrics_release(&metrics);
+}
+
+static void nothing_left_to_count_is_an_error(void **state)
+{
+    struct metrics metrics;
+    struct metrics_figures f;
+    (void)state;
+    init(&metrics, 2, 1, 4, 2, 2);
+    play_block(&metrics, METRICS_TRAIN, 0, 1, 2, 4, uneven, 0);
+    assert_false(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
+    assert_string_equal(err.text,
+                        "no training step of epoch 1 counts: of 4 per epoch the first 2 and the last 2 are "
+                        "excluded");
+    metrics_release(&metrics);
+}
+
+/* DLIO sticks the ranks' lists together and divides the AU by their number. */
+static void evaluation_is_not_divided_by_the_ranks(void **state)
+{
+    static const struct scripted steps[] = {{45, 50}, {45, 50}, {45, 50}, {45, 50}, {45, 50}, {45, 50}};
+    struct metrics metrics;
+    struct metrics_figures f;
+    struct metrics_dlio dlio;
+    (void)state;
+    init(&metrics, 2, 1, 3, 1, 0);
+    play_block(&metrics, METRICS_EVAL, 0, 0, 2, 3, steps, 0);
+    ok(metrics_dlio(&metrics, METRICS_EVAL, &dlio, &err));
+    assert_int_equal(dlio.count, 2);
+    assert_true(near(dlio.au_mean, 25));
+    assert_true(near(dlio.throughput_mean, 20)); /* of one rank; all steps over all the time */
+    ok(metrics_figures(&metrics, METRICS_EVAL, METRICS_RUN, &f, &err));
+    assert_true(near(f.au, 0.5));
+    assert_true(near(f.samples_per_second, 40));
+    metrics_dlio_release(&dlio);
+    metrics_release(&metrics);
+}
+
+/* DLIO multiplies by the mean length whatever was read. */
+static void bytes_are_those_that_were_read(void **state)
+{
+    struct metrics metrics;
+    struct metrics_figures f;
+    (void)state;
+    init(&metrics, 1, 1, 2, 0, 0);
+    metrics_block_start(&metrics, 0, METRICS_TRAIN, 0, 1, 0);
+    metrics_step(&metrics, 0, &(struct metrics_step){.end = 500 * MS, .samples = 2, .bytes = 300});
+    metrics_step(&metrics, 0,
+                 &(struct metrics_step){.start = 500 * MS, .end = 1000 * MS, .samples = 1, .bytes = 17});
+    ok(metrics_block_end(&metrics, 0, 1000 * MS, &err));
+    ok(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
+    assert_true(near(f.bytes_per_second, 317));
+    assert_true(near(f.samples_per_second, 3));
+    metrics_release(&metrics);
+}
+
+/* The host woke the accelerator late: DLIO calls that use. */
+static void a_late_sleep_is_not_use(void **state)
+{
+    static const struct scripted steps[] = {{0, 95}, {0, 95}};
+    struct metrics metrics;
+    struct metrics_figures f;
+    (void)state;
+    init(&metrics, 1, 1, 2, 0, 0);
+    play_block(&metrics, METRICS_TRAIN, 0, 1, 1, 2, steps, 0);
+    ok(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
+    assert_true(near(f.au, 0.5));
+    assert_true(near(f.au_measured, 0.95));
+    assert_true(near(f.late, 0.45));
+    metrics_release(&metrics);
+}
+
+static void lost_samples_are_noticed(void **state)
+{
+    struct metrics metrics;
+    uint64_t mark = 4 + 8;
+    (void)state;
+    init(&metrics, 2, 1, 4, 1, 0);
+    play_block(&metrics, METRICS_TRAIN, 0, 1, 2, 4, uneven, 0);
+    ok(metrics_complete(&metrics, METRICS_TRAIN, 0, 16, &mark, &err));
+    assert_false(metrics_complete(&metrics, METRICS_TRAIN, 0, 18, NULL, &err));
+    assert_string_equal(err.text, "epoch 1: 16 samples were read, expected 18");
+    mark++;
+    assert_false(metrics_complete(&metrics, METRICS_TRAIN, 0, 16, &mark, &err));
+    assert_non_null(strstr(err.text, "exactly once"));
+    metrics_release(&metrics);
+}
+
+static void checkpoint(struct metrics *metrics, enum metrics_kind kind, int rank, int number,
+                       int64_t length_ms, int64_t bytes)
+{
+    struct metrics_checkpoint one = {
+        .kind = kind,
+        .rank = rank,
+        .number = number,
+        .start = number * 1000 * MS,
+        .end = (number * 1000 + length_ms) * MS,
+        .bytes = bytes,
+        .sync = length_ms * MS / 4,
+    };
+    ok(metrics_checkpoint(metrics, &one, &err));
+}
+
+/* DLIO takes the time of rank 0, which here saves little. */
+static void a_checkpoint_takes_as_long_as_its_slowest_rank(void **state)
+{
+    struct metrics metrics;
+    struct metrics_checkpoints f;
+    const int64_t gib = INT64_C(1) << 30;
+    (void)state;
+    init(&metrics, 2, 1, 4, 1, 0);
+    checkpoint(&metrics, METRICS_SAVE, 1, 0, 800, 3 * gib);
+    checkpoint(&metrics, METRICS_LOAD, 0, 0, 10, 1);
+    checkpoint(&metrics, METRICS_SAVE, 1, 1, 400, 3 * gib);
+    checkpoint(&metrics, METRICS_SAVE, 0, 0, 100, gib);
+    checkpoint(&metrics, METRICS_SAVE, 0, 1, 200, gib);
+    ok(metrics_checkpoints(&metrics, METRICS_SAVE, &f, &err));
+    assert_int_equal(f.count, 2);
+    assert_int_equal(f.bytes, 4 * gib);
+    assert_true(near(f.duration_mean, 0.6));
+    assert_true(near(f.duration_stdev, 0.2));
+    assert_true(near(f.duration_most, 0.8));
+    assert_true(near(f.throughput_mean, 7.5 * (double)gib));
+    assert_true(near(f.throughput_least, 5 * (double)gib));
+    assert_true(near(f.rank_least, 3.75 * (double)gib));
+    assert_int_equal(f.rank_least_at, 1);
+    assert_true(near(f.sync, 0.25));
+    assert_true(near(f.dlio_duration_mean, 0.15));
+    assert_true(near(f.dlio_throughput_mean, 30));
+    assert_true(near(f.dlio_throughput_stdev, 10));
+    assert_true(near(f.dlio_size, 4));
+    ok(metrics_checkpoints(&metrics, METRICS_LOAD, &f, &err));
+    assert_int_equal(f.count, 1);
+    metrics_release(&metrics);
+    init(&metrics, 2, 1, 4, 1, 0);
+    ok(metrics_checkpoints(&metrics, METRICS_SAVE, &f, &err));
+    assert_int_equal(f.count, 0);
+    metrics_release(&metrics);
+}
+
+/* One rank after the other, as bytes: the figures are those of one process that has seen it all. */
+static void ranks_are_put_together(void **state)
+{
+    struct metrics whole, all, got;
+    struct metrics_figures one, other;
+    (void)state;
+    init(&whole, 2, 1, 4, 1, 0);
+    play_block(&whole, METRICS_TRAIN, 0, 1, 2, 4, uneven, 0);
+    init(&all, 2, 1, 4, 1, 0);
+    for (int rank = 0; rank < 2; rank++) {
+        struct metrics part, broken;
+        struct text bytes = {0};
+        ok(metrics_init(&part, &all.options, rank, 1, &err));
+        memcpy(part.rows, metrics_row(&whole, rank, 0, METRICS_TRAIN), METRICS_PHASES * sizeof *part.rows);
+        if (rank == 0)
+            part.wait[METRICS_TRAIN] = whole.wait[METRICS_TRAIN];
+        checkpoint(&part, METRICS_SAVE, rank, 0, 100, 7);
+        metrics_pack(&part, &bytes);
+        assert_false(bytes.failed);
+        ok(metrics_unpack(&got, bytes.data, bytes.length, &err));
+        assert_false(metrics_unpack(&broken, bytes.data, bytes.length - 1, &err) ||
+                     metrics_unpack(&broken, bytes.data, 10, &err));
+        ok(metrics_merge(&all, &got, &err));
+        assert_false(metrics_merge(&all, &got, &err));
+        assert_non_null(strstr(err.text, "measured twice"));
+        metrics_release(&part);
+        metrics_release(&got);
+        text_release(&bytes);
+    }
+    ok(metrics_figures(&whole, METRICS_TRAIN, 0, &one, &err));
+    ok(metrics_figures(&all, METRICS_TRAIN, 0, &other, &err));
+    assert_memory_equal(&one, &other, sizeof one);
+    assert_int_equal(all.wait[METRICS_TRAIN].count, 6);
+    assert_int_equal(all.checkpoint_count, 2);
+    metrics_release(&whole);
+    metrics_release(&all);
+}
+
+static void metrics_of_another_run_are_refused(void **state)
+{
+    struct metrics one, other;
+    (void)state;
+    init(&one, 2, 1, 4, 1, 0);
+    init(&other, 3, 1, 4, 1, 0);
+    assert_false(metrics_merge(&one, &other, &err));
+    assert_non_null(strstr(err.text, "do not go with"));
+    metrics_release(&one);
+    metrics_release(&other);
+    assert_false(metrics_init(&one, &(struct metrics_options){.accelerators = 2, .epochs = 1}, 1, 2, &err));
+    assert_false(metrics_init(&one, &(struct metrics_options){.accelerators = 2}, 0, 2, &err));
+}
+
+static void histogram_percentiles_are_near_at_every_size(void **state)
+{
+    static struct histogram histogram;
+    (void)state;
+    memset(&histogram, 0, sizeof histogram);
+    assert_true(histogram_percentile(&histogram, 50) == 0);
+    for (int64_t value = 1; value < INT64_MAX / 3; value *= 3) {
+        memset(&histogram, 0, sizeof histogram);
+        histogram_add(&histogram, 0);
+        histogram_add(&histogram, value);
+        histogram_add(&histogram, INT64_MAX);
+        assert_true(fabs(histogram_percentile(&histogram, 50) / (double)value - 1) <= 1.0 / 128);
+        assert_true(histogram_percentile(&histogram, 0) == 0);
+        assert_true(histogram_percentile(&histogram, 100) <= (double)INT64_MAX);
+    }
+}
+
+static void histogram_ranks_are_exact_for_small_values(void **state)
+{
+    static struct histogram histogram, other;
+    (void)state;
+    memset(&histogram, 0, sizeof histogram);
+    memset(&other, 0, sizeof other);
+    for (int value = 1; value <= 100; value++)
+        histogram_add(value % 2 ? &histogram : &other, value);
+    histogram_merge(&histogram, &other);
+    assert_int_equal(histogram.count, 100);
+    assert_true(histogram.least == 1 && histogram.most == 100);
+    assert_true(histogram_percentile(&histogram, 50) == 50);
+    assert_true(histogram_percentile(&histogram, 90) == 90);
+    assert_true(histogram_percentile(&histogram, 99) == 99);
+    assert_true(histogram_percentile(&histogram, 99.9) == 100);
+    histogram_add(&histogram, -5);
+    assert_int_equal(histogram.least, 0);
+}
+
+/* A list of numbers in a document. */
+static double item(const struct doc_node *map, const char *kind, const char *block, int index)
+{
+    const struct doc_node *node = doc_find(doc_find(map, kind), block);
+    assert_non_null(node);
+    for (node = node->first_child; node && index > 0; index--)
+        node = node->next;
+    assert_non_null(node);
+    return node->number;
+}
+
+static double value(const struct doc_node *map, const char *kind, const char *block)
+{
+    const struct doc_node *node = doc_find(doc_find(map, kind), block);
+    assert_non_null(node);
+    return node->number;
+}
+
+static int64_t ns(double seconds)
+{
+    return (int64_t)llround(seconds * 1e9);
+}
+
+/* Replays the steps that DLIO recorded for a block. The block's length is not recorded: it follows from the throughput
+ * that DLIO made of it, so that AU and what is summed up are what is tested. */
+static void replay(struct metrics *metrics, int rank, int epoch, const struct doc_node *recorded,
+                   const char *name, int steps, double batch)
+{
+    enum metrics_phase phase = strcmp(name, "eval") == 0 ? METRICS_EVAL : METRICS_TRAIN;
+    double wall = phase == METRICS_EVAL ? steps * batch / value(recorded, "throughput", name)
+                                        : (steps - 2) * batch / value(recorded, "throughput", name) +
+                                              item(recorded, "proc", name, 0);
+    metrics_block_start(metrics, rank, phase, epoch, phase == METRICS_TRAIN, 0);
+    for (int i = 0; i < steps; i++) {
+        double compute = item(recorded, "compute", name, i);
+        struct metrics_step step = {
+            .load = ns(item(recorded, "proc", name, i) - compute),
+            .compute_asked = ns(compute),
+            .compute = ns(compute),
+        };
+        metrics_step(metrics, rank, &step);
+    }
+    ok(metrics_block_end(metrics, rank, ns(wall), &err));
+    assert_true(fabs(metrics->blocks[metrics->block_count - 1].dlio_au / value(recorded, "au", name) - 1) <
+                1e-7);
+}
+
+static bool load(struct doc *doc, const char *name)
+{
+    char relative[64];
+    snprintf(relative, sizeof relative, "trace/raw/dlio_out/%s", name);
+    char *path = reference_path(relative);
+    if (!path)
+        return false;
+    ok(doc_load(doc, path, &err));
+    free(path);
+    return true;
+}
+
+static void assert_list(const struct doc_node *metric, const char *key, const double *values, size_t count)
+{
+    const struct doc_node *list = doc_find(metric, key);
+    assert_non_null(list);
+    assert_int_equal(list->count, count);
+    size_t i = 0;
+    for (const struct doc_node *node = list->first_child; node; node = node->next)
+        assert_true(fabs(values[i++] / node->number - 1) < 1e-7);
+}
+
+/* 2 ranks, 2 epochs of 4 steps and an evaluation of 2. */
+static void dlios_own_run_gives_dlios_own_summary(void **state)
+{
+    static const char *const files[] = {"0_output.json", "1_output.json"};
+    struct doc summary, output;
+    struct metrics metrics;
+    struct metrics_dlio train, eval;
+    (void)state;
+    if (!load(&summary, "summary.json"))
+        skip();
+    struct metrics_options options = {.accelerators = 2,
+                                      .epochs = 2,
+                                      .exclude_start = 1,
+                                      .steps = {4, 2},
+                                      .batch = {4, 1},
+                                      .au_target = 0.9};
+    ok(metrics_init(&metrics, &options, 0, 2, &err));
+    for (int rank = 0; rank < 2; rank++) {
+        assert_true(load(&output, files[rank]));
+        for (int epoch = 0; epoch < 2; epoch++) {
+            const struct doc_node *recorded = doc_find(output.root, epoch == 0 ? "1" : "2");
+            assert_non_null(recorded);
+            replay(&metrics, rank, epoch, recorded, "block1", 4, 4);
+            replay(&metrics, rank, epoch, recorded, "eval", 2, 1);
+        }
+        doc_release(&output);
+    }
+    const struct doc_node *metric = doc_find(summary.root, "metric");
+    ok(metrics_dlio(&metrics, METRICS_TRAIN, &train, &err));
+    assert_list(metric, "train_au_percentage", train.au, train.count);
+    assert_list(metric, "train_throughput_samples_per_second", train.throughput, train.count);
+    assert_true(fabs(train.au_mean / doc_find(metric, "train_au_mean_percentage")->number - 1) < 1e-7);
+    assert_true(fabs(train.au_stdev / doc_find(metric, "train_au_stdev_percentage")->number - 1) < 1e-6);
+    assert_true(train.met);
+    ok(metrics_dlio(&metrics, METRICS_EVAL, &eval, &err));
+    assert_list(metric, "eval_au_percentage", eval.au, eval.count);
+    assert_list(metric, "eval_throughput_samples_per_second", eval.throughput, eval.count);
+    assert_false(eval.met); /* 98.4 % of use, called 49.2 % */
+    metrics_dlio_release(&train);
+    metrics_dlio_release(&eval);
+    metrics_release(&metrics);
+    doc_release(&summary);
+}
+
+static void dlios_own_checkpoints_give_dlios_own_summary(void **state)
+{
+    struct doc summary, epochs;
+    struct metrics metrics;
+    struct metrics_checkpoints f;
+    (void)state;
+    if (!load(&summary, "summary.json"))
+        skip();
+    assert_true(load(&epochs, "0_per_epoch_stats.json"));
+    const struct doc_node *metric = doc_find(summary.root, "metric");
+    double size = doc_find(metric, "checkpoint_size_GB")->number * 1024 * 1024 * 1024;
+    init(&metrics, 2, 2, 4, 1, 0);
+    for (int epoch = 0; epoch < 2; epoch++) {
+        const struct doc_node *saved = doc_find(doc_find(epochs.root, epoch == 0 ? "1" : "2"), "save_ckpt1");
+        assert_non_null(saved);
+        struct metrics_checkpoint one = {
+            .number = epoch, .end = ns(doc_find(saved, "duration")->number), .bytes = (int64_t)llround(size)};
+        ok(metrics_checkpoint(&metrics, &one, &err));
+    }
+    ok(metrics_checkpoints(&metrics, METRICS_SAVE, &f, &err));
+    assert_true(
+        fabs(f.dlio_throughput_mean / doc_find(metric, "save_checkpoint_io_mean_GB_per_second")->number - 1) <
+        1e-9);
+    assert_true(
+        fabs(f.dlio_throughput_stdev / doc_find(metric, "save_checkpoint_io_stdev_GB_per_second")->number -
+             1) < 1e-9);
+    assert_true(
+        fabs(f.dlio_duration_mean / doc_find(metric, "save_checkpoint_duration_mean_seconds")->number - 1) <
+        1e-9);
+    metrics_release(&metrics);
+    doc_release(&summary);
+    doc_release(&epochs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_are_those_counted_by_hand),
+        cmocka_unit_test(shares_sum_up_to_one),
+        cmocka_unit_test(the_whole_of_it_is_kept_too),
+        cmocka_unit_test(who_was_slow_is_named),
+        cmocka_unit_test(percentiles_are_those_of_the_counted_steps),
+        cmocka_unit_test(a_run_adds_up_its_epochs),
+        cmocka_unit_test(blocks_do_not_change_what_counts),
+        cmocka_unit_test(time_between_steps_counts),
+        cmocka_unit_test(the_last_steps_can_be_excluded),
+        cmocka_unit_test(throughput_counts_the_steps_that_the_time_covers),
+        cmocka_unit_test(two_steps_have_a_throughput),
+        cmocka_unit_test(no_step_is_an_error),
+        cmocka_unit_test(nothing_left_to_count_is_an_error),
+        cmocka_unit_test(evaluation_is_not_divided_by_the_ranks),
+        cmocka_unit_test(bytes_are_those_that_were_read),
+        cmocka_unit_test(a_late_sleep_is_not_use),
+        cmocka_unit_test(lost_samples_are_noticed),
+        cmocka_unit_test(a_checkpoint_takes_as_long_as_its_slowest_rank),
+        cmocka_unit_test(ranks_are_put_together),
+        cmocka_unit_test(metrics_of_another_run_are_refused),
+        cmocka_unit_test(histogram_percentiles_are_near_at_every_size),
+        cmocka_unit_test(histogram_ranks_are_exact_for_small_values),
+        cmocka_unit_test(dlios_own_run_gives_dlios_own_summary),
+        cmocka_unit_test(dlios_own_checkpoints_give_dlios_own_summary),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
