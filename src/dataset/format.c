@@ -4,10 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const struct dataset_format dataset_format_npy;
+extern const struct dataset_format dataset_format_npz;
 extern const struct dataset_format dataset_format_raw;
 extern const struct dataset_format dataset_format_synthetic;
 
 static const struct dataset_format *const formats[] = {
+    &dataset_format_npz,
+    &dataset_format_npy,
     &dataset_format_raw,
     &dataset_format_synthetic,
 };

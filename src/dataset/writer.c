@@ -55,6 +55,19 @@ void dataset_put(struct dataset_writer *writer, const void *bytes, size_t n)
     }
 }
 
+static bool put_through(void *context, const void *from, size_t n, struct error *err)
+{
+    struct dataset_writer *writer = context;
+    (void)err; /* is the writer's own */
+    dataset_put(writer, from, n);
+    return !writer->failed;
+}
+
+struct dataset_sink dataset_writer_sink(struct dataset_writer *writer)
+{
+    return (struct dataset_sink){.context = writer, .write = put_through};
+}
+
 void dataset_put_text(struct dataset_writer *writer, const char *text)
 {
     dataset_put(writer, text, strlen(text));

@@ -28,6 +28,9 @@ bool dataset_writer_init(struct dataset_writer *writer, const struct dataset_sin
 /* Flushes what is left and ends the writer; false when anything failed. */
 bool dataset_writer_end(struct dataset_writer *writer);
 
+/* The writer as a sink of another. */
+struct dataset_sink dataset_writer_sink(struct dataset_writer *writer);
+
 void dataset_put(struct dataset_writer *writer, const void *bytes, size_t n);
 void dataset_put_text(struct dataset_writer *writer, const char *text);
 void dataset_put_zeros(struct dataset_writer *writer, int64_t n);

@@ -1,0 +1,278 @@
+/* npz as numpy.savez writes it: a zip archive of x.npy, the samples, and y.npy, their labels (64-bit zeros). */
+#include "dataset/npy.h"
+#include "dataset/pack.h"
+#include "dataset/sum.h"
+#include "dataset/writer.h"
+#include "dataset/zip.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_HEADER    65536
+#define MAX_EXPANSION 1032 /* of deflate: 258 bytes in two bits */
+
+/* Both members, with their places; sums are yet to come, and packed sizes where they are deflated. */
+struct plan {
+    struct numpy_array arrays[2];
+    char headers[2][NUMPY_MAX_HEADER];
+    struct zip_member members[2];
+    int64_t directory;
+};
+
+static void plan_files(struct plan *plan, const struct dataset_file *file)
+{
+    plan->arrays[0] = npy_array(file);
+    plan->arrays[1] = (struct numpy_array){
+        .element = DATASET_INT64,
+        .dims_count = 1,
+        .dims = {file->samples},
+        .bytes = 8 * file->samples,
+    };
+    plan->directory = 0;
+    for (int i = 0; i < 2; i++) {
+        struct zip_member *member = &plan->members[i];
+        *member = (struct zip_member){.deflated = file->layout->compression == DATASET_ZIP};
+        memcpy(member->name, i ? "y.npy" : "x.npy", 6);
+        plan->arrays[i].header_bytes = (int64_t)numpy_header_write(&plan->arrays[i], plan->headers[i]);
+        member->size = member->packed = plan->arrays[i].header_bytes + plan->arrays[i].bytes;
+        plan->directory = zip_place(member, plan->directory);
+    }
+}
+
+static bool npz_check(const struct dataset_layout *layout, struct error *err)
+{
+    if (layout->compression == DATASET_NONE)
+        return true;
+    if (layout->compression != DATASET_ZIP)
+        return error_set(err, ERROR_INPUT,
+                         "dataset.compression: npz files are compressed with zip, found '%s'",
+                         dataset_compression_name(layout->compression));
+    if (dataset_pack_missing())
+        return error_set(err, ERROR_FAILED,
+                         "this rehearse was built without %s, which compressed npz files take",
+                         dataset_pack_missing());
+    return true;
+}
+
+static int64_t npz_bytes(const struct dataset_file *file, int part)
+{
+    struct plan plan;
+    (void)part;
+    if (file->layout->compression != DATASET_NONE)
+        return -1;
+    plan_files(&plan, file);
+    return plan.directory + zip_tail_bytes(plan.members, 2, plan.directory);
+}
+
+static void put_array(struct dataset_writer *writer, const struct plan *plan, int which,
+                      const struct dataset_content *content)
+{
+    dataset_put(writer, plan->headers[which], (size_t)plan->arrays[which].header_bytes);
+    if (which == 0)
+        dataset_put_content(writer, content, 0, plan->arrays[0].bytes);
+    else
+        dataset_put_zeros(writer, plan->arrays[1].bytes);
+}
+
+static bool swallow(void *context, const void *from, size_t n, struct error *err)
+{
+    (void)context;
+    (void)from;
+    (void)n;
+    (void)err;
+    return true;
+}
+
+/* The sum of a stored member stands before it, so it is made twice: that is cheaper than going back, and goes where
+ * there is no way back. */
+static bool sum_array(struct plan *plan, int which, const struct dataset_content *content, struct error *err)
+{
+    struct dataset_writer writer;
+    const struct dataset_sink nowhere = {.write = swallow};
+    if (!dataset_writer_init(&writer, &nowhere, err))
+        return false;
+    writer.sum_of = dataset_crc32;
+    put_array(&writer, plan, which, content);
+    plan->members[which].sum = writer.sum;
+    return dataset_writer_end(&writer);
+}
+
+static bool pack_array(struct dataset_writer *archive, struct plan *plan, int which,
+                       const struct dataset_content *content, int level)
+{
+    struct dataset_writer writer;
+    struct dataset_sink through = dataset_writer_sink(archive);
+    struct dataset_packer *packer = dataset_packer_new(&through, level, DATASET_WRAP_NONE, archive->err);
+    if (!packer)
+        return false;
+    struct dataset_sink sink = dataset_packer_sink(packer);
+    bool packed = dataset_writer_init(&writer, &sink, archive->err);
+    if (packed) {
+        writer.sum_of = dataset_crc32;
+        put_array(&writer, plan, which, content);
+        plan->members[which].sum = writer.sum;
+        packed = dataset_writer_end(&writer);
+    }
+    return dataset_packer_end(packer, &plan->members[which].packed, archive->err) && packed;
+}
+
+static bool put_member(struct dataset_writer *archive, struct plan *plan, int which,
+                       const struct dataset_content *content, int level)
+{
+    struct zip_member *member = &plan->members[which];
+    if (!member->deflated && !sum_array(plan, which, content, archive->err))
+        return false;
+    zip_put_header(archive, member);
+    if (!member->deflated)
+        put_array(archive, plan, which, content);
+    else if (pack_array(archive, plan, which, content, level))
+        zip_put_trailer(archive, member);
+    else
+        return false;
+    return !archive->failed;
+}
+
+static bool npz_write(const struct dataset_file *file, int part, const struct dataset_content *content,
+                      const struct dataset_sink *sink, struct error *err)
+{
+    struct plan plan;
+    struct dataset_writer writer;
+    bool put = true;
+    (void)part;
+    if (!dataset_writer_init(&writer, sink, err))
+        return false;
+    plan_files(&plan, file);
+    plan.directory = 0;
+    for (int i = 0; i < 2 && put; i++) {
+        plan.members[i].offset = plan.directory;
+        put = put_member(&writer, &plan, i, content, file->layout->compression_level);
+        plan.directory = zip_place(&plan.members[i], plan.directory);
+    }
+    if (put)
+        zip_put_tail(&writer, plan.members, 2, plan.directory);
+    return dataset_writer_end(&writer) && put;
+}
+
+/* zipfile reads the end and the directory, then the member's header; numpy the array's. */
+static void place(struct dataset_index *index, const struct zip_member *member, int64_t header,
+                  int64_t file_bytes)
+{
+    index->open_count = 2;
+    index->open[0] = (struct dataset_extent){0, member->directory, file_bytes - member->directory};
+    index->open[1] = (struct dataset_extent){0, member->offset, member->data - member->offset + header};
+    index->first = member->data + header;
+}
+
+static bool npz_expect(const struct dataset_file *file, struct dataset_index *index)
+{
+    struct plan plan;
+    struct error err;
+    if (file->layout->compression != DATASET_NONE)
+        return false;
+    plan_files(&plan, file);
+    if (!npy_index(index, &plan.arrays[0], "", &err))
+        return false;
+    plan.members[0].directory = plan.directory;
+    place(index, &plan.members[0], plan.arrays[0].header_bytes, npz_bytes(file, 0));
+    return true;
+}
+
+/* The first bytes of a member, at most `capacity`. */
+static bool read_begin(const struct dataset_source *source, const char *path, const struct zip_member *member,
+                       unsigned char *to, size_t capacity, size_t *length, struct error *err)
+{
+    size_t n = member->packed < (int64_t)capacity ? (size_t)member->packed : capacity;
+    *length = n;
+    if (!member->deflated)
+        return dataset_read(source, path, member->data, to, n, "a member", err);
+    unsigned char *packed = malloc(n + 1);
+    if (!packed)
+        return error_memory(err);
+    bool read = dataset_read(source, path, member->data, packed, n, "a member", err) &&
+                dataset_unpack(path, packed, n, DATASET_WRAP_NONE, to, capacity / 2, false, length, err);
+    free(packed);
+    return read;
+}
+
+static bool check_member(const struct zip_member *member, const struct numpy_array *array, const char *path,
+                         struct error *err)
+{
+    if (member->size != array->header_bytes + array->bytes)
+        return error_set(err, ERROR_INPUT, "%s: member '%s' has %" PRId64 " bytes, its array takes %" PRId64,
+                         path, member->name, member->size, array->header_bytes + array->bytes);
+    if (member->deflated && member->size / MAX_EXPANSION > member->packed)
+        return error_set(err, ERROR_INPUT, "%s: member '%s' cannot expand to %" PRId64 " bytes", path,
+                         member->name, member->size);
+    return true;
+}
+
+static bool locate_array(struct dataset_index *index, const char *path, const struct dataset_source *source,
+                         const struct zip_member *member, unsigned char *header, struct error *err)
+{
+    struct numpy_array array;
+    size_t length;
+    if (!read_begin(source, path, member, header, MAX_HEADER, &length, err) ||
+        !numpy_header_read(&array, path, (const char *)header, length, err) ||
+        !check_member(member, &array, path, err) || !npy_index(index, &array, path, err))
+        return false;
+    place(index, member, array.header_bytes, source->size);
+    if (member->deflated) {
+        index->open[1].length = member->data - member->offset;
+        index->first = member->data;
+        index->length = member->packed;
+        index->compression = DATASET_ZIP;
+        index->unpacked = member->size;
+    }
+    return true;
+}
+
+/* The samples are x.npy, or the first member of an archive without one. */
+static bool npz_locate(struct dataset_index *index, const char *path,
+                       const struct dataset_source *const *parts, struct error *err)
+{
+    struct zip_member member;
+    if (!zip_find(parts[0], path, "x.npy", &member, err) && !zip_find(parts[0], path, NULL, &member, err))
+        return false;
+    unsigned char *header = malloc(MAX_HEADER);
+    if (!header)
+        return error_memory(err);
+    bool located = locate_array(index, path, parts[0], &member, header, err);
+    free(header);
+    return located;
+}
+
+static bool npz_decode(const struct dataset_index *index, int64_t sample, const unsigned char *raw,
+                       size_t raw_length, unsigned char *to, size_t capacity, size_t *length,
+                       struct error *err)
+{
+    if (index->compression == DATASET_NONE)
+        return npy_pick(index, sample, raw, raw_length, to, capacity, length, err);
+    size_t array_bytes = (size_t)(index->samples * index->sample_bytes);
+    size_t unpacked, header = (size_t)index->unpacked - array_bytes;
+    unsigned char *whole = malloc((size_t)index->unpacked + 1);
+    if (!whole)
+        return error_memory(err);
+    bool done = dataset_unpack("npz", raw, raw_length, DATASET_WRAP_NONE, whole, (size_t)index->unpacked,
+                               true, &unpacked, err);
+    if (done && unpacked != (size_t)index->unpacked)
+        done = error_set(err, ERROR_INPUT, "npz: compressed data of %zu bytes where %" PRId64 " should be",
+                         unpacked, index->unpacked);
+    if (done)
+        done = npy_pick(index, sample, whole + header, array_bytes, to, capacity, length, err);
+    free(whole);
+    return done;
+}
+
+const struct dataset_format dataset_format_npz = {
+    .name = "npz",
+    .extension = "npz",
+    .parts = 1,
+    .check = npz_check,
+    .bytes = npz_bytes,
+    .write = npz_write,
+    .expect = npz_expect,
+    .locate = npz_locate,
+    .decode = npz_decode,
+    .exact = true,
+};
