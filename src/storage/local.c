@@ -20,6 +20,21 @@ static bool cannot_open(struct error *err, const char *path)
     return error_set(err, ERROR_FAILED, "%s: cannot open: %s", path, strerror(errno));
 }
 
+static bool no_file(struct error *err, const char *path, bool directory)
+{
+    return error_set(err, ERROR_INPUT, "%s: %s, expected a file", path,
+                     directory ? "a directory" : "no regular file");
+}
+
+/* O_DIRECT is refused by file systems, and by what is no file. */
+static bool not_direct(struct error *err, const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return no_file(err, path, S_ISDIR(info.st_mode));
+    return error_set(err, ERROR_FAILED, "%s: the file system cannot read directly (O_DIRECT)", path);
+}
+
 /* Blocks of O_DIRECT, as the file system says since Linux 6.1. */
 static bool find_alignment(struct storage_file *file, const struct statx *info, struct error *err)
 {
@@ -53,10 +68,8 @@ static bool look_at(struct storage_file *file, struct error *err)
 #endif
     if (statx(file->fd, "", AT_EMPTY_PATH, wanted, &info) != 0)
         return error_set(err, ERROR_FAILED, "%s: cannot look at: %s", file->path, strerror(errno));
-    if (S_ISDIR(info.stx_mode))
-        return error_set(err, ERROR_INPUT, "%s: a directory, expected a file", file->path);
     if (!S_ISREG(info.stx_mode))
-        return error_set(err, ERROR_INPUT, "%s: not a regular file", file->path);
+        return no_file(err, file->path, S_ISDIR(info.stx_mode));
     file->size = (int64_t)info.stx_size;
     return !file->storage->options.direct || find_alignment(file, &info, err);
 }
@@ -68,8 +81,7 @@ bool storage_local_open(struct storage_reader *reader, struct storage_file *file
     /* O_NONBLOCK: a pipe of this name must not hold us; io_uring would take it at its word for files too. */
     file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (direct ? O_DIRECT : 0));
     if (file->fd < 0 && direct && errno == EINVAL)
-        return error_set(err, ERROR_FAILED, "%s: the file system cannot read directly (O_DIRECT)",
-                         file->path);
+        return not_direct(err, file->path);
     if (file->fd < 0)
         return cannot_open(err, file->path);
     if (look_at(file, err) &&

@@ -1,0 +1,198 @@
+#include "storage/facts.h"
+
+#include "storage/ways.h"
+
+#include <fcntl.h>
+
+#define SIZE ((int64_t)1000001)
+
+static char file_path[512];
+
+static int make_one(void **state)
+{
+    make_folder(state);
+    make_file("file", SIZE);
+    path_of(file_path, "file");
+    return 0;
+}
+
+static int64_t require_resident(void)
+{
+    struct error err;
+    int64_t bytes = -1;
+    if (!storage_resident(file_path, &bytes, &err))
+        fail_msg("%s", err.text);
+    return bytes;
+}
+
+static struct storage_facts require_facts(const char *path)
+{
+    struct error err;
+    struct storage_facts facts;
+    if (!storage_facts(path, &facts, &err))
+        fail_msg("%s", err.text);
+    return facts;
+}
+
+static bool in_memory(void)
+{
+    struct storage_facts facts = require_facts(folder.path);
+    if (facts.counted)
+        return false;
+    print_message("not on a disk but on '%s'\n", facts.file_system);
+    return true;
+}
+
+static void test_a_file_just_written_is_resident(void **state)
+{
+    (void)state;
+    assert_int_equal(require_resident(), SIZE);
+}
+
+static void test_a_dropped_file_is_not_resident(void **state)
+{
+    (void)state;
+    struct error err;
+    if (in_memory())
+        skip();
+    assert_true(storage_drop_file(file_path, &err));
+    assert_int_equal(require_resident(), 0);
+}
+
+static void test_direct_reads_leave_nothing_resident(void **state)
+{
+    (void)state;
+    struct error err;
+    struct storage *storage = open_way(&ways[2], NULL);
+    if (!storage || in_memory()) {
+        storage_free(storage);
+        skip();
+    }
+    assert_true(storage_drop_file(file_path, &err));
+    struct storage_reader *reader = storage_reader_new(storage, &err);
+    assert_non_null(reader);
+    require_content(reader, "file", SIZE);
+    storage_reader_free(reader);
+    storage_free(storage);
+    assert_int_equal(require_resident(), 0);
+}
+
+/* Reads with less than what the kernel reads ahead. */
+static void test_part_of_a_file_is_resident(void **state)
+{
+    (void)state;
+    struct error err;
+    char byte;
+    if (in_memory())
+        skip();
+    assert_true(storage_drop_file(file_path, &err));
+    int fd = open(file_path, O_RDONLY);
+    assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0);
+    assert_int_equal(pread(fd, &byte, 1, 500000), 1);
+    close(fd);
+    int64_t bytes = require_resident();
+    assert_true(bytes > 0 && bytes < SIZE);
+}
+
+static void test_an_empty_file_has_nothing_resident(void **state)
+{
+    (void)state;
+    struct error err;
+    make_file("file", 0);
+    assert_int_equal(require_resident(), 0);
+    assert_true(storage_drop_file(file_path, &err));
+}
+
+static void test_only_files_have_pages(void **state)
+{
+    (void)state;
+    struct error err;
+    int64_t bytes;
+    assert_false(storage_resident(folder.path, &bytes, &err));
+    require_text(&err, "expected a regular file");
+    assert_false(storage_drop_file("/nowhere/file", &err));
+    assert_int_equal(err.kind, ERROR_INPUT);
+    require_text(&err, "/nowhere/file: cannot open: No such file");
+}
+
+static void test_counters_of_the_device_count(void **state)
+{
+    (void)state;
+    struct error err;
+    if (in_memory())
+        skip();
+    struct storage_facts before = require_facts(folder.path);
+    struct storage *storage = storage_new(&(struct storage_options){.root = folder.path}, &err);
+    struct storage_writer *writer =
+        storage_create(storage, "other", &(struct storage_write_options){.sync = true}, &err);
+    static char bytes[(size_t)3 << 20];
+    memset(bytes, 1, sizeof bytes);
+    assert_true(storage_write(writer, bytes, sizeof bytes, &err));
+    assert_true(storage_commit(writer, NULL, &err));
+    storage_free(storage);
+    struct storage_facts after = require_facts(folder.path);
+    assert_true(after.written_bytes - before.written_bytes >= (int64_t)sizeof bytes);
+    assert_true(after.read_bytes >= before.read_bytes);
+    assert_string_not_equal(after.device, "unknown");
+    assert_string_equal(after.device, before.device);
+}
+
+static void test_a_file_system_without_a_device_is_not_counted(void **state)
+{
+    (void)state;
+    struct storage_facts facts = require_facts("/proc/self");
+    assert_string_equal(facts.file_system, "proc");
+    assert_string_equal(facts.device, "unknown");
+    assert_false(facts.counted);
+}
+
+static void test_free_bytes_are_known(void **state)
+{
+    (void)state;
+    assert_true(require_facts(folder.path).free > 0);
+    assert_string_not_equal(require_facts(folder.path).file_system, "");
+}
+
+static void test_a_missing_path_has_no_facts(void **state)
+{
+    (void)state;
+    struct error err;
+    struct storage_facts facts;
+    assert_false(storage_facts("/nowhere", &facts, &err));
+    require_text(&err, "/nowhere: cannot look at: No such file");
+}
+
+/* As somebody who is not root, whoever runs the test. */
+static void test_dropping_the_system_takes_root(void **state)
+{
+    (void)state;
+    struct error err;
+    uid_t user = geteuid();
+    if (user == 0 && seteuid(65534) != 0)
+        skip();
+    bool ok = storage_drop_system(&err);
+    assert_int_equal(seteuid(user), 0);
+    assert_false(ok);
+    require_text(&err, "cannot drop the machine's caches");
+    require_text(&err, "root");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_one, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_file_just_written_is_resident),
+        TEST(test_a_dropped_file_is_not_resident),
+        TEST(test_direct_reads_leave_nothing_resident),
+        TEST(test_part_of_a_file_is_resident),
+        TEST(test_an_empty_file_has_nothing_resident),
+        TEST(test_only_files_have_pages),
+        TEST(test_counters_of_the_device_count),
+        TEST(test_a_file_system_without_a_device_is_not_counted),
+        TEST(test_free_bytes_are_known),
+        TEST(test_a_missing_path_has_no_facts),
+        TEST(test_dropping_the_system_takes_root),
+    };
+    return cmocka_run_group_tests_name("storage: facts", tests, NULL, NULL);
+}
