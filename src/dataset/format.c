@@ -1,17 +1,23 @@
 #include "dataset/format.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+extern const struct dataset_format dataset_format_csv;
+extern const struct dataset_format dataset_format_indexed_binary;
+extern const struct dataset_format dataset_format_mmap_indexed_binary;
 extern const struct dataset_format dataset_format_npy;
 extern const struct dataset_format dataset_format_npz;
 extern const struct dataset_format dataset_format_raw;
 extern const struct dataset_format dataset_format_synthetic;
+extern const struct dataset_format dataset_format_tfrecord;
 
 static const struct dataset_format *const formats[] = {
     &dataset_format_npz,
     &dataset_format_npy,
+    &dataset_format_csv,
+    &dataset_format_tfrecord,
+    &dataset_format_indexed_binary,
+    &dataset_format_mmap_indexed_binary,
     &dataset_format_raw,
     &dataset_format_synthetic,
 };
@@ -30,71 +36,6 @@ const struct dataset_format *const *dataset_formats(size_t *count)
 {
     *count = FORMAT_COUNT;
     return formats;
-}
-
-void dataset_index_release(struct dataset_index *index)
-{
-    free(index->extents);
-    *index = (struct dataset_index){0};
-}
-
-void dataset_index_shape(struct dataset_index *index, const struct dataset_file *file)
-{
-    *index = (struct dataset_index){
-        .samples = file->samples,
-        .per_sample = 1,
-        .element = file->element,
-        .dims_count = file->dims_count,
-        .sample_bytes = file->record_bytes,
-    };
-    memcpy(index->dims, file->dims, sizeof index->dims);
-}
-
-void dataset_index_bytes(struct dataset_index *index, int64_t bytes)
-{
-    *index = (struct dataset_index){
-        .samples = 1,
-        .per_sample = 1,
-        .length = bytes,
-        .element = DATASET_UINT8,
-        .dims_count = 1,
-        .dims = {bytes},
-        .sample_bytes = bytes,
-    };
-}
-
-bool dataset_decode_copy(const struct dataset_index *index, int64_t sample, const unsigned char *raw,
-                         size_t raw_length, unsigned char *to, size_t capacity, size_t *length,
-                         struct error *err)
-{
-    (void)index;
-    if (raw_length > capacity)
-        return error_set(err, ERROR_FAILED, "sample %" PRId64 " has %zu bytes, there is room for %zu", sample,
-                         raw_length, capacity);
-    memcpy(to, raw, raw_length);
-    *length = raw_length;
-    return true;
-}
-
-int64_t dataset_index_extents(const struct dataset_index *index, int64_t sample,
-                              struct dataset_extent *extents)
-{
-    if (!index->extents) {
-        *extents = (struct dataset_extent){0, index->first + sample * index->stride, index->length};
-        return 1;
-    }
-    memcpy(extents, index->extents + sample * index->per_sample, (size_t)index->per_sample * sizeof *extents);
-    return index->per_sample;
-}
-
-int64_t dataset_index_length(const struct dataset_index *index, int64_t sample)
-{
-    int64_t length = 0;
-    if (!index->extents)
-        return index->length;
-    for (int64_t i = 0; i < index->per_sample; i++)
-        length += index->extents[sample * index->per_sample + i].length;
-    return length;
 }
 
 /* Floating point elements are numbers in [1, 2): any mantissa behind the exponent of 1. Random exponents would make

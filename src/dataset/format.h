@@ -78,6 +78,15 @@ int64_t dataset_index_length(const struct dataset_index *index, int64_t sample);
  * stored as it is. */
 void dataset_index_shape(struct dataset_index *index, const struct dataset_file *file);
 void dataset_index_bytes(struct dataset_index *index, int64_t bytes);
+
+/* Adds a sample that lies in one piece of part 0. Samples alike that lie at equal distances take no memory. Begin with
+ * an index that is zero; its shape is set when all were added. */
+struct dataset_builder {
+    struct dataset_index *index;
+    int64_t capacity; /* of its extents */
+};
+bool dataset_index_add(struct dataset_builder *builder, int64_t offset, int64_t length, struct error *err);
+
 bool dataset_decode_copy(const struct dataset_index *index, int64_t sample, const unsigned char *raw,
                          size_t raw_length, unsigned char *to, size_t capacity, size_t *length,
                          struct error *err);
