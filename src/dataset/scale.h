@@ -22,11 +22,14 @@ struct dataset_scaled {
     int64_t bytes_kept;   /* of them, those that were there already */
 };
 
-/* Copies items 0, 1, …, count - 1, 0, 1, … from one place to another until the copies have at least `bytes` bytes.
- * Copy n of path FOLDER/NAME.EXT is FOLDER/NAME.copyN.EXT; the first copy keeps the name. A copy that is there in
- * full is kept. */
+/* Copies items 0, 1, …, count - 1, 0, 1, … from one place to another until the copies have at least `bytes` bytes. The
+ * first number in a file's name counts on (case_00209_x.npy is followed by case_00210_x.npy, where the items are cases 0 to
+ * 209); a name without one becomes NAME.copy1.EXT. A copy that is there in full is kept. */
 bool dataset_scale(const struct dataset_place *from, const struct dataset_item *items, int64_t count,
                    const struct dataset_place *to, int64_t bytes, const struct dataset_work *work,
                    struct dataset_scaled *scaled, struct error *err);
+
+/* Adds the path of copy `copy` (0: the file itself) of a file; `span` is what its number grows by from copy to copy. */
+void dataset_scale_path(const char *path, int64_t copy, int64_t span, struct text *text);
 
 #endif

@@ -1,0 +1,178 @@
+#include "dataset/compare.h"
+
+#include "dataset/npy.h"
+#include "dataset/writer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The first byte at which a and b differ by more than `tolerance`, or n. */
+static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t n, int tolerance)
+{
+    if (memcmp(a, b, n) == 0)
+        return n;
+    for (size_t i = 0; i < n; i++)
+        if (abs(a[i] - b[i]) > tolerance)
+            return i;
+    return n;
+}
+
+struct comparison {
+    const struct dataset_crew *crew;
+    const struct dataset_source *source;
+    struct dataset_difference *difference;
+    int64_t offset;
+    unsigned char *buffer;
+};
+
+static bool compare_piece(struct comparison *c, const unsigned char *expected, size_t n, struct error *err)
+{
+    if (!c->source->read(c->source->context, c->offset, c->buffer, n, err))
+        return false;
+    size_t at = first_difference(expected, c->buffer, n, 0);
+    if (at < n)
+        *c->difference =
+            (struct dataset_difference){true, -1, c->offset + (int64_t)at, expected[at], c->buffer[at]};
+    c->offset += (int64_t)n;
+    return at == n;
+}
+
+/* What a file has no bytes for differs from it: -1 is found there. */
+static bool compare_write(void *context, const void *from, size_t n, struct error *err)
+{
+    struct comparison *c = context;
+    const unsigned char *at = from;
+    if (dataset_crew_stopped(c->crew))
+        return error_set(err, ERROR_FAILED, "stopped");
+    while (n > 0) {
+        int64_t left = c->source->size - c->offset;
+        size_t now = n < DATASET_BUFFER ? n : DATASET_BUFFER;
+        now = (int64_t)now < left ? now : (size_t)left;
+        if (now == 0) {
+            *c->difference = (struct dataset_difference){true, -1, c->offset, *at, -1};
+            return false;
+        }
+        if (!compare_piece(c, at, now, err))
+            return false;
+        at += now;
+        n -= now;
+    }
+    return true;
+}
+
+bool dataset_compare_bytes(const struct dataset_crew *crew, const struct dataset_file *file, int part,
+                           const struct dataset_source *source, struct dataset_difference *difference,
+                           struct error *err)
+{
+    struct comparison c = {.crew = crew, .source = source, .difference = difference};
+    const struct dataset_sink sink = {.context = &c, .write = compare_write};
+    *difference = (struct dataset_difference){0};
+    c.buffer = malloc(DATASET_BUFFER);
+    if (!c.buffer)
+        return error_memory(err);
+    bool written = dataset_write(file, part, NULL, &sink, err);
+    if (written && c.offset < source->size)
+        *difference = (struct dataset_difference){true, -1, c.offset, -1, -1};
+    free(c.buffer);
+    return written || difference->differs;
+}
+
+struct samples {
+    const struct dataset_file *file;
+    struct dataset_index index;
+    struct dataset_content content;
+    struct dataset_bytes bytes;
+    unsigned char *array; /* the whole content where samples are interleaved in it */
+    unsigned char *raw, *decoded, *expected;
+    struct dataset_extent *extents;
+};
+
+static bool read_sample(struct samples *s, int64_t sample, const char *path,
+                        const struct dataset_source *const *parts, size_t *length, struct error *err)
+{
+    int64_t count = dataset_index_extents(&s->index, sample, s->extents);
+    size_t raw_length = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const struct dataset_extent *e = &s->extents[i];
+        if (!dataset_read(parts[e->part], path, e->offset, s->raw + raw_length, (size_t)e->length, "a sample",
+                          err))
+            return false;
+        raw_length += (size_t)e->length;
+    }
+    return s->file->layout->format->decode(&s->index, sample, s->raw, raw_length, s->decoded,
+                                           (size_t)s->index.sample_bytes, length, err);
+}
+
+static bool expect_sample(struct samples *s, int64_t sample, struct error *err)
+{
+    size_t length, n = (size_t)s->file->record_bytes;
+    if (s->array)
+        return npy_pick(&s->index, sample, s->array, (size_t)s->file->payload_bytes, s->expected, n, &length,
+                        err);
+    s->content.fill(s->content.context, sample * s->file->record_bytes, s->expected, n);
+    return true;
+}
+
+static bool compare_sample(struct samples *s, int64_t sample, const char *path,
+                           const struct dataset_source *const *parts, struct dataset_difference *difference,
+                           struct error *err)
+{
+    size_t length, n = (size_t)s->file->record_bytes;
+    if (!read_sample(s, sample, path, parts, &length, err) || !expect_sample(s, sample, err))
+        return false;
+    size_t common = length < n ? length : n;
+    size_t at = first_difference(s->expected, s->decoded, common, s->file->layout->format->tolerance);
+    if (at < common)
+        *difference = (struct dataset_difference){true, sample, (int64_t)at, s->expected[at], s->decoded[at]};
+    else if (length != n)
+        *difference = (struct dataset_difference){true, sample, (int64_t)common, -1, -1};
+    return true;
+}
+
+static bool make_buffers(struct samples *s, struct error *err)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < (s->index.extents ? s->index.samples : 1); i++) {
+        int64_t length = dataset_index_length(&s->index, i);
+        longest = length > longest ? length : longest;
+    }
+    s->raw = malloc((size_t)longest + 1);
+    s->decoded = malloc((size_t)s->index.sample_bytes + 1);
+    s->expected = malloc((size_t)s->file->record_bytes + 1);
+    s->extents = calloc((size_t)s->index.per_sample, sizeof *s->extents);
+    if (!s->raw || !s->decoded || !s->expected || !s->extents)
+        return error_memory(err);
+    if (s->index.interleaved > 1) {
+        s->array = malloc((size_t)s->file->payload_bytes + 1);
+        if (!s->array)
+            return error_memory(err);
+        s->content.fill(s->content.context, 0, s->array, (size_t)s->file->payload_bytes);
+    }
+    return true;
+}
+
+bool dataset_compare_samples(const struct dataset_crew *crew, const struct dataset_file *file,
+                             const char *path, const struct dataset_source *const *parts,
+                             struct dataset_difference *difference, struct error *err)
+{
+    struct samples s = {.file = file};
+    *difference = (struct dataset_difference){0};
+    dataset_content_init(&s.content, &s.bytes, file);
+    if (!dataset_locate(file->layout->format, &s.index, path, parts, err))
+        return false;
+    bool done = s.index.samples == file->samples ||
+                error_set(err, ERROR_INPUT, "%s: %" PRId64 " samples, expected %" PRId64, path,
+                          s.index.samples, file->samples);
+    done = done && make_buffers(&s, err);
+    for (int64_t i = 0; i < file->samples && done && !difference->differs; i++)
+        done = dataset_crew_stopped(crew) ? error_set(err, ERROR_FAILED, "stopped")
+                                          : compare_sample(&s, i, path, parts, difference, err);
+    free(s.array);
+    free(s.raw);
+    free(s.decoded);
+    free(s.expected);
+    free(s.extents);
+    dataset_index_release(&s.index);
+    return done;
+}

@@ -1,0 +1,25 @@
+/* One part of one file against what it should be. */
+#ifndef REHEARSE_DATASET_COMPARE_H
+#define REHEARSE_DATASET_COMPARE_H
+
+#include "dataset/crew.h"
+#include "dataset/format.h"
+
+struct dataset_difference {
+    bool differs;
+    int64_t sample; /* -1: bytes of the file were compared; else of this decoded sample */
+    int64_t offset; /* of the first wrong byte, in either */
+    int expected, found;
+};
+
+/* Byte by byte: writes the part again, into a sink that compares. False: it cannot be read, or made. */
+bool dataset_compare_bytes(const struct dataset_crew *crew, const struct dataset_file *file, int part,
+                           const struct dataset_source *source, struct dataset_difference *difference,
+                           struct error *err);
+
+/* Sample by sample, as decoded. False: the file cannot be read as its format. */
+bool dataset_compare_samples(const struct dataset_crew *crew, const struct dataset_file *file,
+                             const char *path, const struct dataset_source *const *parts,
+                             struct dataset_difference *difference, struct error *err);
+
+#endif

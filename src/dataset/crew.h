@@ -1,0 +1,38 @@
+/* What generate, verify and scale share: a loop over files by several threads that ends early on a failure or when it is
+ * told to, counts, and tells how far it is. */
+#ifndef REHEARSE_DATASET_CREW_H
+#define REHEARSE_DATASET_CREW_H
+
+#include "dataset/generate.h"
+
+#include <pthread.h>
+
+struct dataset_crew {
+    const struct dataset_work *work;
+    pthread_mutex_t lock; /* for what a body changes outside its own file */
+    atomic_bool failed;
+    struct error error;   /* the first */
+    int64_t files, bytes; /* done */
+
+    /* One file; false with *err when it failed. */
+    bool (*body)(struct dataset_crew *crew, int64_t number, struct error *err);
+    void *context;
+};
+
+/* Runs the body for the numbers of this rank below `count`. */
+bool dataset_crew_run(struct dataset_crew *crew, int64_t count, struct error *err);
+
+/* Is it time to end? */
+bool dataset_crew_stopped(const struct dataset_crew *crew);
+
+/* Adds to what is done and says so. */
+void dataset_crew_done(struct dataset_crew *crew, int64_t files, int64_t bytes);
+
+/* A sink in front of another that fails once the crew is to end. */
+struct dataset_watched {
+    const struct dataset_crew *crew;
+    struct dataset_sink to;
+};
+struct dataset_sink dataset_crew_watch(struct dataset_watched *watched);
+
+#endif

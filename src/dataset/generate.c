@@ -1,0 +1,137 @@
+#include "dataset/generate.h"
+
+#include "dataset/crew.h"
+#include "dataset/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct generation {
+    const struct dataset_layout *layout;
+    const struct dataset_place *place;
+    struct dataset_generated *generated;
+};
+
+/* Counts bytes on their way: sizes that were computed are checked against them. */
+struct counted {
+    struct dataset_sink to;
+    int64_t bytes;
+};
+
+static bool counted_write(void *context, const void *from, size_t n, struct error *err)
+{
+    struct counted *counted = context;
+    counted->bytes += (int64_t)n;
+    return counted->to.write(counted->to.context, from, n, err);
+}
+
+static bool write_part(struct dataset_crew *crew, const struct dataset_file *file, int part, const char *path,
+                       int64_t *bytes, struct error *err)
+{
+    const struct generation *generation = crew->context;
+    const struct dataset_place *place = generation->place;
+    struct dataset_watched watched = {.crew = crew};
+    int64_t expected = *bytes;
+    if (!place->create(place->context, path, expected, &watched.to, err))
+        return false;
+    struct counted counted = {.to = dataset_crew_watch(&watched)};
+    const struct dataset_sink sink = {.context = &counted, .write = counted_write};
+    bool written = dataset_write(file, part, NULL, &sink, err);
+    if (written && expected >= 0 && counted.bytes != expected)
+        written = error_set(err, ERROR_FAILED, "%s: wrote %lld bytes where %lld were computed", path,
+                            (long long)counted.bytes, (long long)expected);
+    if (!written) {
+        place->discard(place->context, &watched.to);
+        return false;
+    }
+    *bytes = counted.bytes;
+    return place->commit(place->context, &watched.to, err);
+}
+
+static bool make_part(struct dataset_crew *crew, const struct dataset_file *file, int part, const char *path,
+                      struct error *err)
+{
+    const struct generation *generation = crew->context;
+    struct dataset_generated *generated = generation->generated;
+    int64_t there, bytes = dataset_file_bytes(file, part);
+    if (!generation->place->size(generation->place->context, path, &there, err))
+        return false;
+    bool kept = bytes >= 0 ? there == bytes : there > 0;
+    if (kept)
+        bytes = there;
+    else if (!write_part(crew, file, part, path, &bytes, err))
+        return false;
+    dataset_crew_done(crew, 1, bytes);
+    pthread_mutex_lock(&crew->lock);
+    *(kept ? &generated->files_kept : &generated->files_written) += 1;
+    *(kept ? &generated->bytes_kept : &generated->bytes_written) += bytes;
+    pthread_mutex_unlock(&crew->lock);
+    return true;
+}
+
+static bool make_file(struct dataset_crew *crew, int64_t number, struct error *err)
+{
+    const struct generation *generation = crew->context;
+    struct dataset_file file;
+    struct text path = {0};
+    bool made = true;
+    dataset_file_init(&file, generation->layout, number);
+    for (int part = 0; part < dataset_file_parts(&file) && made; part++)
+        made = dataset_file_path(&file, part, &path) ? make_part(crew, &file, part, path.data, err)
+                                                     : error_memory(err);
+    text_release(&path);
+    return made;
+}
+
+static bool write_text(const struct dataset_place *place, const char *path, const struct text *text,
+                       struct error *err)
+{
+    struct dataset_sink sink;
+    if (!place->create(place->context, path, (int64_t)text->length, &sink, err))
+        return false;
+    if (!sink.write(sink.context, text->data, text->length, err)) {
+        place->discard(place->context, &sink);
+        return false;
+    }
+    return place->commit(place->context, &sink, err);
+}
+
+/* A folder that holds another data set is not mixed with this one. */
+static bool write_manifest(const struct dataset_layout *layout, const struct dataset_place *place,
+                           struct error *err)
+{
+    struct text ours = {0}, theirs = {0};
+    struct dataset_layout other;
+    int64_t there;
+    if (!place->size(place->context, DATASET_MANIFEST, &there, err))
+        return false;
+    bool written = dataset_layout_write(layout, &ours, err);
+    if (written && there < 0) {
+        written = write_text(place, DATASET_MANIFEST, &ours, err);
+    } else if (written) {
+        written = dataset_manifest_read(&other, place, err);
+        if (written) {
+            written = dataset_layout_write(&other, &theirs, err);
+            dataset_layout_release(&other);
+        }
+        if (written && strcmp(ours.data, theirs.data) != 0)
+            written =
+                error_set(err, ERROR_INPUT,
+                          "there is another data set, as its %s says: remove it, or choose another folder",
+                          DATASET_MANIFEST);
+    }
+    text_release(&ours);
+    text_release(&theirs);
+    return written;
+}
+
+bool dataset_generate(const struct dataset_layout *layout, const struct dataset_place *place,
+                      const struct dataset_work *work, struct dataset_generated *generated, struct error *err)
+{
+    struct generation generation = {.layout = layout, .place = place, .generated = generated};
+    struct dataset_crew crew = {.work = work, .body = make_file, .context = &generation};
+    *generated = (struct dataset_generated){0};
+    if (work->rank == 0 && !write_manifest(layout, place, err))
+        return false;
+    return dataset_crew_run(&crew, dataset_files(layout), err);
+}

@@ -1,0 +1,247 @@
+#include "dataset/place.h"
+
+#include "core/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct output {
+    int fd;
+    char *path; /* at last */
+    char *part; /* until then */
+};
+
+static bool join(const struct dataset_folder *folder, const char *path, const char *suffix, char **joined,
+                 struct error *err)
+{
+    if (asprintf(joined, "%s/%s%s", folder->root, path, suffix) >= 0)
+        return true;
+    *joined = NULL;
+    return error_memory(err);
+}
+
+static bool cannot(const char *verb, const char *path, int code, struct error *err)
+{
+    return error_set(err, ERROR_FAILED, "cannot %s '%s': %s", verb, path, strerror(code));
+}
+
+/* All folders of a path. Another thread may make the same ones at the same time. */
+static bool make_folders(const char *path, struct error *err)
+{
+    char *copy = strdup(path);
+    bool made = copy != NULL;
+    if (!copy)
+        return error_memory(err);
+    for (char *slash = strchr(copy + 1, '/'); slash && made; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            made = cannot("make folder", copy, errno, err);
+        *slash = '/';
+    }
+    free(copy);
+    return made;
+}
+
+static void output_free(struct output *output)
+{
+    if (output->fd >= 0)
+        close(output->fd);
+    free(output->path);
+    free(output->part);
+    free(output);
+}
+
+static bool write_all(void *context, const void *from, size_t n, struct error *err)
+{
+    struct output *output = context;
+    const char *at = from;
+    while (n > 0) {
+        ssize_t written = write(output->fd, at, n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return cannot("write", output->path, written < 0 ? errno : EIO, err);
+        at += written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
+static bool posix_create(void *context, const char *path, int64_t bytes, struct dataset_sink *sink,
+                         struct error *err)
+{
+    const struct dataset_folder *folder = context;
+    struct output *output = calloc(1, sizeof *output);
+    (void)bytes;
+    if (!output)
+        return error_memory(err);
+    output->fd = -1;
+    if (!join(folder, path, "", &output->path, err) || !join(folder, path, ".part", &output->part, err)) {
+        output_free(output);
+        return false;
+    }
+    output->fd = open(output->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (output->fd < 0 && errno == ENOENT) {
+        if (!make_folders(output->part, err)) {
+            output_free(output);
+            return false;
+        }
+        output->fd = open(output->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    }
+    if (output->fd < 0) {
+        cannot("create", output->part, errno, err);
+        output_free(output);
+        return false;
+    }
+    *sink = (struct dataset_sink){.context = output, .write = write_all};
+    return true;
+}
+
+static void posix_discard(void *context, struct dataset_sink *sink)
+{
+    struct output *output = sink->context;
+    (void)context;
+    unlink(output->part);
+    output_free(output);
+    *sink = (struct dataset_sink){0};
+}
+
+/* A name lasts when its folder is on the disk, too. */
+static bool sync_folder(const char *path, struct error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = strndup(path, (size_t)(slash - path));
+    if (!folder)
+        return error_memory(err);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool synced = fd >= 0 && fsync(fd) == 0;
+    if (!synced)
+        cannot("sync", folder, errno, err);
+    if (fd >= 0)
+        close(fd);
+    free(folder);
+    return synced;
+}
+
+static bool finish(const struct dataset_folder *folder, struct output *output, struct error *err)
+{
+    if (folder->sync && fsync(output->fd) != 0)
+        return cannot("sync", output->path, errno, err);
+    int closed = close(output->fd);
+    output->fd = -1;
+    if (closed != 0)
+        return cannot("close", output->path, errno, err);
+    if (rename(output->part, output->path) != 0)
+        return cannot("rename", output->part, errno, err);
+    return folder->sync ? sync_folder(output->path, err) : true;
+}
+
+static bool posix_commit(void *context, struct dataset_sink *sink, struct error *err)
+{
+    struct output *output = sink->context;
+    if (!finish(context, output, err)) {
+        posix_discard(context, sink);
+        return false;
+    }
+    output_free(output);
+    *sink = (struct dataset_sink){0};
+    return true;
+}
+
+struct input {
+    int fd;
+    char *path;
+};
+
+static bool read_all(void *context, int64_t offset, void *to, size_t n, struct error *err)
+{
+    struct input *input = context;
+    char *at = to;
+    while (n > 0) {
+        ssize_t got = pread(input->fd, at, n, offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return cannot("read", input->path, errno, err);
+        if (got == 0)
+            return error_set(err, ERROR_FAILED,
+                             "'%s' ends at byte %" PRId64 ", before what should be read of it", input->path,
+                             offset);
+        at += got;
+        offset += got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+static bool posix_open(void *context, const char *path, struct dataset_source *source, struct error *err)
+{
+    struct input *input = calloc(1, sizeof *input);
+    struct stat state;
+    if (!input)
+        return error_memory(err);
+    if (!join(context, path, "", &input->path, err)) {
+        free(input);
+        return false;
+    }
+    input->fd = open(input->path, O_RDONLY | O_CLOEXEC);
+    if (input->fd < 0 || fstat(input->fd, &state) != 0) {
+        cannot("open", input->path, errno, err);
+        if (input->fd >= 0)
+            close(input->fd);
+        free(input->path);
+        free(input);
+        return false;
+    }
+    *source = (struct dataset_source){.context = input, .size = state.st_size, .read = read_all};
+    return true;
+}
+
+static void posix_close(void *context, struct dataset_source *source)
+{
+    struct input *input = source->context;
+    (void)context;
+    close(input->fd);
+    free(input->path);
+    free(input);
+    *source = (struct dataset_source){0};
+}
+
+static bool posix_size(void *context, const char *path, int64_t *bytes, struct error *err)
+{
+    struct stat state;
+    char *joined;
+    if (!join(context, path, "", &joined, err))
+        return false;
+    bool known = true;
+    *bytes = -1;
+    if (stat(joined, &state) == 0) {
+        if (S_ISREG(state.st_mode))
+            *bytes = state.st_size;
+        else
+            known = error_set(err, ERROR_INPUT, "'%s' is no regular file", joined);
+    } else if (errno != ENOENT && errno != ENOTDIR) {
+        known = cannot("look at", joined, errno, err);
+    }
+    free(joined);
+    return known;
+}
+
+struct dataset_place dataset_place_posix(struct dataset_folder *folder)
+{
+    return (struct dataset_place){
+        .context = folder,
+        .create = posix_create,
+        .commit = posix_commit,
+        .discard = posix_discard,
+        .open = posix_open,
+        .close = posix_close,
+        .size = posix_size,
+    };
+}
