@@ -13,11 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FILES  6
+#define FILES  5
 #define SIZE   ((int64_t)146600628) /* of UNET3D's samples */
 #define ROUNDS 5
 #define CHUNK  ((size_t)1 << 20)
 #define PATH   600
+
+/* New files that are synced at their end, as ours are. */
+#define FIO_WRITE                                                                                            \
+    "--rw=write --filesize=146600628 --fallocate=none --create_on_open=1 --end_fsync=1 --unlink=1"
 
 static char folder[PATH - 100];
 
@@ -27,7 +31,7 @@ struct cost {
 
 struct row {
     const char *name;
-    bool direct, let_go;
+    bool direct, let_go, write;
     int method;      /* of enum storage_kind; -1: plain read() */
     int64_t request; /* of plain read(): 0 is a whole file */
     const char *fio; /* its options */
@@ -43,20 +47,22 @@ static struct row rows[] = {
     {.name = "uring, let go", .method = STORAGE_URING, .let_go = true},
     {.name = "mmap", .method = STORAGE_MMAP},
     {.name = "mmap, let go", .method = STORAGE_MMAP, .let_go = true},
-    {.name = "fio psync, 1 MiB", .fio = "--ioengine=psync --bs=1M --direct=0"},
+    {.name = "fio psync, 1 MiB", .fio = "--ioengine=psync --bs=1M"},
     {.name = "read(), 1 MiB", .method = -1, .request = 1 << 20, .direct = true},
     {.name = "read(), whole file", .method = -1, .direct = true},
     {.name = "posix", .method = STORAGE_POSIX, .direct = true},
     {.name = "posix, let go", .method = STORAGE_POSIX, .direct = true, .let_go = true},
     {.name = "uring", .method = STORAGE_URING, .direct = true},
     {.name = "uring, let go", .method = STORAGE_URING, .direct = true, .let_go = true},
-    {.name = "fio psync, 1 MiB", .fio = "--ioengine=psync --bs=1M --direct=1", .direct = true},
-    {.name = "fio io_uring, 16 x 1 MiB",
-     .fio = "--ioengine=io_uring --iodepth=16 --bs=1M --direct=1",
-     .direct = true},
+    {.name = "fio psync, 1 MiB", .fio = "--ioengine=psync --bs=1M", .direct = true},
+    {.name = "fio io_uring, 16 x 1 MiB", .fio = "--ioengine=io_uring --iodepth=16 --bs=1M", .direct = true},
     {.name = "fio the same, registered",
-     .fio = "--ioengine=io_uring --fixedbufs=1 --iodepth=16 --bs=1M --direct=1",
+     .fio = "--ioengine=io_uring --fixedbufs=1 --iodepth=16 --bs=1M",
      .direct = true},
+    {.name = "write and fsync", .method = STORAGE_POSIX, .write = true},
+    {.name = "fio the same, 1 MiB", .fio = "--ioengine=psync --bs=1M", .write = true},
+    {.name = "write and fsync", .method = STORAGE_POSIX, .write = true, .direct = true},
+    {.name = "fio the same, 8 MiB", .fio = "--ioengine=psync --bs=8M", .write = true, .direct = true},
 };
 
 static void fail(const char *what)
@@ -72,33 +78,40 @@ static double now(clockid_t clock)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static void name_of(char path[PATH], int i)
+static void name_of(char path[PATH], int name, int i)
 {
-    snprintf(path, PATH, "%s/bench_storage_%d", folder, i);
+    snprintf(path, PATH, "%s/bench_storage_%d_%d", folder, name, i);
 }
 
-static void write_files(void)
+static void write_file(struct storage *storage, const char *path, const char *from)
 {
     struct error err;
-    struct storage *storage = storage_new(&(struct storage_options){.method = STORAGE_POSIX}, &err);
-    char *block = storage_buffer_new((int64_t)CHUNK, &err);
-    if (!storage || !block)
+    struct storage_writer *writer =
+        storage_create(storage, path, &(struct storage_write_options){.sync = true}, &err);
+    for (int64_t at = 0; writer && at < SIZE; at += (int64_t)CHUNK)
+        if (!storage_write(writer, from + at, SIZE - at < (int64_t)CHUNK ? (size_t)(SIZE - at) : CHUNK, &err))
+            fail(err.text);
+    if (!writer || !storage_commit(writer, NULL, &err))
         fail(err.text);
-    for (size_t i = 0; i < CHUNK; i++)
-        block[i] = (char)(i * 2654435761U >> 13);
+}
+
+/* What is read: NAME 0. What is written and removed again: NAME 1. */
+static void write_files(struct storage *storage, const char *from, int name)
+{
     for (int i = 0; i < FILES; i++) {
         char path[PATH];
-        name_of(path, i);
-        struct storage_writer *writer =
-            storage_create(storage, path, &(struct storage_write_options){.sync = true}, &err);
-        for (int64_t left = SIZE; writer && left > 0; left -= (int64_t)CHUNK)
-            if (!storage_write(writer, block, left < (int64_t)CHUNK ? (size_t)left : CHUNK, &err))
-                fail(err.text);
-        if (!writer || !storage_commit(writer, NULL, &err))
-            fail(err.text);
+        name_of(path, name, i);
+        write_file(storage, path, from);
     }
-    storage_buffer_free(block, (int64_t)CHUNK);
-    storage_free(storage);
+}
+
+static void remove_files(int name)
+{
+    for (int i = 0; i < FILES; i++) {
+        char path[PATH];
+        name_of(path, name, i);
+        unlink(path);
+    }
 }
 
 static void plain(const struct row *row, char *to)
@@ -106,12 +119,11 @@ static void plain(const struct row *row, char *to)
     size_t request = row->request ? (size_t)row->request : (size_t)(SIZE + STORAGE_SLACK) / 4096 * 4096;
     for (int i = 0; i < FILES; i++) {
         char path[PATH];
-        name_of(path, i);
+        name_of(path, 0, i);
         int fd = open(path, O_RDONLY | (row->direct ? O_DIRECT : 0));
-        ssize_t got = fd < 0 ? -1 : 1;
         int64_t sum = 0;
-        while (sum < SIZE && (got = read(fd, to, request)) > 0)
-            sum += got;
+        for (ssize_t got = 1; fd >= 0 && sum < SIZE && got > 0; sum += got > 0 ? got : 0)
+            got = read(fd, to, request);
         if (sum != SIZE)
             fail("plain read() failed");
         close(fd);
@@ -123,7 +135,7 @@ static void ours(const struct row *row, struct storage_reader *reader, char *to)
     struct error err;
     for (int i = 0; i < FILES; i++) {
         char path[PATH];
-        name_of(path, i);
+        name_of(path, 0, i);
         struct storage_file *file = storage_open(reader, path, &err);
         struct storage_extent all = {.length = SIZE};
         if (!row->let_go) {
@@ -136,33 +148,42 @@ static void ours(const struct row *row, struct storage_reader *reader, char *to)
     }
 }
 
-/* Bandwidth and processor time of fio's terse output, version 3: KiB/s in field 7, ms in 9, % in 88 and 89. */
+/* Bandwidth and processor time of fio's terse output, version 3: KiB/s in field 7 or, of writes, 48; % in 88, 89. */
+static struct cost parse_fio(char *output, int bandwidth)
+{
+    struct cost cost = {0};
+    double part = 0;
+    int field = 1;
+    char *rest = NULL;
+    for (char *text = strtok_r(output, ";", &rest); text; text = strtok_r(NULL, ";", &rest), field++) {
+        if (field == bandwidth)
+            cost.wall = (double)FILES * SIZE / (1024 * strtod(text, NULL));
+        if (field == 88 || field == 89)
+            part += strtod(text, NULL) / 100;
+    }
+    cost.processor = part * cost.wall;
+    return cost;
+}
+
 static struct cost fio(const struct row *row)
 {
     char command[8 * PATH], output[8192];
-    int length = snprintf(command, sizeof command,
-                          "fio --name=b --rw=read --thread --invalidate=0 --file_service_type=sequential "
-                          "--minimal %s --filename=",
-                          row->fio);
-    for (int i = 0; i < FILES; i++)
-        length += snprintf(command + length, sizeof command - (size_t)length, "%s%s/bench_storage_%d",
-                           i ? ":" : "", folder, i);
+    int length =
+        snprintf(command, sizeof command,
+                 "fio --name=b --thread --invalidate=0 --file_service_type=sequential --direct=%d --minimal "
+                 "%s %s --filename=",
+                 row->direct, row->write ? FIO_WRITE : "--rw=read", row->fio);
+    for (int i = 0; i < FILES; i++) {
+        char path[PATH];
+        name_of(path, row->write, i);
+        length += snprintf(command + length, sizeof command - (size_t)length, "%s%s", i ? ":" : "", path);
+    }
     FILE *pipe = popen(command, "r");
     struct cost cost = {0};
-    double part = 0;
-    if (pipe && fgets(output, sizeof output, pipe)) {
-        int field = 1;
-        char *rest = NULL;
-        for (char *text = strtok_r(output, ";", &rest); text; text = strtok_r(NULL, ";", &rest), field++) {
-            if (field == 7)
-                cost.wall = (double)FILES * SIZE / (1024 * strtod(text, NULL));
-            if (field == 88 || field == 89)
-                part += strtod(text, NULL) / 100;
-        }
-    }
+    if (pipe && fgets(output, sizeof output, pipe))
+        cost = parse_fio(output, row->write ? 48 : 7);
     if (pipe)
         pclose(pipe);
-    cost.processor = part * cost.wall;
     return cost;
 }
 
@@ -193,6 +214,7 @@ static void run_row(struct row *row, int round)
     struct error err;
     struct storage *storage = NULL;
     struct storage_reader *reader = NULL;
+    remove_files(1);
     if (row->fio) {
         row->costs[round] = fio(row);
         return;
@@ -211,8 +233,15 @@ static void run_row(struct row *row, int round)
         fail(err.text);
     /* Touched before the clock starts, as a reader's buffers are in their second use. */
     memset(to, 1, (size_t)size);
+    /* And so is the page cache: memory that a virtual machine's host has taken back costs its first user much more. */
+    if (row->write && !row->direct) {
+        write_files(storage, to, 1);
+        remove_files(1);
+    }
     double wall = now(CLOCK_MONOTONIC), processor = now(CLOCK_PROCESS_CPUTIME_ID);
-    if (reader)
+    if (row->write)
+        write_files(storage, to, 1);
+    else if (reader)
         ours(row, reader, to);
     else
         plain(row, to);
@@ -241,16 +270,23 @@ static void print_rows(void)
 
 int main(int argc, char **argv)
 {
+    struct error err;
     snprintf(folder, sizeof folder, "%s", argc > 1 ? argv[1] : "/tmp");
-    write_files();
-    for (int round = 0; round < ROUNDS; round++)
+    struct storage *storage = storage_new(&(struct storage_options){.method = STORAGE_POSIX}, &err);
+    char *bytes = storage_buffer_new(SIZE, &err);
+    if (!storage || !bytes)
+        fail(err.text);
+    for (int64_t i = 0; i < SIZE; i++)
+        bytes[i] = (char)((uint64_t)i * 2654435761U >> 13);
+    write_files(storage, bytes, 0);
+    storage_buffer_free(bytes, SIZE);
+    storage_free(storage);
+    for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
             run_row(&rows[i], round);
-    print_rows();
-    for (int i = 0; i < FILES; i++) {
-        char path[PATH];
-        name_of(path, i);
-        unlink(path);
     }
+    remove_files(1);
+    print_rows();
+    remove_files(0);
     return 0;
 }

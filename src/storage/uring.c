@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <liburing.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,11 +32,26 @@ static bool refused(struct error *err, int result)
                      result == -EPERM || result == -ENOSYS ? "; does the kernel allow it?" : "");
 }
 
+/* liburing maps and unmaps memory behind libc's back. The lock tells the thread sanitizer that a ring that lies where
+ * another one lay comes after it. */
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
 static int ring_init(struct io_uring *uring, int depth)
 {
+    pthread_mutex_lock(&making);
     /* Completions wait until we look for them, instead of interrupting (Linux 5.19). */
     int result = io_uring_queue_init((unsigned)depth, uring, IORING_SETUP_COOP_TASKRUN);
-    return result == -EINVAL ? io_uring_queue_init((unsigned)depth, uring, 0) : result;
+    if (result == -EINVAL)
+        result = io_uring_queue_init((unsigned)depth, uring, 0);
+    pthread_mutex_unlock(&making);
+    return result;
+}
+
+static void ring_exit(struct io_uring *uring)
+{
+    pthread_mutex_lock(&making);
+    io_uring_queue_exit(uring);
+    pthread_mutex_unlock(&making);
 }
 
 /* Says at once, and not in every thread, that there is no io_uring. */
@@ -46,7 +62,7 @@ static bool uring_start(struct storage *storage, struct error *err)
     int result = ring_init(&uring, 1);
     if (result < 0)
         return refused(err, result);
-    io_uring_queue_exit(&uring);
+    ring_exit(&uring);
     return true;
 }
 
@@ -77,7 +93,7 @@ static bool uring_reader_start(struct storage_reader *reader, struct error *err)
 static void uring_reader_stop(struct storage_reader *reader)
 {
     struct ring *ring = reader->state;
-    io_uring_queue_exit(&ring->uring);
+    ring_exit(&ring->uring);
     free(ring->slots);
     free(ring->idle);
     free(ring);

@@ -177,6 +177,7 @@ static void test_interrupted_writes_are_repeated(void **state)
 
 static void require_unwritten(struct storage *storage, int error, const char *text)
 {
+    char path[512];
     struct error err;
     for (int at = 0; at < 40; at++) {
         faults = (struct faults){.fail_at = at, .error = error};
@@ -184,7 +185,8 @@ static void require_unwritten(struct storage *storage, int error, const char *te
         assert_false(exists("file.part"));
         assert_true(exists("file") == ok);
         assert_true(ok == (faults.calls <= at));
-        unlink(strcat(strcpy((char[512]){0}, folder.path), "/file"));
+        path_of(path, "file");
+        unlink(path);
         if (ok)
             return;
         require_text(&err, "/file: cannot ");

@@ -83,6 +83,15 @@ static inline bool exists(const char *name)
     return stat(path, &info) == 0;
 }
 
+/* Once for each way. */
+static inline void say_without(const struct way *way, const char *reason)
+{
+    static bool said[sizeof ways / sizeof *ways];
+    if (!said[way - ways])
+        print_message("without '%s': %s\n", way->name, reason);
+    said[way - ways] = true;
+}
+
 /* NULL: this machine or this build has not got it, and the reason has been printed. */
 static inline struct storage *open_way(const struct way *way, const struct storage_calls *calls)
 {
@@ -94,7 +103,7 @@ static inline struct storage *open_way(const struct way *way, const struct stora
     if (!storage) {
         if (way->options.method != STORAGE_URING)
             fail_msg("%s", err.text);
-        print_message("without '%s': %s\n", way->name, err.text);
+        say_without(way, err.text);
         return NULL;
     }
     if (!options.direct)
@@ -108,7 +117,7 @@ static inline struct storage *open_way(const struct way *way, const struct stora
     if (ok)
         return storage;
     assert_non_null(strstr(err.text, "O_DIRECT"));
-    print_message("without '%s': %s\n", way->name, err.text);
+    say_without(way, err.text);
     storage_free(storage);
     return NULL;
 }
