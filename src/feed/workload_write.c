@@ -212,6 +212,6 @@ void workload_write_keys(struct text *out)
         else
             text_format(out, " | `%.*s` | ", (int)(quoted ? length - 2 : length),
                         quoted ? left_out + 1 : left_out);
-        text_format(out, "%s |\n", keys[i].meaning);
+        text_format(out, "%s%s|\n", keys[i].meaning, *keys[i].meaning ? " " : "");
     }
 }
