@@ -4,7 +4,8 @@
  *   AU                  asked compute / time that covers the steps. What a sleep took longer than asked is the host's
  *                       fault and not the accelerator's work; au_measured has it in, as DLIO does.
  *   AU without barrier  the same with the time at the barrier taken off: what storage alone would allow
- *   samples/s, bytes/s  really read in these steps / the longest time any accelerator took for them
+ *   samples/s, bytes/s  really read in these steps / the longest time any accelerator took for them; the same of all
+ *                       steps (all_samples / all_seconds) is what MLPerf Storage 2.0, section 4, asks for
  * DLIO's (utils/statscounter.py of its main branch), kept as they are so that its tools can read them:
  *   training            AU averaged over the ranks, throughput (n-2)·batch/T summed over them; 2 steps give 0
  *   evaluation          the ranks' lists one after the other, AU then divided by the number of ranks

@@ -340,13 +340,19 @@ enum list { LIST_LOAD, LIST_PROCESS, LIST_COMPUTE };
 static bool write_steps(struct json *json, const char *key, enum list list, const struct result_steps *steps,
                         const struct metrics_block *block, int64_t before, struct error *err)
 {
-    struct result_step step;
+    struct result_step some[RESULT_STEPS_CHUNK];
     json_open(json, key, '[');
-    for (int64_t i = 0; i < block->steps; i++) {
-        if (!result_steps_read(steps, block->accelerator, before + i, 1, &step, err))
+    for (int64_t done = 0, count; done < block->steps; done += count) {
+        count = block->steps - done < RESULT_STEPS_CHUNK ? block->steps - done : RESULT_STEPS_CHUNK;
+        if (!result_steps_read(steps, block->accelerator, before + done, count, some, err))
             return false;
-        int64_t value = list == LIST_LOAD ? step.load : list == LIST_PROCESS ? step.process : step.compute;
-        json_number(json, NULL, (double)value / 1e9);
+        for (int64_t i = 0; i < count; i++) {
+            const struct result_step *step = &some[i];
+            int64_t value = list == LIST_LOAD      ? step->load
+                            : list == LIST_PROCESS ? step->process
+                                                   : step->compute;
+            json_number(json, NULL, (double)value / 1e9);
+        }
     }
     json_close(json);
     return true;

@@ -79,6 +79,7 @@ static void write_figures(struct json *json, const struct metrics_figures *figur
     json_integer(json, "all_samples", figures->all_samples);
     json_integer(json, "all_bytes", figures->all_bytes);
     json_number(json, "all_seconds", figures->all_seconds);
+    json_number(json, "all_samples_per_second", (double)figures->all_samples / figures->all_seconds);
     write_shares(json, figures);
     write_range(json, "accelerator_au", &figures->au_range);
     write_range(json, "accelerator_wait", &figures->load_range);

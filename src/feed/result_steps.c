@@ -93,20 +93,22 @@ bool result_steps_add(struct result_steps *steps, int accelerator, const struct 
     return track->count % RESULT_STEPS_CHUNK != 0 || flush(steps, track, err);
 }
 
-static bool read_one(const struct result_steps *steps, const struct result_track *track, int64_t index,
-                     struct result_step *to)
+/* At most those that lie in one chunk; how many is the result, negative when they cannot be read. */
+static int64_t read_some(const struct result_steps *steps, const struct result_track *track, int64_t index,
+                         int64_t count, struct result_step *to)
 {
     int64_t chunk = index / RESULT_STEPS_CHUNK, place = index % RESULT_STEPS_CHUNK;
+    int64_t some = RESULT_STEPS_CHUNK - place < count ? RESULT_STEPS_CHUNK - place : count;
+    size_t length = (size_t)some * sizeof *to;
     if (chunk == track->count / RESULT_STEPS_CHUNK) {
-        *to = track->last[place];
-        return true;
+        memcpy(to, track->last + place, length);
+        return some;
     }
-    int64_t offset = track->chunks[chunk] + place * (int64_t)sizeof *to;
     ssize_t got;
     do
-        got = pread(steps->fd, to, sizeof *to, offset);
+        got = pread(steps->fd, to, length, track->chunks[chunk] + place * (int64_t)sizeof *to);
     while (got < 0 && errno == EINTR);
-    return got == (ssize_t)sizeof *to;
+    return got == (ssize_t)length ? some : -1;
 }
 
 bool result_steps_read(const struct result_steps *steps, int accelerator, int64_t index, int64_t count,
@@ -116,8 +118,11 @@ bool result_steps_read(const struct result_steps *steps, int accelerator, int64_
     if (index < 0 || count < 0 || index > track->count - count)
         return error_set(err, ERROR_FAILED, "steps %lld to %lld of accelerator %d were not kept",
                          (long long)index, (long long)(index + count - 1), accelerator);
-    for (int64_t i = 0; i < count; i++)
-        if (!read_one(steps, track, index + i, &to[i]))
+    for (int64_t done = 0; done < count;) {
+        int64_t some = read_some(steps, track, index + done, count - done, to + done);
+        if (some < 0)
             return error_set(err, ERROR_FAILED, "cannot read back the times of steps: %s", strerror(errno));
+        done += some;
+    }
     return true;
 }

@@ -697,6 +697,39 @@ static void dlios_own_checkpoints_give_dlios_own_summary(void **state)
     doc_release(&epochs);
 }
 
+/* Other runs of DLIO, of which only the epochs' figures were kept: mean, deviation and MB/s follow from them. */
+static void dlios_means_are_those_of_its_epochs(void **state)
+{
+    static const char *const runs[] = {"train_unet3d_v100_np2_warm", "train_unet3d_v100_np3_warm",
+                                       "acc_unet3d_v100_np2_1core", "train_unet3d_h100_np1_warm"};
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        char relative[96];
+        struct doc doc;
+        double values[16], mean, stdev;
+        size_t count = 0;
+        snprintf(relative, sizeof relative, "feed/golden/%s.json", runs[i]);
+        char *path = reference_path(relative);
+        if (!path)
+            skip();
+        ok(doc_load(&doc, path, &err));
+        free(path);
+        const struct doc_node *metric = doc_find(doc_find(doc.root, "dlio"), "metric");
+        assert_non_null(metric);
+        const struct doc_node *list = doc_find(metric, "train_throughput_samples_per_second");
+        assert_in_range(list->count, 1, 16);
+        for (const struct doc_node *node = list->first_child; node; node = node->next)
+            values[count++] = node->number;
+        metrics_mean_stdev(values, count, &mean, &stdev);
+        assert_true(near(mean, doc_find(metric, "train_throughput_mean_samples_per_second")->number));
+        assert_true(fabs(stdev - doc_find(metric, "train_throughput_stdev_samples_per_second")->number) <
+                    1e-12);
+        assert_true(
+            near(mean * 146600628 / 1024 / 1024, doc_find(metric, "train_io_mean_MB_per_second")->number));
+        doc_release(&doc);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -724,6 +757,7 @@ int main(void)
         cmocka_unit_test(histogram_ranks_are_exact_for_small_values),
         cmocka_unit_test(dlios_own_run_gives_dlios_own_summary),
         cmocka_unit_test(dlios_own_checkpoints_give_dlios_own_summary),
+        cmocka_unit_test(dlios_means_are_those_of_its_epochs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
