@@ -1,0 +1,473 @@
+#include "dataset/generate.h"
+#include "dataset/io.h"
+#include "dataset/pack.h"
+#include "dataset/scale.h"
+#include "dataset/sum.h"
+#include "dataset/verify.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+struct fixture {
+    char *root;
+    struct dataset_folder folder;
+    struct dataset_place place;
+    struct dataset_work work;
+};
+
+static void fixture_init(struct fixture *f, int threads)
+{
+    *f = (struct fixture){.root = folder_make(), .work = {.ranks = 1}};
+    f->folder.root = f->root;
+    f->place = dataset_place_posix(&f->folder);
+    f->work.pool = parallel_new(threads);
+    assert_non_null(f->work.pool);
+}
+
+static void fixture_release(struct fixture *f)
+{
+    parallel_free(f->work.pool);
+    folder_remove(f->root);
+}
+
+static struct dataset_generated generate(struct fixture *f, const struct dataset_layout *layout)
+{
+    struct dataset_generated generated;
+    struct error err = {0};
+    if (!dataset_generate(layout, &f->place, &f->work, &generated, &err))
+        fail_msg("%s", err.text);
+    return generated;
+}
+
+static void verify(struct fixture *f, const struct dataset_layout *layout, struct dataset_verified *verified)
+{
+    struct error err = {0};
+    if (!dataset_verify(layout, &f->place, &f->work, true, verified, &err))
+        fail_msg("%s", err.text);
+}
+
+static char *path_in(const struct fixture *f, const char *path)
+{
+    char *joined;
+    assert_true(asprintf(&joined, "%s/%s", f->root, path) > 0);
+    return joined;
+}
+
+static void flip_byte(const struct fixture *f, const char *path, long offset)
+{
+    char *joined = path_in(f, path);
+    FILE *file = fopen(joined, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+    int c = fgetc(file);
+    assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+    fputc(c ^ 1, file);
+    fclose(file);
+    free(joined);
+}
+
+static void layout_some(struct dataset_layout *layout, const char *format)
+{
+    layout_make(layout, format, 50000, 3);
+    layout->files_train = 6;
+    layout->files_eval = 2;
+    layout->subfolders_train = 2;
+}
+
+static const char *const names[] = {
+    "npz", "npy", "csv", "tfrecord", "indexed_binary", "mmap_indexed_binary", "raw", "synthetic"};
+#define NAMES (sizeof names / sizeof *names)
+
+static void every_format_is_made_and_verified(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < NAMES; n++) {
+        struct fixture f;
+        struct dataset_layout layout;
+        struct dataset_verified verified;
+        fixture_init(&f, 2);
+        layout_some(&layout, names[n]);
+        struct dataset_generated generated = generate(&f, &layout);
+        assert_int_equal(generated.files_written, 8 * layout.format->parts);
+        assert_int_equal(generated.bytes_written, dataset_layout_bytes(&layout));
+        verify(&f, &layout, &verified);
+        assert_int_equal(verified.fault_count, 0);
+        assert_int_equal(verified.bytes, dataset_layout_bytes(&layout));
+        dataset_verified_release(&verified);
+        fixture_release(&f);
+    }
+}
+
+/* The sum of all files, in the order of their numbers. */
+static uint32_t sum_of(struct fixture *f, const struct dataset_layout *layout)
+{
+    uint32_t sum = 0;
+    struct text path = {0};
+    for (int64_t i = 0; i < dataset_files(layout); i++) {
+        struct dataset_file file;
+        dataset_file_init(&file, layout, i);
+        for (int part = 0; part < dataset_file_parts(&file); part++) {
+            assert_true(dataset_file_path(&file, part, &path));
+            char *joined = path_in(f, path.data);
+            struct blob blob = blob_load(joined);
+            sum = dataset_crc32(sum, blob.bytes, blob.length);
+            free(blob.bytes);
+            free(joined);
+        }
+    }
+    text_release(&path);
+    return sum;
+}
+
+static void threads_and_ranks_make_the_same(void **state)
+{
+    struct fixture one, four;
+    struct dataset_layout layout;
+    (void)state;
+    layout_some(&layout, "npz");
+    fixture_init(&one, 1);
+    fixture_init(&four, 4);
+    generate(&one, &layout);
+    four.work.ranks = 3;
+    for (four.work.rank = 0; four.work.rank < 3; four.work.rank++)
+        generate(&four, &layout);
+    assert_int_equal(sum_of(&one, &layout), sum_of(&four, &layout));
+    fixture_release(&one);
+    fixture_release(&four);
+}
+
+static void a_second_run_writes_what_is_missing(void **state)
+{
+    struct fixture f;
+    struct dataset_layout layout;
+    (void)state;
+    fixture_init(&f, 2);
+    layout_some(&layout, "tfrecord");
+    generate(&f, &layout);
+    uint32_t sum = sum_of(&f, &layout);
+    char *gone = path_in(&f, "train/1/img_3_of_6.tfrecord"), *cut = path_in(&f, "valid/img_0_of_2.tfrecord");
+    assert_int_equal(unlink(gone), 0);
+    assert_int_equal(truncate(cut, 100), 0);
+    struct dataset_generated generated = generate(&f, &layout);
+    assert_int_equal(generated.files_written, 2);
+    assert_int_equal(generated.files_kept, 14);
+    assert_int_equal(sum_of(&f, &layout), sum);
+    free(gone);
+    free(cut);
+    fixture_release(&f);
+}
+
+/* Kills a child in the middle of its work: no file under a final name is anything but whole. */
+static void a_killed_run_goes_on(void **state)
+{
+    struct fixture f;
+    struct dataset_layout layout;
+    struct dataset_verified verified;
+    int status;
+    (void)state;
+    fixture_init(&f, 1);
+    layout_make(&layout, "npy", 4000000, 1);
+    layout.files_train = 60;
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct dataset_generated generated;
+        struct error err;
+        struct dataset_work work = {.ranks = 1};
+        close(ready[0]);
+        if (write(ready[1], "x", 1) == 1)
+            dataset_generate(&layout, &f.place, &work, &generated, &err);
+        _exit(0);
+    }
+    char byte;
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    usleep(20000);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    struct error err;
+    assert_true(dataset_verify(&layout, &f.place, &f.work, true, &verified, &err));
+    for (int i = 0; i < verified.listed; i++)
+        assert_int_equal(verified.faults[i].kind, DATASET_MISSING);
+    dataset_verified_release(&verified);
+    generate(&f, &layout);
+    verify(&f, &layout, &verified);
+    assert_int_equal(verified.fault_count, 0);
+    dataset_verified_release(&verified);
+    close(ready[0]);
+    close(ready[1]);
+    fixture_release(&f);
+}
+
+static void one_flipped_byte_is_found(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < NAMES - 1; n++) {
+        struct fixture f;
+        struct dataset_layout layout;
+        struct dataset_verified verified;
+        struct text path = {0};
+        struct dataset_file file;
+        fixture_init(&f, 2);
+        layout_some(&layout, names[n]);
+        generate(&f, &layout);
+        dataset_file_init(&file, &layout, 4);
+        assert_true(dataset_file_path(&file, 0, &path));
+        flip_byte(&f, path.data, 12345);
+        verify(&f, &layout, &verified);
+        assert_int_equal(verified.fault_count, 1);
+        assert_int_equal(verified.faults[0].kind, DATASET_WRONG_CONTENT);
+        assert_int_equal(verified.faults[0].number, 4);
+        assert_int_equal(verified.faults[0].offset, 12345);
+        assert_string_equal(verified.faults[0].path, path.data);
+        assert_int_equal(verified.faults[0].expected ^ verified.faults[0].found, 1);
+        assert_non_null(strstr(verified.faults[0].text, "byte 12345 is"));
+        dataset_verified_release(&verified);
+        text_release(&path);
+        fixture_release(&f);
+    }
+}
+
+static void what_is_missing_or_cut_is_named(void **state)
+{
+    struct fixture f;
+    struct dataset_layout layout;
+    struct dataset_verified verified;
+    (void)state;
+    fixture_init(&f, 2);
+    layout_some(&layout, "indexed_binary");
+    generate(&f, &layout);
+    char *gone = path_in(&f, "train/1/img_3_of_6.indexed_binary.sz.idx");
+    char *cut = path_in(&f, "valid/img_1_of_2.indexed_binary");
+    assert_int_equal(unlink(gone), 0);
+    assert_int_equal(truncate(cut, 100), 0);
+    verify(&f, &layout, &verified);
+    assert_int_equal(verified.fault_count, 2);
+    assert_int_equal(verified.faults[0].kind, DATASET_MISSING);
+    assert_string_equal(verified.faults[0].text, "train/1/img_3_of_6.indexed_binary.sz.idx: missing");
+    assert_int_equal(verified.faults[1].kind, DATASET_WRONG_SIZE);
+    assert_string_equal(verified.faults[1].text,
+                        "valid/img_1_of_2.indexed_binary: 100 bytes, expected 150000");
+    dataset_verified_release(&verified);
+    free(gone);
+    free(cut);
+    fixture_release(&f);
+}
+
+static void all_faults_are_counted_and_the_first_listed(void **state)
+{
+    struct fixture f;
+    struct dataset_layout layout;
+    struct dataset_verified verified;
+    (void)state;
+    fixture_init(&f, 4);
+    layout_make(&layout, "raw", 10, 1);
+    layout.files_train = 1000;
+    verify(&f, &layout, &verified);
+    assert_int_equal(verified.fault_count, 1000);
+    assert_int_equal(verified.listed, DATASET_MAX_FAULTS);
+    for (int i = 0; i < DATASET_MAX_FAULTS; i++)
+        assert_int_equal(verified.faults[i].number, i);
+    dataset_verified_release(&verified);
+    fixture_release(&f);
+}
+
+/* Packed with another level, the same samples are other bytes. */
+static void another_compressor_is_no_fault(void **state)
+{
+    const struct {
+        const char *name;
+        enum dataset_compression compression;
+    } cases[] = {{"npz", DATASET_ZIP}, {"csv", DATASET_GZIP}};
+    (void)state;
+    if (dataset_pack_missing()) {
+        print_message("# skipped: built without %s\n", dataset_pack_missing());
+        skip();
+    }
+    for (int i = 0; i < 2; i++) {
+        struct fixture f;
+        struct dataset_layout layout;
+        struct dataset_verified verified;
+        fixture_init(&f, 2);
+        layout_some(&layout, cases[i].name);
+        layout.compression = cases[i].compression;
+        layout.compressibility = 0.5;
+        layout.compression_level = 9;
+        generate(&f, &layout);
+        layout.compression_level = 1;
+        verify(&f, &layout, &verified);
+        assert_int_equal(verified.fault_count, 0);
+        dataset_verified_release(&verified);
+        layout.seed++;
+        verify(&f, &layout, &verified);
+        assert_int_equal(verified.fault_count, 8);
+        assert_non_null(strstr(verified.faults[0].text, "sample 0, byte"));
+        dataset_verified_release(&verified);
+        fixture_release(&f);
+    }
+}
+
+static void another_set_is_not_mixed_in(void **state)
+{
+    struct fixture f;
+    struct dataset_layout layout;
+    struct dataset_generated generated;
+    struct error err = {0};
+    (void)state;
+    fixture_init(&f, 1);
+    layout_some(&layout, "npy");
+    generate(&f, &layout);
+    layout.seed++;
+    assert_false(dataset_generate(&layout, &f.place, &f.work, &generated, &err));
+    assert_non_null(strstr(err.text, "another data set"));
+    fixture_release(&f);
+}
+
+static void the_manifest_is_all_that_verify_needs(void **state)
+{
+    struct fixture f;
+    struct dataset_layout layout, read;
+    struct dataset_verified verified;
+    struct error err = {0};
+    (void)state;
+    fixture_init(&f, 2);
+    layout_some(&layout, "npz");
+    layout.seed = 99;
+    generate(&f, &layout);
+    assert_true(dataset_manifest_read(&read, &f.place, &err));
+    verify(&f, &read, &verified);
+    assert_int_equal(verified.files, 8);
+    assert_int_equal(verified.fault_count, 0);
+    dataset_verified_release(&verified);
+    dataset_layout_release(&read);
+    fixture_release(&f);
+}
+
+static void stop_soon(void *context, int64_t files, int64_t bytes)
+{
+    (void)bytes;
+    if (files >= 3)
+        atomic_store((atomic_bool *)context, true);
+}
+
+static void a_stopped_run_leaves_whole_files(void **state)
+{
+    struct fixture f;
+    struct dataset_layout layout;
+    struct dataset_generated generated;
+    struct dataset_verified verified;
+    atomic_bool stop = false;
+    struct error err = {0};
+    (void)state;
+    fixture_init(&f, 2);
+    layout_some(&layout, "npy");
+    f.work.stop = &stop;
+    f.work.progress = stop_soon;
+    f.work.progress_context = &stop;
+    assert_false(dataset_generate(&layout, &f.place, &f.work, &generated, &err));
+    assert_non_null(strstr(err.text, "stopped"));
+    assert_in_range(generated.files_written, 3, 5);
+    f.work = (struct dataset_work){.pool = f.work.pool, .ranks = 1};
+    verify(&f, &layout, &verified);
+    assert_int_equal(verified.fault_count, 8 - generated.files_written);
+    dataset_verified_release(&verified);
+    fixture_release(&f);
+}
+
+/* A limit on the size of files stands for a disk that is full: nothing half written is left. */
+static void a_file_that_cannot_be_written_is_named(void **state)
+{
+    struct fixture f;
+    struct dataset_layout layout;
+    struct dataset_generated generated;
+    struct error err = {0};
+    struct rlimit limit, small;
+    (void)state;
+    fixture_init(&f, 1);
+    layout_some(&layout, "npy");
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    small = limit;
+    small.rlim_cur = 100000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    bool made = dataset_generate(&layout, &f.place, &f.work, &generated, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_false(made);
+    assert_non_null(strstr(err.text, "train/0/img_0_of_6.npy': File too large"));
+    char *part = path_in(&f, "train/0/img_0_of_6.npy.part");
+    assert_int_equal(access(part, F_OK), -1);
+    free(part);
+    fixture_release(&f);
+}
+
+static void copies_go_round(void **state)
+{
+    struct fixture from, to;
+    struct dataset_layout layout;
+    struct dataset_scaled scaled;
+    struct error err = {0};
+    const struct dataset_item items[] = {{2, {"train/img_0_of_3.npy", "train/img_1_of_3.npy"}},
+                                         {1, {"train/img_2_of_3.npy"}}};
+    (void)state;
+    fixture_init(&from, 2);
+    fixture_init(&to, 2);
+    layout_make(&layout, "npy", 9872, 1); /* 10,000 bytes a file */
+    layout.files_train = 3;
+    generate(&from, &layout);
+    assert_true(dataset_scale(&from.place, items, 2, &to.place, 75000, &to.work, &scaled, &err));
+    assert_int_equal(scaled.items, 5); /* 20 + 10 + 20 + 10 + 20 kB */
+    assert_int_equal(scaled.bytes, 80000);
+    assert_int_equal(scaled.bytes_kept, 0);
+    char *last = path_in(&to, "train/img_7_of_3.npy"), *origin = path_in(&from, "train/img_1_of_3.npy");
+    struct blob a = blob_load(last), b = blob_load(origin);
+    assert_int_equal(a.length, b.length);
+    assert_memory_equal(a.bytes, b.bytes, a.length);
+    assert_true(dataset_scale(&from.place, items, 2, &to.place, 75000, &to.work, &scaled, &err));
+    assert_int_equal(scaled.bytes_kept, 80000);
+    free(a.bytes);
+    free(b.bytes);
+    free(last);
+    free(origin);
+    fixture_release(&from);
+    fixture_release(&to);
+}
+
+static void copies_are_numbered_on(void **state)
+{
+    struct text text = {0};
+    (void)state;
+    dataset_scale_path("a1/case_00209_x.npy", 1, 210, &text);
+    assert_string_equal(text.data, "a1/case_00419_x.npy");
+    text.length = 0;
+    dataset_scale_path("part-00027-of-00500", 2, 500, &text);
+    assert_string_equal(text.data, "part-01027-of-00500");
+    text.length = 0;
+    dataset_scale_path("d2/train.txt", 3, 1, &text);
+    assert_string_equal(text.data, "d2/train.copy3.txt");
+    text_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_format_is_made_and_verified),
+        cmocka_unit_test(threads_and_ranks_make_the_same),
+        cmocka_unit_test(a_second_run_writes_what_is_missing),
+        cmocka_unit_test(a_killed_run_goes_on),
+        cmocka_unit_test(one_flipped_byte_is_found),
+        cmocka_unit_test(what_is_missing_or_cut_is_named),
+        cmocka_unit_test(all_faults_are_counted_and_the_first_listed),
+        cmocka_unit_test(another_compressor_is_no_fault),
+        cmocka_unit_test(another_set_is_not_mixed_in),
+        cmocka_unit_test(the_manifest_is_all_that_verify_needs),
+        cmocka_unit_test(a_stopped_run_leaves_whole_files),
+        cmocka_unit_test(a_file_that_cannot_be_written_is_named),
+        cmocka_unit_test(copies_go_round),
+        cmocka_unit_test(copies_are_numbered_on),
+    };
+    return cmocka_run_group_tests_name("dataset generate", tests, NULL, NULL);
+}
