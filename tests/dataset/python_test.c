@@ -1,0 +1,153 @@
+/* What is written is read by programs that others wrote: numpy, zipfile, csv, gzip, and an independent reader of TFRecord. */
+#include "dataset/io.h"
+#include "dataset/pack.h"
+#include "dataset/sum.h"
+#include "dataset/verify.h"
+
+#include <inttypes.h>
+#include <sys/wait.h>
+
+#define FILES 3
+
+/* What the script should print: samples, bytes and sum of every file. */
+static void expect(const struct dataset_layout *layout, struct text *expected)
+{
+    for (int64_t i = 0; i < FILES; i++) {
+        struct dataset_file file;
+        struct dataset_content content;
+        struct dataset_bytes bytes;
+        dataset_file_init(&file, layout, i);
+        size_t n = (size_t)file.payload_bytes;
+        unsigned char *all = malloc(n + 1);
+        assert_non_null(all);
+        dataset_content_init(&content, &bytes, &file);
+        content.fill(content.context, 0, all, n);
+        text_format(expected, "%" PRId64 " %zu %08x\n", file.samples, n, dataset_crc32(0, all, n));
+        free(all);
+    }
+}
+
+static void command_of(const struct dataset_layout *layout, const char *root, struct text *command)
+{
+    const char *source = getenv("REHEARSE_SOURCE_ROOT");
+    struct text path = {0};
+    text_format(command, "python3 '%s/tests/dataset/read_files.py' %s", source ? source : ".",
+                layout->format->name);
+    for (int64_t i = 0; i < FILES; i++) {
+        struct dataset_file file;
+        dataset_file_init(&file, layout, i);
+        assert_true(dataset_file_path(&file, 0, &path));
+        text_format(command, " '%s/%s'", root, path.data);
+    }
+    text_release(&path);
+}
+
+static void check(struct dataset_layout *layout)
+{
+    char *root = folder_make();
+    struct dataset_folder folder = {.root = root};
+    struct dataset_place place = dataset_place_posix(&folder);
+    struct dataset_work work = {.ranks = 1};
+    struct dataset_generated generated;
+    struct text command = {0}, expected = {0}, found = {0};
+    struct error err = {0};
+    char line[256];
+    layout->files_train = FILES;
+    if (!dataset_layout_check(layout, &err) || !dataset_generate(layout, &place, &work, &generated, &err))
+        fail_msg("%s", err.text);
+    expect(layout, &expected);
+    command_of(layout, root, &command);
+    FILE *out = popen(command.data, "r");
+    assert_non_null(out);
+    while (fgets(line, sizeof line, out))
+        text_add(&found, line);
+    int status = pclose(out);
+    folder_remove(root);
+    text_release(&command);
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 127)) {
+        print_message("# skipped: no python3 with numpy\n");
+        text_release(&expected);
+        skip();
+    }
+    assert_int_equal(status, 0);
+    assert_string_equal(found.data, expected.data);
+    text_release(&found);
+    text_release(&expected);
+}
+
+static void plain(const char *format, enum dataset_element element)
+{
+    struct dataset_layout layout;
+    layout_make(&layout, format, 4800, 3);
+    layout.element = element;
+    check(&layout);
+}
+
+static void numpy_reads_npy(void **state)
+{
+    (void)state;
+    for (int element = 0; element < DATASET_ELEMENTS; element++)
+        plain("npy", (enum dataset_element)element);
+}
+
+static void numpy_reads_npz(void **state)
+{
+    (void)state;
+    plain("npz", DATASET_UINT8);
+    plain("npz", DATASET_FLOAT32);
+}
+
+static void numpy_reads_compressed_npz(void **state)
+{
+    struct dataset_layout layout;
+    (void)state;
+    if (dataset_pack_missing())
+        skip();
+    layout_make(&layout, "npz", 400000, 2);
+    layout.compression = DATASET_ZIP;
+    layout.compressibility = 0.5;
+    check(&layout);
+}
+
+static void the_csv_module_reads_csv(void **state)
+{
+    (void)state;
+    plain("csv", DATASET_UINT8);
+}
+
+static void gzip_reads_compressed_csv(void **state)
+{
+    struct dataset_layout layout;
+    (void)state;
+    if (dataset_pack_missing())
+        skip();
+    layout_make(&layout, "csv", 100000, 2);
+    layout.compression = DATASET_GZIP;
+    check(&layout);
+}
+
+static void another_reader_reads_tfrecord(void **state)
+{
+    (void)state;
+    plain("tfrecord", DATASET_UINT8);
+}
+
+static void numpy_reads_the_index_of_indexed_binary(void **state)
+{
+    (void)state;
+    plain("indexed_binary", DATASET_UINT8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numpy_reads_npy),
+        cmocka_unit_test(numpy_reads_npz),
+        cmocka_unit_test(numpy_reads_compressed_npz),
+        cmocka_unit_test(the_csv_module_reads_csv),
+        cmocka_unit_test(gzip_reads_compressed_csv),
+        cmocka_unit_test(another_reader_reads_tfrecord),
+        cmocka_unit_test(numpy_reads_the_index_of_indexed_binary),
+    };
+    return cmocka_run_group_tests_name("dataset python", tests, NULL, NULL);
+}
