@@ -59,8 +59,10 @@ static bool given_sizes(struct checkpoint_shards *shards, const struct workload_
                         struct error *err)
 {
     double layer = 0, groups = 0;
-    for (int i = 0; i < model->layer_parameters.count; i++)
-        layer += (double)(model->layer_parameters.values[i] / shards->tensor);
+    for (int i = 0; i < model->layer_parameters.count; i++) {
+        int64_t part = model->layer_parameters.values[i] / shards->tensor;
+        layer += (double)part;
+    }
     for (int i = 0; i < model->optimization_groups.count; i++)
         groups += 3 * (double)model->optimization_groups.values[i];
     if (layer * (double)(shards->layers + 1) > WORKLOAD_MAX_INTEGER || groups > WORKLOAD_MAX_INTEGER)

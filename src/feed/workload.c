@@ -27,46 +27,68 @@ bool workload_warn(struct workload *workload, struct error *err, const char *for
 {
     struct text line = {0};
     va_list args;
+    if (!workload->warnings)
+        workload->warnings = ARENA_ARRAY(&workload->arena, WORKLOAD_MAX_WARNINGS, const char *);
+    if (!workload->warnings)
+        return error_memory(err);
+    if (workload->warning_count == WORKLOAD_MAX_WARNINGS)
+        return true;
     va_start(args, format);
     text_vformat(&line, format, args);
     va_end(args);
-    int count = workload->warning_count;
-    const char **longer = ARENA_ARRAY(&workload->arena, (size_t)count + 1, const char *);
-    char *copy = line.failed || !line.data ? NULL : arena_string(&workload->arena, line.data);
+    bool last = workload->warning_count == WORKLOAD_MAX_WARNINGS - 1;
+    const char *copy = NULL;
+    if (!line.failed && line.data)
+        copy = arena_string(&workload->arena, last ? "further warnings are not listed" : line.data);
     text_release(&line);
-    if (!longer || !copy)
-        return error_memory(err);
-    if (count > 0)
-        memcpy(longer, workload->warnings, (size_t)count * sizeof *longer);
-    longer[count] = copy;
-    workload->warnings = longer;
-    workload->warning_count = count + 1;
-    return true;
+    if (copy)
+        workload->warnings[workload->warning_count++] = copy;
+    return copy || error_memory(err);
 }
 
 /* --- defaults ------------------------------------------------------------------------------------------------- */
+
+static bool apply_default(struct workload *workload, const struct workload_key *key, const struct doc *doc,
+                          const struct doc_node *node, struct error *err)
+{
+    workload->given[workload_key_index(key)] = NULL;
+    if (node->type != DOC_NULL)
+        return workload_set(workload, key, doc, node, err);
+    if (key->type == WORKLOAD_TEXT)
+        *(const char **)workload_field(workload, key) = NULL;
+    return true;
+}
 
 static bool set_default(struct workload *workload, const struct workload_key *key, struct error *err)
 {
     struct doc doc;
     if (!doc_parse(&doc, DOC_JSON, key->path, key->default_json, strlen(key->default_json), err))
         return false;
-    bool ok = doc.root->type == DOC_NULL || workload_set(workload, key, &doc, doc.root, err);
-    if (ok && doc.root->type == DOC_NULL && key->type == WORKLOAD_TEXT)
-        *(const char **)workload_field(workload, key) = NULL;
+    bool ok = apply_default(workload, key, &doc, doc.root, err);
     doc_release(&doc);
-    workload->given[workload_key_index(key)] = NULL;
     return ok;
 }
 
+/* All defaults as one list: one document is much quicker than one for each key. */
 static bool set_defaults(struct workload *workload, struct error *err)
 {
     int count;
     const struct workload_key *keys = workload_keys(&count);
+    struct text list = {0};
+    struct doc doc;
     for (int i = 0; i < count; i++)
-        if (!set_default(workload, &keys[i], err))
-            return false;
-    return true;
+        text_format(&list, "%c%s", i ? ',' : '[', keys[i].default_json);
+    text_add(&list, "]");
+    bool ok =
+        list.failed ? error_memory(err) : doc_parse(&doc, DOC_JSON, "defaults", list.data, list.length, err);
+    text_release(&list);
+    if (!ok)
+        return false;
+    const struct doc_node *node = doc.root->first_child;
+    for (int i = 0; ok && i < count; i++, node = node->next)
+        ok = apply_default(workload, &keys[i], &doc, node, err);
+    doc_release(&doc);
+    return ok;
 }
 
 /* --- a tree of values ----------------------------------------------------------------------------------------- */

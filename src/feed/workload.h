@@ -26,9 +26,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WORKLOAD_MAX_INTEGER (INT64_C(1) << 53) /* of a file: larger ones are no doubles */
-#define WORKLOAD_MAX_LIST    65536              /* items */
-#define WORKLOAD_MAX_KEYS    192                /* in the table */
+#define WORKLOAD_MAX_INTEGER  (INT64_C(1) << 53) /* of a file: larger ones are no doubles */
+#define WORKLOAD_MAX_LIST     65536              /* items */
+#define WORKLOAD_MAX_KEYS     192                /* in the table */
+#define WORKLOAD_MAX_WARNINGS 64
 
 enum workload_framework { WORKLOAD_TENSORFLOW, WORKLOAD_PYTORCH };
 enum workload_loader {

@@ -1,7 +1,7 @@
 /* The table of keys: DLIO main's, those of the VLDB study's fork and of MLPerf Storage v3, and our own. */
 #include "feed/workload_internal.h"
 
-#include <float.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MOST  9007199254740992.0 /* WORKLOAD_MAX_INTEGER */
@@ -346,12 +346,11 @@ const struct workload_key *workload_key_find(const char *path)
         char whole[128];
         if (strcmp(path, other) == 0)
             return find(ours);
-        if (other[length - 1] == '.' && strncmp(path, other, length) == 0 &&
-            strlen(ours) + strlen(path + length) < sizeof whole) {
-            strcpy(whole, ours);
-            strcat(whole, path + length);
+        if (other[length - 1] != '.' || strncmp(path, other, length) != 0)
+            continue;
+        int written = snprintf(whole, sizeof whole, "%s%s", ours, path + length);
+        if (written > 0 && (size_t)written < sizeof whole)
             key = find(whole);
-        }
     }
     return key;
 }

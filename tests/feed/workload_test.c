@@ -242,6 +242,19 @@ static void unknown_keys_are_warnings_with_the_nearest(void **state)
     workload_release(&w);
 }
 
+static void so_many_warnings_are_kept(void **state)
+{
+    struct text text = {0};
+    (void)state;
+    for (int i = 0; i < 3 * WORKLOAD_MAX_WARNINGS; i++)
+        text_format(&text, "key_%d: 1\n", i);
+    struct workload w = read_text(text.data);
+    assert_int_equal(w.warning_count, WORKLOAD_MAX_WARNINGS);
+    assert_string_equal(w.warnings[WORKLOAD_MAX_WARNINGS - 1], "further warnings are not listed");
+    workload_release(&w);
+    text_release(&text);
+}
+
 static void unknown_keys_are_errors_when_strict(void **state)
 {
     struct workload_options strict = {.strict = true};
@@ -602,6 +615,7 @@ int main(void)
         cmocka_unit_test(a_file_may_have_all_of_it_below_workload),
         cmocka_unit_test(files_of_the_study_s_fork_use_its_formula),
         cmocka_unit_test(unknown_keys_are_warnings_with_the_nearest),
+        cmocka_unit_test(so_many_warnings_are_kept),
         cmocka_unit_test(unknown_keys_are_errors_when_strict),
         cmocka_unit_test(mistakes_say_where_they_are),
         cmocka_unit_test(contradictions_are_named),
