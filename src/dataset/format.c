@@ -11,6 +11,7 @@ extern const struct dataset_format dataset_format_raw;
 extern const struct dataset_format dataset_format_synthetic;
 extern const struct dataset_format dataset_format_tfrecord;
 
+/* New ones go to the end: the corpus of fuzz/fuzz_dataset.c counts them. */
 static const struct dataset_format *const formats[] = {
     &dataset_format_npz,
     &dataset_format_npy,
