@@ -4,6 +4,7 @@
 #include "feed/checkpoint_shards.h"
 #include "feed/compute_time.h"
 #include "feed/workload.h"
+#include "feed/workload_layout.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -63,6 +64,20 @@ static void check_shards(const struct workload *workload, int64_t ranks)
     }
 }
 
+static void check_layout(const struct workload *workload)
+{
+    struct dataset_layout layout;
+    struct dataset_file file;
+    struct error err;
+    if (!workload_layout(workload, &layout, &err))
+        return;
+    if (dataset_files(&layout) > 0) {
+        dataset_file_init(&file, &layout, dataset_files(&layout) - 1);
+        require(file.record_bytes > 0 && file.samples > 0);
+    }
+    dataset_layout_release(&layout);
+}
+
 static void check_time(const struct workload *workload)
 {
     struct distribution time;
@@ -95,6 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_printed(&workload);
     check_shards(&workload, 1);
     check_shards(&workload, 64);
+    check_layout(&workload);
     check_time(&workload);
     workload_release(&workload);
     return 0;
