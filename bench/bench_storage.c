@@ -15,8 +15,7 @@
 
 #define FILES  5
 #define SIZE   ((int64_t)146600628) /* of UNET3D's samples */
-#define ROUNDS 5
-#define CHUNK  ((size_t)1 << 20)
+#define ROUNDS 3
 #define PATH   600
 
 /* New files that are synced at their end, as ours are. */
@@ -83,13 +82,15 @@ static void name_of(char path[PATH], int name, int i)
     snprintf(path, PATH, "%s/bench_storage_%d_%d", folder, name, i);
 }
 
+/* In the pieces that fio writes, too. */
 static void write_file(struct storage *storage, const char *path, const char *from)
 {
     struct error err;
+    int64_t chunk = storage_options(storage)->direct ? 8 << 20 : 1 << 20;
     struct storage_writer *writer =
         storage_create(storage, path, &(struct storage_write_options){.sync = true}, &err);
-    for (int64_t at = 0; writer && at < SIZE; at += (int64_t)CHUNK)
-        if (!storage_write(writer, from + at, SIZE - at < (int64_t)CHUNK ? (size_t)(SIZE - at) : CHUNK, &err))
+    for (int64_t at = 0; writer && at < SIZE; at += chunk)
+        if (!storage_write(writer, from + at, SIZE - at < chunk ? (size_t)(SIZE - at) : (size_t)chunk, &err))
             fail(err.text);
     if (!writer || !storage_commit(writer, NULL, &err))
         fail(err.text);
@@ -252,17 +253,27 @@ static void run_row(struct row *row, int round)
     storage_free(storage);
 }
 
+/* Against the first row of its kind: read() of 1 MiB at a time, or our own writing. */
+static const struct row *peer_of(const struct row *row)
+{
+    const struct row *peer = rows;
+    while (peer->direct != row->direct || peer->write != row->write)
+        peer++;
+    return peer;
+}
+
 static void print_rows(void)
 {
     double gb = (double)FILES * SIZE / 1e9;
     printf("%d files of %" PRId64 " bytes, medians of %d rounds\n\n", FILES, SIZE, ROUNDS);
-    printf("%-10s %-26s %8s %10s %14s\n", "", "", "GB/s", "CPU-s/GB", "GB/s per core");
+    printf("%-10s %-26s %8s %10s %14s %10s\n", "", "", "GB/s", "CPU-s/GB", "GB/s per core", "CPU, ratio");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct cost cost = median_cost(&rows[i]);
         const char *group = rows[i].direct ? "direct" : "page cache";
         if (cost.wall > 0)
-            printf("%-10s %-26s %8.2f %10.4f %14.1f\n", group, rows[i].name, gb / cost.wall,
-                   cost.processor / gb, gb / cost.processor);
+            printf("%-10s %-26s %8.2f %10.4f %14.1f %10.2f\n", group, rows[i].name, gb / cost.wall,
+                   cost.processor / gb, gb / cost.processor,
+                   cost.processor / median_cost(peer_of(&rows[i])).processor);
         else
             printf("%-10s %-26s %8s\n", group, rows[i].name, "absent");
     }

@@ -5,14 +5,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Where a page of most machines' huge pages begins; more than any block of O_DIRECT. */
-#define BUFFER_ALIGNMENT ((size_t)2 << 20)
+/* A huge page of most machines, and no less than any block of O_DIRECT. */
+#define HUGE_PAGE ((size_t)2 << 20)
 
-/* Whole pages. */
+/* Whole pages; huge ones unless that more than doubles it. */
 static size_t buffer_bytes(int64_t size)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    return ((size_t)(size > 0 ? size : 1) + page - 1) / page * page;
+    size_t bytes = (size_t)(size > 0 ? size : 1);
+    size_t page = bytes >= HUGE_PAGE / 2 ? HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
+    return (bytes + page - 1) / page * page;
 }
 
 char *storage_buffer_new(int64_t size, struct error *err)
@@ -23,18 +24,18 @@ char *storage_buffer_new(int64_t size, struct error *err)
         return NULL;
     }
     size_t bytes = buffer_bytes(size);
-    size_t asked = bytes + BUFFER_ALIGNMENT;
+    size_t asked = bytes + HUGE_PAGE;
     char *all = mmap(NULL, asked, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED) {
         error_memory(err);
         return NULL;
     }
-    size_t before = (BUFFER_ALIGNMENT - (uintptr_t)all % BUFFER_ALIGNMENT) % BUFFER_ALIGNMENT;
+    size_t before = (HUGE_PAGE - (uintptr_t)all % HUGE_PAGE) % HUGE_PAGE;
     if (before > 0)
         munmap(all, before);
     munmap(all + before + bytes, asked - before - bytes);
-    /* A device reads into 1 huge page at the price of 1 small one: a fifth of the processor time per byte. */
-    if (bytes >= BUFFER_ALIGNMENT)
+    /* To a device, a huge page is one piece of memory instead of 512: docs/storage.md has what that is worth. */
+    if (bytes >= HUGE_PAGE)
         (void)madvise(all + before, bytes, MADV_HUGEPAGE);
     return all + before;
 }
