@@ -95,8 +95,8 @@ static bool check_options(const struct storage_options *options, struct error *e
     const struct storage_method *method = methods[options->method];
     const char *name = kind_names[options->method];
     if (!method)
-        return error_set(err, ERROR_USAGE, "storage method '%s': this rehearse was built without it%s", name,
-                         options->method == STORAGE_URING ? " (liburing)" : "");
+        return error_set(err, ERROR_USAGE, "storage method '%s': this rehearse was built without %s", name,
+                         options->method == STORAGE_URING ? "liburing" : "it");
     if (options->direct && !method->direct)
         return error_set(err, ERROR_USAGE,
                          "storage method '%s' always goes through the page cache, not direct", name);
