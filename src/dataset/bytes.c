@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define GOLDEN 0x9e3779b97f4a7c15u /* 2^64 over the golden ratio */
+#define UNIT_WORDS (DATASET_UNIT >> 3)
+#define GOLDEN     0x9e3779b97f4a7c15u /* 2^64 over the golden ratio */
 
 /* Variant 13 of Stafford's mixers, which SplitMix64 uses. */
 static inline __attribute__((always_inline)) uint64_t mix(uint64_t z)
@@ -29,7 +30,7 @@ void dataset_bytes_init(struct dataset_bytes *bytes, uint64_t seed, uint64_t fil
     *bytes = (struct dataset_bytes){
         .start = mix(key + GOLDEN),
         .step = step_of(key + 2 * GOLDEN),
-        .random = (int64_t)lround((1 - compressibility) * (DATASET_UNIT / 8)) * 8,
+        .random = (int64_t)lround((1 - compressibility) * UNIT_WORDS) * 8,
         .keep = ~(uint64_t)0,
     };
 }
@@ -101,7 +102,7 @@ static void fill_zero(const struct dataset_bytes *bytes, unsigned char *to, size
 
 static void fill_words(const struct dataset_bytes *bytes, uint64_t index, unsigned char *to, size_t count)
 {
-    const uint64_t unit = DATASET_UNIT / 8, random = (uint64_t)bytes->random / 8;
+    const uint64_t unit = UNIT_WORDS, random = (uint64_t)bytes->random / 8;
     if (random == unit) {
         fill_random(bytes, index, to, count);
         return;

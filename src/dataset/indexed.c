@@ -7,7 +7,7 @@
 
 enum { DATA, OFFSETS, SIZES, PARTS };
 
-#define BLOCK 4096 /* entries of an index that are read at once */
+#define BLOCK ((size_t)4096) /* entries of an index that are read at once */
 
 static int64_t indexed_bytes(const struct dataset_file *file, int part)
 {
@@ -66,8 +66,8 @@ static bool add_all(struct dataset_builder *builder, const char *path,
                     const struct dataset_source *const *parts, unsigned char *blocks, struct error *err)
 {
     int64_t count = parts[OFFSETS]->size / 8;
-    for (int64_t i = 0; i < count; i += BLOCK) {
-        size_t now = count - i < BLOCK ? (size_t)(count - i) : BLOCK;
+    for (int64_t i = 0; i < count; i += (int64_t)BLOCK) {
+        size_t now = count - i < (int64_t)BLOCK ? (size_t)(count - i) : BLOCK;
         if (!dataset_read(parts[OFFSETS], path, 8 * i, blocks, 8 * now, "its offsets", err) ||
             !dataset_read(parts[SIZES], path, 8 * i, blocks + 8 * BLOCK, 8 * now, "its sizes", err) ||
             !add_block(builder, path, parts[DATA]->size, blocks, blocks + 8 * BLOCK, now, err))
@@ -101,7 +101,7 @@ static bool indexed_locate(struct dataset_index *index, const char *path,
                          "%s: its indexes have %" PRId64 " and %" PRId64
                          " bytes: expected eight per sample in both",
                          path, parts[OFFSETS]->size, parts[SIZES]->size);
-    unsigned char *blocks = malloc((size_t)2 * 8 * BLOCK);
+    unsigned char *blocks = malloc(BLOCK * 16);
     if (!blocks)
         return error_memory(err);
     bool added = add_all(&builder, path, parts, blocks, err);

@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAGIC     "\x93NUMPY"
 #define ALIGNMENT 64
 #define GROWTH    21 /* digits for which room is left, so that the first dimension can grow in place */
 #define PREFIX    10 /* magic, version, length of what follows */
+
+static const char magic[6] = {(char)0x93, 'N', 'U', 'M', 'P', 'Y'};
 
 static const char *const descriptions[DATASET_ELEMENTS] = {
     [DATASET_UINT8] = "|u1",   [DATASET_INT8] = "|i1",    [DATASET_UINT16] = "<u2",  [DATASET_INT16] = "<i2",
@@ -33,7 +34,9 @@ size_t numpy_header_write(const struct numpy_array *array, char to[NUMPY_MAX_HEA
     size_t total = (PREFIX + n + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     memset(to + used, ' ', total - used);
     to[total - 1] = '\n';
-    memcpy(to, MAGIC "\x01\x00", 8);
+    memcpy(to, magic, sizeof magic);
+    to[6] = 1;
+    to[7] = 0;
     to[8] = (char)((total - PREFIX) & 0xff);
     to[9] = (char)((total - PREFIX) >> 8);
     return total;
@@ -190,7 +193,7 @@ bool numpy_header_read(struct numpy_array *array, const char *path, const char *
     struct scan scan = {.path = path, .at = bytes, .end = bytes, .err = err};
     const unsigned char *b = (const unsigned char *)bytes;
     *array = (struct numpy_array){0};
-    if (length < PREFIX || memcmp(bytes, MAGIC, 6) != 0)
+    if (length < PREFIX || memcmp(bytes, magic, sizeof magic) != 0)
         return error_set(err, ERROR_INPUT, "%s: no array of numpy: it does not begin with \\x93NUMPY", path);
     size_t prefix = b[6] == 1 ? PREFIX : 12;
     if (b[6] < 1 || b[6] > 3 || length < prefix)

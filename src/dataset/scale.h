@@ -3,6 +3,7 @@
 #ifndef REHEARSE_DATASET_SCALE_H
 #define REHEARSE_DATASET_SCALE_H
 
+#include "core/arena.h"
 #include "core/error.h"
 #include "dataset/generate.h"
 #include "dataset/place.h"
@@ -15,6 +16,12 @@ struct dataset_item {
     int count;
     const char *paths[DATASET_MAX_PARTS];
 };
+
+/* All files below a folder, in the order of their paths, without hidden ones, temporary ones and the manifest. Files that
+ * share a name up to the end of its first number are one item (up to DATASET_MAX_PARTS of them). The items live as long as
+ * the arena. */
+bool dataset_items_list(const char *root, struct arena *arena, struct dataset_item **items, int64_t *count,
+                        struct error *err);
 
 struct dataset_scaled {
     int64_t items, files; /* that the copies are, kept ones included */

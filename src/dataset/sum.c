@@ -111,11 +111,11 @@ TARGET static uint32_t by_folding(uint32_t sum, const unsigned char *at, size_t 
     const __m128i by128 = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
     __m128i lanes[4];
     for (int i = 0; i < 4; i++)
-        lanes[i] = load_lane(at + 16 * i);
+        lanes[i] = load_lane(at + 16 * (size_t)i);
     lanes[0] = _mm_xor_si128(lanes[0], _mm_cvtsi32_si128((int)sum));
     for (at += 64, n -= 64; n >= 64; at += 64, n -= 64)
         for (int i = 0; i < 4; i++)
-            lanes[i] = fold(lanes[i], load_lane(at + 16 * i), by512);
+            lanes[i] = fold(lanes[i], load_lane(at + 16 * (size_t)i), by512);
     __m128i lane = lanes[0];
     for (int i = 1; i < 4; i++)
         lane = fold(lane, lanes[i], by128);

@@ -51,8 +51,9 @@ static uint64_t field_bytes(uint64_t length)
 static size_t put_name(unsigned char *to, const char *name)
 {
     size_t n = put_field(to, 1, strlen(name));
-    memcpy(to + n, name, strlen(name));
-    return n + strlen(name);
+    while (*name)
+        to[n++] = (unsigned char)*name++;
+    return n;
 }
 
 static void make_example(struct example *example, int64_t image)

@@ -436,6 +436,29 @@ static void copies_go_round(void **state)
     fixture_release(&to);
 }
 
+static void files_that_belong_together_are_listed_as_one(void **state)
+{
+    struct fixture f;
+    struct dataset_layout layout;
+    struct dataset_item *items;
+    struct arena arena = {0};
+    struct error err = {0};
+    int64_t count;
+    (void)state;
+    fixture_init(&f, 1);
+    layout_some(&layout, "indexed_binary");
+    generate(&f, &layout);
+    assert_true(dataset_items_list(f.root, &arena, &items, &count, &err));
+    assert_int_equal(count, 8);
+    assert_int_equal(items[3].count, 3);
+    assert_string_equal(items[3].paths[0], "train/1/img_1_of_6.indexed_binary");
+    assert_string_equal(items[3].paths[1], "train/1/img_1_of_6.indexed_binary.off.idx");
+    assert_false(dataset_items_list("/nowhere", &arena, &items, &count, &err));
+    assert_string_equal(err.text, "cannot open '/nowhere/': No such file or directory");
+    arena_release(&arena);
+    fixture_release(&f);
+}
+
 static void copies_are_numbered_on(void **state)
 {
     struct text text = {0};
@@ -468,6 +491,7 @@ int main(void)
         cmocka_unit_test(a_file_that_cannot_be_written_is_named),
         cmocka_unit_test(copies_go_round),
         cmocka_unit_test(copies_are_numbered_on),
+        cmocka_unit_test(files_that_belong_together_are_listed_as_one),
     };
     return cmocka_run_group_tests_name("dataset generate", tests, NULL, NULL);
 }
