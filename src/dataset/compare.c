@@ -4,6 +4,7 @@
 #include "dataset/writer.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,12 +62,61 @@ static bool compare_write(void *context, const void *from, size_t n, struct erro
     return true;
 }
 
+/* A large run of content is compared in pieces; of several differences the first counts. */
+struct run {
+    struct comparison *c;
+    const struct dataset_content *content;
+    int64_t offset;
+    pthread_mutex_t lock;
+};
+
+static bool compare_run_piece(void *context, int64_t at, size_t n, unsigned char *expected, struct error *err)
+{
+    struct run *run = context;
+    struct dataset_difference difference = {0};
+    struct comparison c = {
+        .source = run->c->source, .difference = &difference, .offset = run->c->offset + at};
+    c.buffer = malloc(n);
+    if (!c.buffer)
+        return error_memory(err);
+    run->content->fill(run->content->context, run->offset + at, expected, n);
+    bool same = compare_piece(&c, expected, n, err);
+    free(c.buffer);
+    if (!same && !difference.differs)
+        return false;
+    pthread_mutex_lock(&run->lock);
+    if (difference.differs &&
+        (!run->c->difference->differs || difference.offset < run->c->difference->offset))
+        *run->c->difference = difference;
+    pthread_mutex_unlock(&run->lock);
+    return true;
+}
+
+static bool compare_fill(void *context, const struct dataset_content *content, int64_t offset, int64_t n,
+                         struct error *err)
+{
+    struct comparison *c = context;
+    struct run run = {.c = c, .content = content, .offset = offset};
+    int64_t left = c->source->size - c->offset, now = n < left ? n : left;
+    pthread_mutex_init(&run.lock, NULL);
+    bool compared = dataset_crew_pieces(c->crew, now, compare_run_piece, &run, err);
+    pthread_mutex_destroy(&run.lock);
+    c->offset += now;
+    if (compared && now < n && !c->difference->differs)
+        *c->difference = (struct dataset_difference){true, -1, c->offset, -1, -1};
+    return compared && !c->difference->differs;
+}
+
 bool dataset_compare_bytes(const struct dataset_crew *crew, const struct dataset_file *file, int part,
                            const struct dataset_source *source, struct dataset_difference *difference,
                            struct error *err)
 {
     struct comparison c = {.crew = crew, .source = source, .difference = difference};
-    const struct dataset_sink sink = {.context = &c, .write = compare_write};
+    const struct dataset_sink sink = {
+        .context = &c,
+        .write = compare_write,
+        .fill = crew->inner ? compare_fill : NULL,
+    };
     *difference = (struct dataset_difference){0};
     c.buffer = malloc(DATASET_BUFFER);
     if (!c.buffer)

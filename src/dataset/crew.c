@@ -1,5 +1,11 @@
 #include "dataset/crew.h"
 
+#include "dataset/writer.h"
+
+#include <stdlib.h>
+
+#define GRAIN 16 /* pieces that a thread takes at once */
+
 bool dataset_crew_stopped(const struct dataset_crew *crew)
 {
     return atomic_load(&crew->failed) || (crew->work->stop && atomic_load(crew->work->stop));
@@ -36,7 +42,8 @@ bool dataset_crew_run(struct dataset_crew *crew, int64_t count, struct error *er
     int64_t mine = count > rank ? (count - rank + ranks - 1) / ranks : 0;
     atomic_store(&crew->failed, false);
     pthread_mutex_init(&crew->lock, NULL);
-    parallel_for(crew->work->pool, (size_t)mine, 1, run_piece, crew);
+    crew->inner = mine < parallel_threads(crew->work->pool) ? crew->work->pool : NULL;
+    parallel_for(crew->inner ? NULL : crew->work->pool, (size_t)mine, 1, run_piece, crew);
     pthread_mutex_destroy(&crew->lock);
     if (crew->work->stop && atomic_load(crew->work->stop))
         return error_set(err, ERROR_FAILED,
@@ -56,6 +63,57 @@ void dataset_crew_done(struct dataset_crew *crew, int64_t files, int64_t bytes)
     if (crew->work->progress)
         crew->work->progress(crew->work->progress_context, crew->files, crew->bytes);
     pthread_mutex_unlock(&crew->lock);
+}
+
+struct pieces {
+    const struct dataset_crew *crew;
+    int64_t bytes;
+    dataset_piece_fn *body;
+    void *context;
+    pthread_mutex_t lock;
+    atomic_bool failed;
+    struct error error;
+};
+
+static bool run_pieces(struct pieces *pieces, size_t first, size_t last, struct error *err)
+{
+    unsigned char *buffer = aligned_alloc(64, DATASET_BUFFER);
+    bool done = buffer != NULL || error_memory(err);
+    for (size_t i = first; done && i < last && !atomic_load(&pieces->failed); i++) {
+        int64_t at = (int64_t)(i * DATASET_BUFFER), left = pieces->bytes - at;
+        size_t n = left < (int64_t)DATASET_BUFFER ? (size_t)left : DATASET_BUFFER;
+        done = dataset_crew_stopped(pieces->crew) ? error_set(err, ERROR_FAILED, "stopped")
+                                                  : pieces->body(pieces->context, at, n, buffer, err);
+    }
+    free(buffer);
+    return done;
+}
+
+static void try_pieces(void *context, size_t first, size_t last, int thread)
+{
+    struct pieces *pieces = context;
+    struct error err = {0};
+    (void)thread;
+    if (run_pieces(pieces, first, last, &err))
+        return;
+    pthread_mutex_lock(&pieces->lock);
+    if (!atomic_load(&pieces->failed))
+        pieces->error = err;
+    atomic_store(&pieces->failed, true);
+    pthread_mutex_unlock(&pieces->lock);
+}
+
+bool dataset_crew_pieces(const struct dataset_crew *crew, int64_t bytes, dataset_piece_fn *body,
+                         void *context, struct error *err)
+{
+    struct pieces pieces = {.crew = crew, .bytes = bytes, .body = body, .context = context};
+    size_t count = ((size_t)bytes + DATASET_BUFFER - 1) / DATASET_BUFFER;
+    pthread_mutex_init(&pieces.lock, NULL);
+    parallel_for(crew->inner, count, GRAIN, try_pieces, &pieces);
+    pthread_mutex_destroy(&pieces.lock);
+    if (atomic_load(&pieces.failed))
+        *err = pieces.error;
+    return !atomic_load(&pieces.failed);
 }
 
 static bool watched_write(void *context, const void *from, size_t n, struct error *err)

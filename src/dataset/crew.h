@@ -11,8 +11,9 @@ struct dataset_crew {
     const struct dataset_work *work;
     pthread_mutex_t lock; /* for what a body changes outside its own file */
     atomic_bool failed;
-    struct error error;   /* the first */
-    int64_t files, bytes; /* done */
+    struct error error;     /* the first */
+    int64_t files, bytes;   /* done */
+    struct parallel *inner; /* with fewer files than threads, these share each file; else NULL */
 
     /* One file; false with *err when it failed. */
     bool (*body)(struct dataset_crew *crew, int64_t number, struct error *err);
@@ -27,6 +28,12 @@ bool dataset_crew_stopped(const struct dataset_crew *crew);
 
 /* Adds to what is done and says so. */
 void dataset_crew_done(struct dataset_crew *crew, int64_t files, int64_t bytes);
+
+/* Runs body(context, at, n, buffer) for pieces of at most DATASET_BUFFER bytes of `bytes` bytes, by the crew's inner threads;
+ * false when one failed, or it is time to end. */
+typedef bool dataset_piece_fn(void *context, int64_t at, size_t n, unsigned char *buffer, struct error *err);
+bool dataset_crew_pieces(const struct dataset_crew *crew, int64_t bytes, dataset_piece_fn *body,
+                         void *context, struct error *err);
 
 /* A sink in front of another that fails once the crew is to end. */
 struct dataset_watched {

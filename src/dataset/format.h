@@ -17,23 +17,30 @@
 #define DATASET_MAX_PARTS 4
 #define DATASET_MAX_OPEN  8
 
-/* Where bytes come from: `n` bytes from `offset`, all of them or an error. */
+/* Where bytes come from: `n` bytes from `offset`, all of them or an error. Several threads may read at once. */
 struct dataset_source {
     void *context;
     int64_t size;
     bool (*read)(void *context, int64_t offset, void *to, size_t n, struct error *err);
 };
 
-/* Where bytes go, in order. */
-struct dataset_sink {
-    void *context;
-    bool (*write)(void *context, const void *from, size_t n, struct error *err);
-};
-
 /* The samples of a file, one after the other (npy and npz: in the order of the array, which interleaves them). */
 struct dataset_content {
     const void *context;
     void (*fill)(const void *context, int64_t offset, void *to, size_t n);
+};
+
+/* Where bytes go, in order. What is set to NULL is not needed. */
+struct dataset_sink {
+    void *context;
+    bool (*write)(void *context, const void *from, size_t n, struct error *err);
+
+    /* Bytes of any place, by several threads at once. What `write` gets then goes behind the last of them. */
+    bool (*write_at)(void *context, int64_t offset, const void *from, size_t n, struct error *err);
+
+    /* The next n bytes are those of the content from `offset` on; the sink makes them itself, by as many threads as it has. */
+    bool (*fill)(void *context, const struct dataset_content *content, int64_t offset, int64_t n,
+                 struct error *err);
 };
 
 struct dataset_extent {

@@ -14,7 +14,9 @@ struct generation {
 
 /* Counts bytes on their way: sizes that were computed are checked against them. */
 struct counted {
+    const struct dataset_crew *crew;
     struct dataset_sink to;
+    struct dataset_sink place; /* that `to` watches */
     int64_t bytes;
 };
 
@@ -23,6 +25,31 @@ static bool counted_write(void *context, const void *from, size_t n, struct erro
     struct counted *counted = context;
     counted->bytes += (int64_t)n;
     return counted->to.write(counted->to.context, from, n, err);
+}
+
+/* A large run of content: pieces of it, each to its place. */
+struct filling {
+    const struct counted *counted;
+    const struct dataset_content *content;
+    int64_t offset;
+};
+
+static bool fill_piece(void *context, int64_t at, size_t n, unsigned char *buffer, struct error *err)
+{
+    const struct filling *filling = context;
+    const struct counted *counted = filling->counted;
+    filling->content->fill(filling->content->context, filling->offset + at, buffer, n);
+    return counted->place.write_at(counted->place.context, counted->bytes + at, buffer, n, err);
+}
+
+static bool counted_fill(void *context, const struct dataset_content *content, int64_t offset, int64_t n,
+                         struct error *err)
+{
+    struct counted *counted = context;
+    struct filling filling = {counted, content, offset};
+    bool filled = dataset_crew_pieces(counted->crew, n, fill_piece, &filling, err);
+    counted->bytes += n;
+    return filled;
 }
 
 static bool write_part(struct dataset_crew *crew, const struct dataset_file *file, int part, const char *path,
@@ -34,8 +61,12 @@ static bool write_part(struct dataset_crew *crew, const struct dataset_file *fil
     int64_t expected = *bytes;
     if (!place->create(place->context, path, expected, &watched.to, err))
         return false;
-    struct counted counted = {.to = dataset_crew_watch(&watched)};
-    const struct dataset_sink sink = {.context = &counted, .write = counted_write};
+    struct counted counted = {.crew = crew, .to = dataset_crew_watch(&watched), .place = watched.to};
+    const struct dataset_sink sink = {
+        .context = &counted,
+        .write = counted_write,
+        .fill = crew->inner && watched.to.write_at ? counted_fill : NULL,
+    };
     bool written = dataset_write(file, part, NULL, &sink, err);
     if (written && expected >= 0 && counted.bytes != expected)
         written = error_set(err, ERROR_FAILED, "%s: wrote %lld bytes where %lld were computed", path,

@@ -5,16 +5,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define FLUSH ((int64_t)8 << 20)
+
 struct output {
     int fd;
-    char *path; /* at last */
-    char *part; /* until then */
+    _Atomic int64_t end; /* of what was written */
+    char *path;          /* at last */
+    char *part;          /* until then */
 };
 
 static bool join(const struct dataset_folder *folder, const char *path, const char *suffix, char **joined,
@@ -57,20 +61,34 @@ static void output_free(struct output *output)
     free(output);
 }
 
-static bool write_all(void *context, const void *from, size_t n, struct error *err)
+/* Every FLUSH bytes the disk is told to begin, so that it does not stand idle until there is too much or all is to be
+ * synced. What a file system cannot do here is no fault. */
+static bool write_at(void *context, int64_t offset, const void *from, size_t n, struct error *err)
 {
     struct output *output = context;
     const char *at = from;
+    int64_t begin = offset, end = offset + (int64_t)n, last = atomic_load(&output->end);
     while (n > 0) {
-        ssize_t written = write(output->fd, at, n);
+        ssize_t written = pwrite(output->fd, at, n, offset);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
             return cannot("write", output->path, written < 0 ? errno : EIO, err);
         at += written;
+        offset += written;
         n -= (size_t)written;
     }
+    while (last < end && !atomic_compare_exchange_weak(&output->end, &last, end))
+        continue;
+    if (end / FLUSH > begin / FLUSH)
+        (void)sync_file_range(output->fd, end / FLUSH * FLUSH - FLUSH, FLUSH, SYNC_FILE_RANGE_WRITE);
     return true;
+}
+
+static bool write_all(void *context, const void *from, size_t n, struct error *err)
+{
+    struct output *output = context;
+    return write_at(context, atomic_load(&output->end), from, n, err);
 }
 
 static bool posix_create(void *context, const char *path, int64_t bytes, struct dataset_sink *sink,
@@ -99,7 +117,7 @@ static bool posix_create(void *context, const char *path, int64_t bytes, struct 
         output_free(output);
         return false;
     }
-    *sink = (struct dataset_sink){.context = output, .write = write_all};
+    *sink = (struct dataset_sink){.context = output, .write = write_all, .write_at = write_at};
     return true;
 }
 

@@ -86,6 +86,12 @@ void dataset_put_zeros(struct dataset_writer *writer, int64_t n)
 void dataset_put_content(struct dataset_writer *writer, const struct dataset_content *content, int64_t offset,
                          int64_t n)
 {
+    if (writer->sink->fill && !writer->sum_of && n >= DATASET_LARGE) {
+        flush(writer);
+        if (!writer->failed)
+            writer->failed = !writer->sink->fill(writer->sink->context, content, offset, n, writer->err);
+        return;
+    }
     while (n > 0 && !writer->failed) {
         size_t now = room(writer, (uint64_t)n);
         content->fill(content->context, offset, writer->buffer + writer->used, now);

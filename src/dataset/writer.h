@@ -11,6 +11,9 @@
 /* Small enough for the cache next to a core: bytes are generated there and copied on from there. */
 #define DATASET_BUFFER ((size_t)256 << 10)
 
+/* Content from this size on is left to a sink that makes it itself. */
+#define DATASET_LARGE ((int64_t)16 << 20)
+
 typedef uint32_t dataset_sum_fn(uint32_t sum, const void *bytes, size_t n);
 
 struct dataset_writer {

@@ -139,6 +139,42 @@ static void threads_and_ranks_make_the_same(void **state)
     fixture_release(&four);
 }
 
+/* With fewer files than threads, these make and compare pieces of each. */
+static void threads_share_a_large_file(void **state)
+{
+    const char *const large[] = {"npz", "npy", "indexed_binary", "raw"};
+    (void)state;
+    for (int n = 0; n < 4; n++) {
+        struct fixture one, four;
+        struct dataset_layout layout;
+        struct dataset_verified verified;
+        struct dataset_file file;
+        struct text path = {0};
+        layout_make(&layout, large[n], 20000003, 1);
+        layout.files_train = 1;
+        fixture_init(&one, 1);
+        fixture_init(&four, 4);
+        generate(&one, &layout);
+        generate(&four, &layout);
+        assert_int_equal(sum_of(&one, &layout), sum_of(&four, &layout));
+        dataset_file_init(&file, &layout, 0);
+        assert_true(dataset_file_path(&file, 0, &path));
+        verify(&four, &layout, &verified);
+        assert_int_equal(verified.fault_count, 0);
+        dataset_verified_release(&verified);
+        flip_byte(&four, path.data, 19000000);
+        flip_byte(&four, path.data, 12000000);
+        verify(&four, &layout, &verified);
+        assert_int_equal(verified.fault_count, 1);
+        assert_int_equal(verified.faults[0].kind, DATASET_WRONG_CONTENT);
+        assert_int_equal(verified.faults[0].offset, 12000000);
+        dataset_verified_release(&verified);
+        text_release(&path);
+        fixture_release(&one);
+        fixture_release(&four);
+    }
+}
+
 static void a_second_run_writes_what_is_missing(void **state)
 {
     struct fixture f;
@@ -479,6 +515,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_format_is_made_and_verified),
         cmocka_unit_test(threads_and_ranks_make_the_same),
+        cmocka_unit_test(threads_share_a_large_file),
         cmocka_unit_test(a_second_run_writes_what_is_missing),
         cmocka_unit_test(a_killed_run_goes_on),
         cmocka_unit_test(one_flipped_byte_is_found),
