@@ -1,7 +1,7 @@
 /* The search over pipelines on devices of several types: seconds, how much is proven, and what was found.
  * `bench_fleet [THREADS [FIRST [LAST]]]`. */
 #include "core/progress.h"
-#include "job/fleet_job.h"
+#include "fleet/of_job.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,8 @@
 
 #include "cli/fix.h"
 #include "cli/output.h"
-#include "job/pipelines_report.h"
+#include "fleet/of_profile.h"
+#include "fleet/report.h"
 #include "job/usual.h"
 
 #include <inttypes.h>
@@ -52,11 +53,11 @@ bool plan_cluster_group(struct fleet_group *group, const struct cluster *cluster
 
 /* ---- delivering ---- */
 
-static bool write_json(const char *path, const struct pipelines_report *report, struct error *err)
+static bool write_json(const char *path, const struct fleet_report *report, struct error *err)
 {
     struct text text = {0};
     struct json json = {.out = &text};
-    pipelines_write_json(report, &json, NULL);
+    fleet_write_json(report, &json, NULL);
     bool ok = output_text(path, &text, err);
     text_release(&text);
     return ok;
@@ -71,8 +72,7 @@ static bool refuse(const struct plan_options *given, struct error *err)
     return true;
 }
 
-static bool deliver(const struct plan_options *given, const struct pipelines_report *report,
-                    struct error *err)
+static bool deliver(const struct plan_options *given, const struct fleet_report *report, struct error *err)
 {
     struct text text = {0};
     if (given->output && !write_json(given->output, report, err))
@@ -80,9 +80,9 @@ static bool deliver(const struct plan_options *given, const struct pipelines_rep
     if (given->json)
         return write_json(NULL, report, err);
     if (given->dot)
-        pipelines_write_dot(report, &text);
+        fleet_write_dot(report, &text);
     else
-        pipelines_print(report, &text);
+        fleet_print(report, &text);
     bool ok = output_text(NULL, &text, err);
     text_release(&text);
     return ok;
@@ -132,7 +132,7 @@ bool plan_model_on_cluster(const struct plan_options *given, const struct cluste
     parallel_free(pool);
     if (!ok)
         return false;
-    struct pipelines_report report = {
+    struct fleet_report report = {
         .answer = &answer,
         .model = job->model->name,
         .software = job->software->name,
@@ -150,113 +150,35 @@ bool plan_model_on_cluster(const struct plan_options *given, const struct cluste
 
 /* ---- a profile ---- */
 
-/* What of the cluster the layer times do not say. */
-struct wires {
-    double bandwidth,
-        latency; /* between nodes, of a device when all of its node send; INFINITY and 0: not given */
-};
-
-static struct wires wires_of(const struct cluster *cluster, int devices_per_node)
-{
-    if (cluster->inter_node.bandwidth == 0.0)
-        return (struct wires){INFINITY, 0.0};
-    return (struct wires){cluster->inter_node.bandwidth / devices_per_node, cluster->inter_node.latency};
-}
-
-/* A stage on so many devices of a node, as plan/problem.h counts it. */
-static bool add_option(struct fleet_problem *fleet, const struct planning *planning, int index, int split,
-                       struct arena *arena)
-{
-    const struct plan_problem *problem = &planning->problem;
-    const struct plan_group *group = &problem->groups[index];
-    int layers = problem->layer_count, devices = 1 << split;
-    struct wires wires = wires_of(&planning->cluster, group->devices_per_node);
-    double *seconds = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    double *kept = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    double *held = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    double *after = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    double *send = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    if (!seconds || !kept || !held || !after || !send)
-        return false;
-    for (int l = 0; l < layers; l++) {
-        double parameters = (double)problem->parameter_bytes[l], share = devices;
-        double reduce = split > 0 ? group->allreduce[split][l] : 0.0;
-        seconds[l + 1] = seconds[l] + (group->forward[l] + group->backward[l]) / share + 2.0 * reduce;
-        kept[l + 1] = kept[l] + (double)problem->activation_bytes[l] / share;
-        held[l + 1] = held[l] + 6.0 * parameters / share; /* plan_stage_memory */
-        after[l + 1] = after[l] + 2.0 * parameters / share / wires.bandwidth;
-        double output = l > 0 ? (double)planning->profile.layers[l - 1].output_bytes : 0.0;
-        send[l] = l > 0 ? 2.0 * (output / share / wires.bandwidth + wires.latency) : 0.0;
-    }
-    fleet->options[fleet->option_count++] = (struct fleet_option){
-        .type = index,
-        .tensor = devices,
-        .seconds = seconds,
-        .kept = kept,
-        .held = held,
-        .after = after,
-        .send = send,
-    };
-    return true;
-}
-
-static bool make_problem(struct fleet_problem *fleet, const struct planning *planning, int64_t microbatches,
-                         double headroom, struct arena *arena, struct error *err)
-{
-    const struct plan_problem *problem = &planning->problem;
-    *fleet = (struct fleet_problem){
-        .layer_count = problem->layer_count,
-        .type_count = problem->group_count,
-        .microbatches = microbatches,
-    };
-    if (problem->group_count > FLEET_TYPES_MOST || problem->layer_count > FLEET_LAYERS_MOST)
-        return error_set(err, ERROR_INPUT, "--objective iteration: expected at most %d groups and %d layers",
-                         FLEET_TYPES_MOST, FLEET_LAYERS_MOST);
-    for (int g = 0; g < problem->group_count; g++) {
-        const struct plan_group *group = &problem->groups[g];
-        fleet->types[g] = (struct fleet_type){
-            .devices = group->nodes * group->devices_per_node,
-            .memory = group->memory > 0 ? (double)group->memory * (1.0 - headroom) : INFINITY,
-        };
-        for (int split = 0; split < group->splits && split < FLEET_OPTIONS_MOST / FLEET_TYPES_MOST; split++)
-            if (!add_option(fleet, planning, g, split, arena))
-                return error_memory(err);
-    }
-    return true;
-}
-
 static bool plan_profile(const struct plan_options *given, const struct planning *planning, int64_t batch,
                          struct error *err)
 {
     int microbatch = planning->profile.microbatch_size > 0 ? planning->profile.microbatch_size : 1;
-    struct fleet_answer answer = {.microbatch = microbatch, .combinations = 1};
-    struct arena arena = {0};
+    const struct cluster *cluster = &planning->cluster;
+    const struct fleet_profile_question question = {
+        .problem = &planning->problem,
+        .profile = &planning->profile,
+        .bandwidth = cluster->inter_node.bandwidth > 0.0 ? cluster->inter_node.bandwidth : INFINITY,
+        .latency = cluster->inter_node.bandwidth > 0.0 ? cluster->inter_node.latency : 0.0,
+        .microbatches = batch / microbatch,
+        .headroom = given->headroom / 100.0,
+    };
+    struct fleet_answer answer;
     if (batch % microbatch != 0)
         return error_set(err, ERROR_INFEASIBLE,
                          "--global-batch: %" PRId64 " is not a multiple of the profile's micro-batch of %d",
                          batch, microbatch);
-    bool ok =
-        make_problem(&answer.problem, planning, batch / microbatch, given->headroom / 100.0, &arena, err) &&
-        fleet_search(&answer.plan, &answer.problem, INFINITY, err);
-    if (ok) {
-        struct pipelines_report report = {
-            .answer = &answer, .model = planning->profile.model, .batch = batch};
-        for (int g = 0; g < planning->problem.group_count; g++) {
-            report.types[g] = planning->problem.groups[g].device;
-            report.memory[g] = planning->problem.groups[g].memory > 0
-                                   ? (double)planning->problem.groups[g].memory
-                                   : INFINITY;
-        }
-        for (int k = 0; k < answer.plan.pipeline_count; k++)
-            answer.pipelines += answer.plan.pipelines[k].copies;
-        answer.lower_bound = answer.plan.lower_bound;
-        answer.time = (struct fleet_time){.seconds = answer.plan.seconds,
-                                          .pipelines = answer.plan.seconds - answer.plan.after,
-                                          .after = answer.plan.after};
-        ok = deliver(given, &report, err);
-        fleet_plan_release(&answer.plan);
+    if (!fleet_plan_profile(&answer, &question, err))
+        return false;
+    answer.microbatch = microbatch;
+    struct fleet_report report = {.answer = &answer, .model = planning->profile.model, .batch = batch};
+    for (int g = 0; g < planning->problem.group_count; g++) {
+        report.types[g] = planning->problem.groups[g].device;
+        report.memory[g] =
+            planning->problem.groups[g].memory > 0 ? (double)planning->problem.groups[g].memory : INFINITY;
     }
-    arena_release(&arena);
+    bool ok = deliver(given, &report, err);
+    fleet_answer_release(&answer);
     return ok;
 }
 

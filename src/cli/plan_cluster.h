@@ -4,7 +4,7 @@
 
 #include "cli/plan_command.h"
 #include "cluster/cluster.h"
-#include "job/fleet_job.h"
+#include "fleet/of_job.h"
 
 /* Devices, calibrations and links of a group, by their names; links that the file describes are made like those that are
  * usual for the device, and live in *links. */

@@ -1,8 +1,8 @@
-#include "job/pipelines_report.h"
+#include "fleet/report.h"
 
 #include <math.h>
 
-static void write_types(const struct pipelines_report *report, struct json *json)
+static void write_types(const struct fleet_report *report, struct json *json)
 {
     const struct fleet_answer *answer = report->answer;
     json_open(json, "device_types", '[');
@@ -10,15 +10,15 @@ static void write_types(const struct pipelines_report *report, struct json *json
         json_open_flat(json, NULL, '{');
         json_string(json, "device_type", report->types[t]);
         json_integer(json, "devices", answer->problem.types[t].devices);
-        json_integer(json, "idle", pipelines_idle(answer, t));
+        json_integer(json, "idle", fleet_idle(answer, t));
         json_number(json, "memory", report->memory[t]); /* null: no limit */
         json_close(json);
     }
     json_close(json);
 }
 
-static void write_stage(const struct pipelines_report *report, const struct fleet_pipeline *pipeline,
-                        int index, struct json *json)
+static void write_stage(const struct fleet_report *report, const struct fleet_pipeline *pipeline, int index,
+                        struct json *json)
 {
     const struct fleet_problem *problem = &report->answer->problem;
     const struct fleet_stage *stage = &pipeline->stages[index];
@@ -33,7 +33,7 @@ static void write_stage(const struct pipelines_report *report, const struct flee
     json_close(json);
 }
 
-static void write_pipeline(const struct pipelines_report *report, const struct fleet_pipeline *pipeline,
+static void write_pipeline(const struct fleet_report *report, const struct fleet_pipeline *pipeline,
                            struct json *json)
 {
     json_open(json, NULL, '{');
@@ -48,7 +48,7 @@ static void write_pipeline(const struct pipelines_report *report, const struct f
     json_close(json);
 }
 
-void pipelines_write_json(const struct pipelines_report *report, struct json *json, const char *key)
+void fleet_write_json(const struct fleet_report *report, struct json *json, const char *key)
 {
     const struct fleet_answer *answer = report->answer;
     json_open(json, key, '{');

@@ -1,12 +1,12 @@
 /* A training job over groups of nodes that are not alike: the layers priced on every device type, and the best pipelines
  * over all of them (fleet.h). */
-#ifndef REHEARSE_JOB_FLEET_JOB_H
-#define REHEARSE_JOB_FLEET_JOB_H
+#ifndef REHEARSE_FLEET_OF_JOB_H
+#define REHEARSE_FLEET_OF_JOB_H
 
 #include "core/parallel.h"
 #include "core/progress.h"
 #include "cost/model_profile.h"
-#include "job/fleet.h"
+#include "fleet/fleet.h"
 #include "job/search.h"
 
 struct fleet_group {
@@ -43,7 +43,7 @@ struct fleet_answer {
     bool sharded;  /* optimizer states over the pipelines */
     struct fleet_time time;
     double lower_bound;
-    int combinations; /* of micro-batch and recomputation */
+    int combinations; /* of micro-batch, recomputation and about how many pipelines */
 };
 
 /* ERROR_INFEASIBLE where nothing fits. On failure *answer holds nothing; on success the caller ends it with

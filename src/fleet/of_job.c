@@ -1,4 +1,4 @@
-#include "job/fleet_job.h"
+#include "fleet/of_job.h"
 
 #include "cost/transfer.h"
 
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MICROBATCH_MOST   64 /* sequences, unless more are asked for */
-#define COMBINATIONS_MOST 512
+#define MICROBATCH_MOST 64    /* sequences, unless more are asked for */
+#define LARGEST         65536 /* if they are */
 
 #define ROUND       4 /* combinations that are planned at the same time, */
 #define FIRST_ROUND 2 /* while there is no plan yet that others have to beat */
@@ -31,7 +31,7 @@ struct planned {
 
 struct planner {
     const struct fleet_question *question;
-    struct combination combinations[COMBINATIONS_MOST];
+    struct combination *combinations;
     int count, done;
     int first; /* of this round */
     struct planned round[ROUND];
@@ -103,31 +103,33 @@ static bool make_sums(struct sums *sums, int layers, struct arena *arena)
 
 /* Seconds per parameter on a device. */
 struct rates {
-    double slower; /* factor: devices wait for the slowest of them */
-    double state;  /* bytes held */
-    double added;  /* gradients added to those of earlier micro-batches */
-    double
-        reduced; /* gradients exchanged, as far as that shows: between so many pipelines that one more adds nothing */
+    double slower;  /* factor: devices wait for the slowest of them */
+    double state;   /* bytes held */
+    double added;   /* gradients added to those of earlier micro-batches */
+    double reduced; /* gradients exchanged, as far as that shows */
     double updated;
 };
 
 /* Large messages: what exchanging a byte adds. */
 #define EXCHANGED 1e9
-#define RANKS     64
 
-static struct rates rates_of(const struct fleet_question *question, int group, double pipelines)
+static struct rates rates_of(const struct fleet_question *question, int group,
+                             const struct fleet_spread *spread)
 {
     const struct software *software = question->job.software;
     const struct fleet_group *g = &question->groups[group];
-    struct collective_group ranks = {RANKS, 1, g->inside, g->across};
+    struct collective_group ranks = {(int)spread->gradients, 1, g->inside, g->across};
     double rate = JOB_STREAM_RATE * g->device->bandwidth;
-    double moved = transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration) / EXCHANGED;
+    double moved =
+        ranks.devices > 1
+            ? transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration) / EXCHANGED
+            : 0.0;
     return (struct rates){
         .slower = 1.0 + g->calibration->jitter * log2(fmax(nodes_of(question), 1.0)),
-        .state = state_bytes(software, pipelines),
+        .state = state_bytes(software, spread->states),
         .added = software->accumulate / rate,
         .reduced = software->data_shown * moved * software->gradient_bytes,
-        .updated = software->optimizer / rate / (software->sharded ? pipelines : 1.0),
+        .updated = software->optimizer / rate / (software->sharded ? spread->states : 1.0),
     };
 }
 
@@ -143,7 +145,8 @@ static void add_layer(struct sums *sums, int at, const struct job_layer *layer, 
 
 /* One way to run layers: embedding, blocks, head. */
 static bool add_option(struct fleet_problem *problem, const struct fleet_question *question, int group,
-                       int tensor, const struct combination *chosen, double pipelines, struct arena *arena)
+                       int tensor, const struct combination *chosen, const struct fleet_spread *spread,
+                       struct arena *arena)
 {
     const struct software *software = question->job.software;
     struct job job = job_on(question, group, tensor);
@@ -156,7 +159,7 @@ static bool add_option(struct fleet_problem *problem, const struct fleet_questio
         return true; /* 8 types of at most 8 degrees each: nodes of 1024 have 11 divisors that matter */
     if (!make_sums(&sums, blocks + 2, arena))
         return false;
-    struct rates rates = rates_of(question, group, pipelines);
+    struct rates rates = rates_of(question, group, spread);
     add_layer(&sums, 0, &layers.embedding, &rates);
     for (int b = 0; b < blocks; b++) {
         struct job one = job;
@@ -187,13 +190,15 @@ static bool add_option(struct fleet_problem *problem, const struct fleet_questio
 }
 
 static bool make_problem(struct fleet_problem *problem, const struct fleet_question *question,
-                         const struct combination *chosen, double pipelines, struct arena *arena)
+                         const struct combination *chosen, const struct fleet_spread *spread,
+                         struct arena *arena)
 {
     const struct architecture *model = question->job.model;
     *problem = (struct fleet_problem){
         .layer_count = model->layers + model->encoder_layers + 2,
         .type_count = question->group_count,
         .microbatches = question->job.batch / chosen->microbatch,
+        .pipelines_most = spread->most,
     };
     for (int g = 0; g < question->group_count; g++) {
         const struct fleet_group *group = &question->groups[g];
@@ -203,7 +208,7 @@ static bool make_problem(struct fleet_problem *problem, const struct fleet_quest
         };
         for (int tensor = 1; tensor <= group->devices_per_node; tensor++)
             if (tensor_allowed(question, g, tensor) &&
-                !add_option(problem, question, g, tensor, chosen, pipelines, arena))
+                !add_option(problem, question, g, tensor, chosen, spread, arena))
                 return false;
     }
     return true;
@@ -234,94 +239,108 @@ static double least_other(const struct fleet_question *question)
     return least;
 }
 
-/* The same pipelines where optimizer states are held, and updated, by as many as there are. */
-static void score_again(struct fleet_answer *answer)
-{
-    struct fleet_plan *plan = &answer->plan;
-    double pipelines = plan->seconds - plan->after;
-    plan->after = 0.0;
-    for (int k = 0; k < plan->pipeline_count; k++) {
-        fleet_pipeline_score(&answer->problem, &plan->pipelines[k]);
-        plan->after = fmax(plan->after, plan->pipelines[k].after);
-    }
-    plan->seconds = pipelines + plan->after;
-}
-
 static bool fits(const struct fleet_answer *answer)
 {
     if (answer->problem.option_count == 0) /* no tensor parallel degree is allowed */
         return false;
-    for (int k = 0; k < answer->plan.pipeline_count; k++) {
-        const struct fleet_pipeline *p = &answer->plan.pipelines[k];
-        for (int i = 0; i < p->stage_count; i++)
-            if (fleet_stage_memory(&answer->problem, &p->stages[i], p->stage_count - i) >
-                answer->problem.types[answer->problem.options[p->stages[i].option].type].memory)
-                return false;
-    }
+    for (int k = 0; k < answer->plan.pipeline_count; k++)
+        if (!fleet_pipeline_fits(&answer->problem, &answer->plan.pipelines[k]))
+            return false;
     return true;
 }
 
 /* ---- one combination ---- */
 
-static void count_pipelines(struct fleet_answer *answer)
+static const struct fleet_spread any_spread = {INFINITY, 1, 0};
+
+/* The same pipelines, with what their number really makes of them. */
+static bool take_number(struct fleet_answer *answer, const struct fleet_question *question,
+                        const struct combination *chosen, struct error *err)
 {
-    answer->pipelines = 0;
-    for (int k = 0; k < answer->plan.pipeline_count; k++)
-        answer->pipelines += answer->plan.pipelines[k].copies;
+    answer->pipelines = fleet_pipelines(&answer->plan);
+    const struct fleet_spread real = {answer->pipelines, answer->pipelines, answer->pipelines};
+    if (make_problem(&answer->problem, question, chosen, &real, &answer->plan.arena))
+        return true;
+    fleet_answer_release(answer);
+    return error_memory(err);
 }
 
-/* Optimizer states are spread over the pipelines, of which there are how many the plan has: first as if they took no
- * memory, which gives the bound; then, where the plan does not fit, for fewer pipelines. */
-static bool plan_combination(struct fleet_answer *answer, const struct fleet_question *question,
-                             const struct combination *chosen, double enough, double *bound,
-                             struct error *err)
+/* What is planned with a combination and numbers of pipelines, and what for. */
+struct task {
+    const struct fleet_question *question;
+    const struct combination *chosen;
+    double enough;
+    struct fleet_columns columns; /* of all the numbers so far */
+};
+
+/* Optimizer states are spread over the pipelines, of which there are how many the plan has: first as if there were as many
+ * as may be, which gives the bound; then, where the plan does not fit, for fewer. */
+static bool plan_class(struct fleet_answer *answer, struct task *task, struct fleet_spread spread,
+                       double *bound, struct error *err)
 {
-    double pipelines = INFINITY;
     *bound = 0.0;
     for (int attempt = 0; attempt < 12; attempt++) {
         struct arena arena = {0};
-        *answer = (struct fleet_answer){.microbatch = chosen->microbatch,
-                                        .recompute = chosen->recompute,
-                                        .sharded = question->job.software->sharded};
-        bool made =
-            make_problem(&answer->problem, question, chosen, pipelines, &arena) ? true : error_memory(err);
+        *answer = (struct fleet_answer){.microbatch = task->chosen->microbatch,
+                                        .recompute = task->chosen->recompute,
+                                        .sharded = task->question->job.software->sharded};
+        bool made = make_problem(&answer->problem, task->question, task->chosen, &spread, &arena)
+                        ? true
+                        : error_memory(err);
         if (attempt > 0) /* the bound is known */
             answer->problem.bands = FLEET_BANDS_MOST / 2;
-        bool found = made && fleet_search(&answer->plan, &answer->problem, enough, err);
+        bool found = made && fleet_search(&answer->plan, &answer->problem, task->enough, &task->columns, err);
+        arena_release(&arena);
         if (attempt == 0)
             *bound = answer->plan.lower_bound;
         if (!found) {
-            arena_release(&arena);
-            /* what does not fit where states take no memory never does; a slow plan is not made faster */
-            if (!made || err->kind != ERROR_INFEASIBLE || pipelines <= 1.0 || isinf(pipelines) ||
+            /* what does not fit where states take least never does; a slow plan is not made faster */
+            if (!made || err->kind != ERROR_INFEASIBLE || spread.states <= 1.0 || attempt == 0 ||
                 answer->plan.too_slow)
                 return false;
-            pipelines = floor(pipelines / 2.0);
+            spread.states = floor(spread.states / 2.0);
             continue;
         }
-        count_pipelines(answer);
-        /* with the states where they really are */
-        struct fleet_problem real;
-        struct fleet_plan plan = answer->plan;
-        made = make_problem(&real, question, chosen, answer->pipelines, &plan.arena);
-        arena_release(&arena);
-        answer->problem = real;
-        answer->plan = plan;
-        if (!made) {
-            fleet_answer_release(answer);
-            return error_memory(err);
-        }
+        if (!take_number(answer, task->question, task->chosen, err))
+            return false;
         if (fits(answer)) {
-            score_again(answer);
-            time_all(answer, question);
+            fleet_plan_score(&answer->plan, &answer->problem);
+            time_all(answer, task->question);
             return true;
         }
-        pipelines = isinf(pipelines) ? answer->pipelines : fmin(pipelines - 1.0, answer->pipelines);
+        spread.states = fmin(spread.states - 1.0, answer->pipelines);
         fleet_answer_release(answer);
-        if (pipelines < 1.0)
+        if (spread.states < 1.0)
             break;
     }
     return error_set(err, ERROR_INFEASIBLE, "no pipeline of these devices holds the model");
+}
+
+/* Many pipelines first: a plan is found sooner. */
+static void plan_combination(struct planned *planned, struct task *task)
+{
+    double least = least_other(task->question);
+    planned->bound = INFINITY;
+    planned->found = false;
+    for (int k = FLEET_CLASSES - 1; k >= 0; k--) {
+        struct fleet_answer answer;
+        double bound;
+        if (plan_class(&answer, task, fleet_class(k), &bound, &planned->err)) {
+            struct fleet_answer worse = answer;
+            if (!planned->found || answer.time.seconds < planned->answer.time.seconds) {
+                worse = planned->answer;
+                planned->answer = answer;
+                task->enough = fmin(task->enough, answer.time.seconds - least);
+            }
+            if (planned->found)
+                fleet_answer_release(&worse);
+            planned->found = true;
+        } else if (planned->err.kind != ERROR_INFEASIBLE) {
+            break;
+        }
+        planned->bound = fmin(planned->bound, bound);
+    }
+    fleet_columns_release(&task->columns);
 }
 
 void fleet_answer_release(struct fleet_answer *answer)
@@ -337,20 +356,34 @@ static bool allowed(const struct job_range *range, int64_t value, int64_t most)
     return range->given ? value >= range->least && value <= range->most : value <= most;
 }
 
-static void list_combinations(struct planner *p)
+static bool add_combination(struct planner *p, int64_t microbatch, enum recompute recompute)
+{
+    if ((p->count & (p->count - 1)) == 0) { /* room for twice as many */
+        size_t room = p->count > 0 ? 2 * (size_t)p->count : 1;
+        struct combination *more = realloc(p->combinations, room * sizeof *more);
+        if (!more)
+            return false;
+        p->combinations = more;
+    }
+    p->combinations[p->count++] = (struct combination){.microbatch = microbatch, .recompute = recompute};
+    return true;
+}
+
+static bool list_combinations(struct planner *p)
 {
     const struct fleet_question *question = p->question;
     const struct software *software = question->job.software;
     bool same = software->attention != ATTENTION_UNFUSED && software->selective_kept >= 1.0;
-    for (int64_t m = 1; m <= question->job.batch && m <= 65536; m++) {
+    for (int64_t m = 1; m <= question->job.batch && m <= LARGEST; m++) {
         if (question->job.batch % m != 0 || !allowed(&question->microbatch, m, MICROBATCH_MOST))
             continue;
-        for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL && p->count < COMBINATIONS_MOST; r++)
+        for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL; r++)
             if (allowed(&question->recompute, r, RECOMPUTE_FULL) &&
-                (r != RECOMPUTE_SELECTIVE || !same || question->recompute.given))
-                p->combinations[p->count++] =
-                    (struct combination){.microbatch = m, .recompute = (enum recompute)r};
+                (r != RECOMPUTE_SELECTIVE || !same || question->recompute.given) &&
+                !add_combination(p, m, (enum recompute)r))
+                return false;
     }
+    return true;
 }
 
 static void show(struct planner *p)
@@ -371,7 +404,7 @@ static void bound_some(void *context, size_t first, size_t last, int thread)
         struct arena arena = {0};
         struct fleet_problem problem;
         struct error err;
-        c->bounded = make_problem(&problem, p->question, c, INFINITY, &arena) &&
+        c->bounded = make_problem(&problem, p->question, c, &any_spread, &arena) &&
                      fleet_bound(&c->bound, &problem, &err);
         arena_release(&arena);
         show(p);
@@ -401,8 +434,7 @@ static void plan_some(void *context, size_t first, size_t last, int thread)
             planned->bound = c->bound;
             error_set(&planned->err, ERROR_INFEASIBLE, "no plan is fast enough");
         } else {
-            planned->found =
-                plan_combination(&planned->answer, p->question, c, enough, &planned->bound, &planned->err);
+            plan_combination(planned, &(struct task){.question = p->question, .chosen = c, .enough = enough});
         }
         show(p);
     }
@@ -433,9 +465,9 @@ static bool plan_round(struct planner *p, int count, struct parallel *pool)
 
 static bool plan_all(struct planner *p, struct parallel *pool, struct error *err)
 {
-    bool ok = true;
-    list_combinations(p);
-    parallel_for(pool, (size_t)p->count, 1, bound_some, p);
+    bool ok = list_combinations(p);
+    if (ok)
+        parallel_for(pool, (size_t)p->count, 1, bound_some, p);
     for (int i = 0; i < p->count; i++)
         ok &= p->combinations[i].bounded;
     qsort(p->combinations, (size_t)p->count, sizeof *p->combinations, compare_combinations);
@@ -479,6 +511,7 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *qu
         answer->lower_bound = fmin(p->bound + least_other(question), answer->time.seconds);
         answer->combinations = p->count;
     }
+    free(p->combinations);
     free(p);
     return ok;
 }

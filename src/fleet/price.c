@@ -1,4 +1,4 @@
-#include "job/fleet.h"
+#include "fleet/search.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ struct fleet_pricer {
     uint8_t *option; /* and its option */
     int *queue;
     double *values;        /* [layers + 1] of what is in the queue */
-    int *ends;             /* [option][first layer] how far a stage reaches */
+    int *ends;             /* [option][first layer] how far a stage reaches, */
+    int *reach;            /* and how far one from there or before */
     double *least;         /* [layer] of the layers before it */
     struct cycles *cycles; /* ascending */
     int cycle_count;
@@ -90,9 +91,11 @@ struct fleet_pricer *fleet_pricer_new(const struct fleet_problem *problem)
     p->queue = malloc(row * sizeof *p->queue);
     p->values = malloc(row * sizeof *p->values);
     p->ends = malloc(row * (size_t)problem->option_count * sizeof *p->ends);
+    p->reach = malloc(row * (size_t)problem->option_count * sizeof *p->reach);
     p->least = malloc(row * sizeof *p->least);
     p->after = INFINITY;
-    if (p->best && p->next && p->option && p->queue && p->values && p->ends && p->least && list_cycles(p))
+    if (p->best && p->next && p->option && p->queue && p->values && p->ends && p->reach && p->least &&
+        list_cycles(p))
         return p;
     fleet_pricer_free(p);
     return NULL;
@@ -108,6 +111,7 @@ void fleet_pricer_free(struct fleet_pricer *p)
     free(p->queue);
     free(p->values);
     free(p->ends);
+    free(p->reach);
     free(p->least);
     free(p->cycles);
     free(p);
@@ -145,12 +149,21 @@ void fleet_pipeline_score(const struct fleet_problem *problem, struct fleet_pipe
             fmax(pipeline->after, o->after[pipeline->stages[i].last] - o->after[pipeline->stages[i].first]);
         pipeline->devices[o->type] += o->tensor;
     }
+    pipeline->devices[problem->type_count] = 1;
 }
 
 static bool within_memory(const struct fleet_problem *problem, const struct fleet_stage *stage, int behind)
 {
     return fleet_stage_memory(problem, stage, behind) <=
            problem->types[problem->options[stage->option].type].memory;
+}
+
+bool fleet_pipeline_fits(const struct fleet_problem *problem, const struct fleet_pipeline *pipeline)
+{
+    for (int i = 0; i < pipeline->stage_count; i++)
+        if (!within_memory(problem, &pipeline->stages[i], pipeline->stage_count - i))
+            return false;
+    return true;
 }
 
 /* ---- the shortest path ---- */
@@ -163,7 +176,7 @@ struct path {
     const double *prices;
     const int *limits; /* devices of each type at most, if any */
     double cutoff;
-    int furthest; /* where ways of one stage less begin at most */
+    int nearest, furthest; /* between these begin ways of one stage less */
 };
 
 static double price_of(const struct path *path, const struct fleet_option *option)
@@ -215,6 +228,9 @@ static void find_ends(const struct path *path)
                 end++;
             ends[first] = end;
         }
+        int *reach = p->reach + (size_t)i * (size_t)layers;
+        for (int first = 0; first < layers; first++)
+            reach[first] = first > 0 && reach[first - 1] > ends[first] ? reach[first - 1] : ends[first];
     }
 }
 
@@ -259,9 +275,10 @@ static void extend(const struct path *path, int behind, int option)
     const struct fleet_option *o = &p->problem->options[option];
     int layers = p->problem->layer_count, count = 0, low = 0, *queue = p->queue;
     int *ends = p->ends + (size_t)option * (size_t)layers;
+    const int *reach = p->reach + (size_t)option * (size_t)layers;
     const double *rest = p->best + (size_t)(behind - 1) * ((size_t)layers + 1);
     double *values = p->values; /* of the queue */
-    for (int first = path->furthest - 1; first >= 0; first--) {
+    for (int first = path->furthest - 1; first >= 0 && reach[first] >= path->nearest; first--) {
         int enters = first + 1, last = ends[first] < layers ? ends[first] : layers - 1;
         if (isfinite(rest[enters])) {
             double value = rest[enters] + o->seconds[enters] * path->share;
@@ -287,15 +304,18 @@ static void extend(const struct path *path, int behind, int option)
     }
 }
 
-/* Where the furthest way with so many stages begins; 0: none is not too dear. */
-static int furthest(const struct path *path, int behind)
+/* Where ways with so many stages begin, but for those that are whole pipelines. False: all are too dear. */
+static bool find_window(struct path *path, int behind)
 {
     int layers = path->pricer->problem->layer_count;
     const double *row = path->pricer->best + (size_t)behind * ((size_t)layers + 1);
-    int at = layers - 1;
-    while (at > 0 && isinf(row[at]))
-        at--;
-    return at;
+    path->furthest = layers - 1;
+    while (path->furthest > 0 && isinf(row[path->furthest]))
+        path->furthest--;
+    path->nearest = 1;
+    while (path->nearest < path->furthest && isinf(row[path->nearest]))
+        path->nearest++;
+    return path->furthest > 0;
 }
 
 static void follow(const struct fleet_pricer *p, int behind, struct fleet_pipeline *pipeline)
@@ -321,8 +341,7 @@ static double shortest(struct path path, struct fleet_pipeline *pipeline)
     if (p->least[row - 1] >= path.cutoff)
         return INFINITY;
     find_ends(&path);
-    path.furthest = row - 1;
-    for (int behind = 1; behind <= p->stages && path.furthest > 0; behind++) {
+    for (int behind = 1; behind <= p->stages; behind++) {
         double *best = p->best + (size_t)behind * (size_t)row;
         for (int l = 0; l < row; l++)
             best[l] = INFINITY;
@@ -338,7 +357,8 @@ static double shortest(struct path path, struct fleet_pipeline *pipeline)
             chosen = behind;
             path.cutoff = fmin(path.cutoff, least);
         }
-        path.furthest = furthest(&path, behind);
+        if (!find_window(&path, behind))
+            break;
     }
     if (chosen > 0)
         follow(p, chosen, pipeline);
@@ -364,7 +384,7 @@ struct quest {
 static double value_of(const struct quest *q, const struct fleet_pipeline *pipeline)
 {
     double value = (q->asked->deadline - pipeline->fill) / pipeline->cycle + 1.0;
-    for (int t = 0; t < q->pricer->problem->type_count; t++)
+    for (int t = 0; t < fleet_rows(q->pricer->problem); t++)
         value -= q->asked->prices[t] * pipeline->devices[t];
     return value;
 }
@@ -378,7 +398,9 @@ static double enough_of(const struct quest *q, int last)
 /* A pipeline with no fewer seconds per micro-batch than the first of these cycles has at most this less the path's cost. */
 static double most_of(const struct quest *q, int first)
 {
-    return q->asked->deadline / q->pricer->cycles[first].least + 1.0;
+    const struct fleet_problem *problem = q->pricer->problem;
+    double own = fleet_rows(problem) > problem->type_count ? q->asked->prices[problem->type_count] : 0.0;
+    return q->asked->deadline / q->pricer->cycles[first].least + 1.0 - own;
 }
 
 /* Prices of the devices, higher ones where pipelines would take more of a type than there are. For any that are added, what
@@ -401,7 +423,7 @@ static struct path path_of(const struct quest *q, int first, int last, const str
 
 static bool within_limits(const struct quest *q, const struct fleet_pipeline *pipeline)
 {
-    for (int t = 0; t < q->pricer->problem->type_count && q->asked->limits; t++)
+    for (int t = 0; t < fleet_rows(q->pricer->problem) && q->asked->limits; t++)
         if (pipeline->devices[t] > q->asked->limits[t])
             return false;
     return true;

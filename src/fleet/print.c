@@ -1,11 +1,11 @@
 #include "core/unit.h"
-#include "job/pipelines_report.h"
+#include "fleet/report.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
-int pipelines_idle(const struct fleet_answer *answer, int type)
+int fleet_idle(const struct fleet_answer *answer, int type)
 {
     int left = answer->problem.types[type].devices;
     for (int k = 0; k < answer->plan.pipeline_count; k++)
@@ -13,7 +13,7 @@ int pipelines_idle(const struct fleet_answer *answer, int type)
     return left;
 }
 
-static void print_question(const struct pipelines_report *report, struct text *out)
+static void print_question(const struct fleet_report *report, struct text *out)
 {
     const struct fleet_problem *problem = &report->answer->problem;
     int devices = 0;
@@ -28,7 +28,7 @@ static void print_question(const struct pipelines_report *report, struct text *o
     text_format(out, "%s%s\n\n", report->software ? ", " : "", report->software ? report->software : "");
 }
 
-static void print_head(const struct pipelines_report *report, struct text *out)
+static void print_head(const struct fleet_report *report, struct text *out)
 {
     const struct fleet_answer *answer = report->answer;
     const struct fleet_time *time = &answer->time;
@@ -51,9 +51,9 @@ static void print_head(const struct pipelines_report *report, struct text *out)
                 answer->sharded ? "over all pipelines" : "in every pipeline", answer->pipelines,
                 answer->pipelines == 1 ? "" : "s");
     for (int t = 0; t < answer->problem.type_count; t++)
-        if (pipelines_idle(answer, t) > 0)
-            text_format(out, "%d of %d %s idle\n", pipelines_idle(answer, t),
-                        answer->problem.types[t].devices, report->types[t]);
+        if (fleet_idle(answer, t) > 0)
+            text_format(out, "%d of %d %s idle\n", fleet_idle(answer, t), answer->problem.types[t].devices,
+                        report->types[t]);
 }
 
 struct row {
@@ -67,7 +67,7 @@ static struct row row_of(const struct fleet_problem *problem, const struct fleet
 }
 
 /* Neighbours that differ only in what they hold share a row. */
-static void print_stages(const struct pipelines_report *report, const struct fleet_pipeline *pipeline,
+static void print_stages(const struct fleet_report *report, const struct fleet_pipeline *pipeline,
                          struct text *out)
 {
     const struct fleet_problem *problem = &report->answer->problem;
@@ -98,7 +98,7 @@ static void print_stages(const struct pipelines_report *report, const struct fle
     }
 }
 
-void pipelines_print(const struct pipelines_report *report, struct text *out)
+void fleet_print(const struct fleet_report *report, struct text *out)
 {
     const struct fleet_plan *plan = &report->answer->plan;
     struct unit_texts texts = {0};
@@ -119,7 +119,7 @@ void pipelines_print(const struct pipelines_report *report, struct text *out)
     }
 }
 
-void pipelines_write_dot(const struct pipelines_report *report, struct text *out)
+void fleet_write_dot(const struct fleet_report *report, struct text *out)
 {
     const struct fleet_plan *plan = &report->answer->plan;
     text_add(out, "digraph plan {\n  rankdir=LR;\n  node [shape=box];\n");

@@ -1,4 +1,4 @@
-#include "job/fleet.h"
+#include "fleet/search.h"
 #include "support/random_problem.h"
 
 #include <math.h>
@@ -31,6 +31,7 @@ static void make_small(struct small *small, uint64_t seed)
         .layer_count = random_range(&source, 1, LAYERS),
         .type_count = random_range(&source, 1, 3),
         .microbatches = random_range(&source, 1, 12),
+        .pipelines_most = random_range(&source, 0, 3),
     };
     for (int t = 0; t < p->type_count; t++)
         p->types[t] = (struct fleet_type){random_range(&source, 1, 3), 1.0 + 9.0 * random_unit(&source)};
@@ -68,7 +69,7 @@ struct slow {
     const struct fleet_problem *problem;
     struct fleet_pipeline *all;
     int count;
-    int left[FLEET_TYPES_MOST];
+    int left[FLEET_ROWS_MOST];
     const struct fleet_pipeline *chosen[16];
     int chosen_count;
     double best;
@@ -127,16 +128,16 @@ static void every_set(struct slow *slow, int from)
         slow->best = fmin(slow->best, finish(slow));
     for (int i = from; i < slow->count; i++) {
         bool fits = true;
-        for (int t = 0; t < slow->problem->type_count; t++)
+        for (int t = 0; t < fleet_rows(slow->problem); t++)
             fits &= slow->all[i].devices[t] <= slow->left[t];
         if (!fits)
             continue;
-        for (int t = 0; t < slow->problem->type_count; t++)
+        for (int t = 0; t < fleet_rows(slow->problem); t++)
             slow->left[t] -= slow->all[i].devices[t];
         slow->chosen[slow->chosen_count++] = &slow->all[i];
         every_set(slow, i);
         slow->chosen_count--;
-        for (int t = 0; t < slow->problem->type_count; t++)
+        for (int t = 0; t < fleet_rows(slow->problem); t++)
             slow->left[t] += slow->all[i].devices[t];
     }
 }
@@ -151,7 +152,7 @@ static void drop_worse(struct slow *slow)
         for (int j = 0; j < slow->count && !worse; j++) {
             const struct fleet_pipeline *b = &slow->all[j];
             bool as_good = b->fill <= a->fill && b->cycle <= a->cycle && b->after <= a->after;
-            for (int t = 0; t < slow->problem->type_count; t++)
+            for (int t = 0; t < fleet_rows(slow->problem); t++)
                 as_good &= b->devices[t] <= a->devices[t];
             bool same = b->fill == a->fill && b->cycle == a->cycle && b->after == a->after &&
                         memcmp(a->devices, b->devices, sizeof a->devices) == 0;
@@ -171,8 +172,8 @@ static double slowly(const struct fleet_problem *problem)
     assert_non_null(slow.all);
     every_pipeline(&slow, stages, 0, problem->layer_count);
     drop_worse(&slow);
-    for (int t = 0; t < problem->type_count; t++)
-        slow.left[t] = problem->types[t].devices;
+    for (int t = 0; t < fleet_rows(problem); t++)
+        slow.left[t] = fleet_limit(problem, t);
     every_set(&slow, 0);
     free(slow.all);
     return slow.best;
@@ -180,7 +181,7 @@ static double slowly(const struct fleet_problem *problem)
 
 static void check_plan(const struct fleet_problem *problem, const struct fleet_plan *plan)
 {
-    int used[FLEET_TYPES_MOST] = {0};
+    int used[FLEET_TYPES_MOST] = {0}, pipelines = 0;
     int64_t microbatches = 0;
     double slowest = 0.0;
     for (int k = 0; k < plan->pipeline_count; k++) {
@@ -198,11 +199,13 @@ static void check_plan(const struct fleet_problem *problem, const struct fleet_p
         }
         assert_int_equal(at, problem->layer_count);
         microbatches += p->microbatches;
+        pipelines += p->copies;
         slowest =
             fmax(slowest, p->fill + (double)((p->microbatches + p->copies - 1) / p->copies - 1) * p->cycle);
     }
     for (int t = 0; t < problem->type_count; t++)
         assert_true(used[t] <= problem->types[t].devices);
+    assert_true(problem->pipelines_most == 0 || pipelines <= problem->pipelines_most);
     assert_int_equal(microbatches, problem->microbatches);
     assert_true(fabs((slowest + plan->after) / plan->seconds - 1.0) < 1e-9);
 }
@@ -225,14 +228,14 @@ static void prices_find_the_best_pipeline(void **state)
         slow.all = malloc(PIPELINES_MOST * sizeof *slow.all);
         assert_non_null(slow.all);
         every_pipeline(&slow, stages, 0, p->layer_count);
-        double prices[FLEET_TYPES_MOST], deadline = 0.2 + 4.0 * random_unit(&source);
+        double prices[FLEET_ROWS_MOST], deadline = 0.2 + 4.0 * random_unit(&source);
         double best = 0.0, most = 0.0; /* most: of those that do a part of a micro-batch, too */
         double after = 0.3 * random_range(&source, 1, 10);
-        for (int t = 0; t < p->type_count; t++)
+        for (int t = 0; t < fleet_rows(p); t++)
             prices[t] = random_one_in(&source, 3) ? 0.0 : random_unit(&source);
         for (int k = 0; k < slow.count; k++) {
             double value = (deadline - slow.all[k].fill) / slow.all[k].cycle + 1.0;
-            for (int t = 0; t < p->type_count; t++)
+            for (int t = 0; t < fleet_rows(p); t++)
                 value -= prices[t] * slow.all[k].devices[t];
             if (slow.all[k].after > after)
                 continue;
@@ -240,9 +243,9 @@ static void prices_find_the_best_pipeline(void **state)
             if (slow.all[k].fill <= deadline)
                 best = fmax(best, value);
         }
-        int limits[FLEET_TYPES_MOST];
-        for (int t = 0; t < p->type_count; t++)
-            limits[t] = p->types[t].devices;
+        int limits[FLEET_ROWS_MOST];
+        for (int t = 0; t < fleet_rows(p); t++)
+            limits[t] = fleet_limit(p, t);
         struct fleet_pricer *pricer = fleet_pricer_new(p);
         assert_non_null(pricer);
         fleet_pricer_limit(pricer, after);
@@ -252,7 +255,7 @@ static void prices_find_the_best_pipeline(void **state)
         double value = fleet_price(pricer, &quest, &pipeline, &late);
         for (int k = 0; k < slow.count; k++) {
             double then = (deadline - late - slow.all[k].fill) / slow.all[k].cycle + 1.0;
-            for (int t = 0; t < p->type_count; t++)
+            for (int t = 0; t < fleet_rows(p); t++)
                 then -= prices[t] * slow.all[k].devices[t];
             if (slow.all[k].after <= after && slow.all[k].fill <= deadline - late && then > 1e-9)
                 fail_msg("case %d: %.9g s earlier a pipeline is worth %.9g more than its price", i, late,
@@ -278,7 +281,7 @@ static void bounds_hold_and_plans_are_near(void **state)
         struct error err;
         make_small(&small, (uint64_t)i + 1);
         double optimum = slowly(&small.problem);
-        bool done = fleet_search(&plan, &small.problem, INFINITY, &err);
+        bool done = fleet_search(&plan, &small.problem, INFINITY, NULL, &err);
         if (done != (bool)isfinite(optimum))
             fail_msg("case %d: %s, but the slow way finds %g", i, done ? "a plan" : err.text, optimum);
         if (!done)

@@ -1,4 +1,4 @@
-#include "job/fleet.h"
+#include "fleet/search.h"
 
 #include <math.h>
 #include <string.h>
@@ -6,14 +6,14 @@
 /* The simplex method with an explicit inverse of the basis: few rows, many columns. Columns from column_count on are the
  * slacks. Bland's rule where steps are degenerate, so that it ends. */
 
-#define ROWS       FLEET_TYPES_MOST
+#define ROWS       FLEET_ROWS_MOST
 #define EPSILON    1e-11
 #define MOST_STEPS 10000
 
 struct program {
     int columns, rows;
     const double *values;
-    int (*uses)[FLEET_TYPES_MOST];
+    int (*uses)[FLEET_ROWS_MOST];
     int basis[ROWS];
     double inverse[ROWS][ROWS];
     double amount[ROWS]; /* of the basic columns */
@@ -103,12 +103,12 @@ static bool step(struct program *p, bool careful)
     return true;
 }
 
-double fleet_program(int column_count, int type_count, const double *values, int (*uses)[FLEET_TYPES_MOST],
+double fleet_program(int column_count, int row_count, const double *values, int (*uses)[FLEET_ROWS_MOST],
                      const double *limits, double *x, double *prices)
 {
-    struct program p = {.columns = column_count, .rows = type_count, .values = values, .uses = uses};
+    struct program p = {.columns = column_count, .rows = row_count, .values = values, .uses = uses};
     double value = 0.0;
-    for (int i = 0; i < type_count; i++) {
+    for (int i = 0; i < row_count; i++) {
         p.basis[i] = column_count + i;
         p.inverse[i][i] = 1.0;
         p.amount[i] = limits[i];
@@ -117,7 +117,7 @@ double fleet_program(int column_count, int type_count, const double *values, int
         ;
     find_prices(&p, prices);
     memset(x, 0, (size_t)column_count * sizeof *x);
-    for (int i = 0; i < type_count; i++) {
+    for (int i = 0; i < row_count; i++) {
         prices[i] = fmax(prices[i], 0.0);
         if (p.basis[i] < column_count) {
             x[p.basis[i]] = fmax(p.amount[i], 0.0);

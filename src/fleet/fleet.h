@@ -10,7 +10,8 @@
  * holds the activations of j micro-batches. When all pipelines are done gradients are exchanged and parameters updated:
  * the longest of all stages' seconds for that. Find pipelines, however many, whose devices are there and whose micro-batches
  * add up to M, so that all is done first. Pipelines need not be alike: each has its own types and cuts, and its
- * share of the batch follows its speed. Devices may be idle.
+ * share of the batch follows its speed. Devices may be idle. The number of pipelines may be limited: a pipeline then uses
+ * one of these, as it uses devices, and has its price.
  *
  * Bound. For a deadline T, let m_k(T) = (T - fill_k) / cycle_k + 1 be what pipeline k does by then, parts counted. T is impossible when
  * the linear program max sum x_k m_k(T), sum x_k devices_kt <= N_t stays below M. Its columns are generated: with prices
@@ -37,8 +38,8 @@
  * Where a few pipelines take all devices, or micro-batches are few, the gap may be wide: up to 18 % there. Of random
  * cases of up to five layers and nine devices 92 % have the optimum; on average they are 0.4 % above it, at worst (of
  * 9,000) 75 %, and the bound is 15 % below. */
-#ifndef REHEARSE_JOB_FLEET_H
-#define REHEARSE_JOB_FLEET_H
+#ifndef REHEARSE_FLEET_FLEET_H
+#define REHEARSE_FLEET_FLEET_H
 
 #include "core/arena.h"
 #include "core/error.h"
@@ -47,6 +48,7 @@
 #include <stdint.h>
 
 #define FLEET_TYPES_MOST   8
+#define FLEET_ROWS_MOST    (FLEET_TYPES_MOST + 1) /* of what is limited: devices of each type, and pipelines */
 #define FLEET_OPTIONS_MOST 64
 #define FLEET_STAGES_MOST  64
 #define FLEET_LAYERS_MOST  4096
@@ -75,6 +77,7 @@ struct fleet_problem {
     struct fleet_type types[FLEET_TYPES_MOST];
     struct fleet_option options[FLEET_OPTIONS_MOST];
     int64_t microbatches;
+    int pipelines_most; /* 0: any number */
     int bands; /* of seconds after the pipelines that are looked at one by one, at most; 0: as many as there may be */
 };
 
@@ -85,10 +88,10 @@ struct fleet_stage {
 struct fleet_pipeline {
     int stage_count;
     struct fleet_stage stages[FLEET_STAGES_MOST];
-    int devices[FLEET_TYPES_MOST];
-    double fill, cycle, after; /* seconds; of after its longest stage's */
-    int copies;                /* pipelines like this */
-    int64_t microbatches;      /* of all the copies; they differ by one at most */
+    int devices[FLEET_ROWS_MOST]; /* of each type; then the 1 pipeline that it is */
+    double fill, cycle, after;    /* seconds; of after its longest stage's */
+    int copies;                   /* pipelines like this */
+    int64_t microbatches;         /* of all the copies; they differ by one at most */
 };
 
 struct fleet_plan {
@@ -102,11 +105,36 @@ struct fleet_plan {
     bool too_slow;      /* no plan was found that is as fast as was enough, though pipelines fit */
 };
 
+/* The seconds afterwards of the same plan where stages take others. */
+void fleet_plan_score(struct fleet_plan *plan, const struct fleet_problem *problem);
+
+/* All copies. */
+int fleet_pipelines(const struct fleet_plan *plan);
+
+/* Pipelines that exchange gradients, and those that optimizer states are spread over, depend on the number that is being
+ * looked for: 1, 2 or 3, 4 to 7, more. Of class `k` none takes less than with as few for the first, and as many for the
+ * second. */
+#define FLEET_CLASSES 4
+
+struct fleet_spread {
+    double states, gradients;
+    int most; /* pipelines that are allowed; 0: any number */
+};
+struct fleet_spread fleet_class(int k);
+
+/* Pipelines that a search looked at closely, for one like it to begin with; {0}: none yet. */
+struct fleet_columns {
+    int count;
+    struct fleet_pipeline *pipelines;
+};
+void fleet_columns_release(struct fleet_columns *columns);
+
 /* `enough`: seconds; when no plan can be done earlier than that the search may stop, with ERROR_INFEASIBLE and the bound
  * in plan->lower_bound. INFINITY: none. ERROR_INFEASIBLE, too, where no pipeline fits. On failure *plan holds nothing
- * else; on success the caller ends it with fleet_plan_release. */
+ * else; on success the caller ends it with fleet_plan_release. `columns`, unless NULL: what to begin with, and then all
+ * that were looked at. */
 bool fleet_search(struct fleet_plan *plan, const struct fleet_problem *problem, double enough,
-                  struct error *err);
+                  struct fleet_columns *columns, struct error *err);
 
 /* No plan is done earlier, `after` left aside; found faster and not as closely as a search does. INFINITY: no pipeline
  * fits. */
@@ -130,50 +158,21 @@ static inline double fleet_stage_seconds(const struct fleet_problem *problem, co
            (stage->first > 0 ? o->send[stage->first] : 0.0);
 }
 
+/* Rows of what is limited. */
+static inline int fleet_rows(const struct fleet_problem *problem)
+{
+    return problem->type_count + (problem->pipelines_most > 0 ? 1 : 0);
+}
+
+static inline int fleet_limit(const struct fleet_problem *problem, int row)
+{
+    return row < problem->type_count ? problem->types[row].devices : problem->pipelines_most;
+}
+
+/* Is there memory for every stage? */
+bool fleet_pipeline_fits(const struct fleet_problem *problem, const struct fleet_pipeline *pipeline);
+
 /* Sets fill, cycle, after and devices. */
 void fleet_pipeline_score(const struct fleet_problem *problem, struct fleet_pipeline *pipeline);
-
-/* ---- inside ---- */
-
-/* The pipeline with the most m(T) - prices . devices, and that; -INFINITY: none fits, or none has more than `above`. It is
- * looked for as closely as `tolerance`: a share of the deadline, by how much later it would be for the best pipeline to be
- * as good. `late`: at a deadline that many seconds earlier no pipeline has more than 0. */
-struct fleet_pricer;
-struct fleet_pricer *fleet_pricer_new(const struct fleet_problem *problem);
-void fleet_pricer_free(struct fleet_pricer *pricer);
-
-/* Each stage's `after` at most; INFINITY to begin with. */
-void fleet_pricer_limit(struct fleet_pricer *pricer, double after);
-
-struct fleet_quest {
-    double deadline, above, tolerance;
-    const double *prices;
-    const int *limits; /* devices of each type at most; NULL: any */
-    void (*found)(void *context,
-                  const struct fleet_pipeline *pipeline); /* every one on the way that is nearly as good */
-    void *context;
-};
-double fleet_price(struct fleet_pricer *pricer, const struct fleet_quest *quest, struct fleet_pipeline *best,
-                   double *late);
-
-/* The most whole micro-batches by the deadline of one pipeline that fits into these devices of each type, and no stage of
- * which takes longer afterwards; 0: none has more than `above`. Not always the most where there are many devices. */
-struct fleet_fit_quest {
-    const int *limits;
-    double deadline, after, above;
-};
-double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer *pricer,
-                 const struct fleet_fit_quest *quest, struct fleet_pipeline *best);
-
-/* Cycles that pipelines can have: seconds of a stage. At most `most` of them between these, evenly chosen. */
-int fleet_cycles(const struct fleet_pricer *pricer, double least, double deadline, int most, double *cycles);
-
-/* Device seconds of a micro-batch: every layer where it takes the least. */
-double fleet_least_work(const struct fleet_problem *problem);
-
-/* max values . x, sum over columns x_k uses[k][t] <= limits[t], x >= 0. Sets x and the prices (duals); returns the
- * value. */
-double fleet_program(int column_count, int type_count, const double *values, int (*uses)[FLEET_TYPES_MOST],
-                     const double *limits, double *x, double *prices);
 
 #endif

@@ -1,4 +1,4 @@
-#include "job/fleet.h"
+#include "fleet/search.h"
 
 #include <math.h>
 #include <stdlib.h>
