@@ -34,8 +34,8 @@
  *
  * What is guaranteed: the plan can be run as it is described, and no plan is done before the bound. That the plan is the
  * best one is not: the bound's pipelines may come in parts, and may take more devices of a type than there are. Where
- * pipelines are many that is little: 0.6 to 2.8 % for 512 devices and a thousand micro-batches or more (bench_fleet).
- * Where a few pipelines take all devices, or micro-batches are few, the gap may be wide: up to 18 % there. Of random
+ * pipelines are many that is little: 1.0 to 2.8 % for 512 devices and a thousand micro-batches or more (bench_fleet).
+ * Where a few pipelines take all devices, or micro-batches are few, the gap may be wide: up to 12 % there. Of random
  * cases of up to five layers and nine devices 92 % have the optimum; on average they are 0.4 % above it, at worst (of
  * 9,000) 75 %, and the bound is 15 % below. */
 #ifndef REHEARSE_FLEET_FLEET_H
