@@ -126,15 +126,26 @@ static bool check_dims(const char *name, const int64_t *dims, int count, int64_t
     return true;
 }
 
+/* Bytes vary as the square of a side that is normally distributed, much as in DLIO: no draw is below 0. A square has
+ * mean m = mu^2 + sigma^2 and variance v = 4 mu^2 sigma^2 + 2 sigma^4; solved for those of the side. */
+static void side_of(const struct dataset_layout *layout, double *mean, double *deviation)
+{
+    double m = layout->record_bytes, v = layout->record_bytes_stdev * layout->record_bytes_stdev;
+    double square = m - sqrt(fmax(m * m - v / 2, 0));
+    *deviation = sqrt(square);
+    *mean = sqrt(m - square);
+}
+
 /* The most bytes that a sample may have. */
 static double most_bytes(const struct dataset_layout *layout)
 {
-    double most = (double)dataset_element_bytes(layout->element);
+    double most = (double)dataset_element_bytes(layout->element), mean, deviation;
     for (int i = 0; i < layout->dims_count; i++)
         most *= (double)layout->dims[i];
     if (layout->dims_count > 0)
         return most;
-    most = layout->record_bytes + MAX_NORMAL * layout->record_bytes_stdev + 8;
+    side_of(layout, &mean, &deviation);
+    most = pow(mean + MAX_NORMAL * deviation, 2) + 8;
     return layout->dlio_sizes ? most * (double)dataset_element_bytes(layout->element) : most;
 }
 
@@ -147,6 +158,10 @@ static bool check_record(const struct dataset_layout *layout, struct error *err)
     if (layout->dims_count > 0 && layout->record_bytes_stdev > 0)
         return error_set(err, ERROR_INPUT,
                          "dataset.record_dims and dataset.record_length_bytes_stdev exclude each other");
+    if (layout->record_bytes_stdev > layout->record_bytes)
+        return error_set(err, ERROR_INPUT,
+                         "dataset.record_length_bytes_stdev: expected at most the length of %g, found %g",
+                         layout->record_bytes, layout->record_bytes_stdev);
     if (!(layout->record_bytes_stdev >= 0) || !(layout->record_bytes >= 1) ||
         !(most_bytes(layout) <= (double)DATASET_MAX_RECORD))
         return error_set(err, ERROR_INPUT,
@@ -248,12 +263,12 @@ void dataset_square(int64_t n, int64_t *small, int64_t *large)
 static int64_t record_bytes_of(const struct dataset_layout *layout, int64_t number)
 {
     int64_t unit = dataset_element_bytes(layout->element);
+    double mean, deviation;
     if (layout->record_bytes_stdev == 0)
         return llround(layout->record_bytes);
-    double drawn =
-        layout->record_bytes +
-        layout->record_bytes_stdev * dataset_draw_normal(layout->seed, SIZE_STREAM, (uint64_t)number);
-    int64_t count = llround(drawn / (double)unit);
+    side_of(layout, &mean, &deviation);
+    double side = mean + deviation * dataset_draw_normal(layout->seed, SIZE_STREAM, (uint64_t)number);
+    int64_t count = llround(side * side / (double)unit);
     return (count < 1 ? 1 : count) * unit;
 }
 

@@ -50,9 +50,9 @@ struct dataset_layout {
     int64_t subfolders_train, subfolders_eval; /* 0 and 1: none */
     int64_t samples_per_file;
 
-    double record_bytes,
-        record_bytes_stdev; /* of a sample; rounded to whole bytes. Not used when there are dims */
-    int dims_count;         /* 0: nearly square, of exactly the bytes asked for */
+    /* Of a sample, rounded to whole bytes; with a deviation each file has its own. Not used when there are dims. */
+    double record_bytes, record_bytes_stdev;
+    int dims_count; /* 0: nearly square, of exactly the bytes asked for */
     int64_t dims[DATASET_MAX_DIMS];
     enum dataset_element element;
 
