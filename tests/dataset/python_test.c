@@ -75,6 +75,14 @@ static void check(struct dataset_layout *layout)
     text_release(&expected);
 }
 
+static void skip_unpacked(void)
+{
+    if (!dataset_pack_missing())
+        return;
+    print_message("# skipped: built without %s\n", dataset_pack_missing());
+    skip();
+}
+
 static void plain(const char *format, enum dataset_element element)
 {
     struct dataset_layout layout;
@@ -101,8 +109,7 @@ static void numpy_reads_compressed_npz(void **state)
 {
     struct dataset_layout layout;
     (void)state;
-    if (dataset_pack_missing())
-        skip();
+    skip_unpacked();
     layout_make(&layout, "npz", 400000, 2);
     layout.compression = DATASET_ZIP;
     layout.compressibility = 0.5;
@@ -119,8 +126,7 @@ static void gzip_reads_compressed_csv(void **state)
 {
     struct dataset_layout layout;
     (void)state;
-    if (dataset_pack_missing())
-        skip();
+    skip_unpacked();
     layout_make(&layout, "csv", 100000, 2);
     layout.compression = DATASET_GZIP;
     check(&layout);
