@@ -1,0 +1,112 @@
+/* Runs a workload: epochs, steps, evaluations and checkpoints on emulated accelerators, and what came of it.
+ *
+ * Of every process the same number of accelerators; process r has accelerators r × count and following. A step of an
+ * accelerator is: wait for the batch, copy it, compute until an absolute deadline, meet the others (barrier). */
+#ifndef REHEARSE_FEED_RUN_H
+#define REHEARSE_FEED_RUN_H
+
+#include "feed/comm.h"
+#include "feed/loader.h"
+#include "feed/metrics.h"
+#include "feed/order.h"
+#include "feed/result_steps.h"
+#include "feed/watch.h"
+#include "feed/workload.h"
+
+#include <stdatomic.h>
+
+/* Saves and loads checkpoints; all ranks are called, in the same order. Epochs and steps count from 1. What it took
+ * goes to `metrics` (metrics_checkpoint), one entry per accelerator of this process that took part. */
+struct run_checkpoint {
+    void *context;
+    bool (*save)(void *context, int64_t epoch, int64_t step, struct error *err);
+    bool (*load)(void *context, int64_t epoch, int64_t step, struct error *err);
+
+    /* Set by the run before each call: where to record, the block that ended, and how many of this kind came before. */
+    struct metrics *metrics;
+    int block;
+    int number;
+};
+
+enum run_drop { RUN_DROP_NOTHING, RUN_DROP_FILES, RUN_DROP_SYSTEM };
+
+struct run_options {
+    const struct workload *workload;
+    const struct dataset_layout *layout;
+    struct storage *storage; /* names are relative to the data folder */
+    struct comm *comm;
+    int accelerators; /* of this process */
+
+    int threads_most;                 /* of this process; 0: LOADER_THREADS */
+    bool decode, verify, hold, exact; /* of struct loader_options */
+    double copy_rate;                 /* bytes/s from host to device; 0: copies take no time */
+    bool no_barrier;                  /* accelerators wait for each other at the end of a block only */
+    enum run_drop drop;               /* from the page cache, before every epoch */
+    int resident_files; /* at most so many are looked at, before and after; 0: RUN_RESIDENT_FILES */
+    uint64_t entropy;   /* for shuffle: random */
+    const struct distribution *compute; /* of a step, instead of the workload's; may be NULL */
+    int64_t steps;                      /* at most so many of an epoch; 0: all */
+    int64_t epochs;                     /* instead of the workload's; 0: those */
+
+    struct run_checkpoint *checkpoint; /* NULL: none, whatever the workload says */
+    struct result_steps *each;         /* every step is added to it; may be NULL */
+    struct watch *watch;               /* may be NULL */
+    const atomic_bool *stop;           /* set (SIGINT): end after the step; may be NULL */
+};
+
+#define RUN_RESIDENT_FILES 64
+
+/* Of the files that were looked at, bytes. */
+struct run_resident {
+    int64_t files, bytes;  /* looked at */
+    int64_t before, after; /* in the page cache */
+};
+
+struct run_result {
+    struct metrics metrics;        /* of this process's accelerators, with their blocks */
+    struct metrics whole;          /* of all; on rank 0 only */
+    struct order train, eval;      /* steps are 0 where there is none */
+    int64_t steps[METRICS_PHASES]; /* that were to be run, per epoch and evaluation */
+    int epochs;
+    bool complete;                /* false: it was stopped, figures are of a part */
+    int64_t start, end, realtime; /* nanoseconds; result_dlio.h */
+    struct loader_counts counts;  /* of this process */
+    struct run_resident resident; /* of this process's host */
+    bool device_counted;
+    int64_t device_read, device_written; /* bytes, while the run went on, of the device under the data */
+    double cpu_seconds;                  /* of this process */
+};
+
+/* All ranks call it. On failure everything is released already. */
+bool run_workload(const struct run_options *options, struct run_result *result, struct error *err);
+void run_release(struct run_result *result);
+
+/* Did each epoch that ran to its end read every sample that it should, once? On rank 0. Epochs from 0. */
+bool run_check_samples(const struct run_result *result, struct error *err);
+
+/* ---- The most accelerators that storage keeps busy (run_most.c) ---- */
+
+#define RUN_MAX_PROBES 64
+
+struct run_probe {
+    int accelerators; /* of each process */
+    double au;        /* 0..1, without the excluded steps */
+    double error;     /* standard error of au, from the steps' spread between accelerators and probes */
+    bool met;
+};
+
+struct run_most {
+    int accelerators; /* per process that met the target; 0: not even one */
+    bool bounded;     /* `fails_at` did not; else the search ended at its limit */
+    int fails_at;
+    bool certain; /* both are further from the target than twice their errors */
+    struct run_probe probes[RUN_MAX_PROBES];
+    int probe_count;
+};
+
+/* Doubles until AU misses `target`, then halves the interval; the two at its ends are run a second time. `steps` of one
+ * epoch per probe; at most `most` accelerators per process. */
+bool run_find_most(const struct run_options *options, double target, int most, struct run_most *found,
+                   struct error *err);
+
+#endif
