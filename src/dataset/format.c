@@ -2,14 +2,22 @@
 
 #include <string.h>
 
+extern const struct dataset_format dataset_format_bert_tfrecord;
+extern const struct dataset_format dataset_format_criteo_text;
 extern const struct dataset_format dataset_format_csv;
+extern const struct dataset_format dataset_format_dlrm_binary;
+extern const struct dataset_format dataset_format_hdf5;
 extern const struct dataset_format dataset_format_indexed_binary;
+extern const struct dataset_format dataset_format_jpeg;
 extern const struct dataset_format dataset_format_mmap_indexed_binary;
 extern const struct dataset_format dataset_format_npy;
 extern const struct dataset_format dataset_format_npz;
+extern const struct dataset_format dataset_format_parquet;
+extern const struct dataset_format dataset_format_png;
 extern const struct dataset_format dataset_format_raw;
 extern const struct dataset_format dataset_format_synthetic;
 extern const struct dataset_format dataset_format_tfrecord;
+extern const struct dataset_format dataset_format_unet3d_npy;
 
 /* New ones go to the end: the corpus of fuzz/fuzz_dataset.c counts them. */
 static const struct dataset_format *const formats[] = {
@@ -21,6 +29,9 @@ static const struct dataset_format *const formats[] = {
     &dataset_format_mmap_indexed_binary,
     &dataset_format_raw,
     &dataset_format_synthetic,
+    &dataset_format_png,
+    &dataset_format_jpeg,
+    &dataset_format_parquet,
 };
 
 #define FORMAT_COUNT (sizeof formats / sizeof *formats)

@@ -69,6 +69,7 @@ struct dataset_index {
     enum dataset_compression compression;
     int64_t interleaved; /* samples that lie element by element in one array; 0: one after the other */
     int64_t unpacked;    /* bytes of the array once it is decompressed; 0: it is not compressed */
+    void *detail;        /* what else the format's `decode` goes by: one piece of memory, the index's own */
 };
 
 /* Ends an index; one set to zero is empty. */
@@ -107,8 +108,14 @@ struct dataset_format {
     /* Can it hold this layout? NULL: any layout that is not compressed. */
     bool (*check)(const struct dataset_layout *layout, struct error *err);
 
+    /* Sets the counts of files and samples so that there are layout->total_bytes. NULL: it cannot be asked for. */
+    bool (*fit)(struct dataset_layout *layout, struct error *err);
+
     /* Where files have shapes of their own: sets element, dims and bytes of `file`. NULL: as the layout says. */
     void (*shape)(struct dataset_file *file);
+
+    /* Parts of this file, where that is not `parts` for all. */
+    int (*part_count)(const struct dataset_file *file);
 
     /* Path of a part, where it is not the usual name plus part_suffix[part]. */
     void (*path)(const struct dataset_file *file, int part, struct text *path);

@@ -7,6 +7,7 @@
 void dataset_index_release(struct dataset_index *index)
 {
     free(index->extents);
+    free(index->detail);
     *index = (struct dataset_index){0};
 }
 

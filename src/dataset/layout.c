@@ -206,6 +206,20 @@ static bool check_format(const struct dataset_layout *layout, struct error *err)
     return true;
 }
 
+static bool check_total(struct dataset_layout *layout, struct error *err)
+{
+    if (layout->total_bytes == 0)
+        return true;
+    if (layout->total_bytes < 0 || layout->total_bytes > MAX_PAYLOAD)
+        return error_set(err, ERROR_INPUT, "total_bytes: expected at most %" PRId64 " bytes, found %" PRId64,
+                         MAX_PAYLOAD, layout->total_bytes);
+    if (!layout->format->fit)
+        return error_set(err, ERROR_INPUT,
+                         "total_bytes: the size of %s files is said by their number and record_length_bytes",
+                         layout->format->name);
+    return layout->format->fit(layout, err);
+}
+
 /* The draws that DLIO makes for the sides of a sample's square: the deviation of a side is that of its square divided
  * by its derivative. */
 static bool draw_dlio_dims(struct dataset_layout *layout, struct error *err)
@@ -230,7 +244,8 @@ bool dataset_layout_check(struct dataset_layout *layout, struct error *err)
     layout->dlio_dims = NULL;
     if (!layout->format)
         return error_set(err, ERROR_INPUT, "dataset.format: none is given");
-    if (!check_counts(layout, err) || !check_record(layout, err) || !check_format(layout, err))
+    if (!check_counts(layout, err) || !check_total(layout, err) || !check_record(layout, err) ||
+        !check_format(layout, err))
         return false;
     if (layout->dlio_sizes && layout->dims_count == 0 && layout->record_bytes_stdev > 0)
         return draw_dlio_dims(layout, err);
@@ -311,6 +326,8 @@ void dataset_file_init(struct dataset_file *file, const struct dataset_layout *l
 
 int dataset_file_parts(const struct dataset_file *file)
 {
+    if (file->layout->format->part_count)
+        return file->layout->format->part_count(file);
     return file->layout->format->parts;
 }
 

@@ -62,7 +62,12 @@ struct dataset_layout {
     int64_t chunk_bytes;   /* 0: as the library likes */
     int chunk_dims_count;
     int64_t chunk_dims[DATASET_MAX_DIMS];
-    int64_t records_per_sample; /* data sets records_0, records_1, … */
+    int64_t records_per_sample;          /* data sets records_0, records_1, … */
+    int max_shape_count;                 /* 0: data sets do not grow */
+    int64_t max_shape[DATASET_MAX_DIMS]; /* of a sample's part in a data set; -1: without limit */
+
+    /* The formats of the VLDB study: training files of so many bytes in all, whatever counts say; 0: as counts say. */
+    int64_t total_bytes;
 
     uint64_t seed;
     double compressibility; /* 0 to 1: dataset/bytes.h */
@@ -86,6 +91,7 @@ struct dataset_file {
     int64_t dims[DATASET_MAX_DIMS];
     int64_t record_bytes;  /* of one sample: product of dims × bytes of an element */
     int64_t payload_bytes; /* samples × record_bytes */
+    int64_t file_bytes;    /* that a format pads the file to; 0: as many as it takes */
 };
 
 /* DLIO's defaults: 8 training files tfrecord of one sample of 64 KiB, prefix img, seed 123. */

@@ -28,6 +28,7 @@ bool dataset_layout_write(const struct dataset_layout *layout, struct text *text
     json_integer(&json, "seed", (int64_t)layout->seed);
     json_number(&json, "compressibility", layout->compressibility);
     json_bool(&json, "dlio_sizes", layout->dlio_sizes);
+    json_integer(&json, "total_bytes", layout->total_bytes);
     json_open(&json, "dataset", '{');
     json_string(&json, "format", layout->format->name);
     json_string(&json, "file_prefix", layout->prefix);
@@ -46,6 +47,7 @@ bool dataset_layout_write(const struct dataset_layout *layout, struct text *text
     json_integer(&json, "chunk_size", layout->chunk_bytes);
     write_list(&json, "chunk_dims", layout->chunk_dims, layout->chunk_dims_count);
     json_integer(&json, "num_dset_per_record", layout->records_per_sample);
+    write_list(&json, "max_shape", layout->max_shape, layout->max_shape_count);
     json_close(&json);
     json_close(&json);
     return text->failed ? error_memory(err) : true;
@@ -86,7 +88,7 @@ static bool read_bool(const struct manifest *m, const char *key, bool *value)
     return true;
 }
 
-static bool read_list(const struct manifest *m, const char *key, int64_t *values, int *count)
+static bool read_list(const struct manifest *m, const char *key, int64_t least, int64_t *values, int *count)
 {
     const struct doc_node *node = need(m, key);
     if (!node || !doc_is_list(&m->doc, node, m->err))
@@ -95,7 +97,7 @@ static bool read_list(const struct manifest *m, const char *key, int64_t *values
         return doc_error(&m->doc, node, m->err, "expected at most %d numbers", DATASET_MAX_DIMS);
     *count = 0;
     for (const struct doc_node *child = node->first_child; child; child = child->next)
-        if (!doc_integer(&m->doc, child, 1, DATASET_MAX_RECORD, &values[(*count)++], m->err))
+        if (!doc_integer(&m->doc, child, least, DATASET_MAX_RECORD, &values[(*count)++], m->err))
             return false;
     return true;
 }
@@ -139,12 +141,13 @@ static bool read_dataset(const struct manifest *m, struct dataset_layout *layout
                 read_integer(m, "num_samples_per_file", &layout->samples_per_file) &&
                 read_number(m, "record_length_bytes", &layout->record_bytes) &&
                 read_number(m, "record_length_bytes_stdev", &layout->record_bytes_stdev) &&
-                read_list(m, "record_dims", layout->dims, &layout->dims_count) &&
+                read_list(m, "record_dims", 1, layout->dims, &layout->dims_count) &&
                 read_integer(m, "compression_level", &level) &&
                 read_bool(m, "enable_chunking", &layout->chunked) &&
                 read_integer(m, "chunk_size", &layout->chunk_bytes) &&
-                read_list(m, "chunk_dims", layout->chunk_dims, &layout->chunk_dims_count) &&
-                read_integer(m, "num_dset_per_record", &layout->records_per_sample);
+                read_list(m, "chunk_dims", 1, layout->chunk_dims, &layout->chunk_dims_count) &&
+                read_integer(m, "num_dset_per_record", &layout->records_per_sample) &&
+                read_list(m, "max_shape", -1, layout->max_shape, &layout->max_shape_count);
     if (read)
         layout->compression_level = level < 10 ? (int)level : 10; /* dataset_layout_check refuses it */
     return read;
@@ -156,7 +159,8 @@ static bool read_manifest(struct manifest *m, struct dataset_layout *layout)
     m->map = m->doc.root;
     if (!doc_is_map(&m->doc, m->map, m->err) || !doc_is_format(&m->doc, m->map, FORMAT, m->err) ||
         !read_integer(m, "seed", &seed) || !read_number(m, "compressibility", &layout->compressibility) ||
-        !read_bool(m, "dlio_sizes", &layout->dlio_sizes))
+        !read_bool(m, "dlio_sizes", &layout->dlio_sizes) ||
+        !read_integer(m, "total_bytes", &layout->total_bytes))
         return false;
     layout->seed = (uint64_t)seed;
     m->map = need(m, "dataset");

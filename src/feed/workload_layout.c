@@ -73,5 +73,7 @@ bool workload_layout(const struct workload *workload, struct dataset_layout *lay
            take_dims(layout->dims, &layout->dims_count, &data->record_dims, "dataset.record_dims", err) &&
            take_dims(layout->chunk_dims, &layout->chunk_dims_count, &data->chunk_dims,
                      "dataset.hdf5.chunk_dims", err) &&
+           take_dims(layout->max_shape, &layout->max_shape_count, &data->max_shape, "dataset.hdf5.max_shape",
+                     err) &&
            dataset_layout_check(layout, err);
 }
