@@ -1,0 +1,206 @@
+/* What lies in the folder of checkpoints: leftovers, and those that are too many. */
+#include "core/file.h"
+#include "feed/checkpoint_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool visit_file(void *context, const char *name, int64_t size)
+{
+    struct checkpoint_found *found = context;
+    if (size >= 0 && strcmp(name, CHECKPOINT_MANIFEST) == 0)
+        found->manifest = true;
+    if (size >= 0 && strcmp(name, CHECKPOINT_UNFINISHED) == 0)
+        found->unfinished = true;
+    return true;
+}
+
+struct checkpoint_found checkpoint_look(const struct checkpoint *checkpoint, const char *folder)
+{
+    struct checkpoint_found found = {0};
+    struct error ignored;
+    if (!storage_list(checkpoint->options.storage, folder, visit_file, &found, &ignored))
+        return (struct checkpoint_found){0};
+    return found;
+}
+
+static bool remove_one(const struct checkpoint *checkpoint, const char *folder, const char *name,
+                       struct error *err)
+{
+    char *file = checkpoint_name(folder, name, err);
+    bool ok = file && storage_remove(checkpoint->options.storage, file, err);
+    free(file);
+    return ok;
+}
+
+/* The files, and what a killed writer may have left of them. */
+static bool remove_files(const struct checkpoint *checkpoint, const char *folder,
+                         const struct checkpoint_manifest *manifest, struct error *err)
+{
+    char part[sizeof manifest->files->shard.name + 8];
+    for (size_t i = 0; i < manifest->count; i++) {
+        const char *name = manifest->files[i].shard.name;
+        snprintf(part, sizeof part, "%s.part", name);
+        if (!remove_one(checkpoint, folder, name, err) || !remove_one(checkpoint, folder, part, err))
+            return false;
+    }
+    return remove_one(checkpoint, folder, CHECKPOINT_MANIFEST ".part", err);
+}
+
+/* By the list in `name`, which goes last. */
+static bool remove_listed(const struct checkpoint *checkpoint, const char *folder, const char *name,
+                          struct error *err)
+{
+    struct checkpoint_manifest manifest;
+    char *list = checkpoint_name(folder, name, err);
+    bool ok = list && checkpoint_manifest_read(&manifest, checkpoint->options.storage, list, err);
+    free(list);
+    if (!ok)
+        return false;
+    ok = remove_files(checkpoint, folder, &manifest, err) && remove_one(checkpoint, folder, name, err);
+    checkpoint_manifest_release(&manifest);
+    return ok;
+}
+
+/* The list of what is to be removed, taken from the manifest. */
+static bool note(const struct checkpoint *checkpoint, const char *folder, struct error *err)
+{
+    struct checkpoint_manifest manifest;
+    char *from = checkpoint_name(folder, CHECKPOINT_MANIFEST, err);
+    char *to = from ? checkpoint_name(folder, CHECKPOINT_UNFINISHED, err) : NULL;
+    struct storage *storage = checkpoint->options.storage;
+    bool ok = to && checkpoint_manifest_read(&manifest, storage, from, err);
+    if (ok) {
+        ok = checkpoint_manifest_write(&manifest, storage, to, checkpoint->options.sync, err);
+        checkpoint_manifest_release(&manifest);
+    }
+    free(from);
+    free(to);
+    return ok;
+}
+
+/* A complete checkpoint becomes an unfinished one first: wherever this is killed, no half of one looks whole. */
+bool checkpoint_remove(const struct checkpoint *checkpoint, const char *folder, struct error *err)
+{
+    struct checkpoint_found found = checkpoint_look(checkpoint, folder);
+    struct error ignored;
+    if (!found.manifest && !found.unfinished)
+        return true;
+    if (!found.unfinished && !note(checkpoint, folder, err))
+        return false;
+    if (!remove_one(checkpoint, folder, CHECKPOINT_MANIFEST, err) ||
+        !remove_listed(checkpoint, folder, CHECKPOINT_UNFINISHED, err))
+        return false;
+    storage_remove(checkpoint->options.storage, folder, &ignored); /* stays if it has other files */
+    return true;
+}
+
+/* --- all checkpoints ------------------------------------------------------------------------------------------ */
+
+struct listed {
+    struct checkpoint_moment *moments;
+    size_t count, capacity;
+    bool failed;
+};
+
+static bool visit_folder(void *context, const char *name, int64_t size)
+{
+    struct listed *listed = context;
+    long long epoch, step;
+    char again[CHECKPOINT_FOLDER_SIZE];
+    if (size >= 0 || sscanf(name, "global_epoch%lld_step%lld", &epoch, &step) != 2 ||
+        strcmp(checkpoint_shards_folder(again, epoch, step), name) != 0)
+        return true;
+    if (listed->count == listed->capacity) {
+        size_t capacity = listed->capacity ? 2 * listed->capacity : 16;
+        struct checkpoint_moment *moments = realloc(listed->moments, capacity * sizeof *moments);
+        listed->failed = !moments;
+        if (!moments)
+            return false;
+        listed->moments = moments;
+        listed->capacity = capacity;
+    }
+    listed->moments[listed->count++] = (struct checkpoint_moment){.epoch = epoch, .step = step};
+    return true;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct checkpoint_moment *x = a, *y = b;
+    return x->epoch != y->epoch ? (x->epoch < y->epoch) - (x->epoch > y->epoch)
+                                : (x->step < y->step) - (x->step > y->step);
+}
+
+static bool list_all(const struct checkpoint *checkpoint, struct listed *listed, struct error *err)
+{
+    *listed = (struct listed){0};
+    if (!storage_list(checkpoint->options.storage, checkpoint->options.folder, visit_folder, listed, err) ||
+        (listed->failed && !error_memory(err))) {
+        free(listed->moments);
+        return false;
+    }
+    if (listed->count > 0)
+        qsort(listed->moments, listed->count, sizeof *listed->moments, newest_first);
+    return true;
+}
+
+/* Calls `body` for each checkpoint's folder, from the newest on. */
+static bool each(const struct checkpoint *checkpoint,
+                 bool (*body)(const struct checkpoint *checkpoint, const char *folder, int64_t *complete,
+                              struct error *err),
+                 struct error *err)
+{
+    struct listed listed;
+    if (!list_all(checkpoint, &listed, err))
+        return false;
+    int64_t complete = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < listed.count; i++) {
+        char *folder = checkpoint_folder_of(checkpoint, &listed.moments[i], err);
+        ok = folder && body(checkpoint, folder, &complete, err);
+        free(folder);
+    }
+    free(listed.moments);
+    return ok;
+}
+
+static bool keep_newest(const struct checkpoint *checkpoint, const char *folder, int64_t *complete,
+                        struct error *err)
+{
+    if (!checkpoint_look(checkpoint, folder).manifest || ++*complete <= checkpoint->options.keep)
+        return true;
+    return checkpoint_remove(checkpoint, folder, err);
+}
+
+bool checkpoint_rotate(const struct checkpoint *checkpoint, struct error *err)
+{
+    return checkpoint->options.keep <= 0 || each(checkpoint, keep_newest, err);
+}
+
+/* With a manifest it is whole: the run was killed when only the list was still to go. */
+static bool clean_one(const struct checkpoint *checkpoint, const char *folder, int64_t *complete,
+                      struct error *err)
+{
+    struct checkpoint_found found = checkpoint_look(checkpoint, folder);
+    (void)complete;
+    if (!found.unfinished)
+        return true;
+    return found.manifest ? remove_one(checkpoint, folder, CHECKPOINT_UNFINISHED, err)
+                          : checkpoint_remove(checkpoint, folder, err);
+}
+
+static bool nothing_there(const struct checkpoint *checkpoint)
+{
+    struct error ignored;
+    char *path = storage_path(checkpoint->options.storage, checkpoint->options.folder, &ignored);
+    bool nothing = path && storage_options(checkpoint->options.storage)->method != STORAGE_S3 &&
+                   !file_is_directory(path);
+    free(path);
+    return nothing;
+}
+
+bool checkpoint_clean(struct checkpoint *checkpoint, struct error *err)
+{
+    return nothing_there(checkpoint) || each(checkpoint, clean_one, err);
+}
