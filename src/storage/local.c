@@ -152,7 +152,7 @@ bool storage_local_list(struct storage *storage, const char *path, storage_visit
 bool storage_local_remove(struct storage *storage, const char *path, struct error *err)
 {
     (void)storage;
-    if (unlink(path) == 0 || errno == ENOENT)
+    if (unlink(path) == 0 || errno == ENOENT || (errno == EISDIR && rmdir(path) == 0))
         return true;
     return error_set(err, ERROR_FAILED, "%s: cannot remove: %s", path, strerror(errno));
 }

@@ -170,7 +170,7 @@ typedef bool storage_visit(void *context, const char *name, int64_t size);
 bool storage_list(struct storage *storage, const char *folder, storage_visit *visit, void *context,
                   struct error *err);
 
-/* Removes a file; that there is none is no error. */
+/* Removes a file, or a folder that is empty; that there is none is no error. */
 bool storage_remove(struct storage *storage, const char *name, struct error *err);
 
 #endif
