@@ -61,6 +61,7 @@ need_library libpng libpng-dev
 need_library libjpeg libjpeg62-turbo-dev
 need_library liburing liburing-dev
 need_library libcurl libcurl4-openssl-dev
+need_library libcrypto libssl-dev
 need_command mpicc 'libopenmpi-dev openmpi-bin'
 
 if [ "${1-all}" = all ]; then

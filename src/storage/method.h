@@ -43,6 +43,9 @@ extern const struct storage_method storage_mmap;
 #ifdef REHEARSE_HAVE_URING
 extern const struct storage_method storage_uring;
 #endif
+#ifdef REHEARSE_HAVE_CURL
+extern const struct storage_method storage_s3;
+#endif
 
 struct storage {
     struct storage_options options; /* root is ours */

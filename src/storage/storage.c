@@ -22,7 +22,9 @@ static const struct storage_method *const methods[] = {
     [STORAGE_URING] = &storage_uring,
 #endif
     [STORAGE_MMAP] = &storage_mmap,
-    [STORAGE_S3] = NULL,
+#ifdef REHEARSE_HAVE_CURL
+    [STORAGE_S3] = &storage_s3,
+#endif
 };
 
 #define KINDS ((int)(sizeof methods / sizeof *methods))
@@ -96,10 +98,10 @@ static bool check_options(const struct storage_options *options, struct error *e
     const char *name = kind_names[options->method];
     if (!method)
         return error_set(err, ERROR_USAGE, "storage method '%s': this rehearse was built without %s", name,
-                         options->method == STORAGE_URING ? "liburing" : "it");
+                         options->method == STORAGE_URING ? "liburing" : "libcurl and libcrypto");
     if (options->direct && !method->direct)
-        return error_set(err, ERROR_USAGE,
-                         "storage method '%s' always goes through the page cache, not direct", name);
+        return error_set(err, ERROR_USAGE, "storage method '%s' always goes through %s, not direct", name,
+                         options->method == STORAGE_S3 ? "the network" : "the page cache");
     if (options->request != 0 &&
         (options->request < STORAGE_MIN_REQUEST || options->request > STORAGE_MAX_REQUEST))
         return error_set(err, ERROR_USAGE, "request: expected %lld to %lld bytes, found %lld",
@@ -133,6 +135,7 @@ struct storage *storage_new(const struct storage_options *options, struct error 
         free(storage);
         return NULL;
     }
+    storage->options.s3 = NULL;
     return storage;
 }
 

@@ -45,13 +45,25 @@ enum storage_kind {
 
 struct storage_calls;
 
+/* Where the environment is named, its variables count where the option is NULL. */
+struct storage_s3_options {
+    const char *access_key, *secret_key; /* AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY */
+    const char *session_token;           /* AWS_SESSION_TOKEN, unless access_key is given */
+    const char *region;                  /* AWS_REGION, AWS_DEFAULT_REGION; else us-east-1 */
+    const char *endpoint; /* "http://host:9000"; AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; else Amazon's */
+    bool path_style;      /* http://host/bucket/key, as always where the host is an address */
+    int attempts;         /* of a request; 0: 5 */
+    double patience;      /* seconds that a request may stand still, at least 1; 0: 30 */
+};
+
 struct storage_options {
     enum storage_kind method;
     bool direct;      /* O_DIRECT, reads and writes; not for mmap */
-    int64_t request;  /* bytes asked for at a time; 0: posix a whole extent, uring 1 MiB */
-    int queue_depth;  /* of uring, requests in flight; 0: 16 */
-    const char *root; /* folder that names are relative to; NULL: the working directory. S3: URL */
-    const struct storage_calls *calls; /* NULL: the system's; see below */
+    int64_t request;  /* bytes asked for at a time; 0: posix a whole extent, uring 1 MiB, S3 8 MiB */
+    int queue_depth;  /* of uring and S3, requests in flight; 0: 16 */
+    const char *root; /* folder that names are relative to; NULL: the working directory. S3: s3://bucket/… */
+    const struct storage_s3_options *s3; /* NULL: all from the environment */
+    const struct storage_calls *calls;   /* NULL: the system's; see below */
 };
 
 /* System calls that can be replaced, so that faults can be tested. A call that is NULL is the system's. */
@@ -65,7 +77,8 @@ struct storage_calls {
 
 struct storage;
 
-/* Keeps a copy of the options, except `calls`. Fails where the build or the kernel lacks the method. */
+/* Keeps a copy of the options, except `calls` and `s3`, which storage_options gives as NULL. Fails where the build or
+ * the kernel lacks the method. */
 struct storage *storage_new(const struct storage_options *options, struct error *err);
 void storage_free(struct storage *storage);
 const struct storage_options *storage_options(const struct storage *storage);

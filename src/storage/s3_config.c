@@ -1,0 +1,271 @@
+#include "storage/s3.h"
+
+#ifdef REHEARSE_HAVE_CURL
+
+#include <ctype.h>
+#include <curl/curl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ATTEMPTS     5
+#define MAX_ATTEMPTS 1000
+#define PATIENCE     30.0 /* s */
+#define MAX_PATIENCE 1e5
+
+static pthread_once_t started = PTHREAD_ONCE_INIT;
+static CURLcode start_result;
+
+static void start_curl(void)
+{
+    start_result = curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+/* The option, else the first variable of the environment that is set; NULL: none. */
+static const char *setting(const char *option, const char *first, const char *second)
+{
+    if (option && *option)
+        return option;
+    const char *value = getenv(first);
+    if ((!value || !*value) && second)
+        value = getenv(second);
+    return value && *value ? value : NULL;
+}
+
+/* Goes into a line of a header: printable, without spaces, without what separates the parts of a signature. */
+static bool is_word(const char *value)
+{
+    for (; *value; value++)
+        if (!isgraph((unsigned char)*value) || *value == ',' || *value == ';')
+            return false;
+    return true;
+}
+
+static bool copy_word(char **to, const char *value, const char *what, struct error *err)
+{
+    if (!is_word(value))
+        return error_set(err, ERROR_USAGE, "S3: the %s has characters that none can have", what);
+    *to = strdup(value);
+    return *to || error_memory(err);
+}
+
+static bool read_credentials(struct s3_config *config, const struct storage_s3_options *options,
+                             struct error *err)
+{
+    const char *access = setting(options->access_key, "AWS_ACCESS_KEY_ID", NULL);
+    const char *secret = setting(options->secret_key, "AWS_SECRET_ACCESS_KEY", NULL);
+    /* A token belongs to the keys it came with. */
+    const char *token = options->session_token;
+    if (!token && !options->access_key)
+        token = setting(NULL, "AWS_SESSION_TOKEN", NULL);
+    if (!access || !secret)
+        return error_set(err, ERROR_USAGE, "S3: no %s: give it as an option or in %s",
+                         access ? "secret access key" : "access key id",
+                         access ? "AWS_SECRET_ACCESS_KEY" : "AWS_ACCESS_KEY_ID");
+    return copy_word(&config->access_key, access, "access key id", err) &&
+           copy_word(&config->secret_key, secret, "secret access key", err) &&
+           (!token || !*token || copy_word(&config->session_token, token, "session token", err));
+}
+
+static bool read_region(struct s3_config *config, const struct storage_s3_options *options, struct error *err)
+{
+    const char *region = setting(options->region, "AWS_REGION", "AWS_DEFAULT_REGION");
+    region = region ? region : "us-east-1";
+    for (const char *at = region; *at; at++)
+        if (!isalnum((unsigned char)*at) && *at != '-' && *at != '_')
+            return error_set(err, ERROR_USAGE, "S3: region '%s': expected letters, digits and '-'", region);
+    return copy_word(&config->region, region, "region", err);
+}
+
+static bool wrong_endpoint(struct error *err, const char *why)
+{
+    return error_set(err, ERROR_USAGE, "S3: the endpoint %s: expected http://HOST:PORT or https://HOST", why);
+}
+
+/* A number, which has no names below it. */
+static bool is_address(const char *host)
+{
+    return *host == '[' || host[strspn(host, "0123456789.")] == 0;
+}
+
+/* Takes the parts of a URL that was parsed. Its text may hold a password: no message repeats it. */
+static bool take_endpoint(struct s3_config *config, CURLU *url, struct error *err)
+{
+    char *scheme = NULL, *host = NULL, *port = NULL, *path = NULL, *extra = NULL;
+    bool ok = curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+              curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+              curl_url_get(url, CURLUPART_PATH, &path, 0) == CURLUE_OK;
+    if (!ok || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0)) {
+        ok = wrong_endpoint(err, "is no address of HTTP");
+    } else if (curl_url_get(url, CURLUPART_USER, &extra, 0) == CURLUE_OK ||
+               curl_url_get(url, CURLUPART_PASSWORD, &extra, 0) == CURLUE_OK) {
+        ok = wrong_endpoint(err, "has a user or password");
+    } else if (strcmp(path, "/") != 0 || curl_url_get(url, CURLUPART_QUERY, &extra, 0) == CURLUE_OK ||
+               curl_url_get(url, CURLUPART_FRAGMENT, &extra, 0) == CURLUE_OK) {
+        ok = wrong_endpoint(err, "has a path");
+    } else {
+        bool with_port = curl_url_get(url, CURLUPART_PORT, &port, CURLU_NO_DEFAULT_PORT) == CURLUE_OK;
+        config->tls = strcmp(scheme, "https") == 0;
+        config->path_style = config->path_style || is_address(host);
+        if (asprintf(&config->host, "%s%s%s", host, with_port ? ":" : "", with_port ? port : "") < 0) {
+            config->host = NULL;
+            ok = error_memory(err);
+        }
+    }
+    curl_free(scheme);
+    curl_free(host);
+    curl_free(port);
+    curl_free(path);
+    curl_free(extra);
+    return ok;
+}
+
+static bool read_endpoint(struct s3_config *config, const struct storage_s3_options *options,
+                          struct error *err)
+{
+    const char *endpoint = setting(options->endpoint, "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
+    char *amazon = NULL;
+    if (!endpoint && asprintf(&amazon, "https://s3.%s.amazonaws.com", config->region) < 0)
+        return error_memory(err);
+    CURLU *url = curl_url();
+    bool ok = url || error_memory(err);
+    if (ok && curl_url_set(url, CURLUPART_URL, endpoint ? endpoint : amazon, 0) != CURLUE_OK)
+        ok = wrong_endpoint(err, "is no URL");
+    ok = ok && take_endpoint(config, url, err);
+    curl_url_cleanup(url);
+    free(amazon);
+    return ok;
+}
+
+static bool read_numbers(struct s3_config *config, const struct storage_s3_options *options,
+                         struct error *err)
+{
+    if (options->attempts < 0 || options->attempts > MAX_ATTEMPTS)
+        return error_set(err, ERROR_USAGE, "S3 attempts: expected 1 to %d, found %d", MAX_ATTEMPTS,
+                         options->attempts);
+    if (!(options->patience >= 0 && options->patience <= MAX_PATIENCE))
+        return error_set(err, ERROR_USAGE, "S3 patience: expected 1 to %g seconds, found %g", MAX_PATIENCE,
+                         options->patience);
+    config->attempts = options->attempts ? options->attempts : ATTEMPTS;
+    config->patience = options->patience > 0 ? fmax(options->patience, 1) : PATIENCE;
+    config->path_style = options->path_style;
+    return true;
+}
+
+static void release(struct s3_config *config)
+{
+    char *all[] = {config->access_key, config->secret_key, config->session_token, config->region,
+                   config->host};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i])
+            explicit_bzero(all[i], strlen(all[i]));
+        free(all[i]);
+    }
+    pthread_mutex_destroy(&config->lock);
+    free(config);
+}
+
+static bool check_root(const struct storage *storage, struct error *err)
+{
+    struct s3_place place;
+    const char *root = storage->options.root;
+    if (!root || strncmp(root, "s3://", 5) != 0)
+        return error_set(err, ERROR_USAGE, "S3: '%s': expected s3://BUCKET or s3://BUCKET/PREFIX",
+                         root ? root : "");
+    if (!s3_place_init(&place, root, err))
+        return false;
+    s3_place_release(&place);
+    return true;
+}
+
+bool s3_config_start(struct storage *storage, struct error *err)
+{
+    static const struct storage_s3_options none;
+    const struct storage_s3_options *options = storage->options.s3 ? storage->options.s3 : &none;
+    pthread_once(&started, start_curl);
+    if (start_result != CURLE_OK)
+        return error_set(err, ERROR_FAILED, "S3: libcurl does not start: %s",
+                         curl_easy_strerror(start_result));
+    if (!check_root(storage, err))
+        return false;
+    struct s3_config *config = calloc(1, sizeof *config);
+    if (!config)
+        return error_memory(err);
+    pthread_mutex_init(&config->lock, NULL);
+    if (!read_numbers(config, options, err) || !read_credentials(config, options, err) ||
+        !read_region(config, options, err) || !read_endpoint(config, options, err)) {
+        release(config);
+        return false;
+    }
+    storage->state = config;
+    return true;
+}
+
+void s3_config_stop(struct storage *storage)
+{
+    struct s3_config *config = storage->state;
+    s3_client_free_idle(config);
+    release(config);
+}
+
+static bool is_bucket(const char *name, size_t length)
+{
+    if (length < 3 || length > 63 || !isalnum((unsigned char)name[0]))
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)name[i]) && !strchr(".-_", name[i]))
+            return false;
+    return true;
+}
+
+bool s3_place_init(struct s3_place *place, const char *path, struct error *err)
+{
+    const char *bucket = strncmp(path, "s3://", 5) == 0 ? path + 5 : *path == '/' ? path + 1 : path;
+    size_t length = strcspn(bucket, "/");
+    const char *key = bucket[length] ? bucket + length + 1 : "";
+    if (!is_bucket(bucket, length))
+        return error_set(err, ERROR_USAGE,
+                         "%s: '%.*s' is no bucket: expected 3 to 63 letters, digits, '-', '.' and '_'", path,
+                         length > 80 ? 80 : (int)length, bucket);
+    if (strlen(key) > S3_MAX_KEY || text_valid_utf8(key, strlen(key)) != strlen(key))
+        return error_set(err, ERROR_USAGE, "%s: not a name of S3: at most %d bytes of UTF-8", path,
+                         S3_MAX_KEY);
+    *place = (struct s3_place){.name = path, .bucket = strndup(bucket, length), .key = strdup(key)};
+    if (!place->bucket || !place->key) {
+        s3_place_release(place);
+        return error_memory(err);
+    }
+    return true;
+}
+
+bool s3_object_init(struct s3_place *place, const char *path, struct error *err)
+{
+    if (!s3_place_init(place, path, err))
+        return false;
+    if (*place->key)
+        return true;
+    s3_place_release(place);
+    return error_set(err, ERROR_USAGE, "%s: a bucket, not an object", path);
+}
+
+void s3_place_release(struct s3_place *place)
+{
+    free(place->bucket);
+    free(place->key);
+    *place = (struct s3_place){0};
+}
+
+static void redact_word(char *text, const char *secret)
+{
+    size_t length = secret ? strlen(secret) : 0;
+    for (char *at = text; length > 0 && (at = strstr(at, secret));)
+        memset(at, '*', length);
+}
+
+void s3_redact(const struct s3_config *config, char *text)
+{
+    redact_word(text, config->secret_key);
+    redact_word(text, config->session_token);
+}
+
+#endif
