@@ -149,19 +149,20 @@ bool checkpoint_leads(const struct checkpoint *checkpoint)
     return checkpoint->options.first == 0;
 }
 
-bool checkpoint_together(const struct checkpoint *checkpoint, bool mine, struct error *err)
+static bool comm_agrees(void *comm, bool ok, const char *what, struct error *err)
+{
+    return comm_agree(comm, ok, what, err);
+}
+
+struct checkpoint_peers checkpoint_peers_of(struct comm *comm)
+{
+    return (struct checkpoint_peers){comm, comm_agrees};
+}
+
+bool checkpoint_together(const struct checkpoint *checkpoint, bool ok, const char *what, struct error *err)
 {
     const struct checkpoint_peers *peers = &checkpoint->options.peers;
-    bool all = mine;
-    struct error gone;
-    if (peers->agree && !peers->agree(peers->context, mine, &all, &gone)) {
-        if (mine)
-            *err = gone;
-        return false;
-    }
-    if (mine && !all)
-        error_set(err, ERROR_FAILED, "checkpoint: it failed in another process");
-    return all;
+    return peers->agree ? peers->agree(peers->context, ok, what, err) : ok;
 }
 
 /* fsync, close and rename of several threads can add up to more than the rank's time: their share of it counts. */

@@ -21,6 +21,7 @@
 
 #include "core/error.h"
 #include "feed/checkpoint_shards.h"
+#include "feed/comm.h"
 #include "feed/metrics.h"
 #include "storage/storage.h"
 
@@ -37,9 +38,11 @@
 /* The processes that save or restore together. */
 struct checkpoint_peers {
     void *context;
-    /* Waits for all processes; *all: each of them said true. False: one is gone. NULL: there is only this one. */
-    bool (*agree)(void *context, bool mine, bool *all, struct error *err);
+    /* Waits for all: true in each of them or in none. Else *err is an error of one that came with ok = false, or says
+     * that one is gone. NULL: there is only this process. */
+    bool (*agree)(void *context, bool ok, const char *what, struct error *err);
 };
+struct checkpoint_peers checkpoint_peers_of(struct comm *comm);
 
 enum checkpoint_layout {
     CHECKPOINT_RAW,         /* bytes alone, of exactly the shard's size */

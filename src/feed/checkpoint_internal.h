@@ -56,7 +56,7 @@ bool checkpoint_crew_run(struct checkpoint_crew *crew, struct error *err);
 bool checkpoint_crew_go_on(const struct checkpoint_crew *crew, struct error *err);
 
 /* Waits for all processes: did it go well in each? */
-bool checkpoint_together(const struct checkpoint *checkpoint, bool mine, struct error *err);
+bool checkpoint_together(const struct checkpoint *checkpoint, bool ok, const char *what, struct error *err);
 
 /* Is this the process of rank 0? */
 bool checkpoint_leads(const struct checkpoint *checkpoint);

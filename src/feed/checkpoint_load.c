@@ -220,9 +220,9 @@ static bool look_at_cache(struct checkpoint_crew *crew, struct error *err)
 static bool load(struct checkpoint_crew *crew, struct error *err)
 {
     const struct checkpoint *checkpoint = crew->checkpoint;
-    bool ok = add_jobs(crew, err) && look_at_cache(crew, err);
-    ok = checkpoint_together(checkpoint, ok, err) && checkpoint_crew_run(crew, err);
-    return checkpoint_together(checkpoint, ok, err);
+    return checkpoint_together(checkpoint, add_jobs(crew, err) && look_at_cache(crew, err),
+                               "the start of a restore", err) &&
+           checkpoint_together(checkpoint, checkpoint_crew_run(crew, err), "the end of a restore", err);
 }
 
 bool checkpoint_load(struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
@@ -233,7 +233,7 @@ bool checkpoint_load(struct checkpoint *checkpoint, const struct checkpoint_mome
     struct checkpoint_crew crew = {
         .checkpoint = checkpoint, .manifest = &manifest, .folder = folder, .body = load_file};
     bool ok = folder && read_manifest(checkpoint, folder, moment, &manifest, err);
-    ok = checkpoint_together(checkpoint, ok, err) && load(&crew, err) &&
+    ok = checkpoint_together(checkpoint, ok, "the manifest of a checkpoint", err) && load(&crew, err) &&
          checkpoint_record(checkpoint, METRICS_LOAD, &checkpoint->loaded, moment, metrics, err);
     checkpoint_manifest_release(&manifest);
     free(crew.jobs);

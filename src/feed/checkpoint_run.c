@@ -28,7 +28,8 @@ static bool one(struct checkpoint *checkpoint, const struct checkpoint_loop *loo
 {
     struct checkpoint_moment moment = {.epoch = 1, .step = step, .block = (int)block};
     bool ok = loop->between <= 0 || wait_for(checkpoint, loop->between, err);
-    return checkpoint_together(checkpoint, ok, err) && action(checkpoint, &moment, metrics, err);
+    return checkpoint_together(checkpoint, ok, "the compute before a checkpoint", err) &&
+           action(checkpoint, &moment, metrics, err);
 }
 
 bool checkpoint_run(struct checkpoint *checkpoint, const struct checkpoint_loop *loop,

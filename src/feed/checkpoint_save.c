@@ -102,7 +102,7 @@ static bool finish(const struct checkpoint_crew *crew, struct error *err)
 static void give_up(const struct checkpoint_crew *crew)
 {
     struct error ignored;
-    checkpoint_together(crew->checkpoint, true, &ignored);
+    checkpoint_together(crew->checkpoint, true, "the end of a checkpoint that failed", &ignored);
     if (checkpoint_leads(crew->checkpoint))
         checkpoint_remove(crew->checkpoint, crew->folder, &ignored);
 }
@@ -110,10 +110,12 @@ static void give_up(const struct checkpoint_crew *crew)
 static bool save(struct checkpoint_crew *crew, struct error *err)
 {
     const struct checkpoint *checkpoint = crew->checkpoint;
-    bool ok = add_jobs(crew, err) && begin(crew, err);
-    ok = checkpoint_together(checkpoint, ok, err) && checkpoint_crew_run(crew, err);
-    ok = checkpoint_together(checkpoint, ok, err) && finish(crew, err);
-    if (!checkpoint_together(checkpoint, ok, err)) {
+    bool ok =
+        checkpoint_together(checkpoint, add_jobs(crew, err) && begin(crew, err), "the start of a checkpoint",
+                            err) &&
+        checkpoint_together(checkpoint, checkpoint_crew_run(crew, err), "the files of a checkpoint", err) &&
+        checkpoint_together(checkpoint, finish(crew, err), "the end of a checkpoint", err);
+    if (!ok) {
         give_up(crew);
         return false;
     }

@@ -38,7 +38,7 @@ static bool transformer_sizes(struct checkpoint_shards *shards, const struct wor
         return error_set(err, ERROR_INPUT, "model.transformer: more than 2^62 bytes");
     int64_t h = model->hidden_size, ffn = model->ffn_hidden_size;
     int64_t t = shards->tensor, d = shards->zero_stage == 3 ? shards->data : 1;
-    shards->embedding = model->vocab_size * h / t / d;
+    shards->embedding = shards->head = model->vocab_size * h / t / d;
     shards->norm = h / d;
     shards->block = h * (h + 2 * kv_width(model)) / t / d + h * h / t / d + 2 * h * ffn / t / d +
                     h * ffn / t / d + 2 * (h / d); /* norms are on every tensor rank */
@@ -133,8 +133,10 @@ static int64_t layer_bytes(const struct checkpoint_shards *shards, int64_t layer
     if (shards->given_layer > 0)
         return shards->given_layer;
     int64_t elements = shards->block;
-    if (layer == 0 || layer == shards->layers + 1)
+    if (layer == 0)
         elements = shards->embedding;
+    if (layer == shards->layers + 1)
+        elements = shards->head;
     if (layer == shards->layers + 2)
         elements = shards->norm;
     return elements * shards->model_element;

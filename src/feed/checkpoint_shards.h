@@ -26,7 +26,8 @@ struct checkpoint_shards {
     int64_t ranks; /* that run; with mode subset the first of tensor x pipeline x data */
     int64_t tensor, pipeline, data, zero_stage;
     int64_t layers;        /* blocks; 0: none */
-    int64_t embedding;     /* elements on one rank: of the embedding; the head has as many */
+    int64_t embedding;     /* elements on one rank: of the embedding */
+    int64_t head;          /* of the head, which in DLIO has as many */
     int64_t block;         /* of one block */
     int64_t norm;          /* of the last norm */
     int64_t model_element; /* bytes */

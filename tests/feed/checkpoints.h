@@ -46,6 +46,7 @@ static inline struct checkpoint_shards small_shards(void)
         .zero_stage = 1,
         .layers = 3,
         .embedding = 40001,
+        .head = 40001,
         .block = 30003,
         .norm = 7,
         .model_element = 2,
@@ -189,21 +190,20 @@ struct group {
     bool all, last;
 };
 
-static inline bool agree(void *context, bool mine, bool *all, struct error *err)
+static inline bool agree(void *context, bool ok, const char *what, struct error *err)
 {
     struct group *group = context;
-    (void)err;
     pthread_mutex_lock(&group->lock);
-    group->all = (group->arrived++ == 0 || group->all) && mine;
+    group->all = (group->arrived++ == 0 || group->all) && ok;
     if (group->arrived == group->members) {
         group->last = group->all;
         group->arrived = 0;
     }
     pthread_mutex_unlock(&group->lock);
     pthread_barrier_wait(&group->barrier);
-    *all = group->last;
+    bool all = group->last;
     pthread_barrier_wait(&group->barrier);
-    return true;
+    return all || (ok && error_set(err, ERROR_FAILED, "another process failed before %s", what));
 }
 
 struct process {
