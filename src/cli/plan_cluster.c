@@ -154,12 +154,10 @@ static bool plan_profile(const struct plan_options *given, const struct planning
                          struct error *err)
 {
     int microbatch = planning->profile.microbatch_size > 0 ? planning->profile.microbatch_size : 1;
-    const struct cluster *cluster = &planning->cluster;
     const struct fleet_profile_question question = {
         .problem = &planning->problem,
         .profile = &planning->profile,
-        .bandwidth = cluster->inter_node.bandwidth > 0.0 ? cluster->inter_node.bandwidth : INFINITY,
-        .latency = cluster->inter_node.bandwidth > 0.0 ? cluster->inter_node.latency : 0.0,
+        .cluster = &planning->cluster,
         .microbatches = batch / microbatch,
         .headroom = given->headroom / 100.0,
     };

@@ -2,7 +2,7 @@
 
 #include "cli/output.h"
 #include "core/json.h"
-#include "job/mixed_read.h"
+#include "fleet/of_measured.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,16 +24,19 @@ static void print_score(const char *name, const struct mixed_score *score, struc
 static bool print_cluster(const struct mixed_table *table, const char *cluster, struct text *out,
                           struct error *err)
 {
-    struct mixed_score all, sure, memory;
+    struct mixed_score all, sure, planner, memory;
     char name[128];
     if (!mixed_table_score(table, cluster, true, &all, err) ||
         !mixed_table_score(table, cluster, false, &sure, err) ||
+        !mixed_table_planner(table, cluster, false, &planner, err) ||
         !mixed_table_memory(table, cluster, &memory, err))
         return false;
     print_score(cluster, &all, out);
     snprintf(name, sizeof name, "  without the %d marked", all.rows - sure.rows);
     if (sure.rows < all.rows)
         print_score(name, &sure, out);
+    print_score(sure.rows < all.rows ? "  these, as 'plan -c' counts" : "  as 'plan -c' counts", &planner,
+                out);
     print_score("  memory", &memory, out);
     return true;
 }
@@ -100,15 +103,17 @@ static bool write_clusters(const struct mixed_table *table, struct json *json, s
 {
     for (int i = 0; i < table->setup.cluster_count; i++) {
         const char *name = table->setup.clusters[i].name;
-        struct mixed_score all, sure, memory;
+        struct mixed_score all, sure, planner, memory;
         if (!mixed_table_score(table, name, true, &all, err) ||
             !mixed_table_score(table, name, false, &sure, err) ||
+            !mixed_table_planner(table, name, false, &planner, err) ||
             !mixed_table_memory(table, name, &memory, err))
             return false;
         json_open(json, NULL, '{');
         json_string(json, "cluster", name);
         write_score("all", &all, json);
         write_score("unmarked", &sure, json);
+        write_score("unmarked_by_planner", &planner, json);
         write_score("memory", &memory, json);
         json_close(json);
     }
@@ -129,6 +134,7 @@ static void write_row(const struct mixed_row *row, struct json *json)
             json_number(json, "error", row->error);
         }
         json_number(json, "predicted", row->predicted.seconds);
+        json_number(json, "planner", row->planner);
         json_number(json, "compute", row->predicted.compute);
         json_number(json, "send", row->predicted.send);
         json_number(json, "bubble", row->predicted.bubble);
@@ -176,7 +182,8 @@ bool validate_mixed(const struct validate_mixed *given, struct error *err)
                          "--layers and --setup go together: plans on mixed devices need both");
     if (!mixed_table_load(&report.table, given->plans, given->layers, given->setup, err))
         return false;
-    bool done = (given->json ? write_report : print_report)(&report, &text, err) &&
+    bool done = fleet_score_measured(&report.table, err) &&
+                (given->json ? write_report : print_report)(&report, &text, err) &&
                 output_text(given->output, &text, err);
     text_release(&text);
     mixed_table_release(&report.table);

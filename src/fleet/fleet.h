@@ -34,8 +34,8 @@
  *
  * What is guaranteed: the plan can be run as it is described, and no plan is done before the bound. That the plan is the
  * best one is not: the bound's pipelines may come in parts, and may take more devices of a type than there are. Where
- * pipelines are many that is little: 1.0 to 2.8 % for 512 devices and a thousand micro-batches or more (bench_fleet).
- * Where a few pipelines take all devices, or micro-batches are few, the gap may be wide: up to 12 % there. Of random
+ * pipelines are many that is little: 1.3 to 2.8 % for 512 devices and a thousand micro-batches or more (bench_fleet).
+ * Where a few pipelines take all devices, or micro-batches are few, the gap may be wide: up to 14 % there. Of random
  * cases of up to five layers and nine devices 92 % have the optimum; on average they are 0.4 % above it, at worst (of
  * 9,000) 75 %, and the bound is 15 % below. */
 #ifndef REHEARSE_FLEET_FLEET_H
@@ -105,22 +105,8 @@ struct fleet_plan {
     bool too_slow;      /* no plan was found that is as fast as was enough, though pipelines fit */
 };
 
-/* The seconds afterwards of the same plan where stages take others. */
-void fleet_plan_score(struct fleet_plan *plan, const struct fleet_problem *problem);
-
 /* All copies. */
 int fleet_pipelines(const struct fleet_plan *plan);
-
-/* Pipelines that exchange gradients, and those that optimizer states are spread over, depend on the number that is being
- * looked for: 1, 2 or 3, 4 to 7, more. Of class `k` none takes less than with as few for the first, and as many for the
- * second. */
-#define FLEET_CLASSES 4
-
-struct fleet_spread {
-    double states, gradients;
-    int most; /* pipelines that are allowed; 0: any number */
-};
-struct fleet_spread fleet_class(int k);
 
 /* Pipelines that a search looked at closely, for one like it to begin with; {0}: none yet. */
 struct fleet_columns {

@@ -1,6 +1,7 @@
 #include "fleet/of_job.h"
 
 #include "cost/transfer.h"
+#include "fleet/classes.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -113,12 +114,17 @@ struct rates {
 /* Large messages: what exchanging a byte adds. */
 #define EXCHANGED 1e9
 
-static struct rates rates_of(const struct fleet_question *question, int group,
+static struct rates rates_of(const struct fleet_question *question, int group, int tensor,
                              const struct fleet_spread *spread)
 {
     const struct software *software = question->job.software;
     const struct fleet_group *g = &question->groups[group];
-    struct collective_group ranks = {(int)spread->gradients, 1, g->inside, g->across};
+    struct collective_group ranks = {
+        .devices = spread->gradients,
+        .devices_per_node = fleet_together(spread, g->devices_per_node, tensor),
+        .inside = g->inside,
+        .across = g->across,
+    };
     double rate = JOB_STREAM_RATE * g->device->bandwidth;
     double moved =
         ranks.devices > 1
@@ -159,7 +165,7 @@ static bool add_option(struct fleet_problem *problem, const struct fleet_questio
         return true; /* 8 types of at most 8 degrees each: nodes of 1024 have 11 divisors that matter */
     if (!make_sums(&sums, blocks + 2, arena))
         return false;
-    struct rates rates = rates_of(question, group, spread);
+    struct rates rates = rates_of(question, group, tensor, spread);
     add_layer(&sums, 0, &layers.embedding, &rates);
     for (int b = 0; b < blocks; b++) {
         struct job one = job;
@@ -239,108 +245,35 @@ static double least_other(const struct fleet_question *question)
     return least;
 }
 
-static bool fits(const struct fleet_answer *answer)
-{
-    if (answer->problem.option_count == 0) /* no tensor parallel degree is allowed */
-        return false;
-    for (int k = 0; k < answer->plan.pipeline_count; k++)
-        if (!fleet_pipeline_fits(&answer->problem, &answer->plan.pipelines[k]))
-            return false;
-    return true;
-}
-
 /* ---- one combination ---- */
 
-static const struct fleet_spread any_spread = {INFINITY, 1, 0};
-
-/* The same pipelines, with what their number really makes of them. */
-static bool take_number(struct fleet_answer *answer, const struct fleet_question *question,
-                        const struct combination *chosen, struct error *err)
-{
-    answer->pipelines = fleet_pipelines(&answer->plan);
-    const struct fleet_spread real = {answer->pipelines, answer->pipelines, answer->pipelines};
-    if (make_problem(&answer->problem, question, chosen, &real, &answer->plan.arena))
-        return true;
-    fleet_answer_release(answer);
-    return error_memory(err);
-}
-
-/* What is planned with a combination and numbers of pipelines, and what for. */
 struct task {
     const struct fleet_question *question;
     const struct combination *chosen;
-    double enough;
-    struct fleet_columns columns; /* of all the numbers so far */
 };
 
-/* Optimizer states are spread over the pipelines, of which there are how many the plan has: first as if there were as many
- * as may be, which gives the bound; then, where the plan does not fit, for fewer. */
-static bool plan_class(struct fleet_answer *answer, struct task *task, struct fleet_spread spread,
-                       double *bound, struct error *err)
+static bool make(const void *context, const struct fleet_spread *spread, struct fleet_problem *problem,
+                 struct arena *arena)
 {
-    *bound = 0.0;
-    for (int attempt = 0; attempt < 12; attempt++) {
-        struct arena arena = {0};
-        *answer = (struct fleet_answer){.microbatch = task->chosen->microbatch,
-                                        .recompute = task->chosen->recompute,
-                                        .sharded = task->question->job.software->sharded};
-        bool made = make_problem(&answer->problem, task->question, task->chosen, &spread, &arena)
-                        ? true
-                        : error_memory(err);
-        if (attempt > 0) /* the bound is known */
-            answer->problem.bands = FLEET_BANDS_MOST / 2;
-        bool found = made && fleet_search(&answer->plan, &answer->problem, task->enough, &task->columns, err);
-        arena_release(&arena);
-        if (attempt == 0)
-            *bound = answer->plan.lower_bound;
-        if (!found) {
-            /* what does not fit where states take least never does; a slow plan is not made faster */
-            if (!made || err->kind != ERROR_INFEASIBLE || spread.states <= 1.0 || attempt == 0 ||
-                answer->plan.too_slow)
-                return false;
-            spread.states = floor(spread.states / 2.0);
-            continue;
-        }
-        if (!take_number(answer, task->question, task->chosen, err))
-            return false;
-        if (fits(answer)) {
-            fleet_plan_score(&answer->plan, &answer->problem);
-            time_all(answer, task->question);
-            return true;
-        }
-        spread.states = fmin(spread.states - 1.0, answer->pipelines);
-        fleet_answer_release(answer);
-        if (spread.states < 1.0)
-            break;
-    }
-    return error_set(err, ERROR_INFEASIBLE, "no pipeline of these devices holds the model");
+    const struct task *task = context;
+    return make_problem(problem, task->question, task->chosen, spread, arena);
 }
 
-/* Many pipelines first: a plan is found sooner. */
-static void plan_combination(struct planned *planned, struct task *task)
+static void plan_combination(struct planned *planned, const struct task *task, double enough)
 {
-    double least = least_other(task->question);
-    planned->bound = INFINITY;
-    planned->found = false;
-    for (int k = FLEET_CLASSES - 1; k >= 0; k--) {
-        struct fleet_answer answer;
-        double bound;
-        if (plan_class(&answer, task, fleet_class(k), &bound, &planned->err)) {
-            struct fleet_answer worse = answer;
-            if (!planned->found || answer.time.seconds < planned->answer.time.seconds) {
-                worse = planned->answer;
-                planned->answer = answer;
-                task->enough = fmin(task->enough, answer.time.seconds - least);
-            }
-            if (planned->found)
-                fleet_answer_release(&worse);
-            planned->found = true;
-        } else if (planned->err.kind != ERROR_INFEASIBLE) {
-            break;
-        }
-        planned->bound = fmin(planned->bound, bound);
-    }
-    fleet_columns_release(&task->columns);
+    const struct fleet_maker maker = {task, make};
+    struct fleet_answer *answer = &planned->answer;
+    *answer = (struct fleet_answer){
+        .microbatch = task->chosen->microbatch,
+        .recompute = task->chosen->recompute,
+        .sharded = task->question->job.software->sharded,
+    };
+    planned->found = fleet_search_classes(&answer->plan, &answer->problem, &maker, enough, &planned->err);
+    planned->bound = answer->plan.lower_bound;
+    if (!planned->found)
+        return;
+    answer->pipelines = fleet_pipelines(&answer->plan);
+    time_all(answer, task->question);
 }
 
 void fleet_answer_release(struct fleet_answer *answer)
@@ -404,7 +337,7 @@ static void bound_some(void *context, size_t first, size_t last, int thread)
         struct arena arena = {0};
         struct fleet_problem problem;
         struct error err;
-        c->bounded = make_problem(&problem, p->question, c, &any_spread, &arena) &&
+        c->bounded = make_problem(&problem, p->question, c, &FLEET_SPREAD_ANY, &arena) &&
                      fleet_bound(&c->bound, &problem, &err);
         arena_release(&arena);
         show(p);
@@ -434,7 +367,7 @@ static void plan_some(void *context, size_t first, size_t last, int thread)
             planned->bound = c->bound;
             error_set(&planned->err, ERROR_INFEASIBLE, "no plan is fast enough");
         } else {
-            plan_combination(planned, &(struct task){.question = p->question, .chosen = c, .enough = enough});
+            plan_combination(planned, &(struct task){p->question, c}, enough);
         }
         show(p);
     }

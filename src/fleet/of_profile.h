@@ -2,6 +2,7 @@
 #ifndef REHEARSE_FLEET_OF_PROFILE_H
 #define REHEARSE_FLEET_OF_PROFILE_H
 
+#include "cluster/cluster.h"
 #include "fleet/of_job.h"
 #include "model/profile.h"
 #include "plan/problem.h"
@@ -9,8 +10,7 @@
 struct fleet_profile_question {
     const struct plan_problem *problem; /* layer times on every group, as plan/problem.h counts them */
     const struct profile *profile;
-    double bandwidth,
-        latency; /* of a node into the network: bytes/s, INFINITY and 0 where they are not given; seconds */
+    const struct cluster *cluster; /* its groups are the problem's; a link that is not given takes no time */
     int64_t microbatches;
     double headroom; /* of each memory, kept free */
 };

@@ -284,30 +284,12 @@ bool fleet_search(struct fleet_plan *plan, const struct fleet_problem *problem, 
     return ok;
 }
 
-struct fleet_spread fleet_class(int k)
-{
-    int least = 1 << k;
-    return k + 1 < FLEET_CLASSES ? (struct fleet_spread){2 * least - 1, least, 2 * least - 1}
-                                 : (struct fleet_spread){INFINITY, least, 0};
-}
-
 int fleet_pipelines(const struct fleet_plan *plan)
 {
     int count = 0;
     for (int k = 0; k < plan->pipeline_count; k++)
         count += plan->pipelines[k].copies;
     return count;
-}
-
-void fleet_plan_score(struct fleet_plan *plan, const struct fleet_problem *problem)
-{
-    double pipelines = plan->seconds - plan->after;
-    plan->after = 0.0;
-    for (int k = 0; k < plan->pipeline_count; k++) {
-        fleet_pipeline_score(problem, &plan->pipelines[k]);
-        plan->after = fmax(plan->after, plan->pipelines[k].after);
-    }
-    plan->seconds = pipelines + plan->after;
 }
 
 void fleet_columns_release(struct fleet_columns *columns)

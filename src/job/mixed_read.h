@@ -26,6 +26,7 @@ struct mixed_row {
     double measured;                          /* seconds; 0: not given */
     double measured_memory, predicted_memory; /* bytes on the fullest device; measured 0: not given */
     struct mixed_time predicted;
+    double planner; /* seconds by the formula of fleet/fleet.h, where that was asked; 0: it was not */
     double error; /* predicted / measured - 1; 0 where not given */
 };
 
@@ -59,6 +60,10 @@ struct mixed_score {
 /* Of the seconds of a cluster's measured rows (NULL: all); `doubtful`: marked ones, too. */
 bool mixed_table_score(const struct mixed_table *table, const char *cluster, bool doubtful,
                        struct mixed_score *score, struct error *err);
+
+/* The same of `planner`. */
+bool mixed_table_planner(const struct mixed_table *table, const char *cluster, bool doubtful,
+                         struct mixed_score *score, struct error *err);
 
 /* Of the bytes on the fullest device of those that give them. */
 bool mixed_table_memory(const struct mixed_table *table, const char *cluster, struct mixed_score *score,

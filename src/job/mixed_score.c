@@ -69,8 +69,18 @@ static bool of_cluster(const struct mixed_row *row, const char *cluster)
     return !row->reason && (!cluster || strcmp(row->cluster, cluster) == 0);
 }
 
-bool mixed_table_score(const struct mixed_table *table, const char *cluster, bool doubtful,
-                       struct mixed_score *score, struct error *err)
+enum quantity { SECONDS, PLANNER, MEMORY };
+
+static void pair_of(const struct mixed_row *row, enum quantity quantity, double *predicted, double *measured)
+{
+    *predicted = quantity == SECONDS   ? row->predicted.seconds
+                 : quantity == PLANNER ? row->planner
+                                       : row->predicted_memory;
+    *measured = quantity == MEMORY ? row->measured_memory : row->measured;
+}
+
+static bool score_table(const struct mixed_table *table, const char *cluster, bool doubtful,
+                        enum quantity quantity, struct mixed_score *score, struct error *err)
 {
     int most = table->count + 1, count = 0;
     double *columns = calloc((size_t)most, 4 * sizeof *columns);
@@ -78,31 +88,32 @@ bool mixed_table_score(const struct mixed_table *table, const char *cluster, boo
         return error_memory(err);
     for (int i = 0; i < table->count; i++) {
         const struct mixed_row *row = &table->rows[i];
-        if (!of_cluster(row, cluster) || row->measured <= 0.0 || (row->mark && !doubtful))
+        double predicted, measured;
+        pair_of(row, quantity, &predicted, &measured);
+        if (!of_cluster(row, cluster) || measured <= 0.0 || predicted <= 0.0 || (row->mark && !doubtful))
             continue;
-        columns[count] = row->predicted.seconds;
-        columns[most + count++] = row->measured;
+        columns[count] = predicted;
+        columns[most + count++] = measured;
     }
     *score = score_of(columns, most, count);
     free(columns);
     return true;
 }
 
+bool mixed_table_score(const struct mixed_table *table, const char *cluster, bool doubtful,
+                       struct mixed_score *score, struct error *err)
+{
+    return score_table(table, cluster, doubtful, SECONDS, score, err);
+}
+
+bool mixed_table_planner(const struct mixed_table *table, const char *cluster, bool doubtful,
+                         struct mixed_score *score, struct error *err)
+{
+    return score_table(table, cluster, doubtful, PLANNER, score, err);
+}
+
 bool mixed_table_memory(const struct mixed_table *table, const char *cluster, struct mixed_score *score,
                         struct error *err)
 {
-    int most = table->count + 1, count = 0;
-    double *columns = calloc((size_t)most, 4 * sizeof *columns);
-    if (!columns)
-        return error_memory(err);
-    for (int i = 0; i < table->count; i++) {
-        const struct mixed_row *row = &table->rows[i];
-        if (!of_cluster(row, cluster) || row->measured_memory <= 0.0)
-            continue;
-        columns[count] = row->predicted_memory;
-        columns[most + count++] = row->measured_memory;
-    }
-    *score = score_of(columns, most, count);
-    free(columns);
-    return true;
+    return score_table(table, cluster, true, MEMORY, score, err);
 }

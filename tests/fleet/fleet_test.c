@@ -1,3 +1,4 @@
+#include "fleet/classes.h"
 #include "fleet/search.h"
 #include "support/random_problem.h"
 
@@ -304,11 +305,133 @@ static void bounds_hold_and_plans_are_near(void **state)
     assert_true(best > found * 9 / 10);
 }
 
+/* ---- what depends on the number of pipelines ---- */
+
+/* Of what a layer takes afterwards, D pipelines take 2 (D - 1) / D, less where those that are alike stand together; what a
+ * layer holds is half its states, spread over D. */
+static double share_afterwards(const struct fleet_spread *spread, int tensor)
+{
+    return 2.0 * (spread->gradients - 1) / spread->gradients / fleet_together(spread, 2, tensor);
+}
+
+static bool make_spread(const void *context, const struct fleet_spread *spread, struct fleet_problem *problem,
+                        struct arena *arena)
+{
+    const struct small *small = context;
+    *problem = small->problem;
+    problem->pipelines_most = spread->most;
+    for (int o = 0; o < problem->option_count; o++) {
+        double *after = ARENA_ARRAY(arena, LAYERS + 1, double),
+               *held = ARENA_ARRAY(arena, LAYERS + 1, double);
+        if (!after || !held)
+            return false;
+        for (int l = 0; l <= problem->layer_count; l++) {
+            after[l] = small->after[o][l] * share_afterwards(spread, problem->options[o].tensor);
+            held[l] = small->held[o][l] * (0.5 + 0.5 / spread->states);
+        }
+        problem->options[o].after = after;
+        problem->options[o].held = held;
+    }
+    return true;
+}
+
+/* A set of pipelines with what its number makes of it; INFINITY: it does not fit. */
+static double finish_spread(const struct slow *slow, const struct small *small)
+{
+    struct arena arena = {0};
+    struct fleet_problem problem;
+    struct fleet_pipeline own[16];
+    struct slow set = *slow;
+    bool fits = true;
+    for (int i = 0; i < slow->chosen_count; i++) {
+        struct fleet_spread spread = {slow->chosen_count, slow->chosen_count, 0, 0};
+        for (int j = 0; j < slow->chosen_count; j++)
+            spread.alike += slow->chosen[j] == slow->chosen[i];
+        assert_true(make_spread(small, &spread, &problem, &arena));
+        own[i] = *slow->chosen[i];
+        fits &= fleet_pipeline_fits(&problem, &own[i]);
+        fleet_pipeline_score(&problem, &own[i]);
+        set.chosen[i] = &own[i];
+    }
+    double seconds = fits ? finish(&set) : INFINITY;
+    arena_release(&arena);
+    return seconds;
+}
+
+static void every_spread_set(struct slow *slow, const struct small *small, int from)
+{
+    if (slow->chosen_count > 0)
+        slow->best = fmin(slow->best, finish_spread(slow, small));
+    for (int i = from; i < slow->count; i++) {
+        bool fits = true;
+        for (int t = 0; t < slow->problem->type_count; t++)
+            fits &= slow->all[i].devices[t] <= slow->left[t];
+        if (!fits)
+            continue;
+        for (int t = 0; t < slow->problem->type_count; t++)
+            slow->left[t] -= slow->all[i].devices[t];
+        slow->chosen[slow->chosen_count++] = &slow->all[i];
+        every_spread_set(slow, small, i);
+        slow->chosen_count--;
+        for (int t = 0; t < slow->problem->type_count; t++)
+            slow->left[t] += slow->all[i].devices[t];
+    }
+}
+
+static void numbers_of_pipelines_are_counted(void **state)
+{
+    (void)state;
+    int cases = random_cases(300), found = 0, best = 0, several = 0;
+    for (int i = 0; i < cases; i++) {
+        struct small small = {0};
+        struct fleet_plan plan;
+        struct fleet_problem problem, any;
+        struct fleet_stage stages[LAYERS];
+        struct arena arena = {0};
+        struct error err;
+        make_small(&small, (uint64_t)i + 1);
+        for (int t = 0; t < small.problem.type_count; t++) /* few enough to list all sets */
+            small.problem.types[t].devices =
+                small.problem.types[t].devices > 2 ? 2 : small.problem.types[t].devices;
+        const struct fleet_maker maker = {&small, make_spread};
+        assert_true(make_spread(&small, &FLEET_SPREAD_ANY, &any, &arena));
+        struct slow slow = {.problem = &any, .best = INFINITY};
+        slow.all = malloc(PIPELINES_MOST * sizeof *slow.all);
+        assert_non_null(slow.all);
+        every_pipeline(&slow, stages, 0, any.layer_count);
+        for (int t = 0; t < any.type_count; t++)
+            slow.left[t] = any.types[t].devices;
+        if (slow.count > 300) { /* the slow way would take too long */
+            free(slow.all);
+            arena_release(&arena);
+            continue;
+        }
+        every_spread_set(&slow, &small, 0);
+        bool done = fleet_search_classes(&plan, &problem, &maker, INFINITY, &err);
+        if (done && plan.seconds < slow.best * (1.0 - 1e-9))
+            fail_msg("case %d: %.9g, but the best is %.9g", i, plan.seconds, slow.best);
+        if (isfinite(slow.best) && plan.lower_bound > slow.best * (1.0 + 1e-9))
+            fail_msg("case %d: bound %.9g, optimum %.9g", i, plan.lower_bound, slow.best);
+        if (done) {
+            found++;
+            several += fleet_pipelines(&plan) > 1;
+            best += plan.seconds <= slow.best * (1.0 + 1e-9);
+            fleet_plan_release(&plan);
+        }
+        free(slow.all);
+        arena_release(&arena);
+    }
+    print_message("# %d of %d have the optimum; %d have several pipelines\n", best, found, several);
+    assert_true(several > 0);
+    assert_true(best > found * 8 / 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prices_find_the_best_pipeline),
         cmocka_unit_test(bounds_hold_and_plans_are_near),
+        cmocka_unit_test(numbers_of_pipelines_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

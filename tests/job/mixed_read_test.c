@@ -1,5 +1,6 @@
 #include "job/mixed_read.h"
 #include "support/expect.h"
+#include "support/mixed_reference.h"
 #include "support/reference.h"
 
 #include <math.h>
@@ -277,23 +278,6 @@ static void correlates_ranks(void **state)
 
 /* ---- the published plans ---- */
 
-static bool load_reference(struct mixed_table *table, const char *plans, const char *layers, const char *file)
-{
-    char *plans_path = reference_path(plans), *layers_path = plans_path ? reference_path(layers) : NULL;
-    const char *root = getenv("REHEARSE_SOURCE_ROOT");
-    char path[4096];
-    struct error err = {0};
-    bool present = layers_path != NULL, loaded = false;
-    snprintf(path, sizeof path, "%s/examples/mixed/%s", root ? root : ".", file);
-    if (present)
-        loaded = mixed_table_load(table, plans_path, layers_path, path, &err);
-    free(plans_path);
-    free(layers_path);
-    if (present && !loaded)
-        fail_msg("%s", err.text);
-    return present;
-}
-
 static void expect(const struct mixed_table *table, const char *cluster, bool doubtful, int rows, double mean,
                    double rank)
 {
@@ -309,8 +293,7 @@ static void plans_of_amp_are_near(void **state)
 {
     (void)state;
     struct mixed_table table;
-    if (!load_reference(&table, "training/amp_predicted_vs_real.csv", "training/amp_layer_cost.csv",
-                        "amp.yaml"))
+    if (!mixed_reference_amp(&table))
         skip();
     expect(&table, "homogeneous", true, 47, 0.035, 0.98);
     expect(&table, "het_cluster", true, 43, 0.10, 0.70);
@@ -322,8 +305,7 @@ static void plans_of_sailor_are_near(void **state)
 {
     (void)state;
     struct mixed_table table;
-    if (!load_reference(&table, "training/sailor_measured_plans.csv", "training/sailor_layer_profiles.csv",
-                        "sailor.yaml"))
+    if (!mixed_reference_sailor(&table))
         skip();
     expect(&table, "GH200 Clariden", true, 15, 0.065, 0.93);
     expect(&table, "MIT heterogeneous", true, 9, 0.065, 0.93);
