@@ -273,57 +273,6 @@ struct mixed_time mixed_time(const struct mixed_plan *plan)
     return time;
 }
 
-/* The one that would be done first with one more. */
-static int next_to_serve(const struct mixed_plan *plan, const struct lane *lanes, const int64_t *microbatches)
-{
-    int best = 0;
-    for (int d = 1; d < plan->pipelines; d++)
-        if (lane_seconds(&lanes[d], microbatches[d] + 1) < lane_seconds(&lanes[best], microbatches[best] + 1))
-            best = d;
-    return best;
-}
-
-/* Micro-batches that a pipeline has done by then; one at least. */
-static int64_t done_by(const struct lane *lane, double seconds, int64_t most)
-{
-    double done = floor((seconds - lane->fill) / lane->cycle) + 1.0;
-    return done < 1.0 ? 1 : done < (double)most ? (int64_t)done : most;
-}
-
-static int64_t all_done_by(const struct lane *lanes, int count, double seconds, int64_t most)
-{
-    int64_t sum = 0;
-    for (int d = 0; d < count; d++)
-        sum += done_by(&lanes[d], seconds, most);
-    return sum;
-}
-
-/* The latest time by which all pipelines together have not done more than there is, by bisection; what is left goes one
- * by one to the pipeline that is done with it first, which is optimal for equal tasks. */
-void mixed_share(const struct mixed_plan *plan, int64_t total, int64_t *microbatches)
-{
-    struct lane lanes[MIXED_PIPELINES_MOST];
-    int64_t left = total;
-    find_lanes(plan, lanes);
-    double low = 0.0, high = 0.0;
-    for (int d = 0; d < plan->pipelines; d++)
-        high = fmax(high, lane_seconds(&lanes[d], total));
-    for (int i = 0; i < 64; i++) {
-        double middle = 0.5 * (low + high);
-        if (all_done_by(lanes, plan->pipelines, middle, total) <= total)
-            low = middle;
-        else
-            high = middle;
-    }
-    for (int d = 0; d < plan->pipelines; d++) {
-        int64_t done = done_by(&lanes[d], low, total);
-        microbatches[d] = done < left ? done : left;
-        left -= microbatches[d];
-    }
-    for (; left > 0; left--)
-        microbatches[next_to_serve(plan, lanes, microbatches)]++;
-}
-
 double mixed_memory(const struct mixed_plan *plan, int stage, int pipeline)
 {
     const struct mixed_replica *replica = replica_at(plan, stage, pipeline);
@@ -333,23 +282,6 @@ double mixed_memory(const struct mixed_plan *plan, int stage, int pipeline)
 }
 
 /* ---- times from elsewhere ---- */
-
-void mixed_sums_of_profile(const struct profile_device *device, int layer_count, double *sums)
-{
-    sums[0] = 0.0;
-    for (int l = 0; l < layer_count; l++)
-        sums[l + 1] = sums[l] + device->forward[l] + device->backward[l];
-}
-
-void mixed_sums_of_job(const struct job_layers *layers, double *sums)
-{
-    double block = job_pass_seconds(&layers->blocks.pass) / layers->block_count;
-    sums[0] = 0.0;
-    sums[1] = job_pass_seconds(&layers->embedding.pass);
-    for (int b = 0; b < layers->block_count; b++)
-        sums[b + 2] = sums[b + 1] + block;
-    sums[layers->block_count + 2] = sums[layers->block_count + 1] + job_pass_seconds(&layers->head.pass);
-}
 
 void mixed_sums_of_forward(const double *forward, const double *launch, int layer_count, int64_t microbatch,
                            double *sums, double *launches)

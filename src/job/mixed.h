@@ -9,8 +9,6 @@
 #define REHEARSE_JOB_MIXED_H
 
 #include "core/error.h"
-#include "job/job.h"
-#include "model/profile.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -96,22 +94,10 @@ bool mixed_check(const struct mixed_plan *plan, struct error *err);
 /* Of a plan that mixed_check accepts, as are the following. */
 struct mixed_time mixed_time(const struct mixed_plan *plan);
 
-/* Hands out `total` micro-batches so that the slowest pipeline is done as early as can be; plan->microbatches is not
- * looked at. Every pipeline of a plan computes, so each gets one at least where there are enough. */
-void mixed_share(const struct mixed_plan *plan, int64_t total, int64_t *microbatches);
-
 /* Bytes on each device of a replica: parameters, gradients, optimizer, activations of the micro-batches in flight. */
 double mixed_memory(const struct mixed_plan *plan, int stage, int pipeline);
 
-/* ---- times from elsewhere; each fills `sums` of layer_count + 1 entries ---- */
-
-/* From a measured profile. */
-void mixed_sums_of_profile(const struct profile_device *device, int layer_count, double *sums);
-
-/* From a job on a device type: embedding, blocks, head. layer_count: block_count + 2. */
-void mixed_sums_of_job(const struct job_layers *layers, double *sums);
-
-/* From forward times of single samples, each run alone: `launch` of a layer's seconds is host time, which a training
+/* Fills `sums`, of layer_count + 1 entries, from forward times of single samples, each run alone: `launch` of a layer's seconds is host time, which a training
  * step takes once per micro-batch, and the rest is kernels, of which the backward pass has twice as many and which grow
  * with the micro-batch. `launches` may be NULL. */
 void mixed_sums_of_forward(const double *forward, const double *launch, int layer_count, int64_t microbatch,

@@ -251,57 +251,6 @@ static void memory_holds_what_is_in_flight(void **state)
     near(mixed_memory(&plan, 0, 0), 1000.0 * 16 / 2 + 2 * 10 + 500);
 }
 
-static void shares_by_speed(void **state)
-{
-    (void)state;
-    const struct mixed_replica replicas[] = {{&fast, 1, 0}, {&slow, 1, 1}};
-    struct mixed_plan plan = plan_of(1, 2, whole, replicas, NULL);
-    int64_t microbatches[2];
-    mixed_share(&plan, 9, microbatches);
-    assert_int_equal(microbatches[0], 6);
-    assert_int_equal(microbatches[1], 3);
-    mixed_share(&plan, 1, microbatches);
-    assert_int_equal(microbatches[0] + microbatches[1], 1);
-}
-
-/* Longest pipeline of the best of all ways to hand out `total` to three pipelines, one at least each. */
-static double best_of_all(struct mixed_plan *plan, int64_t total)
-{
-    int64_t m[3];
-    double best = INFINITY;
-    plan->microbatches = m;
-    for (m[0] = 1; m[0] <= total - 2; m[0]++)
-        for (m[1] = 1; m[1] <= total - m[0] - 1; m[1]++) {
-            m[2] = total - m[0] - m[1];
-            best = fmin(best, mixed_time(plan).seconds);
-        }
-    return best;
-}
-
-static void shares_as_well_as_can_be(void **state)
-{
-    (void)state;
-    unsigned seed = 7;
-    for (int trial = 0; trial < 300; trial++) {
-        double sums[6][5] = {{0}};
-        struct mixed_times times[6] = {{0}};
-        struct mixed_replica replicas[6];
-        int64_t microbatches[3], total = 3 + rand_r(&seed) % 20;
-        for (int i = 0; i < 6; i++) {
-            for (int l = 0; l < 4; l++)
-                sums[i][l + 1] = sums[i][l] + 1.0 + rand_r(&seed) % 50;
-            times[i].seconds = sums[i];
-            replicas[i] = (struct mixed_replica){&times[i], 1, rand_r(&seed) % 4};
-        }
-        struct mixed_plan plan = plan_of(2, 3, halves, replicas, NULL);
-        double best = best_of_all(&plan, total);
-        mixed_share(&plan, total, microbatches);
-        plan.microbatches = microbatches;
-        assert_int_equal(microbatches[0] + microbatches[1] + microbatches[2], total);
-        near(mixed_time(&plan).seconds, best);
-    }
-}
-
 static void refuses_plans_that_are_none(void **state)
 {
     (void)state;
@@ -335,30 +284,6 @@ static void host_time_does_not_grow_with_the_microbatch(void **state)
     near(launches[2], 2.0);
 }
 
-static void takes_profiles(void **state)
-{
-    (void)state;
-    double forward[] = {1, 2}, backward[] = {3, 4}, sums[3];
-    const struct profile_device device = {.forward = forward, .backward = backward};
-    mixed_sums_of_profile(&device, 2, sums);
-    near(sums[2], 10.0);
-}
-
-static void takes_jobs(void **state)
-{
-    (void)state;
-    double sums[6];
-    struct job_layers layers = {.block_count = 3};
-    layers.embedding.pass = (struct job_pass){.forward = 1};
-    layers.blocks.pass = (struct job_pass){.forward = 3, .backward = 6, .tensor = 3};
-    layers.head.pass = (struct job_pass){.forward = 1, .backward = 2};
-    mixed_sums_of_job(&layers, sums);
-    near(sums[1], 1.0);
-    near(sums[2], 5.0);
-    near(sums[4], 13.0);
-    near(sums[5], 16.0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,12 +302,8 @@ int main(void)
         cmocka_unit_test(shared_tables_are_reduced_once_more),
         cmocka_unit_test(says_when_launching_takes_longer_than_kernels),
         cmocka_unit_test(memory_holds_what_is_in_flight),
-        cmocka_unit_test(shares_by_speed),
-        cmocka_unit_test(shares_as_well_as_can_be),
         cmocka_unit_test(refuses_plans_that_are_none),
         cmocka_unit_test(host_time_does_not_grow_with_the_microbatch),
-        cmocka_unit_test(takes_profiles),
-        cmocka_unit_test(takes_jobs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
