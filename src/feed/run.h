@@ -5,6 +5,7 @@
 #ifndef REHEARSE_FEED_RUN_H
 #define REHEARSE_FEED_RUN_H
 
+#include "feed/checkpoint.h"
 #include "feed/comm.h"
 #include "feed/loader.h"
 #include "feed/metrics.h"
@@ -14,19 +15,6 @@
 #include "feed/workload.h"
 
 #include <stdatomic.h>
-
-/* Saves and loads checkpoints; all ranks are called, in the same order. Epochs and steps count from 1. What it took
- * goes to `metrics` (metrics_checkpoint), one entry per accelerator of this process that took part. */
-struct run_checkpoint {
-    void *context;
-    bool (*save)(void *context, int64_t epoch, int64_t step, struct error *err);
-    bool (*load)(void *context, int64_t epoch, int64_t step, struct error *err);
-
-    /* Set by the run before each call: where to record, the block that ended, and how many of this kind came before. */
-    struct metrics *metrics;
-    int block;
-    int number;
-};
 
 enum run_drop { RUN_DROP_NOTHING, RUN_DROP_FILES, RUN_DROP_SYSTEM };
 
@@ -48,16 +36,18 @@ struct run_options {
     int64_t steps;                      /* at most so many of an epoch; 0: all */
     int64_t epochs;                     /* instead of the workload's; 0: those */
 
-    struct run_checkpoint *checkpoint; /* NULL: none, whatever the workload says */
-    struct result_steps *each;         /* every step is added to it; may be NULL */
-    struct watch *watch;               /* may be NULL */
-    const atomic_bool *stop;           /* set (SIGINT): end after the step; may be NULL */
+    struct checkpoint
+        *checkpoint; /* NULL: none, whatever the workload says; its peers are checkpoint_peers_of(comm) */
+    struct result_steps *each; /* every step is added to it; may be NULL */
+    struct watch *watch;       /* may be NULL */
+    const atomic_bool *stop;   /* set (SIGINT): end after the step; may be NULL */
 };
 
 #define RUN_RESIDENT_FILES 64
 
 /* Of the files that were looked at, bytes. */
 struct run_resident {
+    bool known;
     int64_t files, bytes;  /* looked at */
     int64_t before, after; /* in the page cache */
 };
@@ -70,11 +60,13 @@ struct run_result {
     int epochs;
     bool complete;                /* false: it was stopped, figures are of a part */
     int64_t start, end, realtime; /* nanoseconds; result_dlio.h */
-    struct loader_counts counts;  /* of this process */
+    struct histogram late;       /* of this process: nanoseconds that the end of a compute was noticed late */
+    struct loader_counts counts; /* of this process */
     struct run_resident resident; /* of this process's host */
     bool device_counted;
     int64_t device_read, device_written; /* bytes, while the run went on, of the device under the data */
     double cpu_seconds;                  /* of this process */
+    int64_t memory; /* bytes of this process that were resident at most, since it began */
 };
 
 /* All ranks call it. On failure everything is released already. */

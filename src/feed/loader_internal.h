@@ -1,0 +1,112 @@
+/* Inside the loader: loader.c hands out work, loader_read.c reads samples. */
+#ifndef REHEARSE_FEED_LOADER_INTERNAL_H
+#define REHEARSE_FEED_LOADER_INTERNAL_H
+
+#include "core/text.h"
+#include "dataset/format.h"
+#include "feed/loader.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define LOADER_OPEN_FILES 8 /* of each thread */
+
+/* Memory of one sample of a batch: hold. */
+struct loader_held {
+    char *memory;
+    int64_t size;
+};
+
+/* One batch of an accelerator's window. */
+struct loader_slot {
+    int accelerator; /* of this process, from 0 */
+    int64_t step;
+    int64_t deadline;      /* about when it is needed */
+    int64_t samples, next; /* next: first that nobody reads yet; the queue's lock */
+    _Atomic int64_t left;  /* not yet read */
+    _Atomic int64_t bytes;
+    _Atomic uint64_t mark;
+    int64_t *read_at;         /* [batch] when each was there; NULL: no preprocessing */
+    struct loader_held *held; /* [batch]; NULL: nothing is held */
+    bool done;                /* and what follows: the lock of what is done */
+    int64_t ready;
+};
+
+/* Batches that wait, a heap: the earliest deadline comes first. */
+struct loader_queue {
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* there is some, or the end */
+    pthread_cond_t rest; /* nobody works */
+    struct loader_slot **slots;
+    int count;
+    int idle, busy; /* threads */
+    bool ending;
+};
+
+struct loader_window {
+    struct loader_slot *slots; /* [window], step s in slot s mod window */
+    int64_t asked;             /* steps below are asked for, or done with */
+    int64_t wanted;            /* the step that loader_take has refused, -1: none; the lock of what is done */
+    int64_t *workers;          /* [read_threads] until when each preprocesses */
+};
+
+/* A file that a thread has open. */
+struct loader_file {
+    bool open;
+    struct dataset_file file;
+    struct storage_file *parts[DATASET_MAX_PARTS];
+    int64_t sizes[DATASET_MAX_PARTS];
+    struct dataset_index index;
+    bool read_open;  /* what opening takes has been read */
+    bool read_whole; /* the array that holds all samples has been read */
+    int64_t used;
+};
+
+struct loader_thread {
+    struct loader *loader;
+    pthread_t thread;
+    struct storage_reader *reader;
+    struct loader_file files[LOADER_OPEN_FILES];
+    int64_t clock; /* for files[].used */
+    struct text path;
+    struct dataset_extent *extents;
+    struct storage_extent *reads;
+    int64_t room; /* in these two */
+    unsigned char *decoded, *expected;
+    size_t decoded_size, expected_size;
+    _Atomic int64_t samples, opened, decode_cpu, verify_cpu; /* the latter nanoseconds */
+    _Atomic int64_t bytes;
+};
+
+struct loader {
+    struct loader_options options;
+    struct loader_pass pass;
+    int window;    /* batches, at least 1 */
+    int64_t batch; /* room for samples in a slot */
+    int64_t piece; /* samples of one piece of work */
+    struct loader_window *windows;
+    struct loader_queue queue;
+    struct loader_thread *threads;
+    int thread_count;
+    _Atomic uint64_t *once; /* a bit per sample that is in memory */
+    int64_t once_words;
+    _Atomic int64_t held;
+    _Atomic int ready_count;
+
+    pthread_mutex_t lock; /* of what is done */
+    pthread_cond_t done;
+    int *told; /* [count] accelerators that loader_wait is to name */
+    int told_count;
+    bool waiting; /* loader_wait sleeps */
+    atomic_bool failed;
+    struct error error;
+};
+
+/* Reads a sample of a pass, in a thread of the loader. `held` may be NULL. *bytes: those that were read. */
+bool loader_read_sample(struct loader_thread *thread, const struct order_place *place,
+                        struct loader_held *held, int64_t *bytes, struct error *err);
+
+/* Closes the files and frees the memory of a thread. */
+void loader_thread_release(struct loader_thread *thread);
+
+#endif

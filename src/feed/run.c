@@ -1,0 +1,246 @@
+#include "feed/run.h"
+
+#include "feed/metrics_figures.h"
+#include "feed/run_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define MOST_MARKED ((int64_t)1 << 24) /* samples of an epoch whose marks are summed up again */
+
+/* ---- Phases; each returns the same on all ranks ---- */
+
+static bool together(struct run *run, bool ok, const char *what, struct error *err)
+{
+    return comm_agree(run->options->comm, ok, what, err);
+}
+
+static bool save(struct run *run, int epoch, int64_t step, int block, struct error *err)
+{
+    struct checkpoint_moment moment = {.epoch = epoch + 1, .step = step, .block = block};
+    return checkpoint_save(run->options->checkpoint, &moment, &run->result->metrics, err);
+}
+
+static bool start_pass(struct run *run, enum metrics_phase phase, int epoch, struct error *err)
+{
+    const struct distribution *compute = phase == METRICS_EVAL ? &run->eval_compute : &run->compute;
+    const struct order *order = phase == METRICS_EVAL ? &run->result->eval : &run->result->train;
+    const struct loader_pass pass = {
+        .order = order,
+        .eval = phase == METRICS_EVAL,
+        .epoch = epoch,
+        .steps = order->steps,
+        .interval = (int64_t)(1e9 * distribution_mean(compute)),
+    };
+    return together(run, loader_start(run->loaders[phase], &pass, err), "the start of an epoch", err);
+}
+
+static bool run_block(struct run *run, enum metrics_phase phase, int epoch, int block, int64_t first,
+                      int64_t last, struct error *err)
+{
+    const struct accelerators_block steps = {
+        .phase = phase,
+        .epoch = epoch,
+        .block = block,
+        .first = first,
+        .last = last,
+        .steps = phase == METRICS_EVAL ? run->result->eval.steps : run->result->train.steps,
+        .compute = phase == METRICS_EVAL ? run->eval_compute : run->compute,
+    };
+    return accelerators_run(run->accelerators[phase], &steps, &run->stopped, err);
+}
+
+static bool evaluate(struct run *run, int epoch, struct error *err)
+{
+    return start_pass(run, METRICS_EVAL, epoch, err) &&
+           run_block(run, METRICS_EVAL, epoch, 0, 0, run->result->eval.steps, err);
+}
+
+/* A block of steps ends where a checkpoint is saved or an evaluation is due. */
+static bool train(struct run *run, int epoch, struct error *err)
+{
+    int64_t steps = run->result->train.steps;
+    int block = 1;
+    if (!start_pass(run, METRICS_TRAIN, epoch, err))
+        return false;
+    for (int64_t step = 0, next; step < steps && !run->stopped; step = next, block++) {
+        next = run_next(run, step, steps);
+        if (!run_block(run, METRICS_TRAIN, epoch, block, step, next, err))
+            return false;
+        if (!run->stopped && run_is_due(&run->saves, next) && !save(run, epoch, next, block, err))
+            return false;
+        if (!run->stopped && run_is_due(&run->evals, next) && !evaluate(run, epoch, err))
+            return false;
+    }
+    return run->stopped || !run_saves_after(run, epoch) || save(run, epoch, steps, block - 1, err);
+}
+
+static bool run_epoch(struct run *run, int epoch, struct error *err)
+{
+    bool dropped = run_drop_caches(run, err);
+    if (!together(run, dropped, "dropping caches", err))
+        return false;
+    int64_t start = loader_now();
+    if (!train(run, epoch, err))
+        return false;
+    int64_t end = loader_now();
+    for (int i = 0; i < run->options->accelerators; i++)
+        metrics_epoch(&run->result->metrics, run->first + i, epoch, start, end);
+    bool evaluates = !run->stopped && run->evals.first == 0 && run_evaluations(run, epoch) > 0;
+    return !evaluates || evaluate(run, epoch, err);
+}
+
+static bool run_checkpoints(struct run *run, struct error *err)
+{
+    const struct workload_checkpoint *checkpoint = &run->options->workload->checkpoint;
+    const struct checkpoint_loop loop = {
+        .writes = checkpoint->num_checkpoints_write,
+        .reads = checkpoint->num_checkpoints_read,
+        .between = checkpoint->time_between_checkpoints,
+    };
+    return checkpoint_run(run->options->checkpoint, &loop, &run->result->metrics, err);
+}
+
+static bool run_all(struct run *run, struct error *err)
+{
+    if (!run->train)
+        return run_checkpoints(run, err);
+    for (int epoch = 0; epoch < run->epochs && !run->stopped; epoch++)
+        if (!run_epoch(run, epoch, err))
+            return false;
+    return true;
+}
+
+/* ---- Before and after ---- */
+
+static double cpu_seconds(struct rusage *usage)
+{
+    getrusage(RUSAGE_SELF, usage);
+    return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+           1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+}
+
+static int64_t clock_difference(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec - loader_now();
+}
+
+static bool begin(struct run *run, struct error *err)
+{
+    struct rusage usage;
+    bool ok = run_setup(run, err) && run_look(run, &run->result->resident.before, err);
+    if (!together(run, ok, "the start", err))
+        return false;
+    run_device_start(run);
+    run->cpu = cpu_seconds(&usage);
+    run->result->realtime = clock_difference();
+    run->result->start = loader_now();
+    return true;
+}
+
+static void add_counts(struct loader_counts *sum, const struct loader_counts *counts)
+{
+    sum->samples += counts->samples;
+    sum->bytes += counts->bytes;
+    sum->opened += counts->opened;
+    sum->read_cpu += counts->read_cpu;
+    sum->decode_cpu += counts->decode_cpu;
+    sum->verify_cpu += counts->verify_cpu;
+    sum->threads += counts->threads;
+    sum->held += counts->held;
+}
+
+static bool add_rank(void *context, int rank, const char *bytes, size_t length, struct error *err)
+{
+    struct metrics metrics;
+    (void)rank;
+    if (!metrics_unpack(&metrics, bytes, length, err))
+        return false;
+    bool merged = metrics_merge(context, &metrics, err);
+    metrics_release(&metrics);
+    return merged;
+}
+
+static bool gather(struct run *run, struct error *err)
+{
+    struct run_result *result = run->result;
+    struct text packed = {0};
+    bool ok = comm_rank(run->options->comm) != 0 ||
+              metrics_init(&result->whole, &result->metrics.options, 0, run->total, err);
+    metrics_pack(&result->metrics, &packed);
+    ok = ok && (!packed.failed || error_memory(err));
+    ok = together(run, ok, "the results", err) && comm_gather(run->options->comm, packed.data, packed.length,
+                                                              add_rank, &result->whole, "the results", err);
+    text_release(&packed);
+    return ok;
+}
+
+static bool finish(struct run *run, struct error *err)
+{
+    struct run_result *result = run->result;
+    struct rusage usage;
+    result->end = loader_now();
+    result->complete = !run->stopped;
+    result->cpu_seconds = cpu_seconds(&usage) - run->cpu;
+    result->memory = (int64_t)usage.ru_maxrss * 1024;
+    run_device_end(run);
+    for (int phase = 0; phase < METRICS_PHASES; phase++) {
+        if (!run->loaders[phase])
+            continue;
+        struct loader_counts counts = loader_counts(run->loaders[phase]);
+        add_counts(&result->counts, &counts);
+        histogram_merge(&result->late, accelerators_late(run->accelerators[phase]));
+    }
+    bool looked = run_look(run, &result->resident.after, err);
+    return together(run, looked, "the end", err) && gather(run, err);
+}
+
+bool run_workload(const struct run_options *options, struct run_result *result, struct error *err)
+{
+    struct run run = {.options = options, .result = result};
+    *result = (struct run_result){0};
+    bool ok = begin(&run, err) && run_all(&run, err) && finish(&run, err);
+    for (int phase = 0; phase < METRICS_PHASES; phase++) {
+        accelerators_free(run.accelerators[phase]);
+        loader_free(run.loaders[phase]);
+    }
+    if (!ok)
+        run_release(result);
+    return ok;
+}
+
+void run_release(struct run_result *result)
+{
+    metrics_release(&result->metrics);
+    metrics_release(&result->whole);
+}
+
+/* Of one epoch or evaluation. */
+static bool check_epoch(const struct run_result *result, enum metrics_phase phase, const struct order *order,
+                        int epoch, struct error *err)
+{
+    int64_t each = order->steps * order->options.batch * order->options.accelerators, passes = 1;
+    if (phase == METRICS_EVAL && order->steps > 0)
+        passes = metrics_row(&result->whole, 0, epoch, phase)->blocks;
+    uint64_t mark = 0;
+    bool marked = each <= MOST_MARKED;
+    if (marked)
+        mark = order_checksum(order, epoch) * (uint64_t)passes;
+    return metrics_complete(&result->whole, phase, epoch, each * passes, marked ? &mark : NULL, err);
+}
+
+bool run_check_samples(const struct run_result *result, struct error *err)
+{
+    for (int epoch = 0; epoch < result->epochs && result->complete; epoch++) {
+        if (result->train.steps > 0 && !check_epoch(result, METRICS_TRAIN, &result->train, epoch, err))
+            return false;
+        if (result->eval.steps > 0 && metrics_ran(&result->whole, METRICS_EVAL, epoch) &&
+            !check_epoch(result, METRICS_EVAL, &result->eval, epoch, err))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,49 @@
+/* Inside a run: run.c goes through the epochs, run_setup.c derives what they are made of, run_cache.c looks at the page
+ * cache. */
+#ifndef REHEARSE_FEED_RUN_INTERNAL_H
+#define REHEARSE_FEED_RUN_INTERNAL_H
+
+#include "feed/accelerator.h"
+#include "feed/run.h"
+
+/* Every how many steps something happens within an epoch. */
+struct run_rhythm {
+    int64_t first, every; /* steps, from 1; 0: never */
+};
+
+struct run {
+    const struct run_options *options;
+    struct run_result *result;
+    int first, total; /* accelerators: this process's first, of all processes */
+    bool train, eval, save;
+    int epochs;
+    struct distribution compute, eval_compute;
+    struct run_rhythm saves, evals;         /* within an epoch */
+    struct loader *loaders[METRICS_PHASES]; /* NULL: there is no such phase */
+    struct accelerators *accelerators[METRICS_PHASES];
+    int64_t device_read, device_written; /* when it began */
+    double cpu;
+    bool stopped;
+};
+
+/* Sets all of it up; what was made so far is the caller's to release on failure, too. */
+bool run_setup(struct run *run, struct error *err);
+
+/* Does it happen after this step of an epoch? */
+bool run_is_due(const struct run_rhythm *rhythm, int64_t step);
+
+/* The first step after `step` (0: none yet) after which something happens, at most `last`. */
+int64_t run_next(const struct run *run, int64_t step, int64_t last);
+
+/* Evaluations of an epoch, from 0. */
+int64_t run_evaluations(const struct run *run, int epoch);
+
+/* Is there a checkpoint after this epoch, from 0? */
+bool run_saves_after(const struct run *run, int epoch);
+
+bool run_look(struct run *run, int64_t *resident, struct error *err);
+bool run_drop_caches(const struct run *run, struct error *err);
+void run_device_start(struct run *run);
+void run_device_end(struct run *run);
+
+#endif

@@ -1,0 +1,259 @@
+/* What a run is made of, as the workload says. */
+#include "feed/run_internal.h"
+
+#include "dataset/format.h"
+#include "feed/compute_time.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define PREPROCESS_STREAM UINT64_C(0x70726570) /* preprocessing draws times of its own */
+
+static enum order_shuffle shuffle_of(enum workload_shuffle shuffle)
+{
+    return shuffle == WORKLOAD_SHUFFLE_OFF    ? ORDER_OFF
+           : shuffle == WORKLOAD_SHUFFLE_SEED ? ORDER_SEED
+                                              : ORDER_RANDOM;
+}
+
+/* Files are dealt out where there is one for each accelerator at least, as DLIO does it; else samples. */
+static enum order_shard shard_of(const struct run *run, int64_t files)
+{
+    bool by_file = run->options->workload->reader.data_loader_sampler == WORKLOAD_SAMPLER_ITERATIVE;
+    return by_file && files >= run->total ? ORDER_BY_FILE : ORDER_CONTIGUOUS;
+}
+
+static bool make_order(const struct run *run, enum metrics_phase phase, struct order *order,
+                       struct error *err)
+{
+    const struct workload *workload = run->options->workload;
+    const struct dataset_layout *layout = run->options->layout;
+    int64_t files = phase == METRICS_EVAL ? layout->files_eval : layout->files_train;
+    struct order_options options = {
+        .files = files,
+        .samples_per_file = layout->samples_per_file,
+        .batch = phase == METRICS_EVAL ? workload->reader.batch_size_eval : workload->reader.batch_size,
+        .accelerators = run->total,
+        .shard = shard_of(run, files),
+        .file_shuffle = shuffle_of(workload->reader.file_shuffle),
+        .sample_shuffle = shuffle_of(workload->reader.sample_shuffle),
+        .seed = (uint64_t)workload->train.seed,
+        .entropy = run->options->entropy,
+        .seed_change_epoch = workload->train.seed_change_epoch,
+        .drop_last = true,
+    };
+    return order_init(order, &options, err);
+}
+
+/* The least of those that are not negative. */
+static void shorten(struct order *order, int64_t limit)
+{
+    if (limit >= 0 && limit < order->steps) {
+        order->steps = limit;
+        order->dropped = order->samples - limit * order->options.batch * order->options.accelerators;
+    }
+}
+
+static bool make_orders(struct run *run, struct error *err)
+{
+    const struct workload *workload = run->options->workload;
+    struct run_result *result = run->result;
+    if (!comm_broadcast(run->options->comm, (void *)&run->options->entropy, sizeof run->options->entropy,
+                        "the start", err))
+        return false;
+    if (run->train) {
+        if (!make_order(run, METRICS_TRAIN, &result->train, err))
+            return false;
+        shorten(&result->train,
+                workload->train.total_training_steps > 0 ? workload->train.total_training_steps : INT64_MAX);
+        shorten(&result->train, run->options->steps > 0 ? run->options->steps : INT64_MAX);
+    }
+    if (run->eval) {
+        if (!make_order(run, METRICS_EVAL, &result->eval, err))
+            return false;
+        shorten(&result->eval, workload->evaluation.total_eval_steps);
+    }
+    result->steps[METRICS_TRAIN] = result->train.steps;
+    result->steps[METRICS_EVAL] = result->eval.steps;
+    return true;
+}
+
+static struct run_rhythm rhythm(int64_t first, int64_t every)
+{
+    struct run_rhythm rhythm = {first > 0 ? first : every > 0 ? every : 0, every > 0 ? every : 0};
+    return rhythm;
+}
+
+bool run_is_due(const struct run_rhythm *rhythm, int64_t step)
+{
+    if (rhythm->first == 0 || step < rhythm->first)
+        return false;
+    return step == rhythm->first || (rhythm->every > 0 && (step - rhythm->first) % rhythm->every == 0);
+}
+
+static int64_t next_of(const struct run_rhythm *rhythm, int64_t step)
+{
+    if (rhythm->first > step)
+        return rhythm->first;
+    if (rhythm->first == 0 || rhythm->every == 0)
+        return INT64_MAX;
+    return rhythm->first + ((step - rhythm->first) / rhythm->every + 1) * rhythm->every;
+}
+
+int64_t run_next(const struct run *run, int64_t step, int64_t last)
+{
+    int64_t save = next_of(&run->saves, step), eval = next_of(&run->evals, step);
+    int64_t next = save < eval ? save : eval;
+    return next < last ? next : last;
+}
+
+/* DLIO: the first after epoch `after`, then every `between` epochs; `between` not positive: that one only. */
+static bool after_epoch(int64_t after, int64_t between, int epoch)
+{
+    int64_t since = epoch + 1 - (after > 0 ? after : 1);
+    return since == 0 || (since > 0 && between > 0 && since % between == 0);
+}
+
+int64_t run_evaluations(const struct run *run, int epoch)
+{
+    const struct workload_evaluation *evaluation = &run->options->workload->evaluation;
+    if (!run->eval)
+        return 0;
+    if (run->evals.first == 0)
+        return after_epoch(evaluation->eval_after_epoch, evaluation->epochs_between_evals, epoch);
+    int64_t count = 0, steps = run->result->train.steps;
+    for (int64_t step = next_of(&run->evals, 0); step <= steps; step = next_of(&run->evals, step))
+        count++;
+    return count;
+}
+
+bool run_saves_after(const struct run *run, int epoch)
+{
+    const struct workload_checkpoint *checkpoint = &run->options->workload->checkpoint;
+    return run->save && run->saves.first == 0 &&
+           after_epoch(checkpoint->checkpoint_after_epoch, checkpoint->epochs_between_checkpoints, epoch);
+}
+
+static bool make_times(struct run *run, struct error *err)
+{
+    const struct workload *workload = run->options->workload;
+    run->eval_compute = workload->evaluation.eval_time;
+    if (run->options->compute)
+        run->compute = *run->options->compute;
+    else if (run->train)
+        return compute_time_of_step(workload, run->total, &run->compute, err);
+    return true;
+}
+
+static bool make_metrics(struct run *run, struct error *err)
+{
+    const struct workload *workload = run->options->workload;
+    struct run_result *result = run->result;
+    int64_t evaluations = 0;
+    for (int epoch = 0; epoch < run->epochs; epoch++)
+        if (run_evaluations(run, epoch) > evaluations)
+            evaluations = run_evaluations(run, epoch);
+    const struct metrics_options options = {
+        .accelerators = run->total,
+        .epochs = run->epochs,
+        .exclude_start = (int)workload->output.exclude_start_steps,
+        .exclude_end = (int)workload->output.exclude_end_steps,
+        .steps = {result->train.steps, result->eval.steps * evaluations},
+        .batch = {workload->reader.batch_size, workload->reader.batch_size_eval},
+        .record_length = workload->dataset.record_length_bytes,
+        .au_target = workload->metric.au,
+    };
+    return metrics_init(&result->metrics, &options, run->first, run->options->accelerators, err);
+}
+
+/* DLIO's readers for PyTorch open the file for each sample; those of indexed files keep them and their index. */
+static bool reopens(const struct run *run)
+{
+    enum workload_loader loader = run->options->workload->reader.data_loader;
+    const char *format = run->options->layout->format->name;
+    return (loader == WORKLOAD_LOADER_PYTORCH || loader == WORKLOAD_LOADER_DALI) &&
+           !strstr(format, "indexed_binary") && strcmp(format, "raw") != 0;
+}
+
+static bool make_loader(struct run *run, enum metrics_phase phase, struct error *err)
+{
+    const struct run_options *options = run->options;
+    const struct workload_reader *reader = &options->workload->reader;
+    const struct loader_options loader = {
+        .storage = options->storage,
+        .layout = options->layout,
+        .first = run->first,
+        .count = options->accelerators,
+        .read_threads = (int)reader->read_threads,
+        .threads_most = options->threads_most,
+        .prefetch = (int)reader->prefetch_size,
+        .reopen = reopens(run),
+        .once = reader->read_type == WORKLOAD_READ_MEMORY,
+        .hold = options->hold,
+        .decode = options->decode,
+        .verify = options->verify,
+        .exact = options->exact,
+        .preprocess = reader->preprocess_time,
+        .seed = (uint64_t)options->workload->train.seed ^ PREPROCESS_STREAM,
+    };
+    run->loaders[phase] = loader_new(&loader, err);
+    return run->loaders[phase] != NULL;
+}
+
+static bool make_accelerators(struct run *run, enum metrics_phase phase, struct error *err)
+{
+    const struct run_options *options = run->options;
+    const struct accelerators_options accelerators = {
+        .loader = run->loaders[phase],
+        .comm = options->comm,
+        .metrics = &run->result->metrics,
+        .first = run->first,
+        .count = options->accelerators,
+        .seed = (uint64_t)options->workload->train.seed,
+        .copy_rate = options->copy_rate,
+        .copy_sample = (int64_t)options->workload->dataset.record_length_bytes_resize,
+        .no_barrier = options->no_barrier,
+        .each = options->each,
+        .watch = options->watch,
+        .stop = options->stop,
+        .epochs = run->epochs,
+    };
+    run->accelerators[phase] = accelerators_new(&accelerators, err);
+    return run->accelerators[phase] != NULL;
+}
+
+static bool make_phase(struct run *run, enum metrics_phase phase, bool wanted, struct error *err)
+{
+    return !wanted || (make_loader(run, phase, err) && make_accelerators(run, phase, err));
+}
+
+static bool plan(struct run *run, struct error *err)
+{
+    const struct run_options *options = run->options;
+    const struct workload *workload = options->workload;
+    int64_t epochs = options->epochs > 0 ? options->epochs : workload->train.epochs;
+    if (options->accelerators < 1 || options->accelerators > INT_MAX / comm_size(options->comm))
+        return error_set(err, ERROR_USAGE, "accelerators of a process: expected a positive number, found %d",
+                         options->accelerators);
+    run->first = comm_rank(options->comm) * options->accelerators;
+    run->total = comm_size(options->comm) * options->accelerators;
+    run->train = workload->workflow.train && epochs > 0;
+    run->eval = run->train && workload->workflow.evaluation && options->layout->files_eval > 0;
+    run->save = workload->workflow.checkpoint && options->checkpoint;
+    run->epochs = run->train ? epochs < INT_MAX ? (int)epochs : INT_MAX : 1;
+    run->saves = run->save ? rhythm(workload->checkpoint.checkpoint_after_step,
+                                    workload->checkpoint.steps_between_checkpoints)
+                           : (struct run_rhythm){0};
+    run->evals = run->eval ? rhythm(0, workload->evaluation.steps_between_evals) : (struct run_rhythm){0};
+    if (!run->train && !run->save)
+        return error_set(err, ERROR_INPUT,
+                         "the workload neither trains nor saves checkpoints: there is nothing to run");
+    run->result->epochs = run->epochs;
+    return true;
+}
+
+bool run_setup(struct run *run, struct error *err)
+{
+    return plan(run, err) && make_orders(run, err) && make_times(run, err) && make_metrics(run, err) &&
+           make_phase(run, METRICS_TRAIN, run->train, err) && make_phase(run, METRICS_EVAL, run->eval, err);
+}
