@@ -32,6 +32,7 @@ static const struct dataset_format *const formats[] = {
     &dataset_format_png,
     &dataset_format_jpeg,
     &dataset_format_parquet,
+    &dataset_format_hdf5,
 };
 
 #define FORMAT_COUNT (sizeof formats / sizeof *formats)

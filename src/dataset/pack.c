@@ -25,6 +25,8 @@ const char *dataset_pack_missing(void)
 
 static int window_of(enum dataset_wrap wrap)
 {
+    if (wrap == DATASET_WRAP_ZLIB)
+        return WINDOW;
     return wrap == DATASET_WRAP_GZIP ? WINDOW + 16 : -WINDOW;
 }
 

@@ -11,7 +11,7 @@
 /* NULL, or the library that this build is without. */
 const char *dataset_pack_missing(void);
 
-enum dataset_wrap { DATASET_WRAP_NONE, DATASET_WRAP_GZIP };
+enum dataset_wrap { DATASET_WRAP_NONE, DATASET_WRAP_GZIP, DATASET_WRAP_ZLIB };
 
 struct dataset_packer;
 
