@@ -175,7 +175,7 @@ static bool keep_newest(const struct checkpoint *checkpoint, const char *folder,
 
 bool checkpoint_rotate(const struct checkpoint *checkpoint, struct error *err)
 {
-    return checkpoint->options.keep <= 0 || each(checkpoint, keep_newest, err);
+    return each(checkpoint, keep_newest, err);
 }
 
 /* With a manifest it is whole: the run was killed when only the list was still to go. */

@@ -217,14 +217,6 @@ static bool look_at_cache(struct checkpoint_crew *crew, struct error *err)
     return true;
 }
 
-static bool load(struct checkpoint_crew *crew, struct error *err)
-{
-    const struct checkpoint *checkpoint = crew->checkpoint;
-    return checkpoint_together(checkpoint, add_jobs(crew, err) && look_at_cache(crew, err),
-                               "the start of a restore", err) &&
-           checkpoint_together(checkpoint, checkpoint_crew_run(crew, err), "the end of a restore", err);
-}
-
 bool checkpoint_load(struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
                      struct metrics *metrics, struct error *err)
 {
@@ -232,9 +224,11 @@ bool checkpoint_load(struct checkpoint *checkpoint, const struct checkpoint_mome
     char *folder = checkpoint_folder_of(checkpoint, moment, err);
     struct checkpoint_crew crew = {
         .checkpoint = checkpoint, .manifest = &manifest, .folder = folder, .body = load_file};
-    bool ok = folder && read_manifest(checkpoint, folder, moment, &manifest, err);
-    ok = checkpoint_together(checkpoint, ok, "the manifest of a checkpoint", err) && load(&crew, err) &&
-         checkpoint_record(checkpoint, METRICS_LOAD, &checkpoint->loaded, moment, metrics, err);
+    bool ready = folder && read_manifest(checkpoint, folder, moment, &manifest, err) &&
+                 add_jobs(&crew, err) && look_at_cache(&crew, err);
+    bool ok = checkpoint_together(checkpoint, ready, "the start of a restore", err) &&
+              checkpoint_together(checkpoint, checkpoint_crew_run(&crew, err), "the end of a restore", err) &&
+              checkpoint_record(checkpoint, METRICS_LOAD, &checkpoint->loaded, moment, metrics, err);
     checkpoint_manifest_release(&manifest);
     free(crew.jobs);
     free(folder);

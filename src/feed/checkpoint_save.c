@@ -99,27 +99,26 @@ static bool finish(const struct checkpoint_crew *crew, struct error *err)
 }
 
 /* Every process has ended its own writing before what all have written is removed. */
-static void give_up(const struct checkpoint_crew *crew)
+static bool give_up(const struct checkpoint_crew *crew)
 {
     struct error ignored;
     checkpoint_together(crew->checkpoint, true, "the end of a checkpoint that failed", &ignored);
-    if (checkpoint_leads(crew->checkpoint))
+    if (checkpoint_leads(crew->checkpoint) && crew->folder)
         checkpoint_remove(crew->checkpoint, crew->folder, &ignored);
+    return false;
 }
 
-static bool save(struct checkpoint_crew *crew, struct error *err)
+static bool save(struct checkpoint_crew *crew, bool ready, struct error *err)
 {
     const struct checkpoint *checkpoint = crew->checkpoint;
-    bool ok =
-        checkpoint_together(checkpoint, add_jobs(crew, err) && begin(crew, err), "the start of a checkpoint",
-                            err) &&
-        checkpoint_together(checkpoint, checkpoint_crew_run(crew, err), "the files of a checkpoint", err) &&
-        checkpoint_together(checkpoint, finish(crew, err), "the end of a checkpoint", err);
-    if (!ok) {
-        give_up(crew);
-        return false;
-    }
-    return !checkpoint_leads(checkpoint) || checkpoint_rotate(checkpoint, err);
+    if (!checkpoint_together(checkpoint, ready, "the start of a checkpoint", err) ||
+        !checkpoint_together(checkpoint, checkpoint_crew_run(crew, err), "the files of a checkpoint", err) ||
+        !checkpoint_together(checkpoint, finish(crew, err), "the end of a checkpoint", err))
+        return give_up(crew);
+    if (checkpoint->options.keep <= 0)
+        return true;
+    bool rotated = !checkpoint_leads(checkpoint) || checkpoint_rotate(checkpoint, err);
+    return checkpoint_together(checkpoint, rotated, "the removal of old checkpoints", err);
 }
 
 bool checkpoint_save(struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
@@ -129,8 +128,9 @@ bool checkpoint_save(struct checkpoint *checkpoint, const struct checkpoint_mome
     char *folder = checkpoint_folder_of(checkpoint, moment, err);
     struct checkpoint_crew crew = {
         .checkpoint = checkpoint, .manifest = &manifest, .folder = folder, .body = save_file};
-    bool ok = folder && checkpoint_manifest_make(&manifest, &checkpoint->options, moment, err) &&
-              save(&crew, err) &&
+    bool ready = folder && checkpoint_manifest_make(&manifest, &checkpoint->options, moment, err) &&
+                 add_jobs(&crew, err) && begin(&crew, err);
+    bool ok = save(&crew, ready, err) &&
               checkpoint_record(checkpoint, METRICS_SAVE, &checkpoint->saved, moment, metrics, err);
     checkpoint_manifest_release(&manifest);
     free(crew.jobs);

@@ -123,11 +123,11 @@ static void require_no_half(void)
 
 static void killed(int write, int sync, bool complete, bool clean)
 {
+    kill_at(write, sync); /* before there are threads here, which a child would not have */
     struct storage *storage = new_storage(NULL);
     struct checkpoint_options options = options_of(storage, small_shards());
     struct checkpoint *checkpoint = new_checkpoint(&options);
     struct error err;
-    kill_at(write, sync);
     require_no_half();
     if (complete)
         require_load(checkpoint, 1);
@@ -173,13 +173,12 @@ static void a_killed_replacement_is_no_checkpoint(void **state)
 
 static void cleaning_keeps_what_is_not_ours(void **state)
 {
+    (void)state;
+    kill_at(5, 0);
     struct storage *storage = new_storage(NULL);
     struct checkpoint_options options = options_of(storage, small_shards());
     struct checkpoint *checkpoint = new_checkpoint(&options);
     struct error err;
-    (void)state;
-    assert_true(checkpoint_clean(checkpoint, &err)); /* there is no folder */
-    kill_at(5, 0);
     folder_write(&folder, "saved/global_epoch1_step1/notes.txt", "mine");
     folder_write(&folder, "saved/global_epoch2_step1/model_0_model_states.pt", "of another program");
     require_save(checkpoint, 2);
@@ -187,6 +186,19 @@ static void cleaning_keeps_what_is_not_ours(void **state)
     assert_int_equal(count_files("global_epoch1_step1"), 1);
     assert_int_equal(count_files("global_epoch2_step1"), 1);
     require_load(checkpoint, 2);
+    checkpoint_free(checkpoint);
+    storage_free(storage);
+}
+
+static void there_may_be_nothing_to_clean(void **state)
+{
+    struct storage *storage = new_storage(NULL);
+    struct checkpoint_options options = options_of(storage, small_shards());
+    struct error err;
+    (void)state;
+    struct checkpoint *checkpoint = new_checkpoint(&options);
+    assert_true(checkpoint_clean(checkpoint, &err));
+    assert_int_equal(count_files(""), -1);
     checkpoint_free(checkpoint);
     storage_free(storage);
 }
@@ -321,6 +333,7 @@ int main(void)
         CHECKPOINT_TEST(a_killed_save_is_no_checkpoint),
         CHECKPOINT_TEST(a_killed_replacement_is_no_checkpoint),
         CHECKPOINT_TEST(cleaning_keeps_what_is_not_ours),
+        CHECKPOINT_TEST(there_may_be_nothing_to_clean),
         CHECKPOINT_TEST(it_ends_when_it_is_told_to),
         CHECKPOINT_TEST(a_wrong_byte_is_named),
         CHECKPOINT_TEST(files_of_another_size_are_named),
