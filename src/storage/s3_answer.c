@@ -237,8 +237,8 @@ static bool judge_answer(const struct s3_config *config, struct s3_call *call, b
         curl_easy_getinfo(call->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &bytes);
     if (bytes >= 0)
         call->size = bytes;
-    if (call->length > 0 && (call->status == 416 || call->status == 206) && call->size >= 0 &&
-        call->size - call->first < call->length)
+    bool ends = call->status == 206 && call->size >= 0 && call->size - call->first < call->length;
+    if (call->length > 0 && (ends || call->status == 416))
         return fail_short(call);
     if (call->length > 0 && call->status == 206) {
         *again = call->done < call->length;

@@ -314,7 +314,8 @@ static bool expected_etag(const struct upload *upload, char etag[S3_MAX_ETAG])
     return ok;
 }
 
-/* The upload is gone when we ask again to complete it: has the first request done it, its answer lost? */
+/* The upload is gone when it should be completed: has a first request done it, its answer lost? It need not have been
+ * ours to see, for curl itself repeats requests on connections that were reset. */
 static bool is_complete(struct upload *upload)
 {
     struct error ignored;
@@ -342,7 +343,7 @@ static bool complete_upload(const struct s3_config *config, struct upload *uploa
         .patience = PATIENCE * config->patience,
     };
     bool ok = query.failed || body.failed ? error_memory(err) : s3_run(upload->client, &call, err);
-    if (!ok && call.attempts > 1 && strcmp(call.code, "NoSuchUpload") == 0)
+    if (!ok && strcmp(call.code, "NoSuchUpload") == 0)
         ok = is_complete(upload);
     s3_call_release(&call);
     text_release(&query);
