@@ -69,7 +69,7 @@ static void check_layout(const struct workload *workload)
     struct dataset_layout layout;
     struct dataset_file file;
     struct error err;
-    if (!workload_layout(workload, &layout, &err))
+    if (!workload_layout(workload, NULL, &layout, &err))
         return;
     if (dataset_files(&layout) > 0) {
         dataset_file_init(&file, &layout, dataset_files(&layout) - 1);

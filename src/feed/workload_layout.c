@@ -64,11 +64,16 @@ static void take_numbers(struct dataset_layout *layout, const struct workload_da
     layout->compressibility = data->compressibility;
 }
 
-bool workload_layout(const struct workload *workload, struct dataset_layout *layout, struct error *err)
+bool workload_layout(const struct workload *workload, const struct workload_layout_choice *choice,
+                     struct dataset_layout *layout, struct error *err)
 {
     const struct workload_dataset *data = &workload->dataset;
     dataset_layout_init(layout);
     take_numbers(layout, data);
+    if (choice) {
+        layout->dlio_sizes = choice->dlio_sizes;
+        layout->total_bytes = choice->total_bytes;
+    }
     return take_format(layout, data, err) && take_words(layout, data, err) &&
            take_dims(layout->dims, &layout->dims_count, &data->record_dims, "dataset.record_dims", err) &&
            take_dims(layout->chunk_dims, &layout->chunk_dims_count, &data->chunk_dims,

@@ -8,8 +8,15 @@
 
 #include <stdbool.h>
 
-/* Checked; the caller ends it with dataset_layout_release. A format that is not built in is an error. Files of the
+/* What no key of a workload says. */
+struct workload_layout_choice {
+    bool dlio_sizes;     /* rounded as DLIO rounds them */
+    int64_t total_bytes; /* of the formats of the VLDB study; 0: as counts say */
+};
+
+/* Checked; `choice` may be NULL; the caller ends it with dataset_layout_release. A format that is not built in is an error. Files of the
  * evaluation have as many samples as those of training. */
-bool workload_layout(const struct workload *workload, struct dataset_layout *layout, struct error *err);
+bool workload_layout(const struct workload *workload, const struct workload_layout_choice *choice,
+                     struct dataset_layout *layout, struct error *err);
 
 #endif

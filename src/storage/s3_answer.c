@@ -187,7 +187,10 @@ static bool fail_http(const struct s3_config *config, struct s3_call *call, cons
     snprintf(why, sizeof why, "HTTP %ld%s%s%s%s", call->status, *call->code ? " " : "", call->code,
              *more ? ": " : "", more);
     s3_redact(config, why);
-    return fail(call, why);
+    fail(call, why);
+    if (call->status == 404) /* as a path that does not exist */
+        call->err.kind = ERROR_INPUT;
+    return false;
 }
 
 static bool fail_short(struct s3_call *call)

@@ -526,7 +526,7 @@ static void the_data_set_has_the_workload_s_sizes(void **state)
     struct text path = {0};
     struct error err = {0};
     (void)state;
-    if (!workload_layout(&w, &layout, &err))
+    if (!workload_layout(&w, NULL, &layout, &err))
         fail_msg("%s", err.text);
     assert_int_equal(dataset_files(&layout), 15);
     dataset_file_init(&file, &layout, 6);
@@ -557,7 +557,7 @@ static void a_format_that_is_not_built_is_an_error(void **state)
     struct dataset_layout layout;
     struct error err = {0};
     (void)state;
-    if (!workload_layout(&w, &layout, &err))
+    if (!workload_layout(&w, NULL, &layout, &err))
         assert_contains(err.text, "parquet");
     else
         dataset_layout_release(&layout);
@@ -571,7 +571,7 @@ static void dlrm_s_rows_are_raw_files(void **state)
     struct dataset_file file;
     struct error err = {0};
     (void)state;
-    if (!workload_layout(&w, &layout, &err))
+    if (!workload_layout(&w, NULL, &layout, &err))
         fail_msg("%s", err.text);
     dataset_file_init(&file, &layout, 0);
     assert_int_equal(dataset_file_bytes(&file, 0), INT64_C(4195198976) * 160);

@@ -1,0 +1,10 @@
+/* Ctrl-C, and a polite kill: the command is asked to end, and ends in order. A second time it is killed. */
+#ifndef REHEARSE_CLI_STOP_H
+#define REHEARSE_CLI_STOP_H
+
+#include <stdatomic.h>
+
+/* From now on SIGINT and SIGTERM set what is returned. */
+const atomic_bool *stop_on_signals(void);
+
+#endif

@@ -1,0 +1,113 @@
+#include "feed/place.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- writing ---- */
+
+static bool append(void *context, const void *from, size_t n, struct error *err)
+{
+    return storage_write(context, from, n, err);
+}
+
+static bool create(void *context, const char *path, int64_t bytes, struct dataset_sink *sink,
+                   struct error *err)
+{
+    const struct feed_place *place = context;
+    const struct storage_write_options options = {.sync = place->sync, .sync_folder = place->sync};
+    struct storage_writer *writer = storage_create(place->storage, path, &options, err);
+    (void)bytes;
+    *sink = (struct dataset_sink){.context = writer, .write = append};
+    return writer != NULL;
+}
+
+static bool commit(void *context, struct dataset_sink *sink, struct error *err)
+{
+    (void)context;
+    return storage_commit(sink->context, NULL, err);
+}
+
+static void discard(void *context, struct dataset_sink *sink)
+{
+    (void)context;
+    storage_discard(sink->context);
+}
+
+/* ---- reading ---- */
+
+/* A reader serves one thread at a time. */
+struct opened {
+    pthread_mutex_t lock;
+    struct storage_reader *reader;
+    struct storage_file *file;
+};
+
+static bool read_at(void *context, int64_t offset, void *to, size_t n, struct error *err)
+{
+    struct opened *opened = context;
+    struct storage_extent extent = {.offset = offset, .length = (int64_t)n, .to = to};
+    pthread_mutex_lock(&opened->lock);
+    bool done = storage_read(opened->reader, opened->file, &extent, 1, err);
+    pthread_mutex_unlock(&opened->lock);
+    if (done && extent.at != to)
+        memmove(to, extent.at, n);
+    return done;
+}
+
+static void close_opened(struct opened *opened)
+{
+    if (opened->file)
+        storage_close(opened->file);
+    if (opened->reader)
+        storage_reader_free(opened->reader);
+    pthread_mutex_destroy(&opened->lock);
+    free(opened);
+}
+
+static bool open_source(void *context, const char *path, struct dataset_source *source, struct error *err)
+{
+    const struct feed_place *place = context;
+    struct opened *opened = calloc(1, sizeof *opened);
+    if (!opened)
+        return error_memory(err);
+    pthread_mutex_init(&opened->lock, NULL);
+    *source = (struct dataset_source){.context = opened, .read = read_at};
+    opened->reader = storage_reader_new(place->storage, err);
+    opened->file = opened->reader ? storage_open(opened->reader, path, err) : NULL;
+    if (opened->file && storage_file_size(opened->reader, opened->file, &source->size, err))
+        return true;
+    close_opened(opened);
+    return false;
+}
+
+static void close_source(void *context, struct dataset_source *source)
+{
+    (void)context;
+    close_opened(source->context);
+}
+
+/* A file that is not there is an input that is missing; every other failure is one. */
+static bool size_of(void *context, const char *path, int64_t *bytes, struct error *err)
+{
+    struct dataset_source source;
+    *bytes = -1;
+    if (!open_source(context, path, &source, err))
+        return err->kind == ERROR_INPUT;
+    *bytes = source.size;
+    close_source(context, &source);
+    return true;
+}
+
+struct dataset_place feed_place_of(struct feed_place *place)
+{
+    return (struct dataset_place){
+        .context = place,
+        .create = create,
+        .commit = commit,
+        .discard = discard,
+        .open = open_source,
+        .close = close_source,
+        .size = size_of,
+    };
+}
