@@ -37,6 +37,9 @@ static bool check(const struct checkpoint_options *options, struct error *err)
     if (options->threads < 0 || options->threads > CHECKPOINT_MOST_THREADS)
         return error_set(err, ERROR_USAGE, "checkpoint: expected 1 to %d threads, found %d",
                          CHECKPOINT_MOST_THREADS, options->threads);
+    if (options->shift < 0)
+        return error_set(err, ERROR_USAGE, "checkpoint: expected a shift of at least 0, found %lld",
+                         (long long)options->shift);
     if (options->seed < 0 || options->seed > WORKLOAD_MAX_INTEGER)
         return error_set(err, ERROR_USAGE, "checkpoint: expected a seed from 0 to 2^53, found %lld",
                          (long long)options->seed);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_DEGREE ((int64_t)1 << 24)
+#define MOST_DEGREE ((int64_t)1 << 20)
 
 /* Where the model is: a plan's degrees of parallelism. */
 struct degrees {

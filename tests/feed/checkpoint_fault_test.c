@@ -317,6 +317,10 @@ static void wrong_options_are_refused(void **state)
     assert_null(checkpoint_new(&options, &err));
     require_text(&err, "compressibility");
     options.compressibility = 0;
+    options.shift = -1;
+    assert_null(checkpoint_new(&options, &err));
+    require_text(&err, "shift");
+    options.shift = 0;
     options.threads = 1000;
     assert_null(checkpoint_new(&options, &err));
     require_text(&err, "threads");

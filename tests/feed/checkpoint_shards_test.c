@@ -19,7 +19,7 @@ static struct checkpoint_shards shards_with(const char *name, const char *const 
 {
     struct workload workload;
     struct workload_options options = {.overrides = overrides, .override_count = count};
-    struct checkpoint_shards shards;
+    struct checkpoint_shards shards = {0};
     struct error err = {0};
     if (!workload_open(&workload, name, &options, &err) ||
         !checkpoint_shards_init(&shards, &workload, ranks, &err))
