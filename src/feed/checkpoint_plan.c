@@ -70,13 +70,28 @@ static bool element_bytes(const struct reading *r, int64_t *weight, int64_t *sta
     return true;
 }
 
-static void split_layers(struct checkpoint_shards *shards, const struct architecture *model)
+/* ZeRO 3 splits experts over all ranks, as it does the rest. Else they are apart where their ranks are others than those
+ * of the rest: an expert is not split between tensor ranks then. */
+static double split_experts(struct checkpoint_shards *shards, const struct degrees *degrees,
+                            const struct architecture *model)
+{
+    if (degrees->expert == 1 || degrees->zero == 3)
+        return 0;
+    double experts = (double)(model->layers - model->dense_layers) * (double)model->experts *
+                     architecture_expert_parameters(model);
+    shards->expert = degrees->expert;
+    shards->experts = (int64_t)(experts / (double)shards->layers / (double)degrees->expert);
+    return experts;
+}
+
+static void split_layers(struct checkpoint_shards *shards, const struct degrees *degrees,
+                         const struct architecture *model)
 {
     double parts = (double)shards->tensor * (shards->zero_stage == 3 ? (double)shards->data : 1);
     double embedding = architecture_embedding_parameters(model), head = architecture_head_parameters(model);
     double norm = fmin((double)model->hidden * (model->norm_biased ? 2 : 1), head);
-    double blocks = architecture_parameters(model) - embedding - head;
     shards->layers = model->layers + model->encoder_layers;
+    double blocks = architecture_parameters(model) - embedding - head - split_experts(shards, degrees, model);
     shards->embedding = (int64_t)(embedding / parts);
     shards->head = (int64_t)((head - norm) / parts);
     shards->norm = (int64_t)(norm / parts);
@@ -97,7 +112,7 @@ static void split(struct checkpoint_of_plan *of, const struct degrees *degrees,
         .parameters = architecture_parameters(model),
         .ending = "pt",
     };
-    split_layers(shards, model);
+    split_layers(shards, degrees, model);
     double parts =
         (double)(shards->tensor * shards->pipeline) * (degrees->zero > 0 ? (double)shards->data : 1);
     shards->optimizer = (int64_t)(shards->parameters / parts) * states;
@@ -146,9 +161,11 @@ static bool read_split(const struct reading *r, const struct doc_node *plan, con
         return doc_error(r->doc, plan, r->err, "zero: expected 0 to 3, found %lld", (long long)degrees.zero);
     if (!model)
         return not_sized(r, "there is no built-in model '%s'; give its file", name);
-    if (degrees.expert > 1)
-        return not_sized(r, "expert parallelism (ep %lld): who saves which experts is not known",
-                         (long long)degrees.expert);
+    if (degrees.expert > degrees.tensor * degrees.data * degrees.context)
+        return doc_error(r->doc, plan, r->err, "ep is %lld, tp x dp x cp %lld", (long long)degrees.expert,
+                         (long long)(degrees.tensor * degrees.data * degrees.context));
+    if (degrees.expert > 1 && degrees.zero == 0)
+        return not_sized(r, "expert parallelism without ZeRO: who saves which experts' states is not known");
     split(of, &degrees, model, weight, states);
     sum_up(of);
     return true;

@@ -27,8 +27,9 @@ struct checkpoint_of_plan {
  * Sizes: weights in the precision of the products, but 2 bytes at least (8-bit products keep weights of 16 bit); the
  * optimizer's two moments in fp32 and, beside weights of 16 bit, a master copy: 12 bytes per parameter, else 8. Those are
  * the 14 bytes of MLPerf Storage's checkpoints. Ranks of a context parallel group hold the same weights and count as
- * data parallel. Every tensor rank has an equal share of a layer, its norms too. Iteration plans of devices of several
- * kinds, expert parallelism and plans of layer times alone have a step time and no sizes. */
+ * data parallel. Every tensor rank has an equal share of a layer, its norms too. Experts are the same share of every
+ * block, and each of `ep` ranks of a stage holds some of them whole. Plans of devices of several kinds and of layer times
+ * alone, and expert parallelism without ZeRO, have a step time and no sizes. */
 bool checkpoint_plan_load(struct checkpoint_of_plan *of, const char *path, int64_t ranks,
                           const struct architecture *model, struct error *err);
 

@@ -171,10 +171,26 @@ static bool whole_file(const struct checkpoint_shards *shards, const struct plac
     return shards->whole_model > 0 && writes(shards, place);
 }
 
+/* Does this rank write a file of experts? */
+static bool expert_file(const struct checkpoint_shards *shards, const struct place *place)
+{
+    bool unsharded = shards->zero_stage == 1 || shards->zero_stage == 2;
+    return unsharded && shards->experts > 0 &&
+           place->data * shards->tensor + place->model % shards->tensor < shards->expert;
+}
+
+/* Of all blocks of its stage. */
+static int64_t expert_bytes(const struct checkpoint_shards *shards, const struct place *place)
+{
+    int64_t first = place->first_layer > 1 ? place->first_layer : 1;
+    int64_t last = place->last < shards->layers ? place->last : shards->layers;
+    return (last - first + 1) * shards->experts * shards->model_element;
+}
+
 int checkpoint_shards_count(const struct checkpoint_shards *shards, int64_t rank)
 {
     struct place place = place_of(shards, rank);
-    return whole_file(shards, &place) + layer_files(shards, &place) +
+    return whole_file(shards, &place) + layer_files(shards, &place) + expert_file(shards, &place) +
            (shards->optimizer > 0 && writes(shards, &place) ? 1 : 0);
 }
 
@@ -206,6 +222,10 @@ void checkpoint_shards_get(const struct checkpoint_shards *shards, int64_t rank,
         snprintf(shard->name, sizeof shard->name, "model_states-%lld.%s", (long long)rank, shards->ending);
     } else if (index < whole + layers) {
         get_layers(shards, &place, index - whole, shard);
+    } else if (index < whole + layers + expert_file(shards, &place)) {
+        shard->bytes = expert_bytes(shards, &place);
+        snprintf(shard->name, sizeof shard->name, "zero_pp_rank_%lld_mp_rank_%lld_expert_states.%s",
+                 (long long)place.data, (long long)place.model, shards->ending);
     } else {
         shard->kind = CHECKPOINT_OPTIMIZER;
         shard->bytes = shards->optimizer;

@@ -8,6 +8,7 @@
  *   ZeRO 0       ranks of the first replica write their part of the model and all of its optimizer's state
  *   ZeRO 1, 2    the first replica writes the model, every rank its part of the optimizer's state
  *   ZeRO 3       every rank writes its part of both
+ *   experts      (DLIO has none) ZeRO 1, 2: the first of a stage's ranks that together hold them all
  *
  * Sizes are those of the content; DLIO's files have 2 to 3 kB of pickled names and headers besides. */
 #ifndef REHEARSE_FEED_CHECKPOINT_SHARDS_H
@@ -25,11 +26,13 @@ enum checkpoint_kind { CHECKPOINT_MODEL, CHECKPOINT_OPTIMIZER };
 struct checkpoint_shards {
     int64_t ranks; /* that run; with mode subset the first of tensor x pipeline x data */
     int64_t tensor, pipeline, data, zero_stage;
-    int64_t layers;        /* blocks; 0: none */
-    int64_t embedding;     /* elements on one rank: of the embedding */
-    int64_t head;          /* of the head, which in DLIO has as many */
-    int64_t block;         /* of one block */
-    int64_t norm;          /* of the last norm */
+    int64_t layers;    /* blocks; 0: none */
+    int64_t embedding; /* elements on one rank: of the embedding */
+    int64_t head;      /* of the head, which in DLIO has as many */
+    int64_t block;     /* of one block */
+    int64_t norm;      /* of the last norm */
+    int64_t experts;   /* of the experts of a block, on one of `expert` ranks; ZeRO 1 and 2, of a plan only */
+    int64_t expert;    /* ranks of a stage, in order, that hold all experts together; at most tensor x data */
     int64_t model_element; /* bytes */
     int64_t whole_model;   /* bytes of a model that is no transformer; 0: it is one */
     int64_t given_layer;   /* bytes of a layer where layer_parameters are given; 0: they are not */

@@ -123,6 +123,50 @@ static void a_tied_head_is_saved_once(void **state)
     assert_true(fabs(of.model_bytes / (2 * of.parameters) - 1) < 1e-5);
 }
 
+/* Of Mixtral 8x7B with tensor 2, pipeline 2, data 4. */
+static struct checkpoint_of_plan mixtral_with(const char *degrees)
+{
+    char text[1024];
+    struct checkpoint_of_plan of;
+    struct error err;
+    int length =
+        snprintf(text, sizeof text,
+                 "{\"format\": \"rehearse-plan/1\", \"model\": \"mixtral-8x7b\", \"precision\": \"bf16\", "
+                 "\"iteration_time\": 6.5, \"plans\": [{\"devices\": 16, \"tp\": 2, \"pp\": 2, \"cp\": 1, "
+                 "\"dp\": 4, %s}]}",
+                 degrees);
+    if (!checkpoint_plan_parse(&of, "plan.json", text, (size_t)length, 0, NULL, &err))
+        fail_msg("%s", err.text);
+    return of;
+}
+
+/* Eight experts of 3 x 4096 x 14336 in each of 32 blocks, of which a stage has 16; four ranks of it have two experts each:
+ * those of the first two replicas. */
+static void experts_are_saved_by_those_that_hold_them(void **state)
+{
+    struct checkpoint_of_plan of = mixtral_with("\"ep\": 4, \"zero\": 1");
+    double experts = 16 * 2 * 3 * 4096.0 * 14336 * 2;
+    (void)state;
+    assert_true(of.sized);
+    assert_true(fabs(of.model_bytes / (2 * of.parameters) - 1) < 1e-6);
+    assert_true(fabs(of.optimizer_bytes / (12 * of.parameters) - 1) < 1e-6);
+    double optimizer = checkpoint_shards_rank_bytes(&of.shards, 15);
+    assert_true(checkpoint_shards_rank_bytes(&of.shards, 4) == experts + optimizer); /* replica 1, stage 0 */
+    assert_true(checkpoint_shards_rank_bytes(&of.shards, 7) == experts + optimizer); /* stage 1 */
+    assert_true(checkpoint_shards_rank_bytes(&of.shards, 8) == optimizer);           /* replica 2 */
+    assert_true(checkpoint_shards_rank_bytes(&of.shards, 0) > experts + optimizer);
+}
+
+static void sharded_experts_are_saved_by_all(void **state)
+{
+    struct checkpoint_of_plan of = mixtral_with("\"ep\": 4, \"zero\": 3");
+    (void)state;
+    assert_true(fabs(of.model_bytes / (2 * of.parameters) - 1) < 1e-6);
+    assert_true(
+        fabs(checkpoint_shards_rank_bytes(&of.shards, 0) / checkpoint_shards_rank_bytes(&of.shards, 12) - 1) <
+        1e-6);
+}
+
 static void fewer_ranks_save_their_part(void **state)
 {
     struct checkpoint_of_plan all = plan_with("", "", 0), of = plan_with("", "", 3);
@@ -145,7 +189,7 @@ static void a_plan_without_sizes_says_why(void **state)
     assert_non_null(strstr(of.why, "several kinds"));
     of = plan_with("llama-3-8b", "ours", 4);
     assert_non_null(strstr(of.why, "no built-in model 'ours'"));
-    of = plan_with("\"ep\": 1", "\"ep\": 4", 4);
+    of = plan_with("\"ep\": 1, \"zero\": 1", "\"ep\": 4, \"zero\": 0", 4);
     assert_non_null(strstr(of.why, "expert parallelism"));
 }
 
@@ -156,6 +200,7 @@ static void wrong_plans_are_refused(void **state)
     refuse("\"iteration_time\": 6.5, \"plans\"", "\"plans\"", 0, "iteration_time");
     refuse("\"tp\": 2", "\"tp\": 4", 0, "tp x pp x dp x cp is 32, devices 16");
     refuse("\"tp\": 2", "\"tp\": 0", 0, "plans[0].tp");
+    refuse("\"ep\": 1", "\"ep\": 16", 0, "ep is 16, tp x dp x cp 8");
     refuse("\"zero\": 1", "\"zero\": 4", 0, "expected 0 to 3");
     refuse("bf16", "bf17", 0, "'bf17' is no type");
     refuse("}]}", "", 0, "plan.json:1:");
@@ -171,6 +216,8 @@ int main(void)
         cmocka_unit_test(without_zero_one_replica_saves_all),
         cmocka_unit_test(full_precision_has_no_master_copy),
         cmocka_unit_test(a_tied_head_is_saved_once),
+        cmocka_unit_test(experts_are_saved_by_those_that_hold_them),
+        cmocka_unit_test(sharded_experts_are_saved_by_all),
         cmocka_unit_test(fewer_ranks_save_their_part),
         cmocka_unit_test(a_plan_without_sizes_says_why),
         cmocka_unit_test(wrong_plans_are_refused),
