@@ -161,9 +161,10 @@ static bool read_split(const struct reading *r, const struct doc_node *plan, con
         return doc_error(r->doc, plan, r->err, "zero: expected 0 to 3, found %lld", (long long)degrees.zero);
     if (!model)
         return not_sized(r, "there is no built-in model '%s'; give its file", name);
-    if (degrees.expert > degrees.tensor * degrees.data * degrees.context)
+    int64_t stage = degrees.tensor * degrees.data * degrees.context;
+    if (degrees.expert > stage)
         return doc_error(r->doc, plan, r->err, "ep is %lld, tp x dp x cp %lld", (long long)degrees.expert,
-                         (long long)(degrees.tensor * degrees.data * degrees.context));
+                         (long long)stage);
     if (degrees.expert > 1 && degrees.zero == 0)
         return not_sized(r, "expert parallelism without ZeRO: who saves which experts' states is not known");
     split(of, &degrees, model, weight, states);
