@@ -1,0 +1,12 @@
+/* What `rehearse feed` says to people. */
+#ifndef REHEARSE_CLI_FEED_REPORT_H
+#define REHEARSE_CLI_FEED_REPORT_H
+
+#include "core/text.h"
+#include "feed/session.h"
+
+void feed_report(const struct session *session, struct text *out);
+void feed_report_most(const struct run_most *most, double target, int processes, struct text *out);
+void feed_report_rules(const struct rules_report *rules, struct text *out);
+
+#endif

@@ -1,0 +1,243 @@
+#include "feed/session.h"
+
+#include "dataset/format.h"
+#include "dataset/generate.h"
+#include "dataset/verify.h"
+#include "feed/place.h"
+#include "feed/workload_layout.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool session_has_work(const struct workload *workload)
+{
+    return workload->workflow.train || workload->workflow.checkpoint;
+}
+
+/* ---- the data set ---- */
+
+static struct dataset_place place_of(struct session *session, struct feed_place *place)
+{
+    *place = (struct feed_place){.storage = session->storage};
+    return feed_place_of(place);
+}
+
+static bool generate(struct session *session, struct error *err)
+{
+    struct comm *comm = session->options.comm;
+    struct feed_place objects;
+    const struct dataset_place place = place_of(session, &objects);
+    const struct dataset_work work = {
+        .pool = NULL,
+        .rank = comm_rank(comm),
+        .ranks = comm_size(comm),
+        .stop = session->options.stop,
+    };
+    struct dataset_generated made;
+    bool done = dataset_generate(&session->layout, &place, &work, &made, err);
+    return comm_agree(comm, done, "the end of generating", err);
+}
+
+/* A data set that says what it is decides how many files there are, and how large. */
+static bool find_layout(struct session *session, struct error *err)
+{
+    struct feed_place objects;
+    const struct dataset_place place = place_of(session, &objects);
+    int64_t bytes;
+    struct dataset_layout found;
+    if (!place.size(place.context, DATASET_MANIFEST, &bytes, err))
+        return false;
+    if (bytes < 0)
+        return true;
+    if (!dataset_manifest_read(&found, &place, err))
+        return false;
+    if (found.format != session->layout.format) {
+        error_set(err, ERROR_INPUT, "%s/%s: its files are %s, the workload reads %s",
+                  session->options.workload->dataset.data_folder, DATASET_MANIFEST, found.format->name,
+                  session->layout.format->name);
+        dataset_layout_release(&found);
+        return false;
+    }
+    dataset_layout_release(&session->layout);
+    session->layout = found;
+    session->found = true;
+    return true;
+}
+
+/* The first file, so that a data set that is not there is told from one that is damaged. */
+static bool check_present(struct session *session, struct error *err)
+{
+    const struct workload *workload = session->options.workload;
+    struct feed_place objects;
+    const struct dataset_place place = place_of(session, &objects);
+    struct dataset_file file;
+    struct text path = {0};
+    int64_t bytes = -1;
+    if (dataset_files(&session->layout) == 0)
+        return true;
+    dataset_file_init(&file, &session->layout, 0);
+    bool done = (dataset_file_path(&file, 0, &path) ? true : error_memory(err)) &&
+                place.size(place.context, path.data, &bytes, err);
+    if (done && bytes < 0)
+        done = error_set(
+            err, ERROR_INPUT,
+            "%s/%s: there is no such file; 'rehearse dataset generate' makes the data set of a workload",
+            workload->dataset.data_folder, path.data);
+    text_release(&path);
+    return done;
+}
+
+static bool open_data(struct session *session, struct error *err)
+{
+    const struct session_options *options = &session->options;
+    const struct workload *workload = options->workload;
+    if (!workload->workflow.train && !workload->workflow.generate_data)
+        return true;
+    if (!workload_layout(workload, NULL, &session->layout, err))
+        return false;
+    session->has_layout = true;
+    session->storage = workload_storage_open(workload, workload->dataset.data_folder, &options->storage, err);
+    if (!session->storage)
+        return false;
+    if (workload->workflow.generate_data && !generate(session, err))
+        return false;
+    return !workload->workflow.train || (find_layout(session, err) && check_present(session, err));
+}
+
+/* ---- the plan, and checkpoints ---- */
+
+static bool open_plan(struct session *session, int ranks, struct error *err)
+{
+    if (!session->options.plan)
+        return true;
+    if (!checkpoint_plan_load(&session->of_plan, session->options.plan, ranks, NULL, err))
+        return false;
+    session->step = distribution_constant(session->of_plan.step_seconds);
+    return true;
+}
+
+/* The last part of the path, and what is before it. */
+static void split_path(char *path, const char **folder, const char **name)
+{
+    char *slash = strrchr(path, '/');
+    *folder = slash && slash > path ? path : slash ? "/" : ".";
+    *name = slash ? slash + 1 : path;
+    if (slash)
+        *slash = '\0';
+}
+
+static bool open_checkpoint(struct session *session, int ranks, struct error *err)
+{
+    const struct session_options *options = &session->options;
+    const struct workload *workload = options->workload;
+    const struct workload_checkpoint *given = &workload->checkpoint;
+    struct checkpoint_options checkpoint = {
+        .first = comm_rank(options->comm) * options->accelerators,
+        .count = options->accelerators,
+        .seed = workload->train.seed,
+        .compressibility = workload->dataset.compressibility,
+        .sync = given->fsync,
+        .shift = given->recovery_rank_shift ? options->accelerators : 0,
+        .verify = options->verify,
+        .cold = options->drop != RUN_DROP_NOTHING,
+        .stop = options->stop,
+        .peers = checkpoint_peers_of(options->comm),
+    };
+    if (!workload->workflow.checkpoint)
+        return true;
+    if (options->plan && session->of_plan.sized)
+        checkpoint.shards = session->of_plan.shards;
+    else if (options->plan)
+        return error_set(err, ERROR_INPUT, "%s: %s", options->plan, session->of_plan.why);
+    else if (!checkpoint_shards_init(&checkpoint.shards, workload, ranks, err))
+        return false;
+    char *path = strdup(given->checkpoint_folder);
+    const char *folder;
+    if (!path)
+        return error_memory(err);
+    split_path(path, &folder, &checkpoint.folder);
+    session->saves = workload_storage_open(workload, folder, &options->storage, err);
+    checkpoint.storage = session->saves;
+    session->checkpoint_bytes = checkpoint_shards_bytes(&checkpoint.shards);
+    session->checkpoint = session->saves ? checkpoint_new(&checkpoint, err) : NULL;
+    free(path);
+    return session->checkpoint &&
+           comm_agree(options->comm,
+                      comm_rank(options->comm) > 0 || checkpoint_clean(session->checkpoint, err),
+                      "the checkpoints' folder", err);
+}
+
+bool session_open(struct session *session, const struct session_options *options, struct error *err)
+{
+    int64_t ranks = (int64_t)options->accelerators * comm_size(options->comm);
+    *session = (struct session){.options = *options, .data_set = -1, .device_read = -1, .device_written = -1};
+    bool done = ranks <= INT32_MAX ||
+                error_set(err, ERROR_USAGE, "--accelerators: expected at most %d in all", INT32_MAX);
+    if (done && options->record) {
+        done =
+            result_steps_init(&session->each, options->record,
+                              comm_rank(options->comm) * options->accelerators, options->accelerators, err);
+        session->keeps_steps = done;
+    }
+    done = done && open_plan(session, (int)ranks, err) && open_data(session, err) &&
+           open_checkpoint(session, (int)ranks, err);
+    if (!done)
+        session_close(session);
+    return done;
+}
+
+void session_close(struct session *session)
+{
+    if (session->ran)
+        run_release(&session->run);
+    checkpoint_free(session->checkpoint);
+    if (session->keeps_steps)
+        result_steps_release(&session->each);
+    storage_free(session->saves);
+    storage_free(session->storage);
+    if (session->has_layout)
+        dataset_layout_release(&session->layout);
+    free(session->hosts);
+    free(session->host_texts);
+    *session = (struct session){0};
+}
+
+/* ---- the run ---- */
+
+struct run_options session_run_options(struct session *session)
+{
+    const struct session_options *options = &session->options;
+    return (struct run_options){
+        .workload = options->workload,
+        .layout = &session->layout,
+        .storage = session->storage ? session->storage : session->saves, /* facts of a device are asked for */
+        .comm = options->comm,
+        .accelerators = options->accelerators,
+        .threads_most = options->threads_most,
+        .decode = options->decode,
+        .verify = options->verify,
+        .exact = session->found,
+        .copy_rate = options->copy_rate,
+        .no_barrier = options->no_barrier,
+        .drop = options->drop,
+        .entropy = options->entropy,
+        .compute = options->plan ? &session->step : NULL,
+        .steps = options->steps,
+        .epochs = options->epochs,
+        .checkpoint = session->checkpoint,
+        .each = session->keeps_steps ? &session->each : NULL,
+        .watch = options->watch,
+        .stop = options->stop,
+    };
+}
+
+bool session_run(struct session *session, struct error *err)
+{
+    const struct run_options options = session_run_options(session);
+    if (!run_workload(&options, &session->run, err))
+        return false;
+    session->ran = true;
+    return true;
+}

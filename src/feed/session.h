@@ -1,0 +1,100 @@
+/* One `rehearse feed`: a workload's data set and storage opened, its run, and what is written about it.
+ *
+ *     struct session session;
+ *     if (!session_open(&session, &options, err))
+ *         return false;
+ *     bool done = session_run(&session, err) && session_judge(&session, err) && session_save(&session, folder, err);
+ *     session_close(&session);
+ *
+ * All ranks call every function. */
+#ifndef REHEARSE_FEED_SESSION_H
+#define REHEARSE_FEED_SESSION_H
+
+#include "dataset/layout.h"
+#include "feed/checkpoint_plan.h"
+#include "feed/result_json.h"
+#include "feed/rules.h"
+#include "feed/run.h"
+#include "feed/workload_storage.h"
+
+struct session_options {
+    const struct workload *workload;
+    const char *const *overrides; /* as given, for the record */
+    int override_count;
+    const char *version; /* of the program, for the record */
+    struct comm *comm;
+    struct workload_storage_choice storage;
+    int accelerators; /* of every process */
+    const char *plan; /* step time and checkpoint sizes are its; NULL: the workload's */
+
+    int threads_most;
+    bool decode, verify, no_barrier;
+    double copy_rate; /* bytes/s to the device; 0: copies take no time */
+    enum run_drop drop;
+    int64_t steps, epochs; /* 0: as the workload says */
+    uint64_t entropy;
+    bool rules;         /* MLPerf Storage's are looked at */
+    const char *record; /* folder: every step's times are kept there, for DLIO's R_output.json; NULL: not */
+
+    struct watch *watch;
+    const atomic_bool *stop;
+};
+
+#define SESSION_CHECKS_MOST 6
+
+struct session {
+    struct session_options options;
+    struct dataset_layout layout;
+    bool has_layout;
+    bool found; /* the layout is that of the data set's dataset.json */
+    struct storage *storage, *saves;
+    struct checkpoint_of_plan of_plan;
+    struct distribution step; /* of the plan */
+    struct checkpoint *checkpoint;
+    double checkpoint_bytes; /* of one, all ranks */
+    struct result_steps each;
+    bool keeps_steps;
+
+    /* Of session_run: */
+    bool ran;
+    struct run_result run;
+    struct result_host *hosts; /* on rank 0 */
+    char (*host_texts)[512];   /* names and systems */
+    int host_count;
+    int64_t data_set;                    /* bytes; -1: not known */
+    int64_t device_read, device_written; /* of all hosts; -1: not known */
+
+    /* Of session_judge, on rank 0: */
+    struct result_check checks[SESSION_CHECKS_MOST];
+    char check_texts[SESSION_CHECKS_MOST][256];
+    int check_count;
+    struct rules_report rules;
+    bool has_rules;
+};
+
+/* Also makes the data set where workflow.generate_data says so. */
+bool session_open(struct session *session, const struct session_options *options, struct error *err);
+void session_close(struct session *session);
+
+/* Is there more to do than making data? */
+bool session_has_work(const struct workload *workload);
+
+bool session_run(struct session *session, struct error *err);
+
+/* What must be so, and the rules. Only rank 0 does anything. */
+bool session_judge(struct session *session, struct error *err);
+
+/* DLIO's files and result.json. *passed: what the exit status should say. */
+bool session_save(struct session *session, const char *folder, struct error *err);
+
+/* What the run is judged by: checks, AU, rules. False: the error says what fails. On rank 0. */
+bool session_passed(const struct session *session, struct error *err);
+
+/* result.json, and what run_find_most found; for programs. */
+bool session_write_json(struct session *session, struct text *out, struct error *err);
+void session_write_most(const struct run_most *most, double target, int processes, struct text *out);
+
+/* Options of the run, for run_find_most. */
+struct run_options session_run_options(struct session *session);
+
+#endif
