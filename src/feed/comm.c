@@ -8,9 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TAG_LENGTH 1
-#define TAG_BYTES  2
-#define PIECE      ((size_t)1 << 30) /* MPI counts with int */
+#define PIECE ((size_t)1 << 30) /* MPI counts with int */
 
 static bool gather_hosts(struct comm *comm, struct error *err)
 {
@@ -195,11 +193,11 @@ static bool send_to_first(struct comm *comm, const char *bytes, size_t length, c
                           struct error *err)
 {
     int64_t announced = (int64_t)length;
-    if (!comm_await(comm, comm->calls->send(0, TAG_LENGTH, &announced, sizeof announced), what, err))
+    if (!comm_await(comm, comm->calls->send(0, COMM_TAG_LENGTH, &announced, sizeof announced), what, err))
         return false;
     for (size_t at = 0; at < length; at += PIECE) {
         size_t piece = length - at < PIECE ? length - at : PIECE;
-        if (!comm_await(comm, comm->calls->send(0, TAG_BYTES, bytes + at, (int)piece), what, err))
+        if (!comm_await(comm, comm->calls->send(0, COMM_TAG_BYTES, bytes + at, (int)piece), what, err))
             return false;
     }
     return true;
@@ -214,7 +212,8 @@ static bool receive_from(struct comm *comm, int rank, struct buffer *buffer, con
                          struct error *err)
 {
     int64_t announced;
-    if (!comm_await(comm, comm->calls->receive(rank, TAG_LENGTH, &announced, sizeof announced), what, err))
+    if (!comm_await(comm, comm->calls->receive(rank, COMM_TAG_LENGTH, &announced, sizeof announced), what,
+                    err))
         return false;
     buffer->length = (size_t)announced;
     if (buffer->length > buffer->capacity) {
@@ -228,8 +227,8 @@ static bool receive_from(struct comm *comm, int rank, struct buffer *buffer, con
     }
     for (size_t at = 0; at < buffer->length; at += PIECE) {
         size_t piece = buffer->length - at < PIECE ? buffer->length - at : PIECE;
-        if (!comm_await(comm, comm->calls->receive(rank, TAG_BYTES, buffer->bytes + at, (int)piece), what,
-                        err))
+        if (!comm_await(comm, comm->calls->receive(rank, COMM_TAG_BYTES, buffer->bytes + at, (int)piece),
+                        what, err))
             return false;
     }
     return true;
@@ -268,10 +267,11 @@ bool comm_agree(struct comm *comm, bool ok, const char *what, struct error *err)
     if (!ok)
         theirs = *err;
     if (failed > 0 && comm->rank == 0 &&
-        !comm_await(comm, comm->calls->receive((int)failed, TAG_BYTES, &theirs, sizeof theirs), what, err))
+        !comm_await(comm, comm->calls->receive((int)failed, COMM_TAG_BYTES, &theirs, sizeof theirs), what,
+                    err))
         return false;
     if (failed > 0 && comm->rank == failed &&
-        !comm_await(comm, comm->calls->send(0, TAG_BYTES, &theirs, sizeof theirs), what, &lost))
+        !comm_await(comm, comm->calls->send(0, COMM_TAG_BYTES, &theirs, sizeof theirs), what, &lost))
         return false;
     if (!comm_broadcast(comm, &theirs, sizeof theirs, what, ok ? err : &lost))
         return false;

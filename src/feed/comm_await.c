@@ -10,11 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-#define TAG_LATE    1001
-#define TAG_ASK     1002
-#define TAG_HERE    1003
-#define TAG_VERDICT 1004
-
 #define GRACE        1.0    /* seconds that an answer may take */
 #define LISTEN       0.01   /* between two looks for such messages */
 #define SPIN         20e-6  /* without sleep */
@@ -81,15 +76,15 @@ static bool find_missing(struct comm *comm, double waited, const char *what, str
         return error_memory(err);
     here[0] = true;
     for (int rank = 1; rank < comm->size; rank++)
-        tell(comm, rank, TAG_ASK);
+        tell(comm, rank, COMM_TAG_ASK);
     for (double end = now() + GRACE; now() < end; sleep_for(MOST_SLEEP))
-        for (int from; comm->calls->probe(TAG_HERE, &from) && fetch(comm, from, TAG_HERE, message);)
+        for (int from; comm->calls->probe(COMM_TAG_HERE, &from) && fetch(comm, from, COMM_TAG_HERE, message);)
             here[from] = true;
     name_missing(comm, here, missing, sizeof missing);
     snprintf(outgoing, sizeof outgoing, "%.100s: waited %.0f s for %s", what, waited, missing);
     for (int rank = 1; rank < comm->size; rank++)
         if (here[rank])
-            tell(comm, rank, TAG_VERDICT);
+            tell(comm, rank, COMM_TAG_VERDICT);
     free(here);
     return error_set(err, ERROR_FAILED, "%s", outgoing);
 }
@@ -99,13 +94,14 @@ static bool listen(struct comm *comm, double started, const char *what, struct e
 {
     char message[MESSAGE_SIZE];
     int from;
-    if (comm->rank == 0 && comm->calls->probe(TAG_LATE, &from)) {
+    if (comm->rank == 0 && comm->calls->probe(COMM_TAG_LATE, &from)) {
         find_missing(comm, now() - started, what, err);
         return true;
     }
-    if (comm->rank != 0 && comm->calls->probe(TAG_ASK, &from) && fetch(comm, 0, TAG_ASK, message))
-        tell(comm, 0, TAG_HERE);
-    if (comm->rank != 0 && comm->calls->probe(TAG_VERDICT, &from) && fetch(comm, 0, TAG_VERDICT, message)) {
+    if (comm->rank != 0 && comm->calls->probe(COMM_TAG_ASK, &from) && fetch(comm, 0, COMM_TAG_ASK, message))
+        tell(comm, 0, COMM_TAG_HERE);
+    if (comm->rank != 0 && comm->calls->probe(COMM_TAG_VERDICT, &from) &&
+        fetch(comm, 0, COMM_TAG_VERDICT, message)) {
         error_set(err, ERROR_FAILED, "%s", message);
         return true;
     }
@@ -117,7 +113,7 @@ static bool give_up(struct comm *comm, double started, const char *what, struct 
 {
     if (comm->rank == 0)
         return find_missing(comm, now() - started, what, err);
-    tell(comm, 0, TAG_LATE);
+    tell(comm, 0, COMM_TAG_LATE);
     for (double end = now() + 3 * GRACE; now() < end; sleep_for(MOST_SLEEP))
         if (listen(comm, started, what, err))
             return false;

@@ -6,6 +6,16 @@
 
 #define COMM_HOST_SIZE 65
 
+/* Messages of the operations, and of those who wait: comm_await.c. */
+enum comm_tag {
+    COMM_TAG_LENGTH = 1,
+    COMM_TAG_BYTES,
+    COMM_TAG_LATE,
+    COMM_TAG_ASK,
+    COMM_TAG_HERE,
+    COMM_TAG_VERDICT,
+};
+
 struct comm {
     const struct comm_calls *calls; /* NULL: one process */
     int rank, size;

@@ -1,0 +1,346 @@
+#include "feed/comm.h"
+
+#include "feed/comm_internal.h"
+#include "feed/ranks.h"
+
+#include <signal.h>
+
+#define LATE_SECONDS 1.0
+
+/* ---- One rank of several: what it prints is looked at by the tests ---- */
+
+static bool add_text(void *context, int rank, const char *bytes, size_t length, struct error *err)
+{
+    (void)err;
+    size_t end = strlen(context);
+    snprintf((char *)context + end, 256 - end, "%d=%.*s ", rank, (int)length, bytes);
+    return true;
+}
+
+static bool operate(struct comm *comm, struct error *err)
+{
+    int rank = comm_rank(comm);
+    int64_t integers[2] = {rank + 1, -rank};
+    double number = rank + 0.5;
+    char text[16] = "of another", all[256] = "", own[16];
+    if (rank == 0)
+        strcpy(text, "of the first");
+    snprintf(own, sizeof own, "%.*s", rank + 1, "xyz");
+    if (!comm_barrier(comm, "a barrier", err) ||
+        !comm_reduce_integers(comm, COMM_SUM, integers, 2, "a sum", err) ||
+        !comm_reduce_numbers(comm, COMM_MAX, &number, 1, "a maximum", err) ||
+        !comm_broadcast(comm, text, sizeof text, "a broadcast", err) ||
+        !comm_gather(comm, own, strlen(own), add_text, all, "a gathering", err))
+        return false;
+    printf("<%d of %d, host %d of %d: %d %d %.1f %s; %s>\n", rank, comm_size(comm), comm_local_rank(comm),
+           comm_local_size(comm), (int)integers[0], (int)integers[1], number, text, all);
+    return true;
+}
+
+static bool disagree(struct comm *comm, struct error *err)
+{
+    bool mine = comm_rank(comm) == 0 || error_set(err, ERROR_INPUT, "trouble of %d", comm_rank(comm));
+    if (comm_agree(comm, mine, "an agreement", err))
+        return false;
+    printf("<%d: %s>\n", comm_rank(comm), err->text);
+    return true;
+}
+
+/* One does not come; it hangs, or is dead. */
+static bool lose(struct comm *comm, int lost, bool dead, struct error *err)
+{
+    if (comm_rank(comm) == lost) {
+        if (dead)
+            raise(SIGKILL);
+        sleep(20);
+        return true;
+    }
+    if (!comm_barrier(comm, "the last barrier", err))
+        printf("<%d: %s>\n", comm_rank(comm), err->text);
+    fflush(stdout);
+    sleep(2); /* for the others to say it, too */
+    comm_abort(comm, 1);
+    return true;
+}
+
+static int rank_main(const char *mode)
+{
+    struct error err;
+    struct comm *comm = comm_open(LATE_SECONDS, &err);
+    bool ok = comm != NULL;
+    if (!ok)
+        ;
+    else if (strcmp(mode, "operate") == 0)
+        ok = operate(comm, &err);
+    else if (strcmp(mode, "disagree") == 0)
+        ok = disagree(comm, &err);
+    else
+        ok = lose(comm, mode[strlen(mode) - 1] - '0', strncmp(mode, "dead", 4) == 0, &err);
+    if (!ok)
+        printf("<failed: %s>\n", err.text);
+    comm_close(comm);
+    return ok ? 0 : 1;
+}
+
+/* ---- Tests ---- */
+
+static void test_ranks_exchange_values(void **state)
+{
+    (void)state;
+    if (!ranks_run(3, "operate", ""))
+        skip();
+    ranks_require("<0 of 3, host 0 of 3: 6 -3 2.5 of the first; 0=x 1=xy 2=xyz >");
+    ranks_require("<1 of 3, host 1 of 3: 6 -3 2.5 of the first; >");
+    ranks_require("<2 of 3, host 2 of 3: 6 -3 2.5 of the first; >");
+}
+
+static void test_all_fail_with_the_first_that_fails(void **state)
+{
+    (void)state;
+    if (!ranks_run(3, "disagree", ""))
+        skip();
+    ranks_require("<1: trouble of 1>");
+    assert_int_equal(ranks_count("): trouble of 1>"), 2); /* ranks 0 and 2: "rank 1 (host): trouble of 1" */
+}
+
+static void test_a_rank_that_hangs_is_named_by_all(void **state)
+{
+    (void)state;
+    if (!ranks_run(3, "hang1", ""))
+        skip();
+    ranks_require("<0: the last barrier: waited ");
+    ranks_require("<2: the last barrier: waited ");
+    assert_int_equal(ranks_count("s for rank 1 ("), 2);
+}
+
+static void test_that_rank_0_hangs_is_said(void **state)
+{
+    (void)state;
+    if (!ranks_run(3, "hang0", ""))
+        skip();
+    assert_int_equal(ranks_count("; rank 0 ("), 2);
+    assert_int_equal(ranks_count("did not come and does not answer"), 2);
+}
+
+/* Open MPI ends all ranks when one dies, unless it is told to go on. */
+static void test_a_rank_that_is_killed_is_named(void **state)
+{
+    (void)state;
+    if (!ranks_run(3, "dead2", "--enable-recovery"))
+        skip();
+    ranks_require("s for rank 2 (");
+}
+
+/* ---- One process ---- */
+
+static struct comm *comm;
+
+static int open_one(void **state)
+{
+    (void)state;
+    struct error err;
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    unsetenv("PMI_SIZE");
+    unsetenv("SLURM_STEP_NUM_TASKS");
+    comm = comm_open(0, &err);
+    return comm ? 0 : -1;
+}
+
+static int close_one(void **state)
+{
+    (void)state;
+    comm_close(comm);
+    return 0;
+}
+
+static void test_one_process_is_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(comm_rank(comm), 0);
+    assert_int_equal(comm_size(comm), 1);
+    assert_int_equal(comm_hosts(comm), 1);
+    assert_int_equal(comm_local_size(comm), 1);
+    assert_null(comm_library(comm));
+}
+
+static void test_alone_values_stay(void **state)
+{
+    (void)state;
+    struct error err;
+    int64_t value = 5;
+    char all[256] = "";
+    assert_true(comm_barrier(comm, "a barrier", &err));
+    assert_true(comm_reduce_integers(comm, COMM_SUM, &value, 1, "a sum", &err));
+    assert_true(comm_broadcast(comm, &value, sizeof value, "a broadcast", &err));
+    assert_int_equal(value, 5);
+    assert_true(comm_gather(comm, "me", 2, add_text, all, "a gathering", &err));
+    assert_string_equal(all, "0=me ");
+}
+
+static void test_alone_an_error_is_ones_own(void **state)
+{
+    (void)state;
+    struct error err;
+    assert_true(comm_agree(comm, true, "an agreement", &err));
+    error_set(&err, ERROR_INPUT, "trouble");
+    assert_false(comm_agree(comm, false, "an agreement", &err));
+    assert_string_equal(err.text, "trouble");
+}
+
+/* libmpi is not loaded where there is one process: that is what the start-up time rests on. */
+static void test_alone_mpi_is_not_loaded(void **state)
+{
+    (void)state;
+    char line[1024];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps))
+        assert_null(strstr(line, "libmpi"));
+    fclose(maps);
+}
+
+static void test_launchers_say_how_many_there_are(void **state)
+{
+    (void)state;
+    assert_int_equal(comm_launched(), 1);
+    setenv("SLURM_STEP_NUM_TASKS", "16", 1);
+    assert_int_equal(comm_launched(), 16);
+    setenv("PMI_SIZE", "8", 1);
+    assert_int_equal(comm_launched(), 8);
+    setenv("OMPI_COMM_WORLD_SIZE", "nonsense", 1);
+    assert_int_equal(comm_launched(), 8);
+}
+
+/* ---- A network that carries some messages and no others ---- */
+
+static int answers_from; /* the rank that says that it is there, once */
+
+static bool fake_start(int *rank, int *size)
+{
+    *rank = 0;
+    *size = 4;
+    return true;
+}
+
+static void fake_stop(void)
+{
+}
+
+static void fake_abort(int status)
+{
+    (void)status;
+}
+
+static const char *fake_library(void)
+{
+    return "none";
+}
+
+static int hang_after;
+static int done, hanging;
+
+static void *fake_reduce(void *values, int count, enum comm_type type, enum comm_operation operation)
+{
+    (void)values, (void)count, (void)type, (void)operation;
+    return hang_after-- > 0 ? &done : &hanging;
+}
+
+static void *fake_broadcast(void *bytes, int count)
+{
+    (void)bytes, (void)count;
+    return &hanging;
+}
+
+static void *fake_send(int to, int tag, const void *bytes, int count)
+{
+    (void)to, (void)tag, (void)bytes, (void)count;
+    return &done;
+}
+
+static void *fake_receive(int from, int tag, void *bytes, int count)
+{
+    (void)from, (void)tag;
+    memset(bytes, 0, (size_t)count);
+    return &done;
+}
+
+static enum comm_state fake_test(void *request)
+{
+    return request == &done ? COMM_DONE : COMM_PENDING;
+}
+
+static bool fake_probe(int tag, int *from)
+{
+    if (tag != COMM_TAG_HERE || answers_from < 1)
+        return false;
+    *from = answers_from;
+    answers_from = answers_from == 3 ? 1 : 0; /* 3, then 1 */
+    return true;
+}
+
+static const struct comm_calls fake = {
+    .version = COMM_MODULE_VERSION,
+    .start = fake_start,
+    .stop = fake_stop,
+    .abort = fake_abort,
+    .library = fake_library,
+    .reduce = fake_reduce,
+    .broadcast = fake_broadcast,
+    .send = fake_send,
+    .receive = fake_receive,
+    .test = fake_test,
+    .probe = fake_probe,
+};
+
+static void test_who_does_not_answer_is_named(void **state)
+{
+    (void)state;
+    struct error err;
+    hang_after = 1; /* the exchange of host names goes well */
+    answers_from = 3;
+    struct comm *four = comm_open_with(&fake, 0.05, &err);
+    assert_non_null(four);
+    assert_false(comm_barrier(four, "a barrier", &err));
+    assert_non_null(strstr(err.text, "a barrier: waited 0 s for rank 2 ("));
+    assert_null(strstr(err.text, "rank 1"));
+    assert_null(strstr(err.text, "rank 3"));
+    comm_close(four);
+}
+
+static void test_after_that_no_operation_waits(void **state)
+{
+    (void)state;
+    struct error err;
+    hang_after = 1;
+    answers_from = 0;
+    struct comm *four = comm_open_with(&fake, 0.05, &err);
+    assert_non_null(four);
+    assert_false(comm_barrier(four, "a barrier", &err));
+    assert_non_null(strstr(err.text, "rank 1 (unknown host), rank 2 (unknown host), rank 3 (unknown host)"));
+    assert_false(comm_barrier(four, "another barrier", &err));
+    assert_string_equal(err.text, "another barrier: other ranks were lost before");
+    comm_close(four);
+}
+
+#define TEST1(name) cmocka_unit_test_setup_teardown(name, open_one, close_one)
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "rank") == 0)
+        return rank_main(argv[2]);
+    const struct CMUnitTest tests[] = {
+        TEST1(test_one_process_is_alone),
+        TEST1(test_alone_values_stay),
+        TEST1(test_alone_an_error_is_ones_own),
+        TEST1(test_alone_mpi_is_not_loaded),
+        TEST1(test_launchers_say_how_many_there_are),
+        TEST1(test_who_does_not_answer_is_named),
+        TEST1(test_after_that_no_operation_waits),
+        TEST1(test_ranks_exchange_values),
+        TEST1(test_all_fail_with_the_first_that_fails),
+        TEST1(test_a_rank_that_hangs_is_named_by_all),
+        TEST1(test_that_rank_0_hangs_is_said),
+        TEST1(test_a_rank_that_is_killed_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
