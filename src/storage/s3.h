@@ -126,10 +126,6 @@ bool s3_commit(struct storage_writer *writer, struct error *err);
 void s3_discard(struct storage_writer *writer);
 bool s3_list(struct storage *storage, const char *path, storage_visit *visit, void *context,
              struct error *err);
-
-/* Visits what a page of a list says. `token` becomes that of the next page, "": there is none. */
-bool s3_list_read(const char *prefix, const char *data, size_t length, storage_visit *visit, void *context,
-                  struct text *token, bool *ended, struct error *err);
 bool s3_remove(struct storage *storage, const char *path, struct error *err);
 
 #endif

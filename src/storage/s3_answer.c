@@ -3,6 +3,7 @@
 
 #ifdef REHEARSE_HAVE_CURL
 
+#include "storage/s3_parse.h"
 #include "storage/s3_xml.h"
 
 #include <curl/curl.h>
@@ -40,32 +41,6 @@ char *s3_element(const struct s3_call *call, const char *path, struct error *err
         error_set(err, ERROR_FAILED, "%s: %s: the server's answer has no %s", call->place->name, call->doing,
                   path);
     return element.text;
-}
-
-struct failure {
-    char *code, *message;
-    size_t code_size, message_size;
-};
-
-static bool visit_failure(void *context, const char *path, const char *text, struct error *err)
-{
-    struct failure *failure = context;
-    (void)err;
-    if (strcmp(path, "Error/Code") == 0)
-        snprintf(failure->code, failure->code_size, "%s", text);
-    else if (strcmp(path, "Error/Message") == 0)
-        snprintf(failure->message, failure->message_size, "%s", text);
-    return true;
-}
-
-/* Fills call->code, and message with what the server says in its own words; both "" where it says nothing. */
-static void read_failure(struct s3_call *call, char message[256])
-{
-    struct failure failure = {call->code, message, sizeof call->code, 256};
-    struct error ignored; /* proxies answer in HTML: the status says enough */
-    call->code[0] = message[0] = 0;
-    if (call->answer.length > 0)
-        (void)s3_xml_read(call->answer.data, call->answer.length, visit_failure, &failure, &ignored);
 }
 
 /* ---- What comes back ---- */
@@ -180,17 +155,28 @@ static const char *meaning(long status)
     }
 }
 
-static bool fail_http(const struct s3_config *config, struct s3_call *call, const char *message)
+/* Sets call->code, and message to what the server says in its own words; both to "" where it says nothing. */
+static void read_failure(const struct s3_config *config, struct s3_call *call, char message[256])
 {
-    char why[512];
+    struct text code = {0}, words = {0};
+    s3_parse_failure(call->answer.data, call->answer.length, &code, &words);
+    if (code.data)
+        s3_redact(config, code.data);
+    if (words.data)
+        s3_redact(config, words.data);
+    snprintf(call->code, sizeof call->code, "%s", code.data ? code.data : "");
+    snprintf(message, 256, "%s", words.data ? words.data : "");
+    text_release(&code);
+    text_release(&words);
+}
+
+static bool fail_http(struct s3_call *call, const char *message)
+{
+    char why[400];
     const char *more = *message ? message : *call->code ? "" : meaning(call->status);
     snprintf(why, sizeof why, "HTTP %ld%s%s%s%s", call->status, *call->code ? " " : "", call->code,
              *more ? ": " : "", more);
-    s3_redact(config, why);
-    fail(call, why);
-    if (call->status == 404) /* as a path that does not exist */
-        call->err.kind = ERROR_INPUT;
-    return false;
+    return fail(call, why);
 }
 
 static bool fail_short(struct s3_call *call)
@@ -247,11 +233,12 @@ static bool judge_answer(const struct s3_config *config, struct s3_call *call, b
         *again = call->done < call->length;
         return !*again || fail(call, "the server sends fewer bytes than it was asked for");
     }
-    read_failure(call, message); /* S3 completes uploads with "200 OK" and then says that they failed */
+    read_failure(config, call,
+                 message); /* S3 completes uploads with "200 OK" and then says that they failed */
     if (call->status / 100 == 2 && !*call->code)
         return call->length == 0 || fail(call, "the server does not send ranges");
     *again = is_passing_status(call);
-    return fail_http(config, call, message);
+    return fail_http(call, message);
 }
 
 bool s3_judge(const struct s3_config *config, struct s3_call *call, int code, bool *again)

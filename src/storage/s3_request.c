@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#define TRANSFER (512L << 10) /* bytes of curl's buffers: fewer calls, still in a processor's cache */
+#define TRANSFER (128L << 10) /* bytes of curl's buffers: few calls, and they stay in a processor's cache */
 #define SLOWEST  1000L        /* bytes/s: what is slower for `patience` seconds stands still */
 
 static void add_header(struct s3_call *call, const char *name, const char *value)

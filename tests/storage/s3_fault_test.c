@@ -242,7 +242,9 @@ static void test_small_objects_are_put_again(void **state)
 {
     (void)state;
     require_written(storage, "status500-2/put", 5000);
-    require_content(require_reader(storage), "status500-2/put", 5000);
+    struct storage_reader *reader = require_reader(storage);
+    require_content(reader, "status500-2/put", 5000);
+    storage_reader_free(reader);
 }
 
 static void require_not_written(const char *name, const char *expected)
