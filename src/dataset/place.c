@@ -32,7 +32,8 @@ static bool join(const struct dataset_folder *folder, const char *path, const ch
 
 static bool cannot(const char *verb, const char *path, int code, struct error *err)
 {
-    return error_set(err, ERROR_FAILED, "cannot %s '%s': %s", verb, path, strerror(code));
+    return error_set(err, code == ENOENT ? ERROR_INPUT : ERROR_FAILED, "cannot %s '%s': %s", verb, path,
+                     strerror(code));
 }
 
 /* All folders of a path. Another thread may make the same ones at the same time. */

@@ -137,9 +137,11 @@ static bool open_checkpoint(struct session *session, int ranks, struct error *er
         .first = comm_rank(options->comm) * options->accelerators,
         .count = options->accelerators,
         .seed = workload->train.seed,
-        .compressibility = workload->dataset.compressibility,
+        .compressibility = given->randomize_tensor ? workload->dataset.compressibility : 1.0,
         .sync = given->fsync,
-        .shift = given->recovery_rank_shift ? options->accelerators : 0,
+        /* the ranks of a node, as DLIO means it */
+        .shift =
+            given->recovery_rank_shift ? (int64_t)options->accelerators * comm_local_size(options->comm) : 0,
         .verify = options->verify,
         .cold = options->drop != RUN_DROP_NOTHING,
         .stop = options->stop,
