@@ -71,6 +71,11 @@ if [ "${1-all}" = all ]; then
     need_command clang-format clang-format
     need_command clang-tidy clang-tidy
     need_command mandoc mandoc
+    need_command curl curl
+    # A real server for S3 (scripts/s3-server), 62 MB to fetch.
+    need_command ceph-mon ceph-mon
+    need_command ceph-osd ceph-osd
+    need_command radosgw radosgw
     need_library cmocka libcmocka-dev
 fi
 install_missing

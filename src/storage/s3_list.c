@@ -34,7 +34,7 @@ static bool list_page(struct s3_client *client, const struct s3_place *place, co
     if (ok &&
         !s3_parse_list(prefix, call.answer.data, call.answer.length, visit, context, &next, ended, &why))
         ok = error_set(err, ERROR_FAILED, "%s: cannot list: the server sends %s", place->name, why.text);
-    if (ok && next.length > 0 && token->length > 0 && strcmp(next.data, token->data) == 0)
+    if (ok && next.length > 0 && token->data && strcmp(next.data, token->data) == 0)
         ok = error_set(err, ERROR_FAILED, "%s: cannot list: the server repeats a page", place->name);
     s3_call_release(&call);
     text_release(&query);

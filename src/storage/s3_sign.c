@@ -11,7 +11,7 @@
 static void to_hex(const unsigned char bytes[HASH], char hex[S3_HEX])
 {
     static const char digits[] = "0123456789abcdef";
-    for (int i = 0; i < HASH; i++) {
+    for (size_t i = 0; i < HASH; i++) {
         hex[2 * i] = digits[bytes[i] >> 4];
         hex[2 * i + 1] = digits[bytes[i] & 15];
     }

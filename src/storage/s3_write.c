@@ -190,13 +190,14 @@ static int count_flying(const struct upload *upload)
     return count;
 }
 
-static bool find_free_part(struct storage_writer *writer, struct error *err)
+/* One that can be filled; NULL: none can be had. */
+static struct part *find_free_part(struct storage_writer *writer, struct error *err)
 {
     struct upload *upload = writer->state;
     int64_t size = part_size(writer);
     while (count_flying(upload) >= upload->in_flight)
         if (!take_part(upload, err))
-            return false;
+            return NULL;
     struct part *part = upload->parts;
     while (part->flying)
         part++;
@@ -205,11 +206,10 @@ static bool find_free_part(struct storage_writer *writer, struct error *err)
         part->capacity = 0;
         part->buffer = storage_buffer_new(size, err);
         if (!part->buffer)
-            return false;
+            return NULL;
         part->capacity = size;
     }
-    upload->filling = part;
-    return true;
+    return part;
 }
 
 /* ---- The writer ---- */
@@ -220,7 +220,9 @@ static bool append(struct storage_writer *writer, const char *from, size_t lengt
     while (length > 0) {
         if (upload->filling && upload->filled == part_size(writer) && !send_part(upload, err))
             return false;
-        if (!upload->filling && !find_free_part(writer, err))
+        if (!upload->filling)
+            upload->filling = find_free_part(writer, err);
+        if (!upload->filling)
             return false;
         size_t room = (size_t)(part_size(writer) - upload->filled), n = length < room ? length : room;
         memcpy(upload->filling->buffer + upload->filled, from, n);
