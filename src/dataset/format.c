@@ -33,6 +33,10 @@ static const struct dataset_format *const formats[] = {
     &dataset_format_jpeg,
     &dataset_format_parquet,
     &dataset_format_hdf5,
+    &dataset_format_unet3d_npy,
+    &dataset_format_bert_tfrecord,
+    &dataset_format_dlrm_binary,
+    &dataset_format_criteo_text,
 };
 
 #define FORMAT_COUNT (sizeof formats / sizeof *formats)

@@ -68,6 +68,8 @@ struct dataset_layout {
 
     /* The formats of the VLDB study: training files of so many bytes in all, whatever counts say; 0: as counts say. */
     int64_t total_bytes;
+    int64_t last
+        [2]; /* set by dataset_layout_check: what is left for the last of them, in the format's own terms */
 
     uint64_t seed;
     double compressibility; /* 0 to 1: dataset/bytes.h */

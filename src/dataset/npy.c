@@ -98,22 +98,28 @@ static bool npy_expect(const struct dataset_file *file, struct dataset_index *in
     return true;
 }
 
+bool npy_read_header(struct numpy_array *array, const char *path, const struct dataset_source *source,
+                     struct error *err)
+{
+    size_t length = source->size < MAX_HEADER ? (size_t)source->size : MAX_HEADER;
+    char *header = malloc(length + 1);
+    if (!header)
+        return error_memory(err);
+    bool read = dataset_read(source, path, 0, header, length, "its header", err) &&
+                numpy_header_read(array, path, header, length, err);
+    free(header);
+    if (read && array->bytes > source->size - array->header_bytes)
+        return error_set(err, ERROR_INPUT, "%s: ends within its array: %" PRId64 " bytes of %" PRId64, path,
+                         source->size - array->header_bytes, array->bytes);
+    return read;
+}
+
 static bool npy_locate(struct dataset_index *index, const char *path,
                        const struct dataset_source *const *parts, struct error *err)
 {
     struct numpy_array array;
-    size_t length = parts[0]->size < MAX_HEADER ? (size_t)parts[0]->size : MAX_HEADER;
-    char *header = malloc(length + 1);
-    if (!header)
-        return error_memory(err);
-    bool read = dataset_read(parts[0], path, 0, header, length, "its header", err) &&
-                numpy_header_read(&array, path, header, length, err) && npy_index(index, &array, path, err);
-    free(header);
-    if (!read)
+    if (!npy_read_header(&array, path, parts[0], err) || !npy_index(index, &array, path, err))
         return false;
-    if (array.bytes > parts[0]->size - array.header_bytes)
-        return error_set(err, ERROR_INPUT, "%s: ends within its array: %" PRId64 " bytes of %" PRId64, path,
-                         parts[0]->size - array.header_bytes, array.bytes);
     place(index, &array);
     return true;
 }

@@ -7,6 +7,10 @@
 
 struct numpy_array npy_array(const struct dataset_file *file);
 
+/* Reads the header of a file, which must have all of its array. */
+bool npy_read_header(struct numpy_array *array, const char *path, const struct dataset_source *source,
+                     struct error *err);
+
 /* An index of the array's samples, without places. */
 bool npy_index(struct dataset_index *index, const struct numpy_array *array, const char *path,
                struct error *err);

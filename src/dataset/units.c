@@ -1,0 +1,63 @@
+#include "dataset/units.h"
+
+#include <string.h>
+
+/* The part of one unit from byte `within` on, at most n bytes; returns how many. */
+static size_t fill_part(const struct units *units, int64_t index, size_t within, unsigned char *to, size_t n)
+{
+    unsigned char unit[UNITS_MAX];
+    size_t count = units->bytes - within < n ? units->bytes - within : n;
+    units->make(units->random, index, 1, unit);
+    memcpy(to, unit + within, count);
+    return count;
+}
+
+static void fill_units(const void *context, int64_t offset, void *to, size_t n)
+{
+    const struct units *units = context;
+    unsigned char *out = to;
+    int64_t index = offset / (int64_t)units->bytes;
+    size_t within = (size_t)(offset % (int64_t)units->bytes);
+    if (within > 0) {
+        size_t done = fill_part(units, index++, within, out, n);
+        out += done;
+        n -= done;
+    }
+    size_t count = n / units->bytes;
+    if (count > 0)
+        units->make(units->random, index, count, out);
+    if (n % units->bytes > 0)
+        fill_part(units, index + (int64_t)count, 0, out + count * units->bytes, n % units->bytes);
+}
+
+struct dataset_content units_content(const struct units *units)
+{
+    return (struct dataset_content){.context = units, .fill = fill_units};
+}
+
+bool units_check(const struct dataset_layout *layout, struct error *err)
+{
+    const char *name = layout->format->name;
+    if (layout->compression != DATASET_NONE)
+        return error_set(err, ERROR_INPUT, "dataset.compression: %s files are not compressed, found '%s'",
+                         name, dataset_compression_name(layout->compression));
+    if (layout->dims_count > 0 || layout->record_bytes_stdev > 0)
+        return error_set(err, ERROR_INPUT,
+                         "dataset: %s files have samples of their own shape: leave out record_dims and "
+                         "record_length_bytes_stdev",
+                         name);
+    return true;
+}
+
+void units_shape(struct dataset_file *file, int64_t bytes)
+{
+    file->dims_count = 1;
+    file->dims[0] = bytes / dataset_element_bytes(file->element);
+    file->record_bytes = bytes;
+}
+
+bool units_is_last(const struct dataset_file *file)
+{
+    const struct dataset_layout *layout = file->layout;
+    return layout->total_bytes > 0 && file->number == layout->files_train - 1;
+}
