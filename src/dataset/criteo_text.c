@@ -14,7 +14,7 @@
 #define NUMBERS    13
 #define CATEGORIES 26
 #define COLUMNS    (1 + NUMBERS + CATEGORIES)
-#define MAX_DIGITS 7   /* of a number: it is below 2,557,264 in the real data */
+#define MAX_DIGITS 7   /* of a number: as many as 2,557,264 has, the most of the real data */
 #define ROW        269 /* bytes */
 #define LAST       4   /* rows that fill a file up */
 #define BLOCK      256 /* rows whose random bytes are made at once */

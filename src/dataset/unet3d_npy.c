@@ -124,6 +124,14 @@ static int64_t unet3d_bytes(const struct dataset_file *file, int part)
     return array.header_bytes + array.bytes;
 }
 
+/* Voxels are made of whole numbers, of any bits. */
+static void unet3d_mask(const struct dataset_file *file, struct dataset_bytes *bytes)
+{
+    (void)file;
+    bytes->keep = ~(uint64_t)0;
+    bytes->set = 0;
+}
+
 /* 24 random bits: as many as a float has. */
 static void make_voxels(const struct dataset_content *random, int64_t first, size_t count, unsigned char *to)
 {
@@ -131,7 +139,7 @@ static void make_voxels(const struct dataset_content *random, int64_t first, siz
     for (size_t i = 0; i < count; i++) {
         uint32_t bits;
         memcpy(&bits, to + 4 * i, 4);
-        float value = (float)LEAST + (float)(int32_t)(bits >> 8) * (float)((MOST - LEAST) * 0x1p-24);
+        float value = (float)(LEAST + (int32_t)(bits >> 8) * ((MOST - LEAST) * 0x1p-24));
         memcpy(&bits, &value, 4);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
         bits = __builtin_bswap32(bits);
@@ -218,6 +226,7 @@ const struct dataset_format dataset_format_unet3d_npy = {
     .shape = unet3d_shape,
     .path = unet3d_path,
     .bytes = unet3d_bytes,
+    .mask = unet3d_mask,
     .write = unet3d_write,
     .expect = unet3d_expect,
     .locate = unet3d_locate,
