@@ -371,6 +371,26 @@ static void test_verifying_finds_nothing_in_what_was_generated(void **state)
     assert_true(counts.decode_cpu > 0 && counts.verify_cpu > 0);
 }
 
+/* JPEG: pixels are not those that were generated, only near them. */
+static void test_verifying_allows_for_the_loss_of_pictures(void **state)
+{
+    (void)state;
+    set_start("jpeg");
+    if (set.layout.format->missing) {
+        print_message("built without %s\n", set.layout.format->missing);
+        skip();
+    }
+    set.layout.samples_per_file = 1;
+    set.layout.record_bytes = 20000;
+    set_make();
+    struct loader_options options = set_loader_options(2);
+    options.verify = true;
+    set_loader(&options);
+    set_order(2, 3);
+    set_pass(0);
+    assert_int_equal(set_take_all(2).samples, 12);
+}
+
 static void change_byte(int64_t number, long offset)
 {
     char path[512];
@@ -559,6 +579,7 @@ int main(void)
         TESTR(test_preprocessing_takes_turns_on_its_workers),
         TESTR(test_without_preprocessing_a_batch_is_ready_once_read),
         TEST(test_verifying_finds_nothing_in_what_was_generated),
+        TEST0(test_verifying_allows_for_the_loss_of_pictures),
         TEST(test_verifying_names_a_wrong_byte),
         TEST(test_a_truncated_file_is_named),
         TEST(test_a_missing_file_is_named),
