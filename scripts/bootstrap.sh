@@ -61,6 +61,10 @@ need_library libpng libpng-dev
 need_library libjpeg libjpeg62-turbo-dev
 need_library liburing liburing-dev
 need_library libcurl libcurl4-openssl-dev
+need_library sqlite3 libsqlite3-dev
+need_library libbpf libbpf-dev
+need_command bpftool bpftool
+need_command clang clang # of eBPF programs
 need_library libcrypto libssl-dev
 need_command mpicc 'libopenmpi-dev openmpi-bin'
 
