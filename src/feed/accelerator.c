@@ -260,7 +260,10 @@ static bool meet(struct accelerators *all, enum word *word, struct error *err)
         return false;
     all->waited = several ? loader_now() - start : 0;
     *word = (enum word)values[0];
-    return settle(all, -values[1], err) && (values[2] == 0 || *word == WORD_FAILED || exchange(all, err));
+    struct error lost;
+    bool settled = settle(all, -values[1], err); /* the exchange is everybody's, whatever comes of this */
+    bool exchanged = values[2] == 0 || *word == WORD_FAILED || exchange(all, settled ? err : &lost);
+    return settled && exchanged;
 }
 
 static enum word own_word(const struct accelerators *all)

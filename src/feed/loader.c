@@ -128,20 +128,44 @@ static int64_t preprocessed(struct loader *loader, const struct loader_slot *slo
     return last;
 }
 
+/* It may be taken. True: loader_wait is to tell so. */
+static bool batch_ready(struct loader *loader, struct loader_slot *slot, int64_t ready)
+{
+    struct loader_window *window = &loader->windows[slot->accelerator];
+    slot->ready = ready;
+    slot->done = true;
+    loader->ready_count++;
+    if (window->wanted != slot->step)
+        return false;
+    window->wanted = -1;
+    loader->told[loader->told_count++] = slot->accelerator;
+    return true;
+}
+
+/* The emulated workers take batches in their order, whichever was read first. */
+static bool preprocess(struct loader *loader, struct loader_window *window)
+{
+    bool told = false;
+    struct loader_slot *slot = &window->slots[window->preprocessed % loader->window];
+    while (slot->read && slot->step == window->preprocessed) {
+        slot->read = false;
+        told |= batch_ready(loader, slot, slot->samples > 0 ? preprocessed(loader, slot) : loader_now());
+        slot = &window->slots[++window->preprocessed % loader->window];
+    }
+    return told;
+}
+
 /* Its last sample was read. */
 static void batch_done(struct loader *loader, struct loader_slot *slot)
 {
-    struct loader_window *window = &loader->windows[slot->accelerator];
+    bool told;
     int64_t now = loader_now();
     pthread_mutex_lock(&loader->lock);
-    slot->ready = slot->read_at && slot->samples > 0 ? preprocessed(loader, slot) : now;
-    slot->done = true;
-    loader->ready_count++;
-    bool told = window->wanted == slot->step;
-    if (told) {
-        window->wanted = -1;
-        loader->told[loader->told_count++] = slot->accelerator;
-    }
+    slot->read = true;
+    if (slot->read_at)
+        told = preprocess(loader, &loader->windows[slot->accelerator]);
+    else
+        told = batch_ready(loader, slot, now);
     bool wake = told && loader->waiting;
     if (wake)
         loader->waiting = false;
@@ -447,10 +471,10 @@ bool loader_start(struct loader *loader, const struct loader_pass *pass, struct 
     loader->ready_count = 0;
     for (int i = 0; i < loader->options.count; i++) {
         struct loader_window *window = &loader->windows[i];
-        window->asked = 0;
+        window->asked = window->preprocessed = 0;
         window->wanted = -1;
         for (int s = 0; s < loader->window; s++)
-            window->slots[s].done = false;
+            window->slots[s].done = window->slots[s].read = false;
         for (int w = 0; window->workers && w < loader->options.read_threads; w++)
             window->workers[w] = 0;
     }

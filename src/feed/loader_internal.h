@@ -28,7 +28,7 @@ struct loader_slot {
     _Atomic uint64_t mark;
     int64_t *read_at;         /* [batch] when each was there; NULL: no preprocessing */
     struct loader_held *held; /* [batch]; NULL: nothing is held */
-    bool done;                /* and what follows: the lock of what is done */
+    bool read, done;          /* and what follows: the lock of what is done */
     int64_t ready;
 };
 
@@ -47,6 +47,7 @@ struct loader_window {
     struct loader_slot *slots; /* [window], step s in slot s mod window */
     int64_t asked;             /* steps below are asked for, or done with */
     int64_t wanted;            /* the step that loader_take has refused, -1: none; the lock of what is done */
+    int64_t preprocessed;      /* steps below have been; the lock of what is done */
     int64_t *workers;          /* [read_threads] until when each preprocesses */
 };
 
