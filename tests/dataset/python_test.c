@@ -1,4 +1,5 @@
-/* What is written is read by programs that others wrote: numpy, zipfile, csv, gzip, and an independent reader of TFRecord. */
+/* What is written is read by programs that others wrote: numpy, zipfile, csv, gzip, h5py, PIL, and an independent reader of
+ * TFRecord. */
 #include "dataset/io.h"
 #include "dataset/pack.h"
 #include "dataset/sum.h"
@@ -12,7 +13,7 @@
 /* What the script should print: samples, bytes and sum of every file. */
 static void expect(const struct dataset_layout *layout, struct text *expected)
 {
-    for (int64_t i = 0; i < FILES; i++) {
+    for (int64_t i = 0; i < layout->files_train; i++) {
         struct dataset_file file;
         struct dataset_content content;
         struct dataset_bytes bytes;
@@ -33,7 +34,7 @@ static void command_of(const struct dataset_layout *layout, const char *root, st
     struct text path = {0};
     text_format(command, "python3 '%s/tests/dataset/read_files.py' %s", source ? source : ".",
                 layout->format->name);
-    for (int64_t i = 0; i < FILES; i++) {
+    for (int64_t i = 0; i < layout->files_train; i++) {
         struct dataset_file file;
         dataset_file_init(&file, layout, i);
         assert_true(dataset_file_path(&file, 0, &path));
@@ -42,7 +43,8 @@ static void command_of(const struct dataset_layout *layout, const char *root, st
     text_release(&path);
 }
 
-static void check(struct dataset_layout *layout)
+/* With `exact`, the script finds what was generated; else it looks at what it reads by itself. */
+static void check_with(struct dataset_layout *layout, bool exact)
 {
     char *root = folder_make();
     struct dataset_folder folder = {.root = root};
@@ -52,7 +54,6 @@ static void check(struct dataset_layout *layout)
     struct text command = {0}, expected = {0}, found = {0};
     struct error err = {0};
     char line[256];
-    layout->files_train = FILES;
     if (!dataset_layout_check(layout, &err) || !dataset_generate(layout, &place, &work, &generated, &err))
         fail_msg("%s", err.text);
     expect(layout, &expected);
@@ -65,14 +66,21 @@ static void check(struct dataset_layout *layout)
     folder_remove(root);
     text_release(&command);
     if (WIFEXITED(status) && (WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 127)) {
-        print_message("# skipped: no python3 with numpy\n");
+        print_message("# skipped: no python3 with numpy, h5py and PIL\n");
         text_release(&expected);
         skip();
     }
     assert_int_equal(status, 0);
-    assert_string_equal(found.data, expected.data);
+    if (exact)
+        assert_string_equal(found.data, expected.data);
     text_release(&found);
     text_release(&expected);
+}
+
+static void check(struct dataset_layout *layout)
+{
+    layout->files_train = FILES;
+    check_with(layout, true);
 }
 
 static void skip_unpacked(void)
@@ -144,6 +152,83 @@ static void numpy_reads_the_index_of_indexed_binary(void **state)
     plain("indexed_binary", DATASET_UINT8);
 }
 
+static bool missing(const char *format)
+{
+    const char *library = dataset_format_find(format)->missing;
+    if (library)
+        print_message("# skipped: built without %s\n", library);
+    return library != NULL;
+}
+
+static void h5py_reads_hdf5(void **state)
+{
+    (void)state;
+    if (missing("hdf5"))
+        skip();
+    plain("hdf5", DATASET_UINT8);
+    plain("hdf5", DATASET_FLOAT64);
+}
+
+static void h5py_reads_hdf5_of_many_data_sets_in_chunks(void **state)
+{
+    const int64_t dims[] = {4, 10, 6}, chunk[] = {2, 1, 4, 6};
+    struct dataset_layout layout;
+    (void)state;
+    if (missing("hdf5"))
+        skip();
+    for (int compressed = 0; compressed < 2; compressed++) {
+        if (compressed && dataset_pack_missing())
+            continue;
+        layout_make(&layout, "hdf5", 4800, 3);
+        layout.dims_count = 3;
+        memcpy(layout.dims, dims, sizeof dims);
+        layout.chunk_dims_count = 4;
+        memcpy(layout.chunk_dims, chunk, sizeof chunk);
+        layout.records_per_sample = 2;
+        layout.element = DATASET_INT32;
+        layout.compression = compressed ? DATASET_GZIP : DATASET_NONE;
+        check(&layout);
+    }
+}
+
+static void pil_reads_png(void **state)
+{
+    (void)state;
+    struct dataset_layout layout;
+    if (missing("png"))
+        skip();
+    layout_make(&layout, "png", 30000, 1);
+    check(&layout);
+}
+
+static void pil_reads_jpeg(void **state)
+{
+    struct dataset_layout layout;
+    (void)state;
+    if (missing("jpeg"))
+        skip();
+    layout_make(&layout, "jpeg", 30000, 1);
+    check_with(&layout, false);
+}
+
+static void the_studys_files_are_read(void **state)
+{
+    const struct {
+        const char *name;
+        int64_t total;
+    } cases[] = {
+        {"unet3d_npy", 200000}, {"bert_tfrecord", 60000}, {"dlrm_binary", 160000}, {"criteo_text", 99999}};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct dataset_layout layout;
+        dataset_layout_init(&layout);
+        layout.format = dataset_format_find(cases[i].name);
+        layout.files_train = 1;
+        layout.total_bytes = cases[i].total;
+        check_with(&layout, false);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +239,11 @@ int main(void)
         cmocka_unit_test(gzip_reads_compressed_csv),
         cmocka_unit_test(another_reader_reads_tfrecord),
         cmocka_unit_test(numpy_reads_the_index_of_indexed_binary),
+        cmocka_unit_test(h5py_reads_hdf5),
+        cmocka_unit_test(h5py_reads_hdf5_of_many_data_sets_in_chunks),
+        cmocka_unit_test(pil_reads_png),
+        cmocka_unit_test(pil_reads_jpeg),
+        cmocka_unit_test(the_studys_files_are_read),
     };
     return cmocka_run_group_tests_name("dataset python", tests, NULL, NULL);
 }

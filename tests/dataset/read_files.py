@@ -2,18 +2,27 @@
 
     read_files.py FORMAT FILE...
 
-Exits with 77 where numpy is not installed."""
+Exits with 77 where numpy (h5py, PIL) is not installed; the system's Python may have it where the first in the path has not."""
 
 import csv
 import gzip
+import os
 import struct
 import sys
 import zipfile
 import zlib
 
+SYSTEM = "/usr/bin/python3"
 try:
     import numpy
+
+    if sys.argv[1] == "hdf5":
+        import h5py
+    if sys.argv[1] in ("png", "jpeg"):
+        from PIL import Image
 except ImportError:
+    if sys.executable != SYSTEM and os.path.exists(SYSTEM):
+        os.execv(SYSTEM, [SYSTEM, *sys.argv])
     sys.exit(77)
 
 CASTAGNOLI = []
@@ -82,9 +91,8 @@ def read_csv(path):
     return len(rows), b"".join(rows)
 
 
-def read_tfrecord(path):
+def read_examples(path):
     data = open(path, "rb").read()
-    images = []
     at = 0
     while at < len(data):
         (length,) = struct.unpack_from("<Q", data, at)
@@ -98,6 +106,12 @@ def read_tfrecord(path):
             entry = dict(fields(entry))
             ((_, values),) = fields(entry[2])
             example[entry[1]] = dict(fields(values))[1]
+        yield example
+
+
+def read_tfrecord(path):
+    images = []
+    for example in read_examples(path):
         images.append(example[b"image"])
         assert list(example) == [b"image", b"size"]
     return len(images), b"".join(images)
@@ -109,6 +123,95 @@ def read_indexed_binary(path):
     sizes = numpy.fromfile(path + ".sz.idx", dtype=numpy.uint64)
     samples = [data[int(o) : int(o) + int(s)] for o, s in zip(offsets, sizes, strict=True)]
     return len(samples), b"".join(samples)
+
+
+def read_hdf5(path):
+    with h5py.File(path, "r") as file:
+        labels = file["labels"]
+        assert labels.dtype == numpy.int64 and not labels[...].any()
+        sets = [file[f"records_{i}"] for i in range(len(file) - 1)]
+        assert all(len(data) == len(labels) for data in sets)
+        samples = [data[k].tobytes() for k in range(len(labels)) for data in sets]
+        return len(labels), b"".join(samples)
+
+
+def read_image(path):
+    with Image.open(path) as image:
+        assert image.mode == "L"
+        return 1, image.tobytes()
+
+
+read_png = read_jpeg = read_image
+
+
+def read_unet3d_npy(path):
+    x, y = numpy.load(path), numpy.load(path.replace("_x.npy", "_y.npy"))
+    assert x.shape == y.shape and x.ndim == 4 and x.shape[0] == 1 and x.shape[2] == x.shape[3]
+    assert x.dtype == numpy.float32 and y.dtype == numpy.uint8
+    assert x.min() >= numpy.float32(-2.340702) and x.max() <= numpy.float32(2.639792)
+    assert x.std() > 1.4 and set(numpy.unique(y)) == {0, 1}
+    return 1, x.tobytes() + y.tobytes()
+
+
+def varints(data):
+    values = []
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            values.append(value)
+            value = shift = 0
+    assert shift == 0
+    return values
+
+
+def read_bert_tfrecord(path):
+    count = 0
+    lengths = set()
+    for example in read_examples(path):
+        weights = numpy.frombuffer(example[b"masked_lm_weights"], dtype="<f4")
+        ids, mask, segments, places, masked, following = (
+            varints(example[name])
+            for name in (
+                b"input_ids",
+                b"input_mask",
+                b"segment_ids",
+                b"masked_lm_positions",
+                b"masked_lm_ids",
+                b"next_sentence_labels",
+            )
+        )
+        assert len(example) == 7 and len(following) == 1 and following[0] in (0, 1)
+        assert len(ids) == len(mask) == len(segments) == 512
+        assert len(places) == len(masked) == len(weights) == 76
+        tokens, chosen = sum(mask), int(weights.sum())
+        assert mask == [1] * tokens + [0] * (512 - tokens) and chosen == int(0.15 * tokens)
+        assert all(0 < i < 30522 for i in ids[:tokens]) and not any(ids[tokens:])
+        assert segments[:tokens] == sorted(segments[:tokens]) and not any(segments[tokens:])
+        assert masked[:chosen] == [ids[p] for p in places[:chosen]] and not any(masked[chosen:])
+        assert all(p < tokens for p in places[:chosen]) and not any(places[chosen:])
+        lengths.add(tokens)
+        count += 1
+    assert len(lengths) > count / 2
+    return count, b""
+
+
+def read_dlrm_binary(path):
+    rows = numpy.fromfile(path, dtype="<i4").reshape(-1, 40)
+    counts = numpy.load(os.path.join(os.path.dirname(path), "day_fea_count.npz"))["counts"]
+    assert rows.min() == 0 and (rows[:, 14:] < counts).all() and (rows[:, 1:14] < 2557264).all()
+    assert set(numpy.unique(rows[:, 0])) == {0, 1} and (rows.max(axis=0) > 0).all()
+    return len(rows), rows.tobytes()
+
+
+def read_criteo_text(path):
+    with open(path, newline="") as file:
+        rows = list(csv.reader(file, delimiter="\t"))
+    for row in rows:
+        assert len(row) == 40 and row[0] in "01" and all(int(value) < 10**7 for value in row[1:14])
+        assert all(len(word) == 8 and int(word, 16) >= 0 for word in row[14:])
+    return len(rows), b""
 
 
 for path in sys.argv[2:]:
