@@ -18,6 +18,12 @@ need_library()
     pkg-config --exists "$1" 2>/dev/null || missing="$missing $2"
 }
 
+# A module of Debian's own Python: other Pythons do not see Debian's packages.
+need_python()
+{
+    /usr/bin/python3 -c "import $1" 2>/dev/null || missing="$missing $2"
+}
+
 install_missing()
 {
     [ -n "$missing" ] || return 0
@@ -81,6 +87,11 @@ if [ "${1-all}" = all ]; then
     need_command ceph-osd ceph-osd
     need_command radosgw radosgw
     need_library cmocka libcmocka-dev
+    # Readers that others wrote, for the tests of what we write.
+    need_python numpy python3-numpy
+    need_python h5py python3-h5py
+    need_python PIL python3-pil
+    need_python pandas python3-pandas
 fi
 install_missing
 

@@ -1,5 +1,5 @@
-/* What is written is read by programs that others wrote: numpy, zipfile, csv, gzip, h5py, PIL, and an independent reader of
- * TFRecord. */
+/* What is written is read by programs that others wrote: numpy, zipfile, csv, pandas, gzip, h5py, PIL, and an
+ * independent reader of TFRecord. */
 #include "dataset/io.h"
 #include "dataset/pack.h"
 #include "dataset/sum.h"
@@ -28,12 +28,12 @@ static void expect(const struct dataset_layout *layout, struct text *expected)
     }
 }
 
-static void command_of(const struct dataset_layout *layout, const char *root, struct text *command)
+static void command_of(const struct dataset_layout *layout, const char *reader, const char *root,
+                       struct text *command)
 {
     const char *source = getenv("REHEARSE_SOURCE_ROOT");
     struct text path = {0};
-    text_format(command, "python3 '%s/tests/dataset/read_files.py' %s", source ? source : ".",
-                layout->format->name);
+    text_format(command, "python3 '%s/tests/dataset/read_files.py' %s", source ? source : ".", reader);
     for (int64_t i = 0; i < layout->files_train; i++) {
         struct dataset_file file;
         dataset_file_init(&file, layout, i);
@@ -43,8 +43,8 @@ static void command_of(const struct dataset_layout *layout, const char *root, st
     text_release(&path);
 }
 
-/* With `exact`, the script finds what was generated; else it looks at what it reads by itself. */
-static void check_with(struct dataset_layout *layout, bool exact)
+/* `reader` is a function of the script. With `exact`, it finds what was generated; else it looks at what it reads by itself. */
+static void check_with(struct dataset_layout *layout, const char *reader, bool exact)
 {
     char *root = folder_make();
     struct dataset_folder folder = {.root = root};
@@ -57,7 +57,7 @@ static void check_with(struct dataset_layout *layout, bool exact)
     if (!dataset_layout_check(layout, &err) || !dataset_generate(layout, &place, &work, &generated, &err))
         fail_msg("%s", err.text);
     expect(layout, &expected);
-    command_of(layout, root, &command);
+    command_of(layout, reader, root, &command);
     FILE *out = popen(command.data, "r");
     assert_non_null(out);
     while (fgets(line, sizeof line, out))
@@ -66,7 +66,8 @@ static void check_with(struct dataset_layout *layout, bool exact)
     folder_remove(root);
     text_release(&command);
     if (WIFEXITED(status) && (WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 127)) {
-        print_message("# skipped: no python3 with numpy, h5py and PIL\n");
+        print_message("# skipped: %s", WEXITSTATUS(status) == 77 ? found.data : "no python3\n");
+        text_release(&found);
         text_release(&expected);
         skip();
     }
@@ -80,7 +81,7 @@ static void check_with(struct dataset_layout *layout, bool exact)
 static void check(struct dataset_layout *layout)
 {
     layout->files_train = FILES;
-    check_with(layout, true);
+    check_with(layout, layout->format->name, true);
 }
 
 static void skip_unpacked(void)
@@ -124,20 +125,46 @@ static void numpy_reads_compressed_npz(void **state)
     check(&layout);
 }
 
+static void csv_is_read(const char *reader)
+{
+    struct dataset_layout layout;
+    layout_make(&layout, "csv", 4800, 3);
+    layout.files_train = FILES;
+    check_with(&layout, reader, true);
+}
+
+static void compressed_csv_is_read(const char *reader)
+{
+    struct dataset_layout layout;
+    skip_unpacked();
+    layout_make(&layout, "csv", 100000, 2);
+    layout.files_train = FILES;
+    layout.compression = DATASET_GZIP;
+    check_with(&layout, reader, true);
+}
+
 static void the_csv_module_reads_csv(void **state)
 {
     (void)state;
-    plain("csv", DATASET_UINT8);
+    csv_is_read("csv");
 }
 
 static void gzip_reads_compressed_csv(void **state)
 {
-    struct dataset_layout layout;
     (void)state;
-    skip_unpacked();
-    layout_make(&layout, "csv", 100000, 2);
-    layout.compression = DATASET_GZIP;
-    check(&layout);
+    compressed_csv_is_read("csv");
+}
+
+static void pandas_reads_csv(void **state)
+{
+    (void)state;
+    csv_is_read("pandas");
+}
+
+static void pandas_reads_compressed_csv(void **state)
+{
+    (void)state;
+    compressed_csv_is_read("pandas");
 }
 
 static void another_reader_reads_tfrecord(void **state)
@@ -208,7 +235,7 @@ static void pil_reads_jpeg(void **state)
     if (missing("jpeg"))
         skip();
     layout_make(&layout, "jpeg", 30000, 1);
-    check_with(&layout, false);
+    check_with(&layout, layout.format->name, false);
 }
 
 static void the_studys_files_are_read(void **state)
@@ -225,7 +252,7 @@ static void the_studys_files_are_read(void **state)
         layout.format = dataset_format_find(cases[i].name);
         layout.files_train = 1;
         layout.total_bytes = cases[i].total;
-        check_with(&layout, false);
+        check_with(&layout, layout.format->name, false);
     }
 }
 
@@ -237,6 +264,8 @@ int main(void)
         cmocka_unit_test(numpy_reads_compressed_npz),
         cmocka_unit_test(the_csv_module_reads_csv),
         cmocka_unit_test(gzip_reads_compressed_csv),
+        cmocka_unit_test(pandas_reads_csv),
+        cmocka_unit_test(pandas_reads_compressed_csv),
         cmocka_unit_test(another_reader_reads_tfrecord),
         cmocka_unit_test(numpy_reads_the_index_of_indexed_binary),
         cmocka_unit_test(h5py_reads_hdf5),

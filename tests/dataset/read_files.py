@@ -2,7 +2,8 @@
 
     read_files.py FORMAT FILE...
 
-Exits with 77 where numpy (h5py, PIL) is not installed; the system's Python may have it where the first in the path has not."""
+Says what is not installed, and exits with 77: numpy, h5py, PIL or pandas. The system's Python may have it where the first in
+the path has not."""
 
 import csv
 import gzip
@@ -20,9 +21,12 @@ try:
         import h5py
     if sys.argv[1] in ("png", "jpeg"):
         from PIL import Image
-except ImportError:
+    if sys.argv[1] == "pandas":
+        import pandas
+except ImportError as error:
     if sys.executable != SYSTEM and os.path.exists(SYSTEM):
         os.execv(SYSTEM, [SYSTEM, *sys.argv])
+    print(error)
     sys.exit(77)
 
 CASTAGNOLI = []
@@ -89,6 +93,13 @@ def read_csv(path):
     with opened as file:
         rows = [bytes(int(value) for value in row) for row in csv.reader(file)]
     return len(rows), b"".join(rows)
+
+
+def read_pandas(path):
+    """CSV, as DLIO reads it."""
+    frame = pandas.read_csv(path, header=None)
+    assert not frame.isna().any(axis=None)
+    return len(frame), frame.to_numpy().astype(numpy.uint8).tobytes()
 
 
 def read_examples(path):
