@@ -132,8 +132,11 @@ static int64_t clock_difference(void)
 static bool begin(struct run *run, struct error *err)
 {
     struct rusage usage;
-    bool ok = run_setup(run, err) && run_look(run, &run->result->resident.before, err);
+    bool ok = run_setup(run, err) && run_drop_caches(run, err);
     if (!together(run, ok, "the start", err))
+        return false;
+    ok = run_look(run, &run->result->resident.before, err); /* as the first epoch finds it */
+    if (!together(run, ok, "a look at the page cache", err))
         return false;
     run_device_start(run);
     run->cpu = cpu_seconds(&usage);

@@ -270,8 +270,12 @@ static void removed(struct storage *storage, struct storage_reader *reader)
     assert_true(storage_remove(storage, "file", &err));
     assert_false(exists("file"));
     assert_true(storage_remove(storage, "file", &err));
-    assert_false(storage_remove(storage, "", &err)); /* the root */
+    make_file("full/file", 10);
+    assert_false(storage_remove(storage, "full", &err)); /* a folder with something in it */
     require_text(&err, "cannot remove: ");
+    assert_true(storage_remove(storage, "full/file", &err));
+    assert_true(storage_remove(storage, "full", &err));
+    assert_false(exists("full"));
 }
 
 static void test_files_are_removed(void **state)
