@@ -270,7 +270,7 @@ static void removed(struct storage *storage, struct storage_reader *reader)
     assert_true(storage_remove(storage, "file", &err));
     assert_false(exists("file"));
     assert_true(storage_remove(storage, "file", &err));
-    make_file("full/file", 10);
+    folder_write(&folder, "full/file", "x");
     assert_false(storage_remove(storage, "full", &err)); /* a folder with something in it */
     require_text(&err, "cannot remove: ");
     assert_true(storage_remove(storage, "full/file", &err));
