@@ -139,6 +139,36 @@ static void threads_and_ranks_make_the_same(void **state)
     fixture_release(&four);
 }
 
+/* DLIO's ranks write such a file together, in pieces that overlap its end: 3,487,074,768 bytes instead of 2,680,754,176. */
+static void ranks_that_share_a_file_write_its_size(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 3; ranks++) {
+        struct fixture f;
+        struct dataset_layout layout;
+        struct dataset_verified verified;
+        int64_t written = 0;
+        layout_make(&layout, "indexed_binary", 6543, 409);
+        layout.files_train = 1;
+        fixture_init(&f, 2);
+        f.work.ranks = ranks;
+        for (f.work.rank = 0; f.work.rank < ranks; f.work.rank++)
+            written += generate(&f, &layout).bytes_written;
+        assert_int_equal(written, dataset_layout_bytes(&layout));
+        char *path = path_in(&f, "train/img_0_of_1.indexed_binary");
+        struct stat status;
+        assert_int_equal(stat(path, &status), 0);
+        assert_int_equal(status.st_size, 409 * 6543);
+        free(path);
+        f.work.rank = 0;
+        f.work.ranks = 1;
+        verify(&f, &layout, &verified);
+        assert_int_equal(verified.fault_count, 0);
+        dataset_verified_release(&verified);
+        fixture_release(&f);
+    }
+}
+
 /* With fewer files than threads, these make and compare pieces of each. */
 static void threads_share_a_large_file(void **state)
 {
@@ -515,6 +545,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_format_is_made_and_verified),
         cmocka_unit_test(threads_and_ranks_make_the_same),
+        cmocka_unit_test(ranks_that_share_a_file_write_its_size),
         cmocka_unit_test(threads_share_a_large_file),
         cmocka_unit_test(a_second_run_writes_what_is_missing),
         cmocka_unit_test(a_killed_run_goes_on),
