@@ -2,9 +2,10 @@
 
 #include <errno.h>
 
-/* Blocks that only pass through: small enough for a processor's cache, or as much as keeps a device busy. */
-#define PASSING_BUFFERED ((int64_t)256 << 10)
-#define PASSING_DIRECT   ((int64_t)4 << 20)
+/* Blocks that only pass through: the most that takes no huge page (smaller ones cost up to half more processor time per
+ * byte, bench/bench_feed.c), or one huge page, which keeps a device busy. */
+#define PASSING_BUFFERED (((int64_t)1 << 20) - 4096)
+#define PASSING_DIRECT   ((int64_t)2 << 20)
 
 static bool read_request(struct storage_reader *reader, const struct storage_file *file,
                          struct storage_request *request, struct error *err)
