@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FLUSH ((int64_t)8 << 20)
+#define FLUSH     ((int64_t)8 << 20)
+#define MAX_TRIES 16
 
 struct output {
     int fd;
@@ -92,6 +94,43 @@ static bool write_all(void *context, const void *from, size_t n, struct error *e
     return write_at(context, atomic_load(&output->end), from, n, err);
 }
 
+static bool open_part(struct output *output, struct error *err)
+{
+    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+    output->fd = open(output->part, flags, 0666);
+    if (output->fd < 0 && errno == ENOENT) {
+        if (!make_folders(output->part, err))
+            return false;
+        output->fd = open(output->part, flags, 0666);
+    }
+    return output->fd >= 0 || cannot("create", output->part, errno, err);
+}
+
+/* Is the file that we hold still the one of this name? Its writer may have ended between our open and our lock. */
+static bool still_named(const struct output *output)
+{
+    struct stat ours, named;
+    return fstat(output->fd, &ours) == 0 && stat(output->part, &named) == 0 && ours.st_dev == named.st_dev &&
+           ours.st_ino == named.st_ino;
+}
+
+/* Two writers of one file would give it its name when one of them has ended, with holes where the other still writes.
+ * A killed writer's lock goes with it. */
+static bool take_part(struct output *output, struct error *err)
+{
+    for (int tries = 0; tries < MAX_TRIES; tries++) {
+        if (!open_part(output, err))
+            return false;
+        if (flock(output->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) /* else it has no locks */
+            break;
+        if (still_named(output))
+            return ftruncate(output->fd, 0) == 0 || cannot("write", output->part, errno, err);
+        close(output->fd);
+        output->fd = -1;
+    }
+    return error_set(err, ERROR_FAILED, "cannot write '%s': another program is writing it", output->path);
+}
+
 static bool posix_create(void *context, const char *path, int64_t bytes, struct dataset_sink *sink,
                          struct error *err)
 {
@@ -105,16 +144,7 @@ static bool posix_create(void *context, const char *path, int64_t bytes, struct 
         output_free(output);
         return false;
     }
-    output->fd = open(output->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (output->fd < 0 && errno == ENOENT) {
-        if (!make_folders(output->part, err)) {
-            output_free(output);
-            return false;
-        }
-        output->fd = open(output->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    }
-    if (output->fd < 0) {
-        cannot("create", output->part, errno, err);
+    if (!take_part(output, err)) {
         output_free(output);
         return false;
     }
@@ -148,13 +178,18 @@ static bool sync_folder(const char *path, struct error *err)
     return synced;
 }
 
+/* Closing a duplicate makes a network's file system report what it could not write, and keeps the lock. */
+static bool flush_close(int fd)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return copy >= 0 && close(copy) == 0;
+}
+
 static bool finish(const struct dataset_folder *folder, struct output *output, struct error *err)
 {
     if (folder->sync && fsync(output->fd) != 0)
         return cannot("sync", output->path, errno, err);
-    int closed = close(output->fd);
-    output->fd = -1;
-    if (closed != 0)
+    if (!flush_close(output->fd))
         return cannot("close", output->path, errno, err);
     if (rename(output->part, output->path) != 0)
         return cannot("rename", output->part, errno, err);
