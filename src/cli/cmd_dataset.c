@@ -248,10 +248,15 @@ static void write_generated(const struct dataset_layout *layout, const char *roo
 static bool generate_all(const struct generate_options *given, const struct dataset_layout *layout,
                          struct ground *ground, struct comm *comm, struct error *err)
 {
-    struct labour labour;
+    struct labour labour = {0};
     struct dataset_generated made = {0};
-    if (!labour_begin(&labour, "writing", given->threads, err))
+    bool begun = (comm_rank(comm) > 0 || dataset_manifest_write(layout, &ground->place, err)) &&
+                 labour_begin(&labour, "writing", given->threads, err);
+    if (!comm_agree(comm, begun, "the start of generating", err)) {
+        if (begun)
+            labour_end(&labour);
         return false;
+    }
     labour.work.rank = comm_rank(comm);
     labour.work.ranks = comm_size(comm);
     labour.all = dataset_layout_bytes(layout) / labour.work.ranks;
@@ -287,25 +292,54 @@ static bool say_only(const struct generate_options *given, const struct dataset_
     return output_and_release(NULL, &text, err);
 }
 
+/* Processes that make different data sets in one folder would mix them. */
+static bool same_layout(const struct dataset_layout *layout, struct comm *comm, struct error *err)
+{
+    struct text text = {0};
+    bool written = dataset_layout_write(layout, &text, err);
+    bool same = comm_agree(comm, written, "the data set", err) &&
+                comm_same(comm, text.data, text.length, "the data set", err);
+    text_release(&text);
+    return same;
+}
+
+static bool generate_layout(const struct generate_options *given, const struct workload *workload,
+                            const struct dataset_layout *layout, struct comm *comm, struct error *err)
+{
+    struct ground ground;
+    bool open = given->folder ? ground_of_folder(&ground, given->folder, given->sync, err)
+                              : ground_of_workload(&ground, workload, given->sync, err);
+    bool done = comm_agree(comm, open, "the data set's place", err);
+    if (done)
+        done = given->dry_run ? comm_rank(comm) > 0 || say_only(given, layout, ground.root, err)
+                              : generate_all(given, layout, &ground, comm, err);
+    ground_release(&ground);
+    return done;
+}
+
+static bool make_plan(struct dataset_layout *layout, const struct generate_options *given,
+                      struct workload *workload, bool warn, struct error *err)
+{
+    if (!workload_given_open(workload, &given->workload, 0, warn, err))
+        return false;
+    if (make_layout(layout, given, workload, err))
+        return true;
+    workload_release(workload);
+    return false;
+}
+
+/* Whatever one process fails at, all hear of it and end. */
 static bool generate_on(const struct generate_options *given, struct comm *comm, struct error *err)
 {
     struct workload workload;
     struct dataset_layout layout;
-    struct ground ground = {0};
-    if (!workload_given_open(&workload, &given->workload, 0, comm_rank(comm) == 0, err))
-        return false;
-    bool done = make_layout(&layout, given, &workload, err);
-    if (done) {
-        done = given->folder ? ground_of_folder(&ground, given->folder, given->sync, err)
-                             : ground_of_workload(&ground, &workload, given->sync, err);
-        if (done && given->dry_run)
-            done = comm_rank(comm) > 0 || say_only(given, &layout, ground.root, err);
-        else if (done)
-            done = generate_all(given, &layout, &ground, comm, err);
-        ground_release(&ground);
+    bool made = make_plan(&layout, given, &workload, comm_rank(comm) == 0, err);
+    bool done = comm_agree(comm, made, "the workload", err) && same_layout(&layout, comm, err) &&
+                generate_layout(given, &workload, &layout, comm, err);
+    if (made) {
         dataset_layout_release(&layout);
+        workload_release(&workload);
     }
-    workload_release(&workload);
     return done;
 }
 

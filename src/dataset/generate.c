@@ -127,9 +127,8 @@ static bool write_text(const struct dataset_place *place, const char *path, cons
     return place->commit(place->context, &sink, err);
 }
 
-/* A folder that holds another data set is not mixed with this one. */
-static bool write_manifest(const struct dataset_layout *layout, const struct dataset_place *place,
-                           struct error *err)
+bool dataset_manifest_write(const struct dataset_layout *layout, const struct dataset_place *place,
+                            struct error *err)
 {
     struct text ours = {0}, theirs = {0};
     struct dataset_layout other;
@@ -162,7 +161,7 @@ bool dataset_generate(const struct dataset_layout *layout, const struct dataset_
     struct generation generation = {.layout = layout, .place = place, .generated = generated};
     struct dataset_crew crew = {.work = work, .body = make_file, .context = &generation};
     *generated = (struct dataset_generated){0};
-    if (work->rank == 0 && !write_manifest(layout, place, err))
+    if (work->rank == 0 && !dataset_manifest_write(layout, place, err))
         return false;
     return dataset_crew_run(&crew, dataset_files(layout), err);
 }

@@ -25,6 +25,11 @@ struct dataset_generated {
     int64_t bytes_written, bytes_kept;
 };
 
+/* Writes the manifest, unless it is there already. One of another layout is an error: data sets are not mixed. Where
+ * several processes generate, one calls this before any begins. */
+bool dataset_manifest_write(const struct dataset_layout *layout, const struct dataset_place *place,
+                            struct error *err);
+
 /* Writes the manifest first (rank 0), then every file that is not there in full already: one of the right size under
  * its final name is kept. A manifest of another layout is an error. *generated is right on failure, too. */
 bool dataset_generate(const struct dataset_layout *layout, const struct dataset_place *place,

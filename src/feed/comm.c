@@ -281,3 +281,20 @@ bool comm_agree(struct comm *comm, bool ok, const char *what, struct error *err)
     return error_set(err, theirs.kind, "rank %" PRId64 " (%s): %s", failed, comm_host(comm, (int)failed),
                      theirs.text);
 }
+
+static uint64_t fnv1a(const unsigned char *bytes, size_t length)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+bool comm_same(struct comm *comm, const void *bytes, size_t length, const char *what, struct error *err)
+{
+    uint64_t own = fnv1a(bytes, length), first = own;
+    if (!comm_broadcast(comm, &first, sizeof first, what, err))
+        return false;
+    bool same = own == first || error_set(err, ERROR_INPUT, "%s is not that of rank 0", what);
+    return comm_agree(comm, same, what, err);
+}

@@ -61,6 +61,9 @@ bool comm_gather(struct comm *comm, const void *bytes, size_t length, comm_visit
  * name where it is another. */
 bool comm_agree(struct comm *comm, bool ok, const char *what, struct error *err);
 
+/* Have all ranks the same bytes? False on all where one has others; it is named. */
+bool comm_same(struct comm *comm, const void *bytes, size_t length, const char *what, struct error *err);
+
 /* Ends the program of every rank with this exit status. Returns where there is one process only. */
 void comm_abort(struct comm *comm, int status);
 
