@@ -3,11 +3,13 @@
 #include "cli/output.h"
 #include "cli/stop.h"
 #include "cli/workload_given.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "core/progress.h"
 #include "feed/result_dlio.h"
 #include "feed/session.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -333,9 +335,8 @@ static bool make_folder(const char *path, struct error *err)
             mkdir(copy, 0777);
             *at = '/';
         }
-    struct stat info;
-    if (made && mkdir(copy, 0777) != 0 && (stat(copy, &info) != 0 || !S_ISDIR(info.st_mode)))
-        made = error_set(err, ERROR_FAILED, "%s: cannot make this folder", path);
+    if (made && mkdir(copy, 0777) != 0 && !(errno == EEXIST && file_is_directory(copy)))
+        made = error_set(err, ERROR_FAILED, "%s: cannot make this folder: %s", path, strerror(errno));
     free(copy);
     return copy ? made : error_memory(err);
 }
@@ -398,7 +399,7 @@ static bool feed_workload(const struct feed_options *given, struct workload *wor
         workload->metric.au = given->target;
     options.overrides = given->workload.set.items;
     options.override_count = (int)given->workload.set.count;
-    if (folder && !make_folder(folder, err))
+    if (!comm_agree(comm, !folder || make_folder(folder, err), "the results' folder", err))
         return false;
     options.record = folder;
     viewer_begin(&viewer, comm_rank(comm) == 0);
@@ -418,11 +419,13 @@ static bool feed_together(const struct feed_options *given, struct comm *comm, s
 {
     struct workload workload;
     int64_t ranks = given->accelerators * comm_size(comm);
-    if (!workload_given_open(&workload, &given->workload, ranks, comm_rank(comm) == 0, err))
-        return false;
-    bool done = given->show ? comm_rank(comm) > 0 || print_workload(given, &workload, err)
-                            : feed_workload(given, &workload, comm, err);
-    workload_release(&workload);
+    bool opened = workload_given_open(&workload, &given->workload, ranks, comm_rank(comm) == 0, err);
+    bool done = comm_agree(comm, opened, "the workload", err);
+    if (done)
+        done = given->show ? comm_rank(comm) > 0 || print_workload(given, &workload, err)
+                           : feed_workload(given, &workload, comm, err);
+    if (opened)
+        workload_release(&workload);
     return done;
 }
 

@@ -24,6 +24,23 @@ static struct dataset_place place_of(struct session *session, struct feed_place 
     return feed_place_of(place);
 }
 
+/* All ranks come to it, in the same order: who fails does not leave the others waiting. */
+static bool together(const struct session *session, bool ok, const char *what, struct error *err)
+{
+    return comm_agree(session->options.comm, ok, what, err);
+}
+
+/* A rank that runs another data set would meet the others at another step, or not at all. */
+static bool same_layout(struct session *session, struct error *err)
+{
+    struct text text = {0};
+    bool written = dataset_layout_write(&session->layout, &text, err);
+    bool same = together(session, written, "the data set", err) &&
+                comm_same(session->options.comm, text.data, text.length, "the data set", err);
+    text_release(&text);
+    return same;
+}
+
 static bool generate(struct session *session, struct error *err)
 {
     struct comm *comm = session->options.comm;
@@ -36,8 +53,11 @@ static bool generate(struct session *session, struct error *err)
         .stop = session->options.stop,
     };
     struct dataset_generated made;
+    bool begun = work.rank > 0 || dataset_manifest_write(&session->layout, &place, err);
+    if (!together(session, begun, "the start of generating", err))
+        return false;
     bool done = dataset_generate(&session->layout, &place, &work, &made, err);
-    return comm_agree(comm, done, "the end of generating", err);
+    return together(session, done, "the end of generating", err);
 }
 
 /* A data set that says what it is decides how many files there are, and how large. */
@@ -89,21 +109,30 @@ static bool check_present(struct session *session, struct error *err)
     return done;
 }
 
-static bool open_data(struct session *session, struct error *err)
+static bool open_storage(struct session *session, struct error *err)
 {
     const struct session_options *options = &session->options;
     const struct workload *workload = options->workload;
-    if (!workload->workflow.train && !workload->workflow.generate_data)
-        return true;
     if (!workload_layout(workload, NULL, &session->layout, err))
         return false;
     session->has_layout = true;
     session->storage = workload_storage_open(workload, workload->dataset.data_folder, &options->storage, err);
-    if (!session->storage)
+    return session->storage != NULL;
+}
+
+static bool open_data(struct session *session, struct error *err)
+{
+    const struct workload *workload = session->options.workload;
+    if (!workload->workflow.train && !workload->workflow.generate_data)
+        return true;
+    if (!together(session, open_storage(session, err), "the data set", err))
         return false;
-    if (workload->workflow.generate_data && !generate(session, err))
+    if (workload->workflow.generate_data && (!same_layout(session, err) || !generate(session, err)))
         return false;
-    return !workload->workflow.train || (find_layout(session, err) && check_present(session, err));
+    if (!workload->workflow.train)
+        return true;
+    bool found = find_layout(session, err) && check_present(session, err);
+    return together(session, found, "the data set", err) && same_layout(session, err);
 }
 
 /* ---- the plan, and checkpoints ---- */
@@ -128,7 +157,7 @@ static void split_path(char *path, const char **folder, const char **name)
         *slash = '\0';
 }
 
-static bool open_checkpoint(struct session *session, int ranks, struct error *err)
+static bool make_checkpoint(struct session *session, int ranks, struct error *err)
 {
     const struct session_options *options = &session->options;
     const struct workload *workload = options->workload;
@@ -147,8 +176,6 @@ static bool open_checkpoint(struct session *session, int ranks, struct error *er
         .stop = options->stop,
         .peers = checkpoint_peers_of(options->comm),
     };
-    if (!workload->workflow.checkpoint)
-        return true;
     if (options->plan && session->of_plan.sized)
         checkpoint.shards = session->of_plan.shards;
     else if (options->plan)
@@ -166,9 +193,33 @@ static bool open_checkpoint(struct session *session, int ranks, struct error *er
     session->checkpoint = session->saves ? checkpoint_new(&checkpoint, err) : NULL;
     free(path);
     return session->checkpoint &&
-           comm_agree(options->comm,
-                      comm_rank(options->comm) > 0 || checkpoint_clean(session->checkpoint, err),
-                      "the checkpoints' folder", err);
+           (comm_rank(options->comm) > 0 || checkpoint_clean(session->checkpoint, err));
+}
+
+static bool open_checkpoint(struct session *session, int ranks, struct error *err)
+{
+    return !session->options.workload->workflow.checkpoint ||
+           together(session, make_checkpoint(session, ranks, err), "the checkpoints' folder", err);
+}
+
+/* ---- one configuration for all ---- */
+
+/* What every rank must be run with; folders may lie elsewhere on each host. */
+static bool same_configuration(const struct session *session, struct error *err)
+{
+    const struct session_options *options = &session->options;
+    struct workload workload = *options->workload;
+    struct text text = {0};
+    workload.dataset.data_folder = workload.checkpoint.checkpoint_folder = "";
+    workload.output.folder = NULL;
+    workload_write_yaml(&workload, &text);
+    text_format(&text, "%d %d %d %d %" PRId64 " %" PRId64 " %a %a", options->accelerators,
+                options->no_barrier, options->drop, options->record != NULL, options->steps, options->epochs,
+                session->of_plan.step_seconds, options->copy_rate);
+    bool same = together(session, text.failed ? error_memory(err) : true, "the configuration", err) &&
+                comm_same(options->comm, text.data, text.length, "the configuration", err);
+    text_release(&text);
+    return same;
 }
 
 bool session_open(struct session *session, const struct session_options *options, struct error *err)
@@ -183,8 +234,9 @@ bool session_open(struct session *session, const struct session_options *options
                               comm_rank(options->comm) * options->accelerators, options->accelerators, err);
         session->keeps_steps = done;
     }
-    done = done && open_plan(session, (int)ranks, err) && open_data(session, err) &&
-           open_checkpoint(session, (int)ranks, err);
+    done = done && open_plan(session, (int)ranks, err);
+    done = together(session, done, "the start", err) && same_configuration(session, err) &&
+           open_data(session, err) && open_checkpoint(session, (int)ranks, err);
     if (!done)
         session_close(session);
     return done;
