@@ -215,11 +215,24 @@ bool checkpoint_crew_add(struct checkpoint_crew *crew, struct checkpoint_job job
     return true;
 }
 
+bool checkpoint_not_stopped(struct checkpoint *checkpoint, const char *folder, struct error *err)
+{
+    const atomic_bool *stop = checkpoint->options.stop;
+    if (!stop || !atomic_load_explicit(stop, memory_order_relaxed))
+        return true;
+    atomic_store(&checkpoint->stopped, true);
+    return error_set(err, ERROR_FAILED, "%s: stopped", folder);
+}
+
+bool checkpoint_stopped(const struct checkpoint *checkpoint)
+{
+    return atomic_load(&checkpoint->stopped);
+}
+
 bool checkpoint_crew_go_on(const struct checkpoint_crew *crew, struct error *err)
 {
-    const atomic_bool *stop = crew->checkpoint->options.stop;
-    if (stop && atomic_load_explicit(stop, memory_order_relaxed))
-        return error_set(err, ERROR_FAILED, "%s: stopped", crew->folder);
+    if (!checkpoint_not_stopped(crew->checkpoint, crew->folder, err))
+        return false;
     if (atomic_load_explicit(&crew->failed, memory_order_relaxed))
         return error_set(err, ERROR_FAILED, "%s: another thread failed", crew->folder);
     return true;

@@ -102,6 +102,9 @@ bool checkpoint_save(struct checkpoint *checkpoint, const struct checkpoint_mome
 bool checkpoint_load(struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
                      struct metrics *metrics, struct error *err);
 
+/* Did one of the functions above fail in this process because `stop` was set? */
+bool checkpoint_stopped(const struct checkpoint *checkpoint);
+
 /* Of the last save or restore that succeeded: one for each rank of this process. */
 const struct checkpoint_part *checkpoint_parts(const struct checkpoint *checkpoint);
 

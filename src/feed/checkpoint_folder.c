@@ -1,10 +1,11 @@
 /* What lies in the folder of checkpoints: leftovers, and those that are too many. */
-#include "core/file.h"
 #include "feed/checkpoint_internal.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool visit_file(void *context, const char *name, int64_t size)
 {
@@ -178,6 +179,15 @@ bool checkpoint_rotate(const struct checkpoint *checkpoint, struct error *err)
     return each(checkpoint, keep_newest, err);
 }
 
+/* What was killed before the list had its name has left nothing else. */
+static bool remove_begun(const struct checkpoint *checkpoint, const char *folder, struct error *err)
+{
+    struct error ignored;
+    bool ok = remove_one(checkpoint, folder, CHECKPOINT_UNFINISHED ".part", err);
+    storage_remove(checkpoint->options.storage, folder, &ignored); /* stays if it has other files */
+    return ok;
+}
+
 /* With a manifest it is whole: the run was killed when only the list was still to go. */
 static bool clean_one(const struct checkpoint *checkpoint, const char *folder, int64_t *complete,
                       struct error *err)
@@ -185,7 +195,7 @@ static bool clean_one(const struct checkpoint *checkpoint, const char *folder, i
     struct checkpoint_found found = checkpoint_look(checkpoint, folder);
     (void)complete;
     if (!found.unfinished)
-        return true;
+        return found.manifest || remove_begun(checkpoint, folder, err);
     return found.manifest ? remove_one(checkpoint, folder, CHECKPOINT_UNFINISHED, err)
                           : checkpoint_remove(checkpoint, folder, err);
 }
@@ -195,7 +205,7 @@ static bool nothing_there(const struct checkpoint *checkpoint)
     struct error ignored;
     char *path = storage_path(checkpoint->options.storage, checkpoint->options.folder, &ignored);
     bool nothing = path && storage_options(checkpoint->options.storage)->method != STORAGE_S3 &&
-                   !file_is_directory(path);
+                   access(path, F_OK) != 0 && errno == ENOENT;
     free(path);
     return nothing;
 }

@@ -22,6 +22,7 @@ struct checkpoint {
     struct checkpoint_part *parts; /* [options.count] */
     int64_t resident;
     int saved, loaded; /* how many, for metrics */
+    atomic_bool stopped;
 };
 
 /* A file, or a part of one, that one thread writes or reads for a rank. */
@@ -54,6 +55,9 @@ bool checkpoint_crew_run(struct checkpoint_crew *crew, struct error *err);
 
 /* False when it is time to end: another thread failed, or the user wants it. */
 bool checkpoint_crew_go_on(const struct checkpoint_crew *crew, struct error *err);
+
+/* Does the user want it to end? False, with an error, if so. */
+bool checkpoint_not_stopped(struct checkpoint *checkpoint, const char *folder, struct error *err);
 
 /* Waits for all processes: did it go well in each? */
 bool checkpoint_together(const struct checkpoint *checkpoint, bool ok, const char *what, struct error *err);

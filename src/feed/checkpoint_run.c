@@ -6,15 +6,14 @@
 #define SLICE ((int64_t)100000000) /* ns of sleep between two looks at `stop` */
 
 /* As long as the compute between two checkpoints takes. */
-static bool wait_for(const struct checkpoint *checkpoint, double seconds, struct error *err)
+static bool wait_for(struct checkpoint *checkpoint, double seconds, struct error *err)
 {
-    const atomic_bool *stop = checkpoint->options.stop;
     int64_t end = checkpoint_now() + (int64_t)(seconds * 1e9);
     for (int64_t now = checkpoint_now(); now < end; now = checkpoint_now()) {
         int64_t left = end - now < SLICE ? end - now : SLICE;
         struct timespec time = {.tv_nsec = (long)left};
-        if (stop && atomic_load_explicit(stop, memory_order_relaxed))
-            return error_set(err, ERROR_FAILED, "%s: stopped", checkpoint->options.folder);
+        if (!checkpoint_not_stopped(checkpoint, checkpoint->options.folder, err))
+            return false;
         nanosleep(&time, NULL);
     }
     return true;

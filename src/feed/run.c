@@ -17,10 +17,21 @@ static bool together(struct run *run, bool ok, const char *what, struct error *e
     return comm_agree(run->options->comm, ok, what, err);
 }
 
+/* A checkpoint that failed because the user ends the run is no failure of the run: what was measured so far counts. */
+static bool stopped_within(struct run *run)
+{
+    struct error lost;
+    int64_t stopped = checkpoint_stopped(run->options->checkpoint);
+    run->stopped =
+        comm_reduce_integers(run->options->comm, COMM_MAX, &stopped, 1, "a checkpoint", &lost) && stopped;
+    return run->stopped;
+}
+
 static bool save(struct run *run, int epoch, int64_t step, int block, struct error *err)
 {
     struct checkpoint_moment moment = {.epoch = epoch + 1, .step = step, .block = block};
-    return checkpoint_save(run->options->checkpoint, &moment, &run->result->metrics, err);
+    return checkpoint_save(run->options->checkpoint, &moment, &run->result->metrics, err) ||
+           stopped_within(run);
 }
 
 static bool start_pass(struct run *run, enum metrics_phase phase, int epoch, struct error *err)
@@ -100,7 +111,7 @@ static bool run_checkpoints(struct run *run, struct error *err)
         .reads = checkpoint->num_checkpoints_read,
         .between = checkpoint->time_between_checkpoints,
     };
-    return checkpoint_run(run->options->checkpoint, &loop, &run->result->metrics, err);
+    return checkpoint_run(run->options->checkpoint, &loop, &run->result->metrics, err) || stopped_within(run);
 }
 
 static bool run_all(struct run *run, struct error *err)

@@ -125,7 +125,7 @@ static void check_samples(struct session *session)
     struct error why = {0};
     int64_t expected =
         run->train.steps * run->train.options.batch * run->train.options.accelerators * run->epochs;
-    if (run->train.steps == 0)
+    if (run->train.steps == 0 || !run->complete) /* of a part nobody knows what should have been read */
         return;
     bool passed = run_check_samples(run, &why);
     add_check(session, "every sample once", passed, expected, samples_of(session, METRICS_TRAIN), &why);
