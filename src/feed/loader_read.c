@@ -53,6 +53,21 @@ static bool open_part(struct loader_thread *thread, struct loader_file *file, in
     return storage_file_size(thread->reader, file->parts[part], &file->sizes[part], err);
 }
 
+/* The file, as people know it: with its folder. */
+static const char *shown(struct loader_thread *thread, const struct loader_file *file)
+{
+    struct error ignored;
+    if (!dataset_file_path(&file->file, 0, &thread->path))
+        return "a file of the data set";
+    char *path = storage_path(thread->loader->options.storage, thread->path.data, &ignored);
+    if (path) {
+        thread->path.length = 0;
+        text_add(&thread->path, path);
+    }
+    free(path);
+    return thread->path.data;
+}
+
 struct source {
     struct loader_thread *thread;
     struct storage_file *file;
@@ -83,17 +98,13 @@ static bool locate(struct loader_thread *thread, struct loader_file *file, struc
         parts[part] = &sources[part];
     }
     file->read_open = true;
-    if (!dataset_file_path(&file->file, 0, &thread->path))
-        return error_memory(err);
-    return dataset_locate(file->file.layout->format, &file->index, thread->path.data, parts, err);
+    return dataset_locate(file->file.layout->format, &file->index, shown(thread, file), parts, err);
 }
 
 static bool wrong_size(struct loader_thread *thread, const struct loader_file *file, int64_t expected,
                        struct error *err)
 {
-    if (!dataset_file_path(&file->file, 0, &thread->path))
-        return error_memory(err);
-    return error_set(err, ERROR_INPUT, "%s: %s%" PRId64 " bytes, expected %" PRId64, thread->path.data,
+    return error_set(err, ERROR_INPUT, "%s: %s%" PRId64 " bytes, expected %" PRId64, shown(thread, file),
                      file->sizes[0] < expected ? "truncated: " : "", file->sizes[0], expected);
 }
 
@@ -307,11 +318,9 @@ static bool verify(struct loader_thread *thread, const struct loader_file *file,
                    size_t length, struct error *err)
 {
     int tolerance = file->file.layout->format->tolerance;
-    if (!dataset_file_path(&file->file, 0, &thread->path))
-        return error_memory(err);
     if (length != (size_t)file->file.record_bytes)
         return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 " has %zu bytes, expected %" PRId64,
-                         thread->path.data, sample, length, file->file.record_bytes);
+                         shown(thread, file), sample, length, file->file.record_bytes);
     if (!expect(thread, file, sample, err))
         return false;
     if (memcmp(thread->decoded, thread->expected, length) == 0)
@@ -319,7 +328,7 @@ static bool verify(struct loader_thread *thread, const struct loader_file *file,
     for (size_t i = 0; i < length; i++)
         if (abs(thread->decoded[i] - thread->expected[i]) > tolerance)
             return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 ": byte %zu is %d, expected %d",
-                             thread->path.data, sample, i, thread->decoded[i], thread->expected[i]);
+                             shown(thread, file), sample, i, thread->decoded[i], thread->expected[i]);
     return true;
 }
 
@@ -367,12 +376,9 @@ bool loader_read_sample(struct loader_thread *thread, const struct order_place *
     struct loader_file *file = open_file(thread, number, err);
     if (!file)
         return false;
-    if (place->sample >= file->index.samples) {
-        if (!dataset_file_path(&file->file, 0, &thread->path))
-            return error_memory(err);
+    if (place->sample >= file->index.samples)
         return error_set(err, ERROR_INPUT, "%s: has %" PRId64 " samples, sample %" PRId64 " is to be read",
-                         thread->path.data, file->index.samples, place->sample);
-    }
+                         shown(thread, file), file->index.samples, place->sample);
     if (!make_room(thread, DATASET_MAX_OPEN + file->index.per_sample, err))
         return false;
     bool ok;
