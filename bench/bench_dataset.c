@@ -1,5 +1,5 @@
 /* What making and verifying data takes of a processor, format by format: MB (10^6 bytes of file) per CPU-second, beside a plain
- * write() of as many bytes and what DLIO's generator was measured to take (main e1919d7, one process on a Xeon; its own
+ * write() of as many bytes and what the generators of DLIO (main e1919d7) and of the VLDB study were measured to take (one process on a Xeon; their own
  * processor, so an indication). Medians; page cache included, the disk is not waited for. */
 #include "dataset/generate.h"
 #include "dataset/place.h"
@@ -20,18 +20,26 @@
 static const struct {
     const char *name, *label;
     double record_bytes;
-    int samples;
+    int samples, files;
     enum dataset_compression compression;
     double dlio; /* MB per CPU-second; 0: not measured */
 } cases[] = {
-    {"npz", "npz (UNET3D)", 134217728, 1, DATASET_NONE, 88},
-    {"npz", "npz, deflated", 16777216, 1, DATASET_ZIP, 0},
-    {"npy", "npy", 134217728, 1, DATASET_NONE, 0},
-    {"csv", "csv", 65536, 256, DATASET_NONE, 0},
-    {"tfrecord", "tfrecord (ResNet-50)", 114660, 1171, DATASET_NONE, 0},
-    {"tfrecord", "tfrecord (BERT)", 2500, 53687, DATASET_NONE, 0},
-    {"indexed_binary", "indexed binary (DLRM)", 655360, 205, DATASET_NONE, 156},
-    {"raw", "raw", 134217728, 1, DATASET_NONE, 0},
+    {"npz", "npz (UNET3D)", 134217728, 1, 2, DATASET_NONE, 88},
+    {"npz", "npz, deflated", 16777216, 1, 4, DATASET_ZIP, 0},
+    {"npy", "npy", 134217728, 1, 2, DATASET_NONE, 0},
+    {"csv", "csv", 65536, 256, 2, DATASET_NONE, 0},
+    {"tfrecord", "tfrecord (ResNet-50)", 114660, 1171, 2, DATASET_NONE, 0},
+    {"tfrecord", "tfrecord (BERT)", 2500, 53687, 2, DATASET_NONE, 0},
+    {"indexed_binary", "indexed binary (DLRM)", 655360, 205, 2, DATASET_NONE, 156},
+    {"raw", "raw", 134217728, 1, 2, DATASET_NONE, 0},
+    {"hdf5", "hdf5 (CosmoFlow)", 2828486, 1, 95, DATASET_NONE, 84},
+    {"hdf5", "hdf5, deflated", 2828486, 1, 10, DATASET_GZIP, 0},
+    {"png", "png (ResNet-50)", 114660, 1, 1171, DATASET_NONE, 0},
+    {"jpeg", "jpeg (ResNet-50)", 114660, 1, 1171, DATASET_NONE, 29},
+    {"unet3d_npy", "unet3d_npy", 65536, 1, 2, DATASET_NONE, 114},
+    {"bert_tfrecord", "bert_tfrecord", 65536, 50000, 2, DATASET_NONE, 2.4},
+    {"dlrm_binary", "dlrm_binary", 65536, 1677722, 1, DATASET_NONE, 99},
+    {"criteo_text", "criteo_text", 65536, 500000, 2, DATASET_NONE, 0},
 };
 
 static double cpu_now(void)
@@ -143,7 +151,7 @@ static void run_case(size_t i, struct dataset_folder *folder)
     layout.format = dataset_format_find(cases[i].name);
     layout.record_bytes = cases[i].record_bytes;
     layout.samples_per_file = cases[i].samples;
-    layout.files_train = cases[i].compression == DATASET_NONE ? 2 : 4;
+    layout.files_train = cases[i].files;
     layout.compression = cases[i].compression;
     if (!dataset_layout_check(&layout, &err))
         die(&err);

@@ -21,9 +21,9 @@
 #define SHARE         15  /* per cent of the tokens that are masked */
 #define TWO_BYTES     128 /* the least number that takes two in an Example, and three */
 #define THREE_BYTES   16384
-#define MOST          4096   /* bytes of an Example, 3.2 kB at most, rounded up; also between random bytes of two */
-#define RANDOM        1280 /* of these are used */
-#define LENGTH_STREAM 16   /* of dataset_draw_bits; one more for each file */
+#define MOST          4096 /* bytes of an Example, 3.2 kB at most, rounded up; also between random bytes of two */
+#define RANDOM        1280               /* of these are used */
+#define LENGTH_STREAM 16                 /* of dataset_draw_bits; one more for each file */
 #define MAX_FILES     ((int64_t)1 << 20) /* that total_bytes may take */
 
 enum { IDS, MASK, SEGMENTS, POSITIONS, MASKED_IDS, WEIGHTS, NEXT, FEATURES };
@@ -67,7 +67,7 @@ static void value_bytes(int tokens, size_t bytes[FEATURES])
         bytes[POSITIONS] += position < TWO_BYTES ? 1 : 2;
         bytes[MASKED_IDS] += id_bytes(position);
     }
-    bytes[WEIGHTS] = 4 * MASKED;
+    bytes[WEIGHTS] = sizeof(float) * MASKED;
     bytes[NEXT] = 1;
 }
 
@@ -123,7 +123,7 @@ static unsigned char *put_feature(unsigned char *to, int feature, size_t values)
 
 static unsigned random_at(const unsigned char *random, int i, unsigned range)
 {
-    return (unsigned)dataset_little(random + 2 * i, 2) * range >> 16;
+    return (unsigned)dataset_little(random + 2 * (size_t)i, 2) * range >> 16;
 }
 
 static unsigned id_at(const unsigned char *random, int position)
@@ -189,10 +189,10 @@ static size_t make_example(unsigned char *example, const unsigned char *random, 
         at = put_id(at, id_at(random, positions[j]), positions[j]);
     memset(at, 0, (size_t)(MASKED - masked));
     at = put_feature(at + MASKED - masked, WEIGHTS, values[WEIGHTS]);
-    memset(at, 0, 4 * MASKED);
+    memset(at, 0, values[WEIGHTS]);
     for (int j = 0; j < masked; j++)
-        memcpy(at + 4 * j, one, 4);
-    at = put_feature(at + 4 * MASKED, NEXT, 1);
+        memcpy(at + 4 * (size_t)j, one, 4);
+    at = put_feature(at + values[WEIGHTS], NEXT, 1);
     *at++ = (unsigned char)random_at(random, TOKENS + MASKED + 1, 2);
     return (size_t)(at - example);
 }

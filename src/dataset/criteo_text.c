@@ -48,7 +48,7 @@ static int64_t share_of(const struct dataset_layout *layout, int64_t index)
 
 static bool criteo_fit(struct dataset_layout *layout, struct error *err)
 {
-    if (layout->files_train == 0 || share_of(layout, layout->files_train - 1) < LAST * ROW)
+    if (layout->files_train == 0 || share_of(layout, layout->files_train - 1) < (int64_t)LAST * ROW)
         return error_set(err, ERROR_INPUT, "total_bytes: a file has %d bytes or more", LAST * ROW);
     return true;
 }
@@ -125,7 +125,7 @@ static char *put_hexadecimal(char *to, uint32_t word)
 
 static uint32_t random_at(const unsigned char *random, int column)
 {
-    return (uint32_t)dataset_little(random + 4 * column, 4);
+    return (uint32_t)dataset_little(random + 4 * (size_t)column, 4);
 }
 
 /* A row whose numbers have `more` digits in all beyond those of their columns; returns its end. */

@@ -15,7 +15,7 @@ enum { ROWS, COUNTS, PARTS };
 #define CATEGORIES 26
 #define ROW        160     /* bytes */
 #define BLOCK      6548660 /* rows that the study writes at once: those of the test file */
-#define COUNTS_MAX (8 * CATEGORIES)
+#define COUNTS_MAX (sizeof(int64_t) * CATEGORIES)
 
 /* Values of a column are below: of the label, the numbers, the categories of the Criteo terabyte set at 10^7 at most. */
 static const uint32_t ranges[COLUMNS] = {

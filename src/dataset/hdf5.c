@@ -315,11 +315,9 @@ static bool hdf5_write(const struct dataset_file *file, int part, const struct d
     (void)part;
     if (!hdf5_shape_of(&image.shape, file, err))
         return false;
-    if (image.shape.chunk[0]) {
-        gather.chunk = malloc((size_t)hdf5_chunk_bytes(&image.shape));
-        if (!gather.chunk)
-            return error_memory(err);
-    }
+    gather.chunk = malloc(image.shape.chunk[0] ? (size_t)hdf5_chunk_bytes(&image.shape) : 1);
+    if (!gather.chunk)
+        return error_memory(err);
     bool written = (!image.shape.deflated || pack_all(&image, &gather, err)) && image_make(&image, err) &&
                    put_all(&image, &gather, sink, err);
     free(gather.chunk);

@@ -100,7 +100,8 @@ static bool read_dims(struct reading *r, hid_t set, const char *name)
         if (r->shape.chunk[i] == 0)
             return refuse(r, name, "an empty chunk");
         bytes *= (double)r->shape.chunk[i];
-        chunks *= (double)((r->shape.dims[i] - 1) / r->shape.chunk[i] + 1);
+        hsize_t along = (r->shape.dims[i] - 1) / r->shape.chunk[i] + 1;
+        chunks *= (double)along;
     }
     if (r->shape.chunk[0] && (bytes > 4294967295.0 || chunks > (double)HDF5_MAX_CHUNKS))
         return refuse(r, name, "its chunks are too many or too large");

@@ -20,9 +20,10 @@ enum { IMAGE, LABELS, PARTS };
 #define MOST_DEPTH   471
 #define LEAST_SIDE   186
 #define MOST_SIDE    444
-#define HEADER       128 /* bytes of each file's */
-#define VOXEL        5   /* bytes in both files */
-#define DEPTH_STREAM 2   /* of dataset_draw_unit */
+#define HEADER       128                           /* bytes of each file's */
+#define VOXEL        5                             /* bytes in both files */
+#define LEAST_BYTES  ((int64_t)2 * HEADER + VOXEL) /* of a case */
+#define DEPTH_STREAM 2                             /* of dataset_draw_unit */
 #define SIDE_STREAM  3
 #define MAX_CASES    ((int64_t)1 << 24) /* that total_bytes may take */
 
@@ -82,20 +83,21 @@ static void fit_sides(int64_t voxels, int64_t *depth, int64_t *side)
 static bool unet3d_fit(struct dataset_layout *layout, struct error *err)
 {
     int64_t left = layout->total_bytes, depth, side;
-    if (left < 2 * HEADER + VOXEL)
-        return error_set(err, ERROR_INPUT, "total_bytes: a case has %d bytes or more, found %" PRId64,
-                         2 * HEADER + VOXEL, left);
+    if (left < LEAST_BYTES)
+        return error_set(err, ERROR_INPUT,
+                         "total_bytes: a case has %" PRId64 " bytes or more, found %" PRId64, LEAST_BYTES,
+                         left);
     for (layout->files_train = 0; layout->files_train < MAX_CASES; layout->files_train++) {
         case_sides(layout, layout->files_train, &depth, &side);
-        int64_t bytes = 2 * HEADER + VOXEL * depth * side * side;
-        if (bytes >= left - 2 * HEADER - VOXEL) /* the rest would be too small for another */
+        int64_t bytes = (int64_t)2 * HEADER + VOXEL * depth * side * side;
+        if (bytes >= left - LEAST_BYTES) /* the rest would be too small for another */
             break;
         left -= bytes;
     }
     if (layout->files_train == MAX_CASES)
         return error_set(err, ERROR_INPUT, "total_bytes: more than %" PRId64 " cases", MAX_CASES);
     layout->files_train++;
-    fit_sides((left - 2 * HEADER) / VOXEL, &layout->last[0], &layout->last[1]);
+    fit_sides((left - (int64_t)2 * HEADER) / VOXEL, &layout->last[0], &layout->last[1]);
     return true;
 }
 
