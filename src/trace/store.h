@@ -1,0 +1,200 @@
+/* The trace store: one SQLite file with what happened in one run, in tables that any SQL tool can read.
+ *
+ * docs/trace-store.md describes the schema; store_schema.h is the schema. Times are UTC nanoseconds since 1970. A
+ * number that is not known is TRACE_NONE here and NULL there; an id that is not known is 0 here and NULL there.
+ *
+ * Writing: names (processes, files, calls, disks, series) are given once and get an id, rows refer to ids.
+ *
+ *     struct trace_writer *writer = trace_writer_new("run.db", TRACE_STORE_KEEP, &err);
+ *     int64_t file = trace_file(writer, TRACE_NONE, TRACE_NONE, path, strlen(path));
+ *     trace_add_event(writer, &(struct trace_event){.class = TRACE_READ, .file = file, …}, &err);
+ *     trace_writer_close(writer, &err);
+ *
+ * The functions that give ids return 0 when that failed; the next trace_add_… or trace_writer_close then says why. */
+#ifndef REHEARSE_TRACE_STORE_H
+#define REHEARSE_TRACE_STORE_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRACE_SCHEMA_VERSION 1
+#define TRACE_NONE           INT64_MIN
+
+/* What a system call (or a page fault, or a submission to io_uring) does. Stored as these numbers: append only. */
+enum trace_class {
+    TRACE_READ,
+    TRACE_WRITE,
+    TRACE_OPEN,
+    TRACE_CLOSE,
+    TRACE_SYNC, /* fsync, fdatasync, msync, sync_file_range, syncfs */
+    TRACE_MMAP,
+    TRACE_FAULT, /* page fault on a file */
+    TRACE_STAT,
+    TRACE_UNLINK,
+    TRACE_RENAME,
+    TRACE_MKDIR,
+    TRACE_RMDIR,
+    TRACE_SEEK,
+    TRACE_TRUNCATE,
+    TRACE_CREATE, /* creat, mknod, link, symlink */
+    TRACE_OTHER,  /* any other call; its name says which */
+    TRACE_OFFCPU, /* a thread was off the processor */
+    TRACE_REGION, /* a span that the application named */
+    TRACE_CLASSES
+};
+
+/* "read", "write", … as in table `class`. */
+const char *trace_class_name(enum trace_class class);
+
+/* The class of a system call ("pread64": TRACE_READ); TRACE_OTHER when it is none of the above. */
+enum trace_class trace_class_of_call(const char *call, size_t length);
+
+struct trace_event {
+    enum trace_class class;
+    int cached; /* 1: from the page cache, 0: not, -1: not known */
+    int64_t start_ns, latency_ns;
+    int64_t process, file, call;      /* ids */
+    int64_t fd, offset, size, result; /* bytes; result as the kernel gave it, negative: -errno */
+};
+
+enum trace_op { TRACE_OP_READ, TRACE_OP_WRITE, TRACE_OP_DISCARD, TRACE_OP_FLUSH, TRACE_OPS };
+
+/* A request to a disk. */
+struct trace_block {
+    enum trace_op op;
+    int64_t start_ns;   /* queued, or issued where the queue is not known */
+    int64_t queue_ns;   /* queued to issued */
+    int64_t service_ns; /* issued to done */
+    int64_t sector, bytes;
+    int64_t disk, process, file; /* ids; the process that submitted it */
+    int64_t cause; /* id of the process it is done for: of write-back, who made the pages dirty */
+};
+
+/* One value of one series. */
+struct trace_sample {
+    int64_t time_ns, series; /* time: the end of the interval it is measured over */
+    double value;
+};
+
+struct trace_phase {
+    const char *name; /* "INIT", "TRAINING", "EVAL", "CHECKPOINT" */
+    int64_t start_ns, end_ns;
+    const char *source; /* "mllog", "dlio", "io", … */
+};
+
+/* Writing. */
+
+enum trace_mode {
+    TRACE_STORE_KEEP,   /* the file itself; what was committed stays when the program or the disk ends */
+    TRACE_STORE_WHOLE,  /* a temporary file beside it, which gets the name when it is closed; faster */
+    TRACE_STORE_APPEND, /* like TRACE_STORE_KEEP, into a store that is there already */
+};
+
+struct trace_writer;
+
+/* NULL on failure. TRACE_STORE_KEEP and TRACE_STORE_WHOLE replace a store of this name; another kind of file is an error. */
+struct trace_writer *trace_writer_new(const char *path, enum trace_mode mode, struct error *err);
+
+/* Makes the indexes, commits and frees. False when anything failed since the beginning; with TRACE_STORE_KEEP and
+ * TRACE_STORE_APPEND all that was committed is kept, and the message says so. NULL is fine. */
+bool trace_writer_close(struct trace_writer *writer, struct error *err);
+
+/* Frees without finishing: TRACE_STORE_WHOLE leaves no file, the others what was committed. */
+void trace_writer_drop(struct trace_writer *writer);
+
+/* Commits what was added; happens by itself every TRACE_BATCH rows. */
+#define TRACE_BATCH 65536
+bool trace_writer_commit(struct trace_writer *writer, struct error *err);
+
+/* Ids. The same names give the same id. `tid` TRACE_NONE where threads are not told apart. */
+int64_t trace_process(struct trace_writer *writer, int64_t pid, int64_t tid, const char *name, size_t length);
+int64_t trace_file(struct trace_writer *writer, int64_t device, int64_t inode, const char *path,
+                   size_t length);
+int64_t trace_call(struct trace_writer *writer, const char *name, size_t length);
+int64_t trace_disk(struct trace_writer *writer, const char *name, size_t length);
+/* kind: "cpu.usr", "disk.rMB/s", "gpu.sm"; source: "all", "vda", "0". */
+int64_t trace_series(struct trace_writer *writer, const char *kind, const char *source);
+
+/* What is known only later, or once: parent, times and command line of a process. TRACE_NONE or NULL leaves as is. */
+bool trace_process_set(struct trace_writer *writer, int64_t process, int64_t parent_pid, int64_t start_ns,
+                       int64_t end_ns, const char *command, struct error *err);
+
+bool trace_add_event(struct trace_writer *writer, const struct trace_event *event, struct error *err);
+bool trace_add_block(struct trace_writer *writer, const struct trace_block *block, struct error *err);
+bool trace_add_sample(struct trace_writer *writer, const struct trace_sample *sample, struct error *err);
+bool trace_add_phase(struct trace_writer *writer, const struct trace_phase *phase, struct error *err);
+bool trace_add_clock(struct trace_writer *writer, int64_t monotonic_ns, int64_t realtime_ns,
+                     struct error *err);
+/* Events of a class that the kernel could not hand over; adds to what was set before. */
+bool trace_add_lost(struct trace_writer *writer, const char *class, int64_t count, struct error *err);
+bool trace_set_meta(struct trace_writer *writer, const char *key, const char *value, struct error *err);
+
+/* Rows added so far, of events and blocks. */
+int64_t trace_writer_rows(const struct trace_writer *writer);
+
+/* Reading. */
+
+struct trace_reader;
+
+/* NULL on failure: no file, not a database, not a trace, a newer schema (ERROR_INPUT). */
+struct trace_reader *trace_reader_new(const char *path, struct error *err);
+void trace_reader_free(struct trace_reader *reader);
+
+struct trace_process_info {
+    int64_t pid, tid, parent_pid, start_ns, end_ns;
+    const char *name, *command; /* "" when not known */
+};
+struct trace_file_info {
+    int64_t device, inode;
+    const char *path;
+};
+struct trace_series_info {
+    const char *kind, *source;
+};
+
+/* What an id stands for; of id 0 and of one that is not there: an entry of TRACE_NONE and "". They live as long as the
+ * reader. Ids are 1..count. */
+const struct trace_process_info *trace_process_info(const struct trace_reader *reader, int64_t id);
+const struct trace_file_info *trace_file_info(const struct trace_reader *reader, int64_t id);
+const struct trace_series_info *trace_series_info(const struct trace_reader *reader, int64_t id);
+const char *trace_call_name(const struct trace_reader *reader, int64_t id);
+const char *trace_disk_name(const struct trace_reader *reader, int64_t id);
+int64_t trace_process_count(const struct trace_reader *reader);
+int64_t trace_file_count(const struct trace_reader *reader);
+int64_t trace_series_count(const struct trace_reader *reader);
+int64_t trace_disk_count(const struct trace_reader *reader);
+const char *trace_meta(const struct trace_reader *reader, const char *key);            /* NULL: not there */
+const struct trace_phase *trace_phases(const struct trace_reader *reader, int *count); /* by start */
+int64_t trace_lost(const struct trace_reader *reader); /* of all classes together */
+
+/* First start and last end of events, blocks, samples and phases; false when the trace is empty. */
+bool trace_span(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns);
+
+/* Rows that start in [from_ns, to_ns), in order of start (of time, for samples). Everything: {-1, INT64_MIN,
+ * INT64_MAX}. */
+struct trace_filter {
+    int64_t which; /* a class, an operation, a series; -1: all */
+    int64_t from_ns, to_ns;
+};
+#define TRACE_ALL ((struct trace_filter){-1, INT64_MIN, INT64_MAX})
+
+struct trace_cursor;
+struct trace_cursor *trace_events(struct trace_reader *reader, const struct trace_filter *filter,
+                                  struct error *err);
+struct trace_cursor *trace_blocks(struct trace_reader *reader, const struct trace_filter *filter,
+                                  struct error *err);
+struct trace_cursor *trace_samples(struct trace_reader *reader, const struct trace_filter *filter,
+                                   struct error *err);
+
+/* False at the end, and when reading failed: trace_cursor_close tells which. */
+bool trace_next_event(struct trace_cursor *cursor, struct trace_event *event);
+bool trace_next_block(struct trace_cursor *cursor, struct trace_block *block);
+bool trace_next_sample(struct trace_cursor *cursor, struct trace_sample *sample);
+
+/* Frees; false when reading had failed. */
+bool trace_cursor_close(struct trace_cursor *cursor, struct error *err);
+
+#endif

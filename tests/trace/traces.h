@@ -1,0 +1,107 @@
+/* What the tests of traces share: a folder of its own for each test, and traces in it. */
+#ifndef REHEARSE_TESTS_TRACES_H
+#define REHEARSE_TESTS_TRACES_H
+
+#include "core/error.h"
+#include "trace/store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+static struct {
+    char path[256];
+} folder;
+
+static inline int folder_setup(void **state)
+{
+    (void)state;
+    const char *where = getenv("TMPDIR");
+    snprintf(folder.path, sizeof folder.path, "%s/rehearse-trace-XXXXXX", where ? where : "/tmp");
+    return mkdtemp(folder.path) ? 0 : -1;
+}
+
+static inline int remove_one(const char *path, const struct stat *state, int type, struct FTW *walk)
+{
+    (void)state;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static inline int folder_teardown(void **state)
+{
+    (void)state;
+    return nftw(folder.path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* The path of a file in the folder; good until eight more were asked for. */
+static inline const char *in_folder(const char *name)
+{
+    static char paths[8][512];
+    static int next;
+    char *path = paths[next++ % 8];
+    snprintf(path, sizeof paths[0], "%s/%s", folder.path, name);
+    return path;
+}
+
+static inline void write_bytes(const char *name, const void *bytes, size_t length)
+{
+    FILE *file = fopen(in_folder(name), "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+static inline void write_file(const char *name, const char *text)
+{
+    write_bytes(name, text, strlen(text));
+}
+
+static inline struct trace_writer *make_trace(const char *name, enum trace_mode mode)
+{
+    struct error err;
+    struct trace_writer *writer = trace_writer_new(in_folder(name), mode, &err);
+    if (!writer)
+        fail_msg("%s", err.text);
+    return writer;
+}
+
+static inline void finish_trace(struct trace_writer *writer)
+{
+    struct error err;
+    if (!trace_writer_close(writer, &err))
+        fail_msg("%s", err.text);
+}
+
+static inline struct trace_reader *open_trace(const char *path)
+{
+    struct error err;
+    struct trace_reader *reader = trace_reader_new(path, &err);
+    if (!reader)
+        fail_msg("%s", err.text);
+    return reader;
+}
+
+/* Writes beyond so many bytes fail, as on a full disk; 0: no limit. */
+static inline void limit_file_size(rlim_t bytes)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes ? bytes : limit.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+#endif
