@@ -42,8 +42,8 @@ static const char *const statements[INSERTS] = {
     "INSERT INTO clock VALUES (?,?)",
     "INSERT INTO lost VALUES (?1,?2) ON CONFLICT DO UPDATE SET count = count + ?2",
     "INSERT OR REPLACE INTO meta VALUES (?,?)",
-    "UPDATE process SET parent_pid = ifnull(?2, parent_pid), start_ns = ifnull(?3, start_ns),"
-    " end_ns = ifnull(?4, end_ns), command = ifnull(?5, command) WHERE id = ?1",
+    ("UPDATE process SET parent_pid = ifnull(?2, parent_pid), start_ns = ifnull(?3, start_ns),"
+     " end_ns = ifnull(?4, end_ns), command = ifnull(?5, command) WHERE id = ?1"),
 };
 
 struct trace_writer {
