@@ -34,6 +34,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 void hdf5_begin(struct hdf5_session *session)
 {
     pthread_mutex_lock(&lock);
+    H5dont_atexit(); /* all is closed by then, and after damaged files it complains */
     H5open();
     H5Eget_auto2(H5E_DEFAULT, &session->report, &session->report_context);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
