@@ -79,12 +79,11 @@ static void set_release(struct set *set)
     workload_release(&set->workload);
 }
 
-/* Direct reads in pieces of 1 MiB: with several threads for each accelerator larger ones gain nothing. */
 static bool try_run(const struct set *set, struct run_options *options, bool direct,
                     struct run_result *result)
 {
     struct error err;
-    struct storage_options where = {.direct = direct, .request = direct ? 1 << 20 : 0, .root = set->root};
+    struct storage_options where = {.direct = direct, .root = set->root};
     struct comm *comm = comm_open(0, &err);
     struct storage *storage = storage_new(&where, &err);
     if (!comm || !storage)

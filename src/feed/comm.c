@@ -19,7 +19,7 @@ static bool gather_hosts(struct comm *comm, struct error *err)
         return error_memory(err);
     /* One number per letter; those of other ranks are 0. */
     for (int i = 0; i < COMM_HOST_SIZE; i++)
-        words[(size_t)comm->rank * COMM_HOST_SIZE + (size_t)i] = hosts[comm->rank][i];
+        words[(size_t)comm->rank * COMM_HOST_SIZE + (size_t)i] = (unsigned char)hosts[comm->rank][i];
     bool ok = comm_reduce_integers(comm, COMM_SUM, words, comm->size * COMM_HOST_SIZE, "the start", err);
     for (int rank = 0; rank < comm->size && ok; rank++)
         for (int i = 0; i < COMM_HOST_SIZE; i++)

@@ -48,33 +48,34 @@ static void *open_at(const char *folder, const char *name)
 {
     char path[2 * PATH_MAX];
     snprintf(path, sizeof path, "%s%s", folder, name);
-    return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    return access(path, F_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
 }
 
-static void *open_module(void)
+static void *open_module(struct error *err)
 {
     char folder[PATH_MAX];
     const char *given = getenv("REHEARSE_MPI_MODULE");
+    void *module = NULL;
+    dlerror();
     if (given && *given)
-        return dlopen(given, RTLD_NOW | RTLD_GLOBAL);
-    if (!program_folder(folder))
-        return NULL;
-    if (access(strcat(folder, MODULE), F_OK) == 0)
-        return dlopen(folder, RTLD_NOW | RTLD_GLOBAL);
-    folder[strlen(folder) - strlen(MODULE)] = 0;
-    return open_at(folder, REHEARSE_MPI_MODULE_FROM_BIN);
+        module = dlopen(given, RTLD_NOW | RTLD_GLOBAL);
+    else if (program_folder(folder) && !(module = open_at(folder, MODULE)))
+        module = open_at(folder, REHEARSE_MPI_MODULE_FROM_BIN);
+    if (module)
+        return module;
+    const char *why = dlerror(); /* NULL: there was no file to open */
+    error_set(err, ERROR_FAILED, "started as one of %d processes, but cannot load MPI: %s", comm_launched(),
+              why ? why : MODULE " is neither beside the program nor in " REHEARSE_MPI_MODULE_FROM_BIN);
+    return NULL;
 }
 
 const struct comm_calls *comm_load_module(struct error *err)
 {
-    void *module = open_module();
-    const struct comm_calls *calls = module ? dlsym(module, COMM_MODULE_SYMBOL) : NULL;
-    if (!calls) {
-        const char *why = dlerror();
-        error_set(err, ERROR_FAILED, "cannot load MPI: %s", why ? why : "no module");
+    void *module = open_module(err);
+    if (!module)
         return NULL;
-    }
-    if (calls->version == COMM_MODULE_VERSION)
+    const struct comm_calls *calls = dlsym(module, COMM_MODULE_SYMBOL);
+    if (calls && calls->version == COMM_MODULE_VERSION)
         return calls;
     error_set(err, ERROR_FAILED, "%s is of another version of rehearse", MODULE);
     return NULL;
