@@ -240,13 +240,13 @@ static void text_has_forty_columns(void **state)
     end(&made);
 }
 
-/* Any piece of the bytes is the same, wherever it begins. */
+/* The first rows are the same, however large the file. */
 static void bytes_do_not_depend_on_pieces(void **state)
 {
     struct dataset_layout layout;
     struct dataset_file file;
     (void)state;
-    begin(&layout, "dlrm_binary", 300000, 0); /* large: a sink may make it itself */
+    begin(&layout, "dlrm_binary", 300000, 0);
     dataset_file_init(&file, &layout, 0);
     struct blob whole = blob_of(&file, 0, NULL);
     begin(&layout, "dlrm_binary", 100, 0);
@@ -374,6 +374,38 @@ static void pictures_and_hdf5_are_resumed_and_one_byte_is_found(void **state)
     }
 }
 
+/* One large file: its pieces are made wherever they begin. */
+static void threads_make_the_bytes_of_one(void **state)
+{
+    const char *const paths[] = {"terabyte_processed_train.bin", "train.txt"};
+    const size_t formats[] = {2, 3};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct dataset_layout layout;
+        struct dataset_file file;
+        struct dataset_generated generated;
+        struct error err = {0};
+        char *root = folder_make(), *path;
+        struct dataset_folder folder = {.root = root};
+        struct dataset_place place = dataset_place_posix(&folder);
+        struct dataset_work work = {.ranks = 1, .pool = parallel_new(3)};
+        assert_non_null(work.pool);
+        begin(&layout, names[formats[i]], 1, 40000019);
+        if (!dataset_generate(&layout, &place, &work, &generated, &err))
+            fail_msg("%s", err.text);
+        assert_true(asprintf(&path, "%s/%s", root, paths[i]) > 0);
+        dataset_file_init(&file, &layout, 0);
+        struct blob alone = blob_of(&file, 0, NULL), together = blob_load(path);
+        assert_int_equal(alone.length, together.length);
+        assert_memory_equal(alone.bytes, together.bytes, alone.length);
+        free(alone.bytes);
+        free(together.bytes);
+        free(path);
+        parallel_free(work.pool);
+        folder_remove(root);
+    }
+}
+
 static void parquet_says_what_to_do(void **state)
 {
     struct dataset_layout layout;
@@ -417,6 +449,7 @@ int main(void)
         cmocka_unit_test(files_of_the_study_are_read),
         cmocka_unit_test(sets_are_resumed_and_one_byte_is_found),
         cmocka_unit_test(pictures_and_hdf5_are_resumed_and_one_byte_is_found),
+        cmocka_unit_test(threads_make_the_bytes_of_one),
         cmocka_unit_test(parquet_says_what_to_do),
         cmocka_unit_test(a_total_is_for_the_study_alone),
     };
