@@ -93,15 +93,14 @@ static bool place_whole(struct image *image, hid_t set, hid_t type, int64_t reco
 static bool place_chunks(struct image *image, hid_t set, int64_t record, const void *anything)
 {
     for (int64_t i = 0; i < hdf5_chunks(&image->shape); i++) {
-        hsize_t start[HDF5_MAX_RANK], size;
-        unsigned mask;
-        haddr_t offset;
+        hsize_t start[HDF5_MAX_RANK];
         int64_t length = chunk_length(image, record, i);
         hdf5_chunk_start(&image->shape, i, start);
+        image->store.data = HADDR_UNDEF;
         if (H5Dwrite_chunk(set, H5P_DEFAULT, 0, start, (size_t)length, anything) < 0 ||
-            H5Dget_chunk_info_by_coord(set, start, &mask, &offset, &size) < 0 || offset == HADDR_UNDEF)
+            image->store.data == HADDR_UNDEF)
             return false;
-        image->pieces[image->count++] = (struct piece){(int64_t)offset, length, record, i};
+        image->pieces[image->count++] = (struct piece){(int64_t)image->store.data, length, record, i};
     }
     return true;
 }

@@ -20,6 +20,10 @@ struct hdf5_store {
     struct dataset_extent open[DATASET_MAX_OPEN];
     int open_count;
 
+    /* Where data were written or asked for last. While a file is located, data are not read. */
+    haddr_t data;
+    bool locating;
+
     /* What was written, but for data. */
     struct hdf5_page *pages; /* in order */
     size_t page_count, page_capacity;

@@ -27,6 +27,7 @@ struct chunked {
 };
 
 struct reading {
+    struct hdf5_store *store;
     const char *path;
     int64_t file_bytes;
     struct dataset_index *index;
@@ -225,6 +226,28 @@ static bool check_chunk(const struct reading *r, const char *name, haddr_t offse
     return true;
 }
 
+/* Where a chunk is. H5Dget_chunk_info_by_coord of 1.10 is wrong where a dimension other than the first may grow, so that the
+ * driver tells what reading the chunk would read. Length 0: it was never written. */
+static bool find_chunk(const struct reading *r, hid_t set, const hsize_t *start, haddr_t *offset,
+                       hsize_t *length, uint32_t *mask)
+{
+    *length = 0;
+    if (H5Dget_chunk_storage_size(set, start, length) < 0)
+        return hdf5_error(r->path, "cannot find a chunk", r->err);
+    if (*length == 0)
+        return true;
+    if (*length > (hsize_t)r->file_bytes)
+        return error_set(r->err, ERROR_INPUT, "%s: a chunk is larger than the file", r->path);
+    void *unread = malloc((size_t)*length);
+    if (!unread)
+        return error_memory(r->err);
+    r->store->data = HADDR_UNDEF;
+    bool found = H5Dread_chunk(set, H5P_DEFAULT, start, mask, unread) >= 0 && r->store->data != HADDR_UNDEF;
+    free(unread);
+    *offset = r->store->data;
+    return found || hdf5_error(r->path, "cannot find a chunk", r->err);
+}
+
 /* A chunk of several samples is a piece of each. Chunks that were never written have no bytes. */
 static bool add_chunks(const struct reading *r, hid_t set, const char *name, int64_t record)
 {
@@ -233,12 +256,12 @@ static bool add_chunks(const struct reading *r, hid_t set, const char *name, int
     int64_t in_row = hdf5_row_chunks(&r->shape);
     for (int64_t i = 0; i < hdf5_chunks(&r->shape); i++) {
         hsize_t start[HDF5_MAX_RANK], length;
-        unsigned mask = 0;
+        uint32_t mask = 0;
         haddr_t offset = HADDR_UNDEF;
         hdf5_chunk_start(&r->shape, i, start);
-        if (H5Dget_chunk_info_by_coord(set, start, &mask, &offset, &length) < 0)
-            return hdf5_error(r->path, "cannot find a chunk", r->err);
-        if (offset == HADDR_UNDEF)
+        if (!find_chunk(r, set, start, &offset, &length, &mask))
+            return false;
+        if (length == 0)
             continue;
         if (!check_chunk(r, name, offset, length, mask))
             return false;
@@ -288,8 +311,9 @@ bool hdf5_locate(struct dataset_index *index, const char *path, const struct dat
                  struct error *err)
 {
     struct hdf5_session session;
-    struct hdf5_store store = {.source = parts[0], .err = err};
-    struct reading reading = {.path = path, .file_bytes = parts[0]->size, .index = index, .err = err};
+    struct hdf5_store store = {.source = parts[0], .err = err, .locating = true};
+    struct reading reading = {
+        .store = &store, .path = path, .file_bytes = parts[0]->size, .index = index, .err = err};
     hdf5_begin(&session);
     hid_t file = hdf5_open(&store);
     bool located = file >= 0 ? read_file(&reading, file) : hdf5_error(path, "no HDF5 file", err);

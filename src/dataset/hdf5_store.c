@@ -195,8 +195,11 @@ static haddr_t driver_get_size(const H5FD_t *file, H5FD_mem_t type)
 static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t offset, size_t n, void *to)
 {
     struct hdf5_store *store = ((struct driver_file *)file)->store;
-    (void)type;
     (void)transfer;
+    if (type == H5FD_MEM_DRAW && store->locating) {
+        store->data = offset;
+        return 0;
+    }
     if (!store->source) {
         hdf5_store_read(store, (int64_t)offset, to, n);
         return 0;
@@ -221,8 +224,10 @@ static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
     (void)transfer;
     if ((int64_t)(offset + n) > store->size)
         store->size = (int64_t)(offset + n);
-    if (type == H5FD_MEM_DRAW)
+    if (type == H5FD_MEM_DRAW) {
+        store->data = offset;
         return 0;
+    }
     return store_write(store, (int64_t)offset, from, n) ? 0 : -1;
 }
 

@@ -219,6 +219,23 @@ static void data_sets_that_may_grow(void **state)
     made.layout.max_shape[2] = 64;
     make(&made);
     check(&made);
+    for (int compressed = 0; compressed < 2; compressed++) { /* many chunks, of sides that may grow */
+        const int64_t chunk[] = {1, 3, 16, 16};
+        if (compressed && dataset_pack_missing())
+            continue;
+        begin(&made, 2);
+        set_dims(&made, 6, 32, 16);
+        set_chunk(&made, 4, chunk);
+        made.layout.element = DATASET_FLOAT32;
+        made.layout.records_per_sample = 2;
+        made.layout.max_shape_count = 3;
+        made.layout.max_shape[0] = 3;
+        made.layout.max_shape[1] = -1;
+        made.layout.max_shape[2] = compressed ? -1 : 16;
+        made.layout.compression = compressed ? DATASET_GZIP : DATASET_NONE;
+        make(&made);
+        check(&made);
+    }
 }
 
 static void what_is_expected_is_found(void **state)
