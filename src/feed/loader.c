@@ -113,7 +113,7 @@ static int64_t preprocessed(struct loader *loader, const struct loader_slot *slo
     int64_t last = 0;
     for (int64_t i = 0; i < slot->samples; i++) {
         int64_t *worker = window->workers;
-        for (int w = 1; w < options->read_threads; w++)
+        for (int w = 1; w < options->workers; w++)
             if (window->workers[w] < *worker)
                 worker = &window->workers[w];
         struct distribution_draw draw = {
@@ -257,7 +257,7 @@ static void ask(struct loader *loader, int accelerator, int64_t now)
 
 static bool check(const struct loader_options *options, struct error *err)
 {
-    if (options->count < 1 || options->read_threads < 0 || options->prefetch < 0)
+    if (options->count < 1 || options->read_threads < 0 || options->workers < 0 || options->prefetch < 0)
         return error_set(err, ERROR_INPUT,
                          "accelerators must be positive, read threads and prefetch not negative");
     if (options->prefetch > MAX_WINDOW)
@@ -304,7 +304,7 @@ static bool make_windows(struct loader *loader, struct error *err)
         w->wanted = -1;
         w->slots = calloc(window, sizeof *w->slots);
         w->workers =
-            preprocesses(loader) ? calloc((size_t)loader->options.read_threads, sizeof *w->workers) : NULL;
+            preprocesses(loader) ? calloc((size_t)loader->options.workers, sizeof *w->workers) : NULL;
         if (!w->slots || (preprocesses(loader) && !w->workers))
             return error_memory(err);
         for (size_t s = 0; s < window; s++)
@@ -370,6 +370,8 @@ struct loader *loader_new(const struct loader_options *options, struct error *er
     loader->options = *options;
     if (loader->options.read_threads == 0)
         loader->options.read_threads = 1;
+    if (loader->options.workers == 0)
+        loader->options.workers = loader->options.read_threads;
     loader->window = options->prefetch > 0 ? options->prefetch : 1;
     make_locks(loader);
     if (make_once(loader, err) && make_windows(loader, err) && start_threads(loader, err))
@@ -475,7 +477,7 @@ bool loader_start(struct loader *loader, const struct loader_pass *pass, struct 
         window->wanted = -1;
         for (int s = 0; s < loader->window; s++)
             window->slots[s].done = window->slots[s].read = false;
-        for (int w = 0; window->workers && w < loader->options.read_threads; w++)
+        for (int w = 0; window->workers && w < loader->options.workers; w++)
             window->workers[w] = 0;
     }
     int64_t now = loader_now();

@@ -12,7 +12,7 @@
  * bytes are let go once they have been read, as DLIO does: it returns one constant array for every sample. With `hold`
  * they stay in memory until the batch has been taken, in buffers that are used again.
  *
- * Preprocessing takes place on read_threads emulated workers of each accelerator, after the read; no processor is kept
+ * Preprocessing takes place on emulated workers of each accelerator, after the read; no processor is kept
  * busy for it. A batch is ready when the last of its samples is. */
 #ifndef REHEARSE_FEED_LOADER_H
 #define REHEARSE_FEED_LOADER_H
@@ -37,6 +37,7 @@ struct loader_options {
     const struct dataset_layout *layout;
     int first, count;               /* accelerators of this process, as struct order numbers them */
     int read_threads;               /* of each; 0 counts as 1 */
+    int workers;                    /* of each, that preprocess; 0: as many as read_threads */
     int threads_most;               /* 0: LOADER_THREADS */
     int prefetch;                   /* batches */
     bool reopen;                    /* the file for every sample */

@@ -48,7 +48,7 @@ struct loader_window {
     int64_t asked;             /* steps below are asked for, or done with */
     int64_t wanted;            /* the step that loader_take has refused, -1: none; the lock of what is done */
     int64_t preprocessed;      /* steps below have been; the lock of what is done */
-    int64_t *workers;          /* [read_threads] until when each preprocesses */
+    int64_t *workers;          /* [options.workers] until when each preprocesses */
 };
 
 /* A file that a thread has open. */

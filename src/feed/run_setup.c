@@ -175,6 +175,13 @@ static bool reopens(const struct run *run)
            !strstr(format, "indexed_binary") && strcmp(format, "raw") != 0;
 }
 
+/* TensorFlow preprocesses in threads of their own, PyTorch's workers do both. */
+static int workers_of(const struct workload_reader *reader)
+{
+    return (int)(reader->data_loader == WORKLOAD_LOADER_TENSORFLOW ? reader->computation_threads
+                                                                   : reader->read_threads);
+}
+
 static bool make_loader(struct run *run, enum metrics_phase phase, struct error *err)
 {
     const struct run_options *options = run->options;
@@ -185,6 +192,7 @@ static bool make_loader(struct run *run, enum metrics_phase phase, struct error 
         .first = run->first,
         .count = options->accelerators,
         .read_threads = (int)reader->read_threads,
+        .workers = workers_of(reader),
         .threads_most = options->threads_most,
         .prefetch = (int)reader->prefetch_size,
         .reopen = reopens(run),
@@ -200,6 +208,18 @@ static bool make_loader(struct run *run, enum metrics_phase phase, struct error 
     return run->loaders[phase] != NULL;
 }
 
+/* Bytes of a sample after preprocessing; 0: as it was read. */
+static int64_t copied_bytes(const struct workload *workload)
+{
+    const struct workload_integers *dims = &workload->reader.transformed_record_dims;
+    int64_t bytes = workload_element_bytes(workload->reader.transformed_record_element_type);
+    if (dims->count == 0)
+        return (int64_t)workload->dataset.record_length_bytes_resize;
+    for (int i = 0; i < dims->count; i++)
+        bytes *= dims->values[i];
+    return bytes;
+}
+
 static bool make_accelerators(struct run *run, enum metrics_phase phase, struct error *err)
 {
     const struct run_options *options = run->options;
@@ -211,7 +231,7 @@ static bool make_accelerators(struct run *run, enum metrics_phase phase, struct 
         .count = options->accelerators,
         .seed = (uint64_t)options->workload->train.seed,
         .copy_rate = options->copy_rate,
-        .copy_sample = (int64_t)options->workload->dataset.record_length_bytes_resize,
+        .copy_sample = copied_bytes(options->workload),
         .no_barrier = options->no_barrier,
         .each = options->each,
         .watch = options->watch,

@@ -109,14 +109,27 @@ static bool check_present(struct session *session, struct error *err)
     return done;
 }
 
+/* What the program's user says goes before what the workload says. */
+static struct workload_storage_choice choice_of(const struct session *session)
+{
+    struct workload_storage_choice choice = session->options.storage;
+    int64_t asked = session->options.workload->reader.transfer_size;
+    if (choice.request == 0 && asked > 0)
+        choice.request = asked < STORAGE_MIN_REQUEST   ? STORAGE_MIN_REQUEST
+                         : asked > STORAGE_MAX_REQUEST ? STORAGE_MAX_REQUEST
+                                                       : asked;
+    return choice;
+}
+
 static bool open_storage(struct session *session, struct error *err)
 {
+    const struct workload_storage_choice choice = choice_of(session);
     const struct session_options *options = &session->options;
     const struct workload *workload = options->workload;
     if (!workload_layout(workload, NULL, &session->layout, err))
         return false;
     session->has_layout = true;
-    session->storage = workload_storage_open(workload, workload->dataset.data_folder, &options->storage, err);
+    session->storage = workload_storage_open(workload, workload->dataset.data_folder, &choice, err);
     return session->storage != NULL;
 }
 

@@ -69,7 +69,9 @@ static bool check_dims(const struct workload *workload, struct error *err)
                      data->record_dims.count);
     if (product_of(&data->record_dims) * (double)workload_element_bytes(data->record_element_type) >
             MOST_BYTES ||
-        product_of(&workload->reader.transformed_record_dims) > MOST_BYTES)
+        product_of(&workload->reader.transformed_record_dims) *
+                (double)workload_element_bytes(workload->reader.transformed_record_element_type) >
+            MOST_BYTES)
         return wrong(workload, "dataset.record_dims", err, "a sample of more than 2^62 bytes");
     return true;
 }

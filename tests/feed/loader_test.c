@@ -343,6 +343,22 @@ static void test_preprocessing_takes_turns_on_its_workers(void **state)
     assert_true(batch.ready >= now + 2900 * second && batch.ready < now + 3900 * second);
 }
 
+static void test_preprocessing_may_have_workers_of_its_own(void **state)
+{
+    (void)state;
+    struct error err;
+    struct loader_batch batch;
+    struct loader_options options = set_loader_options(1);
+    options.preprocess = distribution_constant(1000);
+    options.workers = 5;
+    set_loader(&options);
+    set_order(1, 5);
+    set_pass(0);
+    int64_t now = loader_now(), second = 1000000000;
+    assert_true(set_take(0, 0, &batch, &err));
+    assert_true(batch.ready >= now + 900 * second && batch.ready < now + 1900 * second);
+}
+
 static void test_without_preprocessing_a_batch_is_ready_once_read(void **state)
 {
     (void)state;
@@ -577,6 +593,7 @@ int main(void)
         TEST(test_short_last_batches_and_empty_ones_are_there),
         TEST(test_a_pass_may_be_given_up),
         TESTR(test_preprocessing_takes_turns_on_its_workers),
+        TESTR(test_preprocessing_may_have_workers_of_its_own),
         TESTR(test_without_preprocessing_a_batch_is_ready_once_read),
         TEST(test_verifying_finds_nothing_in_what_was_generated),
         TEST0(test_verifying_allows_for_the_loss_of_pictures),

@@ -68,6 +68,8 @@ static int end(void **state)
     return 0;
 }
 
+static double copy_rate;
+
 /* Runs it on two accelerators. */
 static void run(const char *const *overrides, int count)
 {
@@ -75,7 +77,13 @@ static void run(const char *const *overrides, int count)
     char text[4096];
     const struct workload_options given = {.overrides = overrides, .override_count = count, .strict = true};
     struct session_options options = {
-        .workload = &workload, .version = "test", .comm = comm, .storage = {.method = -1}, .accelerators = 2};
+        .workload = &workload,
+        .version = "test",
+        .comm = comm,
+        .storage = {.method = -1},
+        .accelerators = 2,
+        .copy_rate = copy_rate,
+    };
     close_session();
     snprintf(text, sizeof text, BASE, folder.path, folder.path);
     if (!workload_parse(&workload, "test.yaml", text, strlen(text), &given, &err) ||
@@ -184,6 +192,30 @@ static void one_file_of_many_samples_is_read(void **state)
     assert_true(f.samples_per_second > 0);
 }
 
+static void requests_are_of_the_transfer_size(void **state)
+{
+    (void)state;
+    RUN("reader.transfer_size=65536", "workflow.checkpoint=true");
+    assert_int_equal(storage_options(session.storage)->request, 65536);
+    assert_int_equal(storage_options(session.saves)->request, 0);
+    RUN("reader.transfer_size=1");
+    assert_int_equal(storage_options(session.storage)->request, STORAGE_MIN_REQUEST);
+}
+
+/* At 1 GB/s a byte takes a nanosecond. */
+static void copies_are_of_transformed_samples(void **state)
+{
+    (void)state;
+    copy_rate = 1e9;
+    RUN("train.epochs=1", "reader.transformed_record_dims=[10, 25]",
+        "reader.transformed_record_element_type=float32");
+    for (int a = 0; a < 2; a++)
+        assert_int_equal(metrics_row(&session.run.whole, a, 0, METRICS_TRAIN)->all.copy, 12 * 10 * 25 * 4);
+    RUN("train.epochs=1", "workflow.generate_data=false");
+    assert_int_equal(metrics_row(&session.run.whole, 0, 0, METRICS_TRAIN)->all.copy, 12 * 4096);
+    copy_rate = 0;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int main(void)
@@ -191,7 +223,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(fsync_is_called_where_it_is_asked_for), TEST(making_data_first_changes_nothing),
         TEST(a_checkpoint_is_as_large_as_the_model), TEST(accelerators_read_other_samples_in_each_epoch),
-        TEST(one_file_of_many_samples_is_read),
+        TEST(one_file_of_many_samples_is_read),      TEST(requests_are_of_the_transfer_size),
+        TEST(copies_are_of_transformed_samples),
     };
     return cmocka_run_group_tests_name("feed: sessions", tests, NULL, NULL);
 }
