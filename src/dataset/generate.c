@@ -145,10 +145,10 @@ bool dataset_manifest_write(const struct dataset_layout *layout, const struct da
             dataset_layout_release(&other);
         }
         if (written && strcmp(ours.data, theirs.data) != 0)
-            written =
-                error_set(err, ERROR_INPUT,
-                          "there is another data set, as its %s says: remove it, or choose another folder",
-                          DATASET_MANIFEST);
+            written = error_set(
+                err, ERROR_INPUT,
+                "%s: there is another data set, as its %s says: remove it, or choose another folder",
+                place->name ? place->name : "folder", DATASET_MANIFEST);
     }
     text_release(&ours);
     text_release(&theirs);

@@ -291,6 +291,7 @@ struct dataset_place dataset_place_posix(struct dataset_folder *folder)
 {
     return (struct dataset_place){
         .context = folder,
+        .name = folder->root,
         .create = posix_create,
         .commit = posix_commit,
         .discard = posix_discard,

@@ -11,6 +11,7 @@
 /* All functions may be called by several threads at once. */
 struct dataset_place {
     void *context;
+    const char *name; /* a folder or a bucket, for messages; NULL: none */
 
     /* Begins a file (and its folders) of `bytes` bytes, -1 where that is not known. It has its name only after commit;
      * what a killed run leaves behind never has. Both commit (also when it fails) and discard end the sink. */

@@ -132,6 +132,11 @@ static bool copy_item(struct dataset_crew *crew, int64_t number, struct error *e
     return copied;
 }
 
+static const char *name_of(const struct dataset_place *place)
+{
+    return place->name ? place->name : "folder";
+}
+
 static bool item_bytes(const struct dataset_place *from, const struct dataset_item *item, int64_t *bytes,
                        struct error *err)
 {
@@ -161,7 +166,7 @@ static bool count_copies(const struct dataset_place *from, const struct dataset_
         sum += sizes[i];
     }
     if (known && sum <= 0)
-        known = error_set(err, ERROR_INPUT, "the files to copy are empty");
+        known = error_set(err, ERROR_INPUT, "%s: the files to copy are empty", name_of(from));
     if (known) {
         *copies = bytes / sum * count;
         for (int64_t left = bytes % sum; left > 0; ++*copies)
@@ -179,7 +184,7 @@ bool dataset_scale(const struct dataset_place *from, const struct dataset_item *
     struct dataset_crew crew = {.work = work, .body = copy_item, .context = &scaling};
     *scaled = (struct dataset_scaled){0};
     if (count < 1)
-        return error_set(err, ERROR_INPUT, "there are no files to copy");
+        return error_set(err, ERROR_INPUT, "%s: there are no files to copy", name_of(from));
     if (!count_copies(from, items, count, bytes, &scaled->items, err))
         return false;
     bool done = dataset_crew_run(&crew, scaled->items, err);

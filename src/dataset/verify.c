@@ -1,5 +1,6 @@
 #include "dataset/verify.h"
 
+#include "core/text.h"
 #include "dataset/compare.h"
 #include "dataset/crew.h"
 
@@ -212,13 +213,17 @@ bool dataset_manifest_read(struct dataset_layout *layout, const struct dataset_p
     if (!place->open(place->context, DATASET_MANIFEST, &source, err))
         return false;
     size_t length = (size_t)source.size;
+    struct text path = {0};
+    text_format(&path, "%s%s%s", place->name ? place->name : "", place->name ? "/" : "", DATASET_MANIFEST);
+    const char *name = path.failed ? DATASET_MANIFEST : path.data;
     char *json = source.size <= MAX_MANIFEST ? malloc(length + 1) : NULL;
-    bool read = source.size <= MAX_MANIFEST
-                    ? json ? source.read(source.context, 0, json, length, err) : error_memory(err)
-                    : error_set(err, ERROR_INPUT, "%s: over the limit of %" PRId64 " bytes", DATASET_MANIFEST,
-                                MAX_MANIFEST);
+    bool read =
+        source.size <= MAX_MANIFEST
+            ? json ? source.read(source.context, 0, json, length, err) : error_memory(err)
+            : error_set(err, ERROR_INPUT, "%s: over the limit of %" PRId64 " bytes", name, MAX_MANIFEST);
     place->close(place->context, &source);
-    read = read && dataset_layout_read(layout, DATASET_MANIFEST, json, length, err);
+    read = read && dataset_layout_read(layout, name, json, length, err);
     free(json);
+    text_release(&path);
     return read;
 }

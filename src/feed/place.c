@@ -103,6 +103,7 @@ struct dataset_place feed_place_of(struct feed_place *place)
 {
     return (struct dataset_place){
         .context = place,
+        .name = storage_options(place->storage)->root,
         .create = create,
         .commit = commit,
         .discard = discard,
