@@ -277,7 +277,10 @@ bool storage_list(struct storage *storage, const char *folder, storage_visit *vi
 bool storage_remove(struct storage *storage, const char *name, struct error *err)
 {
     char *path = storage_path(storage, name, err);
-    bool ok = path && storage->method->remove(storage, path, err);
+    bool root = path && !*name; /* also where it is empty */
+    if (root)
+        error_set(err, ERROR_FAILED, "%s: cannot remove: the data lie below it", path);
+    bool ok = path && !root && storage->method->remove(storage, path, err);
     free(path);
     return ok;
 }
