@@ -3,8 +3,10 @@
 #include "cli/output.h"
 #include "cli/usage.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static bool is_any(const char *word, const char *one, const char *other)
 {
@@ -22,8 +24,22 @@ static bool run(int argc, char **argv, struct error *err)
     return command_run(argc - 1, argv + 1, err);
 }
 
+/* A file that grows over the limit of its size is a failed write, with a message, and not the end by a signal. As many
+ * files may be open as the administrator allows: some hundred threads that read hold several each, and the usual limit
+ * of 1024 is one that programs are expected to raise (it is for select(), which is not used here). */
+static void set_limits(void)
+{
+    struct rlimit files;
+    signal(SIGXFSZ, SIG_IGN);
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= files.rlim_max)
+        return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int main(int argc, char **argv)
 {
+    set_limits();
     struct error err = {.kind = ERROR_FAILED};
     bool done = run(argc, argv, &err);
     struct error lost;
