@@ -17,7 +17,7 @@
 
 static struct distribution read_text(const char *text)
 {
-    struct distribution distribution;
+    struct distribution distribution = {0};
     struct doc doc;
     struct error err = {0};
     if (!doc_parse(&doc, DOC_YAML, "a.yaml", text, strlen(text), &err) ||
