@@ -296,6 +296,14 @@ static bool bert_write(const struct dataset_file *file, int part, const struct d
     return dataset_writer_end(&writer);
 }
 
+static size_t bert_sample(const struct dataset_file *file, const struct dataset_content *random,
+                          int64_t sample, unsigned char *to)
+{
+    unsigned char bytes[RANDOM];
+    random->fill(random->context, sample * MOST, bytes, sizeof bytes);
+    return make_example(to, bytes, tokens_of(file, sample));
+}
+
 static bool bert_expect(const struct dataset_file *file, struct dataset_index *index)
 {
     struct dataset_builder builder = {.index = index};
@@ -330,5 +338,6 @@ const struct dataset_format dataset_format_bert_tfrecord = {
     .expect = bert_expect,
     .locate = tfrecord_locate,
     .decode = tfrecord_decode,
+    .sample = bert_sample,
     .exact = true,
 };

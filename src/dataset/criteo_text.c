@@ -189,6 +189,14 @@ static bool criteo_write(const struct dataset_file *file, int part, const struct
     return dataset_writer_end(&writer);
 }
 
+static size_t criteo_sample(const struct dataset_file *file, const struct dataset_content *random,
+                            int64_t sample, unsigned char *to)
+{
+    (void)file;
+    make_rows(random, sample, 1, to);
+    return ROW;
+}
+
 static bool criteo_expect(const struct dataset_file *file, struct dataset_index *index)
 {
     dataset_index_shape(index, file);
@@ -262,5 +270,6 @@ const struct dataset_format dataset_format_criteo_text = {
     .expect = criteo_expect,
     .locate = criteo_locate,
     .decode = dataset_decode_copy,
+    .sample = criteo_sample,
     .exact = true,
 };

@@ -138,6 +138,14 @@ static bool dlrm_write(const struct dataset_file *file, int part, const struct d
     return dataset_writer_end(&writer);
 }
 
+static size_t dlrm_sample(const struct dataset_file *file, const struct dataset_content *random,
+                          int64_t sample, unsigned char *to)
+{
+    (void)file;
+    make_rows(random, sample, 1, to);
+    return ROW;
+}
+
 static bool dlrm_expect(const struct dataset_file *file, struct dataset_index *index)
 {
     dataset_index_shape(index, file);
@@ -173,5 +181,6 @@ const struct dataset_format dataset_format_dlrm_binary = {
     .expect = dlrm_expect,
     .locate = dlrm_locate,
     .decode = dataset_decode_copy,
+    .sample = dlrm_sample,
     .exact = true,
 };

@@ -93,6 +93,16 @@ static bool synthetic_locate(struct dataset_index *index, const char *path,
     return true;
 }
 
+static size_t synthetic_sample(const struct dataset_file *file, const struct dataset_content *random,
+                               int64_t sample, unsigned char *to)
+{
+    (void)file;
+    (void)random;
+    (void)sample;
+    (void)to;
+    return 0;
+}
+
 const struct dataset_format dataset_format_synthetic = {
     .name = "synthetic",
     .extension = "synthetic",
@@ -102,5 +112,6 @@ const struct dataset_format dataset_format_synthetic = {
     .expect = synthetic_expect,
     .locate = synthetic_locate,
     .decode = dataset_decode_copy,
+    .sample = synthetic_sample,
     .exact = true,
 };

@@ -175,6 +175,16 @@ static bool unet3d_write(const struct dataset_file *file, int part, const struct
 }
 
 /* A sample is the image, then the labels. */
+static size_t unet3d_sample(const struct dataset_file *file, const struct dataset_content *random,
+                            int64_t sample, unsigned char *to)
+{
+    size_t voxels = (size_t)(file->record_bytes / VOXEL);
+    (void)sample;
+    make_voxels(random, 0, voxels, to);
+    make_labels(random, 4 * (int64_t)voxels, voxels, to + 4 * voxels);
+    return VOXEL * voxels;
+}
+
 static bool set_index(struct dataset_index *index, const struct numpy_array arrays[PARTS], struct error *err)
 {
     int64_t bytes = arrays[IMAGE].bytes + arrays[LABELS].bytes;
@@ -233,5 +243,6 @@ const struct dataset_format dataset_format_unet3d_npy = {
     .expect = unet3d_expect,
     .locate = unet3d_locate,
     .decode = dataset_decode_copy,
+    .sample = unet3d_sample,
     .exact = true,
 };

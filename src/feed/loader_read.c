@@ -295,40 +295,48 @@ static bool grow(unsigned char **memory, size_t *size, int64_t wanted, struct er
 
 /* What the decoded sample should be, in thread->expected. */
 static bool expect(struct loader_thread *thread, const struct loader_file *file, int64_t sample,
-                   struct error *err)
+                   size_t *length, struct error *err)
 {
+    const struct dataset_format *format = file->file.layout->format;
     struct dataset_content content;
     struct dataset_bytes bytes;
-    size_t record = (size_t)file->file.record_bytes, array = (size_t)file->file.payload_bytes, length;
+    size_t record = (size_t)file->file.record_bytes, array = (size_t)file->file.payload_bytes;
     bool interleaved = file->index.interleaved > 0;
     dataset_content_init(&content, &bytes, &file->file);
     if (!grow(&thread->expected, &thread->expected_size, (int64_t)(interleaved ? record + array : record),
               err))
         return false;
-    if (!interleaved) {
-        content.fill(content.context, sample * file->file.record_bytes, thread->expected, record);
-        return true;
+    if (interleaved) {
+        content.fill(content.context, 0, thread->expected + record, array);
+        return npy_pick(&file->index, sample, thread->expected + record, array, thread->expected, record,
+                        length, err);
     }
-    content.fill(content.context, 0, thread->expected + record, array);
-    return npy_pick(&file->index, sample, thread->expected + record, array, thread->expected, record, &length,
-                    err);
+    *length = record;
+    if (format->sample)
+        *length = format->sample(&file->file, &content, sample, thread->expected);
+    else
+        content.fill(content.context, sample * file->file.record_bytes, thread->expected, record);
+    return true;
 }
 
 static bool verify(struct loader_thread *thread, const struct loader_file *file, int64_t sample,
                    size_t length, struct error *err)
 {
     int tolerance = file->file.layout->format->tolerance;
-    if (length != (size_t)file->file.record_bytes)
-        return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 " has %zu bytes, expected %" PRId64,
-                         shown(thread, file), sample, length, file->file.record_bytes);
-    if (!expect(thread, file, sample, err))
+    size_t expected;
+    if (!dataset_file_path(&file->file, 0, &thread->path))
+        return error_memory(err);
+    if (!expect(thread, file, sample, &expected, err))
         return false;
+    if (length != expected)
+        return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 " has %zu bytes, expected %zu",
+                         thread->path.data, sample, length, expected);
     if (memcmp(thread->decoded, thread->expected, length) == 0)
         return true;
     for (size_t i = 0; i < length; i++)
         if (abs(thread->decoded[i] - thread->expected[i]) > tolerance)
             return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 ": byte %zu is %d, expected %d",
-                             shown(thread, file), sample, i, thread->decoded[i], thread->expected[i]);
+                             thread->path.data, sample, i, thread->decoded[i], thread->expected[i]);
     return true;
 }
 

@@ -1,6 +1,8 @@
 /* A session, from a workload's text to its figures: what is asked for happens. */
 #include "feed/session.h"
 
+#include "dataset/format.h"
+
 #include "model/folder.h"
 
 #include <setjmp.h>
@@ -69,6 +71,7 @@ static int end(void **state)
 }
 
 static double copy_rate;
+static bool verifies;
 
 /* Runs it on two accelerators. */
 static void run(const char *const *overrides, int count)
@@ -83,6 +86,7 @@ static void run(const char *const *overrides, int count)
         .storage = {.method = -1},
         .accelerators = 2,
         .copy_rate = copy_rate,
+        .verify = verifies,
     };
     close_session();
     snprintf(text, sizeof text, BASE, folder.path, folder.path);
@@ -216,6 +220,31 @@ static void copies_are_of_transformed_samples(void **state)
     copy_rate = 0;
 }
 
+/* What is read is compared with what was made, whatever the format. */
+static void samples_of_every_format_are_verified(void **state)
+{
+    static const char *const formats[] = {
+        "npz",  "npy",      "csv", "tfrecord",      "indexed_binary", "mmap_indexed_binary",
+        "hdf5", "png",      "raw", "bert_tfrecord", "dlrm_binary",    "criteo_text",
+        "jpeg", "synthetic"};
+    (void)state;
+    verifies = true;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        char format[64], folder_of[512];
+        if (dataset_format_find(formats[i])->missing)
+            continue;
+        snprintf(format, sizeof format, "dataset.format=%s", formats[i]);
+        snprintf(folder_of, sizeof folder_of, "dataset.data_folder=%s/%s", folder.path, formats[i]);
+        bool rows = strcmp(formats[i], "dlrm_binary") == 0; /* has one file */
+        RUN(format, folder_of, "train.epochs=1", "dataset.record_length_bytes=5000",
+            "dataset.record_length_bytes_stdev=0",
+            rows ? "dataset.num_files_train=1" : "dataset.num_files_train=12",
+            rows ? "dataset.num_samples_per_file=12" : "dataset.num_samples_per_file=1");
+        assert_int_equal(figures().all_samples, 12);
+    }
+    verifies = false;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int main(void)
@@ -224,7 +253,7 @@ int main(void)
         TEST(fsync_is_called_where_it_is_asked_for), TEST(making_data_first_changes_nothing),
         TEST(a_checkpoint_is_as_large_as_the_model), TEST(accelerators_read_other_samples_in_each_epoch),
         TEST(one_file_of_many_samples_is_read),      TEST(requests_are_of_the_transfer_size),
-        TEST(copies_are_of_transformed_samples),
+        TEST(copies_are_of_transformed_samples),     TEST(samples_of_every_format_are_verified),
     };
     return cmocka_run_group_tests_name("feed: sessions", tests, NULL, NULL);
 }
