@@ -340,6 +340,16 @@ static bool verify(struct loader_thread *thread, const struct loader_file *file,
     return true;
 }
 
+/* Decoders know no names. */
+static bool decode_failed(struct loader_thread *thread, const struct loader_file *file, int64_t sample,
+                          struct error *err)
+{
+    const struct error why = *err;
+    return dataset_file_path(&file->file, 0, &thread->path)
+               ? error_set(err, why.kind, "%s: sample %" PRId64 ": %s", thread->path.data, sample, why.text)
+               : error_memory(err);
+}
+
 static bool decode(struct loader_thread *thread, struct loader_file *file, int64_t sample, const char *raw,
                    int64_t raw_length, struct error *err)
 {
@@ -351,7 +361,9 @@ static bool decode(struct loader_thread *thread, struct loader_file *file, int64
                                                 &length, err);
     int64_t decoded = cpu_now();
     thread->decode_cpu += decoded - start;
-    if (ok && thread->loader->options.verify) {
+    if (!ok)
+        return decode_failed(thread, file, sample, err);
+    if (thread->loader->options.verify) {
         ok = verify(thread, file, sample, length, err);
         thread->verify_cpu += cpu_now() - decoded;
     }

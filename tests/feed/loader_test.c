@@ -445,6 +445,20 @@ static void test_verifying_names_a_wrong_byte(void **state)
     assert_int_equal(err.kind, ERROR_INPUT);
 }
 
+static void test_a_sample_that_cannot_be_decoded_is_named(void **state)
+{
+    (void)state;
+    struct error err;
+    struct loader_options options = set_loader_options(1);
+    options.decode = true;
+    change_byte(5, 2000);
+    set_loader(&options);
+    set_order(1, 4);
+    set_pass(0);
+    require_failure(&err);
+    assert_non_null(strstr(err.text, "img_05_of_12.tfrecord: sample 1: "));
+}
+
 /* ---- What goes wrong ---- */
 
 static void test_a_truncated_file_is_named(void **state)
@@ -598,6 +612,7 @@ int main(void)
         TEST(test_verifying_finds_nothing_in_what_was_generated),
         TEST0(test_verifying_allows_for_the_loss_of_pictures),
         TEST(test_verifying_names_a_wrong_byte),
+        TESTR(test_a_sample_that_cannot_be_decoded_is_named),
         TEST(test_a_truncated_file_is_named),
         TEST(test_a_missing_file_is_named),
         TEST0(test_a_device_that_fails_ends_the_pass),
