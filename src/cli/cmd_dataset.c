@@ -200,10 +200,12 @@ static bool make_layout(struct dataset_layout *layout, const struct generate_opt
 static void print_layout(const struct dataset_layout *layout, const char *root, struct text *out)
 {
     struct unit_texts texts = {0};
+    struct dataset_file first;
     int64_t bytes = dataset_layout_bytes(layout);
+    dataset_file_init(&first, layout, 0);
     text_format(out, "%s: %" PRId64 " training and %" PRId64 " evaluation files of %" PRId64 " sample%s, %s",
-                root, layout->files_train, layout->files_eval, layout->samples_per_file,
-                plural(layout->samples_per_file), layout->format->name);
+                root, layout->files_train, layout->files_eval, first.samples, plural(first.samples),
+                layout->format->name);
     if (bytes >= 0)
         text_format(out, ", %" PRId64 " bytes (%s)", bytes, unit_text(&texts, (double)bytes, UNIT_BYTES));
     text_add(out, "\n");

@@ -34,8 +34,8 @@ static void report_data(const struct session *session, struct text *out)
     if (run->train.steps == 0)
         return;
     text_format(out, "%" PRId64 " %s files of %" PRId64 " sample%s", session->layout.files_train,
-                session->layout.format->name, session->layout.samples_per_file,
-                plural(session->layout.samples_per_file));
+                session->layout.format->name, run->train.options.samples_per_file,
+                plural(run->train.options.samples_per_file));
     if (session->data_set >= 0)
         text_format(out, ", %s", unit_text(&texts, (double)session->data_set, UNIT_BYTES));
     if (session->options.plan)

@@ -23,15 +23,34 @@ static enum order_shard shard_of(const struct run *run, int64_t files)
     return by_file && files >= run->total ? ORDER_BY_FILE : ORDER_CONTIGUOUS;
 }
 
+/* The last file of a set of a given size may have fewer samples: it is read where it is the only one. Returns those that
+ * nobody reads. */
+static int64_t leave_short_file(const struct dataset_layout *layout, bool eval, int64_t *files,
+                                int64_t *samples)
+{
+    struct dataset_file last;
+    dataset_file_init(&last, layout, layout->files_train + (eval ? layout->files_eval : 0) - 1);
+    *samples = layout->samples_per_file;
+    if (last.samples == *samples)
+        return 0;
+    if (*files == 1) {
+        *samples = last.samples;
+        return 0;
+    }
+    --*files;
+    return last.samples;
+}
+
 static bool make_order(const struct run *run, enum metrics_phase phase, struct order *order,
                        struct error *err)
 {
     const struct workload *workload = run->options->workload;
     const struct dataset_layout *layout = run->options->layout;
-    int64_t files = phase == METRICS_EVAL ? layout->files_eval : layout->files_train;
+    int64_t files = phase == METRICS_EVAL ? layout->files_eval : layout->files_train, samples, left;
+    left = leave_short_file(layout, phase == METRICS_EVAL, &files, &samples);
     struct order_options options = {
         .files = files,
-        .samples_per_file = layout->samples_per_file,
+        .samples_per_file = samples,
         .batch = phase == METRICS_EVAL ? workload->reader.batch_size_eval : workload->reader.batch_size,
         .accelerators = run->total,
         .shard = shard_of(run, files),
@@ -42,7 +61,10 @@ static bool make_order(const struct run *run, enum metrics_phase phase, struct o
         .seed_change_epoch = workload->train.seed_change_epoch,
         .drop_last = true,
     };
-    return order_init(order, &options, err);
+    if (!order_init(order, &options, err))
+        return false;
+    order->dropped += left;
+    return true;
 }
 
 /* The least of those that are not negative. */
