@@ -17,7 +17,7 @@
 
 static struct distribution model(enum workload_computation_model which, double gpus, double batch)
 {
-    struct distribution time;
+    struct distribution time = {0};
     struct error err = {0};
     if (!compute_time_model(which, gpus, batch, &time, &err))
         fail_msg("%s", err.text);
@@ -29,7 +29,7 @@ static struct distribution step(const char *workload_name, const char *const *ov
 {
     struct workload workload;
     struct workload_options options = {.overrides = overrides, .override_count = count};
-    struct distribution time;
+    struct distribution time = {0};
     struct error err = {0};
     if (!workload_open(&workload, workload_name, &options, &err) ||
         !compute_time_of_step(&workload, accelerators, &time, &err))
