@@ -324,19 +324,17 @@ static bool verify(struct loader_thread *thread, const struct loader_file *file,
 {
     int tolerance = file->file.layout->format->tolerance;
     size_t expected;
-    if (!dataset_file_path(&file->file, 0, &thread->path))
-        return error_memory(err);
     if (!expect(thread, file, sample, &expected, err))
         return false;
     if (length != expected)
         return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 " has %zu bytes, expected %zu",
-                         thread->path.data, sample, length, expected);
+                         shown(thread, file), sample, length, expected);
     if (memcmp(thread->decoded, thread->expected, length) == 0)
         return true;
     for (size_t i = 0; i < length; i++)
         if (abs(thread->decoded[i] - thread->expected[i]) > tolerance)
             return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 ": byte %zu is %d, expected %d",
-                             thread->path.data, sample, i, thread->decoded[i], thread->expected[i]);
+                             shown(thread, file), sample, i, thread->decoded[i], thread->expected[i]);
     return true;
 }
 
@@ -345,9 +343,7 @@ static bool decode_failed(struct loader_thread *thread, const struct loader_file
                           struct error *err)
 {
     const struct error why = *err;
-    return dataset_file_path(&file->file, 0, &thread->path)
-               ? error_set(err, why.kind, "%s: sample %" PRId64 ": %s", thread->path.data, sample, why.text)
-               : error_memory(err);
+    return error_set(err, why.kind, "%s: sample %" PRId64 ": %s", shown(thread, file), sample, why.text);
 }
 
 static bool decode(struct loader_thread *thread, struct loader_file *file, int64_t sample, const char *raw,
