@@ -13,6 +13,7 @@ const struct command *const commands[] = {
     &command_dataset_verify,
     &command_dataset_scale,
     &command_feed,
+    &command_trace,
     &command_calibrate,
     &command_help,
     &command_completion,

@@ -1,0 +1,204 @@
+/* What the programs need of the kernel: its types by name, with only the fields that are used. Where a field lies
+ * is found when a program is loaded (CO-RE), so these are not the layouts of any one kernel. */
+#ifndef REHEARSE_TRACE_BPF_KERNEL_H
+#define REHEARSE_TRACE_BPF_KERNEL_H
+
+typedef unsigned char __u8;
+typedef signed char __s8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef int __s32;
+typedef unsigned long long __u64;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+#define true 1
+#define false 0
+#define NULL ((void *)0)
+
+/* linux/bpf.h */
+enum {
+    BPF_MAP_TYPE_HASH = 1,
+    BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+    BPF_MAP_TYPE_CGROUP_ARRAY = 8,
+    BPF_MAP_TYPE_LRU_HASH = 9,
+    BPF_MAP_TYPE_RINGBUF = 27,
+    BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+enum { BPF_ANY = 0, BPF_F_NO_PREALLOC = 1, BPF_LOCAL_STORAGE_GET_F_CREATE = 1, BPF_RB_NO_WAKEUP = 1 };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct super_block {
+    __u32 s_dev;
+};
+
+struct inode {
+    __u16 i_mode;
+    struct super_block *i_sb;
+    unsigned long i_ino;
+};
+
+struct address_space {
+    struct inode *host;
+};
+
+struct qstr {
+    const unsigned char *name;
+};
+
+struct dentry {
+    struct dentry *d_parent;
+    struct qstr d_name;
+};
+
+struct vfsmount {
+    struct dentry *mnt_root;
+};
+
+struct mount {
+    struct mount *mnt_parent;
+    struct dentry *mnt_mountpoint;
+    struct vfsmount mnt;
+};
+
+struct path {
+    struct vfsmount *mnt;
+    struct dentry *dentry;
+};
+
+struct file {
+    struct inode *f_inode;
+    unsigned int f_flags;
+    struct path f_path;
+    long long f_pos;
+};
+
+struct fdtable {
+    unsigned int max_fds;
+    struct file **fd;
+};
+
+struct files_struct {
+    struct fdtable *fdt;
+};
+
+struct fs_struct {
+    struct path pwd;
+};
+
+struct mm_struct {
+    unsigned long arg_start, arg_end;
+};
+
+typedef struct {
+    int counter;
+} atomic_t;
+
+struct signal_struct {
+    atomic_t live;
+    int group_exit_code;
+};
+
+struct task_struct {
+    int pid, tgid;
+    int exit_code;
+    char comm[16];
+    struct mm_struct *mm;
+    struct fs_struct *fs;
+    struct files_struct *files;
+    struct signal_struct *signal;
+};
+
+struct linux_binprm {
+    const char *filename;
+};
+
+struct vm_area_struct {
+    unsigned long vm_start;
+    unsigned long vm_pgoff;
+    struct file *vm_file;
+};
+
+struct page {
+    unsigned long compound_head;
+    struct address_space *mapping;
+};
+
+struct folio {
+    struct address_space *mapping;
+    unsigned long index;
+    unsigned long _flags_1;
+    struct page page;
+};
+
+struct bio_vec {
+    struct page *bv_page;
+};
+
+struct bio {
+    struct bio_vec *bi_io_vec;
+};
+
+struct gendisk {
+    int major, first_minor;
+};
+
+struct request_queue {
+    struct gendisk *disk;
+};
+
+struct request {
+    struct request_queue *q;
+    unsigned int cmd_flags;
+    unsigned int __data_len;
+    __u64 __sector;
+    struct bio *bio;
+};
+
+struct kiocb {
+    long long ki_pos;
+};
+
+struct io_rw {
+    struct kiocb kiocb;
+    __u64 addr;
+    __u32 len;
+};
+
+struct io_cqe {
+    __s32 res;
+    int fd;
+};
+
+struct io_kiocb {
+    struct file *file;
+    __u8 opcode;
+    struct io_cqe cqe;
+};
+
+#ifdef __TARGET_ARCH_x86
+struct pt_regs {
+    unsigned long di, si, dx, r10, r8, r9;
+};
+#define ARGUMENTS(regs)                                                                                      \
+    {                                                                                                        \
+        (regs)->di, (regs)->si, (regs)->dx, (regs)->r10, (regs)->r8, (regs)->r9                              \
+    }
+#else /* arm64 */
+struct pt_regs {
+    __u64 regs[31];
+};
+#define ARGUMENTS(regs)                                                                                      \
+    {                                                                                                        \
+        (regs)->regs[0], (regs)->regs[1], (regs)->regs[2], (regs)->regs[3], (regs)->regs[4], (regs)->regs[5] \
+    }
+#endif
+
+struct io_ring_ctx;
+
+#pragma clang attribute pop
+
+#endif

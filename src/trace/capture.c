@@ -1,0 +1,339 @@
+#include "trace/capture.h"
+
+#include "trace/capture_command.h"
+#include "trace/capture_kernel.h"
+#include "trace/capture_rows.h"
+#include "trace/sample.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND         INT64_C(1000000000)
+#define RECORDS_A_TURN 100000           /* of the ring, before the clock is looked at again */
+#define REST           INT64_C(5000000) /* ns, when there is nothing to read */
+
+struct capture {
+    const struct trace_capture_options *options;
+    struct trace_capture_report *report;
+    struct trace_writer *writer;
+    struct capture_kernel *kernel;
+    struct capture_rows rows;
+    struct sampler *sampler;
+    struct capture_command command;
+    int *pids; /* that are sampled */
+    size_t pid_count;
+    int64_t to_utc; /* added to CLOCK_MONOTONIC */
+    int64_t begun, next_sample, next_second;
+    bool rows_ready, forwarded;
+};
+
+static int64_t clock_now(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return now.tv_sec * SECOND + now.tv_nsec;
+}
+
+/* Both clocks at one moment: of several readings, the one that took the least time. */
+static void read_clocks(int64_t *monotonic, int64_t *realtime)
+{
+    int64_t best = INT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        int64_t before = clock_now(CLOCK_MONOTONIC);
+        int64_t utc = clock_now(CLOCK_REALTIME);
+        int64_t took = clock_now(CLOCK_MONOTONIC) - before;
+        if (took >= best)
+            continue;
+        best = took;
+        *monotonic = before + took / 2;
+        *realtime = utc;
+    }
+}
+
+/* Times are UTC by the first pair alone, so that a clock that is set meanwhile does not tear the trace; later pairs
+ * are kept for whoever wants to know. */
+static bool add_clock(struct capture *capture, struct error *err)
+{
+    int64_t monotonic = 0, realtime = 0;
+    read_clocks(&monotonic, &realtime);
+    if (capture->to_utc == 0)
+        capture->to_utc = realtime - monotonic;
+    return trace_add_clock(capture->writer, monotonic, realtime, err);
+}
+
+/* ---- metadata ---- */
+
+static bool set_meta(struct capture *capture, struct error *err)
+{
+    const struct trace_capture_options *options = capture->options;
+    struct trace_writer *writer = capture->writer;
+    struct utsname host;
+    struct text words = {0};
+    char number[32];
+    uname(&host);
+    for (int i = 0; options->command && options->command[i]; i++)
+        text_format(&words, "%s%s", i ? " " : "", options->command[i]);
+    if (options->pid)
+        text_format(&words, "--pid %d", options->pid);
+    else if (options->cgroup)
+        text_format(&words, "--cgroup %s", options->cgroup);
+    else if (options->system)
+        text_add(&words, "--system");
+    snprintf(number, sizeof number, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+    bool set = !words.failed && trace_set_meta(writer, "source", "rehearse trace", err) &&
+               trace_set_meta(writer, "command", words.data ? words.data : "", err) &&
+               trace_set_meta(writer, "version", options->version ? options->version : "", err) &&
+               trace_set_meta(writer, "libbpf", capture_kernel_version(), err) &&
+               trace_set_meta(writer, "bpf", options->no_bpf ? "no" : "yes", err) &&
+               trace_set_meta(writer, "host", host.nodename, err) &&
+               trace_set_meta(writer, "kernel", host.release, err) &&
+               trace_set_meta(writer, "machine", host.machine, err) &&
+               trace_set_meta(writer, "processors", number, err);
+    if (words.failed)
+        error_memory(err);
+    text_release(&words);
+    return set;
+}
+
+/* ---- which processes ---- */
+
+static void find_pids(struct capture *capture)
+{
+    const struct trace_capture_options *options = capture->options;
+    int root = capture->command.pid ? (int)capture->command.pid : options->pid;
+    free(capture->pids);
+    capture->pids = NULL;
+    capture->pid_count = 0;
+    if (options->cgroup)
+        capture->pid_count = sample_cgroup(options->cgroup, &capture->pids);
+    else if (root)
+        capture->pid_count = sample_descendants(root, &capture->pids);
+}
+
+/* The kernel tells of processes that begin and end; without it they are looked for, once a second. */
+static void refresh_pids(struct capture *capture, bool second)
+{
+    const struct trace_capture_options *options = capture->options;
+    if (!options->no_bpf && !options->cgroup && !options->system) {
+        int *pids = NULL;
+        capture->pid_count = capture_rows_alive(&capture->rows, &pids);
+        free(capture->pids);
+        capture->pids = pids;
+    } else if (second)
+        find_pids(capture);
+}
+
+/* ---- beginning ---- */
+
+static bool begin_kernel(struct capture *capture, struct error *err)
+{
+    const struct trace_capture_options *options = capture->options;
+    const struct capture_kernel_options kernel = {
+        .scope = options->cgroup   ? CAPTURE_CGROUP
+                 : options->system ? CAPTURE_SYSTEM
+                                   : CAPTURE_TREE,
+        .cgroup = options->cgroup,
+        .buffer_bytes = options->buffer ? options->buffer : TRACE_CAPTURE_BUFFER,
+        .off_cpu = options->off_cpu,
+    };
+    char space[64];
+    ssize_t length = readlink("/proc/self/ns/pid", space, sizeof space - 1);
+    /* PROC_PID_INIT_INO: elsewhere the kernel's numbers of processes are not those seen here */
+    if (kernel.scope == CAPTURE_TREE && length > 0 && strncmp(space, "pid:[4026531836]", 16) != 0)
+        return error_set(
+            err, ERROR_FAILED,
+            "inside a container processes have other numbers than in the kernel: trace from the host, "
+            "or use --cgroup");
+    capture_rows_init(&capture->rows, capture->writer, capture->to_utc);
+    capture->rows_ready = true;
+    capture->kernel =
+        capture_kernel_new(&kernel, capture_rows_add, &capture->rows, &capture->report->notes, err);
+    if (!capture->kernel)
+        return false;
+    if (kernel.scope == CAPTURE_TREE)
+        for (size_t i = 0; i < capture->pid_count; i++) {
+            capture_rows_process(&capture->rows, capture->pids[i]);
+            if (!capture_kernel_add(capture->kernel, capture->pids[i], err))
+                return false;
+        }
+    return capture_kernel_attach(capture->kernel, err);
+}
+
+static bool begin(struct capture *capture, struct error *err)
+{
+    const struct trace_capture_options *options = capture->options;
+    const char *why;
+    if (options->pid && kill(options->pid, 0) != 0 && errno == ESRCH)
+        return error_set(err, ERROR_INPUT, "there is no process %d", options->pid);
+    capture->writer = trace_writer_new(options->store, TRACE_STORE_KEEP, err);
+    if (!capture->writer || !add_clock(capture, err) || !set_meta(capture, err))
+        return false;
+    capture->sampler = sampler_new(capture->writer, err);
+    if (!capture->sampler)
+        return false;
+    capture->report->gpus = sampler_gpus(capture->sampler, &why);
+    if (capture->report->gpus == 0)
+        text_format(&capture->report->notes, "no GPU: %s\n", why);
+    if (options->command) {
+        prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that what the command leaves behind is still found below us */
+        if (!capture_command_start(&capture->command, options->command, err))
+            return false;
+    }
+    find_pids(capture);
+    if (!options->no_bpf && !begin_kernel(capture, err))
+        return false;
+    capture->begun = capture->next_sample = clock_now(CLOCK_MONOTONIC);
+    capture->next_second = capture->begun + SECOND;
+    return !options->command || capture_command_go(&capture->command, options->command[0], err);
+}
+
+/* ---- recording ---- */
+
+static bool take_sample(struct capture *capture, int64_t now, struct error *err)
+{
+    const double interval = capture->options->interval > 0 ? capture->options->interval : 0.1;
+    bool second = now >= capture->next_second;
+    refresh_pids(capture, second);
+    if (second) {
+        capture->next_second += SECOND;
+        if (!add_clock(capture, err))
+            return false;
+    }
+    capture->next_sample += (int64_t)(interval * 1e9);
+    if (capture->next_sample < now) /* too late for the next ones: leave them out */
+        capture->next_sample = now + (int64_t)(interval * 1e9);
+    return sampler_take(capture->sampler, now + capture->to_utc, capture->pids, capture->pid_count, err);
+}
+
+static int drain(struct capture *capture)
+{
+    return capture->kernel ? capture_kernel_read(capture->kernel, RECORDS_A_TURN) : 0;
+}
+
+static bool stopped(const struct capture *capture)
+{
+    return capture->options->stop && atomic_load(capture->options->stop);
+}
+
+/* Is there nothing more to wait for? A command that was asked to end is recorded until it has ended. */
+static bool is_over(struct capture *capture, int64_t now, int64_t *end)
+{
+    if (capture->command.pid) {
+        if (stopped(capture) && !capture->forwarded) {
+            kill(capture->command.pid, SIGTERM);
+            capture->forwarded = true;
+        }
+        if (*end == 0 && capture_command_ended(&capture->command))
+            *end = now + (stopped(capture) ? 0 : (int64_t)(capture->options->after * 1e9));
+        return *end != 0 && now >= *end;
+    }
+    if (capture->options->pid && kill(capture->options->pid, 0) != 0 && errno == ESRCH)
+        return true;
+    return stopped(capture);
+}
+
+static bool record(struct capture *capture, struct error *err)
+{
+    int64_t end = 0;
+    for (;;) {
+        int64_t now = clock_now(CLOCK_MONOTONIC);
+        bool over = is_over(capture, now, &end);
+        if ((over || now >= capture->next_sample) && !take_sample(capture, now, err))
+            return false;
+        int read = over ? 0 : drain(capture);
+        if (capture->rows_ready && capture->rows.failed) {
+            *err = capture->rows.err;
+            return false;
+        }
+        if (over)
+            return true;
+        if (read < RECORDS_A_TURN / 100) {
+            const struct timespec rest = {0, REST};
+            nanosleep(&rest, NULL);
+        }
+    }
+}
+
+/* ---- ending ---- */
+
+static const char *lost_name(int kind)
+{
+    static const char *const others[] = {"block", "process", "state"};
+    if (kind < TRACE_CLASSES)
+        return trace_class_name((enum trace_class)kind);
+    return kind >= CAPTURE_LOST_BLOCK && kind <= CAPTURE_LOST_STATE ? others[kind - CAPTURE_LOST_BLOCK]
+                                                                    : "other";
+}
+
+static bool add_lost(struct capture *capture, const char *name, int64_t count, struct error *err)
+{
+    if (count == 0)
+        return true;
+    capture->report->lost += count;
+    text_format(&capture->report->notes, "lost: %" PRId64 " of %s\n", count, name);
+    return trace_add_lost(capture->writer, name, count, err);
+}
+
+static bool end_kernel(struct capture *capture, struct error *err)
+{
+    int64_t lost[CAPTURE_LOST_KINDS], recursion;
+    capture_kernel_detach(capture->kernel);
+    while (!capture->rows.failed && drain(capture) > 0) {}
+    if (capture->rows.failed) {
+        *err = capture->rows.err;
+        return false;
+    }
+    capture_kernel_lost(capture->kernel, lost, &recursion);
+    for (int i = 0; i < CAPTURE_LOST_KINDS; i++)
+        if (!add_lost(capture, lost_name(i), lost[i], err))
+            return false;
+    return add_lost(capture, "interrupted", recursion, err);
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+bool trace_capture(const struct trace_capture_options *options, struct trace_capture_report *report,
+                   struct error *err)
+{
+    struct capture capture = {.options = options, .report = report, .command = {.gate = -1, .failure = -1}};
+    double cpu = cpu_seconds();
+    struct error late;
+    *report = (struct trace_capture_report){.status = 0};
+    bool done =
+        begin(&capture, err) && record(&capture, err) && (!capture.kernel || end_kernel(&capture, err));
+    capture_kernel_free(
+        capture.kernel); /* before the command is waited for: what is not recorded is not slowed */
+    report->seconds = capture.begun ? (double)(clock_now(CLOCK_MONOTONIC) - capture.begun) / 1e9 : 0;
+    if (capture.writer)
+        report->rows = trace_writer_rows(capture.writer);
+    sampler_free(capture.sampler);
+    if (capture.rows_ready)
+        capture_rows_release(&capture.rows);
+    bool closed = trace_writer_close(capture.writer, done ? err : &late);
+    capture_command_drop(&capture.command);
+    report->status = capture_command_status(&capture.command);
+    report->ended = capture.command.ended;
+    report->cpu_seconds = cpu_seconds() - cpu;
+    free(capture.pids);
+    return done && closed;
+}
+
+void trace_capture_report_release(struct trace_capture_report *report)
+{
+    text_release(&report->notes);
+}

@@ -1,0 +1,106 @@
+#include "trace/capture_calls.h"
+
+#include "trace/store.h"
+
+#include <sys/syscall.h>
+
+#define NO CAPTURE_NO
+
+/* Arguments are counted from 0: fd, size, offset, path, folder of it, second path, folder of that. */
+#define CALL(name, class, flags, fd, size, offset, path, dir, path2, dir2)                                   \
+    {                                                                                                        \
+#name, SYS_##name,                                                                                   \
+        {                                                                                                    \
+            CAPTURE_KNOWN | (flags), class, fd, size, offset, path, dir, path2, dir2                         \
+        }                                                                                                    \
+    }
+#define ON_FD(name, class, flags, size, offset) CALL(name, class, flags, 0, size, offset, NO, NO, NO, NO)
+#define ON_PATH(name, class, size)              CALL(name, class, 0, NO, size, NO, 0, NO, NO, NO)
+#define ON_PATH_AT(name, class)                 CALL(name, class, 0, NO, NO, NO, 1, 0, NO, NO)
+
+static const struct capture_call calls[] = {
+    ON_FD(read, TRACE_READ, CAPTURE_READS | CAPTURE_POSITION, 2, NO),
+    ON_FD(pread64, TRACE_READ, CAPTURE_READS, 2, 3),
+    ON_FD(readv, TRACE_READ, CAPTURE_READS | CAPTURE_POSITION | CAPTURE_VECTOR, 2, NO),
+    ON_FD(preadv, TRACE_READ, CAPTURE_READS | CAPTURE_VECTOR, 2, 3),
+    ON_FD(preadv2, TRACE_READ, CAPTURE_READS | CAPTURE_VECTOR, 2, 3),
+    ON_FD(write, TRACE_WRITE, CAPTURE_WRITES | CAPTURE_POSITION, 2, NO),
+    ON_FD(pwrite64, TRACE_WRITE, CAPTURE_WRITES, 2, 3),
+    ON_FD(writev, TRACE_WRITE, CAPTURE_WRITES | CAPTURE_POSITION | CAPTURE_VECTOR, 2, NO),
+    ON_FD(pwritev, TRACE_WRITE, CAPTURE_WRITES | CAPTURE_VECTOR, 2, 3),
+    ON_FD(pwritev2, TRACE_WRITE, CAPTURE_WRITES | CAPTURE_VECTOR, 2, 3),
+    CALL(openat, TRACE_OPEN, CAPTURE_OPENS, NO, NO, NO, 1, 0, NO, NO),
+    CALL(openat2, TRACE_OPEN, CAPTURE_OPENS, NO, NO, NO, 1, 0, NO, NO),
+    ON_FD(close, TRACE_CLOSE, 0, NO, NO),
+    ON_FD(fsync, TRACE_SYNC, 0, NO, NO),
+    ON_FD(fdatasync, TRACE_SYNC, 0, NO, NO),
+    ON_FD(syncfs, TRACE_SYNC, 0, NO, NO),
+    ON_FD(sync_file_range, TRACE_SYNC, 0, 2, 1),
+    CALL(msync, TRACE_SYNC, 0, NO, 1, NO, NO, NO, NO, NO),
+    CALL(mmap, TRACE_MMAP, CAPTURE_MAPS, 4, 1, 5, NO, NO, NO, NO),
+    ON_FD(lseek, TRACE_SEEK, 0, NO, 1),
+    ON_FD(ftruncate, TRACE_TRUNCATE, 0, 1, NO),
+    ON_PATH(truncate, TRACE_TRUNCATE, 1),
+    ON_FD(fallocate, TRACE_OTHER, 0, 3, 2),
+    ON_FD(fadvise64, TRACE_OTHER, 0, 2, 1),
+    ON_FD(getdents64, TRACE_OTHER, 0, 2, NO),
+    ON_FD(fstat, TRACE_STAT, 0, NO, NO),
+    ON_PATH_AT(newfstatat, TRACE_STAT),
+    ON_PATH_AT(statx, TRACE_STAT),
+    ON_PATH_AT(faccessat, TRACE_STAT),
+    ON_PATH_AT(faccessat2, TRACE_STAT),
+    ON_PATH_AT(unlinkat, TRACE_UNLINK),
+    ON_PATH_AT(mkdirat, TRACE_MKDIR),
+    ON_PATH_AT(readlinkat, TRACE_OTHER),
+    CALL(renameat2, TRACE_RENAME, 0, NO, NO, NO, 1, 0, 3, 2),
+    CALL(linkat, TRACE_CREATE, 0, NO, NO, NO, 1, 0, 3, 2),
+    CALL(symlinkat, TRACE_CREATE, 0, NO, NO, NO, 2, 1, NO, NO),
+#ifdef SYS_open /* not on processors younger than the calls with …at */
+    CALL(open, TRACE_OPEN, CAPTURE_OPENS, NO, NO, NO, 0, NO, NO, NO),
+    CALL(creat, TRACE_CREATE, CAPTURE_OPENS, NO, NO, NO, 0, NO, NO, NO),
+    ON_PATH(stat, TRACE_STAT, NO),
+    ON_PATH(lstat, TRACE_STAT, NO),
+    ON_PATH(access, TRACE_STAT, NO),
+    ON_PATH(unlink, TRACE_UNLINK, NO),
+    ON_PATH(mkdir, TRACE_MKDIR, NO),
+    ON_PATH(rmdir, TRACE_RMDIR, NO),
+    ON_PATH(readlink, TRACE_OTHER, NO),
+    CALL(rename, TRACE_RENAME, 0, NO, NO, NO, 0, NO, 1, NO),
+    CALL(link, TRACE_CREATE, 0, NO, NO, NO, 0, NO, 1, NO),
+    CALL(symlink, TRACE_CREATE, 0, NO, NO, NO, 1, NO, NO, NO),
+#endif
+#ifdef SYS_renameat
+    CALL(renameat, TRACE_RENAME, 0, NO, NO, NO, 1, 0, 3, 2),
+#endif
+};
+
+const struct capture_call *capture_calls(size_t *count)
+{
+    *count = sizeof calls / sizeof *calls;
+    return calls;
+}
+
+/* linux/io_uring.h; numbers never change. */
+#define OPCODE(number, name, class, flags)                                                                   \
+    {                                                                                                        \
+        "io_uring:" name, number,                                                                            \
+        {                                                                                                    \
+            CAPTURE_KNOWN | (flags), class, NO, NO, NO, NO, NO, NO, NO                                       \
+        }                                                                                                    \
+    }
+
+static const struct capture_call opcodes[] = {
+    OPCODE(1, "readv", TRACE_READ, CAPTURE_READS | CAPTURE_VECTOR),
+    OPCODE(2, "writev", TRACE_WRITE, CAPTURE_WRITES | CAPTURE_VECTOR),
+    OPCODE(3, "fsync", TRACE_SYNC, 0),
+    OPCODE(4, "read_fixed", TRACE_READ, CAPTURE_READS),
+    OPCODE(5, "write_fixed", TRACE_WRITE, CAPTURE_WRITES),
+    OPCODE(22, "read", TRACE_READ, CAPTURE_READS),
+    OPCODE(23, "write", TRACE_WRITE, CAPTURE_WRITES),
+};
+
+const struct capture_call *capture_opcodes(size_t *count)
+{
+    *count = sizeof opcodes / sizeof *opcodes;
+    return opcodes;
+}

@@ -1,0 +1,80 @@
+/* What the programs in the kernel hand to capture.c through the ring buffer. Both sides include this file, so it
+ * has no other include: the programs bring their integer types from bpf/kernel.h, the rest from linux/types.h. */
+#ifndef REHEARSE_TRACE_CAPTURE_RECORD_H
+#define REHEARSE_TRACE_CAPTURE_RECORD_H
+
+enum capture_scope { CAPTURE_TREE, CAPTURE_CGROUP, CAPTURE_SYSTEM };
+
+enum capture_kind {
+    CAPTURE_CALL,  /* a system call ended */
+    CAPTURE_FAULT, /* a page fault on a file ended */
+    CAPTURE_URING, /* a request to io_uring ended */
+    CAPTURE_BLOCK, /* a request to a disk ended: struct capture_block */
+    CAPTURE_FORK,  /* process `tid` was forked from `pid`; text: its name */
+    CAPTURE_EXEC,  /* text: file, name, command line with a NUL after each word */
+    CAPTURE_EXIT,  /* a process ended; result: as wait() has it */
+    CAPTURE_OFFCPU /* a thread was off the processor; result: its state, 0: it could have run */
+};
+
+/* Where a system call has its arguments: numbers of them, or CAPTURE_NO. */
+#define CAPTURE_NO (-1)
+
+enum {
+    CAPTURE_POSITION = 1, /* offset is the file's position */
+    CAPTURE_READS = 2,    /* looks for the page cache */
+    CAPTURE_WRITES = 4,   /* makes pages dirty */
+    CAPTURE_OPENS = 8,    /* the result is a file descriptor */
+    CAPTURE_MAPS = 16,    /* is nothing without a file */
+    CAPTURE_VECTOR = 32,  /* size is the number of struct iovec, and they are the argument before it */
+    CAPTURE_AT_CWD = 64,  /* relative to the working directory: dir is CAPTURE_NO */
+    CAPTURE_KNOWN = 128   /* this entry of the table is used */
+};
+
+struct capture_shape {
+    __u8 flags;
+    __u8 lost; /* which counter, if there is no room */
+    __s8 fd, size, offset;
+    __s8 path, dir;   /* a path and what it is relative to */
+    __s8 path2, dir2; /* rename and link have two */
+};
+
+#define CAPTURE_CALLS   512 /* numbers of system calls below this */
+#define CAPTURE_OPCODES 64  /* of io_uring */
+#define CAPTURE_TEXTS   4
+
+/* Counters of lost events: 0…23 are enum trace_class. */
+enum { CAPTURE_LOST_BLOCK = 24, CAPTURE_LOST_PROCESS, CAPTURE_LOST_STATE, CAPTURE_LOST_KINDS = 32 };
+
+#define CAPTURE_NOWHERE (-0x7fffffffffffffffLL - 1) /* TRACE_NONE of store.h */
+
+/* A path is the text as given, and the names from the folder it is relative to up to the root, each with a NUL.
+ * texts: given, folder, second given, second folder. */
+struct capture_record {
+    __u32 kind;
+    __u16 number; /* of the system call; opcode of io_uring; of a fault: 1 when it writes */
+    __u8 cached;  /* 0, 1, 2: not known */
+    __u8 unused;
+    __u32 pid, tid;
+    __u64 start, latency; /* ns of CLOCK_MONOTONIC */
+    __u64 file;           /* address of the kernel's struct file: tells open files apart */
+    __u64 inode;
+    __u32 device, mode; /* dev_t of the kernel; st_mode */
+    __s32 fd;
+    __s32 unused2;
+    __s64 offset, size, result;
+    __u16 texts[CAPTURE_TEXTS]; /* bytes of each; they follow the record */
+};
+
+struct capture_block {
+    __u32 kind;
+    __u32 operation; /* REQ_OP_… */
+    __u32 pid, tid;  /* who submitted it */
+    __u64 start, queue, service;
+    __u64 sector, bytes;
+    __u64 inode; /* of the file whose pages it moves; 0: not known */
+    __u32 device, disk;
+    __u32 cause; /* pid for whom; 0: not known */
+    __s32 result;
+};
+
+#endif

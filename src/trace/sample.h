@@ -1,0 +1,39 @@
+/* Samples of the machine from /proc, and of its GPUs: percentages, rates and sizes, each the mean or the rate since the
+ * sample before.
+ *
+ *     cpu.usr cpu.sys cpu.iowait cpu.idle   %, of "all"; cpu.busy of each core "0", "1", …
+ *     process.cpu process.rss               % of one core, bytes; of a pid
+ *     process.read process.write            bytes/s through system calls
+ *     process.disk_read process.disk_write  bytes/s that reached storage
+ *     disk.r/s disk.w/s disk.rMB/s disk.wMB/s disk.util   of a disk; MB as iostat -m has them, 2^20 bytes; util in %
+ *     net.rMB/s net.wMB/s                   of an interface, the same MB
+ *     mem.available mem.cached mem.dirty mem.writeback    bytes, of "all"
+ *     gpu.sm gpu.mem gpu.fb gpu.power gpu.rxpci gpu.txpci of a GPU: %, %, MiB, W, MB/s, MB/s as nvidia-smi has them */
+#ifndef REHEARSE_TRACE_SAMPLE_H
+#define REHEARSE_TRACE_SAMPLE_H
+
+#include "core/error.h"
+#include "trace/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sampler;
+
+struct sampler *sampler_new(struct trace_writer *writer, struct error *err);
+void sampler_free(struct sampler *sampler);
+
+/* Takes a sample; the first only reads the counters. `pids` are the processes that are told apart. */
+bool sampler_take(struct sampler *sampler, int64_t utc_ns, const int *pids, size_t count, struct error *err);
+
+/* How many GPUs are sampled; with none, *why says why. */
+int sampler_gpus(const struct sampler *sampler, const char **why);
+
+/* `root` and all that descend from it, as /proc has it now; the caller frees *pids. */
+size_t sample_descendants(int root, int **pids);
+
+/* Processes of a control group and those below it; the caller frees *pids. */
+size_t sample_cgroup(const char *folder, int **pids);
+
+#endif

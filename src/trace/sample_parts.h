@@ -1,0 +1,55 @@
+/* What the files of the sampler share. */
+#ifndef REHEARSE_TRACE_SAMPLE_PARTS_H
+#define REHEARSE_TRACE_SAMPLE_PARTS_H
+
+#include "trace/sample.h"
+
+#define SAMPLE_COUNTERS 10
+
+/* Counters of one source ("cpu3", "vda", a pid) as they were. */
+struct sample_counters {
+    char name[32];
+    uint64_t values[SAMPLE_COUNTERS];
+    int64_t time_ns;
+    bool seen; /* in this sample: what is gone is forgotten */
+};
+
+struct sample_list {
+    struct sample_counters *items;
+    size_t count, capacity;
+};
+
+struct sampler {
+    struct trace_writer *writer;
+    struct sample_list cpus, disks, networks, processes;
+    struct sample_gpu *gpu;
+    const char *no_gpu;
+    int64_t now;
+    char *buffer; /* of SAMPLE_BUFFER bytes, for files of /proc */
+    struct error err;
+    bool failed;
+};
+
+#define SAMPLE_BUFFER (1 << 20)
+
+/* The text of a file of /proc, NULL when it cannot be read; in sampler->buffer. */
+char *sample_read(struct sampler *sampler, const char *path);
+
+/* Puts `values` in place of the counters of `name`, and how much they have grown in `grown`, zeroed; gives the seconds in
+ * between, 0 at the first time and when time has not passed. */
+double sample_difference(struct sampler *sampler, struct sample_list *list, const char *name,
+                         const uint64_t *values, double *grown);
+
+void sample_forget(struct sample_list *list);
+
+void sample_add(struct sampler *sampler, const char *kind, const char *source, double value);
+
+void sample_processes(struct sampler *sampler, const int *pids, size_t count);
+
+/* NULL without GPUs; *why then says why. */
+struct sample_gpu *sample_gpu_new(const char **why);
+int sample_gpu_count(const struct sample_gpu *gpu);
+void sample_gpu_take(struct sample_gpu *gpu, struct sampler *sampler);
+void sample_gpu_free(struct sample_gpu *gpu);
+
+#endif
