@@ -308,10 +308,10 @@ static bool same_layout(const struct dataset_layout *layout, struct comm *comm, 
 static bool generate_layout(const struct generate_options *given, const struct workload *workload,
                             const struct dataset_layout *layout, struct comm *comm, struct error *err)
 {
-    struct ground ground;
+    struct ground ground = {0};
     bool open = given->folder ? ground_of_folder(&ground, given->folder, given->sync, err)
                               : ground_of_workload(&ground, workload, given->sync, err);
-    bool done = comm_agree(comm, open, "the data set's place", err);
+    bool done = comm_agree(comm, open, "the data set's place", err) && open;
     if (done)
         done = given->dry_run ? comm_rank(comm) > 0 || say_only(given, layout, ground.root, err)
                               : generate_all(given, layout, &ground, comm, err);
@@ -336,7 +336,7 @@ static bool generate_on(const struct generate_options *given, struct comm *comm,
     struct workload workload;
     struct dataset_layout layout;
     bool made = make_plan(&layout, given, &workload, comm_rank(comm) == 0, err);
-    bool done = comm_agree(comm, made, "the workload", err) && same_layout(&layout, comm, err) &&
+    bool done = comm_agree(comm, made, "the workload", err) && made && same_layout(&layout, comm, err) &&
                 generate_layout(given, &workload, &layout, comm, err);
     if (made) {
         dataset_layout_release(&layout);
