@@ -178,8 +178,9 @@ bool trace_span(const struct trace_reader *reader, int64_t *first_ns, int64_t *l
 struct trace_filter {
     int64_t which; /* a class, an operation, a series; -1: all */
     int64_t from_ns, to_ns;
+    bool as_written; /* in the order in which they were added */
 };
-#define TRACE_ALL ((struct trace_filter){-1, INT64_MIN, INT64_MAX})
+#define TRACE_ALL ((struct trace_filter){-1, INT64_MIN, INT64_MAX, false})
 
 struct trace_cursor;
 struct trace_cursor *trace_events(struct trace_reader *reader, const struct trace_filter *filter,

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -331,9 +332,15 @@ bool trace_span(const struct trace_reader *reader, int64_t *first_ns, int64_t *l
     return found;
 }
 
-static struct trace_cursor *open_cursor(struct trace_reader *reader, const char *sql,
-                                        const struct trace_filter *filter, struct error *err)
+static struct trace_cursor *open_cursor(struct trace_reader *reader, const char *select, const char *which,
+                                        const char *time, const struct trace_filter *filter,
+                                        struct error *err)
 {
+    char sql[512];
+    snprintf(sql, sizeof sql, "%s WHERE %s >= ?1 AND %s < ?2%s%s%s ORDER BY %s%srowid", select, time, time,
+             filter->which < 0 ? "" : " AND ", filter->which < 0 ? "" : which,
+             filter->which < 0 ? "" : " = ?3", filter->as_written ? "" : time,
+             filter->as_written ? "" : ", ");
     struct trace_cursor *cursor = calloc(1, sizeof *cursor);
     if (!cursor) {
         error_memory(err);
@@ -356,36 +363,27 @@ static struct trace_cursor *open_cursor(struct trace_reader *reader, const char 
 struct trace_cursor *trace_events(struct trace_reader *reader, const struct trace_filter *filter,
                                   struct error *err)
 {
-#define EVENTS                                                                                               \
-    "SELECT class, start_ns, latency_ns, process, file, call, fd, \"offset\", size, result, cached FROM "    \
-    "event"                                                                                                  \
-    " WHERE start_ns >= ?1 AND start_ns < ?2"
-    return open_cursor(reader,
-                       filter->which < 0 ? EVENTS " ORDER BY start_ns, id"
-                                         : EVENTS " AND class = ?3 ORDER BY start_ns, id",
-                       filter, err);
+    return open_cursor(
+        reader,
+        "SELECT class, start_ns, latency_ns, process, file, call, fd, \"offset\", size, result, cached"
+        " FROM event",
+        "class", "start_ns", filter, err);
 }
 
 struct trace_cursor *trace_blocks(struct trace_reader *reader, const struct trace_filter *filter,
                                   struct error *err)
 {
-#define BLOCKS                                                                                               \
-    "SELECT operation, start_ns, queue_ns, service_ns, disk, sector, bytes, process, file, cause FROM block" \
-    " WHERE start_ns >= ?1 AND start_ns < ?2"
-    return open_cursor(reader,
-                       filter->which < 0 ? BLOCKS " ORDER BY start_ns, id"
-                                         : BLOCKS " AND operation = ?3 ORDER BY start_ns, id",
-                       filter, err);
+    return open_cursor(
+        reader,
+        "SELECT operation, start_ns, queue_ns, service_ns, disk, sector, bytes, process, file, cause"
+        " FROM block",
+        "operation", "start_ns", filter, err);
 }
 
 struct trace_cursor *trace_samples(struct trace_reader *reader, const struct trace_filter *filter,
                                    struct error *err)
 {
-#define SAMPLES "SELECT series, time_ns, value FROM sample WHERE time_ns >= ?1 AND time_ns < ?2"
-    return open_cursor(reader,
-                       filter->which < 0 ? SAMPLES " ORDER BY time_ns, rowid"
-                                         : SAMPLES " AND series = ?3 ORDER BY time_ns, rowid",
-                       filter, err);
+    return open_cursor(reader, "SELECT series, time_ns, value FROM sample", "series", "time_ns", filter, err);
 }
 
 static bool next(struct trace_cursor *cursor)

@@ -1,5 +1,6 @@
 #include "trace/store.h"
 #include "trace/store_names.h"
+#include "trace/store_rows.h"
 #include "trace/store_schema.h"
 
 #include <errno.h>
@@ -35,8 +36,8 @@ static const char *const statements[INSERTS] = {
     "INSERT INTO call VALUES (?,?)",
     "INSERT INTO disk VALUES (?,?)",
     "INSERT INTO series VALUES (?,?,?)",
-    "INSERT INTO event VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?)",
-    "INSERT INTO block VALUES (NULL,?,?,?,?,?,?,?,?,?,?)",
+    "INSERT INTO event SELECT NULL, * FROM new_events",
+    "INSERT INTO block SELECT NULL, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 FROM new_blocks",
     "INSERT INTO sample VALUES (?,?,?)",
     "INSERT INTO phase VALUES (?,?,?,?)",
     "INSERT INTO clock VALUES (?,?)",
@@ -50,8 +51,9 @@ struct trace_writer {
     sqlite3 *db;
     sqlite3_stmt *statements[INSERTS];
     struct trace_names names[DICTIONARIES];
-    char *path, *temporary; /* temporary: TRACE_STORE_WHOLE, else NULL */
-    int64_t rows, pending;  /* of events and blocks; of everything since the last commit */
+    struct trace_rows events, blocks; /* not yet handed to SQLite */
+    char *path, *temporary;           /* temporary: TRACE_STORE_WHOLE, else NULL */
+    int64_t rows, pending; /* of events and blocks; of everything since the last commit; those handed over */
     bool failed;
     struct error why;
 };
@@ -114,6 +116,9 @@ static bool make_way(const char *path, struct error *err)
 
 static bool prepare(struct trace_writer *writer, struct error *err)
 {
+    if (!trace_rows_attach(writer->db, "new_events", &writer->events) ||
+        !trace_rows_attach(writer->db, "new_blocks", &writer->blocks))
+        return fail(writer, err);
     for (int i = 0; i < INSERTS; i++)
         if (sqlite3_prepare_v3(writer->db, statements[i], -1, SQLITE_PREPARE_PERSISTENT,
                                &writer->statements[i], NULL) != SQLITE_OK)
@@ -277,43 +282,76 @@ bool trace_process_set(struct trace_writer *writer, int64_t process, int64_t par
     return step(writer, statement, err);
 }
 
+/* Hands over what was gathered. */
+static bool flush(struct trace_writer *writer, struct trace_rows *rows, enum insert which, struct error *err)
+{
+    if (writer->failed) {
+        *err = writer->why;
+        return false;
+    }
+    if (rows->count == 0)
+        return true;
+    sqlite3_step(writer->statements[which]);
+    if (sqlite3_reset(writer->statements[which]) != SQLITE_OK)
+        return fail(writer, err);
+    writer->rows += rows->count;
+    writer->pending += rows->count;
+    rows->count = 0;
+    return true;
+}
+
+/* The place of the next row, after room was made for it. */
+static int64_t *next_row(struct trace_writer *writer, struct trace_rows *rows, enum insert which,
+                         struct error *err)
+{
+    if (rows->count == TRACE_ROWS || writer->failed) {
+        if (!flush(writer, rows, which, err) ||
+            (writer->pending >= TRACE_BATCH && !trace_writer_commit(writer, err)))
+            return NULL;
+    }
+    return rows->cells[rows->count++];
+}
+
+static int64_t id_or_none(int64_t id)
+{
+    return id ? id : TRACE_NONE;
+}
+
 bool trace_add_event(struct trace_writer *writer, const struct trace_event *event, struct error *err)
 {
-    sqlite3_stmt *statement = begin(writer, INSERT_EVENT, err);
-    if (!statement)
+    int64_t *row = next_row(writer, &writer->events, INSERT_EVENT, err);
+    if (!row)
         return false;
-    sqlite3_bind_int(statement, 1, (int)event->class);
-    sqlite3_bind_int64(statement, 2, event->start_ns);
-    bind_number(statement, 3, event->latency_ns, TRACE_NONE);
-    bind_number(statement, 4, event->process, 0);
-    bind_number(statement, 5, event->file, 0);
-    bind_number(statement, 6, event->call, 0);
-    bind_number(statement, 7, event->fd, TRACE_NONE);
-    bind_number(statement, 8, event->offset, TRACE_NONE);
-    bind_number(statement, 9, event->size, TRACE_NONE);
-    bind_number(statement, 10, event->result, TRACE_NONE);
-    bind_number(statement, 11, event->cached, -1);
-    writer->rows++;
-    return step(writer, statement, err);
+    row[0] = (int64_t)event->class;
+    row[1] = event->start_ns;
+    row[2] = event->latency_ns;
+    row[3] = id_or_none(event->process);
+    row[4] = id_or_none(event->file);
+    row[5] = id_or_none(event->call);
+    row[6] = event->fd;
+    row[7] = event->offset;
+    row[8] = event->size;
+    row[9] = event->result;
+    row[10] = event->cached < 0 ? TRACE_NONE : event->cached;
+    return true;
 }
 
 bool trace_add_block(struct trace_writer *writer, const struct trace_block *block, struct error *err)
 {
-    sqlite3_stmt *statement = begin(writer, INSERT_BLOCK, err);
-    if (!statement)
+    int64_t *row = next_row(writer, &writer->blocks, INSERT_BLOCK, err);
+    if (!row)
         return false;
-    sqlite3_bind_int(statement, 1, (int)block->op);
-    sqlite3_bind_int64(statement, 2, block->start_ns);
-    bind_number(statement, 3, block->queue_ns, TRACE_NONE);
-    bind_number(statement, 4, block->service_ns, TRACE_NONE);
-    bind_number(statement, 5, block->disk, 0);
-    bind_number(statement, 6, block->sector, TRACE_NONE);
-    bind_number(statement, 7, block->bytes, TRACE_NONE);
-    bind_number(statement, 8, block->process, 0);
-    bind_number(statement, 9, block->file, 0);
-    bind_number(statement, 10, block->cause, 0);
-    writer->rows++;
-    return step(writer, statement, err);
+    row[0] = (int64_t)block->op;
+    row[1] = block->start_ns;
+    row[2] = block->queue_ns;
+    row[3] = block->service_ns;
+    row[4] = id_or_none(block->disk);
+    row[5] = block->sector;
+    row[6] = block->bytes;
+    row[7] = id_or_none(block->process);
+    row[8] = id_or_none(block->file);
+    row[9] = id_or_none(block->cause);
+    return true;
 }
 
 bool trace_add_sample(struct trace_writer *writer, const struct trace_sample *sample, struct error *err)
@@ -372,15 +410,14 @@ bool trace_set_meta(struct trace_writer *writer, const char *key, const char *va
 
 int64_t trace_writer_rows(const struct trace_writer *writer)
 {
-    return writer->rows;
+    return writer->rows + writer->events.count + writer->blocks.count;
 }
 
 bool trace_writer_commit(struct trace_writer *writer, struct error *err)
 {
-    if (writer->failed) {
-        *err = writer->why;
+    if (!flush(writer, &writer->events, INSERT_EVENT, err) ||
+        !flush(writer, &writer->blocks, INSERT_BLOCK, err))
         return false;
-    }
     writer->pending = 0;
     return run_sql(writer, "COMMIT", err) && run_sql(writer, "BEGIN", err);
 }
@@ -463,10 +500,8 @@ static bool close_database(struct trace_writer *writer)
 
 static bool finish(struct trace_writer *writer, struct error *err)
 {
-    if (writer->failed) {
-        *err = writer->why;
+    if (!trace_writer_commit(writer, err))
         return false;
-    }
     if (!run_sql(writer, trace_schema_indexes, err) || !run_sql(writer, "COMMIT", err))
         return false;
     if (!close_database(writer))
