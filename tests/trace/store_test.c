@@ -132,7 +132,8 @@ static void test_blocks_samples_and_phases_read_back(void **state)
     int phases;
     int64_t first, last;
     struct trace_reader *reader = open_trace(in_folder("a.db"));
-    struct trace_cursor *cursor = trace_blocks(reader, &(struct trace_filter){TRACE_OP_WRITE, 10, 11, false}, &err);
+    struct trace_cursor *cursor =
+        trace_blocks(reader, &(struct trace_filter){TRACE_OP_WRITE, 10, 11, false}, &err);
     assert_true(trace_next_block(cursor, &block_back));
     assert_int_equal(block_back.op, TRACE_OP_WRITE);
     assert_int_equal(block_back.start_ns, 10);
@@ -164,7 +165,8 @@ static void test_a_range_of_one_class(void **state)
     add_reads(writer, 1000);
     finish_trace(writer);
     assert_int_equal(count_events(in_folder("a.db"), TRACE_ALL), 1000);
-    assert_int_equal(count_events(in_folder("a.db"), (struct trace_filter){TRACE_READ, 100, 300, false}), 200);
+    assert_int_equal(count_events(in_folder("a.db"), (struct trace_filter){TRACE_READ, 100, 300, false}),
+                     200);
     assert_int_equal(count_events(in_folder("a.db"), (struct trace_filter){TRACE_WRITE, 100, 300, true}), 0);
     assert_int_equal(count_events(in_folder("a.db"), (struct trace_filter){-1, 990, INT64_MAX, false}), 10);
 }

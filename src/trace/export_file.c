@@ -1,0 +1,86 @@
+#include "trace/export_file.h"
+
+#include "core/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+bool export_open(struct export_file *file, const char *path, struct error *err)
+{
+    *file = (struct export_file){.path = strdup(path)};
+    if (!file->path || asprintf(&file->temporary, "%s.%ld.tmp", path, (long)getpid()) < 0) {
+        free(file->path);
+        return error_memory(err);
+    }
+    file->out = fopen(file->temporary, "we");
+    if (file->out)
+        return true;
+    error_set(err, ERROR_FAILED, "cannot write '%s': %s", path, strerror(errno));
+    free(file->temporary);
+    free(file->path);
+    return false;
+}
+
+bool export_close(struct export_file *file, bool done, struct error *err)
+{
+    bool written = !ferror(file->out);
+    written = fclose(file->out) == 0 && written;
+    if (done && (!written || rename(file->temporary, file->path) < 0))
+        done = error_set(err, ERROR_FAILED, "cannot write '%s': %s", file->path, strerror(errno));
+    if (!done)
+        unlink(file->temporary);
+    free(file->temporary);
+    free(file->path);
+    return done;
+}
+
+void export_time(FILE *out, int64_t time_ns, int digits)
+{
+    static const int64_t units[] = {1000000000, 100000000, 10000000, 1000000, 100000,
+                                    10000,      1000,      100,      10,      1};
+    int64_t fraction = time_ns % 1000000000;
+    time_t seconds = (time_t)(time_ns / 1000000000 - (fraction < 0));
+    struct tm tm;
+    fraction += fraction < 0 ? 1000000000 : 0;
+    if (!gmtime_r(&seconds, &tm))
+        return;
+    fprintf(out, "%04d-%02d-%02dT%02d:%02d:%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+            tm.tm_min, tm.tm_sec);
+    if (digits)
+        fprintf(out, ".%0*lld", digits, (long long)(fraction / units[digits]));
+}
+
+void export_string(FILE *out, const char *text)
+{
+    size_t left = strlen(text);
+    putc('"', out);
+    for (size_t good; left > 0;) {
+        good = text_valid_utf8(text, left);
+        for (size_t i = 0; i < good; i++) {
+            unsigned char c = (unsigned char)text[i];
+            if (c == '"' || c == '\\')
+                fprintf(out, "\\%c", c);
+            else if (c < ' ')
+                fprintf(out, "\\u%04x", c);
+            else
+                putc(c, out);
+        }
+        if (good < left) {
+            fputs("\xef\xbf\xbd", out);
+            good++;
+        }
+        text += good;
+        left -= good;
+    }
+    putc('"', out);
+}
+
+struct trace_filter export_filter(const struct trace_export_options *options)
+{
+    if (options->from_ns == 0 && options->to_ns == 0)
+        return TRACE_ALL;
+    return (struct trace_filter){-1, options->from_ns, options->to_ns, false};
+}

@@ -1,0 +1,30 @@
+/* A file written as a stream, which appears whole or not at all. */
+#ifndef REHEARSE_TRACE_EXPORT_FILE_H
+#define REHEARSE_TRACE_EXPORT_FILE_H
+
+#include "core/error.h"
+#include "trace/export.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct export_file {
+    FILE *out;
+    char *path, *temporary;
+};
+
+bool export_open(struct export_file *file, const char *path, struct error *err);
+
+/* `done` false: takes the file away; returns `done`, or false when writing failed. */
+bool export_close(struct export_file *file, bool done, struct error *err);
+
+/* "2026-11-21T02:42:36.414760903": `digits` of a second (0, 3, 6, 9). */
+void export_time(FILE *out, int64_t time_ns, int digits);
+
+/* A string of JSON, in quotes; bytes that are not UTF-8 as U+FFFD. */
+void export_string(FILE *out, const char *text);
+
+/* The range of the options as a filter. */
+struct trace_filter export_filter(const struct trace_export_options *options);
+
+#endif

@@ -1,0 +1,510 @@
+#include "trace/import.h"
+
+#include "support/reference.h"
+#include "trace/traces.h"
+
+#include <unistd.h>
+#include <zlib.h>
+
+static struct trace_import_report report;
+static struct trace_reader *reader;
+
+static int setup(void **state)
+{
+    memset(&report, 0, sizeof report);
+    reader = NULL;
+    return folder_setup(state);
+}
+
+static int teardown(void **state)
+{
+    trace_reader_free(reader);
+    trace_import_report_release(&report);
+    return folder_teardown(state);
+}
+
+/* Imports and opens what came of it. */
+static void import_path(const char *path, const char *date)
+{
+    struct error err;
+    struct trace_import_options options = {.zone = "-05:00", .date = date};
+    struct trace_writer *writer = make_trace("import.db", TRACE_STORE_WHOLE);
+    if (!trace_import(path, writer, &options, &report, &err))
+        fail_msg("%s", err.text);
+    finish_trace(writer);
+    reader = open_trace(in_folder("import.db"));
+}
+
+static void import_file(const char *name, const char *text)
+{
+    write_file(name, text);
+    import_path(in_folder(name), "2026-11-20");
+}
+
+static void check_refused(const char *path, const struct trace_import_options *options, const char *part)
+{
+    struct error err;
+    struct trace_writer *writer = make_trace("import.db", TRACE_STORE_WHOLE);
+    assert_false(trace_import(path, writer, options, &report, &err));
+    trace_writer_drop(writer);
+    if (!strstr(err.text, part))
+        fail_msg("'%s' does not say '%s'", err.text, part);
+}
+
+/* The event of this place, in the order of the file. */
+static struct trace_event event_at(int place)
+{
+    struct error err;
+    struct trace_event event;
+    struct trace_filter filter = TRACE_ALL;
+    filter.as_written = true;
+    struct trace_cursor *cursor = trace_events(reader, &filter, &err);
+    for (int i = 0; i <= place; i++)
+        if (!trace_next_event(cursor, &event))
+            fail_msg("there are only %d events", i);
+    assert_true(trace_cursor_close(cursor, &err));
+    return event;
+}
+
+static const char *path_at(int place)
+{
+    return trace_file_info(reader, event_at(place).file)->path;
+}
+
+static struct trace_block first_block(void)
+{
+    struct error err;
+    struct trace_block block;
+    struct trace_cursor *cursor = trace_blocks(reader, &TRACE_ALL, &err);
+    assert_true(trace_next_block(cursor, &block));
+    assert_true(trace_cursor_close(cursor, &err));
+    return block;
+}
+
+/* The first sample of a series, whose time is *time_ns. */
+static double first_sample(const char *kind, const char *source, int64_t *time_ns)
+{
+    struct error err;
+    for (int64_t id = 1; id <= trace_series_count(reader); id++) {
+        const struct trace_series_info *series = trace_series_info(reader, id);
+        if (strcmp(series->kind, kind) != 0 || strcmp(series->source, source) != 0)
+            continue;
+        struct trace_sample sample;
+        struct trace_cursor *cursor =
+            trace_samples(reader, &(struct trace_filter){id, INT64_MIN, INT64_MAX, false}, &err);
+        assert_true(trace_next_sample(cursor, &sample));
+        assert_true(trace_cursor_close(cursor, &err));
+        *time_ns = sample.time_ns;
+        return sample.value;
+    }
+    fail_msg("no series '%s' of '%s'", kind, source);
+    return 0;
+}
+
+/* 2026-11-21T02:42:20Z */
+#define TWENTY INT64_C(1795228940000000000)
+
+static const char bpftrace_reads[] = "Attaching 6 probes...\n"
+                                     "TIMESTAMP         PID     OFFSET   RET (B)      LAT(ns)      FILENAME\n"
+                                     "1000     21     0                832          40       libc.so.6\n"
+                                     "2000     21     832              18446744073709551611 10       \n"
+                                     "3000 21 0 1 x nonsense\n"
+                                     "\n";
+
+static void test_reads_of_the_study(void **state)
+{
+    (void)state;
+    import_file("trace_read.out", bpftrace_reads);
+    struct trace_event event = event_at(0);
+    assert_int_equal(event.class, TRACE_READ);
+    assert_int_equal(event.start_ns, 960);
+    assert_int_equal(event.latency_ns, 40);
+    assert_int_equal(event.result, 832);
+    assert_string_equal(path_at(0), "libc.so.6");
+    assert_int_equal(event_at(1).result, -5);
+    assert_string_equal(path_at(1), "");
+    assert_int_equal(report.malformed, 1);
+    assert_string_equal(report.places[1].what, "3000 21 0 1 x nonsense");
+    assert_int_equal(report.places[1].line, 5);
+}
+
+/* The smallest gap between stamps of two seconds says when the second began: 4000 - 10/2. */
+static void test_two_clocks_are_aligned(void **state)
+{
+    (void)state;
+    write_file("trace_read.out", bpftrace_reads);
+    write_file("trace_time_align.out", "Attaching 6 probes...\nTIMESTAMP       TIME    \n"
+                                       "1000     21:42:18\n2000     21:42:19\n3990     21:42:19\n"
+                                       "4000     21:42:20\n9000     21:42:21\n");
+    write_file("gpu.out",
+               "#Date       Time        gpu        pid  type    sm   mem   enc   dec    fb   command\n"
+               "#YYYYMMDD   HH:MM:SS    Idx          #   C/G     %     %     %     %    MB   name\n"
+               " 20261120   21:42:19      0         77   C      93    12     -     -   800   python3\n");
+    import_path(folder.path, NULL);
+    int64_t time_ns;
+    assert_int_equal(event_at(0).start_ns, TWENTY + 1000 - 3995 - 40);
+    assert_true(first_sample("gpu.sm", "0 77 python3", &time_ns) == 93);
+    assert_true(first_sample("gpu.fb", "0 77 python3", &time_ns) == 800);
+    assert_int_equal(time_ns, TWENTY - 1000000000);
+}
+
+static void test_a_clock_that_jumps_is_told(void **state)
+{
+    (void)state;
+    import_file("trace_time_align.out",
+                "Attaching 6 probes...\nTIMESTAMP       TIME    \n"
+                "1000     21:42:18\n2000     21:42:19\n2001     22:42:19\n9000     22:42:20\n");
+    assert_int_equal(report.jumps, 1);
+    assert_non_null(strstr(report.places[0].what, "jumps"));
+}
+
+static void test_names_with_blanks_are_one_name(void **state)
+{
+    (void)state;
+    import_file("trace_bio.out",
+                "Attaching 5 probes...\n"
+                "TIMESTAMP         PID      COMM           DISK T BYTES        SECTOR LAT(ns)\n"
+                "9000     2177     memfd:sealed 9   vda  W 4096         13184        3000\n");
+    struct trace_block block = first_block();
+    assert_string_equal(trace_process_info(reader, block.process)->name, "memfd:sealed 9");
+    assert_string_equal(trace_disk_name(reader, block.disk), "vda");
+    assert_int_equal(block.op, TRACE_OP_WRITE);
+    assert_int_equal(block.start_ns, 6000);
+    assert_int_equal(block.sector, 13184);
+}
+
+static void test_opens_have_a_path_and_a_name(void **state)
+{
+    (void)state;
+    import_file("trace_openat.out",
+                "Attaching 4 probes...\nTIMESTAMP         PID    COMM  LAT(ns)  FULLPATH FILENAME\n"
+                "100 7 python3 5 /lib/libx.so.1 libx.so.1.0\n"
+                "200 7 python3 5 /lib/liby.so liby.so\n"
+                "300 7 python3 5 /lib/none.so \n");
+    assert_string_equal(path_at(0), "/lib/libx.so.1 -> libx.so.1.0");
+    assert_string_equal(path_at(1), "/lib/liby.so");
+    assert_int_equal(event_at(1).result, 0);
+    assert_string_equal(path_at(2), "/lib/none.so");
+    assert_int_equal(event_at(2).result, -1);
+}
+
+static void test_creations_and_deletions(void **state)
+{
+    (void)state;
+    import_file("trace_create_del.out",
+                "Attaching 9 probes...\n100 7 mkdir() 511 50 /data/a\n200 7 unlink() 9 b /data/b\n"
+                "300 7 8 create() 420 /data/c\n");
+    assert_int_equal(event_at(0).class, TRACE_MKDIR);
+    assert_int_equal(event_at(0).latency_ns, 50);
+    assert_string_equal(path_at(0), "/data/a");
+    assert_int_equal(event_at(1).class, TRACE_UNLINK);
+    assert_int_equal(event_at(2).class, TRACE_CREATE);
+    assert_true(event_at(2).latency_ns == TRACE_NONE);
+    assert_int_equal(trace_process_info(reader, event_at(2).process)->tid, 8);
+}
+
+#define MPSTAT_HEAD "Linux 6.18 (vm) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+
+static void test_mpstat_with_a_clock_of_24_hours(void **state)
+{
+    (void)state;
+    int64_t time_ns;
+    import_file("cpu.out", MPSTAT_HEAD "21:42:19     CPU    %usr   %idle\n21:42:20     all    8.46   91.54\n"
+                                       "Average:     all 1.00 2.00\n");
+    assert_true(first_sample("cpu.usr", "all", &time_ns) == 8.46);
+    assert_int_equal(time_ns, TWENTY);
+}
+
+static void test_mpstat_with_a_clock_of_12_hours_and_midnight(void **state)
+{
+    (void)state;
+    int64_t time_ns;
+    import_file("cpu.out",
+                MPSTAT_HEAD "11:59:59 PM  CPU    %usr\n11:59:59 PM  all    1.00\n12:00:00 AM  0    2.00\n");
+    assert_true(first_sample("cpu.usr", "all", &time_ns) == 1);
+    int64_t before = time_ns;
+    assert_true(first_sample("cpu.usr", "0", &time_ns) == 2);
+    assert_int_equal(time_ns - before, 1000000000);
+    assert_int_equal(report.malformed + report.jumps, 0);
+}
+
+static void check_iostat(const char *stamp)
+{
+    char text[512];
+    int64_t time_ns;
+    snprintf(
+        text, sizeof text,
+        "{\"sysstat\": {\n\"hosts\": [\n{\n\"timestamp\": \"%s\",\n\"disk\": [\n"
+        "{\"disk_device\": \"vda\", \"r/s\": 322.77, \"util\": 4e1},\n{\"disk_device\": \"vdb\", \"r/s\": 1.",
+        stamp);
+    import_file("iostat.json", text);
+    assert_true(first_sample("disk.r/s", "vda", &time_ns) == 322.77);
+    assert_true(first_sample("disk.util", "vda", &time_ns) == 40);
+    assert_int_equal(time_ns, TWENTY);
+    assert_int_equal(report.malformed, 1); /* the end that is missing */
+}
+
+static void test_iostat_in_an_english_locale(void **state)
+{
+    (void)state;
+    check_iostat("2026-11-20 09:42:20 PM");
+}
+
+static void test_iostat_in_the_c_locale(void **state)
+{
+    (void)state;
+    check_iostat("11/20/26 21:42:20");
+}
+
+static void test_iostat_with_iso_times(void **state)
+{
+    (void)state;
+    check_iostat("2026-11-21T03:42:20+01:00");
+}
+
+static void check_phase(int at, const char *name, int64_t start_ns, int64_t end_ns)
+{
+    int count;
+    const struct trace_phase *phases = trace_phases(reader, &count);
+    assert_true(at < count);
+    assert_string_equal(phases[at].name, name);
+    assert_int_equal(phases[at].start_ns, start_ns);
+    assert_int_equal(phases[at].end_ns, end_ns);
+}
+
+static void test_the_log_of_dlio_tells_phases(void **state)
+{
+    (void)state;
+    import_file("dlio.log", "[OUTPUT] 2026-11-21T02:42:20.000000 Running DLIO\n[WARNING] words\n"
+                            "[OUTPUT] 2026-11-21T02:42:21.000000 Starting epoch 1: 4 steps expected\n"
+                            "[OUTPUT] 2026-11-21T02:42:21.500000 Starting block 1\n"
+                            "[OUTPUT] 2026-11-21T02:42:22.000001 Ending block 1\n"
+                            "[OUTPUT] 2026-11-21T02:42:22.500000 Ending epoch 1\n"
+                            "[OUTPUT] 2026-11-21T02:42:23.000000 Starting eval - 2\n"
+                            "[OUTPUT] 2026-11-21T02:42:24.000000 Ending eval - 2\n");
+    check_phase(0, "INIT", TWENTY, TWENTY + 1000000000);
+    check_phase(1, "TRAINING", TWENTY + 1000000000, TWENTY + 2000001000);
+    check_phase(2, "EVAL", TWENTY + 3000000000, TWENTY + 4000000000);
+}
+
+static void test_the_log_of_mlperf_tells_phases_of_rank_0(void **state)
+{
+    (void)state;
+    import_file("unet3d.log",
+                ":::MLLOG {\"time_ms\": 1000, \"key\": \"init_start\", \"value\": null}\n"
+                "[1] :::MLLOG {\"time_ms\": 1500, \"key\": \"init_stop\"}\n"
+                "[0] :::MLLOG {\"key\": \"init_stop\", \"time_ms\": 2000}\n"
+                ":::MLLOG {\"time_ms\": 3000, \"key\": \"epoch_start\"}\n:::MLLOG {\"key\": \"x\"}\n"
+                ":::MLLOG {\"time_ms\": 5000, \"key\": \"epoch_stop\"}\n");
+    check_phase(0, "INIT", 1000000000, 2000000000);
+    check_phase(1, "TRAINING", 3000000000, 5000000000);
+    assert_int_equal(report.malformed, 1);
+}
+
+static const char pfw[] =
+    "[\n{\"id\":1,\"name\":\"FH\",\"cat\":\"dftracer\",\"pid\":5,\"tid\":6,\"ph\":\"M\","
+    "\"args\":{\"name\":\"/data/a\\u00e9\",\"value\":\"ab12\"}}\n"
+    "{\"id\":8,\"name\":\"pread64\",\"cat\":\"POSIX\",\"pid\":5,\"tid\":6,\"ts\":1700000000000001,"
+    "\"dur\":25,\"ph\":\"X\",\"args\":{\"hhash\":\"x\",\"fhash\":\"ab12\",\"ret\":-1,\"offset\":4096}}\n"
+    "{\"id\":9,\"name\":\"rea\n"
+    "{\"id\":10,\"name\":\"forward\",\"cat\":\"compute\",\"pid\":5,\"tid\":6,\"ts\":\"7.25\",\"dur\":1,"
+    "\"ph\":\"X\",\"args\":{\"step\":[1,{}]}}\n";
+
+static void check_pfw(void)
+{
+    struct trace_event event = event_at(0);
+    assert_int_equal(event.class, TRACE_READ);
+    assert_int_equal(event.start_ns, INT64_C(1700000000000001000));
+    assert_int_equal(event.latency_ns, 25000);
+    assert_int_equal(event.result, -1);
+    assert_int_equal(event.offset, 4096);
+    assert_string_equal(path_at(0), "/data/a\xc3\xa9");
+    assert_string_equal(trace_call_name(reader, event.call), "pread64");
+}
+
+static void test_dftracer_with_an_object_cut_off(void **state)
+{
+    (void)state;
+    import_file("a.pfw", pfw);
+    check_pfw();
+    assert_int_equal(event_at(1).class, TRACE_REGION);
+    assert_int_equal(event_at(1).start_ns, 7250);
+    assert_string_equal(trace_call_name(reader, event_at(1).call), "compute.forward");
+    assert_int_equal(report.malformed, 1);
+}
+
+static void test_dftracer_packed_and_truncated(void **state)
+{
+    (void)state;
+    char noise[20000];
+    unsigned seed = 1;
+    for (size_t i = 0; i < sizeof noise - 1; i++) {
+        seed = seed * 1103515245 + 12345;
+        noise[i] = (char)('a' + (seed >> 16) % 26);
+    }
+    noise[sizeof noise - 1] = '\0';
+    gzFile gz = gzopen(in_folder("a.pfw.gz"), "wb");
+    assert_int_equal(gzwrite(gz, pfw, sizeof pfw - 1), sizeof pfw - 1);
+    assert_int_equal(gzwrite(gz, noise, sizeof noise), sizeof noise);
+    assert_int_equal(gzclose(gz), Z_OK);
+    assert_int_equal(truncate(in_folder("a.pfw.gz"), 8000), 0);
+    import_path(in_folder("a.pfw.gz"), NULL);
+    check_pfw();
+    assert_int_equal(report.truncated, 1);
+}
+
+static void test_chrome_traces_in_one_line(void **state)
+{
+    (void)state;
+    int64_t time_ns;
+    import_file("timeline.json", "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [{\"name\": \"F1\", \"ph\": "
+                                 "\"X\", \"ts\": 1.5, \"dur\": 2e3, "
+                                 "\"pid\": 0, \"tid\": 3, \"args\": {}}, {\"ph\": \"C\", \"name\": "
+                                 "\"memory\", \"ts\": 9, \"args\": {\"used\": 7}}"
+                                 ", {\"ph\": \"X\", \"name\": \"no time\"}]}");
+    assert_int_equal(event_at(0).start_ns, 1500);
+    assert_int_equal(event_at(0).latency_ns, 2000000);
+    assert_true(first_sample("memory", "used", &time_ns) == 7);
+    assert_int_equal(report.malformed, 1);
+}
+
+static void test_strace_with_seconds_and_descriptors(void **state)
+{
+    (void)state;
+    import_file("strace.out",
+                "12 1700000000.000001 openat(AT_FDCWD, \"/data/a, b\", O_RDONLY) = 3 <0.000012>\n"
+                "12 1700000000.000100 pread64(3, \"x\\\"y, (\", 8192, 4096) = 4096 <0.000020>\n"
+                "[pid 13] 1700000000.000200 read(4</tmp/z>,  <unfinished ...>\n"
+                "12 1700000000.000300 close(3) = 0 <0.000001>\n"
+                "12 1700000000.000301 read(3, 0x7, 10) = -1 EBADF (Bad file descriptor) <0.000001>\n"
+                "[pid 13] 1700000000.000400 <... read resumed>\"abc\", 100) = 3 <0.000200>\n"
+                "12 1700000000.000500 +++ exited with 0 +++\nnot a line\n");
+    assert_int_equal(event_at(0).class, TRACE_OPEN);
+    assert_string_equal(path_at(0), "/data/a, b");
+    assert_int_equal(event_at(1).start_ns, INT64_C(1700000000000100000));
+    assert_int_equal(event_at(1).latency_ns, 20000);
+    assert_int_equal(event_at(1).size, 8192);
+    assert_int_equal(event_at(1).offset, 4096);
+    assert_int_equal(event_at(1).result, 4096);
+    assert_string_equal(path_at(1), "/data/a, b");
+    assert_int_equal(event_at(3).result, -1);
+    assert_string_equal(path_at(3), "");
+    assert_int_equal(event_at(4).start_ns, INT64_C(1700000000000200000));
+    assert_string_equal(path_at(4), "/tmp/z");
+    assert_int_equal(event_at(4).size, 100);
+    assert_int_equal(report.malformed, 1);
+}
+
+static void test_strace_with_the_time_of_day(void **state)
+{
+    (void)state;
+    import_file("strace.out",
+                "23:59:59.500000 read(3, \"\", 1) = 0 <0.000001>\n00:00:00.500000 read(3, \"\", 1) = 0\n");
+    assert_int_equal(event_at(1).start_ns - event_at(0).start_ns, 1000000000);
+    assert_true(event_at(1).latency_ns == TRACE_NONE);
+    assert_int_equal(report.jumps, 0);
+}
+
+static void test_blkparse_pairs_its_lines(void **state)
+{
+    (void)state;
+    import_file("blk.txt", "  8,0    3        1     0.000000100   697  Q  WS 223490 + 8 [kjournald]\n"
+                           "  8,0    3        2     0.000000150   697  G  WS 223490 + 8 [kjournald]\n"
+                           "  8,0    3        3     0.000000300     9  D  WS 223490 + 8 [kworker/0:1H]\n"
+                           "  8,0    1        4     0.000001000     0  C  WS 223490 + 8 [0]\n"
+                           "  8,0    1        5     0.000002000     0  C   R 1 + 8 [0]\n"
+                           "CPU0 (8,0):\n Reads Queued:           0,        0KiB\n");
+    struct trace_block block = first_block();
+    assert_int_equal(block.op, TRACE_OP_WRITE);
+    assert_int_equal(block.start_ns, 100);
+    assert_int_equal(block.queue_ns, 200);
+    assert_int_equal(block.service_ns, 700);
+    assert_int_equal(block.bytes, 4096);
+    assert_string_equal(trace_process_info(reader, block.process)->name, "kjournald");
+    assert_int_equal(report.malformed, 1);
+}
+
+/* A line of 3 MiB: neither held nor stored, and what follows it is read. */
+static void test_a_line_without_end_is_passed_over(void **state)
+{
+    (void)state;
+    FILE *file = fopen(in_folder("trace_read.out"), "w");
+    fputs(bpftrace_reads, file);
+    for (int i = 0; i < 3 << 20; i++)
+        putc('x', file);
+    fputs("\n5000 21 0 7 1 after\n", file);
+    assert_int_equal(fclose(file), 0);
+    import_path(in_folder("trace_read.out"), NULL);
+    assert_int_equal(report.too_long, 1);
+    assert_int_equal(report.malformed, 2);
+    assert_string_equal(path_at(2), "after");
+}
+
+static void test_unknown_files_and_options_are_refused(void **state)
+{
+    (void)state;
+    const struct trace_import_options options = {.zone = "UTC"}, zone = {.zone = "Mars"},
+                                      date = {.date = "2026"};
+    write_file("notes.txt", "hello\n");
+    write_file("empty.out", "");
+    check_refused(in_folder("notes.txt"), &options, "is no trace of a known kind");
+    check_refused(in_folder("empty.out"), &options, "is no trace of a known kind");
+    check_refused(in_folder("absent"), &options, "No such file");
+    check_refused(folder.path, &options, "holds no trace of a known kind");
+    check_refused(in_folder("notes.txt"), &zone, "found 'Mars'");
+    check_refused(in_folder("notes.txt"), &date, "found '2026'");
+}
+
+static void test_the_golden_folders_tell_the_same(void **state)
+{
+    (void)state;
+    char *raw = reference_path("trace/raw"), *processed = reference_path("trace/processed");
+    if (!raw || !processed) {
+        free(raw);
+        free(processed);
+        skip();
+    }
+    import_path(raw, NULL);
+    assert_int_equal(report.malformed, 2); /* two lines of one clock, written at once by two processors */
+    check_phase(0, "INIT", INT64_C(1795228956389319000), INT64_C(1795228956904443000));
+    trace_reader_free(reader);
+    trace_import_report_release(&report);
+    memset(&report, 0, sizeof report);
+    import_path(processed, NULL);
+    assert_int_equal(report.malformed, 0);
+    assert_int_equal(event_at(0).start_ns, INT64_C(1795228956399487115)); /* openat.out comes first */
+    check_phase(0, "INIT", INT64_C(1795228956389319000), INT64_C(1795228956904443000));
+    free(raw);
+    free(processed);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_reads_of_the_study),
+        TEST(test_two_clocks_are_aligned),
+        TEST(test_a_clock_that_jumps_is_told),
+        TEST(test_names_with_blanks_are_one_name),
+        TEST(test_opens_have_a_path_and_a_name),
+        TEST(test_creations_and_deletions),
+        TEST(test_mpstat_with_a_clock_of_24_hours),
+        TEST(test_mpstat_with_a_clock_of_12_hours_and_midnight),
+        TEST(test_iostat_in_an_english_locale),
+        TEST(test_iostat_in_the_c_locale),
+        TEST(test_iostat_with_iso_times),
+        TEST(test_the_log_of_dlio_tells_phases),
+        TEST(test_the_log_of_mlperf_tells_phases_of_rank_0),
+        TEST(test_dftracer_with_an_object_cut_off),
+        TEST(test_dftracer_packed_and_truncated),
+        TEST(test_chrome_traces_in_one_line),
+        TEST(test_strace_with_seconds_and_descriptors),
+        TEST(test_strace_with_the_time_of_day),
+        TEST(test_blkparse_pairs_its_lines),
+        TEST(test_a_line_without_end_is_passed_over),
+        TEST(test_unknown_files_and_options_are_refused),
+        TEST(test_the_golden_folders_tell_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
