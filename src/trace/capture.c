@@ -159,12 +159,11 @@ static bool begin_kernel(struct capture *capture, struct error *err)
         capture_kernel_new(&kernel, capture_rows_add, &capture->rows, &capture->report->notes, err);
     if (!capture->kernel)
         return false;
-    if (kernel.scope == CAPTURE_TREE)
-        for (size_t i = 0; i < capture->pid_count; i++) {
-            capture_rows_process(&capture->rows, capture->pids[i]);
-            if (!capture_kernel_add(capture->kernel, capture->pids[i], err))
-                return false;
-        }
+    for (size_t i = 0; i < capture->pid_count; i++) {
+        capture_rows_process(&capture->rows, capture->pids[i]);
+        if (kernel.scope == CAPTURE_TREE && !capture_kernel_add(capture->kernel, capture->pids[i], err))
+            return false;
+    }
     return capture_kernel_attach(capture->kernel, err);
 }
 

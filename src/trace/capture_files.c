@@ -1,5 +1,6 @@
 #include "trace/capture_files.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +120,45 @@ static void name_of_special(const struct capture_open *open, char *path)
         snprintf(path, CAPTURE_PATH_MOST, "%s[%" PRIu64 "]", kind, open->inode);
     else
         *path = '\0'; /* not known: its process has closed it meanwhile */
+}
+
+void capture_files_know(struct capture_files *files, const char *path)
+{
+    struct stat info;
+    if (*path != '/' || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return;
+    const struct capture_open open = {
+        .inode = info.st_ino,
+        .device = major(info.st_dev) << 20 | (minor(info.st_dev) & 0xfffff), /* MKDEV of the kernel */
+        .mode = info.st_mode,
+    };
+    capture_files_open(files, &open, path);
+}
+
+void capture_files_scan(struct capture_files *files, int pid)
+{
+    char name[64], line[CAPTURE_PATH_MOST];
+    snprintf(name, sizeof name, "/proc/%d/fd", pid);
+    DIR *folder = opendir(name);
+    for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder)) {
+        ssize_t length = readlinkat(dirfd(folder), entry->d_name, line, sizeof line - 1);
+        if (length <= 0)
+            continue;
+        line[length] = '\0';
+        capture_files_know(files, line);
+    }
+    if (folder)
+        closedir(folder);
+    snprintf(name, sizeof name, "/proc/%d/maps", pid);
+    FILE *maps = fopen(name, "re");
+    while (maps && fgets(line, sizeof line, maps)) {
+        const char *path = strchr(line, '/');
+        line[strcspn(line, "\n")] = '\0';
+        if (path)
+            capture_files_know(files, path);
+    }
+    if (maps)
+        fclose(maps);
 }
 
 int64_t capture_files_find(struct capture_files *files, const struct capture_open *open)

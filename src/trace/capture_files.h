@@ -35,8 +35,14 @@ void capture_files_release(struct capture_files *files);
 /* The file of this path was opened; gives its id. */
 int64_t capture_files_open(struct capture_files *files, const struct capture_open *open, const char *path);
 
-/* The id of the file of a descriptor. One that was open before the trace is looked up in /proc. */
+/* The id of the file of a descriptor. One that is not known is looked up in /proc. */
 int64_t capture_files_find(struct capture_files *files, const struct capture_open *open);
+
+/* What a process that runs already has open and mapped. */
+void capture_files_scan(struct capture_files *files, int pid);
+
+/* A file by its path, as far as stat knows it. */
+void capture_files_know(struct capture_files *files, const char *path);
 
 /* st_dev of the kernel's dev_t. */
 int64_t capture_device(uint32_t device);

@@ -100,25 +100,12 @@ static bool fork_row(struct capture_rows *rows, const struct capture_record *rec
                              NULL, &rows->err);
 }
 
-/* The program's own file is never opened by a call, and has to be known when its pages are asked for. */
-static void know_program(struct capture_rows *rows, const char *path)
-{
-    struct stat info;
-    if (*path != '/' || stat(path, &info) != 0)
-        return;
-    struct capture_open open = {.inode = info.st_ino, .mode = info.st_mode};
-    /* the kernel's dev_t, as capture_device() reads it */
-    open.device = (uint32_t)(((info.st_dev >> 8) & 0xfff) << 20 | (info.st_dev & 0xff) |
-                             ((info.st_dev >> 12) & 0xfff00));
-    capture_files_open(&rows->files, &open, path);
-}
-
 static bool exec_row(struct capture_rows *rows, const struct capture_record *record, const char *text)
 {
     char command[4096];
     const char *name = text + record->texts[0], *words = name + record->texts[1];
     size_t bytes = record->texts[2];
-    know_program(rows, text);
+    capture_files_know(&rows->files, text); /* it is never opened by a call, but mapped */
     set_name(rows, record->pid, name, record->texts[1]);
     while (bytes > 0 && words[bytes - 1] == '\0')
         bytes--;
@@ -149,6 +136,7 @@ static bool exit_row(struct capture_rows *rows, const struct capture_record *rec
 void capture_rows_process(struct capture_rows *rows, int pid)
 {
     capture_map_set(&rows->alive, (uint64_t)pid, 1);
+    capture_files_scan(&rows->files, pid);
     process_of(rows, (uint32_t)pid, (uint32_t)pid);
 }
 

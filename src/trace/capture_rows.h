@@ -33,7 +33,7 @@ void capture_rows_release(struct capture_rows *rows);
 /* A capture_handler; context is a struct capture_rows. False when a row could not be written. */
 bool capture_rows_add(void *context, const void *record, size_t bytes);
 
-/* A process that runs already. */
+/* A process that runs already, and what it has open. */
 void capture_rows_process(struct capture_rows *rows, int pid);
 
 /* Processes that have begun and not ended; the caller frees *pids. */
