@@ -176,7 +176,10 @@ static bool fail_http(struct s3_call *call, const char *message)
     const char *more = *message ? message : *call->code ? "" : meaning(call->status);
     snprintf(why, sizeof why, "HTTP %ld%s%s%s%s", call->status, *call->code ? " " : "", call->code,
              *more ? ": " : "", more);
-    return fail(call, why);
+    fail(call, why);
+    if (call->status == 404) /* as a path that does not exist */
+        call->err.kind = ERROR_INPUT;
+    return false;
 }
 
 static bool fail_short(struct s3_call *call)
