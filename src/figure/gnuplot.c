@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,20 +67,39 @@ static bool gnuplot_failed(int complaints, struct error *err)
     return error_set(err, ERROR_FAILED, "gnuplot failed%s%s", *line ? ": " : "", line + strspn(line, " "));
 }
 
+/* gnuplot does not look at what its writes come to: a file over the size limit is to end it, even where we ignore that signal. */
+static bool init_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t ending;
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGXFSZ);
+    if (posix_spawnattr_init(attributes) != 0)
+        return false;
+    posix_spawnattr_setsigdefault(attributes, &ending);
+    posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF);
+    return true;
+}
+
 /* Runs gnuplot with the script on its standard input and a file as its standard output. */
 static bool run_with_files(const struct ends *ends, struct error *err)
 {
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
     char *const arguments[] = {"gnuplot", "-", NULL};
     pid_t child;
     int status = 0;
-    if (posix_spawn_file_actions_init(&actions) != 0)
+    if (!init_attributes(&attributes))
         return error_memory(err);
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        posix_spawnattr_destroy(&attributes);
+        return error_memory(err);
+    }
     posix_spawn_file_actions_adddup2(&actions, ends->script, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, ends->drawing, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, ends->complaints, STDERR_FILENO);
-    int failed = posix_spawnp(&child, "gnuplot", &actions, NULL, arguments, environ);
+    int failed = posix_spawnp(&child, "gnuplot", &actions, &attributes, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
     while (!failed && waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             failed = errno;
