@@ -20,6 +20,8 @@ __attribute__((format(printf, 4, 5))) static bool wrong(const struct workload *w
     va_end(args);
     const struct workload_key *key = workload_key_find(path);
     const char *where = key ? workload->given[workload_key_index(key)] : NULL;
+    if (where && text_starts_with(where, "override ")) /* which has no lines */
+        return error_set(err, ERROR_USAGE, "override '%s': %s", path, message);
     return error_set(err, ERROR_INPUT, "%s: %s: %s", where ? where : workload->name, path, message);
 }
 
