@@ -470,6 +470,27 @@ static void a_file_that_cannot_be_written_is_named(void **state)
     fixture_release(&f);
 }
 
+static void two_writers_of_a_file_are_one_too_many(void **state)
+{
+    struct fixture f;
+    struct dataset_sink first, second;
+    struct error err = {0};
+    (void)state;
+    fixture_init(&f, 1);
+    const struct dataset_place *place = &f.place;
+    assert_true(place->create(place->context, "train/a.npz", 3, &first, &err));
+    assert_false(place->create(place->context, "train/a.npz", 3, &second, &err));
+    assert_non_null(strstr(err.text, "train/a.npz': another program is writing it"));
+    assert_true(first.write(first.context, "abc", 3, &err));
+    assert_true(place->commit(place->context, &first, &err));
+    assert_true(place->create(place->context, "train/a.npz", 3, &second, &err));
+    place->discard(place->context, &second);
+    int64_t bytes;
+    assert_true(place->size(place->context, "train/a.npz", &bytes, &err));
+    assert_int_equal(bytes, 3);
+    fixture_release(&f);
+}
+
 static void copies_go_round(void **state)
 {
     struct fixture from, to;
@@ -557,6 +578,7 @@ int main(void)
         cmocka_unit_test(the_manifest_is_all_that_verify_needs),
         cmocka_unit_test(a_stopped_run_leaves_whole_files),
         cmocka_unit_test(a_file_that_cannot_be_written_is_named),
+        cmocka_unit_test(two_writers_of_a_file_are_one_too_many),
         cmocka_unit_test(copies_go_round),
         cmocka_unit_test(copies_are_numbered_on),
         cmocka_unit_test(files_that_belong_together_are_listed_as_one),

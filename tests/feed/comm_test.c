@@ -46,6 +46,17 @@ static bool disagree(struct comm *comm, struct error *err)
     return true;
 }
 
+static bool differ(struct comm *comm, struct error *err)
+{
+    int64_t mine[2] = {7, comm_rank(comm) == 2};
+    if (!comm_same(comm, mine, sizeof *mine, "the first word", err))
+        return false;
+    if (comm_same(comm, mine, sizeof mine, "the pair", err))
+        return false;
+    printf("<%d: %s>\n", comm_rank(comm), err->text);
+    return true;
+}
+
 /* One does not come; it hangs, or is dead. */
 static bool lose(struct comm *comm, int lost, bool dead, struct error *err)
 {
@@ -74,6 +85,8 @@ static int rank_main(const char *mode)
         ok = operate(comm, &err);
     else if (strcmp(mode, "disagree") == 0)
         ok = disagree(comm, &err);
+    else if (strcmp(mode, "differ") == 0)
+        ok = differ(comm, &err);
     else
         ok = lose(comm, mode[strlen(mode) - 1] - '0', strncmp(mode, "dead", 4) == 0, &err);
     if (!ok)
@@ -101,6 +114,15 @@ static void test_all_fail_with_the_first_that_fails(void **state)
         skip();
     ranks_require("<1: trouble of 1>");
     assert_int_equal(ranks_count("): trouble of 1>"), 2); /* ranks 0 and 2: "rank 1 (host): trouble of 1" */
+}
+
+static void test_who_has_other_bytes_is_named(void **state)
+{
+    (void)state;
+    if (!ranks_run(3, "differ", ""))
+        skip();
+    ranks_require("<2: the pair is not that of rank 0>");
+    assert_int_equal(ranks_count("): the pair is not that of rank 0>"), 2);
 }
 
 static void test_a_rank_that_hangs_is_named_by_all(void **state)
@@ -338,6 +360,7 @@ int main(int argc, char **argv)
         TEST1(test_after_that_no_operation_waits),
         TEST1(test_ranks_exchange_values),
         TEST1(test_all_fail_with_the_first_that_fails),
+        TEST1(test_who_has_other_bytes_is_named),
         TEST1(test_a_rank_that_hangs_is_named_by_all),
         TEST1(test_that_rank_0_hangs_is_said),
         TEST1(test_a_rank_that_is_killed_is_named),
