@@ -187,9 +187,12 @@ static bool take_result(struct trace_event *event, const char *at)
             strncmp(at, "0x", 2) == 0 ? TRACE_NONE : number_of(&(struct argument){at, strlen(at)});
     const char *latency = strrchr(at, '<');
     int64_t seconds;
-    if (!latency++ || !scan_digits(&latency, &seconds) || (*latency != '.' && *latency != '>') ||
-        seconds < 0 || seconds > 1000 * DAY_S)
+    if (!latency)
         return true; /* without -T, or a call that never returned */
+    latency++;
+    if (!scan_digits(&latency, &seconds) || (*latency != '.' && *latency != '>') || seconds < 0 ||
+        seconds > 1000 * DAY_S)
+        return true;
     event->latency_ns = seconds * SECOND_NS + scan_fraction(&latency);
     return true;
 }

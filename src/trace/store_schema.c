@@ -71,6 +71,6 @@ const char trace_schema_views[] =
     " avg(latency_ns) AS mean_ns, max(latency_ns) AS most_ns, sum(latency_ns) AS total_ns"
     " FROM event e JOIN class c ON c.id = e.class GROUP BY e.class;";
 
-const char trace_schema_indexes[] = "CREATE INDEX IF NOT EXISTS event_start ON event(class, start_ns);"
+const char trace_schema_indexes[] = "CREATE INDEX IF NOT EXISTS event_start ON event(start_ns, class);"
                                     "CREATE INDEX IF NOT EXISTS block_start ON block(start_ns);"
                                     "CREATE INDEX IF NOT EXISTS sample_time ON sample(series, time_ns);";

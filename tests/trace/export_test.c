@@ -72,11 +72,166 @@ static void test_the_golden_folder_is_processed_as_the_study_does(void **state)
     free(processed);
 }
 
+/* A small trace with everything that is hard to write: quotes, commas, bytes that are no UTF-8, what is not known. */
+static struct trace_reader *small_trace(void)
+{
+    struct error err;
+    static const char path[] = "/data/\"a\", \xff";
+    struct trace_writer *writer = make_trace("small.db", TRACE_STORE_WHOLE);
+    int64_t process = trace_process(writer, 7, 8, "python3", 7);
+    struct trace_event event = {.class = TRACE_READ,
+                                .cached = 1,
+                                .start_ns = 1795228940000001500,
+                                .latency_ns = 2500,
+                                .process = process,
+                                .file = trace_file(writer, TRACE_NONE, TRACE_NONE, path, sizeof path - 1),
+                                .call = trace_call(writer, "pread64", 7),
+                                .fd = 3,
+                                .offset = 4096,
+                                .size = 8192,
+                                .result = -5};
+    struct trace_block block = {.op = TRACE_OP_WRITE,
+                                .start_ns = 1795228940000000000,
+                                .queue_ns = TRACE_NONE,
+                                .service_ns = 500,
+                                .sector = 8,
+                                .bytes = 512,
+                                .disk = trace_disk(writer, "vda", 3),
+                                .process = process};
+    struct trace_sample sample = {1795228941000000000, trace_series(writer, "cpu.usr", "all"), 12.5};
+    assert_true(trace_add_event(writer, &event, &err) && trace_add_block(writer, &block, &err) &&
+                trace_add_sample(writer, &sample, &err) &&
+                trace_add_phase(writer,
+                                &(struct trace_phase){"EVAL", 1795228940000000000, 1795228941000000000, "io"},
+                                &err));
+    finish_trace(writer);
+    return open_trace(in_folder("small.db"));
+}
+
+static const struct trace_export_options everything = {.workload = NULL};
+
+/* What an export says when it is imported again. */
+static struct trace_reader *import_again(const char *name)
+{
+    struct error err;
+    struct trace_import_report report = {0};
+    struct trace_writer *writer = make_trace("again.db", TRACE_STORE_WHOLE);
+    if (!trace_import(in_folder(name), writer, &(struct trace_import_options){.zone = "UTC"}, &report, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(report.malformed, 0);
+    trace_import_report_release(&report);
+    finish_trace(writer);
+    return open_trace(in_folder("again.db"));
+}
+
+static struct trace_event first_of(struct trace_reader *reader, enum trace_class class)
+{
+    struct error err;
+    struct trace_event event;
+    struct trace_filter filter = TRACE_ALL;
+    filter.which = (int64_t) class;
+    struct trace_cursor *cursor = trace_events(reader, &filter, &err);
+    assert_true(trace_next_event(cursor, &event));
+    assert_true(trace_cursor_close(cursor, &err));
+    return event;
+}
+
+static void test_dftracer_reads_back(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_reader *reader = small_trace();
+    assert_true(trace_export_pfw(reader, in_folder("a.pfw"), &everything, &err));
+    trace_reader_free(reader);
+    reader = import_again("a.pfw");
+    struct trace_event event = first_of(reader, TRACE_READ);
+    assert_int_equal(event.start_ns, 1795228940000001000); /* whole microseconds */
+    assert_int_equal(event.latency_ns, 2000);
+    assert_int_equal(event.fd, 3);
+    assert_int_equal(event.offset, 4096);
+    assert_int_equal(event.size, 8192);
+    assert_int_equal(event.result, -5);
+    assert_string_equal(trace_call_name(reader, event.call), "pread64");
+    assert_string_equal(trace_file_info(reader, event.file)->path, "/data/\"a\", \xef\xbf\xbd");
+    assert_int_equal(trace_process_info(reader, event.process)->tid, 8);
+    trace_reader_free(reader);
+}
+
+static void test_chrome_reads_back(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_reader *reader = small_trace();
+    assert_true(trace_export_chrome(reader, in_folder("a.json"), &everything, &err));
+    trace_reader_free(reader);
+    reader = import_again("a.json");
+    struct trace_event event = first_of(reader, TRACE_REGION); /* calls have categories of their own there */
+    assert_int_equal(event.start_ns, 0);                       /* the phase; times count from the first */
+    assert_int_equal(event.latency_ns, 1000000000);
+    assert_string_equal(trace_call_name(reader, event.call), "phase.EVAL");
+    assert_string_equal(trace_series_info(reader, 1)->kind, "cpu.usr all");
+    trace_reader_free(reader);
+}
+
+static void check_text(const char *name, const char *expected)
+{
+    char *text = read_text(in_folder(name));
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void test_tables(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_reader *reader = small_trace();
+    assert_true(trace_export_csv(reader, in_folder("a.csv"), &everything, &err));
+    check_text(
+        "a.csv",
+        "start_ns,latency_ns,class,call,pid,tid,process,path,fd,offset,size,result,cached\n"
+        "1795228940000001500,2500,read,pread64,7,8,python3,\"/data/\"\"a\"\", \xff\",3,4096,8192,-5,1\n");
+    assert_true(trace_export_csv_blocks(reader, in_folder("b.csv"), &everything, &err));
+    check_text("b.csv", "start_ns,queue_ns,service_ns,operation,disk,sector,bytes,pid,process,path\n"
+                        "1795228940000000000,,500,write,vda,8,512,7,python3,\n");
+    trace_reader_free(reader);
+}
+
+static void test_a_range(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_reader *reader = small_trace();
+    const struct trace_export_options early = {.from_ns = 1, .to_ns = 2};
+    assert_true(trace_export_csv(reader, in_folder("a.csv"), &early, &err));
+    check_text("a.csv", "start_ns,latency_ns,class,call,pid,tid,process,path,fd,offset,size,result,cached\n");
+    trace_reader_free(reader);
+}
+
+static void test_a_full_disk_leaves_no_file(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_reader *reader = small_trace();
+    write_file("a.csv", "old\n");
+    limit_file_size(16);
+    assert_false(trace_export_csv(reader, in_folder("a.csv"), &everything, &err));
+    limit_file_size(0);
+    assert_non_null(strstr(err.text, "cannot write"));
+    check_text("a.csv", "old\n");
+    trace_reader_free(reader);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_golden_folder_is_processed_as_the_study_does, folder_setup,
-                                        folder_teardown),
+        TEST(test_the_golden_folder_is_processed_as_the_study_does),
+        TEST(test_dftracer_reads_back),
+        TEST(test_chrome_reads_back),
+        TEST(test_tables),
+        TEST(test_a_range),
+        TEST(test_a_full_disk_leaves_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

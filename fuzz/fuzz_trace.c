@@ -1,0 +1,94 @@
+/* Traces of other tools. The first byte says which; the head that each is known by is put before the rest, so that what
+ * is tried is the reading and not only the recognition. Nothing may crash, and every failure has a message. */
+#include "trace/import.h"
+#include "walk.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define RUNS 2000 /* then the store, which remembers every name, begins anew */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct {
+    const char *name, *head;
+} formats[] = {
+    {"trace_read.out", "Attaching 6 probes...\nTIMESTAMP PID OFFSET RET LAT FILENAME\n"},
+    {"trace_write.out", "Attaching 6 probes...\nTIMESTAMP PID OFFSET SIZE LAT FILENAME\n"},
+    {"trace_openat.out", "Attaching 4 probes...\nTIMESTAMP PID COMM LAT FULLPATH FILENAME\n"},
+    {"trace_close.out", "Attaching 4 probes...\nTIMESTAMP PID FD LAT FILENAME\n"},
+    {"trace_create_del.out", "Attaching 9 probes...\n1 2 mkdir() 3 4 /a\n"},
+    {"trace_bio.out", "Attaching 5 probes...\nTIMESTAMP PID COMM DISK T BYTES SECTOR LAT\n"},
+    {"trace_time_align.out", "Attaching 6 probes...\nTIMESTAMP TIME \n1 10:00:00\n"},
+    {"cpu.out", "Linux 6 (a) 11/20/26 x (2 CPU)\n21:42:19 CPU %usr %nice %idle\n"},
+    {"gpu.out", "#Date Time gpu pid type sm mem enc dec fb command\n"},
+    {"iostat.json", "{\"sysstat\": {\n\"timestamp\": \"2026-11-20 09:42:20 PM\",\n"},
+    {"unet3d.log", ":::MLLOG {\"time_ms\": 1, \"key\": \"init_start\"}\n"},
+    {"dlio.log", "[OUTPUT] 2026-11-21T02:42:20.000000 Running DLIO\n"},
+    {"pids.out", "UID PID PPID LWP C NLWP STIME TTY TIME CMD\n"},
+    {"a.pfw", "[\n{\"ph\":\"M\",\"name\":\"FH\",\"args\":{\"name\":\"/a\",\"value\":\"1\"}}\n"},
+    {"a.json", "{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 1},"},
+    {"strace.out", "1 1700000000.000001 openat(AT_FDCWD, \"/a\", O_RDONLY) = 3 <0.1>\n"},
+    {"strace.out", "[pid 1] 12:00:00.000001 read(3,  <unfinished ...>\n"},
+    {"blk.txt", "  8,0 3 1 0.000000000 697 Q W 223490 + 8 [a]\n"},
+    {"read.out", "2026-11-21T02:42:36.390196086 2182 0 4096 24866 a\n"},
+    {"bio.out", "2026-11-21T02:42:36.390196086 2182 a vda R 4096 24866 1\n"},
+    {"iostat.csv", "timestamp,disk_device,r/s,w/s\n"},
+    {"cpu_all.csv", "timestamp,%usr,%idle\n"},
+    {"timeline.csv", "2026-11-21T02:42:36.389319,2026-11-21T02:42:36.904443,INIT\n"},
+};
+
+static void fail(const struct error *err)
+{
+    fprintf(stderr, "%s\n", err->text);
+    abort();
+}
+
+/* One store serves many inputs: making one costs more than reading an input. */
+static struct trace_writer *writer_now(void)
+{
+    static struct trace_writer *writer;
+    static int runs;
+    static char path[64];
+    struct error err;
+    if (writer && ++runs < RUNS)
+        return writer;
+    trace_writer_drop(writer);
+    snprintf(path, sizeof path, "/tmp/fuzz-trace-%ld.db", (long)getpid());
+    writer = trace_writer_new(path, TRACE_STORE_WHOLE, &err); /* dropped, it leaves no file */
+    if (!writer)
+        fail(&err);
+    runs = 0;
+    return writer;
+}
+
+static void check(const struct trace_import_report *report)
+{
+    require(report->malformed >= report->too_long && report->rows >= 0);
+    require(report->place_count >= 0 && report->place_count <= TRACE_IMPORT_PLACES);
+    for (int i = 0; i < report->place_count; i++)
+        require(report->places[i].line >= 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct error err = {0};
+    struct trace_import_report report = {0};
+    const struct trace_import_options options = {.zone = "-05:00", .date = "2026-11-20"};
+    if (size < 1)
+        return 0;
+    size_t which = data[0] % (sizeof formats / sizeof *formats), head = strlen(formats[which].head);
+    char *text = malloc(head + size);
+    if (!text)
+        return 0;
+    memcpy(text, formats[which].head, head);
+    memcpy(text + head, data + 1, size - 1);
+    if (!trace_import_text(formats[which].name, text, head + size - 1, writer_now(), &options, &report, &err))
+        require_message(&err);
+    check(&report);
+    trace_import_report_release(&report);
+    free(text);
+    return 0;
+}
