@@ -115,7 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2)
         return 0;
     const struct dataset_format *format = formats[data[0] % format_count];
-    if (strcmp(format->name, "hdf5") == 0) /* libhdf5 1.10 fails on damaged files by itself: that is not looked for here */
+    if (strcmp(format->name, "hdf5") ==
+        0) /* libhdf5 1.10 fails on damaged files by itself: that is not looked for here */
         return 0;
     if (cut_pieces(pieces, format->parts, data[1], data + 2, size - 2)) {
         for (int i = 0; i < format->parts; i++) {

@@ -27,7 +27,7 @@ struct mixed_row {
     double measured_memory, predicted_memory; /* bytes on the fullest device; measured 0: not given */
     struct mixed_time predicted;
     double planner; /* seconds by the formula of fleet/fleet.h, where that was asked; 0: it was not */
-    double error; /* predicted / measured - 1; 0 where not given */
+    double error;   /* predicted / measured - 1; 0 where not given */
 };
 
 struct mixed_table {
