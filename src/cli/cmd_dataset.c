@@ -1,107 +1,18 @@
 #include "cli/command.h"
+#include "cli/dataset_work.h"
 #include "cli/output.h"
-#include "cli/stop.h"
 #include "cli/workload_given.h"
 #include "core/json.h"
-#include "core/progress.h"
 #include "dataset/format.h"
 #include "dataset/scale.h"
 #include "dataset/verify.h"
 #include "feed/comm.h"
-#include "feed/place.h"
 #include "feed/workload_layout.h"
-#include "feed/workload_storage.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- what all three share ---- */
-
-/* Where data lie: a folder, or a storage that is none. */
-struct ground {
-    struct dataset_folder folder;
-    struct feed_place objects;
-    struct dataset_place place;
-    char *root;
-};
-
-static bool ground_of_folder(struct ground *ground, const char *root, bool sync, struct error *err)
-{
-    *ground = (struct ground){.root = strdup(root)};
-    ground->folder = (struct dataset_folder){.root = ground->root, .sync = sync};
-    ground->place = dataset_place_posix(&ground->folder);
-    return ground->root ? true : error_memory(err);
-}
-
-static bool ground_of_workload(struct ground *ground, const struct workload *workload, bool sync,
-                               struct error *err)
-{
-    const struct workload_storage_choice choice = {.method = -1};
-    const char *folder = workload->dataset.data_folder;
-    if (workload->storage.storage_type != WORKLOAD_STORAGE_S3) {
-        char *root = workload_storage_root(workload, folder);
-        bool done = root ? ground_of_folder(ground, root, sync, err) : error_memory(err);
-        free(root);
-        return done;
-    }
-    *ground = (struct ground){.root = workload_storage_root(workload, folder)};
-    if (!ground->root)
-        return error_memory(err);
-    ground->objects = (struct feed_place){workload_storage_open(workload, folder, &choice, err), sync};
-    ground->place = feed_place_of(&ground->objects);
-    return ground->objects.storage != NULL;
-}
-
-static void ground_release(struct ground *ground)
-{
-    storage_free(ground->objects.storage);
-    free(ground->root);
-}
-
-struct labour {
-    struct dataset_work work;
-    struct progress progress;
-    double started;
-    int64_t all; /* bytes; -1: not known */
-};
-
-static void show_progress(void *context, int64_t files, int64_t bytes)
-{
-    struct labour *labour = context;
-    struct unit_texts texts = {0};
-    double rate = (double)bytes / fmax(clock_now() - labour->started, 1e-9);
-    if (labour->all > 0)
-        progress_show(&labour->progress, "%s of %s, %s", unit_text(&texts, (double)bytes, UNIT_BYTES),
-                      unit_text(&texts, (double)labour->all, UNIT_BYTES), unit_text(&texts, rate, UNIT_RATE));
-    else
-        progress_show(&labour->progress, "%" PRId64 " files, %s, %s", files,
-                      unit_text(&texts, (double)bytes, UNIT_BYTES), unit_text(&texts, rate, UNIT_RATE));
-}
-
-static bool labour_begin(struct labour *labour, const char *what, int64_t threads, struct error *err)
-{
-    *labour = (struct labour){.all = -1, .started = clock_now()};
-    labour->work = (struct dataset_work){
-        .pool = parallel_new((int)threads),
-        .ranks = 1,
-        .stop = stop_on_signals(),
-        .progress = show_progress,
-        .progress_context = labour,
-    };
-    if (!labour->work.pool)
-        return error_set(err, ERROR_FAILED, "cannot start %" PRId64 " threads", threads);
-    progress_start(&labour->progress, what);
-    return true;
-}
-
-static double labour_end(struct labour *labour)
-{
-    progress_end(&labour->progress);
-    parallel_free(labour->work.pool);
-    return clock_now() - labour->started;
-}
 
 static const char *plural(int64_t count)
 {
@@ -248,25 +159,25 @@ static void write_generated(const struct dataset_layout *layout, const char *roo
 
 /* Every process makes its share; the first speaks. */
 static bool generate_all(const struct generate_options *given, const struct dataset_layout *layout,
-                         struct ground *ground, struct comm *comm, struct error *err)
+                         struct data_place *data, struct comm *comm, struct error *err)
 {
-    struct labour labour = {0};
+    struct data_work job = {0};
     struct dataset_generated made = {0};
-    bool begun = (comm_rank(comm) > 0 || dataset_manifest_write(layout, &ground->place, err)) &&
-                 labour_begin(&labour, "writing", given->threads, err);
+    bool begun = (comm_rank(comm) > 0 || dataset_manifest_write(layout, &data->place, err)) &&
+                 data_work_begin(&job, "writing", given->threads, err);
     if (!comm_agree(comm, begun, "the start of generating", err)) {
         if (begun)
-            labour_end(&labour);
+            data_work_end(&job);
         return false;
     }
-    labour.work.rank = comm_rank(comm);
-    labour.work.ranks = comm_size(comm);
-    labour.all = dataset_layout_bytes(layout) / labour.work.ranks;
-    if (labour.work.rank > 0)
-        labour.work.progress = NULL;
-    bool done = dataset_generate(layout, &ground->place, &labour.work, &made, err);
+    job.work.rank = comm_rank(comm);
+    job.work.ranks = comm_size(comm);
+    job.all = dataset_layout_bytes(layout) / job.work.ranks;
+    if (job.work.rank > 0)
+        job.work.progress = NULL;
+    bool done = dataset_generate(layout, &data->place, &job.work, &made, err);
     done = comm_agree(comm, done, "the end of generating", err);
-    double seconds = labour_end(&labour);
+    double seconds = data_work_end(&job);
     int64_t sums[] = {made.files_written, made.files_kept, made.bytes_written, made.bytes_kept};
     if (!done || !comm_reduce_integers(comm, COMM_SUM, sums, 4, "the count of files", err))
         return false;
@@ -275,9 +186,9 @@ static bool generate_all(const struct generate_options *given, const struct data
         return true;
     struct text text = {0};
     if (given->json) {
-        write_generated(layout, ground->root, &made, seconds, &text);
+        write_generated(layout, data->root, &made, seconds, &text);
     } else {
-        print_layout(layout, ground->root, &text);
+        print_layout(layout, data->root, &text);
         print_generated(&made, seconds, &text);
     }
     return output_and_release(NULL, &text, err);
@@ -308,14 +219,14 @@ static bool same_layout(const struct dataset_layout *layout, struct comm *comm, 
 static bool generate_layout(const struct generate_options *given, const struct workload *workload,
                             const struct dataset_layout *layout, struct comm *comm, struct error *err)
 {
-    struct ground ground = {0};
-    bool open = given->folder ? ground_of_folder(&ground, given->folder, given->sync, err)
-                              : ground_of_workload(&ground, workload, given->sync, err);
+    struct data_place data = {0};
+    bool open = given->folder ? data_place_of_folder(&data, given->folder, given->sync, err)
+                              : data_place_of_workload(&data, workload, given->sync, err);
     bool done = comm_agree(comm, open, "the data set's place", err) && open;
     if (done)
-        done = given->dry_run ? comm_rank(comm) > 0 || say_only(given, layout, ground.root, err)
-                              : generate_all(given, layout, &ground, comm, err);
-    ground_release(&ground);
+        done = given->dry_run ? comm_rank(comm) > 0 || say_only(given, layout, data.root, err)
+                              : generate_all(given, layout, &data, comm, err);
+    data_place_release(&data);
     return done;
 }
 
@@ -442,26 +353,26 @@ static void write_verified(const struct dataset_verified *verified, const char *
 }
 
 static bool verify_layout(const struct verify_options *given, const struct dataset_layout *layout,
-                          struct ground *ground, struct error *err)
+                          struct data_place *data, struct error *err)
 {
-    struct labour labour;
+    struct data_work job;
     struct dataset_verified verified;
     struct text text = {0};
-    if (!labour_begin(&labour, "reading", given->threads, err))
+    if (!data_work_begin(&job, "reading", given->threads, err))
         return false;
-    labour.all = given->quick ? -1 : dataset_layout_bytes(layout);
-    bool done = dataset_verify(layout, &ground->place, &labour.work, !given->quick, &verified, err);
-    double seconds = labour_end(&labour);
+    job.all = given->quick ? -1 : dataset_layout_bytes(layout);
+    bool done = dataset_verify(layout, &data->place, &job.work, !given->quick, &verified, err);
+    double seconds = data_work_end(&job);
     if (done) {
         if (given->json)
-            write_verified(&verified, ground->root, &text);
+            write_verified(&verified, data->root, &text);
         else
-            print_verified(&verified, ground->root, seconds, &text);
+            print_verified(&verified, data->root, seconds, &text);
         done = output_and_release(NULL, &text, err);
         if (done && verified.fault_count > 0)
             done =
                 error_set(err, ERROR_FAILED, "%s: %" PRId64 " of %" PRId64 " files are not as they were made",
-                          ground->root, verified.fault_count, verified.files);
+                          data->root, verified.fault_count, verified.files);
     }
     dataset_verified_release(&verified);
     return done;
@@ -471,15 +382,15 @@ static bool verify(void *context, struct error *err)
 {
     const struct verify_options *given = context;
     struct dataset_layout layout;
-    struct ground ground;
-    bool done = ground_of_folder(&ground, given->folders.items[0], false, err);
-    if (done && dataset_manifest_read(&layout, &ground.place, err)) {
-        done = verify_layout(given, &layout, &ground, err);
+    struct data_place data;
+    bool done = data_place_of_folder(&data, given->folders.items[0], false, err);
+    if (done && dataset_manifest_read(&layout, &data.place, err)) {
+        done = verify_layout(given, &layout, &data, err);
         dataset_layout_release(&layout);
     } else {
         done = false;
     }
-    ground_release(&ground);
+    data_place_release(&data);
     return done;
 }
 
@@ -573,22 +484,22 @@ static bool scale(void *context, struct error *err)
     struct arena arena = {0};
     struct dataset_item *items;
     int64_t count;
-    struct ground from = {0}, to = {0};
-    struct labour labour;
+    struct data_place from = {0}, to = {0};
+    struct data_work job;
     struct dataset_scaled scaled;
     bool done = dataset_items_list(given->folders.items[0], &arena, &items, &count, err) &&
-                ground_of_folder(&from, given->folders.items[0], false, err) &&
-                ground_of_folder(&to, given->to, given->sync, err) &&
-                labour_begin(&labour, "copying", given->threads, err);
+                data_place_of_folder(&from, given->folders.items[0], false, err) &&
+                data_place_of_folder(&to, given->to, given->sync, err) &&
+                data_work_begin(&job, "copying", given->threads, err);
     if (done) {
-        labour.all = (int64_t)given->size;
-        done = dataset_scale(&from.place, items, count, &to.place, (int64_t)given->size, &labour.work,
-                             &scaled, err);
-        double seconds = labour_end(&labour);
+        job.all = (int64_t)given->size;
+        done = dataset_scale(&from.place, items, count, &to.place, (int64_t)given->size, &job.work, &scaled,
+                             err);
+        double seconds = data_work_end(&job);
         done = done && report_scaled(given, &scaled, seconds, err);
     }
-    ground_release(&from);
-    ground_release(&to);
+    data_place_release(&from);
+    data_place_release(&to);
     arena_release(&arena);
     return done;
 }

@@ -51,7 +51,7 @@ static struct storage *open_with(int attempts, int depth)
 {
     struct error err;
     struct storage_s3_options s3 = {
-        .access_key = "KEY", .secret_key = SECRET, .endpoint = endpoint, .attempts = attempts, .patience = 1};
+        .access_key = "KEY", .secret_key = SECRET, .endpoint = endpoint, .attempts = attempts, .patience = 3};
     struct storage_options options = {
         .method = STORAGE_S3, .root = "s3://bucket", .request = 100000, .queue_depth = depth, .s3 = &s3};
     struct storage *opened = storage_new(&options, &err);
