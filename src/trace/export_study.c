@@ -26,25 +26,30 @@ static bool open_file(const struct study *study, struct export_file *file, const
     return export_open(file, path, err);
 }
 
-static int64_t event_end(const struct trace_event *event)
+static int64_t known(int64_t value)
 {
-    return event->start_ns + (event->latency_ns == TRACE_NONE ? 0 : event->latency_ns);
+    return value == TRACE_NONE ? 0 : value;
 }
 
-static int64_t block_end(const struct trace_block *block)
+/* Modulo 2^64: a store may hold anything. */
+static int64_t after(int64_t time_ns, int64_t delay_ns)
 {
-    return block->start_ns + (block->queue_ns == TRACE_NONE ? 0 : block->queue_ns) +
-           (block->service_ns == TRACE_NONE ? 0 : block->service_ns);
+    return (int64_t)((uint64_t)time_ns + (uint64_t)known(delay_ns));
+}
+
+static int64_t event_end(const struct trace_event *event)
+{
+    return after(event->start_ns, event->latency_ns);
 }
 
 static int64_t issued(const struct trace_block *block)
 {
-    return block->start_ns + (block->queue_ns == TRACE_NONE ? 0 : block->queue_ns);
+    return after(block->start_ns, block->queue_ns);
 }
 
-static int64_t known(int64_t value)
+static int64_t block_end(const struct trace_block *block)
 {
-    return value == TRACE_NONE ? 0 : value;
+    return after(issued(block), block->service_ns);
 }
 
 /* "PATH -> NAME" was stored where the two differ. */

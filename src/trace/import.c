@@ -76,7 +76,7 @@ static bool fixed_zone(const char *zone, int64_t *seconds)
     if ((*zone != '+' && *zone != '-') || !scan_fixed(&p, 2, &h) || !scan_char(&p, ':') ||
         !scan_fixed(&p, 2, &m) || *p || h > 14 || m > 59)
         return false;
-    *seconds = (*zone == '-' ? -1 : 1) * (h * 3600 + m * 60);
+    *seconds = (*zone == '-' ? INT64_C(-1) : 1) * (h * 3600 + m * 60);
     return true;
 }
 

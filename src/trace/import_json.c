@@ -181,15 +181,17 @@ bool import_object_integer(const struct import_object *object, bool inner, const
 bool import_object_micros(const struct import_object *object, const char *key, int64_t *ns)
 {
     const struct import_member *member = import_object_find(object, false, key);
-    const char *at = member ? member->value : "";
+    if (!member)
+        return false;
+    const char *at = member->value;
     int64_t whole;
-    if (scan_digits(&at, &whole) && whole >= 0 && whole < INT64_MAX / 2000 && (*at == '\0' || *at == '.')) {
+    if (scan_digits(&at, &whole) && whole >= 0 && whole < INT64_MAX / 4000 && (*at == '\0' || *at == '.')) {
         *ns = whole * 1000 + scan_fraction(&at) / 1000000;
         return true;
     }
     char *end;
-    double value = member ? text_number(member->value, &end) : NAN; /* negative, or with an exponent */
-    if (!(fabs(value) < 9e15) || end == member->value)
+    double value = text_number(member->value, &end); /* negative, or with an exponent */
+    if (!(fabs(value) < 2.3e15) || end == member->value)
         return false;
     *ns = (int64_t)(value * 1e3);
     return true;

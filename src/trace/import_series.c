@@ -211,7 +211,7 @@ static bool take_stamp(struct import *import, const char *stamp, int64_t *time_n
     bool zone = *at == '+' || *at == '-';
     const char *p = at + 1;
     if (zone && scan_fixed(&p, 2, &hours) && (scan_char(&p, ':'), scan_fixed(&p, 2, &minutes))) {
-        h = (*at == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
+        h = (*at == '-' ? INT64_C(-1) : 1) * (hours * 3600 + minutes * 60);
         *time_ns = (days * DAY_S + clock - h) * SECOND_NS;
     } else {
         *time_ns = import_utc(import, days * DAY_S + clock) * SECOND_NS;

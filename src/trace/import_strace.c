@@ -39,7 +39,8 @@ static bool take_time(struct import *import, const char **at, int64_t *time_ns)
         strace->any = true;
         strace->clock = seconds;
         *time_ns = import_utc(import, (import->date + strace->day) * DAY_S + seconds) * SECOND_NS;
-    } else if (scan_digits(&p, &seconds) && *p == '.' && seconds >= 0 && seconds < INT64_MAX / SECOND_NS) {
+    } else if (scan_digits(&p, &seconds) && *p == '.' && seconds >= 0 &&
+               seconds < INT64_MAX / SECOND_NS / 2) {
         *time_ns = seconds * SECOND_NS;
     } else {
         return false;
@@ -75,12 +76,10 @@ static const char *end_of_argument(const char *at)
                 return at;
             continue;
         }
-        if (*at == '(' || *at == '[' || *at == '{')
-            depth++;
-        else if ((*at == ')' || *at == ']' || *at == '}') && depth-- == 0)
+        bool closes = *at == ')' || *at == ']' || *at == '}';
+        if (depth == 0 && (closes || *at == ','))
             return at;
-        else if (*at == ',' && depth == 0)
-            return at;
+        depth += (*at == '(' || *at == '[' || *at == '{') - closes;
     }
     return at;
 }

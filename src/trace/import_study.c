@@ -3,6 +3,7 @@
 #include "trace/import_internal.h"
 #include "trace/import_scan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* bpftrace's own first line, the header, and the empty ones it prints at the end. */
@@ -29,7 +30,7 @@ static const struct trace_event unknown = {.cached = -1,
 static bool take_time(struct import *import, const char **at, int64_t *end_ns)
 {
     int64_t mono;
-    if (!scan_number(at, &mono) || mono < 0)
+    if (!scan_number(at, &mono) || mono < 0 || mono > INT64_MAX / 2) /* the sum below has room */
         return false;
     *end_ns = utc_of(import, mono);
     return true;
@@ -114,10 +115,8 @@ static int64_t take_paths(struct import *import, const char *at, const char *end
     size_t path = (size_t)(stop - at), length = (size_t)(end - name);
     if (path > length && stop[-(ptrdiff_t)length - 1] == '/' && memcmp(stop - length, name, length) == 0)
         return take_file(import, at, stop);
-    memcpy(both, at, path);
-    memcpy(both + path, " -> ", 4);
-    memcpy(both + path + 4, name, length);
-    return trace_file(import->writer, TRACE_NONE, TRACE_NONE, both, path + 4 + length);
+    int size = snprintf(both, sizeof both, "%.*s -> %.*s", (int)path, at, (int)length, name);
+    return trace_file(import->writer, TRACE_NONE, TRACE_NONE, both, (size_t)size);
 }
 
 /* TS PID COMM LAT FULLPATH [FILENAME] */
