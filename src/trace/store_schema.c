@@ -48,10 +48,10 @@ const char trace_schema_views[] =
     " sum(e.class = 1) AS writes,"
     " sum(CASE WHEN e.class = 1 AND e.result > 0 THEN e.result ELSE 0 END) AS bytes_written"
     " FROM event e JOIN file f ON f.id = e.file GROUP BY e.file;"
-    "CREATE VIEW bytes_per_process AS SELECT p.pid, p.name AS process, count(*) AS calls,"
+    "CREATE VIEW bytes_per_process AS SELECT p.pid, max(p.name) AS process, count(*) AS calls,"
     " sum(CASE WHEN e.class = 0 AND e.result > 0 THEN e.result ELSE 0 END) AS bytes_read,"
     " sum(CASE WHEN e.class = 1 AND e.result > 0 THEN e.result ELSE 0 END) AS bytes_written,"
-    " sum(e.latency_ns) AS time_ns FROM event e JOIN process p ON p.id = e.process GROUP BY p.pid, p.name;"
+    " sum(e.latency_ns) AS time_ns FROM event e JOIN process p ON p.id = e.process GROUP BY p.pid;"
     /* by the second in which a call begins */
     "CREATE VIEW throughput AS SELECT e.start_ns / 1000000000 AS second, count(*) AS calls,"
     " sum(CASE WHEN e.class = 0 AND e.result > 0 THEN e.result ELSE 0 END) AS bytes_read,"
