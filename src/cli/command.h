@@ -93,6 +93,7 @@ bool command_run(int argc, char **argv, struct error *err);
 
 extern const struct command command_calibrate;
 extern const struct command command_check_plan;
+extern const struct command command_compare;
 extern const struct command command_completion;
 extern const struct command command_cost;
 extern const struct command command_dataset_generate;

@@ -14,6 +14,7 @@ const struct command *const commands[] = {
     &command_dataset_scale,
     &command_feed,
     &command_trace,
+    &command_compare,
     &command_calibrate,
     &command_help,
     &command_completion,

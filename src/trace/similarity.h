@@ -1,0 +1,143 @@
+/* How alike two traces are: docs/compare.md has the definition.
+ *
+ * A trace is first reduced to a summary of bounded size: samples of the distributions, curves of 100 windows, counts
+ * and, of each file, where and when it was touched. Two summaries are compared as often as is wanted.
+ *
+ *     struct similarity_trace a = {0}, b = {0};
+ *     struct similarity result = {0};
+ *     similarity_trace_read(&a, "a.db", &options, &err) && similarity_trace_read(&b, …) &&
+ *         similarity_compare(&a, &b, &options, &result, &err)
+ */
+#ifndef REHEARSE_TRACE_SIMILARITY_H
+#define REHEARSE_TRACE_SIMILARITY_H
+
+#include "core/error.h"
+#include "trace/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SIMILARITY_BINS = 100, /* windows of a phase */
+    SIMILARITY_BAND = 5,   /* windows by which events may be early or late */
+    SIMILARITY_PARTS = 5,  /* the whole run, then the four phases */
+    SIMILARITY_CURVE = SIMILARITY_PARTS * SIMILARITY_BINS,
+    SIMILARITY_STREAMS = TRACE_CLASSES + TRACE_OPS,
+    SIMILARITY_SERIES = 8,
+    SIMILARITY_VALUES = 100000, /* by default */
+    SIMILARITY_VALUES_MOST = 1000000,
+};
+
+/* What the components are about; each kind has a weight. */
+enum similarity_kind {
+    SIMILARITY_SIZE,
+    SIMILARITY_LATENCY,
+    SIMILARITY_GAP, /* between one and the next: inter-arrival */
+    SIMILARITY_RATE,
+    SIMILARITY_COUNT,
+    SIMILARITY_ORDER,
+    SIMILARITY_DURATION,
+    SIMILARITY_SERIES_KIND,
+    SIMILARITY_KINDS
+};
+extern const char *const similarity_kind_names[SIMILARITY_KINDS + 1]; /* ended by NULL */
+extern const double similarity_kind_weights[SIMILARITY_KINDS];        /* by default */
+
+struct similarity_options {
+    double weights[SIMILARITY_KINDS];
+    int64_t values; /* of a distribution, at most; of more, so many are drawn */
+    int replicates; /* of the bootstrap; 0: no intervals */
+    uint64_t seed;
+};
+
+/* log10(1 + x) of bytes or nanoseconds; sorted once the trace is read. */
+struct similarity_values {
+    double *items;
+    size_t count, capacity;
+    int64_t seen;
+};
+
+/* A class of event or an operation of a disk. */
+struct similarity_stream {
+    int64_t ops;
+    double bytes, squares; /* sum of sizes, and of their squares */
+    int64_t before_ns;
+    struct similarity_values size, latency, gap;
+    double ops_curve[SIMILARITY_CURVE], bytes_curve[SIMILARITY_CURVE], squares_curve[SIMILARITY_CURVE];
+};
+
+struct similarity_curve {
+    bool known;
+    double mean[SIMILARITY_CURVE], variance[SIMILARITY_CURVE]; /* of the mean */
+};
+
+struct similarity_interval {
+    int64_t from_ns, to_ns, before_ns; /* time of this phase in earlier intervals */
+};
+
+struct similarity_part {
+    struct similarity_interval *intervals; /* apart and in order */
+    int count;
+    int64_t length_ns;
+};
+
+struct similarity_file {
+    char *path;
+    uint32_t rank; /* it was the rank-th to be read or written */
+};
+
+struct similarity_trace {
+    char *path;
+    bool phased;
+    int64_t rows;
+    struct similarity_part parts[SIMILARITY_PARTS];
+    struct similarity_stream *streams; /* SIMILARITY_STREAMS: classes, then operations */
+    struct similarity_curve *series;   /* SIMILARITY_SERIES */
+    struct similarity_values jumps;
+    int64_t steps, sequential; /* pairs of accesses that follow each other in a file; those without a gap */
+    int64_t visits, revisits;  /* of files; of files visited before */
+    struct similarity_file *files; /* read or written, by path */
+    size_t file_count;
+    uint64_t random;
+};
+
+/* *trace starts as {0}; release it also after a failure. */
+bool similarity_trace_read(struct similarity_trace *trace, const char *path,
+                           const struct similarity_options *options, struct error *err);
+void similarity_trace_release(struct similarity_trace *trace);
+
+/* "read", …, "block.read", … and "cpu.usr", …. */
+const char *similarity_stream_name(int stream);
+const char *similarity_series_name(int series);
+
+struct similarity_component {
+    enum similarity_kind kind;
+    char name[48];
+    double weight; /* share in the whole; the weights of all components sum to 1 */
+    double value;
+    double low, high; /* 95 % of the bootstrap */
+    double floor;     /* the lowest among repeats; NAN: not known */
+};
+
+struct similarity {
+    double value, low, high, floor;
+    struct similarity_component *components;
+    size_t count, capacity;
+    double *replicates; /* of component i from i · options.replicates */
+    size_t common_files;
+};
+
+bool similarity_compare(const struct similarity_trace *a, const struct similarity_trace *b,
+                        const struct similarity_options *options, struct similarity *result,
+                        struct error *err);
+void similarity_release(struct similarity *result);
+
+/* Fills the floors from all pairs among repeats of one run. */
+bool similarity_add_floor(struct similarity *result, const struct similarity_trace *repeats, size_t count,
+                          const struct similarity_options *options, struct error *err);
+
+/* The component that takes most from the whole. NULL when nothing does. */
+const struct similarity_component *similarity_worst(const struct similarity *result);
+
+#endif

@@ -1,0 +1,456 @@
+#include "trace/similarity.h"
+
+#include "trace/similarity_math.h"
+#include "trace/traces.h"
+
+#include <math.h>
+
+/* A run: files read from their beginnings to their ends, one after the other, and now and then a write. */
+struct run {
+    int reads;
+    double latency, size, pause; /* factors */
+    int swapped;                 /* so many pairs of far files change places */
+    int keep;                    /* of ten reads; the rest is dropped */
+    bool phases, writes_only;
+};
+static const struct run plain = {.reads = 2000, .latency = 1, .size = 1, .pause = 1, .keep = 10};
+
+static const struct similarity_options options = {
+    .weights = {2, 1, 1, 2, 2, 1, 1, 1}, .values = 100000, .replicates = 20, .seed = 1};
+
+static void assert_near(double value, double expected, double within)
+{
+    if (!(fabs(value - expected) <= within))
+        fail_msg("%.9g instead of %.9g", value, expected);
+}
+
+static void add_event(struct trace_writer *writer, struct trace_event event)
+{
+    struct error err;
+    if (!trace_add_event(writer, &event, &err))
+        fail_msg("%s", err.text);
+}
+
+static void make_run(const char *name, struct run run)
+{
+    struct error err;
+    uint64_t random = 7;
+    int64_t now = 1000000000;
+    struct trace_writer *writer = make_trace(name, TRACE_STORE_WHOLE);
+    int64_t process = trace_process(writer, 1, 1, "feed", 4);
+    for (int i = 0; i < run.reads; i++) {
+        char path[32];
+        int file = i / 10, other = run.reads / 10 - 1 - file;
+        if (file < run.swapped || other < run.swapped)
+            file = other;
+        int length = snprintf(path, sizeof path, "/data/%04d", file);
+        double size = floor(run.size * (4096 + 4096 * floor(16 * similarity_uniform(&random))));
+        double latency = run.latency * 1e5 * (1 + similarity_uniform(&random));
+        struct trace_event event = {.class = i % 20 == 19 || run.writes_only ? TRACE_WRITE : TRACE_READ,
+                                    .cached = -1,
+                                    .start_ns = now,
+                                    .latency_ns = (int64_t)latency,
+                                    .process = process,
+                                    .file = trace_file(writer, TRACE_NONE, TRACE_NONE, path, (size_t)length),
+                                    .fd = 3,
+                                    .offset = i % 10 * 65536,
+                                    .size = (int64_t)size,
+                                    .result = (int64_t)size};
+        now += (int64_t)(run.pause * 1e6 * (1 + similarity_uniform(&random)) + latency);
+        if (i * 7 % 10 < run.keep)
+            add_event(writer, event);
+    }
+    const struct trace_phase training = {"TRAINING", 1000000000, now, "mllog"};
+    if (run.phases)
+        assert_true(trace_add_phase(writer, &training, &err));
+    finish_trace(writer);
+}
+
+static void read_run(struct similarity_trace *trace, const char *name)
+{
+    struct error err;
+    *trace = (struct similarity_trace){0};
+    if (!similarity_trace_read(trace, in_folder(name), &options, &err))
+        fail_msg("%s", err.text);
+}
+
+static struct similarity compare(const char *a, const char *b)
+{
+    struct error err;
+    struct similarity_trace one, other;
+    struct similarity result;
+    read_run(&one, a);
+    read_run(&other, b);
+    if (!similarity_compare(&one, &other, &options, &result, &err))
+        fail_msg("%s", err.text);
+    similarity_trace_release(&one);
+    similarity_trace_release(&other);
+    return result;
+}
+
+static double value_of(const char *a, const char *b)
+{
+    struct similarity result = compare(a, b);
+    double value = result.value;
+    similarity_release(&result);
+    return value;
+}
+
+static double component_of(const char *a, const char *b, const char *name)
+{
+    struct similarity result = compare(a, b);
+    double value = -1;
+    for (size_t i = 0; i < result.count; i++)
+        if (strcmp(result.components[i].name, name) == 0)
+            value = result.components[i].value;
+    similarity_release(&result);
+    return value;
+}
+
+static void test_a_trace_is_exactly_like_itself(void **state)
+{
+    (void)state;
+    make_run("a.db", plain);
+    struct similarity result = compare("a.db", "a.db");
+    assert_true(result.count > 10);
+    for (size_t i = 0; i < result.count; i++)
+        assert_true(result.components[i].value == 1);
+    assert_true(result.value == 1);
+    assert_null(similarity_worst(&result));
+    similarity_release(&result);
+}
+
+static void test_the_order_of_two_traces_does_not_matter(void **state)
+{
+    (void)state;
+    struct run other = {.reads = 1500, .latency = 3, .size = 2, .pause = 1.5, .swapped = 20, .keep = 8};
+    make_run("a.db", plain);
+    make_run("b.db", other);
+    struct similarity one = compare("a.db", "b.db"), two = compare("b.db", "a.db");
+    assert_int_equal(one.count, two.count);
+    for (size_t i = 0; i < one.count; i++)
+        assert_true(one.components[i].value == two.components[i].value);
+    assert_true(one.value == two.value);
+    assert_true(one.value < 0.9);
+    similarity_release(&one);
+    similarity_release(&two);
+}
+
+/* The runs change a little more each time. */
+static void check_falls(const struct run *runs, int count)
+{
+    double before = 1;
+    make_run("a.db", plain);
+    for (int i = 0; i < count; i++) {
+        make_run("b.db", runs[i]);
+        double value = value_of("a.db", "b.db");
+        if (value >= before)
+            fail_msg("step %d: %.6f after %.6f", i, value, before);
+        before = value;
+    }
+}
+
+static void test_it_falls_with_delay_of_calls(void **state)
+{
+    (void)state;
+    struct run runs[6];
+    for (int i = 0; i < 6; i++) {
+        runs[i] = plain;
+        runs[i].latency = pow(1.5, i + 1);
+    }
+    check_falls(runs, 6);
+}
+
+static void test_it_falls_with_pauses_between_calls(void **state)
+{
+    (void)state;
+    struct run runs[6];
+    for (int i = 0; i < 6; i++) {
+        runs[i] = plain;
+        runs[i].pause = pow(1.5, i + 1);
+    }
+    check_falls(runs, 6);
+}
+
+static void test_it_falls_with_size(void **state)
+{
+    (void)state;
+    struct run runs[6];
+    for (int i = 0; i < 6; i++) {
+        runs[i] = plain;
+        runs[i].size = pow(1.4, i + 1);
+    }
+    check_falls(runs, 6);
+}
+
+static void test_it_falls_as_files_change_places(void **state)
+{
+    (void)state;
+    struct run runs[5];
+    for (int i = 0; i < 5; i++) {
+        runs[i] = plain;
+        runs[i].swapped = 15 * (i + 1);
+    }
+    check_falls(runs, 5);
+}
+
+static void test_it_falls_as_events_are_dropped(void **state)
+{
+    (void)state;
+    struct run runs[6];
+    for (int i = 0; i < 6; i++) {
+        runs[i] = plain;
+        runs[i].keep = 9 - i;
+    }
+    check_falls(runs, 6);
+}
+
+static void test_files_in_reverse_are_in_no_common_order(void **state)
+{
+    (void)state;
+    struct run reverse = plain;
+    reverse.swapped = plain.reads;
+    make_run("a.db", plain);
+    make_run("b.db", reverse);
+    assert_true(component_of("a.db", "b.db", "files") == 0);
+}
+
+static void test_a_run_twice_as_slow_has_the_same_rates_by_phase(void **state)
+{
+    (void)state;
+    struct run fast = plain, slow = plain;
+    fast.phases = slow.phases = true;
+    slow.pause = slow.latency = 2;
+    make_run("a.db", fast);
+    make_run("b.db", slow);
+    assert_true(component_of("a.db", "b.db", "read.ops.dtw") > 0.999);
+    assert_near(component_of("a.db", "b.db", "TRAINING"), 0.5, 1e-3);
+}
+
+static void test_intervals_hold_their_values(void **state)
+{
+    (void)state;
+    struct run other = plain;
+    other.latency = 1.3;
+    make_run("a.db", plain);
+    make_run("b.db", other);
+    struct similarity result = compare("a.db", "b.db");
+    double width = 0;
+    for (size_t i = 0; i < result.count; i++) {
+        const struct similarity_component *component = &result.components[i];
+        assert_true(component->low <= component->value && component->value <= component->high);
+        width += component->high - component->low;
+    }
+    assert_true(width > 0);
+    assert_true(result.low < result.value && result.value < result.high);
+    similarity_release(&result);
+}
+
+static void test_a_seed_gives_the_same_intervals(void **state)
+{
+    (void)state;
+    struct run other = plain;
+    other.size = 2;
+    make_run("a.db", plain);
+    make_run("b.db", other);
+    struct similarity one = compare("a.db", "b.db"), two = compare("a.db", "b.db");
+    assert_true(one.low == two.low && one.high == two.high);
+    similarity_release(&one);
+    similarity_release(&two);
+}
+
+static void test_the_floor_is_the_lowest_of_all_pairs(void **state)
+{
+    (void)state;
+    struct error err;
+    const char *const names[3] = {"a.db", "b.db", "c.db"};
+    struct similarity_trace traces[3];
+    struct similarity result;
+    double lowest = 1;
+    for (int i = 0; i < 3; i++) {
+        struct run run = plain;
+        run.latency = 1 + 0.2 * i;
+        make_run(names[i], run);
+        read_run(&traces[i], names[i]);
+        for (int j = 0; j < i; j++)
+            lowest = fmin(lowest, value_of(names[j], names[i]));
+    }
+    assert_true(similarity_compare(&traces[0], &traces[1], &options, &result, &err));
+    assert_true(isnan(result.floor));
+    assert_true(similarity_add_floor(&result, traces, 3, &options, &err));
+    assert_true(result.floor == lowest);
+    assert_true(result.value > result.floor);
+    similarity_release(&result);
+    for (int i = 0; i < 3; i++)
+        similarity_trace_release(&traces[i]);
+}
+
+static void test_a_sample_of_the_values_is_close_to_all(void **state)
+{
+    (void)state;
+    struct error err;
+    struct similarity_options few = options;
+    struct similarity_trace a = {0}, b = {0};
+    struct similarity result;
+    struct run other = plain;
+    few.values = 500;
+    other.latency = 1.5;
+    make_run("a.db", plain);
+    make_run("b.db", other);
+    assert_true(similarity_trace_read(&a, in_folder("a.db"), &few, &err));
+    assert_true(similarity_trace_read(&b, in_folder("b.db"), &few, &err));
+    assert_int_equal(a.streams[TRACE_READ].latency.count, 500);
+    assert_int_equal(a.streams[TRACE_READ].ops, 1900);
+    assert_true(similarity_compare(&a, &b, &few, &result, &err));
+    assert_near(result.value, value_of("a.db", "b.db"), 0.01);
+    similarity_release(&result);
+    similarity_trace_release(&a);
+    similarity_trace_release(&b);
+}
+
+static void test_traces_without_a_common_class_are_an_error(void **state)
+{
+    (void)state;
+    struct error err;
+    struct similarity_trace a, b;
+    struct similarity result;
+    struct run writes = plain, reads = plain;
+    writes.writes_only = true;
+    writes.reads = 10;
+    reads.reads = 10; /* too few for a write among them */
+    make_run("a.db", reads);
+    make_run("b.db", writes);
+    read_run(&a, "a.db");
+    read_run(&b, "b.db");
+    assert_false(similarity_compare(&a, &b, &options, &result, &err));
+    assert_int_equal(err.kind, ERROR_INPUT);
+    assert_non_null(strstr(err.text, "no class of event in common"));
+    similarity_trace_release(&a);
+    similarity_trace_release(&b);
+    similarity_release(&result);
+}
+
+static void check_refused(const char *name, const char *words)
+{
+    struct error err;
+    struct similarity_trace trace = {0};
+    assert_false(similarity_trace_read(&trace, in_folder(name), &options, &err));
+    assert_int_equal(err.kind, ERROR_INPUT);
+    if (!strstr(err.text, words))
+        fail_msg("%s", err.text);
+    similarity_trace_release(&trace);
+}
+
+static void test_an_empty_trace_is_an_error(void **state)
+{
+    (void)state;
+    finish_trace(make_trace("a.db", TRACE_STORE_KEEP));
+    check_refused("a.db", "the trace is empty");
+}
+
+static void test_a_trace_of_phases_alone_is_an_error(void **state)
+{
+    (void)state;
+    struct run none = plain;
+    none.reads = 0;
+    none.phases = true;
+    make_run("a.db", none);
+    check_refused("a.db", "no event");
+}
+
+static void test_another_file_is_an_error(void **state)
+{
+    (void)state;
+    write_file("a.db", "not a database at all, but text that goes on for a while\n");
+    check_refused("a.db", "a.db");
+}
+
+/* ---- the measures ---- */
+
+static void test_distances_of_shifted_samples(void **state)
+{
+    (void)state;
+    const double a[] = {1, 2, 3, 4}, b[] = {2, 3, 4, 5};
+    assert_near(similarity_ks(a, 4, b, 4), 0.75, 1e-12);
+    assert_near(similarity_wasserstein(a, 4, b, 4, 10), 0.9, 1e-12);
+    assert_true(similarity_wasserstein(a, 4, b, 4, 0.5) == 0);
+    assert_true(similarity_ks(a, 4, &b[3], 1) == 0);
+}
+
+static void test_a_peak_may_be_late_within_the_band(void **state)
+{
+    (void)state;
+    double a[10] = {0}, b[10] = {0};
+    a[3] = b[5] = 8;
+    assert_true(similarity_correlation(a, b, 1, 10, 2) == 1);
+    assert_true(similarity_warped(a, b, 1, 10, 2) == 1);
+    assert_true(similarity_correlation(a, b, 1, 10, 1) == 0);
+    assert_true(similarity_correlation(a, b, 2, 5, 4) == 0); /* not from one part into the next */
+    assert_true(similarity_warped(a, b, 1, 10, 0) == 0);
+}
+
+static void test_nothing_is_like_nothing(void **state)
+{
+    (void)state;
+    const double none[4] = {0}, some[4] = {0, 1, 0, 0};
+    assert_true(similarity_correlation(none, none, 1, 4, 1) == 1);
+    assert_true(similarity_correlation(none, some, 1, 4, 1) == 0);
+    assert_true(similarity_warped(none, none, 1, 4, 1) == 1);
+    assert_true(similarity_warped(none, some, 1, 4, 1) == 0);
+    assert_true(similarity_ratio(0, 0) == 1);
+    assert_true(similarity_ratio(0, 2) == 0);
+}
+
+static void test_inversions_are_counted(void **state)
+{
+    (void)state;
+    uint32_t ranks[7] = {3, 1, 2, 7, 6, 5, 4}, space[7];
+    assert_near(similarity_order(ranks, space, 7), 1 - 8 / 21.0, 1e-12);
+    for (uint32_t i = 0; i < 7; i++)
+        assert_int_equal(ranks[i], i + 1);
+}
+
+static void test_draws_are_in_order_and_from_all(void **state)
+{
+    (void)state;
+    const double from[4] = {1, 2, 3, 4};
+    double draws[4000], sum = 0;
+    uint64_t random = 3;
+    similarity_draw(&random, from, 4, draws, 4000);
+    for (int i = 0; i < 4000; i++) {
+        assert_true(i == 0 || draws[i] >= draws[i - 1]);
+        sum += draws[i];
+    }
+    assert_near(sum / 4000, 2.5, 0.1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_trace_is_exactly_like_itself),
+        TEST(test_the_order_of_two_traces_does_not_matter),
+        TEST(test_it_falls_with_delay_of_calls),
+        TEST(test_it_falls_with_pauses_between_calls),
+        TEST(test_it_falls_with_size),
+        TEST(test_it_falls_as_files_change_places),
+        TEST(test_it_falls_as_events_are_dropped),
+        TEST(test_files_in_reverse_are_in_no_common_order),
+        TEST(test_a_run_twice_as_slow_has_the_same_rates_by_phase),
+        TEST(test_intervals_hold_their_values),
+        TEST(test_a_seed_gives_the_same_intervals),
+        TEST(test_the_floor_is_the_lowest_of_all_pairs),
+        TEST(test_a_sample_of_the_values_is_close_to_all),
+        TEST(test_traces_without_a_common_class_are_an_error),
+        TEST(test_an_empty_trace_is_an_error),
+        TEST(test_a_trace_of_phases_alone_is_an_error),
+        TEST(test_another_file_is_an_error),
+        cmocka_unit_test(test_distances_of_shifted_samples),
+        cmocka_unit_test(test_a_peak_may_be_late_within_the_band),
+        cmocka_unit_test(test_nothing_is_like_nothing),
+        cmocka_unit_test(test_inversions_are_counted),
+        cmocka_unit_test(test_draws_are_in_order_and_from_all),
+    };
+    return cmocka_run_group_tests_name("similarity", tests, NULL, NULL);
+}
