@@ -24,6 +24,9 @@ const char *similarity_series_name(int series)
     return series_names[series];
 }
 
+/* Of a run, in ns: ten years. */
+#define LENGTH_MOST (INT64_C(3652) * 86400 * 1000000000)
+
 /* What is kept per file and process while the events go by. */
 struct reading {
     struct similarity_trace *trace;
@@ -85,7 +88,8 @@ static void count(struct reading *reading, int which, int64_t start_ns, int64_t 
     struct similarity_stream *stream = &reading->trace->streams[which];
     double size = bytes > 0 ? (double)bytes : 0;
     if (stream->ops++ > 0)
-        keep(reading, &stream->gap, (double)(start_ns - stream->before_ns));
+        keep(reading, &stream->gap,
+             (double)((uint64_t)start_ns - (uint64_t)stream->before_ns)); /* in order */
     stream->before_ns = start_ns;
     if (latency_ns != TRACE_NONE)
         keep(reading, &stream->latency, (double)latency_ns);
@@ -306,6 +310,13 @@ static bool read_all(struct reading *reading, const char *path, struct error *er
     int64_t first_ns, last_ns;
     if (!trace_span(reading->reader, &first_ns, &last_ns))
         return error_set(err, ERROR_INPUT, "%s: the trace is empty", path);
+    int64_t length_ns;
+    if (last_ns < first_ns || __builtin_sub_overflow(last_ns, first_ns, &length_ns) ||
+        length_ns > LENGTH_MOST)
+        return error_set(err, ERROR_INPUT,
+                         "%s: its times, from %" PRId64 " to %" PRId64
+                         " ns, are not those of one run; did a clock jump?",
+                         path, first_ns, last_ns);
     if (!trace->path || !trace->streams || !trace->series || !reading->ends || !reading->ranks ||
         !reading->visited)
         return error_memory(err);

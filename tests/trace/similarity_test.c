@@ -227,6 +227,29 @@ static void test_a_run_twice_as_slow_has_the_same_rates_by_phase(void **state)
     assert_near(component_of("a.db", "b.db", "TRAINING"), 0.5, 1e-3);
 }
 
+/* An epoch of 100 with blocks in it, then one of 50: 150 long, however it is told. */
+static void test_intervals_of_a_phase_count_once(void **state)
+{
+    (void)state;
+    struct error err;
+    struct similarity_trace trace;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
+    const struct trace_phase phases[] = {{"TRAINING", 100, 200, "dlio"},
+                                         {"TRAINING", 100, 150, "dlio"},
+                                         {"TRAINING", 160, 200, "dlio"},
+                                         {"EVAL", 210, 300, "dlio"},
+                                         {"TRAINING", 300, 350, "dlio"}};
+    for (int i = 0; i < 5; i++)
+        assert_true(trace_add_phase(writer, &phases[i], &err));
+    add_event(writer, (struct trace_event){.class = TRACE_READ, .start_ns = 325, .size = 8, .result = 8});
+    finish_trace(writer);
+    read_run(&trace, "a.db");
+    assert_int_equal(trace.parts[2].length_ns, 150);
+    assert_int_equal(trace.parts[3].length_ns, 90);
+    assert_true(trace.streams[TRACE_READ].bytes_curve[2 * SIMILARITY_BINS + 83] == 8); /* 125 of 150 */
+    similarity_trace_release(&trace);
+}
+
 static void test_intervals_hold_their_values(void **state)
 {
     (void)state;
@@ -358,6 +381,39 @@ static void test_a_trace_of_phases_alone_is_an_error(void **state)
     check_refused("a.db", "no event");
 }
 
+static void test_a_clock_that_jumps_is_an_error(void **state)
+{
+    (void)state;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
+    struct trace_event event = {
+        .class = TRACE_READ, .cached = -1, .start_ns = -INT64_MAX, .size = 1, .result = 1};
+    add_event(writer, event);
+    event.start_ns = INT64_MAX - 1;
+    add_event(writer, event);
+    finish_trace(writer);
+    check_refused("a.db", "did a clock jump?");
+}
+
+static void test_numbers_out_of_any_range_are_borne(void **state)
+{
+    (void)state;
+    const int64_t odd[] = {INT64_MIN + 1, -1, 0, INT64_MAX};
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
+    for (int i = 0; i < 64; i++)
+        add_event(writer, (struct trace_event){.class = TRACE_READ,
+                                               .cached = -1,
+                                               .start_ns = i,
+                                               .latency_ns = i % 2 ? -1 : 1,
+                                               .process = odd[i % 4],
+                                               .file = 1 + odd[i / 4 % 4] % 3,
+                                               .offset = odd[i / 16],
+                                               .size = odd[i % 4],
+                                               .result = odd[i / 4 % 4]});
+    trace_file(writer, TRACE_NONE, TRACE_NONE, "/a", 2);
+    finish_trace(writer);
+    assert_true(value_of("a.db", "a.db") == 1);
+}
+
 static void test_another_file_is_an_error(void **state)
 {
     (void)state;
@@ -438,6 +494,7 @@ int main(void)
         TEST(test_it_falls_as_events_are_dropped),
         TEST(test_files_in_reverse_are_in_no_common_order),
         TEST(test_a_run_twice_as_slow_has_the_same_rates_by_phase),
+        TEST(test_intervals_of_a_phase_count_once),
         TEST(test_intervals_hold_their_values),
         TEST(test_a_seed_gives_the_same_intervals),
         TEST(test_the_floor_is_the_lowest_of_all_pairs),
@@ -445,6 +502,8 @@ int main(void)
         TEST(test_traces_without_a_common_class_are_an_error),
         TEST(test_an_empty_trace_is_an_error),
         TEST(test_a_trace_of_phases_alone_is_an_error),
+        TEST(test_a_clock_that_jumps_is_an_error),
+        TEST(test_numbers_out_of_any_range_are_borne),
         TEST(test_another_file_is_an_error),
         cmocka_unit_test(test_distances_of_shifted_samples),
         cmocka_unit_test(test_a_peak_may_be_late_within_the_band),
