@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STACK 32
+#define STACK      32   /* brackets within brackets whose kind is remembered */
+#define OPEN_SPANS 1024 /* of all threads together */
 
 struct objects {
     struct trace_names hashes; /* DFTracer's of file names */
@@ -15,10 +16,12 @@ struct objects {
     size_t file_capacity;
     char *text; /* of the object at hand */
     size_t length;
-    char brackets[STACK];    /* open ones, the object's own included */
-    int depth, object_depth; /* object_depth: of the object at hand; 0: none */
+    char brackets[STACK];        /* open ones, the object's own included */
+    int64_t depth, object_depth; /* object_depth: of the object at hand; 0: none */
     bool string, escaped, line_start, at_line_start, broken;
     struct import_object object;
+    int open_count;
+    struct trace_event open[OPEN_SPANS]; /* begun; in order */
 };
 
 static const char *text_of(const struct import_object *object, bool inner, const char *key)
@@ -79,36 +82,86 @@ static void take_argument(const struct import_object *object, const char *key, i
         *value = TRACE_NONE;
 }
 
-/* A span. Categories POSIX and STDIO are calls, others regions of the application, "CATEGORY.NAME". */
-static bool take_span(struct import *import, struct objects *objects, struct error *err)
+static int64_t process_of(struct import *import, const struct import_object *object)
 {
-    const struct import_object *object = &objects->object;
-    const char *name = text_of(object, false, "name"), *category = text_of(object, false, "cat");
-    struct trace_event event = {.cached = -1, .class = TRACE_REGION};
     int64_t pid, tid;
-    char region[256];
-    if (!import_object_micros(object, "ts", &event.start_ns) ||
-        !import_object_micros(object, "dur", &event.latency_ns) || event.latency_ns < 0 || !*name)
-        return import_malformed(import, "a span without time, duration or name");
     if (!import_object_integer(object, false, "pid", &pid))
         pid = TRACE_NONE;
     if (!import_object_integer(object, false, "tid", &tid))
         tid = TRACE_NONE;
-    bool call = strcmp(category, "POSIX") == 0 || strcmp(category, "STDIO") == 0;
-    if (call)
-        event.class = trace_class_of_call(name, strlen(name));
-    else if (*category)
-        snprintf(region, sizeof region, "%s.%s", category, name);
-    const char *stored = call || !*category ? name : region;
-    event.call = trace_call(import->writer, stored, strlen(stored));
-    event.process = trace_process(import->writer, pid, tid, "", 0);
-    event.file = file_of(import, objects);
-    take_argument(object, "fd", &event.fd);
-    take_argument(object, "offset", &event.offset);
-    take_argument(object, "ret", &event.result);
-    take_argument(object, "count", &event.size);
-    if (event.size == TRACE_NONE)
-        take_argument(object, "size", &event.size);
+    return trace_process(import->writer, pid, tid, "", 0);
+}
+
+/* Calls are DFTracer's categories POSIX and STDIO, and our own, which are classes. */
+static bool is_call(const char *category, const char *name, enum trace_class *class)
+{
+    *class = TRACE_REGION;
+    if (strcmp(category, "POSIX") == 0 || strcmp(category, "STDIO") == 0)
+        *class = trace_class_of_call(name, strlen(name));
+    for (int i = 0; i < TRACE_REGION; i++)
+        if (strcmp(category, trace_class_name((enum trace_class)i)) == 0)
+            *class = (enum trace_class)i;
+    return *class != TRACE_REGION;
+}
+
+/* All of a span but its duration. Other categories are regions of the application, "CATEGORY.NAME". */
+static bool take_start(struct import *import, struct objects *objects, struct trace_event *event)
+{
+    const struct import_object *object = &objects->object;
+    const char *name = text_of(object, false, "name"), *category = text_of(object, false, "cat");
+    char region[256];
+    *event = (struct trace_event){.cached = -1};
+    if (!import_object_micros(object, "ts", &event->start_ns) || !*name)
+        return false;
+    bool call = is_call(category, name, &event->class);
+    snprintf(region, sizeof region, "%s%s%s", call ? "" : category, call || !*category ? "" : ".", name);
+    event->call = trace_call(import->writer, region, strlen(region));
+    event->process = process_of(import, object);
+    event->file = file_of(import, objects);
+    take_argument(object, "fd", &event->fd);
+    take_argument(object, "offset", &event->offset);
+    take_argument(object, "ret", &event->result);
+    take_argument(object, "count", &event->size);
+    if (event->size == TRACE_NONE)
+        take_argument(object, "size", &event->size);
+    return true;
+}
+
+static bool take_span(struct import *import, struct objects *objects, struct error *err)
+{
+    struct trace_event event;
+    int64_t duration;
+    if (!import_object_micros(&objects->object, "dur", &duration) || duration < 0 ||
+        !take_start(import, objects, &event))
+        return import_malformed(import, "a span without time, duration or name");
+    event.latency_ns = duration;
+    return trace_add_event(import->writer, &event, err);
+}
+
+/* A span in two objects, "ph": "B" and "E": the end is that of the thread's last beginning. */
+static bool take_begin(struct import *import, struct objects *objects)
+{
+    if (objects->open_count == OPEN_SPANS)
+        return import_malformed(import, "too many spans are open at once");
+    if (!take_start(import, objects, &objects->open[objects->open_count]))
+        return import_malformed(import, "a span without time or name");
+    objects->open_count++;
+    return true;
+}
+
+static bool take_end(struct import *import, struct objects *objects, struct error *err)
+{
+    int64_t end_ns, process = process_of(import, &objects->object);
+    int at = objects->open_count - 1;
+    while (at >= 0 && objects->open[at].process != process)
+        at--;
+    if (at < 0 || !import_object_micros(&objects->object, "ts", &end_ns) ||
+        end_ns < objects->open[at].start_ns)
+        return import_malformed(import, "a span ends that did not begin before");
+    struct trace_event event = objects->open[at];
+    event.latency_ns = end_ns - event.start_ns;
+    memmove(&objects->open[at], &objects->open[at + 1],
+            (size_t)(--objects->open_count - at) * sizeof objects->open[0]);
     return trace_add_event(import->writer, &event, err);
 }
 
@@ -146,6 +199,10 @@ static bool take_object(struct import *import, struct objects *objects, struct e
     switch (*kind) {
     case 'X':
         return take_span(import, objects, err);
+    case 'B':
+        return take_begin(import, objects);
+    case 'E':
+        return take_end(import, objects, err);
     case 'M':
         return take_metadata(import, objects, err);
     case 'C':
@@ -176,13 +233,11 @@ static void begin_object(struct objects *objects)
 static bool take_bracket(struct import *import, struct objects *objects, char c, struct error *err)
 {
     bool opens = c == '{' || c == '[';
-    if (opens && objects->depth == STACK) {
-        objects->broken = true;
-        return true;
-    }
     if (opens) {
-        objects->brackets[objects->depth++] = c;
-        if (c == '{' && !objects->object_depth && objects->depth >= 2 &&
+        if (objects->depth < STACK)
+            objects->brackets[objects->depth] = c;
+        objects->depth++;
+        if (c == '{' && !objects->object_depth && objects->depth >= 2 && objects->depth <= STACK &&
             objects->brackets[objects->depth - 2] == '[')
             begin_object(objects);
         return true;

@@ -165,10 +165,13 @@ static void test_chrome_reads_back(void **state)
     assert_true(trace_export_chrome(reader, in_folder("a.json"), &everything, &err));
     trace_reader_free(reader);
     reader = import_again("a.json");
-    struct trace_event event = first_of(reader, TRACE_REGION); /* calls have categories of their own there */
-    assert_int_equal(event.start_ns, 0);                       /* the phase; times count from the first */
+    struct trace_event event = first_of(reader, TRACE_REGION), call = first_of(reader, TRACE_READ);
+    assert_int_equal(event.start_ns, 0); /* the phase; times count from the first */
     assert_int_equal(event.latency_ns, 1000000000);
     assert_string_equal(trace_call_name(reader, event.call), "phase.EVAL");
+    assert_int_equal(call.start_ns, 1500);
+    assert_int_equal(call.result, -5);
+    assert_string_equal(trace_call_name(reader, call.call), "pread64");
     assert_string_equal(trace_series_info(reader, 1)->kind, "cpu.usr all");
     trace_reader_free(reader);
 }
@@ -178,6 +181,27 @@ static void check_text(const char *name, const char *expected)
     char *text = read_text(in_folder(name));
     assert_string_equal(text, expected);
     free(text);
+}
+
+/* Two GPUs, of which the second is idle for a second: averages are over both. */
+static void test_gpus_of_the_study(void **state)
+{
+    (void)state;
+    struct error err;
+    write_file("gpu.out",
+               "#Date       Time        gpu        pid  type    sm   mem   enc   dec    fb   command\n"
+               " 20261120   21:42:19      0         77   C      90    12     -     -   800   python3\n"
+               " 20261120   21:42:19      1         78   C      80    10     -     -   600   python3\n"
+               " 20261120   21:42:20      0         77   C      95    12     -     -   800   python3\n"
+               " 20261120   21:42:20      1          -   -       -     -     -     -     -   -\n");
+    struct trace_reader *reader = import_again("gpu.out");
+    assert_true(trace_export_study(reader, in_folder("out"), &everything, &err));
+    check_text("out/timeline/gpu_avg.csv", "timestamp,sm,mem,fb\n2026-11-20T21:42:19,85.0,11.0,700.0\n"
+                                           "2026-11-20T21:42:20,47.5,6.0,400.0\n");
+    check_text("out/gpu.out", "2026-11-20T21:42:19 0 77 C 90 12 0 0 800 python3\n"
+                              "2026-11-20T21:42:19 1 78 C 80 10 0 0 600 python3\n"
+                              "2026-11-20T21:42:20 0 77 C 95 12 0 0 800 python3\n");
+    trace_reader_free(reader);
 }
 
 static void test_tables(void **state)
@@ -229,6 +253,7 @@ int main(void)
         TEST(test_the_golden_folder_is_processed_as_the_study_does),
         TEST(test_dftracer_reads_back),
         TEST(test_chrome_reads_back),
+        TEST(test_gpus_of_the_study),
         TEST(test_tables),
         TEST(test_a_range),
         TEST(test_a_full_disk_leaves_no_file),

@@ -368,6 +368,35 @@ static void test_chrome_traces_in_one_line(void **state)
     assert_int_equal(report.malformed, 1);
 }
 
+static void test_spans_of_two_objects(void **state)
+{
+    (void)state;
+    import_file("timeline.json", "[{\"ph\": \"B\", \"name\": \"outer\", \"ts\": 1, \"pid\": 1, \"tid\": 1},\n"
+                                 "{\"ph\": \"B\", \"name\": \"other\", \"ts\": 2, \"pid\": 1, \"tid\": 2},\n"
+                                 "{\"ph\": \"B\", \"name\": \"inner\", \"ts\": 3, \"pid\": 1, \"tid\": 1},\n"
+                                 "{\"ph\": \"E\", \"ts\": 5, \"pid\": 1, \"tid\": 1},\n{\"ph\": \"E\", "
+                                 "\"ts\": 9, \"pid\": 1, \"tid\": 1},\n"
+                                 "{\"ph\": \"E\", \"ts\": 9, \"pid\": 1, \"tid\": 1}]");
+    assert_string_equal(trace_call_name(reader, event_at(0).call), "inner");
+    assert_int_equal(event_at(0).latency_ns, 2000);
+    assert_string_equal(trace_call_name(reader, event_at(1).call), "outer");
+    assert_int_equal(event_at(1).latency_ns, 8000);
+    assert_int_equal(report.malformed, 1);
+}
+
+/* Deeper than anything that is remembered; what comes after is read. */
+static void test_deep_brackets_do_no_harm(void **state)
+{
+    (void)state;
+    char text[1000] = "[{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 1, \"x\": ";
+    memset(text + strlen(text), '[', 100);
+    memset(text + strlen(text), ']', 100);
+    strcat(text, "}, {\"ph\": \"X\", \"name\": \"b\", \"ts\": 2, \"dur\": 1}]");
+    import_file("timeline.json", text);
+    assert_string_equal(trace_call_name(reader, event_at(0).call), "b");
+    assert_int_equal(report.malformed, 1);
+}
+
 static void test_strace_with_seconds_and_descriptors(void **state)
 {
     (void)state;
@@ -499,6 +528,8 @@ int main(void)
         TEST(test_dftracer_with_an_object_cut_off),
         TEST(test_dftracer_packed_and_truncated),
         TEST(test_chrome_traces_in_one_line),
+        TEST(test_spans_of_two_objects),
+        TEST(test_deep_brackets_do_no_harm),
         TEST(test_strace_with_seconds_and_descriptors),
         TEST(test_strace_with_the_time_of_day),
         TEST(test_blkparse_pairs_its_lines),
