@@ -224,6 +224,24 @@ static void test_a_full_disk_keeps_what_was_committed(void **state)
     assert_true(kept > 0 && kept % 1000 != 0);
 }
 
+static void test_a_full_disk_leaves_no_half_import(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct trace_event event = sample_read;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    limit_file_size(4 << 20);
+    bool going = true;
+    for (int i = 0; going && i < 1000000; i++)
+        going = trace_add_event(writer, &event, &err);
+    limit_file_size(0);
+    assert_false(going);
+    assert_non_null(strstr(err.text, "nothing was stored"));
+    assert_false(trace_writer_close(writer, &err));
+    assert_int_equal(rmdir(folder.path), 0); /* it is empty */
+    assert_int_equal(mkdir(folder.path, 0700), 0);
+}
+
 static void test_a_dropped_import_leaves_no_file(void **state)
 {
     (void)state;
@@ -365,6 +383,7 @@ int main(void)
         TEST(test_appending_keeps_ids),
         TEST(test_a_killed_writer_leaves_what_it_committed),
         TEST(test_a_full_disk_keeps_what_was_committed),
+        TEST(test_a_full_disk_leaves_no_half_import),
         TEST(test_a_dropped_import_leaves_no_file),
         TEST(test_a_trace_is_replaced_another_file_is_not),
         TEST(test_files_that_are_no_trace_are_named),
