@@ -89,7 +89,8 @@ static const char *verdict(double value, double floor)
 }
 
 static void print_json(const struct compare_options *given, const struct similarity_options *options,
-                       const struct similarity *result, struct text *out)
+                       const struct similarity_trace *traces, const struct similarity *result,
+                       struct text *out)
 {
     struct json json = {.out = out};
     const struct similarity_component *worst = similarity_worst(result);
@@ -112,6 +113,8 @@ static void print_json(const struct compare_options *given, const struct similar
         json_close(&json);
     } else
         json_null(&json, "differs_most");
+    json_integer(&json, "lost_a", traces[0].lost);
+    json_integer(&json, "lost_b", traces[1].lost);
     json_integer(&json, "common_files", (int64_t)result->common_files);
     json_integer(&json, "replicates", given->replicates);
     json_integer(&json, "values", given->values);
@@ -130,6 +133,7 @@ static void print_json(const struct compare_options *given, const struct similar
         json_number(&json, "similarity", component->value);
         json_number(&json, "low", component->low);
         json_number(&json, "high", component->high);
+        json_bool(&json, "drawn", component->drawn);
         if (floor) {
             json_number(&json, "floor", component->floor);
             isnan(component->floor) ? json_null(&json, "within_noise")
@@ -166,7 +170,24 @@ static void print_kinds(const struct similarity *result, struct text *out)
     }
 }
 
-static void print_text(const struct compare_options *given, const struct similarity *result, struct text *out)
+/* What is to be known before the numbers are believed. */
+static void print_notes(const struct compare_options *given, const struct similarity_trace *traces,
+                        const struct similarity *result, struct text *out)
+{
+    int drawn = 0;
+    for (size_t i = 0; i < result->count; i++)
+        drawn += result->components[i].drawn;
+    for (int i = 0; i < 2; i++)
+        if (traces[i].lost > 0)
+            text_format(out, "%s lost %" PRId64 " events when it was recorded: it tells too few\n",
+                        traces[i].path, traces[i].lost);
+    if (drawn > 0)
+        text_format(out, "%d components are of %" PRId64 " values drawn from more (--values, --seed)\n",
+                    drawn, given->values);
+}
+
+static void print_text(const struct compare_options *given, const struct similarity_trace *traces,
+                       const struct similarity *result, struct text *out)
 {
     const struct similarity_component *worst = similarity_worst(result);
     text_format(out, "similarity  %.4f (95 %%: %.4f-%.4f)", result->value, result->low, result->high);
@@ -177,9 +198,10 @@ static void print_text(const struct compare_options *given, const struct similar
                     similarity_kind_names[worst->kind], worst->name, worst->value,
                     worst->weight * (1 - worst->value));
     text_add(out, "\n");
+    print_notes(given, traces, result, out);
     print_kinds(result, out);
-    text_format(out, "\n%-13s  %-28s  %-7s  %s%s\n", "kind", "component", "weight", "similarity (95 %)     ",
-                given->baseline.count > 0 ? "  repeats" : "");
+    text_format(out, "\n%-13s  %-28s  %-7s  %s%s\n", "kind", "component", "weight", "similarity (95 %)",
+                given->baseline.count > 0 ? "       repeats" : "");
     for (size_t i = 0; i < result->count; i++) {
         const struct similarity_component *c = &result->components[i];
         print_line(similarity_kind_names[c->kind], c->name, c->weight, c->value, c->low, c->high, c->floor,
@@ -231,7 +253,8 @@ static bool compare(void *context, struct error *err)
         return error_memory(err);
     bool done = compare_all(given, &options, traces, count, &result, err);
     if (done)
-        given->json ? print_json(given, &options, &result, &text) : print_text(given, &result, &text);
+        given->json ? print_json(given, &options, traces, &result, &text)
+                    : print_text(given, traces, &result, &text);
     for (size_t i = 0; i < count; i++)
         similarity_trace_release(&traces[i]);
     similarity_release(&result);

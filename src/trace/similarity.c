@@ -97,9 +97,11 @@ static bool add_distribution(struct comparing *at, enum similarity_kind kind, co
         return false;
     if (!both)
         return true;
+    bool drawn = a->seen > (int64_t)a->count || b->seen > (int64_t)b->count;
     size_t a_drawn = a->count < DRAWN_MOST ? a->count : DRAWN_MOST;
     size_t b_drawn = b->count < DRAWN_MOST ? b->count : DRAWN_MOST;
     struct similarity_component *last = &at->result->components[at->result->count - 1];
+    last[-1].drawn = last->drawn = drawn;
     double *ks_values = replicates_of(at, last - 1), *near_values = replicates_of(at, last);
     for (int i = 0; i < at->options->replicates; i++) {
         similarity_draw(&at->random, a->items, a->count, at->draws_a, a_drawn);

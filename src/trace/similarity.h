@@ -90,7 +90,7 @@ struct similarity_file {
 struct similarity_trace {
     char *path;
     bool phased;
-    int64_t rows;
+    int64_t rows, lost; /* events; those that the trace itself says it lost */
     struct similarity_part parts[SIMILARITY_PARTS];
     struct similarity_stream *streams; /* SIMILARITY_STREAMS: classes, then operations */
     struct similarity_curve *series;   /* SIMILARITY_SERIES */
@@ -117,6 +117,7 @@ struct similarity_component {
     double weight; /* share in the whole; the weights of all components sum to 1 */
     double value;
     double low, high; /* 95 % of the bootstrap */
+    bool drawn;       /* from a sample of the values, of which there were more than options.values */
     double floor;     /* the lowest among repeats; NAN: not known */
 };
 

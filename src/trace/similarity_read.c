@@ -343,6 +343,7 @@ bool similarity_trace_read(struct similarity_trace *trace, const char *path,
     reading.reader = trace_reader_new(path, err);
     if (!reading.reader)
         return false;
+    trace->lost = trace_lost(reading.reader);
     reading.files = trace_file_count(reading.reader);
     reading.processes = trace_process_count(reading.reader);
     reading.ends = calloc((size_t)reading.files + 1, sizeof *reading.ends);

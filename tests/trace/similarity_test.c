@@ -325,6 +325,7 @@ static void test_a_sample_of_the_values_is_close_to_all(void **state)
     assert_int_equal(a.streams[TRACE_READ].latency.count, 500);
     assert_int_equal(a.streams[TRACE_READ].ops, 1900);
     assert_true(similarity_compare(&a, &b, &few, &result, &err));
+    assert_true(result.components[0].drawn);
     assert_near(result.value, value_of("a.db", "b.db"), 0.01);
     similarity_release(&result);
     similarity_trace_release(&a);
