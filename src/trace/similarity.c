@@ -266,7 +266,8 @@ static int by_a(const void *left, const void *right)
     return (one->a > other->a) - (one->a < other->a);
 }
 
-/* The files that both touch; both lists are sorted by path. */
+/* The files that both touch. Data may lie in another folder, so the ends of the paths have to do; of several files with
+ * one end, the first are paired, then the second. Both lists are sorted. */
 static bool find_common(struct comparing *at)
 {
     const struct similarity_file *a = at->a->files, *b = at->b->files;
@@ -279,7 +280,7 @@ static bool find_common(struct comparing *at)
         return false;
     }
     while (a < a_end && b < b_end) {
-        int order = strcmp(a->path, b->path);
+        int order = strcmp(a->tail, b->tail);
         if (order == 0)
             pairs[at->common++] = (struct pair){a->rank, b->rank};
         a += order <= 0;

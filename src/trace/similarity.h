@@ -84,7 +84,8 @@ struct similarity_part {
 
 struct similarity_file {
     char *path;
-    uint32_t rank; /* it was the rank-th to be read or written */
+    const char *tail; /* of the path: the last folder and the name */
+    uint32_t rank;    /* it was the rank-th to be read or written */
 };
 
 struct similarity_trace {
@@ -97,7 +98,7 @@ struct similarity_trace {
     struct similarity_values jumps;
     int64_t steps, sequential; /* pairs of accesses that follow each other in a file; those without a gap */
     int64_t visits, revisits;  /* of files; of files visited before */
-    struct similarity_file *files; /* read or written, by path */
+    struct similarity_file *files; /* read or written, by tail, then by path */
     size_t file_count;
     uint64_t random;
 };

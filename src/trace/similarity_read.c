@@ -266,10 +266,20 @@ static bool read_parts(struct reading *reading, int64_t first_ns, int64_t last_n
     return true;
 }
 
-static int by_path(const void *left, const void *right)
+static const char *tail_of(const char *path)
 {
-    return strcmp(((const struct similarity_file *)left)->path,
-                  ((const struct similarity_file *)right)->path);
+    int slashes = 0;
+    for (const char *at = path + strlen(path); at > path; at--)
+        if (at[-1] == '/' && ++slashes == 2)
+            return at;
+    return path;
+}
+
+static int by_tail(const void *left, const void *right)
+{
+    const struct similarity_file *a = left, *b = right;
+    int order = strcmp(a->tail, b->tail);
+    return order != 0 ? order : strcmp(a->path, b->path);
 }
 
 static bool keep_files(struct reading *reading)
@@ -287,9 +297,10 @@ static bool keep_files(struct reading *reading)
         file->path = strdup(path);
         if (!file->path)
             return false;
+        file->tail = tail_of(file->path);
         trace->file_count++;
     }
-    qsort(trace->files, trace->file_count, sizeof *trace->files, by_path);
+    qsort(trace->files, trace->file_count, sizeof *trace->files, by_tail);
     return true;
 }
 

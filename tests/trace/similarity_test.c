@@ -12,6 +12,7 @@ struct run {
     int swapped;                 /* so many pairs of far files change places */
     int keep;                    /* of ten reads; the rest is dropped */
     bool phases, writes_only;
+    const char *folder;
 };
 static const struct run plain = {.reads = 2000, .latency = 1, .size = 1, .pause = 1, .keep = 10};
 
@@ -43,7 +44,7 @@ static void make_run(const char *name, struct run run)
         int file = i / 10, other = run.reads / 10 - 1 - file;
         if (file < run.swapped || other < run.swapped)
             file = other;
-        int length = snprintf(path, sizeof path, "/data/%04d", file);
+        int length = snprintf(path, sizeof path, "%s/data/%04d", run.folder ? run.folder : "", file);
         double size = floor(run.size * (4096 + 4096 * floor(16 * similarity_uniform(&random))));
         double latency = run.latency * 1e5 * (1 + similarity_uniform(&random));
         struct trace_event event = {.class = i % 20 == 19 || run.writes_only ? TRACE_WRITE : TRACE_READ,
@@ -213,6 +214,19 @@ static void test_files_in_reverse_are_in_no_common_order(void **state)
     make_run("a.db", plain);
     make_run("b.db", reverse);
     assert_true(component_of("a.db", "b.db", "files") == 0);
+}
+
+static void test_files_are_known_in_another_folder(void **state)
+{
+    (void)state;
+    struct run elsewhere = plain;
+    elsewhere.folder = "/mnt";
+    make_run("a.db", plain);
+    make_run("b.db", elsewhere);
+    struct similarity result = compare("a.db", "b.db");
+    assert_int_equal(result.common_files, plain.reads / 10);
+    assert_true(result.value == 1);
+    similarity_release(&result);
 }
 
 static void test_a_run_twice_as_slow_has_the_same_rates_by_phase(void **state)
@@ -494,6 +508,7 @@ int main(void)
         TEST(test_it_falls_as_files_change_places),
         TEST(test_it_falls_as_events_are_dropped),
         TEST(test_files_in_reverse_are_in_no_common_order),
+        TEST(test_files_are_known_in_another_folder),
         TEST(test_a_run_twice_as_slow_has_the_same_rates_by_phase),
         TEST(test_intervals_of_a_phase_count_once),
         TEST(test_intervals_hold_their_values),
