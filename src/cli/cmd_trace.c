@@ -107,6 +107,7 @@ static void print_json(const struct trace_options *given, const struct trace_cap
     json_integer(&json, "rows", report->rows);
     json_integer(&json, "lost", report->lost);
     json_number(&json, "seconds", report->seconds);
+    json_number(&json, "load_cpu_seconds", report->load_seconds);
     json_number(&json, "tracer_cpu_seconds", report->cpu_seconds);
     json_integer(&json, "gpus", report->gpus);
     if (given->command.count > 0)

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #define SECOND         INT64_C(1000000000)
-#define RECORDS_A_TURN 100000           /* of the ring, before the clock is looked at again */
-#define REST           INT64_C(5000000) /* ns, when there is nothing to read */
+#define RECORDS_A_TURN 100000            /* of the ring, before the clock is looked at again */
+#define REST           INT64_C(20000000) /* ns, when there is nothing to read: of a buffer of 64 MiB */
 
 struct capture {
     const struct trace_capture_options *options;
@@ -33,6 +33,7 @@ struct capture {
     size_t pid_count;
     int64_t to_utc; /* added to CLOCK_MONOTONIC */
     int64_t begun, next_sample, next_second;
+    double cpu; /* seconds that this program had taken when it began */
     bool rows_ready, forwarded;
 };
 
@@ -41,6 +42,14 @@ static int64_t clock_now(clockid_t clock)
     struct timespec now;
     clock_gettime(clock, &now);
     return now.tv_sec * SECOND + now.tv_nsec;
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
 /* Both clocks at one moment: of several readings, the one that took the least time. */
@@ -192,6 +201,7 @@ static bool begin(struct capture *capture, struct error *err)
         return false;
     capture->begun = capture->next_sample = clock_now(CLOCK_MONOTONIC);
     capture->next_second = capture->begun + SECOND;
+    capture->report->load_seconds = cpu_seconds() - capture->cpu;
     return !options->command || capture_command_go(&capture->command, options->command[0], err);
 }
 
@@ -240,6 +250,15 @@ static bool is_over(struct capture *capture, int64_t now, int64_t *end)
     return stopped(capture);
 }
 
+/* A buffer of 64 MiB has room for what comes in 20 ms at 30 million events a second; a smaller one is looked at more
+ * often. */
+static long rest_of(const struct trace_capture_options *options)
+{
+    int64_t bytes = options->buffer ? options->buffer : TRACE_CAPTURE_BUFFER;
+    int64_t rest = bytes >= TRACE_CAPTURE_BUFFER ? REST : REST / 64 * (bytes >> 20);
+    return rest > SECOND / 1000 ? (long)rest : SECOND / 1000;
+}
+
 static bool record(struct capture *capture, struct error *err)
 {
     int64_t end = 0;
@@ -256,7 +275,7 @@ static bool record(struct capture *capture, struct error *err)
         if (over)
             return true;
         if (read < RECORDS_A_TURN / 100) {
-            const struct timespec rest = {0, REST};
+            const struct timespec rest = {0, rest_of(capture->options)};
             nanosleep(&rest, NULL);
         }
     }
@@ -298,19 +317,11 @@ static bool end_kernel(struct capture *capture, struct error *err)
     return add_lost(capture, "interrupted", recursion, err);
 }
 
-static double cpu_seconds(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-}
-
 bool trace_capture(const struct trace_capture_options *options, struct trace_capture_report *report,
                    struct error *err)
 {
-    struct capture capture = {.options = options, .report = report, .command = {.gate = -1, .failure = -1}};
-    double cpu = cpu_seconds();
+    struct capture capture = {
+        .options = options, .report = report, .command = {.gate = -1, .failure = -1}, .cpu = cpu_seconds()};
     struct error late;
     *report = (struct trace_capture_report){.status = 0};
     bool done =
@@ -327,7 +338,7 @@ bool trace_capture(const struct trace_capture_options *options, struct trace_cap
     capture_command_drop(&capture.command);
     report->status = capture_command_status(&capture.command);
     report->ended = capture.command.ended;
-    report->cpu_seconds = cpu_seconds() - cpu;
+    report->cpu_seconds = cpu_seconds() - capture.cpu - report->load_seconds;
     free(capture.pids);
     return done && closed;
 }

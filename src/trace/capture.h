@@ -35,8 +35,9 @@ struct trace_capture_report {
     double seconds;
     int64_t rows, lost; /* events and disk requests that were recorded, and those that were not */
     int gpus;
-    double cpu_seconds; /* of this program while it recorded */
-    struct text notes;  /* what could not be recorded, and what was lost by type; a line each */
+    double load_seconds; /* of a processor, that this program took to load its programs into the kernel */
+    double cpu_seconds;  /* the same while it recorded */
+    struct text notes;   /* what could not be recorded, and what was lost by type; a line each */
 };
 
 /* False when the trace could not begin, or could not be written to the end; what was written until then is kept. A

@@ -6,6 +6,7 @@
 #include "trace/store.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -441,6 +442,98 @@ static void stopping_ends_the_command_and_keeps_the_trace(void **state)
     remove_folders(&run);
 }
 
+/* strace and rehearse look at the same run: every call, its result, and its time to within what strace adds. */
+#define STRACE_CALLS                                                                                         \
+    "trace=openat,open,creat,openat2,close,read,pread64,readv,preadv,preadv2,write,pwrite64,writev,pwritev," \
+    "pwritev2,"                                                                                              \
+    "fsync,fdatasync,sync_file_range,lseek,ftruncate,stat,lstat,newfstatat,statx,access,unlink,unlinkat,"    \
+    "rename,"                                                                                                \
+    "renameat2,link,mkdir,mkdirat,rmdir,truncate,symlink"
+
+/* "PID SECONDS call(…) = RESULT…", of a call that ended; -1 for all errors. */
+static bool parse_strace(const char *line, char *call, double *start, int64_t *result)
+{
+    const char *end = NULL;
+    for (const char *at = line; (at = strstr(at, ") ")) != NULL; at++)
+        end = at;
+    for (const char *at = end; at && *at && *at != '='; at++)
+        end = at + 1;
+    return end && *end == '=' && sscanf(line, "%*d %lf %23[a-z0-9_](", start, call) == 2 &&
+           sscanf(end, "= %" SCNd64, result) == 1;
+}
+
+/* Of the process `pid` since it executed its program. */
+static void read_events_of(const struct run *run, int64_t pid)
+{
+    struct error err = {.text = ""};
+    struct trace_event event;
+    struct trace_reader *reader = trace_reader_new(run->store, &err);
+    assert_non_null(reader);
+    struct trace_cursor *cursor = trace_events(reader, &TRACE_ALL, &err);
+    seen_count = 0;
+    while (trace_next_event(cursor, &event)) {
+        const char *call = trace_call_name(reader, event.call);
+        const struct trace_process_info *process = trace_process_info(reader, event.process);
+        char listed[40];
+        snprintf(listed, sizeof listed, "%.30s,", call);
+        bool wanted = strstr(STRACE_CALLS ",", listed) != NULL && strcmp(call, "link") != 0;
+        if (process->pid != pid || strcmp(process->name, "strace") == 0 || !wanted)
+            continue;
+        seen_events[seen_count] = event;
+        seen[seen_count].result = event.result;
+        snprintf(seen[seen_count++].call, sizeof seen->call, "%s", call);
+    }
+    assert_true(trace_cursor_close(cursor, &err));
+    trace_reader_free(reader);
+}
+
+static void strace_tells_the_same(void **state)
+{
+    struct run run;
+    struct error err = {.text = ""};
+    char output[256], line[4096], call[24];
+    int64_t result;
+    double start;
+    int k = 0;
+    (void)state;
+    need_bpf();
+    if (access("/usr/bin/strace", X_OK) != 0) {
+        print_message("# skipped: no strace\n");
+        skip();
+    }
+    make_folders(&run);
+    snprintf(output, sizeof output, "%s/strace", run.top);
+    char self[256] = "";
+    assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    char *words[] = {"/usr/bin/strace", "-f",     "-ttt",  "-o", output, "-e", STRACE_CALLS, self, "act",
+                     "calls",           run.data, run.log, NULL};
+    const struct trace_capture_options options = options_of(&run, words);
+    if (!trace_capture(&options, &run.report, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(run.report.status, 0);
+    static struct act done[ACTS_MOST];
+    assert_true(read_log(run.log, done) > 0);
+    read_events_of(&run, done[0].pid);
+    FILE *file = fopen(output, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        if (!parse_strace(line, call, &start, &result) || strcmp(call, "link") == 0)
+            continue;
+        assert_true(k < seen_count);
+        assert_string_equal(seen[k].call, call);
+        if (result == -1)
+            assert_true(seen[k].result < 0);
+        else
+            assert_int_equal(seen[k].result, result);
+        assert_true(fabs((double)seen_events[k].start_ns / 1e9 - start) < 0.1);
+        k++;
+    }
+    fclose(file);
+    assert_true(k > 80);
+    assert_int_equal(k, seen_count);
+    remove_folders(&run);
+}
+
 static double last_of(const struct run *run, const char *kind, const char *source)
 {
     struct error err;
@@ -495,6 +588,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(disk_requests_have_a_cause),
         cmocka_unit_test(two_traces_at_once_are_kept_apart),
         cmocka_unit_test(a_running_process_is_traced_from_then_on),
+        cmocka_unit_test(strace_tells_the_same),
         cmocka_unit_test(the_exit_status_is_passed_on),
         cmocka_unit_test(a_command_that_is_not_there_is_named),
         cmocka_unit_test(stopping_ends_the_command_and_keeps_the_trace),
