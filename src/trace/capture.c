@@ -7,19 +7,22 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #define SECOND         INT64_C(1000000000)
-#define RECORDS_A_TURN 100000            /* of the ring, before the clock is looked at again */
-#define REST           INT64_C(20000000) /* ns, when there is nothing to read: of a buffer of 64 MiB */
+#define MILLISECOND    INT64_C(1000000)
+#define RECORDS_A_TURN 100000             /* of the ring, before the clock is looked at again */
+#define REST           INT64_C(100000000) /* ns, when there is nothing to read: of a buffer of 64 MiB */
 
 struct capture {
     const struct trace_capture_options *options;
@@ -34,6 +37,7 @@ struct capture {
     int64_t to_utc; /* added to CLOCK_MONOTONIC */
     int64_t begun, next_sample, next_second;
     double cpu; /* seconds that this program had taken when it began */
+    int end;    /* file that can be read when the traced process has ended; -1: none */
     bool rows_ready, forwarded;
 };
 
@@ -176,12 +180,18 @@ static bool begin_kernel(struct capture *capture, struct error *err)
     return capture_kernel_attach(capture->kernel, err);
 }
 
+/* A file that can be read when the process has ended (Linux 5.3). */
+static int open_process(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
 static bool begin(struct capture *capture, struct error *err)
 {
     const struct trace_capture_options *options = capture->options;
     const char *why;
-    if (options->pid && kill(options->pid, 0) != 0 && errno == ESRCH)
-        return error_set(err, ERROR_INPUT, "there is no process %d", options->pid);
+    if (options->pid && (capture->end = open_process(options->pid)) < 0)
+        return error_set(err, ERROR_INPUT, "process %d: %s", options->pid, strerror(errno));
     capture->writer = trace_writer_new(options->store, TRACE_STORE_KEEP, err);
     if (!capture->writer || !add_clock(capture, err) || !set_meta(capture, err))
         return false;
@@ -195,6 +205,7 @@ static bool begin(struct capture *capture, struct error *err)
         prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that what the command leaves behind is still found below us */
         if (!capture_command_start(&capture->command, options->command, err))
             return false;
+        capture->end = open_process(capture->command.pid);
     }
     find_pids(capture);
     if (!options->no_bpf && !begin_kernel(capture, err))
@@ -245,18 +256,21 @@ static bool is_over(struct capture *capture, int64_t now, int64_t *end)
             *end = now + (stopped(capture) ? 0 : (int64_t)(capture->options->after * 1e9));
         return *end != 0 && now >= *end;
     }
-    if (capture->options->pid && kill(capture->options->pid, 0) != 0 && errno == ESRCH)
-        return true;
-    return stopped(capture);
+    struct pollfd ended = {.fd = capture->end, .events = POLLIN};
+    return stopped(capture) || poll(&ended, 1, 0) == 1;
 }
 
-/* A buffer of 64 MiB has room for what comes in 20 ms at 30 million events a second; a smaller one is looked at more
- * often. */
-static long rest_of(const struct trace_capture_options *options)
+/* Until the next sample, or the end of the traced process. A buffer of 64 MiB has room for what comes in 100 ms at six
+ * million events a second; a smaller one is looked at more often. */
+static void rest(const struct capture *capture)
 {
-    int64_t bytes = options->buffer ? options->buffer : TRACE_CAPTURE_BUFFER;
-    int64_t rest = bytes >= TRACE_CAPTURE_BUFFER ? REST : REST / 64 * (bytes >> 20);
-    return rest > SECOND / 1000 ? (long)rest : SECOND / 1000;
+    int64_t bytes = capture->options->buffer ? capture->options->buffer : TRACE_CAPTURE_BUFFER;
+    int64_t most = bytes >= TRACE_CAPTURE_BUFFER ? REST : REST / 64 * (bytes >> 20);
+    int64_t time = capture->next_sample - clock_now(CLOCK_MONOTONIC);
+    struct pollfd end = {.fd = capture->command.ended ? -1 : capture->end, .events = POLLIN};
+    time = time < most ? time : most;
+    time = time > MILLISECOND ? time : MILLISECOND;
+    poll(&end, 1, (int)(time / MILLISECOND)); /* a signal ends it too */
 }
 
 static bool record(struct capture *capture, struct error *err)
@@ -274,10 +288,8 @@ static bool record(struct capture *capture, struct error *err)
         }
         if (over)
             return true;
-        if (read < RECORDS_A_TURN / 100) {
-            const struct timespec rest = {0, rest_of(capture->options)};
-            nanosleep(&rest, NULL);
-        }
+        if (read < RECORDS_A_TURN / 100)
+            rest(capture);
     }
 }
 
@@ -320,8 +332,11 @@ static bool end_kernel(struct capture *capture, struct error *err)
 bool trace_capture(const struct trace_capture_options *options, struct trace_capture_report *report,
                    struct error *err)
 {
-    struct capture capture = {
-        .options = options, .report = report, .command = {.gate = -1, .failure = -1}, .cpu = cpu_seconds()};
+    struct capture capture = {.options = options,
+                              .report = report,
+                              .command = {.gate = -1, .failure = -1},
+                              .cpu = cpu_seconds(),
+                              .end = -1};
     struct error late;
     *report = (struct trace_capture_report){.status = 0};
     bool done =
@@ -340,6 +355,8 @@ bool trace_capture(const struct trace_capture_options *options, struct trace_cap
     report->ended = capture.command.ended;
     report->cpu_seconds = cpu_seconds() - capture.cpu - report->load_seconds;
     free(capture.pids);
+    if (capture.end >= 0)
+        close(capture.end);
     return done && closed;
 }
 
