@@ -225,7 +225,7 @@ static bool take_sample(struct capture *capture, int64_t now, struct error *err)
     refresh_pids(capture, second);
     if (second) {
         capture->next_second += SECOND;
-        if (!add_clock(capture, err))
+        if (!add_clock(capture, err) || !trace_writer_commit(capture->writer, err))
             return false;
     }
     capture->next_sample += (int64_t)(interval * 1e9);

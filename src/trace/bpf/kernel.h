@@ -116,12 +116,6 @@ struct linux_binprm {
     const char *filename;
 };
 
-struct vm_area_struct {
-    unsigned long vm_start;
-    unsigned long vm_pgoff;
-    struct file *vm_file;
-};
-
 struct page {
     unsigned long compound_head;
     struct address_space *mapping;

@@ -1,0 +1,111 @@
+/* Requests to disks. */
+#ifndef REHEARSE_TRACE_BPF_DISKS_H
+#define REHEARSE_TRACE_BPF_DISKS_H
+
+#include "trace/bpf/state.h"
+
+/* The file whose pages a request moves; false for pages that are no file's (direct I/O, metadata of some). */
+static __always_inline bool file_of_request(struct request *request, struct block *block)
+{
+    struct page *page = BPF_CORE_READ(request, bio, bi_io_vec, bv_page);
+    unsigned long head = BPF_CORE_READ(page, compound_head);
+    if (head & 1)
+        page = (struct page *)(head - 1);
+    struct address_space *mapping = BPF_CORE_READ(page, mapping);
+    if (!mapping || ((unsigned long)mapping & MAPPING_FLAGS))
+        return false;
+    struct inode *inode = BPF_CORE_READ(mapping, host);
+    block->inode = BPF_CORE_READ(inode, i_ino);
+    block->device = BPF_CORE_READ(inode, i_sb, s_dev);
+    return block->inode != 0;
+}
+
+static __always_inline void begin_block(struct request *request)
+{
+    __u64 key = (__u64)request, id = bpf_get_current_pid_tgid();
+    struct block block = {
+        .start = bpf_ktime_get_ns(),
+        .operation = BPF_CORE_READ(request, cmd_flags) & REQ_OP_MASK,
+        .pid = id >> 32,
+        .tid = (__u32)id,
+        .sector = BPF_CORE_READ(request, __sector),
+        .bytes = BPF_CORE_READ(request, __data_len),
+    };
+    bool known = file_of_request(request, &block);
+    bool direct = wanted();
+    if (block.operation == REQ_OP_WRITE && known) {
+        struct inode_key of = {block.inode, block.device};
+        __u32 *writer = bpf_map_lookup_elem(&writers, &of);
+        if (writer)
+            block.cause = *writer;
+    }
+    if (direct && !block.cause)
+        block.cause = block.pid;
+    if (!direct && !block.cause)
+        return;
+    if (bpf_map_update_elem(&blocks, &key, &block, BPF_ANY) != 0)
+        count_lost(CAPTURE_LOST_BLOCK);
+}
+
+SEC("tp_btf/block_io_start")
+int BPF_PROG(block_start, struct request *request)
+{
+    begin_block(request);
+    return 0;
+}
+
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(block_insert, struct request *request)
+{
+    begin_block(request);
+    return 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(block_issue, struct request *request)
+{
+    __u64 key = (__u64)request;
+    struct block *block = bpf_map_lookup_elem(&blocks, &key);
+    if (!block)
+        return 0;
+    /* other requests may have been merged into it since it was queued */
+    block->sector = BPF_CORE_READ(request, __sector);
+    block->bytes = BPF_CORE_READ(request, __data_len);
+    block->issue = bpf_ktime_get_ns();
+    return 0;
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(block_end, struct request *request, int error)
+{
+    __u64 key = (__u64)request;
+    struct block *block = bpf_map_lookup_elem(&blocks, &key);
+    if (!block)
+        return 0;
+    __u64 now = bpf_ktime_get_ns();
+    __u64 issue = block->issue ? block->issue : block->start;
+    struct gendisk *disk = BPF_CORE_READ(request, q, disk);
+    struct capture_block *record = bpf_ringbuf_reserve(&records, sizeof *record, 0);
+    if (record) {
+        record->kind = CAPTURE_BLOCK;
+        record->operation = block->operation;
+        record->pid = block->pid;
+        record->tid = block->tid;
+        record->start = block->start;
+        record->queue = issue - block->start;
+        record->service = now - issue;
+        record->sector = block->sector;
+        record->bytes = block->bytes;
+        record->inode = block->inode;
+        record->device = block->device;
+        record->disk = (__u32)BPF_CORE_READ(disk, major) << 20 | (__u32)BPF_CORE_READ(disk, first_minor);
+        record->cause = block->cause;
+        record->result = -error;
+        bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    } else
+        count_lost(CAPTURE_LOST_BLOCK);
+    bpf_map_delete_elem(&blocks, &key);
+    return 0;
+}
+
+#endif

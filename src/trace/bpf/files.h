@@ -1,0 +1,176 @@
+/* Files, their paths, and records with texts. */
+#ifndef REHEARSE_TRACE_BPF_FILES_H
+#define REHEARSE_TRACE_BPF_FILES_H
+
+#include "trace/bpf/state.h"
+
+static __always_inline struct file *file_of(struct task_struct *task, int fd)
+{
+    struct file *file = NULL;
+    struct fdtable *table = task->files->fdt; /* typed pointers can be read without a helper */
+    if (fd < 0 || (__u32)fd >= table->max_fds)
+        return NULL;
+    struct file **list = table->fd;
+    bpf_probe_read_kernel(&file, sizeof file, list + fd);
+    return file;
+}
+
+static __always_inline void look_at(struct thread *thread, struct file *file)
+{
+    struct inode *inode = BPF_CORE_READ(file, f_inode);
+    thread->file = (__u64)file;
+    thread->inode = BPF_CORE_READ(inode, i_ino);
+    thread->device = BPF_CORE_READ(inode, i_sb, s_dev);
+    thread->mode = BPF_CORE_READ(inode, i_mode);
+}
+
+static __always_inline bool has_position(__u32 mode)
+{
+    return (mode & TYPE_MASK) == TYPE_REGULAR || (mode & TYPE_MASK) == TYPE_BLOCK;
+}
+
+/* Functions that are not static are checked by the verifier once, not at each call. */
+
+/* Sum of the lengths of `count` struct iovec. */
+__noinline __u64 vector_size(__u64 address, __u64 count)
+{
+    struct {
+        __u64 base, length;
+    } vector;
+    __u64 sum = 0;
+    for (__u64 i = 0; i < VECTORS_MOST && i < count; i++)
+        if (bpf_probe_read_user(&vector, sizeof vector, (void *)(address + i * sizeof vector)) == 0)
+            sum += vector.length;
+    return sum;
+}
+
+/* ---- paths ---- */
+
+static __always_inline struct scratch *scratch_here(void)
+{
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+/* Where text may go on: the compiler may not reuse an older comparison, which the verifier would not connect. */
+static __always_inline char *place(struct scratch *scratch, __u64 at)
+{
+    asm volatile("" : "+r"(at));
+    return scratch->text + (at & (TEXT_MOST - 1));
+}
+
+/* Adds the names from a struct path up to the root, nearest first, to the text from `at`, and returns its end. */
+__noinline __u32 add_names(__u32 at, __u64 of)
+{
+    struct scratch *scratch = scratch_here();
+    struct vfsmount *mounted = BPF_CORE_READ((struct path *)of, mnt);
+    struct dentry *entry = BPF_CORE_READ((struct path *)of, dentry);
+    if (!scratch)
+        return at;
+    for (int i = 0; i < DEPTH_MOST; i++) {
+        if (entry == BPF_CORE_READ(mounted, mnt_root)) {
+            struct mount *mount = (void *)mounted - bpf_core_field_offset(struct mount, mnt);
+            struct mount *parent = BPF_CORE_READ(mount, mnt_parent);
+            if (parent == mount)
+                break;
+            entry = BPF_CORE_READ(mount, mnt_mountpoint);
+            mounted = (void *)parent + bpf_core_field_offset(struct mount, mnt);
+            continue;
+        }
+        struct dentry *parent = BPF_CORE_READ(entry, d_parent);
+        if (parent == entry || at >= TEXT_MOST)
+            break;
+        long length =
+            bpf_probe_read_kernel_str(place(scratch, at), NAME_MOST, BPF_CORE_READ(entry, d_name.name));
+        if (length > 0)
+            at += length;
+        entry = parent;
+    }
+    return at;
+}
+
+/* Adds a path as the program gave it. */
+__noinline __u32 add_given(__u32 at, __u64 address)
+{
+    struct scratch *scratch = scratch_here();
+    if (!scratch || at >= TEXT_MOST)
+        return at;
+    long length = bpf_probe_read_user_str(place(scratch, at), PATH_MOST, (void *)address);
+    return length > 0 ? at + (__u32)length : at;
+}
+
+/* Adds the folder that the path which lies at `given` is relative to. */
+__noinline __u32 add_folder(__u32 at, __u32 given, int fd)
+{
+    struct scratch *scratch = scratch_here();
+    struct task_struct *task = bpf_get_current_task_btf();
+    if (!scratch || (given < at && *place(scratch, given) == '/'))
+        return at;
+    if (fd == AT_FDCWD) {
+        struct fs_struct *fs = BPF_CORE_READ(task, fs);
+        return add_names(at, (__u64)__builtin_preserve_access_index(&fs->pwd));
+    }
+    struct file *file = file_of(task, fd);
+    return file ? add_names(at, (__u64)__builtin_preserve_access_index(&file->f_path)) : at;
+}
+
+static __always_inline struct scratch *new_scratch(void)
+{
+    struct scratch *scratch = scratch_here();
+    if (scratch)
+        __builtin_memset(&scratch->record, 0, sizeof scratch->record);
+    return scratch;
+}
+
+static __always_inline void send_scratch(struct scratch *scratch, __u64 text, __u32 counter)
+{
+    asm volatile("" : "+r"(text)); /* as in place() */
+    if (text > TEXT_MOST + PATH_MOST ||
+        bpf_ringbuf_output(&records, scratch, sizeof scratch->record + text, BPF_RB_NO_WAKEUP) != 0)
+        count_lost(counter);
+}
+
+static __always_inline void note_writer(__u64 inode, __u32 device, __u32 pid)
+{
+    struct inode_key key = {inode, device};
+    __u32 *writer = bpf_map_lookup_elem(&writers, &key);
+    if (!writer || *writer != pid)
+        bpf_map_update_elem(&writers, &key, &pid, BPF_ANY);
+}
+
+static __always_inline void send_fault(struct thread *thread, __u64 offset, __u64 size, __u64 end)
+{
+    __u64 id = bpf_get_current_pid_tgid();
+    __u64 start = thread->fault_start ? thread->fault_start : end;
+    struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
+    if (thread->fault_writes)
+        note_writer(thread->fault_inode, thread->fault_device, id >> 32);
+    thread->fault_last = 0;
+    if (!record) {
+        count_lost(LOST_FAULT);
+        return;
+    }
+    __builtin_memset(record, 0, sizeof *record);
+    record->kind = CAPTURE_FAULT;
+    record->number = thread->fault_writes;
+    record->cached = !thread->fault_missed;
+    record->pid = id >> 32;
+    record->tid = (__u32)id;
+    record->start = start;
+    record->latency = end - start;
+    record->inode = thread->fault_inode;
+    record->device = thread->fault_device;
+    record->mode = TYPE_REGULAR;
+    record->fd = -1;
+    record->offset = offset;
+    record->size = size;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void finish_fault(struct thread *thread)
+{
+    if (thread->fault_last)
+        send_fault(thread, thread->fault_offset, 1ULL << page_bits, thread->fault_last);
+}
+
+#endif

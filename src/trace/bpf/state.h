@@ -1,0 +1,173 @@
+/* What the programs keep: what was asked for, what each thread is doing, what is in flight. */
+#ifndef REHEARSE_TRACE_BPF_STATE_H
+#define REHEARSE_TRACE_BPF_STATE_H
+
+#include "trace/bpf/kernel.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "trace/capture_record.h"
+
+#define AT_FDCWD      (-100)
+#define TYPE_MASK     0170000
+#define TYPE_BLOCK    0060000
+#define TYPE_REGULAR  0100000
+#define FAULT_WRITE   2  /* X86_PF_WRITE */
+#define LOST_FAULT    6  /* TRACE_FAULT */
+#define LOST_OFFCPU   16 /* TRACE_OFFCPU */
+#define MAPPING_FLAGS 3  /* low bits of page->mapping: not a file's */
+#define PATH_MOST     4096
+#define NAME_MOST     256
+#define DEPTH_MOST    48 /* names of a path */
+#define TEXT_MOST     16384
+#define PROCESSES     65536
+#define REQUESTS      65536
+#define REQ_OP_MASK   255
+#define REQ_OP_WRITE  1
+#define VECTORS_MOST  1024 /* UIO_MAXIOV */
+
+/* Set before the programs are loaded. */
+const volatile int scope;
+const volatile __u32 own_pid; /* the tracer's, never traced */
+const volatile __u32 page_bits = 12;
+const volatile __u32 direct_flag; /* O_DIRECT */
+const volatile __u32 head_flag;   /* 1 << PG_head */
+const volatile struct capture_shape shapes[CAPTURE_CALLS];
+const volatile struct capture_shape opcodes[CAPTURE_OPCODES];
+
+/* What a thread is doing. */
+struct thread {
+    __u64 start; /* of the system call; 0: in none that counts */
+    __u64 number;
+    __u64 arguments[8]; /* six; a power of two for the verifier */
+    __u64 file, inode;
+    __u32 device, mode, flags;
+    __u32 missed; /* a page of what is read had to be added to the page cache */
+    __s64 position, offset, size;
+    __u64 request; /* the last io_uring request it began */
+    __u64 left;    /* when it left the processor; 0: it has not */
+    __u32 left_state;
+    __u32 fault_writes, fault_missed;
+    __u32 fault_device;
+    __u64 fault_start;
+    __u64 fault_last; /* when the page cache was last asked for its page; 0: not yet */
+    __u64 fault_inode, fault_offset;
+};
+
+struct uring {
+    __u64 start;
+    __u32 pid, tid;
+    __s64 offset, size;
+    __s32 fd;
+    __u32 missed;
+};
+
+struct inode_key {
+    __u64 inode;
+    __u64 device;
+};
+
+struct block {
+    __u64 start, issue;
+    __u64 inode, sector, bytes;
+    __u32 device, operation, pid, tid, cause, unused;
+};
+
+struct scratch {
+    struct capture_record record;
+    char text[TEXT_MOST + PATH_MOST];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1 << 26); /* set by user space */
+} records SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, PROCESSES);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, __u32);
+    __type(value, __u8);
+} processes SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, __u32);
+} cgroups SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, REQUESTS);
+    __type(key, __u64);
+    __type(value, struct uring);
+} urings SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, REQUESTS);
+    __type(key, __u64);
+    __type(value, struct block);
+} blocks SEC(".maps");
+
+/* Who wrote to a file last: write-back is done for him. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 65536);
+    __type(key, struct inode_key);
+    __type(value, __u32);
+} writers SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, CAPTURE_LOST_KINDS);
+    __type(key, __u32);
+    __type(value, __u64);
+} lost SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct scratch);
+} scratches SEC(".maps");
+
+static __always_inline void count_lost(__u32 what)
+{
+    __u64 *count = bpf_map_lookup_elem(&lost, &what);
+    if (count)
+        *count += 1;
+}
+
+static __always_inline bool wanted(void)
+{
+    __u32 pid = bpf_get_current_pid_tgid() >> 32;
+    if (pid == own_pid)
+        return false;
+    if (scope == CAPTURE_SYSTEM)
+        return true;
+    if (scope == CAPTURE_CGROUP)
+        return bpf_current_task_under_cgroup(&cgroups, 0) == 1;
+    return bpf_map_lookup_elem(&processes, &pid) != NULL;
+}
+
+static __always_inline struct thread *new_thread(struct task_struct *task)
+{
+    struct thread *thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!thread)
+        count_lost(CAPTURE_LOST_STATE);
+    return thread;
+}
+
+#endif
