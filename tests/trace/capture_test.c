@@ -505,8 +505,21 @@ static void strace_tells_the_same(void **state)
     snprintf(output, sizeof output, "%s/strace", run.top);
     char self[256] = "";
     assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
-    char *words[] = {"/usr/bin/strace", "-f",     "-ttt",  "-o", output, "-e", STRACE_CALLS, self, "act",
-                     "calls",           run.data, run.log, NULL};
+    char *words[] = {"/usr/bin/strace",
+                     "-f",
+                     "-ttt",
+                     "-o",
+                     output,
+                     "-e",
+                     STRACE_CALLS,
+                     "-E",
+                     "ASAN_OPTIONS=detect_leaks=0",
+                     self,
+                     "act",
+                     "calls",
+                     run.data,
+                     run.log,
+                     NULL};
     const struct trace_capture_options options = options_of(&run, words);
     if (!trace_capture(&options, &run.report, &err))
         fail_msg("%s", err.text);
