@@ -202,7 +202,8 @@ static bool begin(struct capture *capture, struct error *err)
     if (capture->report->gpus == 0)
         text_format(&capture->report->notes, "no GPU: %s\n", why);
     if (options->command) {
-        prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that what the command leaves behind is still found below us */
+        if (options->no_bpf) /* what the command leaves behind is then still found below this process */
+            prctl(PR_SET_CHILD_SUBREAPER, 1);
         if (!capture_command_start(&capture->command, options->command, err))
             return false;
         capture->end = open_process(capture->command.pid);
