@@ -215,9 +215,12 @@ static bool add_ratio(struct comparing *at, enum similarity_kind kind, const cha
     if (!component)
         return false;
     double *values = replicates_of(at, component);
-    for (int i = 0; i < at->options->replicates; i++)
-        values[i] = similarity_ratio(fmax(0, a + sqrt(a_variance) * similarity_normal(&at->random)),
-                                     fmax(0, b + sqrt(b_variance) * similarity_normal(&at->random)));
+    for (int i = 0; i < at->options->replicates; i++) {
+        /* one after the other: compilers differ in which argument they work out first */
+        double of_a = fmax(0, a + sqrt(a_variance) * similarity_normal(&at->random));
+        double of_b = fmax(0, b + sqrt(b_variance) * similarity_normal(&at->random));
+        values[i] = similarity_ratio(of_a, of_b);
+    }
     settle(at, component, 1);
     return true;
 }
@@ -235,9 +238,11 @@ static bool add_share(struct comparing *at, const char *name, int64_t a_hits, in
     if (!component)
         return false;
     double *values = replicates_of(at, component);
-    for (int i = 0; i < at->options->replicates; i++)
-        values[i] = 1 - fabs(p + p_deviation * similarity_normal(&at->random) - q -
-                             q_deviation * similarity_normal(&at->random));
+    for (int i = 0; i < at->options->replicates; i++) {
+        double of_p = p + p_deviation * similarity_normal(&at->random);
+        double of_q = q + q_deviation * similarity_normal(&at->random);
+        values[i] = 1 - fabs(of_p - of_q);
+    }
     settle(at, component, 1);
     return true;
 }

@@ -18,7 +18,8 @@ double similarity_uniform(uint64_t *state)
 double similarity_normal(uint64_t *state)
 {
     double radius = sqrt(-2 * log1p(-similarity_uniform(state)));
-    return radius * cos(2 * M_PI * similarity_uniform(state));
+    double angle = 2 * M_PI * similarity_uniform(state);
+    return radius * cos(angle);
 }
 
 static int by_value(const void *left, const void *right)
