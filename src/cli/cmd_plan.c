@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "cli/plan_command.h"
+#include "figure/gnuplot.h"
 #include "figure/pipeline.h"
 #include "launch/launch.h"
 #include "plan/dapple.h"

@@ -17,25 +17,35 @@
 
 extern char **environ;
 
-bool gnuplot_set_terminal(const char *path, int width, int height, struct text *script, struct error *err)
+/* Letters of SVG are measured in pixels, those of the others in points. */
+bool gnuplot_set_terminal(const char *path, int width, int height, const struct figure_style *style,
+                          struct text *script, struct error *err)
 {
     const char *ending = strrchr(path, '.');
     if (ending && strcasecmp(ending, ".svg") == 0)
         text_format(
             script,
-            "set terminal svg size %d,%d dynamic font 'sans-serif,13' background 'white' noenhanced\n", width,
-            height);
+            "set terminal svg size %d,%d dynamic font 'sans-serif,%d' background 'white' noenhanced\n", width,
+            height, (int)(style->points * 96 / 72));
     else if (ending && strcasecmp(ending, ".png") == 0)
         text_format(script,
-                    "set terminal pngcairo size %d,%d font 'sans-serif,10' background 'white' noenhanced\n",
-                    width, height);
+                    "set terminal pngcairo size %d,%d font 'sans-serif,%g' background 'white' noenhanced\n",
+                    width, height, style->points);
     else if (ending && strcasecmp(ending, ".pdf") == 0)
         text_format(script,
-                    "set terminal pdfcairo size %g,%g font 'sans-serif,10' background 'white' noenhanced\n",
-                    width / 96.0, height / 96.0);
+                    "set terminal pdfcairo size %g,%g font 'sans-serif,%g' background 'white' noenhanced\n",
+                    width / 96.0, height / 96.0, style->points);
     else
         return error_set(err, ERROR_USAGE, "'%s': a figure is a .svg, .png or .pdf file", path);
     return true;
+}
+
+bool figure_can_write(const char *path, struct error *err)
+{
+    struct text unused = {0};
+    bool ok = gnuplot_set_terminal(path, 1, 1, &figure_screen, &unused, err);
+    text_release(&unused);
+    return ok;
 }
 
 void gnuplot_add_string(struct text *script, const char *string)

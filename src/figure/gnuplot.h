@@ -4,13 +4,18 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "figure/style.h"
 
 #include <stdbool.h>
 
 /* Adds the `set terminal` line for this file's ending (.svg, .png or .pdf), of so many pixels. */
-bool gnuplot_set_terminal(const char *path, int width, int height, struct text *script, struct error *err);
+bool gnuplot_set_terminal(const char *path, int width, int height, const struct figure_style *style,
+                          struct text *script, struct error *err);
 
-/* Runs a script that plots once, and puts what it draws into the file `path`, as a whole or not at all. */
+/* Is the ending one that can be written? For telling so before the work is done. */
+bool figure_can_write(const char *path, struct error *err);
+
+/* Runs a script that draws one page, and puts what it draws into the file `path`, as a whole or not at all. */
 bool gnuplot_run(const char *path, const struct text *script, struct error *err);
 
 /* Adds a string in single quotes. */

@@ -13,13 +13,6 @@
 #define FRAME_HEIGHT 140
 #define MOST_ROWS    2000 /* of the picture; more stages get thinner bars */
 
-/* Okabe and Ito's colours, told apart by all eyes; backward in a lighter tone of the same. */
-static const char *const colours[][2] = {
-    {"#0072b2", "#7fb8d8"}, {"#e69f00", "#f2cf7f"}, {"#009e73", "#7fceb9"}, {"#cc79a7", "#e5bcd3"},
-    {"#56b4e9", "#aad9f4"}, {"#d55e00", "#eaae7f"}, {"#999999", "#cccccc"}, {"#b8a900", "#dcd47f"},
-};
-#define COLOUR_COUNT ((int)(sizeof colours / sizeof *colours))
-
 /* y axis: one row per stage, first on top. */
 static void add_rows(const struct figure_stages *stages, struct text *script)
 {
@@ -38,10 +31,10 @@ static void add_bars(const struct figure_stages *stages, struct text *script)
     text_add(script, "$bars << EOD\n");
     for (int i = 0; i < stages->count; i++) {
         const struct figure_stage *stage = &stages->stages[i];
-        const char *const *colour = colours[stage->colour % COLOUR_COUNT];
         double forward = 1e3 * stage->forward, together = 1e3 * (stage->forward + stage->backward);
-        text_format(script, "0 %.9g %d.0 0x%s\n", forward, i, colour[0] + 1);
-        text_format(script, "%.9g %.9g %d.0 0x%s\n", forward, together, i, colour[1] + 1);
+        text_format(script, "0 %.9g %d.0 0x%s\n", forward, i, figure_colour(stage->colour) + 1);
+        text_format(script, "%.9g %.9g %d.0 0x%s\n", forward, together, i,
+                    figure_colour_light(stage->colour) + 1);
     }
     text_add(script, "EOD\n");
 }
@@ -68,7 +61,7 @@ static void add_plot(const struct figure_stages *stages, struct text *script)
     for (int i = 0; i < stages->kind_count; i++)
         if (stages->kinds[i]) {
             text_format(script, ", NaN with boxes fillstyle solid noborder linecolor rgb '%s' title ",
-                        colours[i % COLOUR_COUNT][0]);
+                        figure_colour(i));
             gnuplot_add_string(script, stages->kinds[i]);
         }
     text_add(script, "\n");
@@ -78,7 +71,8 @@ bool figure_stages(const char *path, const struct figure_stages *stages, struct 
 {
     struct text script = {0};
     int rows = stages->count < MOST_ROWS ? stages->count : MOST_ROWS;
-    bool ok = gnuplot_set_terminal(path, WIDTH, FRAME_HEIGHT + ROW_HEIGHT * rows, &script, err);
+    bool ok =
+        gnuplot_set_terminal(path, WIDTH, FRAME_HEIGHT + ROW_HEIGHT * rows, &figure_screen, &script, err);
     if (ok) {
         text_add(&script,
                  "set xlabel 'milliseconds per micro-batch: forward (dark), backward (light); dashed: the "
@@ -92,14 +86,6 @@ bool figure_stages(const char *path, const struct figure_stages *stages, struct 
         ok = gnuplot_run(path, &script, err);
     }
     text_release(&script);
-    return ok;
-}
-
-bool figure_can_write(const char *path, struct error *err)
-{
-    struct text unused = {0};
-    bool ok = gnuplot_set_terminal(path, 1, 1, &unused, err);
-    text_release(&unused);
     return ok;
 }
 

@@ -29,7 +29,4 @@ struct figure_stages {
 
 bool figure_stages(const char *path, const struct figure_stages *stages, struct error *err);
 
-/* Is the ending one that can be written? For telling so before the work is done. */
-bool figure_can_write(const char *path, struct error *err);
-
 #endif

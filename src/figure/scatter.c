@@ -10,10 +10,6 @@
 
 #define MOST_GENERATIONS 16
 
-/* Okabe and Ito's colours, told apart by all eyes. */
-static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
-                                      "#56b4e9", "#d55e00", "#999999", "#b8a900"};
-
 static bool is_drawn(const struct run *run)
 {
     return !run->reason && run->scored;
@@ -53,7 +49,7 @@ bool figure_scatter(const struct validation *validation, const char *path, struc
     struct text script = {0};
     if (count == 0)
         return error_set(err, ERROR_INFEASIBLE, "nothing to draw: no run could be modelled");
-    if (!gnuplot_set_terminal(path, WIDTH, HEIGHT, &script, err)) {
+    if (!gnuplot_set_terminal(path, WIDTH, HEIGHT, &figure_screen, &script, err)) {
         text_release(&script);
         return false;
     }
@@ -63,8 +59,7 @@ bool figure_scatter(const struct validation *validation, const char *path, struc
                       "1.15*x with lines dt 2 lc rgb '#aaaaaa' title '15 % off', "
                       "x/1.15 with lines dt 2 lc rgb '#aaaaaa' notitle");
     for (int i = 0; i < count; i++) {
-        text_format(&script, ", '-' with points pt 7 ps 0.6 lc rgb '%s' title ",
-                    colours[i % (int)(sizeof colours / sizeof *colours)]);
+        text_format(&script, ", '-' with points pt 7 ps 0.6 lc rgb '%s' title ", figure_colour(i));
         gnuplot_add_string(&script, names[i]);
     }
     text_add(&script, "\n");

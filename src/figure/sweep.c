@@ -7,10 +7,6 @@
 #define WIDTH  760
 #define HEIGHT 480
 
-/* Okabe and Ito's colours, told apart by all eyes. */
-static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
-                                      "#56b4e9", "#d55e00", "#999999", "#b8a900"};
-
 static void add_label(struct text *script, const char *what, const char *label)
 {
     text_format(script, "set %s ", what);
@@ -53,8 +49,7 @@ static void add_plot(const struct figure_sweep *sweep, struct text *script)
         text_add(script, "$lines using 1:1 with lines dt 2 lc rgb '#aaaaaa' title 'perfect scaling', ");
     for (int j = 0; j < sweep->line_count; j++) {
         text_format(script, "%s$lines using 1:%d with linespoints pt 7 ps 0.5 lw %d lc rgb '%s' title ",
-                    j > 0 ? ", " : "", j + 2, j == 0 ? 2 : 1,
-                    colours[j % (int)(sizeof colours / sizeof *colours)]);
+                    j > 0 ? ", " : "", j + 2, j == 0 ? 2 : 1, figure_colour(j));
         gnuplot_add_string(script, sweep->lines[j].title);
     }
     text_add(script, "\n");
@@ -63,7 +58,7 @@ static void add_plot(const struct figure_sweep *sweep, struct text *script)
 bool figure_sweep(const char *path, const struct figure_sweep *sweep, struct error *err)
 {
     struct text script = {0};
-    bool drawn = gnuplot_set_terminal(path, WIDTH, HEIGHT, &script, err);
+    bool drawn = gnuplot_set_terminal(path, WIDTH, HEIGHT, &figure_screen, &script, err);
     if (drawn) {
         add_axes(sweep, &script);
         add_data(sweep, &script);

@@ -1,0 +1,22 @@
+/* Options that all commands of figures share; `type` is the command's options struct. */
+#ifndef REHEARSE_CLI_FIGURE_OPTIONS_H
+#define REHEARSE_CLI_FIGURE_OPTIONS_H
+
+#include "cli/option.h"
+#include "figure/style.h"
+
+/* Fields: const char *output; int style; */
+#define OPTION_PICTURE(type)                                                                                 \
+    {                                                                                                        \
+        .name = "output", .letter = 'o', .kind = OPTION_FILE, .at = offsetof(type, output),                  \
+        .argument = "FILE", .required = true,                                                                \
+        .help = "the picture; its ending (.svg, .png, .pdf) says what is written"                            \
+    }
+#define OPTION_STYLE(type)                                                                                   \
+    {                                                                                                        \
+        .name = "style", .kind = OPTION_CHOICE, .at = offsetof(type, style), .words = figure_style_names,    \
+        .argument = "STYLE", .initial = "screen",                                                            \
+        .help = "wide with titles and legends, or for the text of a paper (7 inches, without)"               \
+    }
+
+#endif

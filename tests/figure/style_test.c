@@ -1,0 +1,147 @@
+/* Colours, panels and axes as the commands that gnuplot gets. */
+#include "figure/style.h"
+
+/* cmocka wants these first */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void begin(struct figure_page *page)
+{
+    struct error err;
+    assert_true(figure_page_begin(page, "x.svg", &figure_screen, 0, 400, &err));
+}
+
+static void colours_are_mixed_with_white(void **state)
+{
+    (void)state;
+    assert_string_equal(figure_tint("#1e90ff", 1).text, "#1e90ff");
+    assert_string_equal(figure_tint("#1e90ff", 0).text, "#ffffff");
+    assert_string_equal(figure_tint("#000000", 0.5).text, "#808080");
+    assert_string_equal(figure_tint(figure_colour_of("TRAINING"), 0.5).text, "#ffeb80");
+}
+
+static void every_choice_of_style_has_a_name(void **state)
+{
+    (void)state;
+    assert_string_equal(figure_style_names[0], "screen");
+    assert_ptr_equal(figure_style_at(0), &figure_screen);
+    assert_string_equal(figure_style_names[1], "paper");
+    assert_ptr_equal(figure_style_at(1), &figure_paper);
+    assert_null(figure_style_names[2]);
+}
+
+static void panels_lie_where_they_are_put(void **state)
+{
+    (void)state;
+    struct figure_page page;
+    begin(&page);
+    figure_panel(&page, &(struct figure_box){100, 40, 500, 160});
+    assert_non_null(strstr(page.script.data,
+                           "set lmargin at screen 0.100000\nset rmargin at screen 0.600000\n"
+                           "set tmargin at screen 0.900000\nset bmargin at screen 0.500000\n"));
+    figure_page_drop(&page);
+}
+
+static void expect_time_axis(double from, double to, const char *first, const char *last)
+{
+    struct figure_page page;
+    begin(&page);
+    size_t before = page.script.length;
+    figure_time_axis(&page, from, to, true);
+    const char *marks = strstr(page.script.data + before, "set xtics (");
+    assert_non_null(marks);
+    marks += strlen("set xtics (");
+    assert_memory_equal(marks, first, strlen(first));
+    const char *end = page.script.data + page.script.length - strlen(last) - 2;
+    assert_memory_equal(end, last, strlen(last));
+    assert_string_equal(end + strlen(last), ")\n");
+    figure_page_drop(&page);
+}
+
+static void time_has_marks_that_people_use(void **state)
+{
+    (void)state;
+    expect_time_axis(0, 10, "'0 s' 0, '1 s' 1,", "'10 s' 10");
+    expect_time_axis(1.03, 1.07, "'1.03 s' 1.03, '1.035 s' 1.035,", "'1.07 s' 1.07");
+    expect_time_axis(0, 300, "'0:00' 0, '0:30' 30,", "'5:00' 300");
+    expect_time_axis(590, 602, "'9:50' 590, '9:52' 592", "'10:02' 602");
+    expect_time_axis(590, 590.5, "'590 s' 590, '590.05 s'", "'590.5 s' 590.5");
+    expect_time_axis(0, 7200, "'0:00:00' 0, '0:15:00' 900,", "'2:00:00' 7200");
+    expect_time_axis(-5, 5, "'-5 s' -5, '-4 s' -4,", "'5 s' 5");
+}
+
+static void expect_marks(void (*add)(struct figure_page *), const char *expected)
+{
+    struct figure_page page;
+    begin(&page);
+    size_t before = page.script.length;
+    add(&page);
+    assert_string_equal(page.script.data + before, expected);
+    figure_page_drop(&page);
+}
+
+static void sizes(struct figure_page *page)
+{
+    figure_log_axis(page, 'x', FIGURE_BYTES, 4096, 16384, true);
+}
+
+static void latencies(struct figure_page *page)
+{
+    figure_log_axis(page, 'x', FIGURE_SECONDS, 2e-6, 5e-4, true);
+}
+
+static void rates(struct figure_page *page)
+{
+    figure_even_axis(page, 'y', FIGURE_RATE, 2.3e9, 4, true);
+}
+
+static void counts(struct figure_page *page)
+{
+    figure_even_axis(page, 'y', FIGURE_COUNT, 35000, 4, false);
+}
+
+static void nothing(struct figure_page *page)
+{
+    figure_even_axis(page, 'y', FIGURE_COUNT, 0, 2, true);
+}
+
+static void values_have_units_at_their_marks(void **state)
+{
+    (void)state;
+    expect_marks(sizes, "set logscale x 2\nset xrange [4096:16384]\n"
+                        "set xtics ('4 KiB' 4096, '8 KiB' 8192, '16 KiB' 16384)\n");
+    expect_marks(latencies, "set logscale x 10\nset xrange [1e-06:0.001]\n"
+                            "set xtics ('1 us' 1e-06, '10 us' 1e-05, '100 us' 0.0001, '1 ms' 0.001)\n");
+    expect_marks(rates, "set yrange [0:3000000000]\n"
+                        "set ytics ('0' 0, '1 GB/s' 1000000000, '2 GB/s' 2000000000, '3 GB/s' 3000000000)\n");
+    expect_marks(counts, "set yrange [0:40000]\nset ytics ('' 0, '' 10000, '' 20000, '' 30000, '' 40000)\n");
+    expect_marks(nothing, "set yrange [0:1]\nset ytics ('0' 0, '0.5' 0.5, '1' 1)\n");
+}
+
+static void another_ending_is_wrong_usage(void **state)
+{
+    (void)state;
+    struct figure_page page;
+    struct error err;
+    assert_false(figure_page_begin(&page, "x.jpg", &figure_screen, 0, 400, &err));
+    assert_int_equal(err.kind, ERROR_USAGE);
+    assert_string_equal(err.text, "'x.jpg': a figure is a .svg, .png or .pdf file");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(colours_are_mixed_with_white),
+        cmocka_unit_test(every_choice_of_style_has_a_name),
+        cmocka_unit_test(panels_lie_where_they_are_put),
+        cmocka_unit_test(time_has_marks_that_people_use),
+        cmocka_unit_test(values_have_units_at_their_marks),
+        cmocka_unit_test(another_ending_is_wrong_usage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
