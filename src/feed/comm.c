@@ -142,7 +142,7 @@ int comm_local_size(const struct comm *comm)
 
 const char *comm_library(const struct comm *comm)
 {
-    return comm->calls ? comm->calls->library() : NULL;
+    return comm->calls ? comm->calls->describe() : NULL;
 }
 
 /* Can other ranks be reached at all? */

@@ -20,7 +20,7 @@ struct comm_calls {
     bool (*start)(int *rank, int *size);
     void (*stop)(void);
     void (*abort)(int status);
-    const char *(*library)(void);
+    const char *(*describe)(void); /* name and version of the MPI */
 
     /* Begun here, ended by `test`; NULL: cannot be begun. Memory is the caller's until the end. */
     void *(*reduce)(void *values, int count, enum comm_type type, enum comm_operation operation);

@@ -25,7 +25,7 @@ static void end_all(int status)
     MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-static const char *library(void)
+static const char *describe(void)
 {
     static char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
@@ -104,7 +104,7 @@ const struct comm_calls rehearse_comm_calls = {
     .start = start,
     .stop = stop,
     .abort = end_all,
-    .library = library,
+    .describe = describe,
     .reduce = reduce,
     .broadcast = broadcast,
     .send = send,

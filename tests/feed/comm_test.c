@@ -253,7 +253,7 @@ static void fake_abort(int status)
     (void)status;
 }
 
-static const char *fake_library(void)
+static const char *fake_describe(void)
 {
     return "none";
 }
@@ -305,7 +305,7 @@ static const struct comm_calls fake = {
     .start = fake_start,
     .stop = fake_stop,
     .abort = fake_abort,
-    .library = fake_library,
+    .describe = fake_describe,
     .reduce = fake_reduce,
     .broadcast = fake_broadcast,
     .send = fake_send,

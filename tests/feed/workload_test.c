@@ -1,12 +1,9 @@
-/* DLIO's configuration files, the built-in workloads, overrides, mistakes, printing. */
-#include "feed/workload.h"
+/* Configurations as DLIO writes them, overrides, mistakes, printing. */
+#include "workloads.h"
 
 #include "core/doc.h"
 #include "core/file.h"
-#include "feed/workload_layout.h"
-#include "support/reference.h"
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,30 +14,10 @@
 
 #include <cmocka.h>
 
-static struct workload read_with(const char *text, const struct workload_options *options)
-{
-    struct workload workload;
-    struct error err = {0};
-    if (!workload_parse(&workload, "a.yaml", text, strlen(text), options, &err))
-        fail_msg("%s", err.text);
-    return workload;
-}
-
-static struct workload read_text(const char *text)
-{
-    return read_with(text, NULL);
-}
-
 static struct workload overridden(const char *override)
 {
     struct workload_options options = {.overrides = &override, .override_count = 1};
     return read_with("{}", &options);
-}
-
-static void assert_contains(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("'%s' is not in '%s'", part, text);
 }
 
 static void assert_refused_with(const char *text, const struct workload_options *options, const char *message)
@@ -62,15 +39,6 @@ static void assert_override_refused(const char *override, const char *message)
 {
     struct workload_options options = {.overrides = &override, .override_count = 1};
     assert_refused_with("{}", &options, message);
-}
-
-static struct workload open_workload(const char *name)
-{
-    struct workload workload;
-    struct error err = {0};
-    if (!workload_open(&workload, name, NULL, &err))
-        fail_msg("%s: %s", name, err.text);
-    return workload;
 }
 
 /* --- what is read --------------------------------------------------------------------------------------------- */
@@ -396,189 +364,6 @@ static void mistakes_in_overrides_are_named(void **state)
     assert_override_refused("reader=4", "override 'reader': expected a map, found '4'");
 }
 
-/* --- built-in workloads --------------------------------------------------------------------------------------- */
-
-static void every_builtin_opens_without_a_warning(void **state)
-{
-    int count;
-    const char *const *names = workload_builtins(&count);
-    (void)state;
-    assert_true(count >= 34);
-    for (int i = 0; i < count; i++) {
-        struct workload w = open_workload(names[i]);
-        assert_int_equal(w.warning_count, 0);
-        workload_release(&w);
-    }
-}
-
-static void builtins_have_other_names_too(void **state)
-{
-    struct workload w = open_workload("Megatron");
-    (void)state;
-    assert_int_equal(w.model.pipeline, 8);
-    workload_release(&w);
-    w = open_workload("bert");
-    assert_int_equal(w.reader.batch_size, 48);
-    workload_release(&w);
-}
-
-static void unknown_names_say_what_there_is(void **state)
-{
-    static const struct {
-        const char *name, *message;
-    } cases[] = {{"cosmoflow", "there are cosmoflow_v100, cosmoflow_a100, cosmoflow_h100"},
-                 {"unet3d_h10", "there are unet3d_h100"},
-                 {"resnet5_h100", "did you mean 'resnet50_h100'?"},
-                 {"_unet3d", "there is no workload"},
-                 {"./nowhere", "./nowhere"},
-                 {"nowhere.yaml", "nowhere.yaml"}};
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct workload workload;
-        struct error err = {0};
-        assert_false(workload_open(&workload, cases[i].name, NULL, &err));
-        assert_contains(err.text, cases[i].message);
-    }
-}
-
-static void parquet_columns_add_up_to_the_record(void **state)
-{
-    static const char *const names[] = {"dlrm_b200", "flux_b200"};
-    static const int64_t read_bytes[] = {4 * 2 + 27 * 4 + 5 * 8 + 4, 2164832};
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        struct workload w = open_workload(names[i]);
-        int64_t all = 0, read = 0;
-        for (int at = 0; at < w.dataset.columns.count; at++) {
-            const struct workload_column *column = &w.dataset.columns.values[at];
-            int64_t bytes = column->count * column->size * workload_element_bytes(column->type);
-            all += bytes;
-            read += column->read ? bytes : 0;
-        }
-        assert_true(all == w.dataset.record_length_bytes);
-        assert_int_equal(read, read_bytes[i]);
-        workload_release(&w);
-    }
-}
-
-/* Where ours says something else than DLIO's file, on purpose: data/workloads.yaml says why. */
-static bool differs_on_purpose(const char *name, const char *path)
-{
-    return strcmp(name, "llama_1t") == 0 &&
-           (strcmp(path, "model.name") == 0 || strcmp(path, "workflow.generate_data") == 0 ||
-            strcmp(path, "workflow.train") == 0);
-}
-
-static void assert_same(const struct workload *ours, const struct workload *theirs, const char *name)
-{
-    int count;
-    const struct workload_key *keys = workload_keys(&count);
-    for (int i = 0; i < count; i++)
-        if (workload_key_equal(ours, theirs, &keys[i]) == differs_on_purpose(name, keys[i].path))
-            fail_msg("%s: %s", name, keys[i].path);
-}
-
-/* All of DLIO's files parse strictly, and say the same as the built-in workload of their name. */
-static void builtins_are_dlio_s_files(void **state)
-{
-    char *folder = reference_path("feed/golden/configs/workload");
-    int compared = 0;
-    (void)state;
-    if (!folder)
-        skip();
-    DIR *dir = opendir(folder);
-    assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        char path[4096], name[256];
-        struct workload theirs, ours;
-        struct workload_options strict = {.strict = true};
-        struct error err = {0};
-        size_t length = strlen(entry->d_name);
-        if (length < 6 || strcmp(entry->d_name + length - 5, ".yaml") != 0)
-            continue;
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        snprintf(name, sizeof name, "%.*s", (int)length - 5, entry->d_name);
-        if (!workload_open(&theirs, path, &strict, &err))
-            fail_msg("%s", err.text);
-        if (workload_open(&ours, name, NULL, &err)) {
-            assert_same(&ours, &theirs, name);
-            compared++;
-            workload_release(&ours);
-        } else
-            assert_contains(name, "_s");
-        workload_release(&theirs);
-    }
-    closedir(dir);
-    free(folder);
-    assert_true(compared >= 24);
-}
-
-/* --- its data set --------------------------------------------------------------------------------------------- */
-
-static void the_data_set_has_the_workload_s_sizes(void **state)
-{
-    struct workload w =
-        read_text("dataset: {format: npy, file_prefix: part, num_files_train: 12, num_files_eval: 3, "
-                  "num_subfolders_train: 4, num_samples_per_file: 5, record_dims: [3, 7], "
-                  "record_element_type: float32, compressibility: 0.5, seed: 9}");
-    struct dataset_layout layout;
-    struct dataset_file file;
-    struct text path = {0};
-    struct error err = {0};
-    (void)state;
-    if (!workload_layout(&w, NULL, &layout, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(dataset_files(&layout), 15);
-    dataset_file_init(&file, &layout, 6);
-    assert_int_equal(file.record_bytes, 3 * 7 * 4);
-    assert_int_equal(file.samples, 5);
-    assert_true(dataset_file_path(&file, 0, &path));
-    assert_string_equal(path.data, "train/2/part_06_of_12.npy");
-    assert_true(layout.seed == 9 && layout.compressibility == 0.5);
-    text_release(&path);
-    dataset_layout_release(&layout);
-    workload_release(&w);
-}
-
-static void the_element_types_are_those_of_data_sets(void **state)
-{
-    const char *const *words = workload_key_find("dataset.record_element_type")->words;
-    (void)state;
-    for (int i = 0; words[i]; i++) {
-        enum dataset_element element;
-        assert_true(dataset_element_find(words[i], &element));
-        assert_int_equal(dataset_element_bytes(element), workload_element_bytes((enum workload_element)i));
-    }
-}
-
-static void a_format_that_is_not_built_is_an_error(void **state)
-{
-    struct workload w = open_workload("dlrm_b200");
-    struct dataset_layout layout;
-    struct error err = {0};
-    (void)state;
-    if (!workload_layout(&w, NULL, &layout, &err))
-        assert_contains(err.text, "parquet");
-    else
-        dataset_layout_release(&layout);
-    workload_release(&w);
-}
-
-static void dlrm_s_rows_are_raw_files(void **state)
-{
-    struct workload w = open_workload("vldb_dlrm");
-    struct dataset_layout layout;
-    struct dataset_file file;
-    struct error err = {0};
-    (void)state;
-    if (!workload_layout(&w, NULL, &layout, &err))
-        fail_msg("%s", err.text);
-    dataset_file_init(&file, &layout, 0);
-    assert_int_equal(dataset_file_bytes(&file, 0), INT64_C(4195198976) * 160);
-    dataset_layout_release(&layout);
-    workload_release(&w);
-}
-
 /* --- printing ------------------------------------------------------------------------------------------------- */
 
 static void what_is_printed_as_yaml_reads_back_the_same(void **state)
@@ -691,15 +476,6 @@ int main(void)
         cmocka_unit_test(overrides_take_lists_maps_and_sections),
         cmocka_unit_test(the_last_override_counts),
         cmocka_unit_test(mistakes_in_overrides_are_named),
-        cmocka_unit_test(every_builtin_opens_without_a_warning),
-        cmocka_unit_test(builtins_have_other_names_too),
-        cmocka_unit_test(unknown_names_say_what_there_is),
-        cmocka_unit_test(parquet_columns_add_up_to_the_record),
-        cmocka_unit_test(builtins_are_dlio_s_files),
-        cmocka_unit_test(the_data_set_has_the_workload_s_sizes),
-        cmocka_unit_test(the_element_types_are_those_of_data_sets),
-        cmocka_unit_test(a_format_that_is_not_built_is_an_error),
-        cmocka_unit_test(dlrm_s_rows_are_raw_files),
         cmocka_unit_test(what_is_printed_as_yaml_reads_back_the_same),
         cmocka_unit_test(what_is_printed_as_json_is_the_same_tree),
         cmocka_unit_test(secrets_are_not_printed),

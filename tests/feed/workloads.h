@@ -1,0 +1,44 @@
+/* What the tests of workloads share: reading them, and looking into messages. */
+#ifndef REHEARSE_TESTS_FEED_WORKLOADS_H
+#define REHEARSE_TESTS_FEED_WORKLOADS_H
+
+#include "feed/workload.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static inline struct workload read_with(const char *text, const struct workload_options *options)
+{
+    struct workload workload;
+    struct error err = {0};
+    if (!workload_parse(&workload, "a.yaml", text, strlen(text), options, &err))
+        fail_msg("%s", err.text);
+    return workload;
+}
+
+static inline struct workload read_text(const char *text)
+{
+    return read_with(text, NULL);
+}
+
+static inline void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' is not in '%s'", part, text);
+}
+
+static inline struct workload open_workload(const char *name)
+{
+    struct workload workload;
+    struct error err = {0};
+    if (!workload_open(&workload, name, NULL, &err))
+        fail_msg("%s: %s", name, err.text);
+    return workload;
+}
+
+#endif
