@@ -57,6 +57,22 @@ static inline void set_make(void)
         fail_msg("%s", err.text);
 }
 
+static inline int set_npz(void **state)
+{
+    (void)state;
+    set_start("npz");
+    set_make();
+    return 0;
+}
+
+static inline int set_tfrecord(void **state)
+{
+    (void)state;
+    set_start("tfrecord");
+    set_make();
+    return 0;
+}
+
 static inline int set_end(void **state)
 {
     (void)state;
