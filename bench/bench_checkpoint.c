@@ -2,13 +2,14 @@
  * seconds per GB, and memory. Medians of the rounds; fio's where it is installed.
  *
  *     bench_checkpoint [FOLDER] */
+#include "measure.h"
+
+#include "core/progress.h"
 #include "feed/checkpoint.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #define RANKS  2
@@ -62,21 +63,6 @@ static void fail(const char *what)
     exit(1);
 }
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static double processor(int who)
-{
-    struct rusage usage;
-    getrusage(who, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
 /* The longest of the ranks' times: what lies before and after is not a checkpoint's. */
 static double duration(const struct checkpoint *checkpoint)
 {
@@ -110,10 +96,10 @@ static void run_ours(struct row *row, int round)
     struct checkpoint *checkpoint = storage ? checkpoint_new(&options, &err) : NULL;
     if (!checkpoint)
         fail(err.text);
-    double before = processor(RUSAGE_SELF);
+    double before = measure_cpu();
     if (!(row->load ? checkpoint_load : checkpoint_save)(checkpoint, &moment, NULL, &err))
         fail(err.text);
-    row->processor[round] = processor(RUSAGE_SELF) - before;
+    row->processor[round] = measure_cpu() - before;
     row->wall[round] = duration(checkpoint);
     checkpoint_free(checkpoint);
     storage_free(storage);
@@ -135,26 +121,14 @@ static void run_command(struct row *row, int round)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(command, sizeof command, row->command, folder);
 #pragma GCC diagnostic pop
-    double before = processor(RUSAGE_CHILDREN), started = now();
+    double before = measure_cpu_children(), started = clock_now();
     FILE *pipe = popen(command, "r");
     if (!pipe || !fgets(output, sizeof output, pipe))
         output[0] = 0;
     bool ok = pipe && pclose(pipe) == 0;
     bool fio = strncmp(row->name, "fio", 3) == 0;
-    row->wall[round] = !ok ? 0 : fio ? fio_seconds(output, row->load ? 7 : 48) : now() - started;
-    row->processor[round] = processor(RUSAGE_CHILDREN) - before;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double values[ROUNDS])
-{
-    qsort(values, ROUNDS, sizeof *values, by_value);
-    return values[ROUNDS / 2];
+    row->wall[round] = !ok ? 0 : fio ? fio_seconds(output, row->load ? 7 : 48) : clock_now() - started;
+    row->processor[round] = measure_cpu_children() - before;
 }
 
 /* What is to be warm is read once before. */
@@ -175,13 +149,11 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
             run_row(&rows[i], round);
     }
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
     printf("%d ranks of %lld bytes, medians of %d rounds; most memory %.1f MiB\n\n", RANKS, (long long)SIZE,
-           ROUNDS, (double)usage.ru_maxrss / 1024);
+           ROUNDS, measure_peak_mib());
     printf("%-24s %8s %10s\n", "", "GB/s", "CPU-s/GB");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        double wall = median(rows[i].wall), cost = median(rows[i].processor);
+        double wall = measure_median(rows[i].wall, ROUNDS), cost = measure_median(rows[i].processor, ROUNDS);
         if (wall > 0)
             printf("%-24s %8.2f %10.4f\n", rows[i].name, GB / wall, cost / GB);
         else

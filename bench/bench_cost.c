@@ -1,5 +1,7 @@
 /* What a profile of BERT-base takes: twelve files of HLO, seven devices, forward and backward; and all modules of the
  * reference's corpus. Processor seconds of the whole process on one thread, medians. */
+#include "measure.h"
+
 #include "core/text.h"
 #include "cost/layer.h"
 #include "cost/link.h"
@@ -10,31 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define RUNS    9
 #define LAYERS  12
 #define DEVICES 7
-
-static double cpu_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double values[RUNS])
-{
-    qsort(values, RUNS, sizeof *values, by_value);
-    return values[RUNS / 2];
-}
 
 static void give_up(const char *why)
 {
@@ -82,15 +64,15 @@ static void measure_profile(const char *name, bool alike)
         struct profile profile;
         struct text text = {0};
         struct error err;
-        double started = cpu_now();
+        double started = measure_cpu();
         if (!layer_profile(&profile, files, LAYERS, devices, DEVICES, &options, NULL, &err))
             give_up(err.text);
         profile_write_json(&profile, &text);
-        seconds[run] = cpu_now() - started;
+        seconds[run] = measure_cpu() - started;
         text_release(&text);
         profile_release(&profile);
     }
-    printf("%-36s %10.2f ms\n", name, 1e3 * median(seconds));
+    printf("%-36s %10.2f ms\n", name, 1e3 * measure_median(seconds, RUNS));
 }
 
 /* ---- the corpus ---- */
@@ -144,13 +126,13 @@ static void measure_corpus(const char *path)
     double seconds[RUNS];
     struct corpus corpus = {0};
     for (int run = 0; run < RUNS; run++) {
-        double started = cpu_now();
+        double started = measure_cpu();
         corpus = (struct corpus){0};
         walk(&corpus, path);
-        seconds[run] = cpu_now() - started;
+        seconds[run] = measure_cpu() - started;
     }
     printf("%-36s %10.2f ms  %d files, %.1f MB, %d read, %d priced\n", "corpus, forward and backward",
-           1e3 * median(seconds), corpus.files, corpus.megabytes, corpus.read, corpus.priced);
+           1e3 * measure_median(seconds, RUNS), corpus.files, corpus.megabytes, corpus.read, corpus.priced);
 }
 
 int main(int argc, char **argv)

@@ -2,6 +2,8 @@
  * the reference data (hybrid/golden), ours are measured here, of each search's thread. All profiles, two clusters and
  * nine batch sizes in one go; a chain of 1495 cuts; 128 devices. `bench_dapple [THREADS [fixed]]`: with a second word
  * those under fixed rules, too. */
+#include "measure.h"
+
 #include "core/doc.h"
 #include "core/progress.h"
 #include "model/graph.h"
@@ -11,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #define BATCHES     9
@@ -79,21 +80,6 @@ static const char *reference(void)
     return given ? given : "../shared/reference";
 }
 
-static double thread_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static double cpu_now(void)
-{
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
-    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-           1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
-}
-
 /* As HPGO imports it, or as we do; false: HPGO's import has too many cuts. Ends the program where there is nothing to
  * read. */
 static bool load_chain(int model, bool hpgo, struct chain *chain)
@@ -157,10 +143,11 @@ static void sweep_one(void *context, size_t first, size_t last, int thread)
         struct dapple_options options = {.time_limit = 0};
         struct dapple_plan plan;
         struct error err;
-        double started = thread_now();
+        double started = measure_clock(CLOCK_THREAD_CPUTIME_ID);
         bool found = sweep->hpgo ? dapple_search_hpgo(&problem, &plan, &err)
                                  : dapple_search_exact(&problem, &options, &plan, &err);
-        sweep->results[i] = (struct result){.found = found, .cpu = thread_now() - started};
+        sweep->results[i] =
+            (struct result){.found = found, .cpu = measure_clock(CLOCK_THREAD_CPUTIME_ID) - started};
         if (!found)
             continue;
         sweep->results[i].speedup = plan.speedup;
@@ -254,15 +241,15 @@ static void plan_one(const char *name, const struct dapple_problem *problem, con
     struct dapple_options options = {.pool = pool};
     struct dapple_plan plan;
     struct error err;
-    double started = clock_now(), cpu = cpu_now();
+    double started = clock_now(), cpu = measure_cpu();
     if (!dapple_search_exact(problem, &options, &plan, &err)) {
         printf("%-28s %-9s %s\n", name, cluster, err.text);
         return;
     }
     printf("%-28s %-9s %-7s %6lld %9.2f %8.3f%% %9.3f s %8.3f s %8lld", name, cluster,
            problem->rules == DAPPLE_FIXED ? "fixed" : "dapple", (long long)problem->global_batch,
-           plan.speedup, 100 * (1 - plan.lower_bound / plan.latency), clock_now() - started, cpu_now() - cpu,
-           (long long)plan.programs);
+           plan.speedup, 100 * (1 - plan.lower_bound / plan.latency), clock_now() - started,
+           measure_cpu() - cpu, (long long)plan.programs);
     printf(recorded > 0 ? "  reference %.1f s CPU\n" : "\n", recorded);
     fflush(stdout);
     dapple_plan_release(&plan);
@@ -293,9 +280,9 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < MODELS; i++)
         load_profile(i);
-    double choice_time = sweep_all(&hpgo, pool), cpu = cpu_now();
+    double choice_time = sweep_all(&hpgo, pool), cpu = measure_cpu();
     double exact_time = sweep_all(&exact, pool);
-    cpu = cpu_now() - cpu;
+    cpu = measure_cpu() - cpu;
     double fixed_time = sweep_all(&fixed, pool);
     printf("DAPPLE's objective, batches 16 to 4096; the reference's CPU seconds are from its records\n\n");
     print_sweep(&hpgo, &exact, &fixed);
@@ -314,9 +301,7 @@ int main(int argc, char **argv)
                     problem_of(i, cluster, 1024, rules ? DAPPLE_FIXED : DAPPLE_ORIGINAL);
                 plan_one(models[i].file, &problem, cluster_names[cluster], 0, pool);
             }
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
-    printf("\npeak memory %.0f MiB\n", (double)use.ru_maxrss / 1024);
+    printf("\npeak memory %.0f MiB\n", measure_peak_mib());
     parallel_free(pool);
     return 0;
 }

@@ -1,6 +1,8 @@
 /* What making and verifying data takes of a processor, format by format: MB (10^6 bytes of file) per CPU-second, beside a plain
  * write() of as many bytes and what the generators of DLIO (main e1919d7) and of the VLDB study were measured to take (one process on a Xeon; their own
  * processor, so an indication). Medians; page cache included, the disk is not waited for. */
+#include "measure.h"
+
 #include "dataset/generate.h"
 #include "dataset/place.h"
 #include "dataset/verify.h"
@@ -11,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define RUNS  3
@@ -42,25 +43,6 @@ static const struct {
     {"criteo_text", "criteo_text", 65536, 500000, 2, DATASET_NONE, 0},
 };
 
-static double cpu_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double values[RUNS])
-{
-    qsort(values, RUNS, sizeof *values, by_value);
-    return values[RUNS / 2];
-}
-
 static int remove_one(const char *path, const struct stat *state, int type, struct FTW *walk)
 {
     (void)state;
@@ -88,7 +70,7 @@ static double make_only(const struct dataset_layout *layout)
     int64_t bytes = 0;
     struct error err = {0};
     const struct dataset_sink sink = {.context = &bytes, .write = swallow};
-    double started = cpu_now();
+    double started = measure_cpu();
     for (int64_t i = 0; i < dataset_files(layout); i++) {
         struct dataset_file file;
         dataset_file_init(&file, layout, i);
@@ -96,7 +78,7 @@ static double make_only(const struct dataset_layout *layout)
             if (!dataset_write(&file, part, NULL, &sink, &err))
                 die(&err);
     }
-    return (double)bytes / 1e6 / (cpu_now() - started);
+    return (double)bytes / 1e6 / (measure_cpu() - started);
 }
 
 static double make_files(const struct dataset_layout *layout, struct dataset_folder *folder, double *verify)
@@ -106,13 +88,13 @@ static double make_files(const struct dataset_layout *layout, struct dataset_fol
     struct dataset_generated generated;
     struct dataset_verified verified;
     struct error err = {0};
-    double started = cpu_now();
+    double started = measure_cpu();
     if (!dataset_generate(layout, &place, &work, &generated, &err))
         die(&err);
-    double made = cpu_now();
+    double made = measure_cpu();
     if (!dataset_verify(layout, &place, &work, true, &verified, &err))
         die(&err);
-    double seconds = cpu_now() - made;
+    double seconds = measure_cpu() - made;
     if (verified.fault_count > 0) {
         fprintf(stderr, "bench_dataset: %s\n", verified.faults[0].text);
         exit(1);
@@ -129,7 +111,7 @@ static double write_plain(const struct dataset_folder *folder)
     char path[4096];
     snprintf(path, sizeof path, "%s/plain", folder->root);
     memset(buffer, 1, sizeof buffer);
-    double started = cpu_now(), bytes = 0;
+    double started = measure_cpu(), bytes = 0;
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     for (ssize_t n = 1; fd >= 0 && bytes < BYTES && n > 0; bytes += (double)n)
         n = write(fd, buffer, sizeof buffer);
@@ -137,7 +119,7 @@ static double write_plain(const struct dataset_folder *folder)
         fprintf(stderr, "bench_dataset: cannot write '%s'\n", path);
         exit(1);
     }
-    double seconds = cpu_now() - started;
+    double seconds = measure_cpu() - started;
     unlink(path);
     return bytes / 1e6 / seconds;
 }
@@ -160,9 +142,9 @@ static void run_case(size_t i, struct dataset_folder *folder)
         plain[run] = write_plain(folder);
         files[run] = make_files(&layout, folder, &verified[run]);
     }
-    double made = median(files), bare = median(plain);
-    printf("%-22s %8.0f %8.0f %8.0f %8.0f %7.2f ", cases[i].label, median(only), made, median(verified), bare,
-           made / bare);
+    double made = measure_median(files, RUNS), bare = measure_median(plain, RUNS);
+    printf("%-22s %8.0f %8.0f %8.0f %8.0f %7.2f ", cases[i].label, measure_median(only, RUNS), made,
+           measure_median(verified, RUNS), bare, made / bare);
     if (cases[i].dlio > 0)
         printf("%8.0f %6.1f\n", cases[i].dlio, made / cases[i].dlio);
     else

@@ -9,6 +9,8 @@
  * 88 ms with O_DIRECT, 7.73 ms per CosmoFlow sample (HDF5), 3.92 ms per ResNet-50 sample (JPEG). Plain read() of the same
  * files took 0.172 CPU-s/GB there, 0.032 with O_DIRECT. That machine is not this one: the last column compares both to
  * plain read() on their own machine, which is what can be said without DLIO at hand. */
+#include "measure.h"
+
 #include "feed/run.h"
 
 #include "dataset/generate.h"
@@ -21,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -126,12 +127,11 @@ static struct cost cost_of(const struct set *set, bool direct, int accelerators,
 /* CPU-s/GB of read() into one buffer, in the pieces that cost least: 1 MiB, directly 2 MiB. */
 static double plain_read(const struct set *set, bool direct)
 {
-    struct rusage before, after;
     double bytes = 0;
     size_t piece = direct ? 2 << 20 : 1 << 20;
     struct error err;
     char *buffer = storage_buffer_new((int64_t)piece, &err);
-    getrusage(RUSAGE_SELF, &before);
+    double before = measure_cpu();
     for (int round = 0; round < 3; round++) {
         for (int64_t i = 0; i < set->layout.files_train; i++) {
             struct dataset_file file;
@@ -151,13 +151,9 @@ static double plain_read(const struct set *set, bool direct)
             close(fd);
         }
     }
-    getrusage(RUSAGE_SELF, &after);
+    double used = measure_cpu() - before;
     storage_buffer_free(buffer, (int64_t)piece);
-    return ((double)(after.ru_utime.tv_sec + after.ru_stime.tv_sec - before.ru_utime.tv_sec -
-                     before.ru_stime.tv_sec) +
-            1e-6 * (double)(after.ru_utime.tv_usec + after.ru_stime.tv_usec - before.ru_utime.tv_usec -
-                            before.ru_stime.tv_usec)) /
-           bytes * 1e9;
+    return used / bytes * 1e9;
 }
 
 /* DLIO's, on its own machine. */

@@ -1,5 +1,7 @@
 /* The search over pipelines on devices of several types: seconds, how much is proven, and what was found.
  * `bench_fleet [THREADS [FIRST [LAST]]]`. */
+#include "measure.h"
+
 #include "core/progress.h"
 #include "fleet/of_job.h"
 
@@ -7,7 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #define GROUPS 4
 
@@ -100,13 +101,6 @@ static const struct bench_case {
      {{"v100-32gb", 1}, {"a100-40gb", 2}, {"h100", 1}}},
 };
 
-static double cpu_seconds(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec;
-}
-
 static bool ask(const struct bench_case *c, struct fleet_question *question)
 {
     *question = (struct fleet_question){
@@ -159,13 +153,13 @@ static bool measure(const struct bench_case *c, struct parallel *pool)
         printf("%s: not known\n", c->model);
         return false;
     }
-    double start = clock_now(), cpu = cpu_seconds();
+    double start = clock_now(), cpu = measure_cpu();
     if (!fleet_plan_job(&answer, &question, pool, NULL, &err)) {
         printf("%s: %s\n", c->model, err.text);
         return false;
     }
     double seconds = clock_now() - start;
-    cpu = cpu_seconds() - cpu;
+    cpu = measure_cpu() - cpu;
     printf("%-12s batch %5" PRId64 " on", c->model, c->batch);
     for (int g = 0; g < question.group_count; g++)
         printf(" %d %s", c->groups[g].nodes * c->devices_per_node, question.groups[g].device->name);
@@ -188,9 +182,7 @@ int main(int argc, char **argv)
     bool ok = pool != NULL;
     for (size_t i = first; i <= last && i < count; i++)
         ok = measure(&cases[i], pool) && ok;
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    printf("%.1f MiB\n", (double)usage.ru_maxrss / 1024.0);
+    printf("%.1f MiB\n", measure_peak_mib());
     parallel_free(pool);
     return ok ? 0 : 1;
 }

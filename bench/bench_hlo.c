@@ -1,5 +1,7 @@
 /* What reading HLO and StableHLO text takes, as a part of the speed at which memchr finds the ends of its lines:
  * the same bytes, the same process. Processor time, medians. */
+#include "measure.h"
+
 #include "core/text.h"
 #include "hlo/module.h"
 
@@ -7,44 +9,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define RUNS 5
 
 typedef bool hlo_reader_fn(struct hlo_module *module, const char *path, const char *text, size_t length,
                            struct error *err);
 
-/* What this process has used of processors, in seconds. */
-static double cpu_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double values[RUNS])
-{
-    qsort(values, RUNS, sizeof *values, by_value);
-    return values[RUNS / 2];
-}
-
 static double count_lines(const struct text *text, size_t *lines)
 {
     double seconds[RUNS];
     for (int i = 0; i < RUNS; i++) {
-        double started = cpu_now();
+        double started = measure_cpu();
         const char *at = text->data, *end = text->data + text->length;
         for (*lines = 0; (at = memchr(at, '\n', (size_t)(end - at))); at++)
             ++*lines;
-        seconds[i] = cpu_now() - started;
+        seconds[i] = measure_cpu() - started;
     }
-    return median(seconds);
+    return measure_median(seconds, RUNS);
 }
 
 static int64_t instructions_of(const struct hlo_module *module)
@@ -61,16 +42,16 @@ static double read_it(const struct text *text, hlo_reader_fn *parse, int64_t *in
     struct hlo_module module;
     struct error err;
     for (int i = 0; i < RUNS; i++) {
-        double started = cpu_now();
+        double started = measure_cpu();
         if (!parse(&module, "bench", text->data, text->length, &err)) {
             fprintf(stderr, "bench: %s\n", err.text);
             exit(1);
         }
-        seconds[i] = cpu_now() - started;
+        seconds[i] = measure_cpu() - started;
         *instructions = instructions_of(&module);
         hlo_release(&module);
     }
-    return median(seconds);
+    return measure_median(seconds, RUNS);
 }
 
 static void measure(const char *name, hlo_reader_fn *parse, struct text *text)

@@ -1,12 +1,13 @@
 /* The search over all splits of training jobs: seconds, combinations per second, and what was found; and how many
  * combinations a core evaluates in a second when none is dismissed. `bench_job [THREADS]`. */
+#include "measure.h"
+
 #include "core/progress.h"
 #include "job/search.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 static const struct bench_case {
     const char *model, *device, *across, *software;
@@ -22,13 +23,6 @@ static const struct bench_case {
     {"llama-3-70b", "a100-80gb", "ib-200g", "fsdp", 256, 512, 4096},
     {"mixtral-8x7b", "h100", "ib-400g", "megatron-core", 128, 1024, 4096},
 };
-
-static double cpu_seconds(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec;
-}
 
 static bool ask(struct job *job, const struct bench_case *c)
 {
@@ -58,13 +52,13 @@ static bool measure(const struct bench_case *c, struct parallel *pool)
     struct job_search_options options = {.top = 5, .pool = pool};
     struct job_search search;
     struct error err;
-    double start = clock_now(), cpu = cpu_seconds();
+    double start = clock_now(), cpu = measure_cpu();
     if (!job_search(&search, &question, &options, &err)) {
         printf("%s: %s\n", c->model, err.text);
         return false;
     }
     double seconds = clock_now() - start;
-    cpu = cpu_seconds() - cpu;
+    cpu = measure_cpu() - cpu;
     printf("%-16s %-10s %6d  %7.3f s  %7.3f CPU-s  %11.0f combinations  %8.2f M per CPU-s\n", c->model,
            c->device, c->devices, seconds, cpu, search.combinations, search.combinations / cpu / 1e6);
     for (int i = 0; i < search.plan_count; i++) {
@@ -111,7 +105,7 @@ static bool measure_rate(const struct bench_case *c)
 {
     struct job job;
     struct rate rate = {0};
-    double seconds = 0.0, start = cpu_seconds();
+    double seconds = 0.0, start = measure_cpu();
     if (!ask(&job, c))
         return false;
     job.tensor = 8;
@@ -121,7 +115,7 @@ static bool measure_rate(const struct bench_case *c)
         job.pipeline = job.data = job.chunks = 1;
         struct job_layers layers = job_layers_of(&job);
         evaluate_all(&rate, job, &layers);
-        seconds = cpu_seconds() - start;
+        seconds = measure_cpu() - start;
     } while (seconds < ENOUGH);
     printf("%-16s %-10s %9.0f evaluated, %9.0f of them fit, in %.2f CPU-s: %.2f M per CPU-s\n", c->model,
            c->device, rate.evaluated, rate.fit, seconds, rate.evaluated / seconds / 1e6);

@@ -1,5 +1,7 @@
 /* What planning takes: the exact search beside the reference's published seconds and beside its divide and
  * conquer, re-done here and run in the same process. Medians; one line per case. */
+#include "measure.h"
+
 #include "cases.h"
 #include "core/progress.h"
 #include "elastic/templates.h"
@@ -7,32 +9,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #define RUNS 9
 
 static struct parallel *pool;
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double cpu_seconds(void)
-{
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
-    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-           1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
-}
-
-static double peak_mib(void)
-{
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
-    return (double)use.ru_maxrss / 1024;
-}
 
 /* Median wall seconds of `runs` searches; the last plan is left in *plan. */
 static double measure(const struct plan_problem *problem, enum plan_search_method method, double limit,
@@ -41,7 +21,7 @@ static double measure(const struct plan_problem *problem, enum plan_search_metho
     struct plan_search_options options = {.method = method, .time_limit = limit, .pool = pool};
     double wall[RUNS];
     struct error err;
-    double cpu_before = cpu_seconds();
+    double cpu_before = measure_cpu();
     for (int i = 0; i < runs; i++) {
         double started = clock_now();
         if (i)
@@ -52,9 +32,8 @@ static double measure(const struct plan_problem *problem, enum plan_search_metho
         }
         wall[i] = clock_now() - started;
     }
-    *cpu = (cpu_seconds() - cpu_before) / runs;
-    qsort(wall, (size_t)runs, sizeof *wall, by_value);
-    return wall[runs / 2];
+    *cpu = (measure_cpu() - cpu_before) / runs;
+    return measure_median(wall, (size_t)runs);
 }
 
 static void print_proof(const struct plan *plan)
@@ -107,8 +86,7 @@ static void templates(enum plan_objective objective)
         wall[i] = clock_now() - started;
         templates_release(&set);
     }
-    qsort(wall, RUNS, sizeof *wall, by_value);
-    printf("%-22s %10.5f\n", plan_objective_name(objective), wall[RUNS / 2]);
+    printf("%-22s %10.5f\n", plan_objective_name(objective), measure_median(wall, RUNS));
     plan_problem_release(&problem);
 }
 
@@ -146,7 +124,7 @@ int main(void)
         plan_release(&plan);
         plan_problem_release(&problem);
     }
-    printf("peak memory of the five exact searches: %.1f MiB\n", peak_mib());
+    printf("peak memory of the five exact searches: %.1f MiB\n", measure_peak_mib());
     experiments(OBJECTIVE_OOBLECK);
     experiments(OBJECTIVE_PIPELINE);
 
@@ -162,7 +140,7 @@ int main(void)
     }
     large(&bench_six_kinds, OBJECTIVE_PIPELINE);
     large(&bench_six_kinds, OBJECTIVE_OOBLECK);
-    printf("peak memory of all: %.0f MiB\n", peak_mib());
+    printf("peak memory of all: %.0f MiB\n", measure_peak_mib());
     parallel_free(pool);
     return 0;
 }

@@ -4,14 +4,15 @@
  *     scripts/s3-server BUILD/bench_s3
  *
  * Takes the server from AWS_ENDPOINT_URL and REHEARSE_S3_BUCKET, writes and removes "bench/object" there. */
+#include "measure.h"
+
+#include "core/progress.h"
 #include "storage/storage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define SIZE   ((int64_t)128 << 20)
 #define MIB    ((int64_t)1 << 20)
@@ -59,21 +60,6 @@ static void check(bool ok, const struct error *err)
     }
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double processor(int who)
-{
-    struct rusage usage;
-    getrusage(who, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
 static struct storage *open_storage(int64_t request, int depth)
 {
     static char root[200];
@@ -112,8 +98,8 @@ static void read_object(struct storage *storage, char *to)
 static struct cost run(const struct row *row, char *buffer)
 {
     struct error err = {.text = "curl fails"};
-    int who = row->command ? RUSAGE_CHILDREN : RUSAGE_SELF;
-    double start = now(), used = processor(who);
+    double (*cpu)(void) = row->command ? measure_cpu_children : measure_cpu;
+    double start = clock_now(), used = cpu();
     if (row->command) {
         check(system(row->command) == 0, &err);
     } else {
@@ -124,13 +110,7 @@ static struct cost run(const struct row *row, char *buffer)
             read_object(storage, row->let_go ? NULL : buffer);
         storage_free(storage);
     }
-    return (struct cost){now() - start, processor(who) - used};
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    return (struct cost){clock_now() - start, cpu() - used};
 }
 
 static struct cost median(const struct row *row)
@@ -140,9 +120,7 @@ static struct cost median(const struct row *row)
         walls[i] = row->costs[i].wall;
         processors[i] = row->costs[i].processor;
     }
-    qsort(walls, ROUNDS, sizeof *walls, by_value);
-    qsort(processors, ROUNDS, sizeof *processors, by_value);
-    return (struct cost){walls[ROUNDS / 2], processors[ROUNDS / 2]};
+    return (struct cost){measure_median(walls, ROUNDS), measure_median(processors, ROUNDS)};
 }
 
 int main(void)

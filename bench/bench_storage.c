@@ -2,6 +2,8 @@
  * same files, one after the other in each round. Medians of the rounds; fio's where it is installed.
  *
  *     bench_storage [FOLDER] */
+#include "measure.h"
+
 #include "storage/facts.h"
 #include "storage/storage.h"
 
@@ -68,13 +70,6 @@ static void fail(const char *what)
 {
     fprintf(stderr, "bench: %s\n", what);
     exit(1);
-}
-
-static double now(clockid_t clock)
-{
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 static void name_of(char path[PATH], int name, int i)
@@ -188,18 +183,6 @@ static struct cost fio(const struct row *row)
     return cost;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double values[ROUNDS])
-{
-    qsort(values, ROUNDS, sizeof *values, by_value);
-    return values[ROUNDS / 2];
-}
-
 static struct cost median_cost(const struct row *row)
 {
     double wall[ROUNDS], processor[ROUNDS];
@@ -207,7 +190,7 @@ static struct cost median_cost(const struct row *row)
         wall[i] = row->costs[i].wall;
         processor[i] = row->costs[i].processor;
     }
-    return (struct cost){median(wall), median(processor)};
+    return (struct cost){measure_median(wall, ROUNDS), measure_median(processor, ROUNDS)};
 }
 
 static void run_row(struct row *row, int round)
@@ -239,15 +222,15 @@ static void run_row(struct row *row, int round)
         write_files(storage, to, 1);
         remove_files(1);
     }
-    double wall = now(CLOCK_MONOTONIC), processor = now(CLOCK_PROCESS_CPUTIME_ID);
+    double wall = measure_clock(CLOCK_MONOTONIC), processor = measure_clock(CLOCK_PROCESS_CPUTIME_ID);
     if (row->write)
         write_files(storage, to, 1);
     else if (reader)
         ours(row, reader, to);
     else
         plain(row, to);
-    row->costs[round].processor = now(CLOCK_PROCESS_CPUTIME_ID) - processor;
-    row->costs[round].wall = now(CLOCK_MONOTONIC) - wall;
+    row->costs[round].processor = measure_clock(CLOCK_PROCESS_CPUTIME_ID) - processor;
+    row->costs[round].wall = measure_clock(CLOCK_MONOTONIC) - wall;
     storage_buffer_free(own, size);
     storage_reader_free(reader);
     storage_free(storage);

@@ -3,6 +3,8 @@
  * The peak of memory is the process's.
  *
  *     bench_trace [MEGABYTES [FOLDER]]     200 MB of each kind, in TMPDIR or /tmp */
+#include "measure.h"
+
 #include "core/error.h"
 #include "trace/import.h"
 #include "trace/import_lines.h"
@@ -11,16 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
-
-static double cpu_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void die(const struct error *err)
 {
@@ -103,13 +96,13 @@ static double lines_only(const char *path)
     struct import_lines lines;
     struct error err;
     const char *line, *end;
-    double start = cpu_now();
+    double start = measure_cpu();
     if (!import_lines_open(&lines, path, NULL, 0, &err))
         die(&err);
     while (import_lines_next(&lines, &line, &end, &err) == IMPORT_LINE)
         continue;
     import_lines_close(&lines);
-    return cpu_now() - start;
+    return measure_cpu() - start;
 }
 
 /* Imports a file or a folder and prints a row of the table. */
@@ -117,21 +110,19 @@ static void measure(const char *label, const char *text, const char *store, doub
 {
     struct error err;
     struct trace_import_report report = {0};
-    struct rusage usage;
-    double start = cpu_now();
+    double start = measure_cpu();
     struct trace_writer *writer = trace_writer_new(store, TRACE_STORE_WHOLE, &err);
     if (!writer ||
         !trace_import(text, writer, &(struct trace_import_options){.zone = "UTC", .date = "2026-11-20"},
                       &report, &err))
         die(&err);
-    double stored = cpu_now() - start;
+    double stored = measure_cpu() - start;
     if (!trace_writer_close(writer, &err))
         die(&err);
-    double closed = cpu_now() - start;
-    getrusage(RUSAGE_SELF, &usage);
+    double closed = measure_cpu() - start;
     printf("%-22s %9.0f %12.0f %12.0f %14.2f %10ld\n", label, (double)report.bytes / lines / 1e6,
            (double)report.bytes / stored / 1e6, (double)report.bytes / closed / 1e6,
-           (double)report.lines / stored / 1e6, usage.ru_maxrss / 1024);
+           (double)report.lines / stored / 1e6, (long)measure_peak_mib());
     trace_import_report_release(&report);
     unlink(store);
 }
