@@ -3,22 +3,14 @@
 
 #include "core/file.h"
 #include "trace/export_file.h"
+#include "trace/export_study.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS 64
 
-struct study {
-    struct trace_reader *reader;
-    const struct trace_export_options *options;
-    const char *folder;
-    int64_t init_ns; /* what is earlier is left out */
-};
-
-/* One file of the folder. */
-static bool open_file(const struct study *study, struct export_file *file, const char *name,
-                      struct error *err)
+bool study_open(const struct study *study, struct export_file *file, const char *name, struct error *err)
 {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/%s", study->folder, name) >= (int)sizeof path)
@@ -37,19 +29,19 @@ static int64_t after(int64_t time_ns, int64_t delay_ns)
     return (int64_t)((uint64_t)time_ns + (uint64_t)known(delay_ns));
 }
 
-static int64_t event_end(const struct trace_event *event)
+int64_t study_event_end(const struct trace_event *event)
 {
     return after(event->start_ns, event->latency_ns);
 }
 
-static int64_t issued(const struct trace_block *block)
+int64_t study_issued(const struct trace_block *block)
 {
     return after(block->start_ns, block->queue_ns);
 }
 
-static int64_t block_end(const struct trace_block *block)
+int64_t study_block_end(const struct trace_block *block)
 {
-    return after(issued(block), block->service_ns);
+    return after(study_issued(block), block->service_ns);
 }
 
 /* "PATH -> NAME" was stored where the two differ. */
@@ -66,10 +58,10 @@ static bool is_log(const char *name)
 }
 
 /* Results beyond 1e15 are failures that the tracer printed without their sign. */
-static bool keeps_event(const struct study *study, const struct trace_event *event)
+bool study_keeps_event(const struct study *study, const struct trace_event *event)
 {
     const char *path = trace_file_info(study->reader, event->file)->path;
-    if (event_end(event) < study->init_ns)
+    if (study_event_end(event) < study->init_ns)
         return false;
     switch (event->class) {
     case TRACE_READ:
@@ -83,7 +75,7 @@ static bool keeps_event(const struct study *study, const struct trace_event *eve
     }
 }
 
-static bool keeps_block(const struct study *study, const struct trace_block *block)
+bool study_keeps_block(const struct study *study, const struct trace_block *block)
 {
     static const struct {
         const char *workload, *command;
@@ -92,7 +84,7 @@ static bool keeps_block(const struct study *study, const struct trace_block *blo
                     {"dlio", "python"},     {"dlio", "horovodrun"},      {"dlio", "mpirun"}};
     const char *workload = study->options->workload, *disk = trace_disk_name(study->reader, block->disk);
     const char *name = trace_process_info(study->reader, block->process)->name;
-    if (block_end(block) < study->init_ns || block->op > TRACE_OP_WRITE)
+    if (study_block_end(block) < study->init_ns || block->op > TRACE_OP_WRITE)
         return false;
     if (!workload)
         return true;
@@ -112,7 +104,7 @@ static void write_event(const struct study *study, FILE *out, const struct trace
     const char *path = trace_file_info(study->reader, event->file)->path, *arrow = strstr(path, " -> ");
     long long pid = (long long)known(process->pid), latency = (long long)known(event->latency_ns);
     const char *name = name_of(path);
-    export_time(out, event_end(event), 9);
+    export_time(out, study_event_end(event), 9);
     if (event->class != TRACE_OPEN)
         fprintf(out, " %lld %lld %llu %lld%s%s\n", pid, (long long)known(event->offset),
                 (unsigned long long)known(event->result), latency, *name ? " " : "", name);
@@ -131,11 +123,11 @@ static bool write_events(const struct study *study, const char *name, enum trace
     struct trace_filter filter = export_filter(study->options);
     filter.which = (int64_t) class;
     filter.as_written = true;
-    if (!open_file(study, &file, name, err))
+    if (!study_open(study, &file, name, err))
         return false;
     struct trace_cursor *cursor = trace_events(study->reader, &filter, err);
     while (cursor && trace_next_event(cursor, &event))
-        if (keeps_event(study, &event))
+        if (study_keeps_event(study, &event))
             write_event(study, file.out, &event);
     bool done = cursor && trace_cursor_close(cursor, err);
     return export_close(&file, done, err);
@@ -148,14 +140,14 @@ static bool write_blocks(const struct study *study, struct error *err)
     struct trace_block block;
     struct trace_filter filter = export_filter(study->options);
     filter.as_written = true;
-    if (!open_file(study, &file, "bio.out", err))
+    if (!study_open(study, &file, "bio.out", err))
         return false;
     struct trace_cursor *cursor = trace_blocks(study->reader, &filter, err);
     while (cursor && trace_next_block(cursor, &block)) {
         const struct trace_process_info *process = trace_process_info(study->reader, block.process);
-        if (!keeps_block(study, &block))
+        if (!study_keeps_block(study, &block))
             continue;
-        export_time(file.out, block_end(&block), 9);
+        export_time(file.out, study_block_end(&block), 9);
         fprintf(file.out, " %lld %s %s %c %lld %lld %lld\n", (long long)known(process->pid), process->name,
                 trace_disk_name(study->reader, block.disk), block.op == TRACE_OP_WRITE ? 'W' : 'R',
                 (long long)known(block.bytes), (long long)known(block.sector),
@@ -165,122 +157,12 @@ static bool write_blocks(const struct study *study, struct error *err)
     return export_close(&file, done, err);
 }
 
-/* A row of combined.log; the rows of one start are put in order of end and name. */
-struct row {
-    int64_t start_ns, end_ns;
-    const char *name;
-};
-
-struct rows {
-    struct row *rows;
-    size_t count, capacity;
-};
-
-static bool add_row(struct rows *rows, struct row row)
-{
-    if (rows->count == rows->capacity) {
-        size_t capacity = rows->capacity ? 2 * rows->capacity : 64;
-        struct row *more = realloc(rows->rows, capacity * sizeof *more);
-        if (!more)
-            return false;
-        rows->rows = more;
-        rows->capacity = capacity;
-    }
-    rows->rows[rows->count++] = row;
-    return true;
-}
-
-static int by_row(const void *a, const void *b)
-{
-    const struct row *x = a, *y = b;
-    if (x->end_ns != y->end_ns)
-        return x->end_ns < y->end_ns ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
-static void write_rows(FILE *out, struct rows *rows)
-{
-    if (rows->count > 1)
-        qsort(rows->rows, rows->count, sizeof *rows->rows, by_row);
-    for (size_t i = 0; i < rows->count; i++) {
-        export_time(out, rows->rows[i].start_ns, 9);
-        putc(',', out);
-        export_time(out, rows->rows[i].end_ns, 9);
-        fprintf(out, ",%s\n", rows->rows[i].name);
-    }
-    rows->count = 0;
-}
-
-/* The next row of each kind that counts; name NULL: there is none. */
-static void next_event_row(const struct study *study, struct trace_cursor *cursor, struct row *row)
-{
-    static const char *const names[] = {"READ", "WRITE", "OPENAT"};
-    struct trace_event event;
-    row->name = NULL;
-    while (!row->name && trace_next_event(cursor, &event))
-        if (keeps_event(study, &event))
-            *row = (struct row){event.start_ns, event_end(&event), names[event.class]};
-}
-
-static void next_block_row(const struct study *study, struct trace_cursor *cursor, struct row *row)
-{
-    struct trace_block block;
-    row->name = NULL;
-    while (!row->name && trace_next_block(cursor, &block))
-        if (keeps_block(study, &block))
-            *row =
-                (struct row){issued(&block), block_end(&block), block.op == TRACE_OP_WRITE ? "BIOW" : "BIOR"};
-}
-
-static bool merge(const struct study *study, struct trace_cursor *events, struct trace_cursor *blocks,
-                  FILE *out, struct error *err)
-{
-    struct rows rows = {.count = 0};
-    struct row event, block;
-    bool done = true;
-    next_event_row(study, events, &event);
-    next_block_row(study, blocks, &block);
-    while (done && (event.name || block.name)) {
-        bool take_event = event.name && (!block.name || event.start_ns <= block.start_ns);
-        const struct row *row = take_event ? &event : &block;
-        if (rows.count && rows.rows[0].start_ns != row->start_ns)
-            write_rows(out, &rows);
-        done = add_row(&rows, *row) || error_memory(err);
-        if (take_event)
-            next_event_row(study, events, &event);
-        else
-            next_block_row(study, blocks, &block);
-    }
-    write_rows(out, &rows);
-    free(rows.rows);
-    return done;
-}
-
-static bool write_combined(const struct study *study, struct error *err)
-{
-    struct export_file file;
-    struct trace_filter filter = export_filter(study->options);
-    struct error ignored;
-    if (!open_file(study, &file, "timeline/pid/all_combined/plotting_info.json", err))
-        return false;
-    fputs("{\n    \"combined.log\": \"All Workers\"\n}", file.out);
-    if (!export_close(&file, true, err) ||
-        !open_file(study, &file, "timeline/pid/all_combined/combined.log", err))
-        return false;
-    struct trace_cursor *events = trace_events(study->reader, &filter, err);
-    struct trace_cursor *blocks = events ? trace_blocks(study->reader, &filter, err) : NULL;
-    bool done = blocks && merge(study, events, blocks, file.out, err);
-    done = trace_cursor_close(events, done ? err : &ignored) && done;
-    done = trace_cursor_close(blocks, done ? err : &ignored) && done;
-    return export_close(&file, done, err);
-}
-
 static bool write_phases(const struct study *study, struct error *err)
 {
     struct export_file file;
     int count;
     const struct trace_phase *phases = trace_phases(study->reader, &count);
-    if (!open_file(study, &file, "timeline/timeline.csv", err))
+    if (!study_open(study, &file, "timeline/timeline.csv", err))
         return false;
     for (int i = 0; i < count; i++) {
         int digits = strcmp(phases[i].source, "mllog") == 0 ? 3 : 6;
@@ -385,10 +267,10 @@ static bool write_cpu(const struct study *study, struct error *err)
     struct export_file file;
     struct columns columns;
     find_columns(study, "cpu.", &columns);
-    if (!open_file(study, &file, "cpu.out", err))
+    if (!study_open(study, &file, "cpu.out", err))
         return false;
     bool done = each_line(study, "cpu.", &columns, true, write_cpu_line, file.out, " ", err);
-    if (!export_close(&file, done, err) || !open_file(study, &file, "timeline/cpu_all.csv", err))
+    if (!export_close(&file, done, err) || !study_open(study, &file, "timeline/cpu_all.csv", err))
         return false;
     fputs("timestamp", file.out);
     for (int i = 0; i < columns.count; i++)
@@ -420,7 +302,7 @@ static bool write_disks(const struct study *study, struct error *err)
     find_columns(study, "disk.", &columns);
     if (columns.count == 0)
         return true;
-    if (!open_file(study, &file, "timeline/iostat.csv", err))
+    if (!study_open(study, &file, "timeline/iostat.csv", err))
         return false;
     fputs("timestamp,disk_device", file.out);
     for (int i = 0; i < columns.count; i++)
@@ -493,10 +375,10 @@ static bool write_gpu(const struct study *study, struct error *err)
         int gpu = strncmp(series->kind, "gpu.", 4) == 0 ? atoi(series->source) : 0;
         average.gpus = gpu >= average.gpus && gpu < 4096 ? gpu + 1 : average.gpus;
     }
-    if (!open_file(study, &file, "gpu.out", err))
+    if (!study_open(study, &file, "gpu.out", err))
         return false;
     bool done = each_line(study, "gpu.", &columns, true, write_gpu_line, file.out, NULL, err);
-    if (!export_close(&file, done, err) || !open_file(study, &file, "timeline/gpu_avg.csv", err))
+    if (!export_close(&file, done, err) || !study_open(study, &file, "timeline/gpu_avg.csv", err))
         return false;
     fputs("timestamp,sm,mem,fb\n", file.out);
     done = each_line(study, "gpu.", &columns, true, sum_gpu_line, file.out, &average, err);
@@ -507,7 +389,7 @@ static bool write_gpu(const struct study *study, struct error *err)
 
 static bool make_folders(const char *folder, struct error *err)
 {
-    static const char *const below[] = {"", "/timeline", "/timeline/pid", "/timeline/pid/all_combined"};
+    static const char *const below[] = {"", "/timeline", "/timeline/pid"};
     char path[4096];
     for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
         if (snprintf(path, sizeof path, "%s%s", folder, below[i]) >= (int)sizeof path)
@@ -530,6 +412,6 @@ bool trace_export_study(struct trace_reader *reader, const char *folder,
     return make_folders(folder, err) && write_events(&study, "read.out", TRACE_READ, err) &&
            write_events(&study, "write.out", TRACE_WRITE, err) &&
            write_events(&study, "openat.out", TRACE_OPEN, err) && write_blocks(&study, err) &&
-           write_combined(&study, err) && write_phases(&study, err) && write_cpu(&study, err) &&
+           study_write_workers(&study, err) && write_phases(&study, err) && write_cpu(&study, err) &&
            write_disks(&study, err) && write_gpu(&study, err);
 }

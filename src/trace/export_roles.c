@@ -1,0 +1,179 @@
+#include "trace/export_roles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As deep as processes are nested before a loop is assumed: a trace may say anything. */
+#define MOST_ANCESTORS 64
+
+struct pids {
+    int64_t *pids;
+    int count, capacity;
+};
+
+static bool holds(const struct pids *pids, int64_t pid)
+{
+    for (int i = 0; i < pids->count; i++)
+        if (pids->pids[i] == pid)
+            return true;
+    return false;
+}
+
+static bool add(struct pids *pids, int64_t pid, struct error *err)
+{
+    if (holds(pids, pid))
+        return true;
+    if (pids->count == pids->capacity) {
+        int capacity = pids->capacity ? 2 * pids->capacity : 64;
+        int64_t *more = realloc(pids->pids, (size_t)capacity * sizeof *more);
+        if (!more)
+            return error_memory(err);
+        pids->pids = more;
+        pids->capacity = capacity;
+    }
+    pids->pids[pids->count++] = pid;
+    return true;
+}
+
+/* Which rows of the table of processes have a call of this class that counts; class -1: any. */
+static bool mark_callers(bool *calls, const struct study *study, int64_t class, struct error *err)
+{
+    struct trace_event event;
+    struct trace_filter filter = export_filter(study->options);
+    filter.which = class;
+    filter.as_written = true;
+    struct trace_cursor *cursor = trace_events(study->reader, &filter, err);
+    if (!cursor)
+        return false;
+    while (trace_next_event(cursor, &event))
+        if (event.process > 0 && event.process <= trace_process_count(study->reader) &&
+            study_keeps_event(study, &event))
+            calls[event.process] = true;
+    return trace_cursor_close(cursor, err);
+}
+
+static bool find_callers(struct pids *callers, const struct study *study, int64_t class, struct error *err)
+{
+    int64_t processes = trace_process_count(study->reader);
+    bool *calls = calloc((size_t)processes + 1, sizeof *calls);
+    bool done = calls ? mark_callers(calls, study, class, err) : error_memory(err);
+    for (int64_t id = 1; id <= processes && done; id++)
+        if (calls[id])
+            done = add(callers, trace_process_info(study->reader, id)->pid, err);
+    free(calls);
+    return done;
+}
+
+/* The first process seen on each GPU; series are numbered in the order in which they came. */
+static bool find_on_gpus(struct pids *first, struct pids *others, const struct study *study,
+                         struct error *err)
+{
+    struct pids gpus = {0};
+    bool done = true;
+    for (int64_t id = 1; id <= trace_series_count(study->reader) && done; id++) {
+        const struct trace_series_info *series = trace_series_info(study->reader, id);
+        int gpu, pid;
+        if (strncmp(series->kind, "gpu.", 4) != 0 || (sscanf(series->source, "%d %d", &gpu, &pid) != 2 &&
+                                                      sscanf(series->source, "%d:%d", &gpu, &pid) != 2))
+            continue;
+        bool taken = holds(&gpus, gpu);
+        done = add(&gpus, gpu, err);
+        if (done && !holds(first, pid) && !holds(others, pid))
+            done = add(taken ? others : first, pid, err);
+    }
+    free(gpus.pids);
+    return done;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct role *x = a, *y = b;
+    return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+const struct role *roles_of(const struct roles *roles, int64_t pid)
+{
+    struct role key = {.pid = pid};
+    return roles->count ? bsearch(&key, roles->roles, (size_t)roles->count, sizeof key, by_pid) : NULL;
+}
+
+static int64_t parent_of(const struct trace_reader *reader, int64_t pid)
+{
+    for (int64_t id = 1; id <= trace_process_count(reader); id++) {
+        const struct trace_process_info *info = trace_process_info(reader, id);
+        if (info->pid == pid && info->parent_pid != TRACE_NONE)
+            return info->parent_pid;
+    }
+    return TRACE_NONE;
+}
+
+/* The worker that a loader descends from; -1: none that is known. */
+static int ancestor(const struct roles *roles, const struct trace_reader *reader, int64_t pid)
+{
+    for (int i = 0; i < MOST_ANCESTORS; i++) {
+        pid = parent_of(reader, pid);
+        const struct role *role = pid == TRACE_NONE ? NULL : roles_of(roles, pid);
+        if (pid == TRACE_NONE || (role && !role->loads))
+            return role ? role->worker : -1;
+    }
+    return -1;
+}
+
+static void give_workers(struct roles *roles, const struct study *study)
+{
+    int turn = 0;
+    for (int i = 0; i < roles->count; i++)
+        if (!roles->roles[i].loads)
+            roles->roles[i].worker = roles->workers++;
+    for (int i = 0; i < roles->count; i++) {
+        struct role *role = &roles->roles[i];
+        if (!role->loads)
+            continue;
+        int worker = study->options->overlook ? -1 : ancestor(roles, study->reader, role->pid);
+        role->worker = worker >= 0 ? worker : turn % roles->workers;
+        roles->loaders++;
+        turn++;
+    }
+}
+
+static bool make(struct roles *roles, const struct study *study, const struct pids *callers,
+                 const struct pids *on_gpus, const struct pids *others, struct error *err)
+{
+    const char *workload = study->options->workload ? study->options->workload : "";
+    bool gpus = false, none_loads = strcmp(workload, "bert") == 0;
+    for (int i = 0; i < callers->count; i++)
+        gpus = gpus || holds(on_gpus, callers->pids[i]);
+    gpus = gpus && strcmp(workload, "dlio") != 0;
+    roles->roles = calloc((size_t)callers->count + 1, sizeof *roles->roles);
+    if (!roles->roles)
+        return error_memory(err);
+    for (int i = 0; i < callers->count; i++) {
+        int64_t pid = callers->pids[i];
+        bool loads = gpus && !holds(on_gpus, pid);
+        if (!holds(others, pid) && !(loads && none_loads))
+            roles->roles[roles->count++] = (struct role){.pid = pid, .loads = loads};
+    }
+    qsort(roles->roles, (size_t)roles->count, sizeof *roles->roles, by_pid);
+    give_workers(roles, study);
+    return true;
+}
+
+bool roles_find(struct roles *roles, const struct study *study, struct error *err)
+{
+    struct pids callers = {0}, on_gpus = {0}, others = {0};
+    *roles = (struct roles){0};
+    bool done = find_callers(&callers, study, TRACE_READ, err) &&
+                (callers.count > 0 || find_callers(&callers, study, -1, err)) &&
+                find_on_gpus(&on_gpus, &others, study, err) &&
+                make(roles, study, &callers, &on_gpus, &others, err);
+    free(callers.pids);
+    free(on_gpus.pids);
+    free(others.pids);
+    return done;
+}
+
+void roles_release(struct roles *roles)
+{
+    free(roles->roles);
+    *roles = (struct roles){0};
+}
