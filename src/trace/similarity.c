@@ -15,6 +15,9 @@ const double similarity_kind_weights[SIMILARITY_KINDS] = {2, 1, 1, 2, 2, 1, 1, 0
 /* A Wasserstein distance of three decades, a factor of 1000 throughout, is as far apart as can be. */
 #define RANGE 3.0
 
+/* Of times, in decades: the same work takes a quarter more or less with the processor's clock rate and its neighbours. */
+#define TIME_RESOLUTION 0.1
+
 /* A resample of more would cost time and tell nothing: the spread of fewer is scaled by the root of the counts. */
 #define DRAWN_MOST 2048
 
@@ -91,7 +94,8 @@ static bool add_distribution(struct comparing *at, enum similarity_kind kind, co
                              const struct similarity_values *a, const struct similarity_values *b)
 {
     bool both = a->count > 0 && b->count > 0;
-    double ks = both ? similarity_ks(a->items, a->count, b->items, b->count) : 0;
+    double resolution = kind == SIMILARITY_LATENCY || kind == SIMILARITY_GAP ? TIME_RESOLUTION : 0;
+    double ks = both ? similarity_ks(a->items, a->count, b->items, b->count, resolution) : 0;
     double near = both ? similarity_wasserstein(a->items, a->count, b->items, b->count, RANGE) : 0;
     if (!add(at, kind, name, "ks", weight, ks) || !add(at, kind, name, "wasserstein", weight, near))
         return false;
@@ -106,7 +110,7 @@ static bool add_distribution(struct comparing *at, enum similarity_kind kind, co
     for (int i = 0; i < at->options->replicates; i++) {
         similarity_draw(&at->random, a->items, a->count, at->draws_a, a_drawn);
         similarity_draw(&at->random, b->items, b->count, at->draws_b, b_drawn);
-        ks_values[i] = similarity_ks(at->draws_a, a_drawn, at->draws_b, b_drawn);
+        ks_values[i] = similarity_ks(at->draws_a, a_drawn, at->draws_b, b_drawn, resolution);
         near_values[i] = similarity_wasserstein(at->draws_a, a_drawn, at->draws_b, b_drawn, RANGE);
     }
     double share = fmax((double)a_drawn / (double)a->count, (double)b_drawn / (double)b->count);
@@ -188,18 +192,26 @@ static double level(const struct comparing *at, int series)
     return fmax(a_sum, b_sum);
 }
 
-/* Processors, disks, GPUs and their memory count the same; within one of these, series by their levels. */
+/* Processors, disks, GPUs and their memory count the same; within one of these, series by their levels. Where both traces
+ * have what the run itself took of a resource, what the whole machine did with it is no matter. */
 static bool add_series(struct comparing *at)
 {
-    static const int groups[SIMILARITY_SERIES] = {0, 0, 0, 1, 1, 2, 2, 3};
-    double sums[4] = {0};
+    enum { RESOURCES = 4 };
+    double levels[SIMILARITY_SERIES], sums[RESOURCES] = {0};
+    bool own[RESOURCES] = {0};
     for (int i = 0; i < SIMILARITY_SERIES; i++)
-        sums[groups[i]] += level(at, i);
+        own[similarity_series[i].resource] |=
+            similarity_series[i].own && at->a->series[i].known && at->b->series[i].known;
+    for (int i = 0; i < SIMILARITY_SERIES; i++) {
+        int resource = similarity_series[i].resource;
+        levels[i] = own[resource] == similarity_series[i].own ? level(at, i) : 0;
+        sums[resource] += levels[i];
+    }
     for (int i = 0; i < SIMILARITY_SERIES; i++) {
         const struct similarity_curve *a = &at->a->series[i], *b = &at->b->series[i];
-        if (level(at, i) > 0 &&
-            !add_curve(at, SIMILARITY_SERIES_KIND, similarity_series_name(i), "",
-                       level(at, i) / sums[groups[i]], (struct curve){a->mean, a->variance},
+        if (levels[i] > 0 &&
+            !add_curve(at, SIMILARITY_SERIES_KIND, similarity_series[i].name, "",
+                       levels[i] / sums[similarity_series[i].resource], (struct curve){a->mean, a->variance},
                        (struct curve){b->mean, b->variance}))
             return false;
     }

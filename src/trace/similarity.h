@@ -24,7 +24,7 @@ enum {
     SIMILARITY_PARTS = 5,  /* the whole run, then the four phases */
     SIMILARITY_CURVE = SIMILARITY_PARTS * SIMILARITY_BINS,
     SIMILARITY_STREAMS = TRACE_CLASSES + TRACE_OPS,
-    SIMILARITY_SERIES = 8,
+    SIMILARITY_SERIES = 11,
     SIMILARITY_VALUES = 100000, /* by default */
     SIMILARITY_VALUES_MOST = 1000000,
 };
@@ -51,7 +51,7 @@ struct similarity_options {
     uint64_t seed;
 };
 
-/* log10(1 + x) of bytes or nanoseconds; sorted once the trace is read. */
+/* log10(1 + x) of bytes or microseconds; sorted once the trace is read. */
 struct similarity_values {
     double *items;
     size_t count, capacity;
@@ -96,8 +96,9 @@ struct similarity_trace {
     struct similarity_stream *streams; /* SIMILARITY_STREAMS: classes, then operations */
     struct similarity_curve *series;   /* SIMILARITY_SERIES */
     struct similarity_values jumps;
-    int64_t steps, sequential; /* pairs of accesses that follow each other in a file; those without a gap */
-    int64_t visits, revisits;  /* of files; of files visited before */
+    int64_t steps,
+        sequential; /* pairs of accesses of one thread that follow each other in a file; those without a gap */
+    int64_t visits, revisits;      /* of files; of files visited before */
     struct similarity_file *files; /* read or written, by tail, then by path */
     size_t file_count;
     uint64_t random;
@@ -108,9 +109,17 @@ bool similarity_trace_read(struct similarity_trace *trace, const char *path,
                            const struct similarity_options *options, struct error *err);
 void similarity_trace_release(struct similarity_trace *trace);
 
-/* "read", …, "block.read", … and "cpu.usr", …. */
+/* "read", …, "block.read", …. */
 const char *similarity_stream_name(int stream);
-const char *similarity_series_name(int series);
+
+/* What says something of a load. */
+struct similarity_source {
+    const char *name;
+    int resource; /* processors, disks, GPUs, their memory */
+    bool own;     /* of the processes that were traced, else of the whole machine */
+    bool adds;    /* over its sources; else it is averaged */
+};
+extern const struct similarity_source similarity_series[SIMILARITY_SERIES];
 
 struct similarity_component {
     enum similarity_kind kind;

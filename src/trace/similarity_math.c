@@ -71,15 +71,21 @@ static double gap(const struct merge *merge)
     return fabs((double)merge->i / (double)merge->a_count - (double)merge->j / (double)merge->b_count);
 }
 
-double similarity_ks(const double *a, size_t a_count, const double *b, size_t b_count)
+/* sup F(x) − G(x + resolution), which is reached at a value of a. */
+static double ahead(const double *a, size_t a_count, const double *b, size_t b_count, double resolution)
 {
-    struct merge merge = {a, b, a_count, b_count, 0, 0};
     double most = 0;
-    while (merge.i < a_count || merge.j < b_count) {
-        step(&merge);
-        most = fmax(most, gap(&merge));
+    for (size_t i = 0, j = 0; i < a_count; i++) {
+        while (j < b_count && b[j] <= a[i] + resolution)
+            j++;
+        most = fmax(most, (double)(i + 1) / (double)a_count - (double)j / (double)b_count);
     }
-    return 1 - most;
+    return most;
+}
+
+double similarity_ks(const double *a, size_t a_count, const double *b, size_t b_count, double resolution)
+{
+    return 1 - fmax(ahead(a, a_count, b, b_count, resolution), ahead(b, b_count, a, a_count, resolution));
 }
 
 double similarity_wasserstein(const double *a, size_t a_count, const double *b, size_t b_count, double range)

@@ -14,8 +14,9 @@ void similarity_sort(double *values, size_t count);
 /* `count` draws with replacement from sorted `from`, in order. */
 void similarity_draw(uint64_t *state, const double *from, size_t from_count, double *draws, size_t count);
 
-/* 1 − sup |F − G| and 1 − min(1, ∫|F − G| / range), of two sorted samples that are not empty. */
-double similarity_ks(const double *a, size_t a_count, const double *b, size_t b_count);
+/* 1 − sup |F − G| and 1 − min(1, ∫|F − G| / range), of two sorted samples that are not empty. The first leaves out what
+ * values that differ by less than `resolution` would explain. */
+double similarity_ks(const double *a, size_t a_count, const double *b, size_t b_count, double resolution);
 double similarity_wasserstein(const double *a, size_t a_count, const double *b, size_t b_count, double range);
 
 /* Curves of `parts` parts of `bins` bins each, none negative. Parts are smoothed, shifted and warped by at most `band`

@@ -8,9 +8,14 @@
 
 static const char *const part_names[SIMILARITY_PARTS] = {NULL, "INIT", "TRAINING", "EVAL", "CHECKPOINT"};
 
-/* What says something of the machine's load; a rate is summed over disks, the rest averaged over sources. */
-static const char *const series_names[SIMILARITY_SERIES] = {
-    "cpu.usr", "cpu.sys", "cpu.iowait", "disk.rMB/s", "disk.wMB/s", "gpu.sm", "gpu.mem", "gpu.fb",
+enum { PROCESSORS, DISKS, GPUS, GPU_MEMORY };
+const struct similarity_source similarity_series[SIMILARITY_SERIES] = {
+    {"process.cpu", PROCESSORS, true, true},  {"cpu.usr", PROCESSORS, false, false},
+    {"cpu.sys", PROCESSORS, false, false},    {"cpu.iowait", PROCESSORS, false, false},
+    {"process.disk_read", DISKS, true, true}, {"process.disk_write", DISKS, true, true},
+    {"disk.rMB/s", DISKS, false, true},       {"disk.wMB/s", DISKS, false, true},
+    {"gpu.sm", GPUS, false, false},           {"gpu.mem", GPUS, false, false},
+    {"gpu.fb", GPU_MEMORY, false, false},
 };
 
 const char *similarity_stream_name(int stream)
@@ -19,32 +24,35 @@ const char *similarity_stream_name(int stream)
     return stream < TRACE_CLASSES ? trace_class_name((enum trace_class)stream) : ops[stream - TRACE_CLASSES];
 }
 
-const char *similarity_series_name(int series)
-{
-    return series_names[series];
-}
-
 /* Of a run, in ns: ten years. */
 #define LENGTH_MOST (INT64_C(3652) * 86400 * 1000000000)
 
-/* What is kept per file and process while the events go by. */
+/* What a thread has read or written last, and where that ended (-1: not known). As many files as one does by turns. */
+enum { RECENT = 8 };
+struct recent {
+    int64_t file, end;
+};
+
+/* What is kept per file and thread while the events go by. */
 struct reading {
     struct similarity_trace *trace;
     struct trace_reader *reader;
-    int64_t *ends;    /* of the last access to each file */
-    uint32_t *ranks;  /* 0: not yet read or written */
-    int64_t *visited; /* by each process, last */
+    uint32_t *ranks;                 /* of files; 0: not yet read or written */
+    struct recent (*recent)[RECENT]; /* of each thread, latest first */
     int64_t files, processes;
     uint32_t ranked;
     int64_t values;
     bool failed; /* out of memory */
 };
 
+/* Times are kept in these: recording a call takes one by itself, so what is shorter cannot be told apart. */
+#define MICROSECOND 1e3
+
 /* A uniform sample of all that is seen (Vitter's algorithm R, 1985). */
-static void keep(struct reading *reading, struct similarity_values *values, double value)
+static void keep(struct reading *reading, struct similarity_values *values, double value, double unit)
 {
     struct similarity_trace *trace = reading->trace;
-    double scaled = log10(1 + fmax(0, value));
+    double scaled = log10(1 + fmax(0, value) / unit);
     values->seen++;
     if ((int64_t)values->count == reading->values) {
         int64_t at = (int64_t)(similarity_uniform(&trace->random) * (double)values->seen);
@@ -88,13 +96,13 @@ static void count(struct reading *reading, int which, int64_t start_ns, int64_t 
     struct similarity_stream *stream = &reading->trace->streams[which];
     double size = bytes > 0 ? (double)bytes : 0;
     if (stream->ops++ > 0)
-        keep(reading, &stream->gap,
-             (double)((uint64_t)start_ns - (uint64_t)stream->before_ns)); /* in order */
+        keep(reading, &stream->gap, (double)((uint64_t)start_ns - (uint64_t)stream->before_ns),
+             MICROSECOND); /* in order */
     stream->before_ns = start_ns;
     if (latency_ns != TRACE_NONE)
-        keep(reading, &stream->latency, (double)latency_ns);
+        keep(reading, &stream->latency, (double)latency_ns, MICROSECOND);
     if (bytes >= 0)
-        keep(reading, &stream->size, size);
+        keep(reading, &stream->size, size, 1);
     stream->bytes += size;
     stream->squares += size * size;
     for (int part = 0; part < SIMILARITY_PARTS; part++) {
@@ -108,27 +116,40 @@ static void count(struct reading *reading, int which, int64_t start_ns, int64_t 
     }
 }
 
+/* The file comes first; if it is not among the recent ones, in the place of the one that was not touched for longest. */
+static void turn_to(struct recent *recent, int64_t file)
+{
+    int at = 1;
+    while (at < RECENT - 1 && recent[at].file != file)
+        at++;
+    struct recent found = recent[at].file == file ? recent[at] : (struct recent){file, -1};
+    memmove(recent + 1, recent, (size_t)at * sizeof *recent);
+    *recent = found;
+}
+
 static void follow(struct reading *reading, const struct trace_event *event, int64_t bytes)
 {
     struct similarity_trace *trace = reading->trace;
-    int64_t file = event->file, process = event->process;
+    int64_t file = event->file;
     if (file < 1 || file > reading->files)
         return;
-    if (process >= 0 && process <= reading->processes && reading->visited[process] != file) {
-        reading->visited[process] = file;
+    bool known = event->process > 0 && event->process <= reading->processes;
+    struct recent *recent = reading->recent[known ? event->process : 0];
+    if (recent->file != file) {
         trace->visits++;
         trace->revisits += reading->ranks[file] != 0;
+        turn_to(recent, file);
     }
     if (!reading->ranks[file])
         reading->ranks[file] = ++reading->ranked;
     if (event->offset < 0 || bytes < 0 || bytes > INT64_MAX - event->offset)
         return;
-    if (reading->ends[file] >= 0) {
+    if (recent->end >= 0) {
         trace->steps++;
-        trace->sequential += event->offset == reading->ends[file];
-        keep(reading, &trace->jumps, fabs((double)event->offset - (double)reading->ends[file]));
+        trace->sequential += event->offset == recent->end;
+        keep(reading, &trace->jumps, fabs((double)event->offset - (double)recent->end), 1);
     }
-    reading->ends[file] = event->offset + bytes;
+    recent->end = event->offset + bytes;
 }
 
 /* What was moved, where the result says so, else what was asked for; -1: not known, or the call failed. */
@@ -195,15 +216,18 @@ static bool add_samples(struct reading *reading, int64_t series, double scale, d
     return trace_cursor_close(cursor, err);
 }
 
-/* Means per window; a window without a sample is as the one before it, the first ones as the first with one. */
+/* Means per window; a window without a sample is as the one before it, the first ones as the first with one. A process,
+ * though, is nothing before its first and after its last. */
 static void average(struct similarity_curve *curve, const double *sums, const double *squares,
-                    const int64_t *counts)
+                    const int64_t *counts, bool process)
 {
     for (int part = 0; part < SIMILARITY_PARTS; part++) {
         int begin = part * SIMILARITY_BINS, end = begin + SIMILARITY_BINS, from = begin;
         while (from < end && counts[from] == 0)
             from++;
-        for (int bin = begin, last = from; bin < end && from < end; bin++) {
+        while (process && end > from && counts[end - 1] == 0)
+            end--;
+        for (int bin = process ? from : begin, last = from; bin < end && from < end; bin++) {
             last = counts[bin] > 0 ? bin : last;
             double n = (double)counts[last], mean = sums[last] / n;
             curve->mean[bin] += mean;
@@ -215,18 +239,20 @@ static void average(struct similarity_curve *curve, const double *sums, const do
 static bool read_series(struct reading *reading, int which, struct error *err)
 {
     struct similarity_curve *curve = &reading->trace->series[which];
-    bool adds = strncmp(series_names[which], "disk.", 5) == 0, done = true;
+    const struct similarity_source *source = &similarity_series[which];
+    bool done = true;
     int64_t sources = 0, total = trace_series_count(reading->reader);
     for (int64_t id = 1; id <= total; id++)
-        sources += strcmp(trace_series_info(reading->reader, id)->kind, series_names[which]) == 0;
-    curve->known = sources > 0;
+        sources += strcmp(trace_series_info(reading->reader, id)->kind, source->name) == 0;
     for (int64_t id = 1; done && id <= total && sources > 0; id++) {
         double sums[SIMILARITY_CURVE] = {0}, squares[SIMILARITY_CURVE] = {0};
         int64_t counts[SIMILARITY_CURVE] = {0};
-        if (strcmp(trace_series_info(reading->reader, id)->kind, series_names[which]) != 0)
+        if (strcmp(trace_series_info(reading->reader, id)->kind, source->name) != 0)
             continue;
-        done = add_samples(reading, id, adds ? 1 : 1 / (double)sources, sums, squares, counts, err);
-        average(curve, sums, squares, counts);
+        done = add_samples(reading, id, source->adds ? 1 : 1 / (double)sources, sums, squares, counts, err);
+        for (int bin = 0; bin < SIMILARITY_BINS; bin++)
+            curve->known |= counts[bin] > 0;
+        average(curve, sums, squares, counts, source->own);
     }
     return done;
 }
@@ -328,11 +354,8 @@ static bool read_all(struct reading *reading, const char *path, struct error *er
                          "%s: its times, from %" PRId64 " to %" PRId64
                          " ns, are not those of one run; did a clock jump?",
                          path, first_ns, last_ns);
-    if (!trace->path || !trace->streams || !trace->series || !reading->ends || !reading->ranks ||
-        !reading->visited)
+    if (!trace->path || !trace->streams || !trace->series || !reading->ranks || !reading->recent)
         return error_memory(err);
-    for (int64_t id = 0; id <= reading->files; id++)
-        reading->ends[id] = -1;
     if (!read_parts(reading, first_ns, last_ns, err) || !read_events(reading, err) ||
         !read_blocks(reading, err))
         return false;
@@ -357,17 +380,15 @@ bool similarity_trace_read(struct similarity_trace *trace, const char *path,
     trace->lost = trace_lost(reading.reader);
     reading.files = trace_file_count(reading.reader);
     reading.processes = trace_process_count(reading.reader);
-    reading.ends = calloc((size_t)reading.files + 1, sizeof *reading.ends);
     reading.ranks = calloc((size_t)reading.files + 1, sizeof *reading.ranks);
-    reading.visited = calloc((size_t)reading.processes + 1, sizeof *reading.visited);
+    reading.recent = calloc((size_t)reading.processes + 1, sizeof *reading.recent);
     trace->path = strdup(path);
     trace->random = options->seed;
     trace->streams = calloc(SIMILARITY_STREAMS, sizeof *trace->streams);
     trace->series = calloc(SIMILARITY_SERIES, sizeof *trace->series);
     bool done = read_all(&reading, path, err);
-    free(reading.ends);
     free(reading.ranks);
-    free(reading.visited);
+    free(reading.recent);
     trace_reader_free(reading.reader);
     return done;
 }

@@ -10,11 +10,13 @@ struct run {
     int reads;
     double latency, size, pause; /* factors */
     int swapped;                 /* so many pairs of far files change places */
-    int keep;                    /* of ten reads; the rest is dropped */
+    int turned;                  /* of the ten accesses to a file, so many first ones are in reverse order */
+    uint64_t seed;
+    int keep; /* of ten reads; the rest is dropped */
     bool phases, writes_only;
     const char *folder;
 };
-static const struct run plain = {.reads = 2000, .latency = 1, .size = 1, .pause = 1, .keep = 10};
+static const struct run plain = {.reads = 2000, .latency = 1, .size = 1, .pause = 1, .seed = 7, .keep = 10};
 
 static const struct similarity_options options = {
     .weights = {2, 1, 1, 2, 2, 1, 1, 1}, .values = 100000, .replicates = 20, .seed = 1};
@@ -35,13 +37,14 @@ static void add_event(struct trace_writer *writer, struct trace_event event)
 static void make_run(const char *name, struct run run)
 {
     struct error err;
-    uint64_t random = 7;
+    uint64_t random = run.seed;
     int64_t now = 1000000000;
     struct trace_writer *writer = make_trace(name, TRACE_STORE_WHOLE);
     int64_t process = trace_process(writer, 1, 1, "feed", 4);
     for (int i = 0; i < run.reads; i++) {
         char path[32];
-        int file = i / 10, other = run.reads / 10 - 1 - file;
+        int file = i / 10, other = run.reads / 10 - 1 - file, place = i % 10;
+        place = place < run.turned ? run.turned - 1 - place : place;
         if (file < run.swapped || other < run.swapped)
             file = other;
         int length = snprintf(path, sizeof path, "%s/data/%04d", run.folder ? run.folder : "", file);
@@ -54,7 +57,7 @@ static void make_run(const char *name, struct run run)
                                     .process = process,
                                     .file = trace_file(writer, TRACE_NONE, TRACE_NONE, path, (size_t)length),
                                     .fd = 3,
-                                    .offset = i % 10 * 65536,
+                                    .offset = place * 65536,
                                     .size = (int64_t)size,
                                     .result = (int64_t)size};
         now += (int64_t)(run.pause * 1e6 * (1 + similarity_uniform(&random)) + latency);
@@ -75,23 +78,30 @@ static void read_run(struct similarity_trace *trace, const char *name)
         fail_msg("%s", err.text);
 }
 
-static struct similarity compare(const char *a, const char *b)
+static struct similarity compare_with(const struct similarity_options *with, const char *a, const char *b)
 {
     struct error err;
     struct similarity_trace one, other;
     struct similarity result;
     read_run(&one, a);
     read_run(&other, b);
-    if (!similarity_compare(&one, &other, &options, &result, &err))
+    if (!similarity_compare(&one, &other, with, &result, &err))
         fail_msg("%s", err.text);
     similarity_trace_release(&one);
     similarity_trace_release(&other);
     return result;
 }
 
+static struct similarity compare(const char *a, const char *b)
+{
+    return compare_with(&options, a, b);
+}
+
 static double value_of(const char *a, const char *b)
 {
-    struct similarity result = compare(a, b);
+    struct similarity_options quick = options;
+    quick.replicates = 0;
+    struct similarity result = compare_with(&quick, a, b);
     double value = result.value;
     similarity_release(&result);
     return value;
@@ -137,73 +147,105 @@ static void test_the_order_of_two_traces_does_not_matter(void **state)
     similarity_release(&two);
 }
 
-/* The runs change a little more each time. */
-static void check_falls(const struct run *runs, int count)
+enum { SEEDS = 12, STEPS = 5 };
+
+/* The runs change a little more each time, whatever the run. */
+static void check_falls(void (*change)(struct run *run, int step))
 {
-    double before = 1;
-    make_run("a.db", plain);
-    for (int i = 0; i < count; i++) {
-        make_run("b.db", runs[i]);
-        double value = value_of("a.db", "b.db");
-        if (value >= before)
-            fail_msg("step %d: %.6f after %.6f", i, value, before);
-        before = value;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        double before = 1;
+        struct run run = plain;
+        run.seed = seed;
+        make_run("a.db", run);
+        for (int step = 1; step <= STEPS; step++) {
+            run = plain;
+            run.seed = seed;
+            change(&run, step);
+            make_run("b.db", run);
+            double value = value_of("a.db", "b.db");
+            if (value >= before)
+                fail_msg("seed %d, step %d: %.6f after %.6f", (int)seed, step, value, before);
+            before = value;
+        }
     }
+}
+
+static void delay(struct run *run, int step)
+{
+    run->latency = pow(1.5, step);
+}
+
+static void delay_by_little(struct run *run, int step)
+{
+    run->latency = 1 + 0.01 * step; /* less than the resolution of times */
+}
+
+static void pause_longer(struct run *run, int step)
+{
+    run->pause = pow(1.5, step);
+}
+
+static void enlarge(struct run *run, int step)
+{
+    run->size = pow(1.4, step);
+}
+
+static void shrink(struct run *run, int step)
+{
+    run->size = pow(0.7, step);
+}
+
+static void swap_files(struct run *run, int step)
+{
+    run->swapped = 15 * step;
+}
+
+static void turn_accesses(struct run *run, int step)
+{
+    run->turned = 2 * step;
+}
+
+static void drop(struct run *run, int step)
+{
+    run->keep = 10 - step;
 }
 
 static void test_it_falls_with_delay_of_calls(void **state)
 {
     (void)state;
-    struct run runs[6];
-    for (int i = 0; i < 6; i++) {
-        runs[i] = plain;
-        runs[i].latency = pow(1.5, i + 1);
-    }
-    check_falls(runs, 6);
+    check_falls(delay);
+    check_falls(delay_by_little);
 }
 
 static void test_it_falls_with_pauses_between_calls(void **state)
 {
     (void)state;
-    struct run runs[6];
-    for (int i = 0; i < 6; i++) {
-        runs[i] = plain;
-        runs[i].pause = pow(1.5, i + 1);
-    }
-    check_falls(runs, 6);
+    check_falls(pause_longer);
 }
 
 static void test_it_falls_with_size(void **state)
 {
     (void)state;
-    struct run runs[6];
-    for (int i = 0; i < 6; i++) {
-        runs[i] = plain;
-        runs[i].size = pow(1.4, i + 1);
-    }
-    check_falls(runs, 6);
+    check_falls(enlarge);
+    check_falls(shrink);
 }
 
 static void test_it_falls_as_files_change_places(void **state)
 {
     (void)state;
-    struct run runs[5];
-    for (int i = 0; i < 5; i++) {
-        runs[i] = plain;
-        runs[i].swapped = 15 * (i + 1);
-    }
-    check_falls(runs, 5);
+    check_falls(swap_files);
+}
+
+static void test_it_falls_as_accesses_change_places(void **state)
+{
+    (void)state;
+    check_falls(turn_accesses);
 }
 
 static void test_it_falls_as_events_are_dropped(void **state)
 {
     (void)state;
-    struct run runs[6];
-    for (int i = 0; i < 6; i++) {
-        runs[i] = plain;
-        runs[i].keep = 9 - i;
-    }
-    check_falls(runs, 6);
+    check_falls(drop);
 }
 
 static void test_files_in_reverse_are_in_no_common_order(void **state)
@@ -214,6 +256,68 @@ static void test_files_in_reverse_are_in_no_common_order(void **state)
     make_run("a.db", plain);
     make_run("b.db", reverse);
     assert_true(component_of("a.db", "b.db", "files") == 0);
+}
+
+/* Two threads read a file each from its beginning to its end, by turns or one after the other. */
+static void make_threads(const char *name, bool by_turns)
+{
+    struct trace_writer *writer = make_trace(name, TRACE_STORE_WHOLE);
+    int64_t threads[2] = {trace_process(writer, 1, 1, "feed", 4), trace_process(writer, 1, 2, "feed", 4)};
+    int64_t file = trace_file(writer, TRACE_NONE, TRACE_NONE, "/data/0", 7);
+    for (int i = 0; i < 200; i++) {
+        int thread = by_turns ? i % 2 : i / 100, place = by_turns ? i / 2 : i % 100;
+        add_event(writer, (struct trace_event){.class = TRACE_READ,
+                                               .cached = -1,
+                                               .start_ns = i * INT64_C(1000000),
+                                               .latency_ns = 1000,
+                                               .process = threads[thread],
+                                               .file = file,
+                                               .offset = (thread * 100 + place) * 4096,
+                                               .size = 4096,
+                                               .result = 4096});
+    }
+    finish_trace(writer);
+}
+
+static void test_how_threads_interleave_does_not_matter(void **state)
+{
+    (void)state;
+    struct similarity_trace trace;
+    make_threads("a.db", true);
+    make_threads("b.db", false);
+    read_run(&trace, "a.db");
+    assert_int_equal(trace.steps, 198);
+    assert_int_equal(trace.sequential, 198);
+    similarity_trace_release(&trace);
+    assert_true(value_of("a.db", "b.db") == 1);
+}
+
+/* A run with samples of the machine and, if `own` is not negative, of itself. */
+static void make_load(const char *name, double machine, double own)
+{
+    struct error err;
+    struct trace_writer *writer = make_trace(name, TRACE_STORE_WHOLE);
+    int64_t all = trace_series(writer, "cpu.usr", "all"), process = trace_series(writer, "process.cpu", "1");
+    for (int i = 0; i < 100; i++) {
+        add_event(writer, (struct trace_event){.class = TRACE_READ, .start_ns = i, .size = 1, .result = 1});
+        assert_true(trace_add_sample(writer, &(struct trace_sample){i, all, machine * (1 + i % 3)}, &err));
+        if (own >= 0)
+            assert_true(trace_add_sample(writer, &(struct trace_sample){i, process, own}, &err));
+    }
+    finish_trace(writer);
+}
+
+static void test_what_the_run_took_stands_for_the_machine(void **state)
+{
+    (void)state;
+    make_load("a.db", 1, 50);
+    make_load("b.db", 20, 50);
+    assert_true(component_of("a.db", "b.db", "process.cpu.dtw") == 1);
+    assert_true(component_of("a.db", "b.db", "cpu.usr.dtw") == -1);
+    assert_true(value_of("a.db", "b.db") == 1);
+    make_load("b.db", 20, -1);
+    assert_near(component_of("a.db", "b.db", "cpu.usr.dtw"), 2 / 21.0, 0.01);
+    assert_true(component_of("a.db", "b.db", "process.cpu.dtw") == -1);
 }
 
 static void test_files_are_known_in_another_folder(void **state)
@@ -436,65 +540,6 @@ static void test_another_file_is_an_error(void **state)
     check_refused("a.db", "a.db");
 }
 
-/* ---- the measures ---- */
-
-static void test_distances_of_shifted_samples(void **state)
-{
-    (void)state;
-    const double a[] = {1, 2, 3, 4}, b[] = {2, 3, 4, 5};
-    assert_near(similarity_ks(a, 4, b, 4), 0.75, 1e-12);
-    assert_near(similarity_wasserstein(a, 4, b, 4, 10), 0.9, 1e-12);
-    assert_true(similarity_wasserstein(a, 4, b, 4, 0.5) == 0);
-    assert_true(similarity_ks(a, 4, &b[3], 1) == 0);
-}
-
-static void test_a_peak_may_be_late_within_the_band(void **state)
-{
-    (void)state;
-    double a[10] = {0}, b[10] = {0};
-    a[3] = b[5] = 8;
-    assert_true(similarity_correlation(a, b, 1, 10, 2) == 1);
-    assert_true(similarity_warped(a, b, 1, 10, 2) == 1);
-    assert_true(similarity_correlation(a, b, 1, 10, 1) == 0);
-    assert_true(similarity_correlation(a, b, 2, 5, 4) == 0); /* not from one part into the next */
-    assert_true(similarity_warped(a, b, 1, 10, 0) == 0);
-}
-
-static void test_nothing_is_like_nothing(void **state)
-{
-    (void)state;
-    const double none[4] = {0}, some[4] = {0, 1, 0, 0};
-    assert_true(similarity_correlation(none, none, 1, 4, 1) == 1);
-    assert_true(similarity_correlation(none, some, 1, 4, 1) == 0);
-    assert_true(similarity_warped(none, none, 1, 4, 1) == 1);
-    assert_true(similarity_warped(none, some, 1, 4, 1) == 0);
-    assert_true(similarity_ratio(0, 0) == 1);
-    assert_true(similarity_ratio(0, 2) == 0);
-}
-
-static void test_inversions_are_counted(void **state)
-{
-    (void)state;
-    uint32_t ranks[7] = {3, 1, 2, 7, 6, 5, 4}, space[7];
-    assert_near(similarity_order(ranks, space, 7), 1 - 8 / 21.0, 1e-12);
-    for (uint32_t i = 0; i < 7; i++)
-        assert_int_equal(ranks[i], i + 1);
-}
-
-static void test_draws_are_in_order_and_from_all(void **state)
-{
-    (void)state;
-    const double from[4] = {1, 2, 3, 4};
-    double draws[4000], sum = 0;
-    uint64_t random = 3;
-    similarity_draw(&random, from, 4, draws, 4000);
-    for (int i = 0; i < 4000; i++) {
-        assert_true(i == 0 || draws[i] >= draws[i - 1]);
-        sum += draws[i];
-    }
-    assert_near(sum / 4000, 2.5, 0.1);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
 
 int main(void)
@@ -506,7 +551,10 @@ int main(void)
         TEST(test_it_falls_with_pauses_between_calls),
         TEST(test_it_falls_with_size),
         TEST(test_it_falls_as_files_change_places),
+        TEST(test_it_falls_as_accesses_change_places),
         TEST(test_it_falls_as_events_are_dropped),
+        TEST(test_how_threads_interleave_does_not_matter),
+        TEST(test_what_the_run_took_stands_for_the_machine),
         TEST(test_files_in_reverse_are_in_no_common_order),
         TEST(test_files_are_known_in_another_folder),
         TEST(test_a_run_twice_as_slow_has_the_same_rates_by_phase),
@@ -521,11 +569,6 @@ int main(void)
         TEST(test_a_clock_that_jumps_is_an_error),
         TEST(test_numbers_out_of_any_range_are_borne),
         TEST(test_another_file_is_an_error),
-        cmocka_unit_test(test_distances_of_shifted_samples),
-        cmocka_unit_test(test_a_peak_may_be_late_within_the_band),
-        cmocka_unit_test(test_nothing_is_like_nothing),
-        cmocka_unit_test(test_inversions_are_counted),
-        cmocka_unit_test(test_draws_are_in_order_and_from_all),
     };
     return cmocka_run_group_tests_name("similarity", tests, NULL, NULL);
 }
