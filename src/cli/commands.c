@@ -15,6 +15,7 @@ const struct command *const commands[] = {
     &command_feed,
     &command_trace,
     &command_compare,
+    &command_figure_timeline,
     &command_calibrate,
     &command_help,
     &command_completion,

@@ -103,9 +103,21 @@ void figure_panel(struct figure_page *page, const struct figure_box *box)
         "reset\nset lmargin at screen %.6f\nset rmargin at screen %.6f\n"
         "set tmargin at screen %.6f\nset bmargin at screen %.6f\n"
         "set border 3 linecolor rgb '#444444'\nset tics nomirror out scale 0.5 textcolor rgb 'black'\n"
-        "set grid linecolor rgb '#dddddd' linewidth 0.7 dashtype 1\nset datafile missing '?'\nunset key\n",
+        "set grid xtics ytics linecolor rgb '#dddddd' linewidth 0.7 dashtype 1\nset datafile missing "
+        "'?'\nunset key\n",
         box->left / width, (box->left + box->width) / width, 1 - box->top / height,
         1 - (box->top + box->height) / height);
+}
+
+/* A label of a plot that draws nothing else. */
+void figure_page_title(struct figure_page *page, double left, const char *title)
+{
+    text_add(&page->script,
+             "reset\nset lmargin at screen 0\nset rmargin at screen 1\nset tmargin at screen 1\n"
+             "set bmargin at screen 0\nunset border\nunset tics\nunset key\nset xrange [0:1]\n"
+             "set yrange [0:1]\n");
+    figure_label(page, left, 0.8 * figure_line_height(page->style), 'l', title);
+    text_add(&page->script, "plot NaN\n");
 }
 
 void figure_label(struct figure_page *page, double left, double top, char align, const char *text)
@@ -126,10 +138,16 @@ void figure_key(struct figure_page *page, double left, double top)
                 left / page->width, 1 - top / page->height);
 }
 
+void figure_key_line(struct figure_page *page, double right, double top)
+{
+    text_format(&page->script,
+                "set key at screen %.6f, screen %.6f right top horizontal Left reverse samplen 1\n",
+                right / page->width, 1 - top / page->height);
+}
+
 /* ---- axes ---- */
 
-/* The least of the steps that people count in which makes at most `most` of the range. */
-static double even_step(double range, int most)
+double figure_step(double range, int most)
 {
     double power = pow(10, floor(log10(range / most)));
     static const double steps[] = {1, 2, 5};
@@ -144,11 +162,11 @@ static double time_step(double range, int most)
     static const double steps[] = {15,   30,   60,   120,   300,   600,   900,
                                    1800, 3600, 7200, 10800, 21600, 43200, 86400};
     if (range / most <= 10)
-        return even_step(range, most);
+        return figure_step(range, most);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (steps[i] * most >= range)
             return steps[i];
-    return 86400 * even_step(range / 86400, most);
+    return 86400 * figure_step(range / 86400, most);
 }
 
 /* "12 s", "1:30", "2:00:00", by what the whole axis needs. */
@@ -235,9 +253,9 @@ void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit
     double top = most > 0 ? most : 1, step;
     if (unit == FIGURE_BYTES) { /* even numbers of KiB, MiB, … */
         double power = pow(1024, floor(log2(top) / 10));
-        step = power * even_step(top / power, steps);
+        step = power * figure_step(top / power, steps);
     } else
-        step = even_step(top, steps);
+        step = figure_step(top, steps);
     int last = (int)ceil(top / step - 1e-9);
     text_format(&page->script, "set %crange [0:%.12g]\nset %ctics (", axis, last * step, axis);
     for (int i = 0; i <= last; i++)

@@ -66,6 +66,9 @@ bool figure_page_end(struct figure_page *page, const char *path, struct error *e
 /* Releases without drawing. */
 void figure_page_drop(struct figure_page *page);
 
+/* A title above all panels. */
+void figure_page_title(struct figure_page *page, double left, const char *title);
+
 /* Pixels from the page's upper left corner. */
 struct figure_box {
     double left, top, width, height;
@@ -81,9 +84,15 @@ void figure_label(struct figure_page *page, double left, double top, char align,
 /* The legend of the next plot, with its upper left corner at this place. */
 void figure_key(struct figure_page *page, double left, double top);
 
+/* The legend of the next plot in one line, with its upper right corner at this place. */
+void figure_key_line(struct figure_page *page, double right, double top);
+
 /* An x axis of seconds, with marks that people use ("0:30", "1:00"); `numbers`: are the marks named, or only there
  * (of all panels but the last)? */
 void figure_time_axis(struct figure_page *page, double from, double to, bool numbers);
+
+/* The least step that people count in (1, 2, 5, 10, …) which makes at most `most` of a range. */
+double figure_step(double range, int most);
 
 /* Marks of an axis of bytes or seconds from `least` to `most`, for the x or the y axis: "4 KiB", "10 us". On a
  * logarithmic axis powers, of 2 or of 10, else even steps. */

@@ -172,6 +172,8 @@ int64_t trace_lost(const struct trace_reader *reader); /* of all classes togethe
 
 /* First start and last end of events, blocks, samples and phases; false when the trace is empty. */
 bool trace_span(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns);
+/* The same without samples, which may begin long before the run and end after it. */
+bool trace_span_of_calls(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns);
 
 /* Rows that start in [from_ns, to_ns), in order of start (of time, for samples). Everything: {-1, INT64_MIN,
  * INT64_MAX}. */

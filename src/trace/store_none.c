@@ -186,6 +186,12 @@ bool trace_span(UNUSED const struct trace_reader *reader, UNUSED int64_t *first_
     return false;
 }
 
+bool trace_span_of_calls(UNUSED const struct trace_reader *reader, UNUSED int64_t *first_ns,
+                         UNUSED int64_t *last_ns)
+{
+    return false;
+}
+
 struct trace_cursor *trace_events(UNUSED struct trace_reader *reader,
                                   UNUSED const struct trace_filter *filter, struct error *err)
 {

@@ -310,17 +310,16 @@ int64_t trace_lost(const struct trace_reader *reader)
     return reader->lost;
 }
 
-bool trace_span(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns)
+#define SPAN_OF_CALLS                                                                                        \
+    "SELECT min(a), max(b) FROM ("                                                                           \
+    "SELECT min(start_ns) a, max(start_ns + ifnull(latency_ns, 0)) b FROM event UNION ALL "                  \
+    "SELECT min(start_ns), max(start_ns + ifnull(queue_ns, 0) + ifnull(service_ns, 0)) FROM block "          \
+    "UNION ALL SELECT min(start_ns), max(end_ns) FROM phase"
+
+static bool span(const struct trace_reader *reader, const char *sql, int64_t *first_ns, int64_t *last_ns)
 {
     sqlite3_stmt *statement;
     bool found = false;
-    static const char sql[] =
-        "SELECT min(a), max(b) FROM ("
-        "SELECT min(start_ns) a, max(start_ns + ifnull(latency_ns, 0)) b FROM event UNION ALL "
-        "SELECT min(start_ns), max(start_ns + ifnull(queue_ns, 0) + ifnull(service_ns, 0)) FROM block UNION "
-        "ALL "
-        "SELECT min(time_ns), max(time_ns) FROM sample UNION ALL SELECT min(start_ns), max(end_ns) FROM "
-        "phase)";
     if (sqlite3_prepare_v2(reader->db, sql, -1, &statement, NULL) != SQLITE_OK)
         return false;
     if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 0) == SQLITE_INTEGER) {
@@ -330,6 +329,17 @@ bool trace_span(const struct trace_reader *reader, int64_t *first_ns, int64_t *l
     }
     sqlite3_finalize(statement);
     return found;
+}
+
+bool trace_span(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns)
+{
+    return span(reader, SPAN_OF_CALLS " UNION ALL SELECT min(time_ns), max(time_ns) FROM sample)", first_ns,
+                last_ns);
+}
+
+bool trace_span_of_calls(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns)
+{
+    return span(reader, SPAN_OF_CALLS ")", first_ns, last_ns);
 }
 
 static struct trace_cursor *open_cursor(struct trace_reader *reader, const char *select, const char *which,

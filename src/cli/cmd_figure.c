@@ -1,0 +1,154 @@
+#include "cli/command.h"
+#include "cli/figure_options.h"
+#include "figure/trace_timeline.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- which part of a trace ---- */
+
+struct zoom_given {
+    const char *phase;
+    double margin, first, last, from, to;
+};
+
+/* In the order of the table's first entries. */
+enum { ZOOM_PHASE, ZOOM_MARGIN, ZOOM_FIRST, ZOOM_LAST, ZOOM_FROM, ZOOM_TO, ZOOM_OPTIONS };
+
+#define SECONDS_MOST 1e9
+#define ZOOM_TIME(at_, field, what)                                                                          \
+    .kind = OPTION_QUANTITY, .unit = UNIT_TIME, .at = (at_) + offsetof(struct zoom_given, field),            \
+    .argument = "TIME", .most = SECONDS_MOST, .help = what
+
+#define OPTIONS_ZOOM(type)                                                                                   \
+    [ZOOM_PHASE] = {.name = "phase",                                                                         \
+                    .kind = OPTION_TEXT,                                                                     \
+                    .at = offsetof(type, zoom) + offsetof(struct zoom_given, phase),                         \
+                    .argument = "NAME[:N]",                                                                  \
+                    .help = "only this phase: the first of the name, or the N-th"},                          \
+    [ZOOM_MARGIN] = {.name = "margin",                                                                       \
+                     .initial = "5s",                                                                        \
+                     ZOOM_TIME(offsetof(type, zoom), margin,                                                 \
+                               "what of the run before and after --phase is shown")},                        \
+    [ZOOM_FIRST] = {.name = "first",                                                                         \
+                    .least = OPTION_POSITIVE,                                                                \
+                    ZOOM_TIME(offsetof(type, zoom), first, "only the beginning of the run")},                \
+    [ZOOM_LAST] = {.name = "last",                                                                           \
+                   .least = OPTION_POSITIVE,                                                                 \
+                   ZOOM_TIME(offsetof(type, zoom), last, "only its end")},                                   \
+    [ZOOM_FROM] = {.name = "from", ZOOM_TIME(offsetof(type, zoom), from, "from this time of the run on")},   \
+    [ZOOM_TO] = {.name = "to", ZOOM_TIME(offsetof(type, zoom), to, "up to this time of the run")}
+
+static bool read_zoom(const struct zoom_given *given, const bool *is_given, struct trace_zoom *zoom,
+                      struct error *err)
+{
+    bool part = is_given[ZOOM_FROM] || is_given[ZOOM_TO];
+    if (is_given[ZOOM_PHASE] + is_given[ZOOM_FIRST] + is_given[ZOOM_LAST] + part > 1)
+        return error_set(err, ERROR_USAGE,
+                         "--phase, --first, --last and --from with --to exclude each other");
+    if (is_given[ZOOM_MARGIN] && !is_given[ZOOM_PHASE])
+        return error_set(err, ERROR_USAGE, "--margin: is of --phase, which is missing");
+    if (is_given[ZOOM_FROM] && is_given[ZOOM_TO] && given->from >= given->to)
+        return error_set(err, ERROR_USAGE, "--to: expected a time after --from");
+    *zoom = (struct trace_zoom){.phase = given->phase,
+                                .margin = given->margin,
+                                .first = is_given[ZOOM_FIRST] ? given->first : 0,
+                                .last = is_given[ZOOM_LAST] ? given->last : 0,
+                                .from = is_given[ZOOM_FROM] ? given->from : NAN,
+                                .to = is_given[ZOOM_TO] ? given->to : NAN};
+    return true;
+}
+
+/* ---- timeline ---- */
+
+struct timeline_options {
+    struct zoom_given zoom;
+    const bool *given;
+    struct option_list rows, traces;
+    const char *title, *output;
+    int workers, style;
+};
+
+static const struct option_spec timeline_table[] = {
+    OPTIONS_ZOOM(struct timeline_options),
+    {.name = "workers",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct timeline_options, workers),
+     .words = trace_grouping_names,
+     .argument = "HOW",
+     .initial = "all",
+     .help = "rows of calls: all together; each process; each parent with its loaders; each parent, then\n"
+             "its loaders; parents, then loaders"},
+    {.name = "row",
+     .kind = OPTION_TEXT,
+     .repeats = true,
+     .at = offsetof(struct timeline_options, rows),
+     .argument = "ROW",
+     .help = "draw only cpu, gpu, disks, traces, phases; else all, of a paper gpu, traces, phases"},
+    {.name = "title",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct timeline_options, title),
+     .argument = "TEXT",
+     .help = "above the picture; else the file and what was run"},
+    OPTION_STYLE(struct timeline_options),
+    OPTION_PICTURE(struct timeline_options),
+    OPTION_END,
+};
+
+static bool read_rows(const struct option_list *given, const struct figure_style *style, bool *rows,
+                      struct error *err)
+{
+    for (int row = 0; row < TIMELINE_ROWS && given->count == 0; row++)
+        rows[row] = style == &figure_screen || row == TIMELINE_GPU || row >= TIMELINE_TRACES;
+    for (size_t i = 0; i < given->count; i++) {
+        int row = 0;
+        while (row < TIMELINE_ROWS && strcmp(given->items[i], timeline_row_names[row]) != 0)
+            row++;
+        if (row == TIMELINE_ROWS)
+            return error_set(err, ERROR_USAGE,
+                             "--row: expected cpu, gpu, disks, traces or phases, found '%s'",
+                             given->items[i]);
+        rows[row] = true;
+    }
+    return true;
+}
+
+static bool draw_timeline(void *context, struct error *err)
+{
+    const struct timeline_options *given = context;
+    struct figure_timeline options = {.style = figure_style_at(given->style),
+                                      .title = given->title,
+                                      .grouping = (enum trace_grouping)given->workers};
+    return read_zoom(&given->zoom, given->given, &options.zoom, err) &&
+           read_rows(&given->rows, options.style, options.rows, err) &&
+           figure_timeline(given->output, given->traces.items[0], &options, err);
+}
+
+static const struct command_example timeline_examples[] = {
+    {"rehearse figure timeline run.db -o run.svg", "the whole run"},
+    {"rehearse figure timeline run.db --phase CHECKPOINT --workers process -o checkpoint.png",
+     "the first checkpoint, 5 s before and after it, a row for each process"},
+    {"rehearse figure timeline run.db --style paper -o run.pdf", "for a paper: GPU, calls and phases"},
+    {NULL, NULL},
+};
+
+const struct command command_figure_timeline = {
+    .name = "figure timeline",
+    .summary = "draw what happened in a trace, above each other",
+    .description =
+        "Draws a trace (rehearse trace) over time: processors, GPUs, disks, the calls (VFS) and "
+        "requests to disks\n"
+        "(BIO) of the workers, phases. What a trace does not have is left out. Where many calls share a "
+        "pixel, its\n"
+        "tone tells for which share of the time one was in progress.",
+    .options = timeline_table,
+    .options_size = sizeof(struct timeline_options),
+    .given_at = offsetof(struct timeline_options, given),
+    .operands = {.name = "DB",
+                 .help = "the trace",
+                 .least = 1,
+                 .most = 1,
+                 .at = offsetof(struct timeline_options, traces)},
+    .examples = timeline_examples,
+    .run = draw_timeline,
+};

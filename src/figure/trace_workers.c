@@ -1,0 +1,293 @@
+#include "figure/trace_workers.h"
+
+#include "core/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const trace_grouping_names[] = {"all", "process", "parent", "family", "role", NULL};
+
+#define GENERATIONS_MOST 64 /* from a process to its parent's parent's … */
+#define ROWS_MOST        ((size_t)2 * (TRACE_WORKERS_MOST + 1)) /* before they are joined */
+
+bool trace_workers_init(struct trace_workers *workers, const struct trace_reader *reader, struct error *err)
+{
+    *workers = (struct trace_workers){.processes = trace_process_count(reader)};
+    workers->of_process = calloc((size_t)workers->processes + 1, sizeof *workers->of_process);
+    workers->titles = calloc(ROWS_MOST, sizeof *workers->titles);
+    return workers->of_process && workers->titles ? true : error_memory(err);
+}
+
+void trace_workers_release(struct trace_workers *workers)
+{
+    free(workers->of_process);
+    free(workers->titles);
+    workers->of_process = NULL;
+    workers->titles = NULL;
+}
+
+static int find_pid(const struct trace_workers *workers, int64_t pid)
+{
+    for (int i = 0; i < workers->count; i++)
+        if (workers->items[i].pid == pid && i < TRACE_WORKERS_MOST)
+            return i;
+    return -1;
+}
+
+int trace_workers_find(struct trace_workers *workers, const struct trace_reader *reader, int64_t process)
+{
+    int64_t id = process > 0 && process <= workers->processes ? process : 0;
+    if (workers->of_process[id])
+        return workers->of_process[id] - 1;
+    int64_t pid = trace_process_info(reader, id)->pid;
+    int at = find_pid(workers, pid);
+    if (at < 0) {
+        at = workers->count < TRACE_WORKERS_MOST ? workers->count : TRACE_WORKERS_MOST;
+        workers->items[at].pid = at < TRACE_WORKERS_MOST ? pid : TRACE_NONE;
+        workers->count = at + 1;
+    }
+    workers->of_process[id] = (int16_t)(at + 1);
+    return at;
+}
+
+/* ---- parents and loaders ---- */
+
+struct family {
+    struct trace_workers *workers;
+    const struct trace_reader *reader;
+    int order[TRACE_WORKERS_MOST + 1];  /* workers by pid */
+    int parent[TRACE_WORKERS_MOST + 1]; /* of a loader; a parent is its own */
+    bool on_gpu[TRACE_WORKERS_MOST + 1];
+    int loaders[TRACE_WORKERS_MOST + 1]; /* of a parent */
+    int row[TRACE_WORKERS_MOST + 1];
+};
+
+static void sort_by_pid(struct family *family)
+{
+    const struct trace_worker *items = family->workers->items;
+    for (int i = 0; i < family->workers->count; i++) {
+        int at = i;
+        for (; at > 0 && items[family->order[at - 1]].pid > items[i].pid; at--)
+            family->order[at] = family->order[at - 1];
+        family->order[at] = i;
+    }
+}
+
+/* "0 2182 python3" of a text of nvidia-smi, "0:2182" of NVML: GPU and pid. */
+static int64_t pid_on_gpu(const struct trace_series_info *series)
+{
+    const char *rest = series->source + strcspn(series->source, " :");
+    if (!text_starts_with(series->kind, "gpu.") || !*rest)
+        return TRACE_NONE;
+    char *end;
+    int64_t pid = strtoll(rest + 1, &end, 10);
+    return end > rest + 1 ? pid : TRACE_NONE;
+}
+
+static bool find_gpu_users(struct family *family)
+{
+    bool any = false;
+    for (int64_t id = 1; id <= trace_series_count(family->reader); id++) {
+        int64_t pid = pid_on_gpu(trace_series_info(family->reader, id));
+        int worker = pid == TRACE_NONE ? -1 : find_pid(family->workers, pid);
+        if (worker >= 0)
+            family->on_gpu[worker] = any = true;
+    }
+    return any;
+}
+
+/* Of a pid; the first row of it that has one. */
+static const struct trace_process_info *process_of(const struct family *family, int64_t pid)
+{
+    const struct trace_process_info *found = trace_process_info(family->reader, 0);
+    for (int64_t id = 1; pid != TRACE_NONE && id <= family->workers->processes; id++) {
+        const struct trace_process_info *info = trace_process_info(family->reader, id);
+        if (info->pid != pid)
+            continue;
+        if (info->parent_pid != TRACE_NONE)
+            return info;
+        if (found->pid != pid)
+            found = info;
+    }
+    return found;
+}
+
+/* The nearest ancestor that does I/O and, where GPUs are known, uses one; -1: none. */
+static int find_ancestor(const struct family *family, int worker, bool gpus)
+{
+    int64_t pid = family->workers->items[worker].pid;
+    for (int i = 0; i < GENERATIONS_MOST && pid != TRACE_NONE; i++) {
+        pid = process_of(family, pid)->parent_pid;
+        int found = pid == TRACE_NONE ? -1 : find_pid(family->workers, pid);
+        if (found >= 0 && found != worker && (!gpus || family->on_gpu[found]))
+            return found;
+    }
+    return -1;
+}
+
+/* Without GPUs an ancestor may be a loader itself: up to the one that has no ancestor. */
+static int root_of(const struct family *family, int worker)
+{
+    for (int i = 0; i < GENERATIONS_MOST && family->parent[worker] != worker; i++)
+        worker = family->parent[worker];
+    return worker;
+}
+
+static void find_parents(struct family *family)
+{
+    const struct trace_workers *workers = family->workers;
+    bool gpus = find_gpu_users(family);
+    int parents[TRACE_WORKERS_MOST + 1], count = 0, dealt = 0;
+    for (int i = 0; i < workers->count; i++) {
+        int at = family->order[i];
+        int ancestor = gpus && family->on_gpu[at] ? -1 : find_ancestor(family, at, gpus);
+        bool parent = gpus ? family->on_gpu[at] : ancestor < 0;
+        family->parent[at] = parent ? at : ancestor;
+        if (parent)
+            parents[count++] = at;
+    }
+    for (int i = 0; i < workers->count; i++) {
+        int at = family->order[i];
+        if (family->parent[at] < 0 && count > 0)
+            family->parent[at] = parents[dealt++ % count];
+    }
+    for (int i = 0; i < workers->count; i++)
+        family->parent[i] = root_of(family, i);
+    for (int i = 0; i < workers->count; i++) {
+        if (family->parent[family->parent[i]] != family->parent[i]) /* pids that were used again: a circle */
+            family->parent[i] = i;
+        family->loaders[family->parent[i]] += family->parent[i] != i;
+    }
+}
+
+/* ---- rows ---- */
+
+static int add_row(struct trace_workers *workers, const char *title)
+{
+    snprintf(workers->titles[workers->rows], sizeof workers->titles[0], "%s", title);
+    return workers->rows++;
+}
+
+static void name_worker(const struct family *family, int worker, char *name, size_t size)
+{
+    int64_t pid = family->workers->items[worker].pid;
+    if (worker == TRACE_WORKERS_MOST)
+        snprintf(name, size, "further processes");
+    else if (pid == TRACE_NONE)
+        snprintf(name, size, "process not known");
+    else
+        snprintf(name, size, "%" PRId64 " %.40s", pid, process_of(family, pid)->name);
+}
+
+static void add_parent_row(struct family *family, int worker, enum trace_grouping grouping)
+{
+    char name[64], title[96];
+    int loaders = family->loaders[worker];
+    name_worker(family, worker, name, sizeof name);
+    if (loaders > 0 && grouping == TRACE_PARENTS)
+        snprintf(title, sizeof title, "%s and %d loader%s", name, loaders, loaders > 1 ? "s" : "");
+    else
+        snprintf(title, sizeof title, "%s", name);
+    family->row[worker] = family->workers->items[worker].row = add_row(family->workers, title);
+    if (loaders > 0 && grouping == TRACE_FAMILIES) {
+        snprintf(title, sizeof title, "%d loader%s of %s", loaders, loaders > 1 ? "s" : "", name);
+        add_row(family->workers, title);
+    }
+}
+
+static void give_family_rows(struct family *family, enum trace_grouping grouping)
+{
+    struct trace_workers *workers = family->workers;
+    for (int i = 0; i < workers->count; i++)
+        if (family->parent[family->order[i]] == family->order[i])
+            add_parent_row(family, family->order[i], grouping);
+    for (int i = 0; i < workers->count; i++)
+        if (family->parent[i] != i)
+            workers->items[i].row = family->row[family->parent[i]] + (grouping == TRACE_FAMILIES);
+}
+
+static void give_role_rows(struct family *family)
+{
+    struct trace_workers *workers = family->workers;
+    int loaders = 0;
+    for (int i = 0; i < workers->count; i++) {
+        workers->items[i].row = family->parent[i] != i;
+        loaders += family->parent[i] != i;
+    }
+    char title[64];
+    snprintf(title, sizeof title, "%d parent%s", workers->count - loaders,
+             workers->count - loaders == 1 ? "" : "s");
+    add_row(workers, title);
+    snprintf(title, sizeof title, "%d loader%s", loaders, loaders == 1 ? "" : "s");
+    if (loaders > 0)
+        add_row(workers, title);
+}
+
+static void give_each_a_row(struct family *family)
+{
+    char name[64];
+    for (int i = 0; i < family->workers->count; i++) {
+        name_worker(family, family->order[i], name, sizeof name);
+        family->workers->items[family->order[i]].row = add_row(family->workers, name);
+    }
+}
+
+/* How many rows have more calls than this one, or as many and come before it. */
+static int rank_of(const int64_t *calls, int rows, int row)
+{
+    int rank = 0;
+    for (int i = 0; i < rows; i++)
+        rank += calls[i] > calls[row] || (calls[i] == calls[row] && i < row);
+    return rank;
+}
+
+/* Keeps the rows with most calls. */
+static void join_least(struct family *family)
+{
+    struct trace_workers *workers = family->workers;
+    int rows = workers->rows, kept = 0, target[ROWS_MOST];
+    int64_t calls[ROWS_MOST] = {0};
+    for (int i = 0; i < workers->count; i++)
+        calls[workers->items[i].row] += workers->items[i].calls;
+    for (int row = 0; row < rows; row++)
+        target[row] = rank_of(calls, rows, row) < TRACE_ROWS_MOST - 1 ? kept++ : TRACE_ROWS_MOST - 1;
+    for (int i = 0; i < workers->count; i++)
+        workers->items[i].row = target[workers->items[i].row];
+    for (int row = 0; row < rows; row++)
+        if (target[row] < TRACE_ROWS_MOST - 1)
+            memmove(workers->titles[target[row]], workers->titles[row], sizeof workers->titles[0]);
+    snprintf(workers->titles[TRACE_ROWS_MOST - 1], sizeof workers->titles[0], "%d more",
+             rows - TRACE_ROWS_MOST + 1);
+    workers->rows = TRACE_ROWS_MOST;
+}
+
+bool trace_workers_group(struct trace_workers *workers, const struct trace_reader *reader,
+                         enum trace_grouping grouping, struct error *err)
+{
+    struct family *family = calloc(1, sizeof *family);
+    if (!family)
+        return error_memory(err);
+    family->workers = workers;
+    family->reader = reader;
+    workers->rows = 0;
+    sort_by_pid(family);
+    if (grouping == TRACE_PARENTS || grouping == TRACE_FAMILIES || grouping == TRACE_ROLES)
+        find_parents(family);
+    if (grouping == TRACE_PARENTS || grouping == TRACE_FAMILIES)
+        give_family_rows(family, grouping);
+    else if (grouping == TRACE_ROLES)
+        give_role_rows(family);
+    else if (grouping == TRACE_EACH)
+        give_each_a_row(family);
+    else if (workers->count > 0) {
+        add_row(workers, workers->count == 1 ? "one process" : "all processes");
+        for (int i = 0; i < workers->count; i++)
+            workers->items[i].row = 0;
+    }
+    if (workers->rows > TRACE_ROWS_MOST)
+        join_least(family);
+    free(family);
+    return true;
+}

@@ -1,0 +1,482 @@
+/* Columns of time against brute force, parts of a trace, and who is drawn with whom. */
+#include "trace/traces.h"
+
+#include "figure/trace_calls.h"
+#include "figure/trace_columns.h"
+#include "figure/trace_series.h"
+#include "figure/trace_window.h"
+#include "figure/trace_workers.h"
+
+#include <math.h>
+
+static uint64_t seed = 88172645463325252;
+
+static int64_t random_below(int64_t limit)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (int64_t)(seed % (uint64_t)limit);
+}
+
+/* ---- columns ---- */
+
+#define MOMENTS 400 /* nanoseconds of a little run */
+
+struct little {
+    struct trace_span_of spans[60];
+    int count;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct trace_span_of *x = a, *y = b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static struct little make_little(void)
+{
+    struct little run = {.count = (int)random_below(60)};
+    for (int i = 0; i < run.count; i++) {
+        int64_t start = random_below(MOMENTS), most = random_below(2) ? 5 : MOMENTS;
+        run.spans[i] = (struct trace_span_of){start, start + random_below(most), random_below(1000) - 1};
+    }
+    qsort(run.spans, (size_t)run.count, sizeof *run.spans, by_start);
+    return run;
+}
+
+/* Nanosecond by nanosecond. */
+static void check_column(const struct little *run, const struct trace_columns *columns,
+                         const struct trace_lane *lane, int column)
+{
+    int64_t from = columns->from_ns + column * columns->width_ns, to = from + columns->width_ns;
+    if (to > columns->to_ns)
+        to = columns->to_ns;
+    int64_t calls = 0, busy = 0;
+    double bytes = 0;
+    for (int i = 0; i < run->count; i++) {
+        const struct trace_span_of *span = &run->spans[i];
+        bool moment = span->start_ns == span->end_ns && span->start_ns >= from && span->start_ns < to;
+        calls += span->start_ns >= from && span->start_ns < to;
+        bytes += moment && span->bytes > 0 ? (double)span->bytes : 0;
+    }
+    for (int64_t at = from; at < to; at++) {
+        bool any = false;
+        for (int i = 0; i < run->count; i++) {
+            const struct trace_span_of *span = &run->spans[i];
+            bool in = at >= span->start_ns && at < span->end_ns;
+            any |= in;
+            if (in && span->bytes > 0)
+                bytes += (double)span->bytes / (double)(span->end_ns - span->start_ns);
+        }
+        busy += any;
+    }
+    assert_int_equal(lane->calls[column], calls);
+    assert_int_equal(lane->busy_ns[column], busy);
+    assert_true(fabs(lane->bytes[column] - bytes) <= 1e-9 * (1 + bytes));
+}
+
+static void columns_are_what_every_nanosecond_says(void **state)
+{
+    (void)state;
+    struct error err;
+    for (int round = 0; round < 500; round++) {
+        struct little run = make_little();
+        int64_t from = random_below(MOMENTS / 2), to = from + 1 + random_below(MOMENTS);
+        struct trace_columns columns = trace_columns_of(from, to, 1 + (int)random_below(50));
+        struct trace_lane lane;
+        assert_true(trace_lane_init(&lane, &columns, &err));
+        for (int i = 0; i < run.count; i++)
+            trace_lane_add(&lane, &columns, &run.spans[i]);
+        for (int column = 0; column < columns.count; column++)
+            check_column(&run, &columns, &lane, column);
+        trace_lane_release(&lane);
+    }
+}
+
+static void columns_cover_what_they_are_asked_for(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        int64_t from = random_below(INT64_MAX / 4),
+                length = 1 + random_below(round % 2 ? 100 : INT64_MAX / 4);
+        int most = 1 + (int)random_below(1000);
+        struct trace_columns columns = trace_columns_of(from, from + length, most);
+        assert_true(columns.count >= 1 && columns.count <= most);
+        assert_true(columns.width_ns >= 1);
+        assert_true((columns.count - 1) * columns.width_ns < length);
+        assert_true(columns.width_ns >= length - (columns.count - 1) * columns.width_ns);
+    }
+}
+
+static void lanes_add_up(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_columns columns = trace_columns_of(0, 40, 4);
+    struct trace_lane a, b;
+    assert_true(trace_lane_init(&a, &columns, &err) && trace_lane_init(&b, &columns, &err));
+    trace_lane_add(&a, &columns, &(struct trace_span_of){0, 15, 30});
+    trace_lane_add(&b, &columns, &(struct trace_span_of){2, 14, 12});
+    trace_lane_merge(&a, &columns, &b);
+    assert_int_equal(a.calls[0], 2);
+    assert_int_equal(a.busy_ns[0], 10); /* not more than there is */
+    assert_int_equal(a.busy_ns[1], 9);
+    assert_true(a.bytes[0] == 28 && a.bytes[1] == 14);
+    assert_int_equal(a.total, 2);
+    trace_lane_release(&a);
+    trace_lane_release(&b);
+}
+
+/* ---- what the store holds ---- */
+
+struct sums {
+    int64_t calls, bytes;
+    struct trace_lane lane;
+    const struct trace_columns *columns;
+    int64_t before_ns;
+};
+
+static void take(void *context, const struct figure_call *call)
+{
+    struct sums *sums = context;
+    trace_lane_add(&sums->lane, sums->columns,
+                   &(struct trace_span_of){call->start_ns, call->end_ns, call->bytes});
+    assert_true(call->start_ns >= sums->before_ns);
+    sums->before_ns = call->start_ns;
+}
+
+static void columns_sum_to_what_the_store_holds(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    int64_t calls = 0, bytes = 0;
+    for (int i = 0; i < 5000; i++) {
+        struct trace_event event = {.class = i % 3 ? TRACE_READ : TRACE_OPEN,
+                                    .cached = -1,
+                                    .start_ns = random_below(1000000),
+                                    .latency_ns = i % 7 ? random_below(5000) : TRACE_NONE,
+                                    .fd = TRACE_NONE,
+                                    .offset = TRACE_NONE,
+                                    .size = 4096,
+                                    .result = i % 11 ? random_below(4096) : -5};
+        assert_true(trace_add_event(writer, &event, &err));
+        calls += event.class == TRACE_READ;
+        bytes += event.class == TRACE_READ && event.result > 0 ? event.result : 0;
+    }
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("a.db"));
+    struct trace_columns columns = trace_columns_of(0, 1010000, 333);
+    struct sums sums = {.columns = &columns, .before_ns = INT64_MIN};
+    const bool streams[FIGURE_STREAMS] = {[TRACE_READ] = true};
+    assert_true(trace_lane_init(&sums.lane, &columns, &err));
+    assert_true(figure_read_calls(reader, INT64_MAX, streams, take, &sums, &err));
+    double found_bytes = 0;
+    int64_t found_calls = 0;
+    for (int i = 0; i < columns.count; i++) {
+        found_calls += sums.lane.calls[i];
+        found_bytes += sums.lane.bytes[i];
+        assert_true(sums.lane.busy_ns[i] <= columns.width_ns);
+    }
+    assert_int_equal(found_calls, calls);
+    assert_int_equal(sums.lane.total, calls);
+    assert_true(fabs(found_bytes - (double)bytes) < 1e-3);
+    trace_lane_release(&sums.lane);
+    trace_reader_free(reader);
+}
+
+static void add_value(struct trace_writer *writer, const char *kind, const char *source, int64_t time_ns,
+                      double value)
+{
+    struct error err;
+    const struct trace_sample sample = {time_ns, trace_series(writer, kind, source), value};
+    assert_true(trace_add_sample(writer, &sample, &err));
+}
+
+static void curves_are_means_of_columns_and_sums_of_disks(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    for (int64_t i = 0; i < 10; i++) {
+        add_value(writer, "disk.rMB/s", "vda", i * 10, (double)i);
+        add_value(writer, "disk.rMB/s", "vdb", i * 10, 100);
+        add_value(writer, "disk.wMB/s", "vda", i * 10, 7);
+    }
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("a.db"));
+    struct trace_columns columns = trace_columns_of(20, 60, 2);
+    struct trace_curve curve;
+    assert_true(trace_curve_read(reader, &columns, "disk.rMB/s", NULL, true, &curve, &err));
+    assert_int_equal(curve.count, 4); /* one before, two columns, one after */
+    const double values[] = {101, 102.5, 104.5, 106}, times[] = {-10e-9, 5e-9, 25e-9, 40e-9};
+    for (int i = 0; i < 4; i++) {
+        assert_true(curve.values[i] == values[i]);
+        assert_true(fabs(curve.seconds[i] - times[i]) < 1e-15);
+    }
+    trace_curve_release(&curve);
+    assert_true(trace_curve_read(reader, &columns, "disk.rMB/s", NULL, false, &curve, &err));
+    assert_true(curve.values[1] == 51.25 && curve.most == 53);
+    trace_curve_release(&curve);
+    assert_true(trace_curve_read(reader, &columns, "cpu.usr", "all", false, &curve, &err));
+    assert_int_equal(curve.count, 0);
+    trace_curve_release(&curve);
+    trace_reader_free(reader);
+}
+
+/* ---- parts of a trace ---- */
+
+#define SECOND INT64_C(1000000000)
+
+static void add_phase(struct trace_writer *writer, const char *name, int64_t from, int64_t to)
+{
+    struct error err;
+    assert_true(
+        trace_add_phase(writer, &(struct trace_phase){name, from * SECOND, to * SECOND, "test"}, &err));
+}
+
+/* A run from 100 s to 700 s. */
+static struct trace_reader *make_run(void)
+{
+    struct trace_writer *writer = make_trace("run.db", TRACE_STORE_WHOLE);
+    add_phase(writer, "INIT", 100, 130);
+    add_phase(writer, "TRAINING", 130, 400);
+    add_phase(writer, "EVAL", 400, 420);
+    add_phase(writer, "TRAINING", 420, 600);
+    add_phase(writer, "EVAL", 600, 630);
+    add_phase(writer, "CHECKPOINT", 630, 700);
+    add_value(writer, "cpu.usr", "all", 1 * SECOND, 1); /* before the run: does not count */
+    finish_trace(writer);
+    return open_trace(in_folder("run.db"));
+}
+
+static void check_zoom(struct trace_reader *reader, struct trace_zoom zoom, int64_t from, int64_t to)
+{
+    struct error err;
+    struct trace_window window;
+    if (!trace_window_find(reader, "run.db", &zoom, &window, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(window.zero_ns, 100 * SECOND);
+    assert_int_equal(window.from_ns, from * SECOND);
+    assert_int_equal(window.to_ns, to * SECOND);
+    assert_true(trace_window_seconds(&window, from * SECOND) == (double)(from - 100));
+}
+
+static void zooms_are_the_studys(void **state)
+{
+    (void)state;
+    struct trace_reader *reader = make_run();
+    check_zoom(reader, (struct trace_zoom){.from = NAN, .to = NAN}, 100, 700);
+    check_zoom(reader, (struct trace_zoom){.phase = "INIT", .margin = 5}, 100, 135);
+    check_zoom(reader, (struct trace_zoom){.first = 300}, 100, 400);
+    check_zoom(reader, (struct trace_zoom){.phase = "TRAINING", .margin = 5}, 125, 405);
+    check_zoom(reader, (struct trace_zoom){.phase = "EVAL", .margin = 5}, 395, 425);
+    check_zoom(reader, (struct trace_zoom){.phase = "checkpoint", .margin = 5}, 625, 700);
+    check_zoom(reader, (struct trace_zoom){.phase = "EVAL:2", .margin = 0}, 600, 630);
+    check_zoom(reader, (struct trace_zoom){.last = 120}, 580, 700);
+    check_zoom(reader, (struct trace_zoom){.last = 5}, 695, 700);
+    check_zoom(reader, (struct trace_zoom){.last = 1e9}, 100, 700);
+    check_zoom(reader, (struct trace_zoom){.from = 20, .to = 40}, 120, 140);
+    check_zoom(reader, (struct trace_zoom){.from = 20, .to = NAN}, 120, 700);
+    check_zoom(reader, (struct trace_zoom){.from = NAN, .to = 40}, 100, 140);
+    check_zoom(reader, (struct trace_zoom){.phase = "EVAL", .margin = 1e300}, 100, 700);
+    trace_reader_free(reader);
+}
+
+static void check_no_zoom(struct trace_reader *reader, struct trace_zoom zoom, const char *message,
+                          enum error_kind kind)
+{
+    struct error err;
+    struct trace_window window;
+    assert_false(trace_window_find(reader, "run.db", &zoom, &window, &err));
+    assert_string_equal(err.text, message);
+    assert_int_equal(err.kind, kind);
+}
+
+static void parts_that_are_not_there_are_named(void **state)
+{
+    (void)state;
+    struct trace_reader *reader = make_run();
+    check_no_zoom(reader, (struct trace_zoom){.phase = "EVALUATION"},
+                  "run.db: no phase 'EVALUATION': the trace has INIT, TRAINING, EVAL, CHECKPOINT",
+                  ERROR_INPUT);
+    check_no_zoom(reader, (struct trace_zoom){.phase = "EVAL:3"},
+                  "run.db: no phase 'EVAL:3': the trace has 2 of that name", ERROR_INPUT);
+    check_no_zoom(reader, (struct trace_zoom){.phase = "EVAL:x"},
+                  "--phase: expected NAME or NAME:N with a number from 1, found 'EVAL:x'", ERROR_USAGE);
+    check_no_zoom(reader, (struct trace_zoom){.from = 601, .to = NAN},
+                  "run.db: nothing there to draw: the run takes 600.0 s", ERROR_INPUT);
+    trace_reader_free(reader);
+}
+
+static void an_empty_trace_has_no_part(void **state)
+{
+    (void)state;
+    finish_trace(make_trace("run.db", TRACE_STORE_WHOLE));
+    struct trace_reader *reader = open_trace(in_folder("run.db"));
+    check_no_zoom(reader, (struct trace_zoom){.from = NAN, .to = NAN}, "run.db: the trace is empty",
+                  ERROR_INPUT);
+    trace_reader_free(reader);
+}
+
+static void a_clock_that_jumped_is_named(void **state)
+{
+    (void)state;
+    struct trace_writer *writer = make_trace("run.db", TRACE_STORE_WHOLE);
+    add_phase(writer, "INIT", 0, 1);
+    add_phase(writer, "EVAL", 1700000000, 1700000001);
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("run.db"));
+    check_no_zoom(
+        reader, (struct trace_zoom){.from = NAN, .to = NAN},
+        "run.db: its times, from 0 to 1700000001000000000 ns, are not those of one run; did a clock jump?",
+        ERROR_INPUT);
+    trace_reader_free(reader);
+}
+
+/* ---- workers ---- */
+
+static void add_process(struct trace_writer *writer, int64_t pid, int64_t parent, const char *name)
+{
+    struct error err;
+    int64_t id = trace_process(writer, pid, TRACE_NONE, name, strlen(name));
+    if (parent != TRACE_NONE)
+        assert_true(trace_process_set(writer, id, parent, TRACE_NONE, TRACE_NONE, NULL, &err));
+}
+
+static void check_rows(struct trace_reader *reader, enum trace_grouping grouping, const char *const *titles,
+                       const int *rows)
+{
+    struct error err;
+    struct trace_workers workers;
+    assert_true(trace_workers_init(&workers, reader, &err));
+    for (int64_t id = 1; id <= trace_process_count(reader); id++)
+        workers.items[trace_workers_find(&workers, reader, id)].calls++;
+    assert_true(trace_workers_group(&workers, reader, grouping, &err));
+    int count = 0;
+    for (; titles[count]; count++)
+        assert_string_equal(workers.titles[count], titles[count]);
+    assert_int_equal(workers.rows, count);
+    for (int i = 0; i < workers.count; i++)
+        assert_int_equal(workers.items[i].row, rows[i]);
+    trace_workers_release(&workers);
+}
+
+static void loaders_are_with_the_parent_they_descend_from(void **state)
+{
+    (void)state;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    add_process(writer, 20, 10, "python3");
+    add_process(writer, 21, 20, "loader");
+    add_process(writer, 22, 21, "helper"); /* of the loader */
+    add_process(writer, 30, 10, "python3");
+    add_process(writer, 31, 30, "loader");
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("a.db"));
+    check_rows(reader, TRACE_ALL_WORKERS, (const char *const[]){"all processes", NULL},
+               (int[]){0, 0, 0, 0, 0});
+    check_rows(reader, TRACE_EACH,
+               (const char *const[]){"20 python3", "21 loader", "22 helper", "30 python3", "31 loader", NULL},
+               (int[]){0, 1, 2, 3, 4});
+    check_rows(reader, TRACE_PARENTS,
+               (const char *const[]){"20 python3 and 2 loaders", "30 python3 and 1 loader", NULL},
+               (int[]){0, 0, 0, 1, 1});
+    check_rows(reader, TRACE_FAMILIES,
+               (const char *const[]){"20 python3", "2 loaders of 20 python3", "30 python3",
+                                     "1 loader of 30 python3", NULL},
+               (int[]){0, 1, 1, 2, 3});
+    check_rows(reader, TRACE_ROLES, (const char *const[]){"2 parents", "3 loaders", NULL},
+               (int[]){0, 1, 1, 0, 1});
+    trace_reader_free(reader);
+}
+
+static void without_parents_loaders_are_dealt_out(void **state)
+{
+    (void)state;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    add_process(writer, 7, TRACE_NONE, "c"); /* loaders by pid: 5, 6, 7 */
+    add_process(writer, 3, TRACE_NONE, "gpu");
+    add_process(writer, 2, TRACE_NONE, "gpu");
+    add_process(writer, 6, TRACE_NONE, "b");
+    add_process(writer, 5, TRACE_NONE, "a");
+    add_value(writer, "gpu.sm", "0 2 python3", 1, 50);
+    add_value(writer, "gpu.process.sm", "1:3", 1, 50);
+    add_value(writer, "gpu.sm", "1", 1, 50);
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("a.db"));
+    check_rows(reader, TRACE_PARENTS,
+               (const char *const[]){"2 gpu and 2 loaders", "3 gpu and 1 loader", NULL},
+               (int[]){0, 1, 0, 1, 0});
+    trace_reader_free(reader);
+}
+
+static void parents_that_are_their_own_ancestors_do_no_harm(void **state)
+{
+    (void)state;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    for (int64_t pid = 1; pid <= 3; pid++)
+        add_process(writer, pid, pid % 3 + 1, "round");
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("a.db"));
+    struct error err;
+    struct trace_workers workers;
+    for (enum trace_grouping grouping = TRACE_ALL_WORKERS; grouping <= TRACE_ROLES; grouping++) {
+        assert_true(trace_workers_init(&workers, reader, &err));
+        for (int64_t id = 1; id <= 3; id++)
+            trace_workers_find(&workers, reader, id);
+        assert_true(trace_workers_group(&workers, reader, grouping, &err));
+        for (int i = 0; i < workers.count; i++)
+            assert_true(workers.items[i].row >= 0 && workers.items[i].row < workers.rows);
+        trace_workers_release(&workers);
+    }
+    trace_reader_free(reader);
+}
+
+static void the_busiest_of_many_processes_have_rows(void **state)
+{
+    (void)state;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    for (int64_t pid = 1; pid <= TRACE_WORKERS_MOST + 100; pid++)
+        add_process(writer, pid, TRACE_NONE, "p");
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("a.db"));
+    struct error err;
+    struct trace_workers workers;
+    assert_true(trace_workers_init(&workers, reader, &err));
+    for (int64_t id = 1; id <= trace_process_count(reader); id++)
+        workers.items[trace_workers_find(&workers, reader, id)].calls += id == 100 || id == 50 ? 1000 : 1;
+    assert_int_equal(workers.count, TRACE_WORKERS_MOST + 1);
+    assert_int_equal(workers.items[TRACE_WORKERS_MOST].calls, 100);
+    assert_true(trace_workers_group(&workers, reader, TRACE_EACH, &err));
+    assert_int_equal(workers.rows, TRACE_ROWS_MOST);
+    assert_int_equal(workers.items[49].row,
+                     TRACE_ROWS_MOST - 3); /* after 20 of those with one call, which are first */
+    assert_string_equal(workers.titles[workers.items[49].row], "50 p");
+    assert_string_equal(workers.titles[workers.items[99].row], "100 p");
+    assert_string_equal(workers.titles[TRACE_ROWS_MOST - 1], "490 more");
+    trace_workers_release(&workers);
+    trace_reader_free(reader);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, folder_setup, folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(columns_are_what_every_nanosecond_says),
+        TEST(columns_cover_what_they_are_asked_for),
+        TEST(lanes_add_up),
+        TEST(columns_sum_to_what_the_store_holds),
+        TEST(curves_are_means_of_columns_and_sums_of_disks),
+        TEST(zooms_are_the_studys),
+        TEST(parts_that_are_not_there_are_named),
+        TEST(an_empty_trace_has_no_part),
+        TEST(a_clock_that_jumped_is_named),
+        TEST(loaders_are_with_the_parent_they_descend_from),
+        TEST(without_parents_loaders_are_dealt_out),
+        TEST(parents_that_are_their_own_ancestors_do_no_harm),
+        TEST(the_busiest_of_many_processes_have_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
