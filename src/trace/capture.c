@@ -214,6 +214,8 @@ static bool begin(struct capture *capture, struct error *err)
     capture->begun = capture->next_sample = clock_now(CLOCK_MONOTONIC);
     capture->next_second = capture->begun + SECOND;
     capture->report->load_seconds = cpu_seconds() - capture->cpu;
+    if (options->begun)
+        atomic_store(options->begun, true);
     return !options->command || capture_command_go(&capture->command, options->command[0], err);
 }
 

@@ -27,6 +27,7 @@ struct trace_capture_options {
     double after;            /* seconds that go on after the command has ended, for write-back */
     const char *version;     /* of this program, for the metadata */
     const atomic_bool *stop; /* ends the trace when it becomes true; NULL: never */
+    atomic_bool *begun;      /* becomes true when all that follows is recorded; may be NULL */
 };
 
 struct trace_capture_report {

@@ -6,40 +6,45 @@
 enum capture_scope { CAPTURE_TREE, CAPTURE_CGROUP, CAPTURE_SYSTEM };
 
 enum capture_kind {
-    CAPTURE_CALL,  /* a system call ended */
-    CAPTURE_FAULT, /* a page fault on a file ended */
-    CAPTURE_URING, /* a request to io_uring ended */
-    CAPTURE_BLOCK, /* a request to a disk ended: struct capture_block */
-    CAPTURE_FORK,  /* process `tid` was forked from `pid`; text: its name */
-    CAPTURE_EXEC,  /* text: file, name, command line with a NUL after each word */
-    CAPTURE_EXIT,  /* a process ended; result: as wait() has it */
-    CAPTURE_OFFCPU /* a thread was off the processor; result: its state, 0: it could have run */
+    CAPTURE_CALL,    /* a system call ended */
+    CAPTURE_FAULT,   /* a page fault on a file ended */
+    CAPTURE_REQUEST, /* a request to io_uring or io_submit ended */
+    CAPTURE_NAMED,   /* the paths of a request to io_uring that begins; file: the request */
+    CAPTURE_BLOCK,   /* a request to a disk ended: struct capture_block */
+    CAPTURE_FORK,    /* process `tid` was forked from `pid`; text: its name */
+    CAPTURE_EXEC,    /* text: file, name, command line with a NUL after each word */
+    CAPTURE_EXIT,    /* a process ended; result: as wait() has it */
+    CAPTURE_OFFCPU   /* a thread was off the processor; result: its state, 0: it could have run */
 };
 
 /* Where a system call has its arguments: numbers of them, or CAPTURE_NO. */
 #define CAPTURE_NO (-1)
 
 enum {
-    CAPTURE_POSITION = 1, /* offset is the file's position */
-    CAPTURE_READS = 2,    /* looks for the page cache */
-    CAPTURE_WRITES = 4,   /* makes pages dirty */
-    CAPTURE_OPENS = 8,    /* the result is a file descriptor */
-    CAPTURE_MAPS = 16,    /* is nothing without a file */
-    CAPTURE_VECTOR = 32,  /* size is the number of struct iovec, and they are the argument before it */
-    CAPTURE_AT_CWD = 64,  /* relative to the working directory: dir is CAPTURE_NO */
-    CAPTURE_KNOWN = 128   /* this entry of the table is used */
+    CAPTURE_POSITION = 1,  /* offset is the file's position */
+    CAPTURE_READS = 2,     /* looks for the page cache */
+    CAPTURE_WRITES = 4,    /* makes pages dirty */
+    CAPTURE_OPENS = 8,     /* the result is a file descriptor */
+    CAPTURE_MAPS = 16,     /* is nothing without a file */
+    CAPTURE_VECTOR = 32,   /* size is the number of struct iovec, and they are the argument before it */
+    CAPTURE_COPIES = 64,   /* from `fd` to `fd2`; offsets are addresses of them, 0: the position */
+    CAPTURE_KNOWN = 128,   /* this entry of the table is used */
+    CAPTURE_SUBMITS = 256, /* io_submit */
+    CAPTURE_REAPS = 512    /* io_getevents */
 };
 
 struct capture_shape {
-    __u8 flags;
+    __u16 flags;
     __u8 lost; /* which counter, if there is no room */
     __s8 fd, size, offset;
-    __s8 path, dir;   /* a path and what it is relative to */
-    __s8 path2, dir2; /* rename and link have two */
+    __s8 fd2, offset2; /* where data is copied to */
+    __s8 path, dir;    /* a path and what it is relative to */
+    __s8 path2, dir2;  /* rename and link have two */
 };
 
 #define CAPTURE_CALLS   512 /* numbers of system calls below this */
-#define CAPTURE_OPCODES 64  /* of io_uring */
+#define CAPTURE_OPCODES 128 /* of io_uring, and from CAPTURE_AIO on of io_submit */
+#define CAPTURE_AIO     64
 #define CAPTURE_TEXTS   4
 
 /* Counters of lost events: 0…23 are enum trace_class. */
@@ -53,10 +58,11 @@ struct capture_record {
     __u32 kind;
     __u16 number; /* of the system call; opcode of io_uring; of a fault: 1 when it writes */
     __u8 cached;  /* 0, 1, 2: not known */
-    __u8 unused;
+    __u8
+        part; /* 0; of what copies: 1 of the file it writes to; of a request: 1 when CAPTURE_NAMED told its paths */
     __u32 pid, tid;
     __u64 start, latency; /* ns of CLOCK_MONOTONIC */
-    __u64 file;           /* address of the kernel's struct file: tells open files apart */
+    __u64 file; /* address of the kernel's struct file: tells open files apart; or of a named request */
     __u64 inode;
     __u32 device, mode; /* dev_t of the kernel; st_mode */
     __s32 fd;

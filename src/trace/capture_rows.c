@@ -34,6 +34,8 @@ void capture_rows_release(struct capture_rows *rows)
     capture_map_release(&rows->threads);
     capture_map_release(&rows->names);
     capture_map_release(&rows->alive);
+    capture_map_release(&rows->named[0]);
+    capture_map_release(&rows->named[1]);
     free(rows->name);
     *rows = (struct capture_rows){0};
 }
@@ -184,54 +186,89 @@ static bool add(struct capture_rows *rows, const struct trace_event *event)
 }
 
 /* Rename and link have a second path: it is a row of its own, of class "other", that takes no time. */
-static bool add_second(struct capture_rows *rows, struct trace_event event,
-                       const struct capture_record *record, const char *text)
+static bool add_second(struct capture_rows *rows, struct trace_event event, int64_t file)
 {
-    char path[CAPTURE_PATH_MOST];
-    if (record->texts[2] == 0)
-        return true;
-    capture_path(text, record->texts[2], text + record->texts[2], record->texts[3], path);
     event.class = TRACE_OTHER;
     event.call = rows->second_id;
     event.latency_ns = 0;
-    event.file = trace_file(rows->writer, TRACE_NONE, TRACE_NONE, path, strlen(path));
+    event.file = file;
     return add(rows, &event);
+}
+
+/* Of path `first` and the next text, its folder, which begin at `text`; 0: there is none. */
+static int64_t named_file(struct capture_rows *rows, const struct capture_record *record, int first,
+                          const char *text)
+{
+    char path[CAPTURE_PATH_MOST];
+    size_t given = record->texts[first], folder = record->texts[first + 1];
+    if (given + folder == 0)
+        return 0;
+    capture_path(text, given, text + given, folder, path);
+    return trace_file(rows->writer, TRACE_NONE, TRACE_NONE, path, strlen(path));
+}
+
+static int64_t second_file(struct capture_rows *rows, const struct capture_record *record, const char *text)
+{
+    return record->texts[2] ? named_file(rows, record, 2, text + record->texts[0] + record->texts[1]) : 0;
+}
+
+/* An open file whose path the kernel told. */
+static int64_t opened_file(struct capture_rows *rows, const struct capture_record *record, const char *text)
+{
+    char path[CAPTURE_PATH_MOST];
+    const struct capture_open open = open_of(record);
+    capture_path(text, record->texts[0], text + record->texts[0], record->texts[1], path);
+    return capture_files_open(&rows->files, &open, path);
+}
+
+static int64_t file_of(struct capture_rows *rows, const struct capture_record *record, const char *text)
+{
+    const struct capture_open open = open_of(record);
+    if (record->texts[0] + record->texts[1] == 0)
+        return capture_files_find(&rows->files, &open);
+    return record->inode ? opened_file(rows, record, text) : named_file(rows, record, 0, text);
 }
 
 static bool call_row(struct capture_rows *rows, const struct capture_record *record, const char *text)
 {
-    char path[CAPTURE_PATH_MOST];
     struct trace_event event = event_of(rows, record);
-    struct capture_open open = open_of(record);
-    event.class = rows->classes[record->number % CAPTURE_CALLS];
+    event.class = record->part ? TRACE_WRITE : rows->classes[record->number % CAPTURE_CALLS];
     event.call = rows->call_ids[record->number % CAPTURE_CALLS];
-    if (record->texts[0] + record->texts[1] == 0) {
-        event.file = capture_files_find(&rows->files, &open);
+    event.file = file_of(rows, record, text);
+    int64_t second = second_file(rows, record, text);
+    return add(rows, &event) && (second == 0 || add_second(rows, event, second));
+}
+
+/* The paths of a request to io_uring come ahead of it. */
+static bool named_row(struct capture_rows *rows, const struct capture_record *record, const char *text)
+{
+    capture_map_set(&rows->named[0], record->file, named_file(rows, record, 0, text));
+    capture_map_set(&rows->named[1], record->file, second_file(rows, record, text));
+    return true;
+}
+
+static bool request_row(struct capture_rows *rows, const struct capture_record *record, const char *text)
+{
+    struct trace_event event = event_of(rows, record);
+    event.class = rows->opcode_classes[record->number % CAPTURE_OPCODES];
+    event.call = rows->opcode_ids[record->number % CAPTURE_OPCODES];
+    if (!record->part) {
+        event.file = file_of(rows, record, text);
         return add(rows, &event);
     }
-    capture_path(text, record->texts[0], text + record->texts[0], record->texts[1], path);
-    if (record->inode)
-        event.file = capture_files_open(&rows->files, &open, path);
-    else
-        event.file = trace_file(rows->writer, TRACE_NONE, TRACE_NONE, path, strlen(path));
-    return add(rows, &event) && add_second(rows, event, record, text + record->texts[0] + record->texts[1]);
+    const int64_t *first = capture_map_find(&rows->named[0], record->file);
+    const int64_t *second = capture_map_find(&rows->named[1], record->file);
+    event.file = first ? *first : 0;
+    return add(rows, &event) && (!second || *second == 0 || add_second(rows, event, *second));
 }
 
 static bool other_row(struct capture_rows *rows, const struct capture_record *record)
 {
     struct trace_event event = event_of(rows, record);
-    struct capture_open open = open_of(record);
+    const struct capture_open open = open_of(record);
     event.file = capture_files_find(&rows->files, &open);
-    if (record->kind == CAPTURE_FAULT) {
-        event.class = TRACE_FAULT;
-        event.call = rows->fault_ids[record->number != 0];
-    } else if (record->kind == CAPTURE_URING) {
-        event.class = rows->opcode_classes[record->number % CAPTURE_OPCODES];
-        event.call = rows->opcode_ids[record->number % CAPTURE_OPCODES];
-    } else {
-        event.class = TRACE_OFFCPU;
-        event.call = rows->off_cpu_id;
-    }
+    event.class = record->kind == CAPTURE_FAULT ? TRACE_FAULT : TRACE_OFFCPU;
+    event.call = record->kind == CAPTURE_FAULT ? rows->fault_ids[record->number != 0] : rows->off_cpu_id;
     return add(rows, &event);
 }
 
@@ -304,6 +341,10 @@ bool capture_rows_add(void *context, const void *bytes_of, size_t bytes)
         return true;
     else if (record->kind == CAPTURE_CALL)
         added = call_row(rows, record, text);
+    else if (record->kind == CAPTURE_REQUEST)
+        added = request_row(rows, record, text);
+    else if (record->kind == CAPTURE_NAMED)
+        added = named_row(rows, record, text);
     else if (record->kind == CAPTURE_FORK)
         added = fork_row(rows, record, text);
     else if (record->kind == CAPTURE_EXEC)

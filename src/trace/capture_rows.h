@@ -15,9 +15,10 @@ struct capture_rows {
     struct trace_writer *writer;
     int64_t to_utc; /* added to CLOCK_MONOTONIC */
     struct capture_files files;
-    struct capture_map threads; /* pid and tid: id of the process in the store */
-    struct capture_map names;   /* pid: number in `name` */
-    struct capture_map alive;   /* pid: 1; 0 when it has ended */
+    struct capture_map threads;  /* pid and tid: id of the process in the store */
+    struct capture_map names;    /* pid: number in `name` */
+    struct capture_map alive;    /* pid: 1; 0 when it has ended */
+    struct capture_map named[2]; /* request to io_uring: id of its file, and of the second */
     char (*name)[16];
     size_t name_count, name_capacity;
     int64_t call_ids[CAPTURE_CALLS], opcode_ids[CAPTURE_OPCODES];

@@ -7,6 +7,7 @@
 #include "trace/bpf/disks.h"
 #include "trace/bpf/files.h"
 #include "trace/bpf/processes.h"
+#include "trace/bpf/requests.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL"; /* for the helpers that are GPL only */
 
@@ -18,7 +19,7 @@ int BPF_PROG(call_enter, struct pt_regs *regs, long number)
     if ((unsigned long)number >= CAPTURE_CALLS)
         return 0;
     const volatile struct capture_shape *shape = &shapes[number];
-    __u8 flags = shape->flags;
+    __u16 flags = shape->flags;
     if (!(flags & CAPTURE_KNOWN) || !wanted())
         return 0;
     struct task_struct *task = bpf_get_current_task_btf();
@@ -48,7 +49,11 @@ int BPF_PROG(call_enter, struct pt_regs *regs, long number)
             return 0; /* start stays 0: memory without a file */
     }
     if (flags & CAPTURE_VECTOR)
-        thread->size = vector_size(thread->arguments[1], thread->size);
+        thread->size = vector_size(thread->arguments[(shape->size - 1) & 7], thread->size);
+    if (flags & CAPTURE_COPIES)
+        thread->offset = offset_at(thread->offset, thread->position);
+    if (flags & CAPTURE_SUBMITS)
+        each_submitted(thread->arguments[2], thread->arguments[1], true);
     /* preadv2 with -1 goes by the position, as read does */
     if ((flags & CAPTURE_POSITION) || ((flags & (CAPTURE_READS | CAPTURE_WRITES)) && thread->offset == -1))
         thread->offset = thread->position;
@@ -57,7 +62,7 @@ int BPF_PROG(call_enter, struct pt_regs *regs, long number)
 }
 
 /* A write with O_APPEND begins elsewhere than the position said; so does one that waited for another thread's. */
-static __always_inline void settle_offset(struct thread *thread, __u8 flags, __s64 result)
+static __always_inline void settle_offset(struct thread *thread, __s64 result)
 {
     if (!thread->file || thread->position == CAPTURE_NOWHERE || thread->offset != thread->position ||
         result <= 0)
@@ -77,7 +82,7 @@ static __always_inline void fill_call(struct capture_record *record, struct thre
     record->cached = 2;
     if ((shape->flags & CAPTURE_READS) && has_position(thread->mode) && result >= 0)
         record->cached = !(thread->flags & direct_flag) && !thread->missed;
-    record->unused = 0;
+    record->part = 0;
     record->pid = id >> 32;
     record->tid = (__u32)id;
     record->start = thread->start;
@@ -92,17 +97,6 @@ static __always_inline void fill_call(struct capture_record *record, struct thre
     record->size = thread->size;
     record->result = result;
     *(__u64 *)record->texts = 0;
-}
-
-/* Path and folder of it, as texts `first` and the next. */
-static __always_inline __u32 add_path(struct capture_record *record, int first, __u32 at,
-                                      struct thread *thread, __s8 path, __s8 dir)
-{
-    __u32 end = add_given(at, thread->arguments[path & 7]);
-    record->texts[first] = end - at;
-    __u32 last = add_folder(end, at, dir >= 0 ? (int)thread->arguments[dir & 7] : AT_FDCWD);
-    record->texts[first + 1] = last - end;
-    return last;
 }
 
 static __always_inline void send_paths(struct task_struct *task, struct thread *thread,
@@ -123,10 +117,41 @@ static __always_inline void send_paths(struct task_struct *task, struct thread *
         send_scratch(scratch, at, shape->lost);
         return;
     }
-    at = add_path(&scratch->record, 0, at, thread, shape->path, shape->dir);
-    if (shape->path2 >= 0)
-        at = add_path(&scratch->record, 2, at, thread, shape->path2, shape->dir2);
+    at = add_paths(&scratch->record, shape, thread->arguments);
     send_scratch(scratch, at, shape->lost);
+}
+
+/* What was written to the other file: a record of its own. */
+static __always_inline void send_copied(struct task_struct *task, struct thread *thread,
+                                        const volatile struct capture_shape *shape, __u64 now, __s64 result)
+{
+    __s32 fd = (__s32)thread->arguments[shape->fd2 & 7];
+    struct file *file = file_of(task, fd);
+    struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
+    if (!record) {
+        count_lost(LOST_WRITE);
+        return;
+    }
+    fill_call(record, thread, shape, now, result);
+    thread->file = thread->inode = thread->device = thread->mode = 0;
+    if (file)
+        look_at(thread, file);
+    record->part = 1;
+    record->cached = 2;
+    record->file = thread->file;
+    record->inode = thread->inode;
+    record->device = thread->device;
+    record->mode = thread->mode;
+    record->fd = fd;
+    record->offset = CAPTURE_NOWHERE;
+    if (file && has_position(thread->mode)) {
+        __s64 after = BPF_CORE_READ(file, f_pos);
+        __u64 given = shape->offset2 >= 0 ? thread->arguments[shape->offset2 & 7] : 0;
+        record->offset = offset_at(given, after) - (result > 0 ? result : 0);
+    }
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    if (result > 0 && (thread->mode & TYPE_MASK) == TYPE_REGULAR)
+        note_writer(thread->inode, thread->device, bpf_get_current_pid_tgid() >> 32);
 }
 
 SEC("tp_btf/sys_exit")
@@ -138,8 +163,10 @@ int BPF_PROG(call_exit, struct pt_regs *regs, long result)
         return 0;
     __u64 now = bpf_ktime_get_ns();
     const volatile struct capture_shape *shape = &shapes[thread->number & (CAPTURE_CALLS - 1)];
-    settle_offset(thread, shape->flags, result);
-    if (shape->path >= 0) {
+    settle_offset(thread, result);
+    if (shape->flags & (CAPTURE_SUBMITS | CAPTURE_REAPS)) {
+        end_requests(thread, shape, result);
+    } else if (shape->path >= 0) {
         send_paths(task, thread, shape, now, result);
     } else {
         struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
@@ -149,6 +176,8 @@ int BPF_PROG(call_exit, struct pt_regs *regs, long result)
         } else
             count_lost(shape->lost);
     }
+    if (shape->flags & CAPTURE_COPIES)
+        send_copied(task, thread, shape, now, result);
     if ((shape->flags & CAPTURE_WRITES) && result > 0 && (thread->mode & TYPE_MASK) == TYPE_REGULAR)
         note_writer(thread->inode, thread->device, bpf_get_current_pid_tgid() >> 32);
     thread->start = 0;
@@ -182,9 +211,10 @@ int BPF_PROG(page_added, struct folio *folio)
         if (overlaps(folio, thread->offset, thread->size))
             thread->missed = 1;
     } else if (thread->request) {
-        struct uring *uring = bpf_map_lookup_elem(&urings, &thread->request);
-        if (uring && overlaps(folio, uring->offset, uring->size))
-            uring->missed = 1;
+        struct pending_key key = {.request = thread->request};
+        struct pending *pending = bpf_map_lookup_elem(&pendings, &key);
+        if (pending && overlaps(folio, pending->offset, pending->size))
+            pending->missed = 1;
     }
     return 0;
 }
@@ -256,83 +286,5 @@ int BPF_PROG(fault_mapped, struct address_space *mapping, unsigned long first, u
     thread->fault_inode = number;
     thread->fault_device = BPF_CORE_READ(inode, i_sb, s_dev);
     send_fault(thread, from, to - from, now);
-    return 0;
-}
-
-/* ---- io_uring ---- */
-
-SEC("tp_btf/io_uring_submit_req")
-int BPF_PROG(uring_begin, struct io_kiocb *request)
-{
-    __u8 opcode = BPF_CORE_READ(request, opcode);
-    const volatile struct capture_shape *shape = &opcodes[opcode & (CAPTURE_OPCODES - 1)];
-    if (opcode >= CAPTURE_OPCODES || !(shape->flags & CAPTURE_KNOWN) || !wanted())
-        return 0;
-    __u64 key = (__u64)request, id = bpf_get_current_pid_tgid();
-    struct uring uring = {
-        .start = bpf_ktime_get_ns(),
-        .pid = id >> 32,
-        .tid = (__u32)id,
-        .offset = CAPTURE_NOWHERE,
-        .size = CAPTURE_NOWHERE,
-        .fd = BPF_CORE_READ(request, cqe.fd),
-    };
-    if (shape->flags & (CAPTURE_READS | CAPTURE_WRITES)) {
-        struct io_rw *rw = (struct io_rw *)request; /* the command is the first thing in a request */
-        uring.offset = BPF_CORE_READ(rw, kiocb.ki_pos);
-        uring.size = BPF_CORE_READ(rw, len);
-        if (shape->flags & CAPTURE_VECTOR)
-            uring.size = vector_size(BPF_CORE_READ(rw, addr), uring.size);
-        if (uring.offset < 0)
-            uring.offset = CAPTURE_NOWHERE;
-    }
-    if (bpf_map_update_elem(&urings, &key, &uring, BPF_ANY) != 0) {
-        count_lost(shape->lost);
-        return 0;
-    }
-    struct thread *thread = new_thread(bpf_get_current_task_btf());
-    if (thread)
-        thread->request = key;
-    return 0;
-}
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(uring_end, struct io_ring_ctx *context, void *pointer)
-{
-    struct io_kiocb *request = pointer;
-    __u64 key = (__u64)request;
-    struct uring *uring = bpf_map_lookup_elem(&urings, &key);
-    if (!uring)
-        return 0;
-    __u8 opcode = BPF_CORE_READ(request, opcode);
-    const volatile struct capture_shape *shape = &opcodes[opcode & (CAPTURE_OPCODES - 1)];
-    struct file *file = BPF_CORE_READ(request, file);
-    struct inode *inode = BPF_CORE_READ(file, f_inode);
-    struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
-    if (record) {
-        __builtin_memset(record, 0, sizeof *record);
-        record->kind = CAPTURE_URING;
-        record->number = opcode;
-        record->pid = uring->pid;
-        record->tid = uring->tid;
-        record->start = uring->start;
-        record->latency = bpf_ktime_get_ns() - uring->start;
-        record->file = (__u64)file;
-        record->inode = BPF_CORE_READ(inode, i_ino);
-        record->device = BPF_CORE_READ(inode, i_sb, s_dev);
-        record->mode = BPF_CORE_READ(inode, i_mode);
-        record->fd = uring->fd;
-        record->offset = uring->offset;
-        record->size = uring->size;
-        record->result = BPF_CORE_READ(request, cqe.res);
-        record->cached = 2;
-        if ((shape->flags & CAPTURE_READS) && has_position(record->mode) && record->result >= 0)
-            record->cached = !(BPF_CORE_READ(file, f_flags) & direct_flag) && !uring->missed;
-        if ((shape->flags & CAPTURE_WRITES) && record->result > 0)
-            note_writer(record->inode, record->device, uring->pid);
-        bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-    } else
-        count_lost(shape->lost);
-    bpf_map_delete_elem(&urings, &key);
     return 0;
 }

@@ -44,6 +44,15 @@ __noinline __u64 vector_size(__u64 address, __u64 count)
     return sum;
 }
 
+/* An offset that is given by its address; 0: the file's position. */
+static __always_inline __s64 offset_at(__u64 address, __s64 position)
+{
+    __s64 offset = position;
+    if (address && position != CAPTURE_NOWHERE)
+        bpf_probe_read_user(&offset, sizeof offset, (void *)address);
+    return offset;
+}
+
 /* ---- paths ---- */
 
 static __always_inline struct scratch *scratch_here(void)
@@ -112,6 +121,28 @@ __noinline __u32 add_folder(__u32 at, __u32 given, int fd)
     }
     struct file *file = file_of(task, fd);
     return file ? add_names(at, (__u64)__builtin_preserve_access_index(&file->f_path)) : at;
+}
+
+/* A path and the folder it is relative to, as texts `first` and the next. */
+static __always_inline __u32 add_path(struct capture_record *record, int first, __u32 at, __u64 path, int fd)
+{
+    __u32 end = add_given(at, path);
+    record->texts[first] = end - at;
+    __u32 last = add_folder(end, at, fd);
+    record->texts[first + 1] = last - end;
+    return last;
+}
+
+/* One path, or two. */
+static __always_inline __u32 add_paths(struct capture_record *record,
+                                       const volatile struct capture_shape *shape, const __u64 *arguments)
+{
+    int folder = shape->dir >= 0 ? (int)arguments[shape->dir & 7] : AT_FDCWD;
+    __u32 at = add_path(record, 0, 0, arguments[shape->path & 7], folder);
+    if (shape->path2 < 0)
+        return at;
+    folder = shape->dir2 >= 0 ? (int)arguments[shape->dir2 & 7] : AT_FDCWD;
+    return add_path(record, 2, at, arguments[shape->path2 & 7], folder);
 }
 
 static __always_inline struct scratch *new_scratch(void)

@@ -27,7 +27,14 @@ enum {
     BPF_MAP_TYPE_RINGBUF = 27,
     BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
-enum { BPF_ANY = 0, BPF_F_NO_PREALLOC = 1, BPF_LOCAL_STORAGE_GET_F_CREATE = 1, BPF_RB_NO_WAKEUP = 1 };
+enum {
+    BPF_ANY = 0,
+    BPF_NOEXIST = 1,
+    BPF_EXIST = 2,
+    BPF_F_NO_PREALLOC = 1,
+    BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+    BPF_RB_NO_WAKEUP = 1
+};
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -152,25 +159,22 @@ struct request {
     struct bio *bio;
 };
 
-struct kiocb {
-    long long ki_pos;
-};
-
-struct io_rw {
-    struct kiocb kiocb;
-    __u64 addr;
-    __u32 len;
+struct io_ring_ctx {
+    unsigned int flags;
+    __u32 *sq_array;
+    struct io_uring_sqe *sq_sqes;
+    unsigned int cached_sq_head, sq_entries;
 };
 
 struct io_cqe {
     __s32 res;
-    int fd;
 };
 
 struct io_kiocb {
     struct file *file;
     __u8 opcode;
     struct io_cqe cqe;
+    struct io_ring_ctx *ctx;
 };
 
 #ifdef __TARGET_ARCH_x86
@@ -191,8 +195,34 @@ struct pt_regs {
     }
 #endif
 
-struct io_ring_ctx;
-
 #pragma clang attribute pop
+
+/* What programs hand to the kernel lies as it does for them: linux/io_uring.h and linux/aio_abi.h. */
+struct io_uring_sqe {
+    __u8 opcode, flags;
+    __u16 ioprio;
+    __s32 fd;
+    __u64 off, addr;
+    __u32 len, operation_flags;
+    __u64 user_data;
+    __u16 buf_index, personality;
+    __s32 file_index;
+    __u64 addr3, unused;
+};
+enum { IOSQE_FIXED_FILE = 1, IORING_SETUP_SQE128 = 1 << 10, IORING_SETUP_NO_SQARRAY = 1 << 16 };
+
+struct iocb {
+    __u64 aio_data;
+    __u32 aio_key, aio_rw_flags;
+    __u16 aio_lio_opcode, aio_reqprio;
+    __u32 aio_fildes;
+    __u64 aio_buf, aio_nbytes, aio_offset, aio_reserved2;
+    __u32 aio_flags, aio_resfd;
+};
+
+struct io_event {
+    __u64 data, obj;
+    __s64 res, res2;
+};
 
 #endif

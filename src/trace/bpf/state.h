@@ -15,6 +15,7 @@
 #define TYPE_BLOCK    0060000
 #define TYPE_REGULAR  0100000
 #define FAULT_WRITE   2  /* X86_PF_WRITE */
+#define LOST_WRITE    1  /* TRACE_WRITE */
 #define LOST_FAULT    6  /* TRACE_FAULT */
 #define LOST_OFFCPU   16 /* TRACE_OFFCPU */
 #define MAPPING_FLAGS 3  /* low bits of page->mapping: not a file's */
@@ -27,6 +28,7 @@
 #define REQ_OP_MASK   255
 #define REQ_OP_WRITE  1
 #define VECTORS_MOST  1024 /* UIO_MAXIOV */
+#define EVENTS_MOST   1024 /* of one io_submit or io_getevents */
 
 /* Set before the programs are loaded. */
 const volatile int scope;
@@ -56,12 +58,21 @@ struct thread {
     __u64 fault_inode, fault_offset;
 };
 
-struct uring {
+/* A request that a program has handed over and that has not ended. */
+struct pending {
     __u64 start;
+    __u64 file, inode;
+    __u32 device, mode, flags; /* 0: the file is known at the end */
     __u32 pid, tid;
+    __u32 number;
     __s64 offset, size;
     __s32 fd;
     __u32 missed;
+};
+
+struct pending_key {
+    __u64 request; /* of io_uring: in the kernel; of io_submit: the process's struct iocb */
+    __u64 pid;     /* of io_uring: 0 */
 };
 
 struct inode_key {
@@ -110,9 +121,9 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, REQUESTS);
-    __type(key, __u64);
-    __type(value, struct uring);
-} urings SEC(".maps");
+    __type(key, struct pending_key);
+    __type(value, struct pending);
+} pendings SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);

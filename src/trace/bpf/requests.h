@@ -1,0 +1,289 @@
+/* Requests that a program hands over and that end later: io_uring, io_submit. */
+#ifndef REHEARSE_TRACE_BPF_REQUESTS_H
+#define REHEARSE_TRACE_BPF_REQUESTS_H
+
+#include "trace/bpf/files.h"
+
+/* What a request asks for lies in its structure as the arguments of a call do in registers. */
+enum { ARGUMENTS_MOST = 8 };
+
+static __always_inline const volatile struct capture_shape *shape_of(__u32 number)
+{
+    return &opcodes[number & (CAPTURE_OPCODES - 1)];
+}
+
+/* Without its file: it is known at the end, or there is none. */
+static __always_inline struct pending begin_pending(__u32 number, const __u64 *arguments)
+{
+    const volatile struct capture_shape *shape = shape_of(number);
+    __u64 id = bpf_get_current_pid_tgid();
+    struct pending pending = {
+        .start = bpf_ktime_get_ns(),
+        .pid = id >> 32,
+        .tid = (__u32)id,
+        .number = number,
+        .offset = CAPTURE_NOWHERE,
+        .size = CAPTURE_NOWHERE,
+        .fd = -1,
+    };
+    if (shape->fd >= 0)
+        pending.fd = (__s32)arguments[shape->fd & 7];
+    if (shape->offset >= 0)
+        pending.offset = arguments[shape->offset & 7];
+    if (shape->size >= 0)
+        pending.size = arguments[shape->size & 7];
+    if (shape->flags & CAPTURE_VECTOR)
+        pending.size = vector_size(arguments[(shape->size - 1) & 7], pending.size);
+    return pending;
+}
+
+static __always_inline void look_at_pending(struct pending *pending, struct file *file)
+{
+    struct inode *inode = BPF_CORE_READ(file, f_inode);
+    pending->file = (__u64)file;
+    pending->inode = BPF_CORE_READ(inode, i_ino);
+    pending->device = BPF_CORE_READ(inode, i_sb, s_dev);
+    pending->mode = BPF_CORE_READ(inode, i_mode);
+    pending->flags = BPF_CORE_READ(file, f_flags);
+}
+
+static __always_inline void find_file(struct pending *pending)
+{
+    struct file *file = pending->fd >= 0 ? file_of(bpf_get_current_task_btf(), pending->fd) : NULL;
+    if (!file)
+        return;
+    look_at_pending(pending, file);
+    if (pending->offset == -1) /* at the position */
+        pending->offset = has_position(pending->mode) ? BPF_CORE_READ(file, f_pos) : CAPTURE_NOWHERE;
+}
+
+static __always_inline void fill_request(struct capture_record *record, const struct pending *pending,
+                                         __s64 result)
+{
+    __u16 flags = shape_of(pending->number)->flags;
+    __builtin_memset(record, 0, sizeof *record);
+    record->kind = CAPTURE_REQUEST;
+    record->number = pending->number;
+    record->pid = pending->pid;
+    record->tid = pending->tid;
+    record->start = pending->start;
+    record->latency = bpf_ktime_get_ns() - pending->start;
+    record->file = pending->file;
+    record->inode = pending->inode;
+    record->device = pending->device;
+    record->mode = pending->mode;
+    record->fd = pending->fd;
+    record->offset = pending->offset == -1 ? CAPTURE_NOWHERE : pending->offset;
+    record->size = pending->size;
+    record->result = result;
+    record->cached = 2;
+    if ((flags & CAPTURE_READS) && has_position(pending->mode) && result >= 0) {
+        if (pending->flags & direct_flag)
+            record->cached = 0;
+        else if (pending->number < CAPTURE_AIO)
+            record->cached = !pending->missed;
+    }
+    if ((flags & CAPTURE_WRITES) && result > 0 && (pending->mode & TYPE_MASK) == TYPE_REGULAR)
+        note_writer(pending->inode, pending->device, pending->pid);
+}
+
+static __always_inline void send_request(const struct pending *pending, __s64 result)
+{
+    struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
+    if (record) {
+        fill_request(record, pending, result);
+        bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    } else
+        count_lost(shape_of(pending->number)->lost);
+}
+
+/* ---- io_uring ---- */
+
+/* The entry of the ring that `request` was made of a moment ago, as arguments: fd, off, addr, len, file_index. */
+static __always_inline bool entry_of(struct io_kiocb *request, __u64 *arguments, __u8 *flags)
+{
+    struct io_ring_ctx *ring = BPF_CORE_READ(request, ctx);
+    __u32 at = (BPF_CORE_READ(ring, cached_sq_head) - 1) & (BPF_CORE_READ(ring, sq_entries) - 1);
+    __u32 setup = BPF_CORE_READ(ring, flags);
+    struct io_uring_sqe entry;
+    if (!(setup & IORING_SETUP_NO_SQARRAY) &&
+        bpf_probe_read_kernel(&at, sizeof at, BPF_CORE_READ(ring, sq_array) + at) != 0)
+        return false;
+    at <<= (setup & IORING_SETUP_SQE128) != 0;
+    if (bpf_probe_read_kernel(&entry, sizeof entry, BPF_CORE_READ(ring, sq_sqes) + at) != 0 ||
+        entry.opcode != BPF_CORE_READ(request, opcode))
+        return false;
+    arguments[0] = entry.fd;
+    arguments[1] = entry.off;
+    arguments[2] = entry.addr;
+    arguments[3] = entry.len;
+    arguments[4] = entry.file_index;
+    *flags = entry.flags;
+    return true;
+}
+
+/* Paths are those of the process, which may be gone when the request ends: they go ahead of it. */
+static __always_inline void send_names(const struct pending *pending, const __u64 *arguments)
+{
+    const volatile struct capture_shape *shape = shape_of(pending->number);
+    struct scratch *scratch = new_scratch();
+    if (!scratch)
+        return;
+    scratch->record.kind = CAPTURE_NAMED;
+    scratch->record.file = pending->file;
+    send_scratch(scratch, add_paths(&scratch->record, shape, arguments), shape->lost);
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int BPF_PROG(uring_begin, struct io_kiocb *request)
+{
+    __u8 opcode = BPF_CORE_READ(request, opcode), flags = 0;
+    const volatile struct capture_shape *shape = shape_of(opcode);
+    __u64 arguments[ARGUMENTS_MOST] = {0};
+    struct pending_key key = {.request = (__u64)request};
+    if (opcode >= CAPTURE_AIO || !(shape->flags & CAPTURE_KNOWN) || !wanted())
+        return 0;
+    if (!entry_of(request, arguments, &flags)) {
+        count_lost(shape->lost);
+        return 0;
+    }
+    struct pending pending = begin_pending(opcode, arguments);
+    if (!(flags & IOSQE_FIXED_FILE))
+        find_file(&pending);
+    if (shape->path >= 0) {
+        pending.file = key.request;
+        send_names(&pending, arguments);
+        /* with a file_index it has no descriptor in the end */
+        pending.fd = (shape->flags & CAPTURE_OPENS) && arguments[4] == 0 ? 0 : -1;
+    }
+    if (bpf_map_update_elem(&pendings, &key, &pending, BPF_ANY) != 0) {
+        count_lost(shape->lost);
+        return 0;
+    }
+    struct thread *thread = new_thread(bpf_get_current_task_btf());
+    if (thread)
+        thread->request = key.request;
+    return 0;
+}
+
+/* What was opened has the path under which the kernel knows it. */
+static __always_inline bool send_opened(struct pending *pending, __s64 result)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    bool here = pending->fd >= 0 && result >= 0 && (bpf_get_current_pid_tgid() >> 32) == pending->pid;
+    struct file *file = here ? file_of(task, (int)result) : NULL;
+    struct scratch *scratch = file ? new_scratch() : NULL;
+    if (!scratch)
+        return false;
+    look_at_pending(pending, file);
+    pending->fd = result;
+    fill_request(&scratch->record, pending, result);
+    __u32 at = add_names(0, (__u64)__builtin_preserve_access_index(&file->f_path));
+    scratch->record.texts[1] = at;
+    send_scratch(scratch, at, shape_of(pending->number)->lost);
+    return true;
+}
+
+static __always_inline void send_named(const struct pending *pending, __s64 result)
+{
+    struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
+    if (!record) {
+        count_lost(shape_of(pending->number)->lost);
+        return;
+    }
+    fill_request(record, pending, result);
+    record->part = 1;
+    record->fd = -1;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(uring_end, struct io_ring_ctx *context, void *pointer)
+{
+    struct io_kiocb *request = pointer;
+    struct pending_key key = {.request = (__u64)request};
+    struct pending *pending = bpf_map_lookup_elem(&pendings, &key);
+    if (!pending)
+        return 0;
+    struct file *file = BPF_CORE_READ(request, file);
+    __s64 result = BPF_CORE_READ(request, cqe.res);
+    if (shape_of(pending->number)->path >= 0) {
+        if (!send_opened(pending, result))
+            send_named(pending, result);
+    } else {
+        if (file)
+            look_at_pending(pending, file);
+        send_request(pending, result);
+    }
+    bpf_map_delete_elem(&pendings, &key);
+    return 0;
+}
+
+/* ---- io_submit ----
+ *
+ * It has no tracepoints of its own: a request begins with the call that hands it over, and ends with the one that
+ * fetches its result. */
+
+static __always_inline void begin_submitted(const struct pending_key *key)
+{
+    struct iocb iocb;
+    if (bpf_probe_read_user(&iocb, sizeof iocb, (void *)key->request) != 0)
+        return;
+    __u32 number = CAPTURE_AIO + (iocb.aio_lio_opcode & (CAPTURE_AIO - 1));
+    const volatile struct capture_shape *shape = shape_of(number);
+    if (!(shape->flags & CAPTURE_KNOWN))
+        return;
+    const __u64 arguments[ARGUMENTS_MOST] = {iocb.aio_fildes, iocb.aio_offset, iocb.aio_buf, iocb.aio_nbytes};
+    struct pending pending = begin_pending(number, arguments);
+    find_file(&pending);
+    /* one that is there already has ended and its result was fetched from memory, without a call */
+    if (bpf_map_update_elem(&pendings, key, &pending, BPF_NOEXIST) == 0)
+        return;
+    count_lost(shape->lost);
+    bpf_map_update_elem(&pendings, key, &pending, BPF_EXIST);
+}
+
+/* The request whose address is at `address` begins, or is forgotten. */
+__noinline int submit_one(__u64 address, bool begin)
+{
+    struct pending_key key = {.pid = bpf_get_current_pid_tgid() >> 32};
+    if (bpf_probe_read_user(&key.request, sizeof key.request, (void *)address) != 0)
+        return 0;
+    if (begin)
+        begin_submitted(&key);
+    else
+        bpf_map_delete_elem(&pendings, &key);
+    return 0;
+}
+
+static __always_inline void each_submitted(__u64 list, __u64 count, bool begin)
+{
+    for (__u64 i = 0; i < EVENTS_MOST && i < count; i++)
+        submit_one(list + 8 * i, begin);
+}
+
+__noinline int end_submitted(__u64 address)
+{
+    struct io_event event;
+    if (bpf_probe_read_user(&event, sizeof event, (void *)address) != 0)
+        return 0;
+    struct pending_key key = {event.obj, bpf_get_current_pid_tgid() >> 32};
+    struct pending *pending = bpf_map_lookup_elem(&pendings, &key);
+    if (pending) {
+        send_request(pending, event.res);
+        bpf_map_delete_elem(&pendings, &key);
+    }
+    return 0;
+}
+
+static __always_inline void end_requests(struct thread *thread, const volatile struct capture_shape *shape,
+                                         __s64 result)
+{
+    __u64 taken = result > 0 ? result : 0; /* the kernel takes the first ones */
+    if (shape->flags & CAPTURE_SUBMITS && taken < thread->arguments[1])
+        each_submitted(thread->arguments[2] + 8 * taken, thread->arguments[1] - taken, false);
+    for (__s64 i = 0; (shape->flags & CAPTURE_REAPS) && i < EVENTS_MOST && i < result; i++)
+        end_submitted(thread->arguments[3] + i * sizeof(struct io_event));
+}
+
+#endif

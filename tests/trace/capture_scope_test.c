@@ -1,0 +1,240 @@
+/* Whose events `rehearse trace` records. */
+#include "support/capture_run.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct traced {
+    struct capture_run run;
+    bool done;
+    struct error err;
+};
+
+static void *trace_in_thread(void *context)
+{
+    struct traced *traced = context;
+    char program[] = "/proc/self/exe", act[] = "act", name[] = "many";
+    char *words[] = {program, act, name, traced->run.data, traced->run.log, NULL};
+    const struct trace_capture_options options = capture_options_of(&traced->run, words);
+    traced->done = trace_capture(&options, &traced->run.report, &traced->err);
+    return NULL;
+}
+
+static void two_traces_at_once_are_kept_apart(void **state)
+{
+    struct traced traced[2];
+    pthread_t threads[2];
+    (void)state;
+    capture_need_bpf();
+    for (int i = 0; i < 2; i++) {
+        capture_make(&traced[i].run);
+        pthread_create(&threads[i], NULL, trace_in_thread, &traced[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < 2; i++) {
+        assert_true(traced[i].done);
+        assert_int_equal(traced[i].run.report.lost, 0);
+        capture_read_events(&traced[i].run);
+        capture_compare(traced[i].run.log);
+        struct capture_run other = traced[i].run;
+        memcpy(other.data, traced[1 - i].run.data, sizeof other.data);
+        capture_read_events(&other);
+        assert_int_equal(seen_count, 0);
+    }
+    for (int i = 0; i < 2; i++)
+        capture_remove(&traced[i].run);
+}
+
+/* A process that waits, with a file open, for a byte before it acts. */
+struct waiting {
+    struct capture_run *run;
+    pid_t pid;
+    int gate;
+};
+
+static struct waiting start_waiting(struct capture_run *run, const char *what, const char *group)
+{
+    struct waiting waiting = {.run = run};
+    char file[256];
+    int gate[2];
+    capture_make(run);
+    assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
+    waiting.pid = fork();
+    if (waiting.pid == 0) {
+        FILE *members = group ? fopen(group, "w") : NULL;
+        if (group && (!members || fprintf(members, "%d\n", getpid()) < 0 || fclose(members) != 0))
+            _exit(126);
+        dup2(gate[0], STDIN_FILENO);
+        execl("/proc/self/exe", "capture_test", "act", what, run->data, run->log, NULL);
+        _exit(127);
+    }
+    close(gate[0]);
+    waiting.gate = gate[1];
+    snprintf(file, sizeof file, "%s/before", run->data);
+    while (access(file, F_OK) != 0 && waitpid(waiting.pid, NULL, WNOHANG) == 0)
+        usleep(1000);
+    assert_int_equal(access(file, F_OK), 0);
+    return waiting;
+}
+
+/* A trace in a thread, while others act. */
+struct background {
+    struct trace_capture_options options;
+    struct trace_capture_report report;
+    atomic_bool begun, stop, over;
+    bool done;
+    struct error err;
+    pthread_t thread;
+};
+
+static void *background_main(void *context)
+{
+    struct background *background = context;
+    background->done = trace_capture(&background->options, &background->report, &background->err);
+    background->over = true;
+    return NULL;
+}
+
+static void begin_background(struct background *background)
+{
+    background->options.begun = &background->begun;
+    background->options.stop = &background->stop;
+    background->options.version = "test";
+    pthread_create(&background->thread, NULL, background_main, background);
+    while (!background->begun && !background->over)
+        usleep(1000);
+}
+
+static void end_background(struct background *background, bool stop)
+{
+    background->stop = stop;
+    pthread_join(background->thread, NULL);
+    if (!background->done)
+        fail_msg("%s", background->err.text);
+    assert_int_equal(background->report.lost, 0);
+    trace_capture_report_release(&background->report);
+}
+
+/* Lets it act; it is gone then. */
+static void let_act(struct waiting *waiting)
+{
+    int status = -1;
+    assert_int_equal(write(waiting->gate, "x", 1), 1);
+    close(waiting->gate);
+    assert_int_equal(waitpid(waiting->pid, &status, 0), waiting->pid);
+    assert_int_equal(status, 0);
+}
+
+static void a_running_process_is_traced_from_then_on(void **state)
+{
+    struct capture_run run;
+    (void)state;
+    capture_need_bpf();
+    struct waiting waiting = start_waiting(&run, "waiting", NULL);
+    struct background trace = {.options = {.store = run.store, .pid = waiting.pid}};
+    begin_background(&trace);
+    let_act(&waiting);
+    end_background(&trace, false); /* the trace ends with it */
+    capture_read_events(&run);
+    capture_compare(run.log);
+    capture_remove(&run);
+}
+
+/* Those of version 2 are mounted somewhere, with others beside them. */
+static bool new_group(char *group, size_t size)
+{
+    char line[512], place[256], kind[32];
+    bool found = false;
+    FILE *mounts = fopen("/proc/self/mounts", "r");
+    while (!found && mounts && fgets(line, sizeof line, mounts))
+        found = sscanf(line, "%*s %255s %31s", place, kind) == 2 && strcmp(kind, "cgroup2") == 0;
+    if (mounts)
+        fclose(mounts);
+    snprintf(group, size, "%.200s/rehearse-test-%d", place, getpid());
+    return found && mkdir(group, 0755) == 0;
+}
+
+static void a_control_group_is_traced_with_those_below_it(void **state)
+{
+    struct capture_run runs[3];
+    struct waiting waiting[3];
+    char group[256], below[300], members[320];
+    (void)state;
+    capture_need_bpf();
+    if (!new_group(group, sizeof group)) {
+        print_message("# skipped: no control group of version 2 can be made here\n");
+        skip();
+    }
+    snprintf(below, sizeof below, "%s/below", group);
+    assert_int_equal(mkdir(below, 0755), 0);
+    waiting[0] = start_waiting(&runs[0], "waiting", NULL); /* outside */
+    snprintf(members, sizeof members, "%s/cgroup.procs", group);
+    waiting[1] = start_waiting(&runs[1], "waiting", members);
+    snprintf(members, sizeof members, "%s/cgroup.procs", below);
+    waiting[2] = start_waiting(&runs[2], "waiting", members);
+    struct background trace = {.options = {.store = runs[0].store, .cgroup = group}};
+    begin_background(&trace);
+    for (int i = 0; i < 3; i++)
+        let_act(&waiting[i]);
+    end_background(&trace, true);
+    for (int i = 0; i < 3; i++) {
+        memcpy(runs[i].store, runs[0].store, sizeof runs[i].store);
+        capture_read_events(&runs[i]);
+        if (i == 0)
+            assert_int_equal(seen_count, 0);
+        else
+            capture_compare(runs[i].log);
+    }
+    for (int i = 0; i < 3; i++)
+        capture_remove(&runs[i]);
+    assert_int_equal(rmdir(below), 0);
+    assert_int_equal(rmdir(group), 0);
+}
+
+static void all_processes_are_traced_with_system(void **state)
+{
+    struct capture_run runs[2];
+    struct waiting waiting[2];
+    (void)state;
+    capture_need_bpf();
+    for (int i = 0; i < 2; i++)
+        waiting[i] = start_waiting(&runs[i], "later", NULL);
+    struct background trace = {.options = {.store = runs[0].store, .system = true}};
+    begin_background(&trace);
+    for (int i = 0; i < 2; i++)
+        let_act(&waiting[i]);
+    end_background(&trace, true);
+    memcpy(runs[1].store, runs[0].store, sizeof runs[1].store);
+    for (int i = 0; i < 2; i++) {
+        capture_read_events(&runs[i]);
+        capture_compare(runs[i].log);
+    }
+    for (int i = 0; i < 2; i++)
+        capture_remove(&runs[i]);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "act") == 0)
+        return acts_main(argc, argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_traces_at_once_are_kept_apart),
+        cmocka_unit_test(a_running_process_is_traced_from_then_on),
+        cmocka_unit_test(a_control_group_is_traced_with_those_below_it),
+        cmocka_unit_test(all_processes_are_traced_with_system),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
