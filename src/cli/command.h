@@ -105,6 +105,7 @@ extern const struct command command_help;
 extern const struct command command_plan;
 extern const struct command command_profile_convert;
 extern const struct command command_profile_show;
+extern const struct command command_report;
 extern const struct command command_templates;
 extern const struct command command_trace;
 extern const struct command command_validate;

@@ -16,6 +16,7 @@ const struct command *const commands[] = {
     &command_trace,
     &command_compare,
     &command_figure_timeline,
+    &command_report,
     &command_calibrate,
     &command_help,
     &command_completion,
