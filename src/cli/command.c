@@ -66,6 +66,7 @@ static void set_unknown_command(const char *word, struct error *err)
 
 const struct command *command_find(int argc, const char *const *argv, int *used, struct error *err)
 {
+    const struct command *found = NULL;
     for (size_t i = 0; commands[i]; i++) {
         const char *name = commands[i]->name;
         size_t first = strcspn(name, " ");
@@ -73,9 +74,13 @@ const struct command *command_find(int argc, const char *const *argv, int *used,
             continue;
         if (name[first] && (argc < 2 || strcmp(name + first + 1, argv[1]) != 0))
             continue;
+        if (found && !name[first])
+            continue; /* "trace show" is that, not "trace" of "show" */
         *used = name[first] ? 2 : 1;
-        return commands[i];
+        found = commands[i];
     }
+    if (found)
+        return found;
     if (command_is_group(argv[0]))
         set_group_error(argv[0], argc > 1 ? argv[1] : NULL, err);
     else

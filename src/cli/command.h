@@ -8,7 +8,8 @@
  *   4. add cases to tests/cli/ and, if it has a page in docs/, run scripts/update-docs.
  * Parsing, --help, man page, completion and "did you mean" come from the table.
  *
- * A command of two words ("profile show") is one command with a space in its name.
+ * A command of two words ("profile show") is one command with a space in its name. Its first word may be a
+ * command, too ("trace show", "trace").
  *
  *     struct weigh_options {
  *         const char *cluster, *output;
@@ -108,6 +109,9 @@ extern const struct command command_profile_show;
 extern const struct command command_report;
 extern const struct command command_templates;
 extern const struct command command_trace;
+extern const struct command command_trace_export;
+extern const struct command command_trace_import;
+extern const struct command command_trace_show;
 extern const struct command command_validate;
 extern const struct command command_version;
 

@@ -20,6 +20,18 @@ static bool is_new_word(size_t i)
     return true;
 }
 
+/* Is command i the first one of a group of two words? "trace" is one, too, that is a command by itself. */
+static bool begins_group(size_t i)
+{
+    char word[64];
+    size_t length = first_word_length(commands[i]->name);
+    if (length >= sizeof word || !is_new_word(i))
+        return false;
+    memcpy(word, commands[i]->name, length);
+    word[length] = '\0';
+    return command_is_group(word);
+}
+
 /* The second words of a group, with blanks between them. */
 static void write_second_words(struct text *out, const char *group, size_t length)
 {
@@ -106,18 +118,23 @@ void completion_write_bash(struct text *out)
                   "    case $command in\n");
     for (size_t i = 0; commands[i]; i++) {
         size_t length = first_word_length(commands[i]->name);
-        if (!commands[i]->name[length] || !is_new_word(i))
+        if (!begins_group(i))
             continue;
-        text_format(out,
-                    "    %.*s)\n        if ((COMP_CWORD == 2)); then\n            COMPREPLY=($(compgen -W '",
-                    (int)length, commands[i]->name);
+        text_format(out, "    %.*s)\n        words='", (int)length, commands[i]->name);
         write_second_words(out, commands[i]->name, length);
-        text_add(out, "' -- \"$cur\"))\n            return\n        fi\n"
-                      "        command+=\" ${COMP_WORDS[2]}\" ;;\n");
+        text_add(
+            out,
+            "'\n        if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then\n"
+            "            COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n            return\n        fi\n"
+            "        [[ \" $words \" == *\" ${COMP_WORDS[2]} \"* ]] && command+=\" ${COMP_WORDS[2]}\"\n"
+            "        words='' ;;\n");
     }
     text_add(out, "    esac\n    case \"$command $prev\" in\n");
-    for (size_t i = 0; commands[i]; i++)
-        write_bash_command(out, commands[i]);
+    for (int words = 2; words > 0;
+         words--) /* the first pattern that fits counts: "trace show " before "trace " */
+        for (size_t i = 0; commands[i]; i++)
+            if ((strchr(commands[i]->name, ' ') ? 2 : 1) == words)
+                write_bash_command(out, commands[i]);
     text_add(out, "    esac\n    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n"
                   "complete -o default -F _rehearse rehearse\n");
 }
@@ -179,14 +196,15 @@ void completion_write_zsh(struct text *out)
                   "command=$words[2]\ncase $command in\n");
     for (size_t i = 0; commands[i]; i++) {
         size_t length = first_word_length(commands[i]->name);
-        if (!commands[i]->name[length] || !is_new_word(i))
+        if (!begins_group(i))
             continue;
         text_format(out, "    %.*s)\n        names=(", (int)length, commands[i]->name);
         write_second_words(out, commands[i]->name, length);
-        text_add(
-            out,
-            ")\n        if ((CURRENT == 3)); then\n            compadd -a names\n            return\n"
-            "        fi\n        command+=\" $words[3]\"\n        shift words\n        ((CURRENT--)) ;;\n");
+        text_add(out, ")\n        if ((CURRENT == 3)) && [[ $words[3] != -* ]]; then\n            compadd -a "
+                      "names\n            return\n"
+                      "        fi\n        if [[ -n ${(M)names:#$words[3]} ]]; then\n            command+=\" "
+                      "$words[3]\"\n"
+                      "            shift words\n            ((CURRENT--))\n        fi ;;\n");
     }
     text_add(out, "esac\nshift words\n((CURRENT--))\ncase $command in\n");
     for (size_t i = 0; commands[i]; i++)
@@ -199,8 +217,12 @@ static void write_fish_condition(struct text *out, const char *name)
 {
     size_t length = first_word_length(name);
     text_format(out, "complete -c rehearse -n '__fish_seen_subcommand_from %.*s", (int)length, name);
-    if (name[length])
+    if (name[length]) {
         text_format(out, "; and __fish_seen_subcommand_from %s", name + length + 1);
+    } else if (command_is_group(name)) {
+        text_add(out, "; and not __fish_seen_subcommand_from ");
+        write_second_words(out, name, length);
+    }
     text_add(out, "'");
 }
 
@@ -247,8 +269,9 @@ void completion_write_fish(struct text *out)
         size_t length = first_word_length(name);
         if (is_new_word(i))
             text_format(out, "complete -c rehearse -n __fish_use_subcommand -a %.*s -d '", (int)length, name);
-        if (is_new_word(i) && name[length]) {
-            write_second_words(out, name, length);
+        if (begins_group(i)) {
+            name[length] ? write_second_words(out, name, length)
+                         : write_quoted(out, commands[i]->summary, "");
             text_format(out,
                         "'\ncomplete -c rehearse -n '__fish_seen_subcommand_from %.*s; and not "
                         "__fish_seen_subcommand_from ",

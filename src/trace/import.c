@@ -87,13 +87,14 @@ bool import_zone_check(const char *zone, struct error *err)
            error_set(err, ERROR_USAGE, "time zone: expected UTC, +HH:MM or -HH:MM, found '%s'", zone);
 }
 
-int64_t import_utc(const struct import *import, int64_t wall_s)
+int64_t import_utc(struct import *import, int64_t wall_s)
 {
     int64_t offset;
     time_t as_utc = (time_t)wall_s;
     struct tm tm;
     if (import->options->zone)
         return fixed_zone(import->options->zone, &offset) ? wall_s - offset : wall_s;
+    import->report->zone_assumed = true;
     if (!gmtime_r(&as_utc, &tm))
         return wall_s;
     tm.tm_isdst = -1;
@@ -300,22 +301,39 @@ static bool import_file(struct import *import, const char *path, const char *tex
     return known || error_set(err, ERROR_INPUT, "'%s' is no trace of a known kind", path);
 }
 
-static bool finish(struct import *import, int64_t rows_before, struct error *err)
+/* A trace without a row is of no use, and a sign of a mistake. */
+static bool finish(struct import *import, const char *path, const struct trace_import_report *before,
+                   int64_t added, struct error *err)
 {
-    import->report->rows += trace_writer_rows(import->writer) - rows_before;
-    return !import->report->formats.failed || error_memory(err);
+    struct trace_import_report *report = import->report;
+    report->rows += added;
+    if (report->formats.failed)
+        return error_memory(err);
+    if (report->rows > before->rows)
+        return true;
+    int64_t malformed = report->malformed - before->malformed;
+    int first = before->place_count;
+    while (first < report->place_count && report->places[first].line == 0)
+        first++; /* said of the whole file */
+    if (malformed == 0 || first == report->place_count)
+        return error_set(err, ERROR_INPUT, "'%s' holds no event, sample or phase", path);
+    const struct trace_import_place *place = &report->places[first];
+    return error_set(err, ERROR_INPUT,
+                     "'%s' holds nothing that can be read: %lld malformed lines, such as %s:%lld: %s",
+                     path, (long long)malformed, place->file, (long long)place->line, place->what);
 }
 
 bool trace_import(const char *path, struct trace_writer *writer, const struct trace_import_options *options,
                   struct trace_import_report *report, struct error *err)
 {
     struct import import;
-    int64_t rows = trace_writer_rows(writer);
+    const struct trace_import_report before = *report;
+    int64_t added = trace_writer_added(writer);
     if (!begin(&import, writer, options, report, err))
         return false;
     bool done = file_is_directory(path) ? import_folder(&import, path, err)
                                         : import_file(&import, path, NULL, 0, err);
-    return done && finish(&import, rows, err);
+    return done && finish(&import, path, &before, trace_writer_added(writer) - added, err);
 }
 
 bool trace_import_text(const char *name, const char *text, size_t length, struct trace_writer *writer,
@@ -323,9 +341,10 @@ bool trace_import_text(const char *name, const char *text, size_t length, struct
                        struct error *err)
 {
     struct import import;
-    int64_t rows = trace_writer_rows(writer);
+    const struct trace_import_report before = *report;
+    int64_t added = trace_writer_added(writer);
     return begin(&import, writer, options, report, err) && import_file(&import, name, text, length, err) &&
-           finish(&import, rows, err);
+           finish(&import, name, &before, trace_writer_added(writer) - added, err);
 }
 
 void trace_import_report_release(struct trace_import_report *report)
@@ -333,15 +352,30 @@ void trace_import_report_release(struct trace_import_report *report)
     text_release(&report->formats);
 }
 
+static void print_count(struct text *out, const char *separator, int64_t count, const char *one,
+                        const char *more)
+{
+    if (count > 0)
+        text_format(out, "%s%lld %s", separator, (long long)count, count == 1 ? one : more);
+}
+
 void trace_import_report_print(const struct trace_import_report *report, struct text *out)
 {
-    text_format(out, "%d files, %lld lines, %lld rows", report->files, (long long)report->lines,
-                (long long)report->rows);
-    if (report->malformed)
-        text_format(out, ", %lld malformed lines passed over", (long long)report->malformed);
-    if (report->jumps)
-        text_format(out, ", %lld jumps of the clock", (long long)report->jumps);
+    print_count(out, "", report->rows, "row", "rows");
+    print_count(out, ", ", report->files, "file", "files");
+    print_count(out, ", ", report->lines, "line", "lines");
+    print_count(out, ", ", report->malformed, "malformed line passed over", "malformed lines passed over");
+    print_count(out, ", ", report->too_long, "of them too long", "of them too long");
+    print_count(out, ", ", report->jumps, "jump of the clock", "jumps of the clock");
+    print_count(out, ", ", report->truncated, "file cut off", "files cut off");
     text_add(out, "\n");
+    for (const char *file = report->formats.data ? report->formats.data : ""; *file;) {
+        size_t length = strcspn(file, ";");
+        text_format(out, "  %.*s\n", (int)length, file);
+        file += length + strspn(file + length, "; ");
+    }
+    if (report->zone_assumed)
+        text_add(out, "clocks on the wall are taken for this machine's zone; --zone says another\n");
     for (int i = 0; i < report->place_count; i++)
         text_format(out, "%s:%lld: %s\n", report->places[i].file, (long long)report->places[i].line,
                     report->places[i].what);

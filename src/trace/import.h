@@ -32,11 +32,12 @@ struct trace_import_options {
 struct trace_import_report {
     int files;            /* that were recognised */
     int64_t lines, bytes; /* read, of all of them (unpacked) */
-    int64_t rows;         /* events, blocks, samples and phases stored */
+    int64_t rows;         /* events, blocks, samples and phases stored, processes of lists, clocks */
     int64_t malformed;    /* lines that are not what they should be, among them… */
     int64_t too_long;     /* …those over TRACE_IMPORT_LINE_BYTES */
     int64_t jumps;        /* times that go back by more than a second, or a day that does not follow */
     int truncated;        /* files that end in the middle */
+    bool zone_assumed;    /* clocks on the wall were read, and options->zone does not say where the wall is */
     int place_count;
     struct trace_import_place {
         char file[64];
@@ -47,7 +48,8 @@ struct trace_import_report {
 };
 
 /* A file or a folder. *report starts as {0}; several calls add to it. On failure what was added before stays in the
- * writer's hands. A file that is of no known kind is an error, in a folder it is passed over. */
+ * writer's hands. A file that is of no known kind is an error, in a folder it is passed over. So is
+ * a path that gives no row. */
 bool trace_import(const char *path, struct trace_writer *writer, const struct trace_import_options *options,
                   struct trace_import_report *report, struct error *err);
 
@@ -58,7 +60,7 @@ bool trace_import_text(const char *name, const char *text, size_t length, struct
 
 void trace_import_report_release(struct trace_import_report *report);
 
-/* The text of an error for lines that could not be used, or of a summary: one line per place. */
+/* For people: a line of counts, one for each file, and one for each place. */
 void trace_import_report_print(const struct trace_import_report *report, struct text *out);
 
 #endif

@@ -37,7 +37,7 @@ void import_watch(struct import *import, int64_t time_ns);
 bool import_each_line(struct import *import, import_line *take, struct error *err);
 
 /* Seconds of the clock on the wall (as if it were UTC) to UTC, by the zone in the options. */
-int64_t import_utc(const struct import *import, int64_t wall_s);
+int64_t import_utc(struct import *import, int64_t wall_s);
 bool import_zone_check(const char *zone, struct error *err);
 
 /* The formats. Each reads the file at hand to its end. */

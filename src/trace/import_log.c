@@ -175,6 +175,7 @@ static bool take_pids(struct import *import, const char *line, const char *end, 
     while (name > command && name[-1] != '/')
         name--;
     int64_t id = trace_process(import->writer, pid, tid, name, (size_t)(stop - name));
+    import->report->rows++;
     return trace_process_set(import->writer, id, parent, TRACE_NONE, TRACE_NONE, command, err);
 }
 

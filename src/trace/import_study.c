@@ -335,5 +335,6 @@ bool import_align(struct import *import, struct error *err)
     import->reference_mono_ns = align.best_mono - align.gap / 2;
     import->reference_utc_ns = import_utc(import, wall) * SECOND_NS;
     import->aligned = true;
+    import->report->rows++;
     return trace_add_clock(import->writer, import->reference_mono_ns, import->reference_utc_ns, err);
 }

@@ -90,7 +90,7 @@ struct trace_phase {
 enum trace_mode {
     TRACE_STORE_KEEP,   /* the file itself; what was committed stays when the program or the disk ends */
     TRACE_STORE_WHOLE,  /* a temporary file beside it, which gets the name when it is closed; faster */
-    TRACE_STORE_APPEND, /* like TRACE_STORE_KEEP, into a store that is there already */
+    TRACE_STORE_APPEND, /* adds to a store that is there already: all when it is closed, or nothing */
 };
 
 struct trace_writer;
@@ -98,14 +98,15 @@ struct trace_writer;
 /* NULL on failure. TRACE_STORE_KEEP and TRACE_STORE_WHOLE replace a store of this name; another kind of file is an error. */
 struct trace_writer *trace_writer_new(const char *path, enum trace_mode mode, struct error *err);
 
-/* Makes the indexes, commits and frees. False when anything failed since the beginning; with TRACE_STORE_KEEP and
- * TRACE_STORE_APPEND all that was committed is kept, and the message says so. NULL is fine. */
+/* Makes the indexes, commits and frees. False when anything failed since the beginning; with TRACE_STORE_KEEP all that
+ * was committed is kept, and the message says so. NULL is fine. */
 bool trace_writer_close(struct trace_writer *writer, struct error *err);
 
-/* Frees without finishing: TRACE_STORE_WHOLE leaves no file, the others what was committed. */
+/* Frees without finishing: TRACE_STORE_WHOLE leaves no file, TRACE_STORE_KEEP what was committed, TRACE_STORE_APPEND
+ * what was there before. */
 void trace_writer_drop(struct trace_writer *writer);
 
-/* Commits what was added; happens by itself every TRACE_BATCH rows. */
+/* Commits what was added; happens by itself every TRACE_BATCH rows. (TRACE_STORE_APPEND commits when it is closed.) */
 #define TRACE_BATCH 65536
 bool trace_writer_commit(struct trace_writer *writer, struct error *err);
 
@@ -132,8 +133,9 @@ bool trace_add_clock(struct trace_writer *writer, int64_t monotonic_ns, int64_t 
 bool trace_add_lost(struct trace_writer *writer, const char *class, int64_t count, struct error *err);
 bool trace_set_meta(struct trace_writer *writer, const char *key, const char *value, struct error *err);
 
-/* Rows added so far, of events and blocks. */
+/* Rows added so far, of events and blocks; and of samples and phases as well. */
 int64_t trace_writer_rows(const struct trace_writer *writer);
+int64_t trace_writer_added(const struct trace_writer *writer);
 
 /* Reading. */
 
@@ -169,6 +171,12 @@ int64_t trace_disk_count(const struct trace_reader *reader);
 const char *trace_meta(const struct trace_reader *reader, const char *key);            /* NULL: not there */
 const struct trace_phase *trace_phases(const struct trace_reader *reader, int *count); /* by start */
 int64_t trace_lost(const struct trace_reader *reader); /* of all classes together */
+
+struct trace_loss {
+    const char *class;
+    int64_t count;
+};
+const struct trace_loss *trace_losses(const struct trace_reader *reader, int *count);
 
 /* First start and last end of events, blocks, samples and phases; false when the trace is empty. */
 bool trace_span(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns);

@@ -105,6 +105,11 @@ bool trace_set_meta(UNUSED struct trace_writer *writer, UNUSED const char *key, 
     return refuse(err);
 }
 
+int64_t trace_writer_added(UNUSED const struct trace_writer *writer)
+{
+    return 0;
+}
+
 int64_t trace_writer_rows(UNUSED const struct trace_writer *writer)
 {
     return 0;
@@ -173,6 +178,12 @@ const char *trace_meta(UNUSED const struct trace_reader *reader, UNUSED const ch
 
 const struct trace_phase *trace_phases(UNUSED const struct trace_reader *reader, UNUSED int *count)
 {
+    return NULL;
+}
+
+const struct trace_loss *trace_losses(UNUSED const struct trace_reader *reader, int *count)
+{
+    *count = 0;
     return NULL;
 }
 

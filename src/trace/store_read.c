@@ -23,7 +23,7 @@ struct trace_reader {
     sqlite3 *db;
     struct arena arena;
     char *path;
-    struct table processes, files, series, calls, disks, phases, meta;
+    struct table processes, files, series, calls, disks, phases, meta, losses;
     int64_t lost;
 };
 
@@ -123,6 +123,14 @@ static bool read_meta(struct trace_reader *reader, sqlite3_stmt *statement, void
     return meta->key && meta->value;
 }
 
+static bool read_loss(struct trace_reader *reader, sqlite3_stmt *statement, void *row)
+{
+    struct trace_loss *loss = row;
+    loss->class = text(reader, statement, 1);
+    loss->count = number(statement, 2, 0);
+    return loss->class != NULL;
+}
+
 static const struct trace_process_info no_process = {.pid = TRACE_NONE,
                                                      .tid = TRACE_NONE,
                                                      .parent_pid = TRACE_NONE,
@@ -181,6 +189,9 @@ static bool load_tables(struct trace_reader *reader, struct error *err)
            load_table(reader, &reader->meta, "SELECT count(*) FROM meta",
                       "SELECT row_number() OVER (ORDER BY key), * FROM meta", sizeof(struct trace_meta), NULL,
                       read_meta, err) &&
+           load_table(reader, &reader->losses, "SELECT count(*) FROM lost",
+                      "SELECT row_number() OVER (ORDER BY class), * FROM lost", sizeof(struct trace_loss),
+                      NULL, read_loss, err) &&
            one_number(reader, "SELECT ifnull(sum(count), 0) FROM lost", &reader->lost, err);
 }
 
@@ -308,6 +319,12 @@ const struct trace_phase *trace_phases(const struct trace_reader *reader, int *c
 int64_t trace_lost(const struct trace_reader *reader)
 {
     return reader->lost;
+}
+
+const struct trace_loss *trace_losses(const struct trace_reader *reader, int *count)
+{
+    *count = (int)reader->losses.count;
+    return (struct trace_loss *)reader->losses.rows + 1;
 }
 
 #define SPAN_OF_CALLS                                                                                        \

@@ -54,6 +54,8 @@ struct trace_writer {
     struct trace_rows events, blocks; /* not yet handed to SQLite */
     char *path, *temporary;           /* temporary: TRACE_STORE_WHOLE, else NULL */
     int64_t rows, pending; /* of events and blocks; of everything since the last commit; those handed over */
+    int64_t others;        /* samples and phases */
+    bool at_once;          /* TRACE_STORE_APPEND: one transaction */
     bool failed;
     struct error why;
 };
@@ -73,7 +75,8 @@ static bool fail(struct trace_writer *writer, struct error *err)
         bool full = code == SQLITE_FULL || (code == SQLITE_IOERR && errno == ENOSPC);
         const char *text = full ? "no space left on the disk" : sqlite3_errmsg(writer->db);
         error_set(&writer->why, ERROR_FAILED, "cannot write '%s': %s; %s", writer->path, text,
-                  writer->temporary ? "nothing was stored" : "what was committed before is kept");
+                  writer->temporary || writer->at_once ? "nothing was stored"
+                                                       : "what was committed before is kept");
         sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
     }
     *err = writer->why;
@@ -140,16 +143,19 @@ static bool set_up(struct trace_writer *writer, enum trace_mode mode, struct err
     /* The machine being traced is not made to wait for the disk: a power cut may cost the file, the death of a
      * process does not. A temporary file needs no journal that outlives the process. */
     snprintf(sql, sizeof sql,
-             "PRAGMA page_size = 16384; PRAGMA application_id = %d; PRAGMA synchronous = OFF;"
-             "PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = FILE; PRAGMA cache_size = -16384;"
-             "PRAGMA journal_mode = %s; PRAGMA user_version = %d;",
-             TRACE_APPLICATION_ID, mode == TRACE_STORE_WHOLE ? "MEMORY" : "TRUNCATE", TRACE_SCHEMA_VERSION);
-    if (!run_sql(writer, sql, err) || !run_sql(writer, "BEGIN", err))
+             "PRAGMA page_size = 16384; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+             "PRAGMA temp_store = FILE; PRAGMA cache_size = -16384; PRAGMA journal_mode = %s;",
+             mode == TRACE_STORE_WHOLE  ? "MEMORY"
+             : mode == TRACE_STORE_KEEP ? "TRUNCATE"
+                                        : "DELETE");
+    if (!run_sql(writer, sql, err))
         return false;
-    if (mode != TRACE_STORE_APPEND &&
-        (!run_sql(writer, trace_schema_tables, err) || !run_sql(writer, trace_schema_views, err)))
-        return false;
-    return prepare(writer, err);
+    if (mode == TRACE_STORE_APPEND)
+        return run_sql(writer, "BEGIN", err) && prepare(writer, err);
+    snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d; BEGIN",
+             TRACE_APPLICATION_ID, TRACE_SCHEMA_VERSION);
+    return run_sql(writer, sql, err) && run_sql(writer, trace_schema_tables, err) &&
+           run_sql(writer, trace_schema_views, err) && prepare(writer, err);
 }
 
 static void bind_number(sqlite3_stmt *statement, int at, int64_t value, int64_t none)
@@ -362,6 +368,7 @@ bool trace_add_sample(struct trace_writer *writer, const struct trace_sample *sa
     sqlite3_bind_int64(statement, 1, sample->series);
     sqlite3_bind_int64(statement, 2, sample->time_ns);
     sqlite3_bind_double(statement, 3, sample->value);
+    writer->others++;
     return step(writer, statement, err);
 }
 
@@ -374,6 +381,7 @@ bool trace_add_phase(struct trace_writer *writer, const struct trace_phase *phas
     sqlite3_bind_int64(statement, 2, phase->start_ns);
     sqlite3_bind_int64(statement, 3, phase->end_ns);
     bind_text(statement, 4, phase->source, strlen(phase->source));
+    writer->others++;
     return step(writer, statement, err);
 }
 
@@ -413,13 +421,18 @@ int64_t trace_writer_rows(const struct trace_writer *writer)
     return writer->rows + writer->events.count + writer->blocks.count;
 }
 
+int64_t trace_writer_added(const struct trace_writer *writer)
+{
+    return trace_writer_rows(writer) + writer->others;
+}
+
 bool trace_writer_commit(struct trace_writer *writer, struct error *err)
 {
     if (!flush(writer, &writer->events, INSERT_EVENT, err) ||
         !flush(writer, &writer->blocks, INSERT_BLOCK, err))
         return false;
     writer->pending = 0;
-    return run_sql(writer, "COMMIT", err) && run_sql(writer, "BEGIN", err);
+    return writer->at_once || (run_sql(writer, "COMMIT", err) && run_sql(writer, "BEGIN", err));
 }
 
 /* The dictionaries of a store that is written on. Ids there are 1, 2, 3, … as they are here. */
@@ -466,7 +479,8 @@ static bool open_writer(struct trace_writer *writer, const char *path, enum trac
     if (!writer->path ||
         (mode == TRACE_STORE_WHOLE && asprintf(&writer->temporary, "%s.%ld.tmp", path, (long)getpid()) < 0))
         return error_memory(err);
-    if (mode == TRACE_STORE_APPEND) {
+    writer->at_once = mode == TRACE_STORE_APPEND;
+    if (writer->at_once) {
         struct trace_reader *reader = trace_reader_new(path, err);
         trace_reader_free(reader);
         return reader && set_up(writer, mode, err) && load_names(writer, err);

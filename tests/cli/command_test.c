@@ -321,7 +321,7 @@ static void completion_knows_words_and_second_words(void **state)
     struct text text = {0};
     completion_write_bash(&text);
     assert_contains(&text, "'--help --version weigh box help'");
-    assert_contains(&text, "COMPREPLY=($(compgen -W 'open close' -- \"$cur\"))");
+    assert_contains(&text, "    box)\n        words='open close'\n");
     assert_contains(&text, "'weigh --colour') words='red green blue' ;;");
     text_release(&text);
     completion_write_zsh(&text);

@@ -1,0 +1,358 @@
+#include "cli/trace_show.h"
+
+#include "core/json.h"
+#include "core/unit.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const op_names[TRACE_OPS] = {"read", "write", "discard", "flush"};
+
+/* "2026-11-21T02:42:36.414760903Z" */
+static void add_time(struct text *out, int64_t time_ns)
+{
+    int64_t fraction = (time_ns % 1000000000 + 1000000000) % 1000000000;
+    time_t seconds = (time_t)((time_ns - fraction) / 1000000000);
+    struct tm tm;
+    char text[64];
+    if (gmtime_r(&seconds, &tm) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm) > 0)
+        text_format(out, "%s.%09" PRId64 "Z", text, fraction);
+}
+
+static double seconds_between(int64_t from_ns, int64_t to_ns)
+{
+    return ((double)to_ns - (double)from_ns) * 1e-9;
+}
+
+/* ---- for people ---- */
+
+static void print_times(const struct trace_summary_times *times, struct text *out)
+{
+    struct unit_texts texts = {0};
+    if (times->count == 0) {
+        text_add(out, "        -         -         -         -         -\n");
+        return;
+    }
+    const double values[] = {times->total, times->median, times->p90, times->p99, times->most};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        text_format(out, "%s%9s", i > 0 ? " " : "", unit_text(&texts, values[i], UNIT_TIME));
+    text_add(out, "\n");
+}
+
+static void print_classes(const struct trace_summary *summary, struct text *out)
+{
+    struct unit_texts texts = {0};
+    text_add(
+        out,
+        "\ncalls         number    failed      bytes    time in  median       90 %      99 %  longest\n");
+    for (int i = 0; i < TRACE_CLASSES; i++) {
+        const struct trace_summary_class *class = &summary->classes[i];
+        if (class->calls == 0)
+            continue;
+        bool moves = i == TRACE_READ || i == TRACE_WRITE;
+        text_format(out, "%-9s %10" PRId64 " %9" PRId64 " %10s ", trace_class_name((enum trace_class)i),
+                    class->calls, class->failed,
+                    moves ? unit_text(&texts, (double)class->bytes, UNIT_BYTES) : "");
+        print_times(&class->latency, out);
+    }
+    if (summary->hits + summary->misses > 0)
+        text_format(out, "of the reads %.1f %% found all in the page cache\n",
+                    100.0 * (double)summary->hits / (double)(summary->hits + summary->misses));
+}
+
+static void print_disks(const struct trace_reader *reader, const struct trace_summary *summary,
+                        struct text *out)
+{
+    struct unit_texts texts = {0};
+    if (summary->disk_count == 0)
+        return;
+    text_add(out,
+             "\ndisks         number                bytes   service  median       90 %      99 %  longest\n");
+    for (size_t i = 0; i < summary->disk_count; i++) {
+        const struct trace_summary_disk *disk = &summary->disks[i];
+        const char *name = disk->disk > 0 ? trace_disk_name(reader, disk->disk) : "?";
+        for (int op = 0; op < TRACE_OPS; op++) {
+            const struct trace_summary_request *request = &disk->requests[op];
+            if (request->count == 0)
+                continue;
+            text_format(out, "%-9s %10" PRId64 " %-9s %10s ", name, request->count, op_names[op],
+                        unit_text(&texts, (double)request->bytes, UNIT_BYTES));
+            print_times(&request->service, out);
+        }
+    }
+}
+
+static void print_series(const struct trace_summary *summary, struct text *out)
+{
+    if (summary->series_count == 0)
+        return;
+    text_add(out, "\nseries                   of     values           mean            most\n");
+    for (size_t i = 0; i < summary->series_count; i++) {
+        const struct trace_summary_series *series = &summary->series[i];
+        text_format(out, "%-20s %6" PRId64 " %10" PRId64 " %14.6g %15.6g\n", series->kind, series->sources,
+                    series->values, series->mean, series->most);
+    }
+}
+
+static void print_phases(const struct trace_reader *reader, const struct trace_summary *summary,
+                         struct text *out)
+{
+    struct unit_texts texts = {0};
+    int count;
+    const struct trace_phase *phases = trace_phases(reader, &count);
+    if (count > 0)
+        text_add(out, "\nphases             from       for  known from\n");
+    for (int i = 0; i < count; i++)
+        text_format(out, "%-12s %10s %9s  %s\n", phases[i].name,
+                    unit_text(&texts, seconds_between(summary->first_ns, phases[i].start_ns), UNIT_TIME),
+                    unit_text(&texts, seconds_between(phases[i].start_ns, phases[i].end_ns), UNIT_TIME),
+                    phases[i].source);
+}
+
+static void print_top(const struct trace_reader *reader, const struct trace_summary *summary,
+                      struct text *out)
+{
+    struct unit_texts texts = {0};
+    if (summary->process_count > 0)
+        text_format(out, "\n%" PRId64 " process%s    threads      calls       read    written  name\n",
+                    summary->processes, summary->processes == 1 ? "  " : "es");
+    for (size_t i = 0; i < summary->process_count; i++) {
+        const struct trace_summary_process *process = &summary->top_processes[i];
+        text_format(out, "%-11" PRId64 " %10" PRId64 " %10" PRId64 " %10s %10s  %s\n", process->pid,
+                    process->threads, process->calls,
+                    unit_text(&texts, (double)process->bytes_read, UNIT_BYTES),
+                    unit_text(&texts, (double)process->bytes_written, UNIT_BYTES),
+                    trace_process_info(reader, process->id)->name);
+    }
+    if (summary->file_count > 0)
+        text_format(out, "\n%" PRId64 " file%s\n     calls       read    written  path\n", summary->files,
+                    summary->files == 1 ? "" : "s");
+    for (size_t i = 0; i < summary->file_count; i++) {
+        const struct trace_summary_file *file = &summary->top_files[i];
+        text_format(out, "%10" PRId64 " %10s %10s  %s\n", file->calls,
+                    unit_text(&texts, (double)file->bytes_read, UNIT_BYTES),
+                    unit_text(&texts, (double)file->bytes_written, UNIT_BYTES),
+                    trace_file_info(reader, file->file)->path);
+    }
+}
+
+static void print_meta(const struct trace_reader *reader, const char *key, struct text *out)
+{
+    const char *value = trace_meta(reader, key);
+    if (value && *value)
+        text_format(out, "%-10s %s\n", key, value);
+}
+
+void trace_show_print(const char *path, const struct trace_reader *reader,
+                      const struct trace_summary *summary, struct text *out)
+{
+    struct unit_texts texts = {0};
+    int count;
+    const struct trace_loss *losses = trace_losses(reader, &count);
+    text_format(out, "trace      %s\n", path);
+    static const char *const keys[] = {"command", "source", "host", "kernel"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        print_meta(reader, keys[i], out);
+    text_add(out, "span       ");
+    if (summary->first_ns == TRACE_NONE) {
+        text_add(out, "none, the trace is empty");
+    } else {
+        add_time(out, summary->first_ns);
+        text_format(out, ", %s",
+                    unit_text(&texts, seconds_between(summary->first_ns, summary->last_ns), UNIT_TIME));
+    }
+    text_format(out, "\nlost       %s", count > 0 ? "" : "none");
+    for (int i = 0; i < count; i++)
+        text_format(out, "%s%" PRId64 " %s", i > 0 ? ", " : "", losses[i].count, losses[i].class);
+    text_add(out, "\n");
+    print_classes(summary, out);
+    print_disks(reader, summary, out);
+    print_phases(reader, summary, out);
+    print_series(summary, out);
+    print_top(reader, summary, out);
+}
+
+/* ---- for programs ---- */
+
+static void write_times(struct json *json, const char *key, const struct trace_summary_times *times)
+{
+    if (times->count == 0) {
+        json_null(json, key);
+        return;
+    }
+    json_open_flat(json, key, '{');
+    json_integer(json, "known", times->count);
+    json_number(json, "total", times->total);
+    json_number(json, "least", times->least);
+    json_number(json, "median", times->median);
+    json_number(json, "p90", times->p90);
+    json_number(json, "p99", times->p99);
+    json_number(json, "most", times->most);
+    json_close(json);
+}
+
+static void write_classes(struct json *json, const struct trace_summary *summary)
+{
+    json_open(json, "classes", '[');
+    for (int i = 0; i < TRACE_CLASSES; i++) {
+        const struct trace_summary_class *class = &summary->classes[i];
+        if (class->calls == 0)
+            continue;
+        json_open(json, NULL, '{');
+        json_string(json, "class", trace_class_name((enum trace_class)i));
+        json_integer(json, "calls", class->calls);
+        json_integer(json, "failed", class->failed);
+        if (i == TRACE_READ || i == TRACE_WRITE)
+            json_integer(json, "bytes", class->bytes);
+        if (i == TRACE_READ) {
+            json_integer(json, "cache_hits", summary->hits);
+            json_integer(json, "cache_misses", summary->misses);
+        }
+        write_times(json, "latency_seconds", &class->latency);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_disks(struct json *json, const struct trace_reader *reader,
+                        const struct trace_summary *summary)
+{
+    json_open(json, "disks", '[');
+    for (size_t i = 0; i < summary->disk_count; i++) {
+        const struct trace_summary_disk *disk = &summary->disks[i];
+        json_open(json, NULL, '{');
+        json_string(json, "disk", disk->disk > 0 ? trace_disk_name(reader, disk->disk) : NULL);
+        for (int op = 0; op < TRACE_OPS; op++) {
+            json_open_flat(json, op_names[op], '{');
+            json_integer(json, "requests", disk->requests[op].count);
+            json_integer(json, "bytes", disk->requests[op].bytes);
+            write_times(json, "service_seconds", &disk->requests[op].service);
+            json_close(json);
+        }
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_series(struct json *json, const struct trace_summary *summary)
+{
+    json_open(json, "series", '[');
+    for (size_t i = 0; i < summary->series_count; i++) {
+        const struct trace_summary_series *series = &summary->series[i];
+        json_open_flat(json, NULL, '{');
+        json_string(json, "kind", series->kind);
+        json_integer(json, "sources", series->sources);
+        json_integer(json, "values", series->values);
+        json_number(json, "mean", series->mean);
+        json_number(json, "most", series->most);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_phases(struct json *json, const struct trace_reader *reader)
+{
+    int count;
+    const struct trace_phase *phases = trace_phases(reader, &count);
+    json_open(json, "phases", '[');
+    for (int i = 0; i < count; i++) {
+        json_open_flat(json, NULL, '{');
+        json_string(json, "phase", phases[i].name);
+        json_integer(json, "start_ns", phases[i].start_ns);
+        json_integer(json, "end_ns", phases[i].end_ns);
+        json_string(json, "source", phases[i].source);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_top(struct json *json, const struct trace_reader *reader,
+                      const struct trace_summary *summary)
+{
+    json_integer(json, "process_count", summary->processes);
+    json_open(json, "processes", '[');
+    for (size_t i = 0; i < summary->process_count; i++) {
+        const struct trace_summary_process *process = &summary->top_processes[i];
+        json_open_flat(json, NULL, '{');
+        json_integer(json, "pid", process->pid);
+        json_string(json, "name", trace_process_info(reader, process->id)->name);
+        json_integer(json, "threads", process->threads);
+        json_integer(json, "calls", process->calls);
+        json_integer(json, "bytes_read", process->bytes_read);
+        json_integer(json, "bytes_written", process->bytes_written);
+        json_close(json);
+    }
+    json_close(json);
+    json_integer(json, "file_count", summary->files);
+    json_open(json, "files", '[');
+    for (size_t i = 0; i < summary->file_count; i++) {
+        const struct trace_summary_file *file = &summary->top_files[i];
+        json_open_flat(json, NULL, '{');
+        json_string(json, "path", trace_file_info(reader, file->file)->path);
+        json_integer(json, "calls", file->calls);
+        json_integer(json, "bytes_read", file->bytes_read);
+        json_integer(json, "bytes_written", file->bytes_written);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+void trace_show_write_json(const char *path, const struct trace_reader *reader,
+                           const struct trace_summary *summary, struct text *out)
+{
+    static const char *const keys[] = {"command", "source", "version", "host", "kernel", "machine"};
+    struct json json = {.out = out};
+    int count;
+    const struct trace_loss *losses = trace_losses(reader, &count);
+    json_open(&json, NULL, '{');
+    json_string(&json, "format", "rehearse-trace-summary/1");
+    json_string(&json, "trace", path);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        json_string(&json, keys[i], trace_meta(reader, keys[i]));
+    if (summary->first_ns == TRACE_NONE) {
+        json_null(&json, "first_ns");
+        json_null(&json, "last_ns");
+    } else {
+        json_integer(&json, "first_ns", summary->first_ns);
+        json_integer(&json, "last_ns", summary->last_ns);
+    }
+    json_open_flat(&json, "lost", '{');
+    for (int i = 0; i < count; i++)
+        json_integer(&json, losses[i].class, losses[i].count);
+    json_close(&json);
+    write_classes(&json, summary);
+    write_disks(&json, reader, summary);
+    write_series(&json, summary);
+    write_phases(&json, reader);
+    write_top(&json, reader, summary);
+    json_close(&json);
+}
+
+void trace_import_write_json(const char *store, const struct trace_import_report *report, struct text *out)
+{
+    struct json json = {.out = out};
+    json_open(&json, NULL, '{');
+    json_string(&json, "format", "rehearse-trace-import/1");
+    json_string(&json, "trace", store);
+    json_integer(&json, "files", report->files);
+    json_string(&json, "kinds", report->formats.data);
+    json_integer(&json, "lines", report->lines);
+    json_integer(&json, "bytes", report->bytes);
+    json_integer(&json, "rows", report->rows);
+    json_integer(&json, "malformed", report->malformed);
+    json_integer(&json, "too_long", report->too_long);
+    json_integer(&json, "clock_jumps", report->jumps);
+    json_integer(&json, "truncated", report->truncated);
+    json_bool(&json, "zone_assumed", report->zone_assumed);
+    json_open(&json, "places", '[');
+    for (int i = 0; i < report->place_count; i++) {
+        json_open_flat(&json, NULL, '{');
+        json_string(&json, "file", report->places[i].file);
+        json_integer(&json, "line", report->places[i].line);
+        json_string(&json, "what", report->places[i].what);
+        json_close(&json);
+    }
+    json_close(&json);
+    json_close(&json);
+}

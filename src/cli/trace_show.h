@@ -1,0 +1,16 @@
+/* What `rehearse trace show` and `rehearse trace import` say. */
+#ifndef REHEARSE_CLI_TRACE_SHOW_H
+#define REHEARSE_CLI_TRACE_SHOW_H
+
+#include "core/text.h"
+#include "trace/import.h"
+#include "trace/summary.h"
+
+void trace_show_print(const char *path, const struct trace_reader *reader,
+                      const struct trace_summary *summary, struct text *out);
+void trace_show_write_json(const char *path, const struct trace_reader *reader,
+                           const struct trace_summary *summary, struct text *out);
+
+void trace_import_write_json(const char *store, const struct trace_import_report *report, struct text *out);
+
+#endif

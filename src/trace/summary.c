@@ -1,0 +1,353 @@
+#include "trace/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- quantiles ---- */
+
+/* Whole numbers in buckets: one each below 2 * STEPS, then STEPS to each doubling. */
+#define STEPS   128
+#define BUCKETS ((size_t)(64 - 7) * STEPS)
+
+struct histogram {
+    int64_t counts[BUCKETS];
+    int64_t count, least, most;
+    double total;
+};
+
+static size_t bucket_of(int64_t value)
+{
+    uint64_t v = (uint64_t)value;
+    if (v < STEPS)
+        return (size_t)v;
+    int shift = 63 - __builtin_clzll(v) - 7; /* so that v >> shift is in [STEPS, 2 STEPS) */
+    return (size_t)(shift * STEPS) + (size_t)(v >> shift);
+}
+
+/* The middle of a bucket. */
+static double value_of(size_t bucket)
+{
+    if (bucket < (size_t)2 * STEPS)
+        return (double)bucket;
+    int shift = (int)(bucket / STEPS) - 1;
+    uint64_t low = (uint64_t)(bucket % STEPS + STEPS) << shift;
+    return (double)low + (double)((UINT64_C(1) << shift) - 1) / 2;
+}
+
+static void histogram_add(struct histogram *histogram, int64_t value)
+{
+    if (value == TRACE_NONE)
+        return;
+    value = value > 0 ? value : 0; /* a clock that went back */
+    histogram->least = histogram->count == 0 || value < histogram->least ? value : histogram->least;
+    histogram->most = value > histogram->most ? value : histogram->most;
+    histogram->total += (double)value;
+    histogram->count++;
+    histogram->counts[bucket_of(value)]++;
+}
+
+/* The value at rank ceil(share * count), nearest rank. */
+static double quantile(const struct histogram *histogram, double share)
+{
+    double rank = share * (double)histogram->count;
+    int64_t seen = 0;
+    size_t i = 0;
+    for (; i < BUCKETS - 1; i++) {
+        seen += histogram->counts[i];
+        if (seen > 0 && (double)seen >= rank)
+            break;
+    }
+    double value = value_of(i);
+    value = value > (double)histogram->least ? value : (double)histogram->least;
+    return value < (double)histogram->most ? value : (double)histogram->most;
+}
+
+static struct trace_summary_times times_of(const struct histogram *histogram)
+{
+    struct trace_summary_times times = {.count = histogram->count, .total = histogram->total * 1e-9};
+    if (histogram->count == 0)
+        return times;
+    times.least = (double)histogram->least * 1e-9;
+    times.median = quantile(histogram, 0.5) * 1e-9;
+    times.p90 = quantile(histogram, 0.9) * 1e-9;
+    times.p99 = quantile(histogram, 0.99) * 1e-9;
+    times.most = (double)histogram->most * 1e-9;
+    return times;
+}
+
+/* ---- calls ---- */
+
+/* Work in progress: one entry for each id, at the place of the id. */
+struct counting {
+    struct trace_reader *reader;
+    struct trace_summary *summary;
+    struct histogram *histograms; /* by class */
+    struct trace_summary_process *processes;
+    struct trace_summary_file *files;
+};
+
+static void count_event(struct counting *counting, const struct trace_event *event)
+{
+    struct trace_summary_class *class = &counting->summary->classes[event->class];
+    int64_t moved = event->result > 0 ? event->result : 0;
+    int64_t bytes_read = event->class == TRACE_READ ? moved : 0;
+    int64_t bytes_written = event->class == TRACE_WRITE ? moved : 0;
+    class->calls++;
+    class->failed += event->result < 0 && event->result != TRACE_NONE;
+    class->bytes += bytes_read + bytes_written;
+    histogram_add(&counting->histograms[event->class], event->latency_ns);
+    if (event->class == TRACE_READ) {
+        counting->summary->hits += event->cached == 1;
+        counting->summary->misses += event->cached == 0;
+    }
+    int64_t id = event->process;
+    if (id > 0 && id <= trace_process_count(counting->reader)) {
+        counting->processes[id].calls++;
+        counting->processes[id].bytes_read += bytes_read;
+        counting->processes[id].bytes_written += bytes_written;
+    }
+    id = event->file;
+    if (id > 0 && id <= trace_file_count(counting->reader)) {
+        counting->files[id].calls++;
+        counting->files[id].bytes_read += bytes_read;
+        counting->files[id].bytes_written += bytes_written;
+    }
+}
+
+static bool count_events(struct counting *counting, struct error *err)
+{
+    struct trace_event event;
+    struct trace_filter filter = TRACE_ALL;
+    filter.as_written = true; /* no order is needed, and none is made */
+    struct trace_cursor *cursor = trace_events(counting->reader, &filter, err);
+    if (!cursor)
+        return false;
+    while (trace_next_event(cursor, &event))
+        count_event(counting, &event);
+    for (int i = 0; i < TRACE_CLASSES; i++)
+        counting->summary->classes[i].latency = times_of(&counting->histograms[i]);
+    return trace_cursor_close(cursor, err);
+}
+
+/* ---- disks ---- */
+
+static bool count_blocks(struct counting *counting, struct histogram *histograms, struct error *err)
+{
+    struct trace_summary *summary = counting->summary;
+    struct trace_block block;
+    struct trace_filter filter = TRACE_ALL;
+    filter.as_written = true;
+    int64_t all = trace_disk_count(counting->reader);
+    struct trace_cursor *cursor = trace_blocks(counting->reader, &filter, err);
+    if (!cursor)
+        return false;
+    while (trace_next_block(cursor, &block)) {
+        int64_t id = block.disk > 0 && block.disk <= all ? block.disk : 0;
+        struct trace_summary_request *request = &summary->disks[id].requests[block.op];
+        request->count++;
+        request->bytes += block.bytes > 0 ? block.bytes : 0;
+        histogram_add(&histograms[id * TRACE_OPS + (int64_t)block.op], block.service_ns);
+    }
+    return trace_cursor_close(cursor, err);
+}
+
+/* Leaves those that had requests. */
+static void finish_disks(struct trace_summary *summary, int64_t all, const struct histogram *histograms)
+{
+    for (int64_t id = 0; id <= all; id++) {
+        struct trace_summary_disk disk = summary->disks[id];
+        int64_t count = 0;
+        for (int op = 0; op < TRACE_OPS; op++) {
+            count += disk.requests[op].count;
+            disk.requests[op].service = times_of(&histograms[id * TRACE_OPS + op]);
+        }
+        if (count == 0)
+            continue;
+        disk.disk = id;
+        summary->disks[summary->disk_count++] = disk;
+    }
+}
+
+static bool summarise_disks(struct counting *counting, struct error *err)
+{
+    int64_t all = trace_disk_count(counting->reader);
+    struct histogram *histograms = calloc(TRACE_OPS * ((size_t)all + 1), sizeof *histograms);
+    counting->summary->disks = calloc((size_t)all + 1, sizeof *counting->summary->disks);
+    if (!histograms || !counting->summary->disks) {
+        free(histograms);
+        return error_memory(err);
+    }
+    bool done = count_blocks(counting, histograms, err);
+    if (done)
+        finish_disks(counting->summary, all, histograms);
+    free(histograms);
+    return done;
+}
+
+/* ---- series ---- */
+
+/* The place of the kind of series `id`, which is put at the end if it is new. */
+static struct trace_summary_series *kind_of(struct counting *counting, int64_t id)
+{
+    struct trace_summary *summary = counting->summary;
+    const char *kind = trace_series_info(counting->reader, id)->kind;
+    for (size_t i = 0; i < summary->series_count; i++)
+        if (strcmp(summary->series[i].kind, kind) == 0)
+            return &summary->series[i];
+    struct trace_summary_series *series = &summary->series[summary->series_count++];
+    *series = (struct trace_summary_series){.kind = kind};
+    return series;
+}
+
+/* Sums by series; kinds are few, but samples many. */
+struct sums {
+    int64_t values;
+    double total, most;
+};
+
+static bool count_samples(struct counting *counting, struct sums *sums, struct error *err)
+{
+    struct trace_sample sample;
+    struct trace_filter filter = TRACE_ALL;
+    filter.as_written = true;
+    struct trace_cursor *cursor = trace_samples(counting->reader, &filter, err);
+    if (!cursor)
+        return false;
+    while (trace_next_sample(cursor, &sample)) {
+        if (sample.series < 1 || sample.series > trace_series_count(counting->reader))
+            continue;
+        struct sums *sum = &sums[sample.series];
+        sum->most = sum->values == 0 || sample.value > sum->most ? sample.value : sum->most;
+        sum->total += sample.value;
+        sum->values++;
+    }
+    return trace_cursor_close(cursor, err);
+}
+
+static bool summarise_series(struct counting *counting, struct error *err)
+{
+    int64_t all = trace_series_count(counting->reader);
+    struct sums *sums = calloc((size_t)all + 1, sizeof *sums);
+    counting->summary->series = calloc((size_t)all + 1, sizeof *counting->summary->series);
+    bool done = sums && counting->summary->series ? count_samples(counting, sums, err) : error_memory(err);
+    for (int64_t id = 1; done && id <= all; id++) {
+        if (sums[id].values == 0)
+            continue;
+        struct trace_summary_series *series = kind_of(counting, id);
+        series->most = series->values == 0 || sums[id].most > series->most ? sums[id].most : series->most;
+        series->values += sums[id].values;
+        series->mean += sums[id].total; /* divided below */
+        series->sources++;
+    }
+    for (size_t i = 0; done && i < counting->summary->series_count; i++)
+        counting->summary->series[i].mean /= (double)counting->summary->series[i].values;
+    free(sums);
+    return done;
+}
+
+/* ---- processes and files ---- */
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct trace_summary_process *x = a, *y = b;
+    int order = (x->pid > y->pid) - (x->pid < y->pid);
+    return order ? order : (x->id > y->id) - (x->id < y->id);
+}
+
+static int processes_by_bytes(const void *a, const void *b)
+{
+    const struct trace_summary_process *x = a, *y = b;
+    int64_t p = x->bytes_read + x->bytes_written, q = y->bytes_read + y->bytes_written;
+    if (p != q)
+        return p < q ? 1 : -1;
+    return x->calls != y->calls ? (x->calls < y->calls ? 1 : -1) : by_pid(a, b);
+}
+
+static int files_by_bytes(const void *a, const void *b)
+{
+    const struct trace_summary_file *x = a, *y = b;
+    int64_t p = x->bytes_read + x->bytes_written, q = y->bytes_read + y->bytes_written;
+    if (p != q)
+        return p < q ? 1 : -1;
+    return x->calls != y->calls ? (x->calls < y->calls ? 1 : -1) : (x->file > y->file) - (x->file < y->file);
+}
+
+/* Threads and names of one process become one entry. */
+static size_t merge_processes(struct counting *counting)
+{
+    struct trace_summary_process *processes = counting->processes + 1;
+    size_t all = (size_t)trace_process_count(counting->reader), count = 0;
+    for (size_t i = 0; i < all; i++) {
+        processes[i].id = (int64_t)i + 1;
+        processes[i].pid = trace_process_info(counting->reader, (int64_t)i + 1)->pid;
+        processes[i].threads = 1;
+    }
+    qsort(processes, all, sizeof *processes, by_pid);
+    for (size_t i = 0; i < all; i++) {
+        struct trace_summary_process *to = count > 0 ? &processes[count - 1] : NULL;
+        if (to && to->pid == processes[i].pid) {
+            to->threads++;
+            to->calls += processes[i].calls;
+            to->bytes_read += processes[i].bytes_read;
+            to->bytes_written += processes[i].bytes_written;
+        } else {
+            processes[count++] = processes[i];
+        }
+    }
+    qsort(processes, count, sizeof *processes, processes_by_bytes);
+    return count;
+}
+
+static void list_top(struct counting *counting)
+{
+    struct trace_summary *summary = counting->summary;
+    size_t all = (size_t)trace_file_count(counting->reader);
+    summary->files = (int64_t)all;
+    summary->processes = (int64_t)merge_processes(counting);
+    for (size_t i = 1; i <= all; i++)
+        counting->files[i].file = (int64_t)i;
+    qsort(counting->files + 1, all, sizeof *counting->files, files_by_bytes);
+    while (summary->process_count < TRACE_SUMMARY_LISTED &&
+           (int64_t)summary->process_count < summary->processes) {
+        summary->top_processes[summary->process_count] = counting->processes[1 + summary->process_count];
+        summary->process_count++;
+    }
+    while (summary->file_count < TRACE_SUMMARY_LISTED && summary->file_count < all &&
+           counting->files[1 + summary->file_count].calls > 0) {
+        summary->top_files[summary->file_count] = counting->files[1 + summary->file_count];
+        summary->file_count++;
+    }
+}
+
+bool trace_summary_read(struct trace_reader *reader, struct trace_summary *summary, struct error *err)
+{
+    *summary = (struct trace_summary){.first_ns = TRACE_NONE, .last_ns = TRACE_NONE};
+    struct counting counting = {
+        .reader = reader,
+        .summary = summary,
+        .histograms = calloc(TRACE_CLASSES, sizeof(struct histogram)),
+        .processes = calloc((size_t)trace_process_count(reader) + 1, sizeof *counting.processes),
+        .files = calloc((size_t)trace_file_count(reader) + 1, sizeof *counting.files),
+    };
+    bool memory = counting.histograms && counting.processes && counting.files;
+    bool done = memory ? count_events(&counting, err) && summarise_disks(&counting, err) &&
+                             summarise_series(&counting, err)
+                       : error_memory(err);
+    if (done) {
+        list_top(&counting);
+        trace_span(reader, &summary->first_ns, &summary->last_ns);
+    }
+    free(counting.histograms);
+    free(counting.processes);
+    free(counting.files);
+    if (!done)
+        trace_summary_release(summary);
+    return done;
+}
+
+void trace_summary_release(struct trace_summary *summary)
+{
+    free(summary->disks);
+    free(summary->series);
+    *summary = (struct trace_summary){.first_ns = TRACE_NONE, .last_ns = TRACE_NONE};
+}

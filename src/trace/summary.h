@@ -1,0 +1,72 @@
+/* What is in a trace, in numbers: by class of call, disk, kind of series, process and file. One pass over the rows, in
+ * memory that does not grow with them. */
+#ifndef REHEARSE_TRACE_SUMMARY_H
+#define REHEARSE_TRACE_SUMMARY_H
+
+#include "core/error.h"
+#include "trace/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRACE_SUMMARY_LISTED 10 /* of processes and of files, those that moved the most bytes */
+
+/* Of latencies. Quantiles are exact below 256 ns, and to 0.4 % above. */
+struct trace_summary_times {
+    int64_t count; /* that are known */
+    double total;  /* seconds, like the rest */
+    double least, median, p90, p99, most;
+};
+
+struct trace_summary_class {
+    int64_t calls, failed; /* failed: result is negative */
+    int64_t bytes;         /* results of reads and writes */
+    struct trace_summary_times latency;
+};
+
+struct trace_summary_disk {
+    int64_t disk; /* id */
+    struct trace_summary_request {
+        int64_t count, bytes;
+        struct trace_summary_times service; /* issued to done */
+    } requests[TRACE_OPS];
+};
+
+/* All series of one kind. */
+struct trace_summary_series {
+    const char *kind;
+    int64_t sources, values;
+    double mean, most;
+};
+
+struct trace_summary_process {
+    int64_t id, pid; /* of the first row with this pid, which has its name */
+    int64_t threads; /* rows of the table */
+    int64_t calls, bytes_read, bytes_written;
+};
+
+struct trace_summary_file {
+    int64_t file; /* id */
+    int64_t calls, bytes_read, bytes_written;
+};
+
+struct trace_summary {
+    int64_t first_ns, last_ns; /* TRACE_NONE: the trace is empty */
+    struct trace_summary_class classes[TRACE_CLASSES];
+    int64_t hits, misses; /* reads whose answer from the page cache is known */
+    struct trace_summary_disk *disks;
+    size_t disk_count; /* that had requests */
+    struct trace_summary_series *series;
+    size_t series_count; /* kinds */
+    int64_t processes, files;
+    size_t process_count, file_count; /* of those listed */
+    struct trace_summary_process top_processes[TRACE_SUMMARY_LISTED];
+    struct trace_summary_file top_files[TRACE_SUMMARY_LISTED];
+};
+
+/* Names in the summary live as long as the reader. */
+bool trace_summary_read(struct trace_reader *reader, struct trace_summary *summary, struct error *err);
+void trace_summary_release(struct trace_summary *summary);
+
+#endif
