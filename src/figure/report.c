@@ -295,8 +295,9 @@ static void write_page(const struct making *making, struct text *page)
     report_page_begin(page, title);
     write_contents(making, page);
     html_element(page, "h1", NULL, "%s", title);
-    html_element(page, "p", "soft", "%zu files%s", making->folder.count - problems,
-                 problems > 0 ? ", and some that could not be understood or read:" : "");
+    html_element(page, "p", "soft", "%zu files, of which %zu are shown and %zu only linked%s",
+                 making->folder.count, making->shown, making->folder.count - making->shown - problems,
+                 problems > 0 ? "; not all could be understood or read:" : ".");
     write_problems(making, page);
     text_add(page, "<section id=\"files\">\n<h2>Files</h2>\n");
     write_overview(making, page);

@@ -28,7 +28,7 @@ const struct report_kind report_kinds[] = {
     {.ending = ".db", .name = "trace", .group = REPORT_TRACES, .write = report_trace},
     {.keys = "trace rows lost tracer_cpu_seconds", .name = "how a trace was recorded", .group = REPORT_TRACES, .write = report_document},
     {.format = "rehearse-comparison/1", .name = "comparison", .group = REPORT_COMPARISONS, .write = report_comparison},
-    {.format = "rehearse-steps/1", .name = "steps", .group = REPORT_STEPS, .write = report_document},
+    {.format = "rehearse-steps/1", .name = "steps", .group = REPORT_STEPS, .write = report_steps},
     {.ending = ".svg", .name = "figure", .group = REPORT_FIGURES, .write = report_svg},
     {.ending = ".png", .name = "figure", .group = REPORT_FIGURES, .write = report_png},
     {.format = "rehearse-cluster/1", .name = "cluster", .group = REPORT_GIVEN, .write = report_document},

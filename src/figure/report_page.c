@@ -65,12 +65,15 @@ static const char style[] =
     "margin-bottom:2rem}nav ol ol{display:none}}\n";
 
 static const char print[] =
-    "@page{size:A4;margin:17mm 15mm 18mm}\n"
+    "@page{size:A4;margin:17mm 15mm 18mm;@bottom-right{content:counter(page) \" / \" counter(pages);"
+    "font:8pt \"Liberation Sans\",Arial,sans-serif;color:#555}}\n"
     "@media print{:root{--ink:#000;--soft:#444;--line:#ccc;--faint:#f4f4f4;--page:#fff;--link:#000;"
     "--good:#0a4d1f;--bad:#8f1414;--track:#eee}\n"
     "*{-webkit-print-color-adjust:exact;print-color-adjust:exact}\n"
     "body{font-size:9.5pt}.frame{display:block;max-width:none;padding:0}nav{display:none}\n"
-    "h2,h3,h4,caption{break-after:avoid}tr,figure,.facts,.legend,li{break-inside:avoid}\n"
+    "h2,h3,h4,caption,thead,h3+p,h3+p+p,h3+p+p+p{break-after:avoid}.wide:not(:has(tr:nth-child(18))){break-"
+    "inside:avoid}"
+    "tr,figure,.facts,.legend,li{break-inside:avoid}\n"
     "thead{display:table-header-group}.wide{overflow:visible}p{orphans:3;widows:3}"
     "table{font-size:8pt}th,td{padding-right:.7rem}\n"
     "svg.bar{min-width:5rem}td.bars{width:9rem}h2{margin-top:1.6rem}figure "

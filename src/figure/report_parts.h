@@ -60,11 +60,11 @@ const char *report_string(const struct doc_node *map, const char *key);
 bool report_flag(const struct doc_node *map, const char *key);
 const struct doc_node *report_list(const struct doc_node *map, const char *key); /* not an empty one */
 
-/* A drawing function of this room, run into a temporary file and the result put into the section. Where it cannot be drawn
- * the section says so, and all is well. */
+/* A drawing function of this room, run into a temporary file and the result put into the section, over the whole width of
+ * the page or less. Where it cannot be drawn the section says so, and all is well. */
 typedef bool report_drawer(const char *path, const void *context, struct error *err);
-bool report_draw(struct report_part *part, report_drawer *draw, const void *context, const char *alternative,
-                 struct error *err);
+bool report_draw(struct report_part *part, report_drawer *draw, const void *context, bool wide,
+                 const char *alternative, struct error *err);
 
 report_writer report_plan, report_templates, report_check;
 report_writer report_sweep;
@@ -72,6 +72,7 @@ report_writer report_validation, report_profile, report_counts;
 report_writer report_feed, report_most;
 report_writer report_trace;
 report_writer report_comparison;
+report_writer report_steps;
 report_writer report_svg, report_png;
 report_writer report_document; /* any JSON or YAML: lists of what it holds */
 

@@ -127,7 +127,7 @@ static bool add_picture(struct report_part *part, const struct doc_node *points,
         drawing.along == 1 && drawing.figure.y_title && !strcmp(drawing.figure.y_title, "speedup");
     drawing.figure.lines = drawing.lines;
     if (drawing.figure.line_count > 0 && drawing.figure.y_title && drawing.figure.point_count > 1)
-        ok = report_draw(part, draw, &drawing.figure, title, err);
+        ok = report_draw(part, draw, &drawing.figure, false, title, err);
     arena_release(&drawing.arena);
     return ok;
 }

@@ -1,6 +1,7 @@
 /* What a trace holds: by class, by file, by process, by disk; phases; who recorded it. */
 #include "feed/histogram.h"
 #include "figure/report_parts.h"
+#include "figure/trace_timeline.h"
 #include "trace/store.h"
 
 #include <inttypes.h>
@@ -306,15 +307,31 @@ static void say(const struct summary *summary, struct text *says)
         text_format(says, ", %s lost", html_grouped(grouped, (double)trace_lost(summary->reader)));
 }
 
-static void write_summary(const struct summary *summary, struct report_part *part)
+static bool draw_timeline(const char *path, const void *context, struct error *err)
+{
+    const struct figure_timeline options = {.style = &figure_screen,
+                                            .title = "",
+                                            .zoom = {.from = NAN, .to = NAN},
+                                            .grouping = TRACE_ALL_WORKERS,
+                                            .rows = {true, true, true, true, true}};
+    return figure_timeline(path, context, &options, err);
+}
+
+static bool write_summary(const struct summary *summary, struct report_part *part, struct error *err)
 {
     say(summary, &part->says);
     add_head(summary, &part->out);
+    if (!report_draw(
+            part, draw_timeline, part->full, true,
+            "Timeline: processors, GPUs, disks, calls and phases over time; the tables below have the sums.",
+            err))
+        return false;
     add_classes(summary, &part->out);
     add_disks(summary, &part->out);
     add_phases(summary, &part->out);
     add_files(summary, &part->out);
     add_processes(summary, &part->out);
+    return true;
 }
 
 bool report_trace(struct report_part *part, struct error *err)
@@ -326,9 +343,7 @@ bool report_trace(struct report_part *part, struct error *err)
     bool ok = summary->reader != NULL;
     if (ok && !trace_span(summary->reader, &summary->first_ns, &summary->last_ns))
         ok = error_set(err, ERROR_INPUT, "%s: an empty trace", part->path);
-    ok = ok && sum_up(summary, err);
-    if (ok)
-        write_summary(summary, part);
+    ok = ok && sum_up(summary, err) && write_summary(summary, part, err);
     trace_reader_free(summary->reader);
     free(summary->files);
     free(summary->processes);
