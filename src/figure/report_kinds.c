@@ -26,6 +26,8 @@ const struct report_kind report_kinds[] = {
     {.ending = "_per_epoch_stats.json", .name = "DLIO's epochs of one accelerator", .group = REPORT_LINKED},
     {.ending = "_output.json", .name = "DLIO's figures of one accelerator", .group = REPORT_LINKED},
     {.ending = ".db", .name = "trace", .group = REPORT_TRACES, .write = report_trace},
+    {.format = "rehearse-trace-summary/1", .name = "what is in a trace", .group = REPORT_TRACES, .write = report_document},
+    {.format = "rehearse-trace-import/1", .name = "how a trace was imported", .group = REPORT_TRACES, .write = report_document},
     {.keys = "trace rows lost tracer_cpu_seconds", .name = "how a trace was recorded", .group = REPORT_TRACES, .write = report_document},
     {.format = "rehearse-comparison/1", .name = "comparison", .group = REPORT_COMPARISONS, .write = report_comparison},
     {.format = "rehearse-steps/1", .name = "steps", .group = REPORT_STEPS, .write = report_steps},

@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "figure/report.h"
 #include "figure/report_parts.h"
+#include "trace/store.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -234,6 +235,78 @@ static void test_numbers_reach_the_page(void **state)
     assert_true(says(&report, "beyond their noise"));
     assert_true(says(&report, "a.db lost 3 events"));
     assert_true(says(&report, "<td>beyond</td>"));
+    report_release(&report);
+}
+
+/* A trace of 20 reads of 1000 bytes, every fifth not from the page cache, one failed write, and what was lost. */
+static bool put_trace(const char *name)
+{
+    struct error err;
+    char *path = in_folder(name);
+    struct trace_writer *writer = trace_writer_new(path, TRACE_STORE_WHOLE, &err);
+    free(path);
+    if (!writer) {
+        print_message("skipped: %s\n", err.text);
+        return false;
+    }
+    int64_t file = trace_file(writer, 1, 2, "/data/<b>sample</b>.npz", 23),
+            process = trace_process(writer, 42, 42, "loader", 6);
+    int64_t call = trace_call(writer, "pread64", 7), disk = trace_disk(writer, "vda", 3);
+    struct trace_event event = {.class = TRACE_READ,
+                                .latency_ns = 2000000,
+                                .process = process,
+                                .file = file,
+                                .call = call,
+                                .fd = 3,
+                                .size = 1000,
+                                .result = 1000};
+    for (int i = 0; i < 20; i++) {
+        event.start_ns = 1000000000 + i * 100000000LL;
+        event.cached = i % 5 != 0;
+        assert_true(trace_add_event(writer, &event, &err));
+    }
+    event.class = TRACE_WRITE;
+    event.result = -28;
+    event.cached = -1;
+    assert_true(trace_add_event(writer, &event, &err));
+    const struct trace_block block = {.op = TRACE_OP_READ,
+                                      .start_ns = 1000000000,
+                                      .queue_ns = 1000,
+                                      .service_ns = 3000000,
+                                      .sector = 8,
+                                      .bytes = 4096,
+                                      .disk = disk,
+                                      .process = process,
+                                      .file = file};
+    const struct trace_phase phase = {"TRAINING", 1000000000, 2000000000, "mllog"};
+    assert_true(trace_add_block(writer, &block, &err) && trace_add_phase(writer, &phase, &err));
+    assert_true(trace_add_lost(writer, "read", 7, &err) &&
+                trace_set_meta(writer, "command", "python <train>.py", &err));
+    if (!trace_writer_close(writer, &err))
+        fail_msg("%s", err.text);
+    return true;
+}
+
+static void test_traces_are_summed_up(void **state)
+{
+    (void)state;
+    if (!put_trace("run.db"))
+        skip();
+    struct report report = made(NULL);
+    assert_null(entry_of(&report, "run.db")->problem);
+    assert_true(says(&report, "21 events in 1.90 s, 19.5 KiB read, 7 lost"));
+    assert_true(says(&report, "python &lt;train&gt;.py"));
+    assert_true(says(&report, "reads from the page cache</dt><dd>80.0 %"));
+    assert_true(says(&report, "<th scope=\"row\">read</th><td class=\"n\">20</td><td class=\"n\">0</td>"
+                              "<td class=\"n\">19.5 KiB</td><td class=\"n\">2.00 ms</td>"));
+    assert_true(says(&report, "<th scope=\"row\">write</th><td class=\"n\">1</td><td class=\"n\">1</td>"
+                              "<td class=\"n\">0 B</td>"));
+    assert_true(says(
+        &report, "<th scope=\"row\">vda</th><td>read</td><td class=\"n\">1</td><td class=\"n\">4.00 KiB</td>"
+                 "<td class=\"n\">3.00 ms</td>"));
+    assert_true(says(&report, "<th scope=\"row\">TRAINING</th>"));
+    assert_true(says(&report, "/data/&lt;b&gt;sample&lt;/b&gt;.npz"));
+    assert_true(says(&report, "7 of read were lost when it was recorded"));
     report_release(&report);
 }
 
@@ -465,6 +538,7 @@ int main(void)
         TEST(test_every_format_of_the_source_is_known),
         TEST(test_kinds_are_found_by_format_keys_and_ending),
         TEST(test_numbers_reach_the_page),
+        TEST(test_traces_are_summed_up),
         TEST(test_nothing_from_outside_is_markup),
         TEST(test_the_page_asks_for_nothing),
         TEST(test_what_is_wrong_is_told_and_the_rest_is_shown),
