@@ -29,7 +29,7 @@ struct feed_options {
     int64_t accelerators, threads, depth, steps, epochs, most;
     int method, drop, rules;
     double request, copy_rate, target, time_out;
-    bool direct, decode, verify, no_barrier, find_most, list, show, json;
+    bool direct, decode, verify, no_barrier, find_most, timeline, list, show, json;
     const bool *given;
 };
 
@@ -157,6 +157,11 @@ static const struct option_spec table[] = {
      .argument = "FOLDER",
      .help = "write result.json and DLIO's summary.json, R_per_epoch_stats.json and\n"
              "R_output.json; else where the workload's output.folder says"},
+    {.name = "timeline",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct feed_options, timeline),
+     .help = "also write R_timeline.pfw there, every step as spans, for 'rehearse trace\n"
+             "import' and Perfetto"},
     {.name = "time-out",
      .kind = OPTION_QUANTITY,
      .unit = UNIT_TIME,
@@ -397,11 +402,14 @@ static bool feed_workload(const struct feed_options *given, struct workload *wor
     const char *folder = results_of(given, workload);
     if (given->given[FEED_TARGET])
         workload->metric.au = given->target;
+    if (given->timeline && !folder)
+        return error_set(err, ERROR_USAGE, "--timeline needs a folder: --results FOLDER");
     options.overrides = given->workload.set.items;
     options.override_count = (int)given->workload.set.count;
     if (!comm_agree(comm, !folder || make_folder(folder, err), "the results' folder", err))
         return false;
     options.record = folder;
+    options.timeline = given->timeline;
     viewer_begin(&viewer, comm_rank(comm) == 0);
     options.watch = viewer.started ? &viewer.watch : NULL;
     bool done = session_open(&session, &options, err);

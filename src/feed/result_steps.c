@@ -85,12 +85,19 @@ bool result_steps_add(struct result_steps *steps, int accelerator, const struct 
 {
     struct result_track *track = &steps->tracks[accelerator - steps->first];
     track->last[track->count % RESULT_STEPS_CHUNK] = (struct result_step){
+        .start = step->start,
         .load = step->load,
         .process = step->load + step->copy + step->compute,
         .compute = step->compute,
+        .barrier = step->barrier,
     };
     track->count++;
     return track->count % RESULT_STEPS_CHUNK != 0 || flush(steps, track, err);
+}
+
+int64_t result_steps_count(const struct result_steps *steps, int accelerator)
+{
+    return steps->tracks[accelerator - steps->first].count;
 }
 
 /* At most those that lie in one chunk; how many is the result, negative when they cannot be read. */

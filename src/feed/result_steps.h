@@ -1,5 +1,5 @@
 /* Every step's times, for who wants them all (DLIO's R_output.json lists them): kept on disk, in a file without a
- * name, 6 KiB per accelerator in memory. One accelerator's calls come from one thread at a time. */
+ * name, 10 KiB per accelerator in memory. One accelerator's calls come from one thread at a time. */
 #ifndef REHEARSE_FEED_RESULT_STEPS_H
 #define REHEARSE_FEED_RESULT_STEPS_H
 
@@ -12,9 +12,11 @@
 
 /* Nanoseconds. */
 struct result_step {
+    int64_t start; /* of CLOCK_MONOTONIC */
     int64_t load;
     int64_t process; /* load, copy and compute: DLIO's proc */
     int64_t compute;
+    int64_t barrier;
 };
 
 struct result_track {
@@ -38,6 +40,9 @@ void result_steps_release(struct result_steps *steps);
 
 bool result_steps_add(struct result_steps *steps, int accelerator, const struct metrics_step *step,
                       struct error *err);
+
+/* How many were added for this accelerator. */
+int64_t result_steps_count(const struct result_steps *steps, int accelerator);
 
 /* The index-th step that was added for this accelerator, and those after it. */
 bool result_steps_read(const struct result_steps *steps, int accelerator, int64_t index, int64_t count,

@@ -35,6 +35,7 @@ struct session_options {
     uint64_t entropy;
     bool rules;         /* MLPerf Storage's are looked at */
     const char *record; /* folder: every step's times are kept there, for DLIO's R_output.json; NULL: not */
+    bool timeline;      /* session_save also writes R_timeline.pfw */
 
     struct watch *watch;
     const atomic_bool *stop;

@@ -1,5 +1,6 @@
 /* What a session found: facts of hosts and storage, what must be so, and the files that say it. */
 #include "feed/result_dlio.h"
+#include "feed/result_timeline.h"
 #include "feed/session.h"
 #include "storage/facts.h"
 
@@ -368,6 +369,12 @@ static bool fill_dlio(const struct session *session, struct result_dlio *facts, 
     return true;
 }
 
+static bool save_timeline(const struct session *session, const char *folder, struct error *err)
+{
+    const struct result_timeline facts = {session->run.start, session->run.realtime};
+    return result_timeline_save(folder, &session->run.metrics, &session->each, &facts, err);
+}
+
 /* Every rank writes what its own accelerators did, as DLIO's ranks do. */
 bool session_save(struct session *session, const char *folder, struct error *err)
 {
@@ -380,7 +387,8 @@ bool session_save(struct session *session, const char *folder, struct error *err
                 result_dlio_save_ranks(folder, &session->run.metrics,
                                        session->keeps_steps ? &session->each : NULL, &facts, err) &&
                 (!first || result_dlio_save_summary(folder, &session->run.whole, &facts, err)) &&
-                (!first || write_own(session, folder, NULL, err));
+                (!first || write_own(session, folder, NULL, err)) &&
+                (!session->options.timeline || save_timeline(session, folder, err));
     free(memory);
     free(cpus);
     return comm_agree(comm, done, "the results", err);

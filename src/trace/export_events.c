@@ -114,7 +114,9 @@ static void write_chrome_names(struct export *export)
         fprintf(export->out, ",\"cat\":\"phase\",\"ph\":\"X\",\"pid\":%d,\"tid\":0", PHASE_PID);
         write_micros(export->out, "ts", phases[i].start_ns - export->first_ns);
         write_micros(export->out, "dur", phases[i].end_ns - phases[i].start_ns);
-        fputc('}', export->out);
+        fputs(",\"args\":{\"source\":", export->out);
+        export_string(export->out, phases[i].source);
+        fputs("}}", export->out);
     }
 }
 

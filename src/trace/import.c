@@ -319,8 +319,8 @@ static bool finish(struct import *import, const char *path, const struct trace_i
         return error_set(err, ERROR_INPUT, "'%s' holds no event, sample or phase", path);
     const struct trace_import_place *place = &report->places[first];
     return error_set(err, ERROR_INPUT,
-                     "'%s' holds nothing that can be read: %lld malformed lines, such as %s:%lld: %s",
-                     path, (long long)malformed, place->file, (long long)place->line, place->what);
+                     "'%s' holds nothing that can be read: %lld malformed lines, such as %s:%lld: %s", path,
+                     (long long)malformed, place->file, (long long)place->line, place->what);
 }
 
 bool trace_import(const char *path, struct trace_writer *writer, const struct trace_import_options *options,

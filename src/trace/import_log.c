@@ -23,7 +23,6 @@ static bool add_phase(struct import *import, int which, int64_t start_ns, int64_
     const struct phases *phases = import->state;
     if (end_ns < start_ns)
         return import_malformed(import, "a phase ends before it starts");
-    import->report->rows++;
     return trace_add_phase(import->writer,
                            &(struct trace_phase){phase_names[which], start_ns, end_ns, phases->source}, err);
 }

@@ -127,12 +127,26 @@ static bool take_start(struct import *import, struct objects *objects, struct tr
     return true;
 }
 
+/* Of our own timelines. */
+static bool take_phase(struct import *import, const struct import_object *object, int64_t duration,
+                       struct error *err)
+{
+    struct trace_phase phase = {.name = text_of(object, false, "name"),
+                                .source = text_of(object, true, "source")};
+    if (!import_object_micros(object, "ts", &phase.start_ns) || !*phase.name)
+        return import_malformed(import, "a phase without time or name");
+    phase.end_ns = phase.start_ns + duration;
+    return trace_add_phase(import->writer, &phase, err);
+}
+
 static bool take_span(struct import *import, struct objects *objects, struct error *err)
 {
     struct trace_event event;
     int64_t duration;
-    if (!import_object_micros(&objects->object, "dur", &duration) || duration < 0 ||
-        !take_start(import, objects, &event))
+    bool timed = import_object_micros(&objects->object, "dur", &duration) && duration >= 0;
+    if (timed && strcmp(text_of(&objects->object, false, "cat"), "phase") == 0)
+        return take_phase(import, &objects->object, duration, err);
+    if (!timed || !take_start(import, objects, &event))
         return import_malformed(import, "a span without time, duration or name");
     event.latency_ns = duration;
     return trace_add_event(import->writer, &event, err);
@@ -181,7 +195,6 @@ static bool take_counter(struct import *import, struct objects *objects, struct 
         if (end == member->value)
             continue;
         sample.series = trace_series(import->writer, text_of(object, false, "name"), member->key);
-        import->report->rows++;
         if (!trace_add_sample(import->writer, &sample, err))
             return false;
     }

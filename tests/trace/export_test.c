@@ -165,10 +165,14 @@ static void test_chrome_reads_back(void **state)
     assert_true(trace_export_chrome(reader, in_folder("a.json"), &everything, &err));
     trace_reader_free(reader);
     reader = import_again("a.json");
-    struct trace_event event = first_of(reader, TRACE_REGION), call = first_of(reader, TRACE_READ);
-    assert_int_equal(event.start_ns, 0); /* the phase; times count from the first */
-    assert_int_equal(event.latency_ns, 1000000000);
-    assert_string_equal(trace_call_name(reader, event.call), "phase.EVAL");
+    struct trace_event call = first_of(reader, TRACE_READ);
+    int count;
+    const struct trace_phase *phases = trace_phases(reader, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(phases[0].start_ns, 0); /* times count from the first */
+    assert_int_equal(phases[0].end_ns, 1000000000);
+    assert_string_equal(phases[0].name, "EVAL");
+    assert_string_equal(phases[0].source, "io");
     assert_int_equal(call.start_ns, 1500);
     assert_int_equal(call.result, -5);
     assert_string_equal(trace_call_name(reader, call.call), "pread64");
