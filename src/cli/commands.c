@@ -19,6 +19,7 @@ const struct command *const commands[] = {
     &command_trace_export,
     &command_compare,
     &command_figure_timeline,
+    &command_figure_steps,
     &command_report,
     &command_calibrate,
     &command_help,

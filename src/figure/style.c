@@ -133,8 +133,7 @@ void figure_label(struct figure_page *page, double left, double top, char align,
 
 void figure_key(struct figure_page *page, double left, double top)
 {
-    text_format(&page->script,
-                "set key at screen %.6f, screen %.6f left top Left reverse samplen 1 keywidth screen 0\n",
+    text_format(&page->script, "set key at screen %.6f, screen %.6f left top Left reverse samplen 1\n",
                 left / page->width, 1 - top / page->height);
 }
 

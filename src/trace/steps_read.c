@@ -42,6 +42,9 @@ static bool take_result(struct steps_file *file, const char *path, struct error 
         file->batch = (int64_t)batch->number;
         file->copies = true;
     }
+    const struct doc_node *workload = doc_find(doc.root, "workload");
+    if (!*file->workload && workload && workload->type == DOC_STRING)
+        snprintf(file->workload, sizeof file->workload, "%s", workload->text);
     doc_release(&doc);
     return true;
 }

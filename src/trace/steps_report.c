@@ -184,8 +184,9 @@ static bool print_rates(const struct steps *steps, struct text *out, struct erro
 
 static void print_plane(const char *name, const struct steps_plane *plane, struct text *out)
 {
-    text_format(out, "  %-5s = %.6g x GPUs + %.6g x batch + %.6g", name, plane->per_gpu, plane->per_batch,
-                plane->constant);
+    text_format(out, "  %-5s = %.6g x GPUs %c %.6g x batch %c %.6g", name, plane->per_gpu,
+                plane->per_batch < 0 ? '-' : '+', fabs(plane->per_batch), plane->constant < 0 ? '-' : '+',
+                fabs(plane->constant));
     if (isnan(plane->r2))
         text_add(out, "; R2 -");
     else
