@@ -1,17 +1,21 @@
 #include "cli/command.h"
+#include "cli/compare_report.h"
+#include "cli/figure_options.h"
 #include "cli/output.h"
-#include "core/json.h"
+#include "core/file.h"
+#include "figure/differences.h"
 #include "trace/similarity.h"
 
-#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct compare_options {
     struct option_list traces, baseline, weights;
-    const char *output;
+    const char *output, *breakdown, *figure;
     int64_t replicates, values, seed;
+    int style;
     bool json;
 };
 
@@ -53,6 +57,17 @@ static const struct option_spec table[] = {
      .initial = "1",
      .most = 0x1p53,
      .help = "of the bootstrap and of the draws"},
+    {.name = "breakdown",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct compare_options, breakdown),
+     .argument = "FOLDER",
+     .help = "a file there for each pair, with all components: A_B.txt, or A_B.json with --json"},
+    {.name = "figure",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct compare_options, figure),
+     .argument = "FILE",
+     .help = "draw where two traces differ: .svg, .png or .pdf"},
+    OPTION_STYLE(struct compare_options),
     OPTION_JSON(struct compare_options),
     OPTION_OUTPUT(struct compare_options),
     OPTION_END,
@@ -81,134 +96,6 @@ static bool read_weight(const char *given, double *weights, struct error *err)
     return true;
 }
 
-static const char *verdict(double value, double floor)
-{
-    if (isnan(floor))
-        return "";
-    return value >= floor ? "within the noise of repeats" : "beyond the noise of repeats";
-}
-
-static void print_json(const struct compare_options *given, const struct similarity_options *options,
-                       const struct similarity_trace *traces, const struct similarity *result,
-                       struct text *out)
-{
-    struct json json = {.out = out};
-    const struct similarity_component *worst = similarity_worst(result);
-    bool floor = given->baseline.count > 0;
-    json_open(&json, NULL, '{');
-    json_string(&json, "format", "rehearse-comparison/1");
-    json_string(&json, "a", given->traces.items[0]);
-    json_string(&json, "b", given->traces.items[1]);
-    json_number(&json, "similarity", result->value);
-    json_number(&json, "low", result->low);
-    json_number(&json, "high", result->high);
-    if (floor) {
-        json_number(&json, "floor", result->floor);
-        json_bool(&json, "within_noise", result->value >= result->floor);
-    }
-    if (worst) {
-        json_open_flat(&json, "differs_most", '{');
-        json_string(&json, "kind", similarity_kind_names[worst->kind]);
-        json_string(&json, "name", worst->name);
-        json_close(&json);
-    } else
-        json_null(&json, "differs_most");
-    json_integer(&json, "lost_a", traces[0].lost);
-    json_integer(&json, "lost_b", traces[1].lost);
-    json_integer(&json, "common_files", (int64_t)result->common_files);
-    json_integer(&json, "replicates", given->replicates);
-    json_integer(&json, "values", given->values);
-    json_integer(&json, "seed", given->seed);
-    json_open_flat(&json, "weights", '{');
-    for (int kind = 0; kind < SIMILARITY_KINDS; kind++)
-        json_number(&json, similarity_kind_names[kind], options->weights[kind]);
-    json_close(&json);
-    json_open(&json, "components", '[');
-    for (size_t i = 0; i < result->count; i++) {
-        const struct similarity_component *component = &result->components[i];
-        json_open_flat(&json, NULL, '{');
-        json_string(&json, "kind", similarity_kind_names[component->kind]);
-        json_string(&json, "name", component->name);
-        json_number(&json, "weight", component->weight);
-        json_number(&json, "similarity", component->value);
-        json_number(&json, "low", component->low);
-        json_number(&json, "high", component->high);
-        json_bool(&json, "drawn", component->drawn);
-        if (floor) {
-            json_number(&json, "floor", component->floor);
-            isnan(component->floor) ? json_null(&json, "within_noise")
-                                    : json_bool(&json, "within_noise", component->value >= component->floor);
-        }
-        json_close(&json);
-    }
-    json_close(&json);
-    json_close(&json);
-}
-
-static void print_line(const char *kind, const char *name, double weight, double value, double low,
-                       double high, double floor, struct text *out)
-{
-    text_format(out, "%-13s  %-28s  %5.1f %%   %.4f  %.4f-%.4f", kind, name, 100 * weight, value, low, high);
-    if (!isnan(floor))
-        text_format(out, "  %.4f  %s", floor, verdict(value, floor));
-    text_add(out, "\n");
-}
-
-static void print_kinds(const struct similarity *result, struct text *out)
-{
-    text_add(out, "\nkind           weight   similarity\n");
-    for (int kind = 0; kind < SIMILARITY_KINDS; kind++) {
-        double weight = 0, sum = 0;
-        for (size_t i = 0; i < result->count; i++) {
-            const struct similarity_component *component = &result->components[i];
-            weight += component->kind == (enum similarity_kind)kind ? component->weight : 0;
-            sum += component->kind == (enum similarity_kind)kind ? component->weight * component->value : 0;
-        }
-        if (weight > 0)
-            text_format(out, "%-13s  %4.1f %%   %.4f\n", similarity_kind_names[kind], 100 * weight,
-                        sum / weight);
-    }
-}
-
-/* What is to be known before the numbers are believed. */
-static void print_notes(const struct compare_options *given, const struct similarity_trace *traces,
-                        const struct similarity *result, struct text *out)
-{
-    int drawn = 0;
-    for (size_t i = 0; i < result->count; i++)
-        drawn += result->components[i].drawn;
-    for (int i = 0; i < 2; i++)
-        if (traces[i].lost > 0)
-            text_format(out, "%s lost %" PRId64 " events when it was recorded: it tells too few\n",
-                        traces[i].path, traces[i].lost);
-    if (drawn > 0)
-        text_format(out, "%d components are of %" PRId64 " values drawn from more (--values, --seed)\n",
-                    drawn, given->values);
-}
-
-static void print_text(const struct compare_options *given, const struct similarity_trace *traces,
-                       const struct similarity *result, struct text *out)
-{
-    const struct similarity_component *worst = similarity_worst(result);
-    text_format(out, "similarity  %.4f (95 %%: %.4f-%.4f)", result->value, result->low, result->high);
-    if (given->baseline.count > 0)
-        text_format(out, ", repeats %.4f or more: %s", result->floor, verdict(result->value, result->floor));
-    if (worst)
-        text_format(out, "\ndiffers most in %s of %s: %.4f, which takes %.4f from the whole",
-                    similarity_kind_names[worst->kind], worst->name, worst->value,
-                    worst->weight * (1 - worst->value));
-    text_add(out, "\n");
-    print_notes(given, traces, result, out);
-    print_kinds(result, out);
-    text_format(out, "\n%-13s  %-28s  %-7s  %s%s\n", "kind", "component", "weight", "similarity (95 %)",
-                given->baseline.count > 0 ? "       repeats" : "");
-    for (size_t i = 0; i < result->count; i++) {
-        const struct similarity_component *c = &result->components[i];
-        print_line(similarity_kind_names[c->kind], c->name, c->weight, c->value, c->low, c->high, c->floor,
-                   out);
-    }
-}
-
 /* Traces: the two, then the repeats, of which `--baseline` names the first. */
 static const char *path_of(const struct compare_options *given, size_t i)
 {
@@ -219,48 +106,159 @@ static const char *path_of(const struct compare_options *given, size_t i)
                                      : given->traces.items[2 + i - given->baseline.count];
 }
 
-static bool compare_all(const struct compare_options *given, const struct similarity_options *options,
-                        struct similarity_trace *traces, size_t count, struct similarity *result,
+static bool many(const struct compare_options *given)
+{
+    return given->traces.count > 2 && given->baseline.count == 0;
+}
+
+/* All that was read and compared. */
+struct work {
+    const struct compare_options *given;
+    struct similarity_options options;
+    size_t count, pair_count;
+    struct similarity_trace *traces; /* where there are not many: the two, then the repeats */
+    struct similarity *pairs;
+    char **labels;
+};
+
+static bool make_work(struct work *work, struct error *err)
+{
+    const struct compare_options *given = work->given;
+    work->count = given->traces.count + given->baseline.count;
+    work->pair_count = many(given) ? work->count * (work->count - 1) / 2 : 1;
+    work->traces = calloc(work->count, sizeof *work->traces);
+    work->pairs = calloc(work->pair_count, sizeof *work->pairs);
+    work->labels = calloc(work->count, sizeof *work->labels);
+    return (work->traces && work->pairs && work->labels) || error_memory(err);
+}
+
+static void release_work(struct work *work)
+{
+    for (size_t i = 0; work->traces && i < work->count; i++)
+        similarity_trace_release(&work->traces[i]);
+    for (size_t i = 0; work->pairs && i < work->pair_count; i++)
+        similarity_release(&work->pairs[i]);
+    for (size_t i = 0; work->labels && i < work->count; i++)
+        free(work->labels[i]);
+    free(work->traces);
+    free(work->pairs);
+    free(work->labels);
+}
+
+/* The name of a trace's file without ".db"; with its number before it where another has the same. */
+static char *label_of(const struct compare_options *given, size_t i, size_t count)
+{
+    struct text label = {0};
+    const char *path = path_of(given, i), *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+    if (length > 3 && strcmp(name + length - 3, ".db") == 0)
+        length -= 3;
+    for (size_t j = 0; j < count && label.length == 0; j++) {
+        const char *other = path_of(given, j), *other_slash = strrchr(other, '/');
+        other = other_slash ? other_slash + 1 : other;
+        if (j != i && strncmp(other, name, length) == 0 &&
+            (other[length] == '\0' || strcmp(other + length, ".db") == 0))
+            text_format(&label, "%zu-", i + 1);
+    }
+    text_add_bytes(&label, name, length);
+    if (label.failed)
+        text_release(&label);
+    return label.data;
+}
+
+static bool read_all(struct work *work, struct error *err)
+{
+    for (size_t i = 0; i < work->count; i++) {
+        if (!similarity_trace_read(&work->traces[i], path_of(work->given, i), &work->options, err))
+            return false;
+        work->labels[i] = label_of(work->given, i, many(work->given) ? work->count : 2);
+        if (!work->labels[i])
+            return error_memory(err);
+    }
+    return true;
+}
+
+/* FOLDER/A_B.txt or .json */
+static bool write_breakdown(const struct work *work, size_t a, size_t b, const struct comparison *comparison,
+                            struct error *err)
+{
+    const struct compare_options *given = work->given;
+    struct text path = {0}, text = {0};
+    text_format(&path, "%s/%s_%s.%s", given->breakdown, work->labels[a], work->labels[b],
+                given->json ? "json" : "txt");
+    given->json ? comparison_write_json(comparison, &text) : comparison_print(comparison, &text);
+    bool written = path.failed ? error_memory(err) : output_text(path.data, &text, err);
+    text_release(&path);
+    text_release(&text);
+    return written;
+}
+
+static bool compare_pair(struct work *work, size_t a, size_t b, struct similarity *result, struct error *err)
+{
+    const struct compare_options *given = work->given;
+    bool floor = given->baseline.count > 0;
+    const struct comparison comparison = {&work->traces[a], &work->traces[b], &work->options, result, floor};
+    return similarity_compare(comparison.a, comparison.b, &work->options, result, err) &&
+           (!floor || similarity_add_floor(result, work->traces + 2, work->count - 2, &work->options, err)) &&
+           (!given->breakdown || write_breakdown(work, a, b, &comparison, err));
+}
+
+static bool compare_many(struct work *work, struct text *out, struct error *err)
+{
+    struct similarity *pair = work->pairs;
+    for (size_t i = 0; i < work->count; i++)
+        for (size_t j = i + 1; j < work->count; j++)
+            if (!compare_pair(work, i, j, pair++, err))
+                return false;
+    const struct comparison_matrix matrix = {work->count, work->traces, work->labels, &work->options,
+                                             work->pairs};
+    work->given->json ? comparison_write_matrix_json(&matrix, out) : comparison_print_matrix(&matrix, out);
+    return true;
+}
+
+static bool compare_two(struct work *work, struct text *out, struct error *err)
+{
+    const struct compare_options *given = work->given;
+    if (!compare_pair(work, 0, 1, work->pairs, err))
+        return false;
+    const struct comparison comparison = {&work->traces[0], &work->traces[1], &work->options, work->pairs,
+                                          given->baseline.count > 0};
+    given->json ? comparison_write_json(&comparison, out) : comparison_print(&comparison, out);
+    return !given->figure || figure_differences(given->figure, comparison.a, comparison.b, work->pairs,
+                                                figure_style_at(given->style), err);
+}
+
+static bool check_given(const struct compare_options *given, struct similarity_options *options,
                         struct error *err)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!similarity_trace_read(&traces[i], path_of(given, i), options, err))
+    memcpy(options->weights, similarity_kind_weights, sizeof options->weights);
+    for (size_t i = 0; i < given->weights.count; i++)
+        if (!read_weight(given->weights.items[i], options->weights, err))
             return false;
-    return similarity_compare(&traces[0], &traces[1], options, result, err) &&
-           similarity_add_floor(result, traces + 2, count - 2, options, err);
+    if (given->baseline.count > 0 && given->traces.count + given->baseline.count < 4)
+        return error_set(err, ERROR_USAGE, "--baseline: expected two repeats at least, found one");
+    if (given->figure && many(given))
+        return error_set(err, ERROR_USAGE, "--figure: shows two traces, found %zu; repeats follow --baseline",
+                         given->traces.count);
+    return !given->breakdown || file_make_directory(given->breakdown, err);
 }
 
 static bool compare(void *context, struct error *err)
 {
     const struct compare_options *given = context;
-    struct similarity_options options = {
-        .values = given->values, .replicates = (int)given->replicates, .seed = (uint64_t)given->seed};
-    struct similarity result = {0};
+    struct work work = {.given = given,
+                        .options = {.values = given->values,
+                                    .replicates = (int)given->replicates,
+                                    .seed = (uint64_t)given->seed}};
     struct text text = {0};
-    size_t count = given->traces.count + given->baseline.count;
-    memcpy(options.weights, similarity_kind_weights, sizeof options.weights);
-    for (size_t i = 0; i < given->weights.count; i++)
-        if (!read_weight(given->weights.items[i], options.weights, err))
-            return false;
-    if (given->traces.count > 2 && given->baseline.count == 0)
-        return error_set(err, ERROR_USAGE,
-                         "compare: expected two traces, found %zu; repeats follow --baseline",
-                         given->traces.count);
-    if (given->baseline.count > 0 && count < 4)
-        return error_set(err, ERROR_USAGE, "--baseline: expected two repeats at least, found one");
-    struct similarity_trace *traces = calloc(count, sizeof *traces);
-    if (!traces)
-        return error_memory(err);
-    bool done = compare_all(given, &options, traces, count, &result, err);
-    if (done)
-        given->json ? print_json(given, &options, traces, &result, &text)
-                    : print_text(given, traces, &result, &text);
-    for (size_t i = 0; i < count; i++)
-        similarity_trace_release(&traces[i]);
-    similarity_release(&result);
-    free(traces);
-    if (!done)
+    bool done = check_given(given, &work.options, err) && make_work(&work, err) && read_all(&work, err) &&
+                (many(given) ? compare_many(&work, &text, err) : compare_two(&work, &text, err));
+    release_work(&work);
+    if (!done) {
+        text_release(&text);
         return false;
+    }
     return output_and_release(given->output, &text, err);
 }
 
@@ -268,6 +266,8 @@ static const struct command_example examples[] = {
     {"rehearse compare real.db emulated.db", "one number, and what it is made of"},
     {"rehearse compare real1.db emulated.db --baseline real1.db real2.db real3.db",
      "the same against what repeats of the real run differ by"},
+    {"rehearse compare real.db emulated.db --figure where.svg", "a picture of where they differ"},
+    {"rehearse compare *.db --breakdown pairs", "all pairs: a matrix, and a file for each pair"},
     {NULL, NULL},
 };
 
@@ -286,11 +286,11 @@ const struct command command_compare = {
                    "With --baseline, repeats of one run are compared in all pairs, and each component is "
                    "told against the "
                    "lowest\n"
-                   "of these.",
+                   "of these. More than two traces without it are compared in all pairs.",
     .options = table,
     .options_size = sizeof(struct compare_options),
     .operands = {.name = "DB",
-                 .help = "the two traces; further ones are repeats after --baseline",
+                 .help = "the traces; after --baseline, further ones are repeats",
                  .least = 2,
                  .most = 0,
                  .at = offsetof(struct compare_options, traces)},

@@ -30,6 +30,8 @@ struct comparing {
     uint32_t *ranks;           /* of the common files in b, by their order in a; then as much space twice */
     size_t common;
     uint64_t random;
+    int of; /* of the components that come next */
+    bool of_bytes;
 };
 
 /* The next component, its replicates empty; NULL: out of memory. */
@@ -53,8 +55,14 @@ static struct similarity_component *add(struct comparing *at, enum similarity_ki
     for (size_t i = 0; i < replicates; i++)
         result->replicates[result->count * replicates + i] = value;
     struct similarity_component *component = &result->components[result->count++];
-    *component = (struct similarity_component){
-        .kind = kind, .weight = weight, .value = value, .low = value, .high = value, .floor = NAN};
+    *component = (struct similarity_component){.kind = kind,
+                                               .of = at->of,
+                                               .of_bytes = at->of_bytes,
+                                               .weight = weight,
+                                               .value = value,
+                                               .low = value,
+                                               .high = value,
+                                               .floor = NAN};
     snprintf(component->name, sizeof component->name, "%s%s%s", name, *name && *measure ? "." : "", measure);
     return component;
 }
@@ -160,8 +168,7 @@ static void compare_curves(struct comparing *at, struct curve a, struct curve b,
 static bool add_curve(struct comparing *at, enum similarity_kind kind, const char *name, const char *what,
                       double weight, struct curve a, struct curve b)
 {
-    bool phased = at->a->phased && at->b->phased;
-    int parts = phased ? SIMILARITY_PARTS - 1 : 1, from = phased ? SIMILARITY_BINS : 0;
+    int first, parts = similarity_parts(at->a, at->b, &first), from = first * SIMILARITY_BINS;
     char correlation[32], warped[32];
     double alike, near;
     snprintf(correlation, sizeof correlation, "%scorrelation", what);
@@ -209,6 +216,7 @@ static bool add_series(struct comparing *at)
     }
     for (int i = 0; i < SIMILARITY_SERIES; i++) {
         const struct similarity_curve *a = &at->a->series[i], *b = &at->b->series[i];
+        at->of = i;
         if (levels[i] > 0 &&
             !add_curve(at, SIMILARITY_SERIES_KIND, similarity_series[i].name, "",
                        levels[i] / sums[similarity_series[i].resource], (struct curve){a->mean, a->variance},
@@ -261,11 +269,11 @@ static bool add_share(struct comparing *at, const char *name, int64_t a_hits, in
 
 static bool add_durations(struct comparing *at)
 {
-    static const char *const names[SIMILARITY_PARTS] = {"run", "INIT", "TRAINING", "EVAL", "CHECKPOINT"};
     bool phased = at->a->phased && at->b->phased;
     for (int part = 0; part < (phased ? SIMILARITY_PARTS : 1); part++) {
         double a = (double)at->a->parts[part].length_ns, b = (double)at->b->parts[part].length_ns;
-        if (a + b > 0 && !add(at, SIMILARITY_DURATION, names[part], "", fmax(a, b), similarity_ratio(a, b)))
+        if (a + b > 0 && !add(at, SIMILARITY_DURATION, similarity_part_names[part], "", fmax(a, b),
+                              similarity_ratio(a, b)))
             return false;
     }
     return true;
@@ -349,6 +357,17 @@ static bool add_order(struct comparing *at)
 
 /* ---- all of it ---- */
 
+static bool add_rate_of_bytes(struct comparing *at, const char *name, double weight,
+                              const struct similarity_stream *a, const struct similarity_stream *b)
+{
+    at->of_bytes = true;
+    bool done = add_curve(at, SIMILARITY_RATE, name, "bytes.", weight,
+                          (struct curve){a->bytes_curve, a->squares_curve},
+                          (struct curve){b->bytes_curve, b->squares_curve});
+    at->of_bytes = false;
+    return done;
+}
+
 static bool add_stream(struct comparing *at, int which)
 {
     const struct similarity_stream *a = &at->a->streams[which], *b = &at->b->streams[which];
@@ -357,14 +376,13 @@ static bool add_stream(struct comparing *at, int which)
     if (weight == 0)
         return true;
     bool moves = a->bytes > 0 || b->bytes > 0;
+    at->of = which;
     return add_quantity(at, SIMILARITY_SIZE, which, weight, &a->size, &b->size) &&
            add_quantity(at, SIMILARITY_LATENCY, which, weight, &a->latency, &b->latency) &&
            add_quantity(at, SIMILARITY_GAP, which, weight, &a->gap, &b->gap) &&
            add_curve(at, SIMILARITY_RATE, name, "ops.", weight, (struct curve){a->ops_curve, a->ops_curve},
                      (struct curve){b->ops_curve, b->ops_curve}) &&
-           (!moves || add_curve(at, SIMILARITY_RATE, name, "bytes.", weight,
-                                (struct curve){a->bytes_curve, a->squares_curve},
-                                (struct curve){b->bytes_curve, b->squares_curve})) &&
+           (!moves || add_rate_of_bytes(at, name, weight, a, b)) &&
            add_ratio(at, SIMILARITY_COUNT, name, "ops", weight, (double)a->ops, (double)a->ops,
                      (double)b->ops, (double)b->ops) &&
            (!moves || add_ratio(at, SIMILARITY_COUNT, name, "bytes", weight, a->bytes, a->squares, b->bytes,
@@ -376,6 +394,7 @@ static bool add_all(struct comparing *at)
     for (int i = 0; i < SIMILARITY_STREAMS; i++)
         if (!add_stream(at, i))
             return false;
+    at->of = -1;
     return add_order(at) && add_durations(at) && add_series(at);
 }
 

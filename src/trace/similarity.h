@@ -109,6 +109,8 @@ bool similarity_trace_read(struct similarity_trace *trace, const char *path,
                            const struct similarity_options *options, struct error *err);
 void similarity_trace_release(struct similarity_trace *trace);
 
+extern const char *const similarity_part_names[SIMILARITY_PARTS]; /* "run", "INIT", … */
+
 /* "read", …, "block.read", …. */
 const char *similarity_stream_name(int stream);
 
@@ -124,6 +126,8 @@ extern const struct similarity_source similarity_series[SIMILARITY_SERIES];
 struct similarity_component {
     enum similarity_kind kind;
     char name[48];
+    int of;        /* stream or series; -1: neither */
+    bool of_bytes; /* a rate of bytes, not of operations */
     double weight; /* share in the whole; the weights of all components sum to 1 */
     double value;
     double low, high; /* 95 % of the bootstrap */
@@ -147,6 +151,19 @@ void similarity_release(struct similarity *result);
 /* Fills the floors from all pairs among repeats of one run. */
 bool similarity_add_floor(struct similarity *result, const struct similarity_trace *repeats, size_t count,
                           const struct similarity_options *options, struct error *err);
+
+/* Curves are compared over the phases where both have some, else over the whole run: so many parts from `*first`. */
+int similarity_parts(const struct similarity_trace *a, const struct similarity_trace *b, int *first);
+
+/* What a component compares. */
+struct similarity_look {
+    const struct similarity_values *values[2]; /* distributions; NULL: not of distributions */
+    int parts; /* curves, of so many phases that are there; 0: not of curves */
+    const char *part_names[SIMILARITY_PARTS];
+    double curves[2][SIMILARITY_CURVE]; /* smoothed, as they are compared */
+};
+void similarity_look(const struct similarity_trace *a, const struct similarity_trace *b,
+                     const struct similarity_component *component, struct similarity_look *look);
 
 /* The component that takes most from the whole. NULL when nothing does. */
 const struct similarity_component *similarity_worst(const struct similarity *result);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const part_names[SIMILARITY_PARTS] = {NULL, "INIT", "TRAINING", "EVAL", "CHECKPOINT"};
+const char *const similarity_part_names[SIMILARITY_PARTS] = {"run", "INIT", "TRAINING", "EVAL", "CHECKPOINT"};
 
 enum { PROCESSORS, DISKS, GPUS, GPU_MEMORY };
 const struct similarity_source similarity_series[SIMILARITY_SERIES] = {
@@ -282,7 +282,7 @@ static bool read_parts(struct reading *reading, int64_t first_ns, int64_t last_n
         if (!trace->parts[part].intervals)
             return error_memory(err);
         for (int i = 0; part > 0 && i < phase_count; i++)
-            if (strcmp(phases[i].name, part_names[part]) == 0)
+            if (strcmp(phases[i].name, similarity_part_names[part]) == 0)
                 add_interval(&trace->parts[part], phases[i].start_ns, phases[i].end_ns);
         trace->phased |= trace->parts[part].count > 0;
     }

@@ -1,110 +1,11 @@
 #include "trace/similarity.h"
 
+#include "trace/runs.h"
 #include "trace/similarity_math.h"
-#include "trace/traces.h"
-
-#include <math.h>
-
-/* A run: files read from their beginnings to their ends, one after the other, and now and then a write. */
-struct run {
-    int reads;
-    double latency, size, pause; /* factors */
-    int swapped;                 /* so many pairs of far files change places */
-    int turned;                  /* of the ten accesses to a file, so many first ones are in reverse order */
-    uint64_t seed;
-    int keep; /* of ten reads; the rest is dropped */
-    bool phases, writes_only;
-    const char *folder;
-};
-static const struct run plain = {.reads = 2000, .latency = 1, .size = 1, .pause = 1, .seed = 7, .keep = 10};
-
-static const struct similarity_options options = {
-    .weights = {2, 1, 1, 2, 2, 1, 1, 1}, .values = 100000, .replicates = 20, .seed = 1};
-
-static void assert_near(double value, double expected, double within)
-{
-    if (!(fabs(value - expected) <= within))
-        fail_msg("%.9g instead of %.9g", value, expected);
-}
-
-static void add_event(struct trace_writer *writer, struct trace_event event)
-{
-    struct error err;
-    if (!trace_add_event(writer, &event, &err))
-        fail_msg("%s", err.text);
-}
-
-static void make_run(const char *name, struct run run)
-{
-    struct error err;
-    uint64_t random = run.seed;
-    int64_t now = 1000000000;
-    struct trace_writer *writer = make_trace(name, TRACE_STORE_WHOLE);
-    int64_t process = trace_process(writer, 1, 1, "feed", 4);
-    for (int i = 0; i < run.reads; i++) {
-        char path[32];
-        int file = i / 10, other = run.reads / 10 - 1 - file, place = i % 10;
-        place = place < run.turned ? run.turned - 1 - place : place;
-        if (file < run.swapped || other < run.swapped)
-            file = other;
-        int length = snprintf(path, sizeof path, "%s/data/%04d", run.folder ? run.folder : "", file);
-        double size = floor(run.size * (4096 + 4096 * floor(16 * similarity_uniform(&random))));
-        double latency = run.latency * 1e5 * (1 + similarity_uniform(&random));
-        struct trace_event event = {.class = i % 20 == 19 || run.writes_only ? TRACE_WRITE : TRACE_READ,
-                                    .cached = -1,
-                                    .start_ns = now,
-                                    .latency_ns = (int64_t)latency,
-                                    .process = process,
-                                    .file = trace_file(writer, TRACE_NONE, TRACE_NONE, path, (size_t)length),
-                                    .fd = 3,
-                                    .offset = place * 65536,
-                                    .size = (int64_t)size,
-                                    .result = (int64_t)size};
-        now += (int64_t)(run.pause * 1e6 * (1 + similarity_uniform(&random)) + latency);
-        if (i * 7 % 10 < run.keep)
-            add_event(writer, event);
-    }
-    const struct trace_phase training = {"TRAINING", 1000000000, now, "mllog"};
-    if (run.phases)
-        assert_true(trace_add_phase(writer, &training, &err));
-    finish_trace(writer);
-}
-
-static void read_run(struct similarity_trace *trace, const char *name)
-{
-    struct error err;
-    *trace = (struct similarity_trace){0};
-    if (!similarity_trace_read(trace, in_folder(name), &options, &err))
-        fail_msg("%s", err.text);
-}
-
-static struct similarity compare_with(const struct similarity_options *with, const char *a, const char *b)
-{
-    struct error err;
-    struct similarity_trace one, other;
-    struct similarity result;
-    read_run(&one, a);
-    read_run(&other, b);
-    if (!similarity_compare(&one, &other, with, &result, &err))
-        fail_msg("%s", err.text);
-    similarity_trace_release(&one);
-    similarity_trace_release(&other);
-    return result;
-}
 
 static struct similarity compare(const char *a, const char *b)
 {
     return compare_with(&options, a, b);
-}
-
-static double value_of(const char *a, const char *b)
-{
-    struct similarity_options quick = options;
-    quick.replicates = 0;
-    struct similarity result = compare_with(&quick, a, b);
-    double value = result.value;
-    similarity_release(&result);
-    return value;
 }
 
 static double component_of(const char *a, const char *b, const char *name)
@@ -145,107 +46,6 @@ static void test_the_order_of_two_traces_does_not_matter(void **state)
     assert_true(one.value < 0.9);
     similarity_release(&one);
     similarity_release(&two);
-}
-
-enum { SEEDS = 12, STEPS = 5 };
-
-/* The runs change a little more each time, whatever the run. */
-static void check_falls(void (*change)(struct run *run, int step))
-{
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        double before = 1;
-        struct run run = plain;
-        run.seed = seed;
-        make_run("a.db", run);
-        for (int step = 1; step <= STEPS; step++) {
-            run = plain;
-            run.seed = seed;
-            change(&run, step);
-            make_run("b.db", run);
-            double value = value_of("a.db", "b.db");
-            if (value >= before)
-                fail_msg("seed %d, step %d: %.6f after %.6f", (int)seed, step, value, before);
-            before = value;
-        }
-    }
-}
-
-static void delay(struct run *run, int step)
-{
-    run->latency = pow(1.5, step);
-}
-
-static void delay_by_little(struct run *run, int step)
-{
-    run->latency = 1 + 0.01 * step; /* less than the resolution of times */
-}
-
-static void pause_longer(struct run *run, int step)
-{
-    run->pause = pow(1.5, step);
-}
-
-static void enlarge(struct run *run, int step)
-{
-    run->size = pow(1.4, step);
-}
-
-static void shrink(struct run *run, int step)
-{
-    run->size = pow(0.7, step);
-}
-
-static void swap_files(struct run *run, int step)
-{
-    run->swapped = 15 * step;
-}
-
-static void turn_accesses(struct run *run, int step)
-{
-    run->turned = 2 * step;
-}
-
-static void drop(struct run *run, int step)
-{
-    run->keep = 10 - step;
-}
-
-static void test_it_falls_with_delay_of_calls(void **state)
-{
-    (void)state;
-    check_falls(delay);
-    check_falls(delay_by_little);
-}
-
-static void test_it_falls_with_pauses_between_calls(void **state)
-{
-    (void)state;
-    check_falls(pause_longer);
-}
-
-static void test_it_falls_with_size(void **state)
-{
-    (void)state;
-    check_falls(enlarge);
-    check_falls(shrink);
-}
-
-static void test_it_falls_as_files_change_places(void **state)
-{
-    (void)state;
-    check_falls(swap_files);
-}
-
-static void test_it_falls_as_accesses_change_places(void **state)
-{
-    (void)state;
-    check_falls(turn_accesses);
-}
-
-static void test_it_falls_as_events_are_dropped(void **state)
-{
-    (void)state;
-    check_falls(drop);
 }
 
 static void test_files_in_reverse_are_in_no_common_order(void **state)
@@ -385,6 +185,48 @@ static void test_intervals_hold_their_values(void **state)
     assert_true(width > 0);
     assert_true(result.low < result.value && result.value < result.high);
     similarity_release(&result);
+}
+
+/* What a figure shows is what was compared. */
+static void test_a_component_shows_what_it_compares(void **state)
+{
+    (void)state;
+    struct error err;
+    struct run other = plain;
+    struct similarity_trace a, b;
+    struct similarity result;
+    struct similarity_look look;
+    int distributions = 0, curves = 0;
+    other.latency = 3;
+    other.swapped = 20;
+    make_run("a.db", plain);
+    make_run("b.db", other);
+    read_run(&a, "a.db");
+    read_run(&b, "b.db");
+    assert_true(similarity_compare(&a, &b, &options, &result, &err));
+    for (size_t i = 0; i < result.count; i++) {
+        const struct similarity_component *component = &result.components[i];
+        similarity_look(&a, &b, component, &look);
+        if (strstr(component->name, ".wasserstein")) {
+            assert_near(similarity_wasserstein(look.values[0]->items, look.values[0]->count,
+                                               look.values[1]->items, look.values[1]->count, 3),
+                        component->value, 1e-12);
+            distributions++;
+        }
+        if (strstr(component->name, ".dtw")) {
+            assert_int_equal(look.parts, 1);
+            assert_string_equal(look.part_names[0], "run");
+            assert_near(
+                similarity_warped(look.curves[0], look.curves[1], 1, SIMILARITY_BINS, SIMILARITY_BAND),
+                component->value, 1e-12);
+            curves++;
+        }
+    }
+    assert_int_equal(distributions, 7); /* size, latency, inter-arrival of reads and writes; jumps */
+    assert_int_equal(curves, 4);        /* operations and bytes of reads and writes */
+    similarity_release(&result);
+    similarity_trace_release(&a);
+    similarity_trace_release(&b);
 }
 
 static void test_a_seed_gives_the_same_intervals(void **state)
@@ -540,19 +382,11 @@ static void test_another_file_is_an_error(void **state)
     check_refused("a.db", "a.db");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_trace_is_exactly_like_itself),
         TEST(test_the_order_of_two_traces_does_not_matter),
-        TEST(test_it_falls_with_delay_of_calls),
-        TEST(test_it_falls_with_pauses_between_calls),
-        TEST(test_it_falls_with_size),
-        TEST(test_it_falls_as_files_change_places),
-        TEST(test_it_falls_as_accesses_change_places),
-        TEST(test_it_falls_as_events_are_dropped),
         TEST(test_how_threads_interleave_does_not_matter),
         TEST(test_what_the_run_took_stands_for_the_machine),
         TEST(test_files_in_reverse_are_in_no_common_order),
@@ -560,6 +394,7 @@ int main(void)
         TEST(test_a_run_twice_as_slow_has_the_same_rates_by_phase),
         TEST(test_intervals_of_a_phase_count_once),
         TEST(test_intervals_hold_their_values),
+        TEST(test_a_component_shows_what_it_compares),
         TEST(test_a_seed_gives_the_same_intervals),
         TEST(test_the_floor_is_the_lowest_of_all_pairs),
         TEST(test_a_sample_of_the_values_is_close_to_all),

@@ -1,0 +1,13 @@
+/* Where two traces differ: the components of their similarity as bars, and of those that differ most what was compared. */
+#ifndef REHEARSE_FIGURE_DIFFERENCES_H
+#define REHEARSE_FIGURE_DIFFERENCES_H
+
+#include "core/error.h"
+#include "figure/style.h"
+#include "trace/similarity.h"
+
+/* The ending of `path` says what is written. */
+bool figure_differences(const char *path, const struct similarity_trace *a, const struct similarity_trace *b,
+                        const struct similarity *result, const struct figure_style *style, struct error *err);
+
+#endif
