@@ -1,6 +1,9 @@
 #include "cli/command.h"
 #include "cli/figure_options.h"
+#include "figure/trace_distribution.h"
+#include "figure/trace_throughput.h"
 #include "figure/trace_timeline.h"
+#include "trace/similarity.h"
 
 #include <math.h>
 #include <string.h>
@@ -151,4 +154,184 @@ const struct command command_figure_timeline = {
                  .at = offsetof(struct timeline_options, traces)},
     .examples = timeline_examples,
     .run = draw_timeline,
+};
+
+/* ---- distribution ---- */
+
+struct distribution_options {
+    struct zoom_given zoom;
+    const bool *given;
+    struct option_list classes, kinds, traces;
+    const char *title, *output;
+    int style;
+};
+
+#define OPTION_CLASSES(type)                                                                                 \
+    {                                                                                                        \
+        .name = "class", .kind = OPTION_TEXT, .repeats = true, .at = offsetof(type, classes),                \
+        .argument = "CLASS",                                                                                 \
+        .help =                                                                                              \
+            "of calls (read, open, ...) or requests to disks (block.read, ...), as rehearse compare has\n"   \
+            "them; else read, write, block.read and block.write"                                             \
+    }
+
+static const struct option_spec distribution_table[] = {
+    OPTIONS_ZOOM(struct distribution_options),
+    OPTION_CLASSES(struct distribution_options),
+    {.name = "of",
+     .kind = OPTION_TEXT,
+     .repeats = true,
+     .at = offsetof(struct distribution_options, kinds),
+     .argument = "KIND",
+     .help = "size, latency or gap (from the start of one to the start of the next); else size and latency"},
+    {.name = "title",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct distribution_options, title),
+     .argument = "TEXT",
+     .help = "above the picture; else the file"},
+    OPTION_STYLE(struct distribution_options),
+    OPTION_PICTURE(struct distribution_options),
+    OPTION_END,
+};
+
+static bool read_classes(const struct option_list *given, bool *streams, struct error *err)
+{
+    const char *names[FIGURE_STREAMS];
+    for (int i = 0; i < FIGURE_STREAMS; i++)
+        names[i] = similarity_stream_name(i);
+    if (given->count == 0)
+        streams[TRACE_READ] = streams[TRACE_WRITE] = streams[FIGURE_STREAM_OF_DISK(TRACE_OP_READ)] =
+            streams[FIGURE_STREAM_OF_DISK(TRACE_OP_WRITE)] = true;
+    for (size_t i = 0; i < given->count; i++) {
+        int stream = 0;
+        while (stream < FIGURE_STREAMS && strcmp(names[stream], given->items[i]) != 0)
+            stream++;
+        if (stream == FIGURE_STREAMS) {
+            const char *nearest = text_nearest(given->items[i], names, FIGURE_STREAMS);
+            return error_set(err, ERROR_USAGE, "--class: there is no class '%s'%s%s%s", given->items[i],
+                             nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+        }
+        streams[stream] = true;
+    }
+    return true;
+}
+
+static bool read_kinds(const struct option_list *given, bool *kinds, struct error *err)
+{
+    if (given->count == 0)
+        kinds[DISTRIBUTION_SIZE] = kinds[DISTRIBUTION_LATENCY] = true;
+    for (size_t i = 0; i < given->count; i++) {
+        int kind = 0;
+        while (kind < DISTRIBUTION_KINDS && strcmp(given->items[i], distribution_names[kind]) != 0)
+            kind++;
+        if (kind == DISTRIBUTION_KINDS)
+            return error_set(err, ERROR_USAGE, "--of: expected size, latency or gap, found '%s'",
+                             given->items[i]);
+        kinds[kind] = true;
+    }
+    return true;
+}
+
+static bool draw_distribution(void *context, struct error *err)
+{
+    const struct distribution_options *given = context;
+    struct figure_distribution options = {.style = figure_style_at(given->style), .title = given->title};
+    return read_zoom(&given->zoom, given->given, &options.zoom, err) &&
+           read_classes(&given->classes, options.streams, err) &&
+           read_kinds(&given->kinds, options.kinds, err) &&
+           figure_distribution(given->output, given->traces.items, given->traces.count, &options, err);
+}
+
+static const struct command_example distribution_examples[] = {
+    {"rehearse figure distribution run.db -o run.svg", "sizes and latencies of reads, writes and requests"},
+    {"rehearse figure distribution real.db emulated.db --class read --of latency --of gap -o reads.svg",
+     "two traces over each other"},
+    {NULL, NULL},
+};
+
+const struct command command_figure_distribution = {
+    .name = "figure distribution",
+    .summary = "draw how sizes and latencies of calls are distributed",
+    .description =
+        "Draws histograms, with the median, of the sizes and latencies of the calls in traces, and below "
+        "each the\n"
+        "share of calls up to a value. Several traces are drawn over each other. Axes are logarithmic.",
+    .options = distribution_table,
+    .options_size = sizeof(struct distribution_options),
+    .given_at = offsetof(struct distribution_options, given),
+    .operands = {.name = "DB",
+                 .help = "traces",
+                 .least = 1,
+                 .most = FIGURE_TRACES_MOST,
+                 .at = offsetof(struct distribution_options, traces)},
+    .examples = distribution_examples,
+    .run = draw_distribution,
+};
+
+/* ---- throughput ---- */
+
+struct throughput_options {
+    struct zoom_given zoom;
+    const bool *given;
+    struct option_list classes, traces;
+    double every;
+    const char *title, *output;
+    int style;
+};
+
+static const struct option_spec throughput_table[] = {
+    OPTIONS_ZOOM(struct throughput_options),
+    OPTION_CLASSES(struct throughput_options),
+    {.name = "every",
+     .kind = OPTION_QUANTITY,
+     .unit = UNIT_TIME,
+     .at = offsetof(struct throughput_options, every),
+     .argument = "TIME",
+     .least = OPTION_POSITIVE,
+     .most = SECONDS_MOST,
+     .help = "what each rate is the mean of; else such that there are about 200"},
+    {.name = "title",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct throughput_options, title),
+     .argument = "TEXT",
+     .help = "above the picture; else the file"},
+    OPTION_STYLE(struct throughput_options),
+    OPTION_PICTURE(struct throughput_options),
+    OPTION_END,
+};
+
+static bool draw_throughput(void *context, struct error *err)
+{
+    const struct throughput_options *given = context;
+    struct figure_throughput options = {
+        .style = figure_style_at(given->style), .title = given->title, .every = given->every};
+    return read_zoom(&given->zoom, given->given, &options.zoom, err) &&
+           read_classes(&given->classes, options.streams, err) &&
+           figure_throughput(given->output, given->traces.items, given->traces.count, &options, err);
+}
+
+static const struct command_example throughput_examples[] = {
+    {"rehearse figure throughput run.db -o run.svg", "of one run, with its phases"},
+    {"rehearse figure throughput real.db emulated.db --class read --every 100ms -o reads.svg",
+     "how fast two runs read"},
+    {NULL, NULL},
+};
+
+const struct command command_figure_throughput = {
+    .name = "figure throughput",
+    .summary = "draw bytes and operations per second of traces over time",
+    .description =
+        "Draws how many bytes and operations there are per second, by class, with the phases behind. Of "
+        "several\n"
+        "traces, which begin together, each class has panels of its own and each trace a line.",
+    .options = throughput_table,
+    .options_size = sizeof(struct throughput_options),
+    .given_at = offsetof(struct throughput_options, given),
+    .operands = {.name = "DB",
+                 .help = "traces",
+                 .least = 1,
+                 .most = FIGURE_TRACES_MOST,
+                 .at = offsetof(struct throughput_options, traces)},
+    .examples = throughput_examples,
+    .run = draw_throughput,
 };

@@ -102,6 +102,8 @@ extern const struct command command_dataset_scale;
 extern const struct command command_dataset_verify;
 extern const struct command command_feed;
 extern const struct command command_figure_steps;
+extern const struct command command_figure_distribution;
+extern const struct command command_figure_throughput;
 extern const struct command command_figure_timeline;
 extern const struct command command_help;
 extern const struct command command_plan;

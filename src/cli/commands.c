@@ -21,6 +21,8 @@ const struct command *const commands[] = {
     &command_figure_timeline,
     &command_figure_steps,
     &command_report,
+    &command_figure_distribution,
+    &command_figure_throughput,
     &command_calibrate,
     &command_help,
     &command_completion,

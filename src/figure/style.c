@@ -74,6 +74,7 @@ bool figure_page_begin(struct figure_page *page, const char *path, const struct 
                        int width, int height, struct error *err)
 {
     *page = (struct figure_page){.style = style, .width = width ? width : style->width, .height = height};
+    page->panel = page->width;
     if (gnuplot_set_terminal(path, page->width, height, style, &page->script, err)) {
         text_add(&page->script, "set multiplot\n");
         return true;
@@ -98,6 +99,7 @@ void figure_page_drop(struct figure_page *page)
 void figure_panel(struct figure_page *page, const struct figure_box *box)
 {
     double width = page->width, height = page->height;
+    page->panel = box->width;
     text_format(
         &page->script,
         "reset\nset lmargin at screen %.6f\nset rmargin at screen %.6f\n"
@@ -183,7 +185,7 @@ static void format_time(char *label, size_t size, double seconds, double furthes
 
 void figure_time_axis(struct figure_page *page, double from, double to, bool numbers)
 {
-    int most = page->width / 90;
+    int most = (int)(page->panel / 85);
     double step = time_step(to - from, most > 2 ? most : 2);
     char label[64];
     bool minutes = to > 120 && step >= 1; /* otherwise seconds, also far from the beginning */
@@ -197,6 +199,23 @@ void figure_time_axis(struct figure_page *page, double from, double to, bool num
         text_format(&page->script, " %.12g", at);
     }
     text_add(&page->script, ")\n");
+}
+
+void figure_value(char *text, size_t size, double value, enum figure_unit unit)
+{
+    static const enum unit_kind kinds[] = {UNIT_BYTES, UNIT_RATE, UNIT_TIME};
+    if (unit == FIGURE_COUNT)
+        snprintf(text, size, "%.3g ", value);
+    else
+        unit_format(text, size, value, kinds[unit], 3);
+    char *space = strchr(text, ' ');
+    if (space && memchr(text, '.', (size_t)(space - text))) {
+        char *last = space - 1;
+        while (*last == '0')
+            last--;
+        last -= *last == '.';
+        memmove(last + 1, space, strlen(space) + 1);
+    }
 }
 
 static void format_value(char *label, size_t size, double value, enum figure_unit unit)
@@ -230,7 +249,7 @@ static void add_mark(struct figure_page *page, double value, enum figure_unit un
     text_format(&page->script, " %.12g", value);
 }
 
-/* From power to power by 2^k or 10^k, such that there are at most eight. */
+/* From power to power by 2^k or 10^k. */
 void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit, double least, double most,
                      bool numbers)
 {
@@ -238,7 +257,8 @@ void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit,
     int first = (int)floor(log(least) / log(base) + 1e-9), last = (int)ceil(log(most) / log(base) - 1e-9);
     if (last <= first)
         last = first + 1;
-    int step = 1 + (last - first) / 8;
+    int marks = axis == 'x' ? (int)(page->panel / (5.5 * page->style->points)) : 8;
+    int step = (last - first + marks) / (marks > 1 ? marks : 1);
     text_format(&page->script, "set logscale %c %g\nset %crange [%.12g:%.12g]\nset %ctics (", axis, base,
                 axis, pow(base, first), pow(base, last), axis);
     for (int i = first; i <= last; i += step)

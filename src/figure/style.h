@@ -14,6 +14,7 @@
 #include "core/text.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* A picture has 96 pixels an inch, whatever it is written as. */
 struct figure_style {
@@ -53,6 +54,7 @@ double figure_line_height(const struct figure_style *style);
 struct figure_page {
     const struct figure_style *style;
     int width, height; /* pixels */
+    double panel;      /* width of the panel's axes: so many marks have room */
     struct text script;
 };
 
@@ -94,9 +96,12 @@ void figure_time_axis(struct figure_page *page, double from, double to, bool num
 /* The least step that people count in (1, 2, 5, 10, …) which makes at most `most` of a range. */
 double figure_step(double range, int most);
 
-/* Marks of an axis of bytes or seconds from `least` to `most`, for the x or the y axis: "4 KiB", "10 us". On a
- * logarithmic axis powers, of 2 or of 10, else even steps. */
 enum figure_unit { FIGURE_BYTES, FIGURE_RATE, FIGURE_SECONDS, FIGURE_COUNT };
+
+/* A value with three digits, or fewer where the others are 0: "4 KiB", "5.01 us". */
+void figure_value(char *text, size_t size, double value, enum figure_unit unit);
+
+/* Marks of an axis of bytes or seconds from `least` to `most`, for the x or the y axis: "4 KiB", "10 us". On a logarithmic axis powers, of 2 or of 10, else even steps. */
 void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit, double least, double most,
                      bool numbers);
 /* From 0 to at least `most`. At most so many steps. */

@@ -2,11 +2,19 @@
 
 #include <stdlib.h>
 
+struct trace_columns trace_columns_every(int64_t from_ns, int64_t to_ns, int64_t width_ns)
+{
+    int64_t length = to_ns - from_ns;
+    return (struct trace_columns){.from_ns = from_ns,
+                                  .to_ns = to_ns,
+                                  .width_ns = width_ns,
+                                  .count = (int)(length / width_ns + (length % width_ns > 0))};
+}
+
 struct trace_columns trace_columns_of(int64_t from_ns, int64_t to_ns, int most)
 {
-    int64_t length = to_ns - from_ns, width = length / most + (length % most > 0);
-    return (struct trace_columns){
-        .from_ns = from_ns, .to_ns = to_ns, .width_ns = width, .count = (int)((length + width - 1) / width)};
+    int64_t length = to_ns - from_ns;
+    return trace_columns_every(from_ns, to_ns, length / most + (length % most > 0));
 }
 
 bool trace_lane_init(struct trace_lane *lane, const struct trace_columns *columns, struct error *err)

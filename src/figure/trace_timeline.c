@@ -4,6 +4,7 @@
 #include "figure/gnuplot.h"
 #include "figure/trace_calls.h"
 #include "figure/trace_columns.h"
+#include "figure/trace_phases.h"
 #include "figure/trace_series.h"
 
 #include <inttypes.h>
@@ -18,7 +19,6 @@ const char *const timeline_row_names[] = {"cpu", "gpu", "disks", "traces", "phas
 #define GAP         10 /* between panels */
 #define CURVES_MOST 4
 #define LEVELS      5 /* tones of a lane */
-#define PHASES_MOST 4000
 
 /* What the lanes show, from below: requests to disks, then calls; writes below reads. */
 enum { BLOCK_WRITES, BLOCK_READS, WRITES, READS, KINDS };
@@ -76,6 +76,7 @@ struct drawing {
     struct trace_lane *lanes; /* of workers (of the one row, where all are together), KINDS each */
     int lane_sets;
     int set_of_row[TRACE_ROWS_MOST];
+    struct figure_bars bars;
     struct figure_page page;
     double top;   /* of the next panel */
     double width; /* of the axes */
@@ -327,74 +328,13 @@ static void draw_lanes(struct drawing *drawing, int row, double height)
     text_release(&plots);
 }
 
-/* ---- phases ---- */
-
-struct bar {
-    const struct trace_phase *phase;
-    double from, to; /* seconds, within the picture */
-};
-
-/* Phases that are seen; of very many only those that are at another place than the one before. */
-static int list_bars(const struct drawing *drawing, struct bar *bars)
+static void draw_phases(struct drawing *drawing, double height)
 {
-    int count, listed = 0;
-    const struct trace_phase *phases = trace_phases(drawing->reader, &count);
-    const struct trace_window *window = &drawing->window;
-    for (int i = 0; i < count && listed < PHASES_MOST; i++) {
-        const struct trace_phase *phase = &phases[i];
-        if (phase->end_ns < window->from_ns || phase->start_ns > window->to_ns)
-            continue;
-        double from = seconds_of(drawing, phase->start_ns), to = seconds_of(drawing, phase->end_ns);
-        bars[listed++] = (struct bar){phase, fmax(from, seconds_of(drawing, window->from_ns)),
-                                      fmin(to, seconds_of(drawing, window->to_ns))};
-    }
-    return listed;
-}
-
-static void name_bar(struct drawing *drawing, const struct bar *bar, double top, double height)
-{
-    const struct figure_style *style = drawing->options->style;
-    double from = seconds_of(drawing, drawing->window.from_ns),
-           to = seconds_of(drawing, drawing->window.to_ns);
-    double left = (bar->from - from) / (to - from) * drawing->width;
-    double width = (bar->to - bar->from) / (to - from) * drawing->width;
-    if (width > 0.95 * style->points * (double)strlen(bar->phase->name) + 4)
-        figure_label(&drawing->page, LEFT + left + width / 2, top + height / 2, 'c', bar->phase->name);
-}
-
-static struct figure_tone tone_of(const struct bar *bar)
-{
-    return figure_tint(figure_colour_of(bar->phase->name), 0.55);
-}
-
-static bool is_first_of_name(const struct bar *bars, int which)
-{
-    for (int i = 0; i < which; i++)
-        if (strcmp(bars[i].phase->name, bars[which].phase->name) == 0)
-            return false;
-    return true;
-}
-
-static void draw_phases(struct drawing *drawing, const struct bar *bars, int count, double height)
-{
-    struct text *script = &drawing->page.script;
     begin_panel(drawing, "Phases", height);
-    for (int i = 0; i < count; i++)
-        name_bar(drawing, &bars[i], drawing->top - GAP - height, height);
-    text_add(script, "set yrange [0:1]\nunset ytics\nset border 1\n$phases << EOD\n");
-    for (int i = 0; i < count; i++)
-        text_format(script, "%.12g %.12g 0x%s\n", bars[i].from, bars[i].to, tone_of(&bars[i]).text + 1);
-    text_add(script, "EOD\nplot $phases using 1:(0.5):1:2:(0):(1):3 with boxxyerror fillstyle solid noborder "
-                     "linecolor rgb variable notitle, ");
-    for (int i = 0; i < count; i++)
-        if (is_first_of_name(bars, i)) {
-            text_format(script, "NaN with boxes fillstyle solid noborder linecolor rgb '%s' title ",
-                        tone_of(&bars[i]).text);
-            gnuplot_add_string(script, bars[i].phase->name);
-            text_add(script, ", ");
-        }
-    text_add(script, "$phases using 1:(0):(0):(1) with vectors nohead linewidth 0.7 linecolor rgb 'black' "
-                     "notitle\n");
+    figure_bars_draw(&drawing->page,
+                     &(struct figure_box){LEFT, drawing->top - GAP - height, drawing->width, height},
+                     &drawing->bars, seconds_of(drawing, drawing->window.from_ns),
+                     seconds_of(drawing, drawing->window.to_ns));
 }
 
 /* ---- the page ---- */
@@ -403,10 +343,9 @@ struct heights {
     double curves, lanes, phases;
 };
 
-static int count_panels(const struct drawing *drawing, int bars, const struct heights *heights,
-                        double *height)
+static int count_panels(const struct drawing *drawing, const struct heights *heights, double *height)
 {
-    int curves = 0, lanes = drawing->workers.rows, phases = bars > 0;
+    int curves = 0, lanes = drawing->workers.rows, phases = drawing->bars.count > 0;
     for (int row = 0; row < TIMELINE_TRACES; row++)
         curves += has_curves(drawing, row);
     *height = curves * heights->curves + lanes * heights->lanes + phases * heights->phases;
@@ -426,26 +365,24 @@ static void write_title(const struct drawing *drawing, const char *trace, struct
         text_format(title, " (%" PRId64 " events were lost)", lost);
 }
 
-static void draw_panels(struct drawing *drawing, const struct bar *bars, int count,
-                        const struct heights *heights)
+static void draw_panels(struct drawing *drawing, const struct heights *heights)
 {
     for (int row = 0; row < TIMELINE_TRACES; row++)
         if (has_curves(drawing, row))
             draw_curves(drawing, row, heights->curves);
     for (int row = 0; row < drawing->workers.rows; row++)
         draw_lanes(drawing, row, heights->lanes);
-    if (count > 0)
-        draw_phases(drawing, bars, count, heights->phases);
+    if (drawing->bars.count > 0)
+        draw_phases(drawing, heights->phases);
 }
 
-static bool draw(struct drawing *drawing, const char *path, const char *trace, const struct bar *bars,
-                 int count, struct error *err)
+static bool draw(struct drawing *drawing, const char *path, const char *trace, struct error *err)
 {
     const struct figure_style *style = drawing->options->style;
     const struct heights heights =
         style->legends ? (struct heights){84, 64, 26} : (struct heights){60, 50, 20};
     double line = figure_line_height(style), height;
-    int panels = count_panels(drawing, count, &heights, &height);
+    int panels = count_panels(drawing, &heights, &height);
     if (panels == 0)
         return error_set(err, ERROR_INPUT, "%s: of the rows asked for, none has anything to draw", trace);
     drawing->panels = panels;
@@ -459,27 +396,22 @@ static bool draw(struct drawing *drawing, const char *path, const char *trace, c
         figure_page_title(&drawing->page, LEFT, title.data ? title.data : "");
         text_release(&title);
     }
-    draw_panels(drawing, bars, count, &heights);
+    draw_panels(drawing, &heights);
     return figure_page_end(&drawing->page, path, err);
 }
 
 static bool read_and_draw(struct drawing *drawing, const char *path, const char *trace, struct error *err)
 {
     const struct figure_timeline *options = drawing->options;
-    struct bar *bars = NULL;
     if (!trace_window_find(drawing->reader, trace, &options->zoom, &drawing->window, err))
         return false;
     bool second_axis = options->rows[TIMELINE_GPU];
     drawing->width = options->style->width - LEFT - (second_axis ? 46 : 20);
     drawing->columns = trace_columns_of(drawing->window.from_ns, drawing->window.to_ns, (int)drawing->width);
-    bool done = read_curves(drawing, err) && read_lanes(drawing, err);
-    if (done && !(bars = calloc(PHASES_MOST, sizeof *bars)))
-        done = error_memory(err);
-    if (done)
-        done = draw(drawing, path, trace, bars, options->rows[TIMELINE_PHASES] ? list_bars(drawing, bars) : 0,
-                    err);
-    free(bars);
-    return done;
+    return read_curves(drawing, err) && read_lanes(drawing, err) &&
+           (!options->rows[TIMELINE_PHASES] ||
+            figure_bars_list(&drawing->bars, drawing->reader, &drawing->window, err)) &&
+           draw(drawing, path, trace, err);
 }
 
 bool figure_timeline(const char *path, const char *trace, const struct figure_timeline *options,
@@ -498,6 +430,7 @@ bool figure_timeline(const char *path, const char *trace, const struct figure_ti
     for (int i = 0; i < drawing->lane_sets * KINDS; i++)
         trace_lane_release(&drawing->lanes[i]);
     free(drawing->lanes);
+    figure_bars_release(&drawing->bars);
     trace_workers_release(&drawing->workers);
     trace_reader_free(drawing->reader);
     free(drawing);

@@ -123,6 +123,23 @@ static void values_have_units_at_their_marks(void **state)
     expect_marks(nothing, "set yrange [0:1]\nset ytics ('0' 0, '0.5' 0.5, '1' 1)\n");
 }
 
+static void values_have_the_digits_that_say_something(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        enum figure_unit unit;
+        const char *text;
+    } cases[] = {{4096, FIGURE_BYTES, "4 KiB"},    {5.013e-6, FIGURE_SECONDS, "5.01 us"},
+                 {0.05, FIGURE_SECONDS, "50 ms"},  {100, FIGURE_SECONDS, "100 s"},
+                 {1.5e9, FIGURE_RATE, "1.5 GB/s"}, {0, FIGURE_BYTES, "0 B"}};
+    char text[64];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        figure_value(text, sizeof text, cases[i].value, cases[i].unit);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
 static void another_ending_is_wrong_usage(void **state)
 {
     (void)state;
@@ -141,6 +158,7 @@ int main(void)
         cmocka_unit_test(panels_lie_where_they_are_put),
         cmocka_unit_test(time_has_marks_that_people_use),
         cmocka_unit_test(values_have_units_at_their_marks),
+        cmocka_unit_test(values_have_the_digits_that_say_something),
         cmocka_unit_test(another_ending_is_wrong_usage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

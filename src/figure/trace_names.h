@@ -1,0 +1,15 @@
+/* Which colour is which trace. */
+#ifndef REHEARSE_FIGURE_TRACE_NAMES_H
+#define REHEARSE_FIGURE_TRACE_NAMES_H
+
+#include "figure/style.h"
+
+/* Above all panels: of one trace its name (a title instead, if there is one; nothing where the style has no titles), of
+ * several the name of each in its colour (figure_colour), which every style has. */
+void figure_names_draw(struct figure_page *page, double left, const char *const *paths, int count,
+                       const char *title);
+
+/* The part of a path that people call the trace by: without folders, unless another has the same. */
+const char *figure_trace_name(const char *const *paths, int count, int which);
+
+#endif
