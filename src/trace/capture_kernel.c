@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -214,10 +215,15 @@ struct capture_kernel *capture_kernel_new(const struct capture_kernel_options *o
 
 bool capture_kernel_add(struct capture_kernel *kernel, int pid, struct error *err)
 {
-    uint32_t key = (uint32_t)pid;
-    uint8_t one = 1;
-    int code = bpf_map_update_elem(bpf_map__fd(kernel->programs->maps.processes), &key, &one, BPF_ANY);
-    return code == 0 || refused(err, "cannot add a process", code);
+    const struct bpf_map *threads = kernel->programs->maps.threads;
+    int process = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (process < 0 || pid == getpid())
+        return process < 0 || close(process) == 0; /* it has ended meanwhile, or is the tracer */
+    void *nothing = calloc(1, bpf_map__value_size(threads));
+    int code = nothing ? bpf_map_update_elem(bpf_map__fd(threads), &process, nothing, BPF_ANY) : -ENOMEM;
+    free(nothing);
+    close(process);
+    return code == 0 || code == -ESRCH || refused(err, "cannot add a process", code);
 }
 
 bool capture_kernel_attach(struct capture_kernel *kernel, struct error *err)

@@ -20,10 +20,10 @@ int BPF_PROG(call_enter, struct pt_regs *regs, long number)
         return 0;
     const volatile struct capture_shape *shape = &shapes[number];
     __u16 flags = shape->flags;
-    if (!(flags & CAPTURE_KNOWN) || !wanted())
+    if (!(flags & CAPTURE_KNOWN))
         return 0;
     struct task_struct *task = bpf_get_current_task_btf();
-    struct thread *thread = new_thread(task);
+    struct thread *thread = traced(task);
     if (!thread)
         return 0;
     __u64 arguments[6] = ARGUMENTS(regs);
@@ -42,9 +42,8 @@ int BPF_PROG(call_enter, struct pt_regs *regs, long number)
         struct file *file = file_of(task, (int)thread->arguments[shape->fd & 7]);
         if (file) {
             look_at(thread, file);
-            thread->flags = BPF_CORE_READ(file, f_flags);
             if (has_position(thread->mode) && (flags & (CAPTURE_READS | CAPTURE_WRITES)))
-                thread->position = BPF_CORE_READ(file, f_pos);
+                thread->position = position_of(file);
         } else if (flags & CAPTURE_MAPS)
             return 0; /* start stays 0: memory without a file */
     }
@@ -67,8 +66,7 @@ static __always_inline void settle_offset(struct thread *thread, __s64 result)
     if (!thread->file || thread->position == CAPTURE_NOWHERE || thread->offset != thread->position ||
         result <= 0)
         return;
-    struct file *file = (struct file *)thread->file;
-    __s64 after = BPF_CORE_READ(file, f_pos);
+    __s64 after = position_of((struct file *)thread->file);
     if (after != thread->position && after - result != thread->position)
         thread->offset = after - result;
 }
@@ -76,15 +74,15 @@ static __always_inline void settle_offset(struct thread *thread, __s64 result)
 static __always_inline void fill_call(struct capture_record *record, struct thread *thread,
                                       const volatile struct capture_shape *shape, __u64 now, __s64 result)
 {
-    __u64 id = bpf_get_current_pid_tgid();
+    struct task_struct *task = bpf_get_current_task_btf();
     record->kind = CAPTURE_CALL;
     record->number = thread->number;
     record->cached = 2;
     if ((shape->flags & CAPTURE_READS) && has_position(thread->mode) && result >= 0)
         record->cached = !(thread->flags & direct_flag) && !thread->missed;
     record->part = 0;
-    record->pid = id >> 32;
-    record->tid = (__u32)id;
+    record->pid = task->tgid;
+    record->tid = task->pid;
     record->start = thread->start;
     record->latency = now - thread->start;
     record->file = thread->file;
@@ -165,7 +163,7 @@ int BPF_PROG(call_exit, struct pt_regs *regs, long result)
     const volatile struct capture_shape *shape = &shapes[thread->number & (CAPTURE_CALLS - 1)];
     settle_offset(thread, result);
     if (shape->flags & (CAPTURE_SUBMITS | CAPTURE_REAPS)) {
-        end_requests(thread, shape, result);
+        end_requests(thread, shape->flags, result);
     } else if (shape->path >= 0) {
         send_paths(task, thread, shape, now, result);
     } else {
@@ -227,9 +225,7 @@ int BPF_PROG(page_added, struct folio *folio)
 
 static __always_inline int begin_fault(unsigned long error)
 {
-    if (!wanted())
-        return 0;
-    struct thread *thread = new_thread(bpf_get_current_task_btf());
+    struct thread *thread = traced(bpf_get_current_task_btf());
     if (!thread)
         return 0;
     finish_fault(thread);
@@ -256,7 +252,7 @@ int BPF_PROG(fault_page, struct address_space *mapping, unsigned long index)
 {
     struct inode *inode = BPF_CORE_READ(mapping, host);
     __u64 number = BPF_CORE_READ(inode, i_ino), offset = (__u64)index << page_bits;
-    struct thread *thread = wanted() ? new_thread(bpf_get_current_task_btf()) : NULL;
+    struct thread *thread = traced(bpf_get_current_task_btf());
     if (!thread)
         return 0;
     if (thread->fault_last && (thread->fault_inode != number || thread->fault_offset != offset))
@@ -274,7 +270,7 @@ int BPF_PROG(fault_mapped, struct address_space *mapping, unsigned long first, u
     struct inode *inode = BPF_CORE_READ(mapping, host);
     __u64 number = BPF_CORE_READ(inode, i_ino), now = bpf_ktime_get_ns();
     __u64 from = (__u64)first << page_bits, to = ((__u64)last + 1) << page_bits;
-    struct thread *thread = wanted() ? new_thread(bpf_get_current_task_btf()) : NULL;
+    struct thread *thread = traced(bpf_get_current_task_btf());
     if (!thread)
         return 0;
     if (thread->fault_last && thread->fault_inode == number && thread->fault_offset >= from &&

@@ -32,7 +32,7 @@ static __always_inline void begin_block(struct request *request)
         .bytes = BPF_CORE_READ(request, __data_len),
     };
     bool known = file_of_request(request, &block);
-    bool direct = wanted();
+    bool direct = traced(bpf_get_current_task_btf()) != NULL;
     if (block.operation == REQ_OP_WRITE && known) {
         struct inode_key of = {block.inode, block.device};
         __u32 *writer = bpf_map_lookup_elem(&writers, &of);

@@ -15,13 +15,33 @@ static __always_inline struct file *file_of(struct task_struct *task, int fd)
     return file;
 }
 
+/* Since Linux 6.2 a pointer can be given its type, and what it points to is read by plain loads; before, each field
+ * takes a call. */
+extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
+#define TYPED(type, object) ((type *)bpf_rdonly_cast(object, bpf_core_type_id_kernel(type)))
+
 static __always_inline void look_at(struct thread *thread, struct file *file)
 {
-    struct inode *inode = BPF_CORE_READ(file, f_inode);
     thread->file = (__u64)file;
-    thread->inode = BPF_CORE_READ(inode, i_ino);
-    thread->device = BPF_CORE_READ(inode, i_sb, s_dev);
-    thread->mode = BPF_CORE_READ(inode, i_mode);
+    if (bpf_rdonly_cast) {
+        struct file *of = TYPED(struct file, file);
+        struct inode *inode = of->f_inode;
+        thread->inode = inode->i_ino;
+        thread->device = inode->i_sb->s_dev;
+        thread->mode = inode->i_mode;
+        thread->flags = of->f_flags;
+    } else {
+        struct inode *inode = BPF_CORE_READ(file, f_inode);
+        thread->inode = BPF_CORE_READ(inode, i_ino);
+        thread->device = BPF_CORE_READ(inode, i_sb, s_dev);
+        thread->mode = BPF_CORE_READ(inode, i_mode);
+        thread->flags = BPF_CORE_READ(file, f_flags);
+    }
+}
+
+static __always_inline __s64 position_of(struct file *file)
+{
+    return bpf_rdonly_cast ? TYPED(struct file, file)->f_pos : BPF_CORE_READ(file, f_pos);
 }
 
 static __always_inline bool has_position(__u32 mode)

@@ -113,6 +113,7 @@ struct task_struct {
     int pid, tgid;
     int exit_code;
     char comm[16];
+    struct task_struct *group_leader;
     struct mm_struct *mm;
     struct fs_struct *fs;
     struct files_struct *files;

@@ -18,11 +18,12 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child)
 {
     __u32 pid = child->tgid;
-    __u8 one = 1;
-    if (parent->tgid == child->tgid || !wanted())
+    if (!traced(bpf_get_current_task_btf()))
         return 0;
-    if (scope == CAPTURE_TREE && bpf_map_update_elem(&processes, &pid, &one, BPF_ANY) != 0)
+    if (scope == CAPTURE_TREE && !bpf_task_storage_get(&threads, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE))
         count_lost(CAPTURE_LOST_PROCESS);
+    if (parent->tgid == child->tgid)
+        return 0;
     struct scratch *scratch = new_scratch();
     if (!scratch)
         return 0;
@@ -37,7 +38,7 @@ int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(process_exec, struct task_struct *task, int old_pid, struct linux_binprm *program)
 {
-    struct scratch *scratch = wanted() ? new_scratch() : NULL;
+    struct scratch *scratch = traced(bpf_get_current_task_btf()) ? new_scratch() : NULL;
     if (!scratch)
         return 0;
     fill_process(&scratch->record, CAPTURE_EXEC);
@@ -63,11 +64,11 @@ int BPF_PROG(process_exec, struct task_struct *task, int old_pid, struct linux_b
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(process_exit, struct task_struct *task)
 {
-    __u32 pid = task->tgid;
-    struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
-    if (thread)
-        finish_fault(thread);
-    if (BPF_CORE_READ(task, signal, live.counter) != 0 || !wanted())
+    struct thread *thread = traced(bpf_get_current_task_btf());
+    if (!thread)
+        return 0;
+    finish_fault(thread);
+    if (BPF_CORE_READ(task, signal, live.counter) != 0)
         return 0;
     struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
     if (record) {
@@ -78,7 +79,6 @@ int BPF_PROG(process_exit, struct task_struct *task)
         bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
     } else
         count_lost(CAPTURE_LOST_PROCESS);
-    bpf_map_delete_elem(&processes, &pid);
     return 0;
 }
 
@@ -89,13 +89,10 @@ int BPF_PROG(thread_switch, bool preempted, struct task_struct *previous, struct
              unsigned int state)
 {
     __u64 now = bpf_ktime_get_ns();
-    struct thread *thread;
-    if (previous->pid != 0 && wanted()) {
-        thread = new_thread(previous);
-        if (thread) {
-            thread->left = now;
-            thread->left_state = preempted ? 0 : state;
-        }
+    struct thread *thread = previous->pid != 0 ? traced(bpf_get_current_task_btf()) : NULL;
+    if (thread) {
+        thread->left = now;
+        thread->left_state = preempted ? 0 : state;
     }
     thread = bpf_task_storage_get(&threads, next, NULL, 0);
     if (!thread || !thread->left)

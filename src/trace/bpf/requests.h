@@ -141,7 +141,8 @@ int BPF_PROG(uring_begin, struct io_kiocb *request)
     const volatile struct capture_shape *shape = shape_of(opcode);
     __u64 arguments[ARGUMENTS_MOST] = {0};
     struct pending_key key = {.request = (__u64)request};
-    if (opcode >= CAPTURE_AIO || !(shape->flags & CAPTURE_KNOWN) || !wanted())
+    struct thread *thread = traced(bpf_get_current_task_btf());
+    if (opcode >= CAPTURE_AIO || !(shape->flags & CAPTURE_KNOWN) || !thread)
         return 0;
     if (!entry_of(request, arguments, &flags)) {
         count_lost(shape->lost);
@@ -160,9 +161,7 @@ int BPF_PROG(uring_begin, struct io_kiocb *request)
         count_lost(shape->lost);
         return 0;
     }
-    struct thread *thread = new_thread(bpf_get_current_task_btf());
-    if (thread)
-        thread->request = key.request;
+    thread->request = key.request;
     return 0;
 }
 
@@ -256,10 +255,11 @@ __noinline int submit_one(__u64 address, bool begin)
     return 0;
 }
 
-static __always_inline void each_submitted(__u64 list, __u64 count, bool begin)
+__noinline int each_submitted(__u64 list, __u64 count, bool begin)
 {
     for (__u64 i = 0; i < EVENTS_MOST && i < count; i++)
         submit_one(list + 8 * i, begin);
+    return 0;
 }
 
 __noinline int end_submitted(__u64 address)
@@ -276,14 +276,20 @@ __noinline int end_submitted(__u64 address)
     return 0;
 }
 
-static __always_inline void end_requests(struct thread *thread, const volatile struct capture_shape *shape,
-                                         __s64 result)
+__noinline int each_ended(__u64 list, __u64 count)
+{
+    for (__u64 i = 0; i < EVENTS_MOST && i < count; i++)
+        end_submitted(list + i * sizeof(struct io_event));
+    return 0;
+}
+
+static __always_inline void end_requests(struct thread *thread, __u16 flags, __s64 result)
 {
     __u64 taken = result > 0 ? result : 0; /* the kernel takes the first ones */
-    if (shape->flags & CAPTURE_SUBMITS && taken < thread->arguments[1])
+    if (flags & CAPTURE_REAPS)
+        each_ended(thread->arguments[3], taken);
+    else if (taken < thread->arguments[1])
         each_submitted(thread->arguments[2] + 8 * taken, thread->arguments[1] - taken, false);
-    for (__s64 i = 0; (shape->flags & CAPTURE_REAPS) && i < EVENTS_MOST && i < result; i++)
-        end_submitted(thread->arguments[3] + i * sizeof(struct io_event));
 }
 
 #endif

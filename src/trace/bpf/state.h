@@ -23,7 +23,6 @@
 #define NAME_MOST     256
 #define DEPTH_MOST    48 /* names of a path */
 #define TEXT_MOST     16384
-#define PROCESSES     65536
 #define REQUESTS      65536
 #define REQ_OP_MASK   255
 #define REQ_OP_WRITE  1
@@ -97,20 +96,13 @@ struct {
 } records SEC(".maps");
 
 struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, PROCESSES);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, __u32);
-    __type(value, __u8);
-} processes SEC(".maps");
-
-struct {
     __uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
     __uint(max_entries, 1);
     __type(key, __u32);
     __type(value, __u32);
 } cgroups SEC(".maps");
 
+/* With CAPTURE_TREE this also says who is traced: whoever has one. It goes from parent to child. */
 struct {
     __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
     __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -161,24 +153,31 @@ static __always_inline void count_lost(__u32 what)
         *count += 1;
 }
 
-static __always_inline bool wanted(void)
-{
-    __u32 pid = bpf_get_current_pid_tgid() >> 32;
-    if (pid == own_pid)
-        return false;
-    if (scope == CAPTURE_SYSTEM)
-        return true;
-    if (scope == CAPTURE_CGROUP)
-        return bpf_current_task_under_cgroup(&cgroups, 0) == 1;
-    return bpf_map_lookup_elem(&processes, &pid) != NULL;
-}
-
 static __always_inline struct thread *new_thread(struct task_struct *task)
 {
     struct thread *thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!thread)
         count_lost(CAPTURE_LOST_STATE);
     return thread;
+}
+
+/* The state of this thread; NULL when it is not traced. The first thing each program asks, for all processes of the
+ * machine: those that are not traced pay for it. */
+static __always_inline struct thread *traced(struct task_struct *task)
+{
+    struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
+    if (scope == CAPTURE_TREE) {
+        /* a thread that was there before the trace began belongs to its process */
+        if (thread || !bpf_task_storage_get(&threads, task->group_leader, NULL, 0))
+            return thread;
+    } else {
+        if (task->tgid == own_pid ||
+            (scope == CAPTURE_CGROUP && bpf_current_task_under_cgroup(&cgroups, 0) != 1))
+            return NULL;
+        if (thread)
+            return thread;
+    }
+    return new_thread(task);
 }
 
 #endif
