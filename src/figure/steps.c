@@ -45,9 +45,11 @@ struct sheet_text sheet_gpus(int64_t gpus)
 const char *sheet_event_title(int event)
 {
     static const char *const titles[STEPS_KNOWN] = {
-        "whole step", "loading (waiting)", "loading (framework)", "copy to the GPU", "forward", "loss",
-        "backward",   "optimizer",         "barrier (loss)",      "computing",       "storage", "preparing",
-        "storage",    "preparing"};
+        "whole step",      "loading (waiting)", "loading (framework)",
+        "copy to the GPU", "forward",           "loss",
+        "backward",        "optimizer",         "barrier",
+        "computing",       "storage",           "preparing",
+        "storage",         "preparing"};
     return event >= 0 && event < STEPS_KNOWN ? titles[event] : "";
 }
 

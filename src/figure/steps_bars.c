@@ -5,14 +5,21 @@
 #include <math.h>
 
 /* The parts from below; what is left of the step is the last. */
-enum part { LOAD, COPY, FORWARD, LOSS, BACKWARD, OPTIMIZER, BARRIER, COMPUTE, REST, PARTS };
-static const int part_events[] = {STEPS_LOAD,     STEPS_COPY,      STEPS_FORWARD, STEPS_LOSS,
-                                  STEPS_BACKWARD, STEPS_OPTIMIZER, STEPS_BARRIER, STEPS_COMPUTE};
-static const char *const part_titles[PARTS] = {"loading",        "copy",      "forward",
-                                               "loss",           "backward",  "optimizer",
-                                               "barrier (loss)", "computing", "rest of step"};
-static const char *const part_colours[PARTS] = {"#0072b2", "#56b4e9", "#009e73", "#b8a900", "#e69f00",
-                                                "#d55e00", "#cc79a7", "#7fceb9", "#cccccc"};
+enum part { LOAD, COPY, COMPUTE, FORWARD, LOSS, BACKWARD, OPTIMIZER, BARRIER, REST, PARTS };
+static const struct {
+    int event;
+    const char *title, *colour;
+} looks[PARTS] = {
+    [LOAD] = {STEPS_LOAD, "loading", "#0072b2"},
+    [COPY] = {STEPS_COPY, "copy", "#56b4e9"},
+    [COMPUTE] = {STEPS_COMPUTE, "computing", "#7fceb9"},
+    [FORWARD] = {STEPS_FORWARD, "forward", "#009e73"},
+    [LOSS] = {STEPS_LOSS, "loss", "#b8a900"},
+    [BACKWARD] = {STEPS_BACKWARD, "backward", "#e69f00"},
+    [OPTIMIZER] = {STEPS_OPTIMIZER, "optimizer", "#d55e00"},
+    [BARRIER] = {STEPS_BARRIER, "barrier", "#cc79a7"},
+    [REST] = {-1, "rest of step", "#cccccc"},
+};
 
 static double mean_of(const struct steps_group *group, int event)
 {
@@ -24,18 +31,17 @@ static double mean_of(const struct steps_group *group, int event)
     return summary.mean;
 }
 
-/* Computing that no log takes apart is one part. The sum is at most the step: what is over is the log's own time, or the
- * barrier. */
-static double take_apart(const struct steps_group *group, double parts[PARTS])
+/* Computing that no log takes apart is one part: that which is no copy and, but in outputs, no barrier. What is left of the
+ * step is the log's own time. */
+static double take_apart(const struct steps *steps, const struct steps_group *group, double parts[PARTS])
 {
-    double compute = mean_of(group, STEPS_COMPUTE), step = mean_of(group, STEPS_STEP), sum = 0, inner = 0;
-    for (int i = 0; i < COMPUTE; i++)
-        parts[i] = mean_of(group, part_events[i]);
-    for (int i = COPY; i < COMPUTE; i++)
-        inner += parts[i];
-    bool apart = parts[FORWARD] > 0 || parts[BACKWARD] > 0;
-    parts[COMPUTE] = apart ? 0 : fmax(compute - inner, 0);
-    for (int i = 0; i <= COMPUTE; i++)
+    double step = mean_of(group, STEPS_STEP), sum = 0;
+    for (int i = 0; i < REST; i++)
+        parts[i] = mean_of(group, looks[i].event);
+    parts[COMPUTE] -= parts[COPY] + (steps->source == STEPS_DLIO_OUTPUT ? 0 : parts[BARRIER]);
+    if (parts[COMPUTE] < 0 || parts[FORWARD] > 0 || parts[BACKWARD] > 0)
+        parts[COMPUTE] = 0;
+    for (int i = 0; i < REST; i++)
         sum += parts[i];
     parts[REST] = fmax(step - sum, 0);
     return sum + parts[REST];
@@ -48,7 +54,7 @@ static void add_bars(struct steps_sheet *sheet, double whole, bool used[PARTS], 
     struct text *script = &sheet->page.script;
     text_add(script, "$bars << EOD\n");
     for (size_t i = 0; i < steps->group_count; i++) {
-        double parts[PARTS], at = 0, all = take_apart(&steps->groups[i], parts);
+        double parts[PARTS], at = 0, all = take_apart(steps, &steps->groups[i], parts);
         double unit = whole > 0 && all > 0 ? whole / all : 1;
         *most = fmax(*most, all * unit);
         text_format(script, "%.9g 0", sheet_place(sheet, &steps->groups[i]));
@@ -78,10 +84,10 @@ static void add_panel(struct steps_sheet *sheet, const struct sheet_grid *grid, 
         if (!used[part])
             continue;
         text_format(script, "%s$bars using 1:%d:($1-0.4):($1+0.4):%d:%d with boxxyerror fillcolor rgb '%s'",
-                    any ? ", " : "", part + 3, part + 2, part + 3, part_colours[part]);
+                    any ? ", " : "", part + 3, part + 2, part + 3, looks[part].colour);
         text_add(script, index == 0 ? " title " : " notitle");
         if (index == 0)
-            gnuplot_add_string(script, part_titles[part]);
+            gnuplot_add_string(script, looks[part].title);
         any = true;
     }
     text_add(script, "\n");
@@ -92,7 +98,7 @@ bool sheet_draw_breakdown(struct steps_sheet *sheet, struct error *err)
     struct sheet_grid grid = sheet_rows(sheet, 2, sheet->style->legends ? 210 : 140);
     double most = 0, parts[PARTS];
     for (size_t i = 0; i < sheet->steps->group_count; i++)
-        most = fmax(most, take_apart(&sheet->steps->groups[i], parts));
+        most = fmax(most, take_apart(sheet->steps, &sheet->steps->groups[i], parts));
     if (most <= 0)
         return error_set(err, ERROR_INFEASIBLE, "nothing to draw: the logs have no times of this kind");
     if (!sheet_begin(sheet, &grid, err))

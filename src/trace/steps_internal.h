@@ -23,7 +23,6 @@ struct steps_file {
     enum steps_source source;          /* as its first duration says */
     int64_t gpus, batch, global_batch; /* as the log itself says; 0: it does not */
     char workload[STEPS_NAME];
-    bool copies;                 /* an output in which what is left of a step is the copy to the device */
     int64_t skip_epochs, epochs; /* to be left out; begun */
     bool skipping;               /* this epoch is left out */
     struct steps_entry *entries;
@@ -54,7 +53,8 @@ bool steps_begin_block(struct steps_file *file, struct error *err);
 /* The readers. Each takes all of a file. */
 bool steps_read_lines(struct steps_file *file, struct import_lines *lines, struct error *err);
 bool steps_read_objects(struct steps_file *file, struct import_lines *lines, bool profile, struct error *err);
-bool steps_read_output(struct steps_file *file, const struct doc *doc, struct error *err);
+/* beside: of a file, whose neighbours tell more. */
+bool steps_read_output(struct steps_file *file, const struct doc *doc, bool beside, struct error *err);
 
 /* One object of MLLOG: {"key": …, "value": …, "metadata": …}; false: it is none. */
 bool steps_take_mllog(struct steps_file *file, const char *object, bool *taken, struct error *err);

@@ -1,4 +1,4 @@
-/* Files that are JSON: lists of MLLOG objects, TensorFlow's profiler, and DLIO's R_output.json. */
+/* Files that are streams of JSON objects: lists of MLLOG's, and TensorFlow's profiles. */
 #include "trace/import.h"
 #include "trace/import_json.h"
 #include "trace/steps_internal.h"
@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MOST_SECONDS 1e9
 
 struct objects {
     char *text; /* of the object at hand */
@@ -157,74 +155,4 @@ bool steps_read_objects(struct steps_file *file, struct import_lines *lines, boo
     good = good && (!profile || take_step(file, &objects, err));
     free(objects.text);
     return good;
-}
-
-static double number_at(const struct doc_node *list, const struct doc_node **at)
-{
-    const struct doc_node *node = list ? *at : NULL;
-    double value = node && node->type == DOC_NUMBER ? node->number : NAN;
-    if (node)
-        *at = node->next;
-    return value;
-}
-
-/* Lists of seconds, one for each step. `proc` is loading, copying and computing, without the barrier; in DLIO's own
- * outputs, what is over is Python's. */
-static bool take_lists(struct steps_file *file, const struct doc_node *loads, const struct doc_node *procs,
-                       const struct doc_node *computes, bool eval, struct error *err)
-{
-    static const char *const eval_names[] = {"eval_load_batch_mem", "eval_all_compute", "eval_step_end"};
-    int events[] = {STEPS_LOAD, STEPS_COMPUTE, STEPS_STEP};
-    const struct doc_node *load = loads->first_child, *proc = procs->first_child;
-    const struct doc_node *compute = computes ? computes->first_child : NULL;
-    for (int i = 0; eval && i < 3; i++)
-        events[i] = steps_event_of(file->steps, eval_names[i], strlen(eval_names[i]));
-    while (load && proc) {
-        file->line = load->line;
-        double loading = number_at(loads, &load), all = number_at(procs, &proc);
-        double computing = computes ? number_at(computes, &compute) : all - loading;
-        if (!(loading >= 0 && all >= loading && computing >= 0 && all <= MOST_SECONDS)) {
-            steps_malformed(file, "load, proc and compute of a step do not fit together");
-            continue;
-        }
-        double copy = all - loading - computing;
-        if ((file->copies && copy > 1e-9 && !eval &&
-             !steps_add(file, STEPS_DLIO_OUTPUT, STEPS_COPY, copy, err)) ||
-            !steps_add(file, STEPS_DLIO_OUTPUT, events[0], loading, err) ||
-            !steps_add(file, STEPS_DLIO_OUTPUT, events[1], all - loading, err) ||
-            !steps_add(file, STEPS_DLIO_OUTPUT, events[2], all, err))
-            return false;
-    }
-    return true;
-}
-
-static bool take_epoch(struct steps_file *file, const struct doc_node *epoch, struct error *err)
-{
-    const struct doc_node *load = doc_find(epoch, "load"), *proc = doc_find(epoch, "proc");
-    const struct doc_node *compute = doc_find(epoch, "compute");
-    if (!load || !proc || load->type != DOC_MAP || proc->type != DOC_MAP)
-        return true;
-    if (!steps_begin_epoch(file, STEPS_DLIO_OUTPUT, strtol(epoch->key, NULL, 10), err))
-        return false;
-    for (const struct doc_node *block = load->first_child; block; block = block->next) {
-        const struct doc_node *procs = doc_find(proc, block->key);
-        const struct doc_node *computes = compute ? doc_find(compute, block->key) : NULL;
-        bool eval = strncmp(block->key, "eval", 4) == 0;
-        if (block->type != DOC_LIST || !procs || procs->type != DOC_LIST ||
-            (computes && computes->type != DOC_LIST))
-            continue;
-        if ((!eval && !steps_begin_block(file, err)) || !take_lists(file, block, procs, computes, eval, err))
-            return false;
-    }
-    return true;
-}
-
-bool steps_read_output(struct steps_file *file, const struct doc *doc, struct error *err)
-{
-    if (doc->root->type != DOC_MAP)
-        return true;
-    for (const struct doc_node *epoch = doc->root->first_child; epoch; epoch = epoch->next)
-        if (epoch->type == DOC_MAP && !take_epoch(file, epoch, err))
-            return false;
-    return true;
 }

@@ -26,64 +26,12 @@ static bool is_output(const char *path)
     return ends_with(path, "_output.json") || ends_with(path, "_load_and_proc_times.json");
 }
 
-/* An output does not tell of which configuration it is; what lies beside it does: result.json of `rehearse feed`, or the
- * log of DLIO. */
-static bool take_result(struct steps_file *file, const char *path, struct error *err)
-{
-    struct doc doc;
-    if (!doc_load(&doc, path, err))
-        return false;
-    const struct doc_node *gpus = doc_find(doc.root, "accelerators");
-    const struct doc_node *configuration = doc_find(doc.root, "configuration");
-    const struct doc_node *batch = doc_find(doc_find(configuration, "reader"), "batch_size");
-    if (gpus && batch && gpus->type == DOC_NUMBER && batch->type == DOC_NUMBER && gpus->number >= 1 &&
-        gpus->number <= 1e9 && batch->number >= 1 && batch->number <= 1e12) {
-        file->gpus = (int64_t)gpus->number;
-        file->batch = (int64_t)batch->number;
-        file->copies = true;
-    }
-    const struct doc_node *workload = doc_find(doc.root, "workload");
-    if (!*file->workload && workload && workload->type == DOC_STRING)
-        snprintf(file->workload, sizeof file->workload, "%s", workload->text);
-    doc_release(&doc);
-    return true;
-}
-
-static bool take_log(struct steps_file *file, const char *path, struct error *err)
-{
-    struct steps nothing = {0};
-    struct steps_file log = {.steps = &nothing, .options = file->options, .path = path};
-    struct import_lines lines;
-    bool good = import_lines_open(&lines, path, NULL, 0, err) && (steps_file_begin(&log), true) &&
-                steps_read_lines(&log, &lines, err);
-    import_lines_close(&lines);
-    file->gpus = log.gpus;
-    file->batch = log.batch;
-    free(log.entries);
-    steps_release(&nothing);
-    return good;
-}
-
-static bool look_beside(struct steps_file *file, struct error *err)
-{
-    static const char *const names[] = {"result.json", "dlio.log"};
-    const char *slash = strrchr(file->path, '/');
-    int folder = slash ? (int)(slash + 1 - file->path) : 0;
-    for (int i = 0; i < 2; i++) {
-        char path[4096];
-        int length = snprintf(path, sizeof path, "%.*s%s", folder, file->path, names[i]);
-        if (length < (int)sizeof path && file_exists(path))
-            return i == 0 ? take_result(file, path, err) : take_log(file, path, err);
-    }
-    return true;
-}
-
 static bool read_doc(struct steps_file *file, const char *text, size_t length, struct error *err)
 {
     struct doc doc;
     if (!(text ? doc_parse(&doc, DOC_JSON, file->path, text, length, err) : doc_load(&doc, file->path, err)))
         return false;
-    bool good = (text || look_beside(file, err)) && steps_read_output(file, &doc, err);
+    bool good = steps_read_output(file, &doc, !text, err);
     doc_release(&doc);
     return good;
 }

@@ -214,6 +214,14 @@ static void print_model(const struct steps *steps, const struct steps_model *mod
     }
 }
 
+static bool has_barrier(const struct steps *steps)
+{
+    for (size_t i = 0; i < steps->group_count; i++)
+        if (steps->groups[i].events[STEPS_BARRIER].count > 0)
+            return true;
+    return false;
+}
+
 static void print_head(const struct steps *steps, struct text *out)
 {
     text_format(out, "%s: %zu configuration%s from %d file%s (%s), %zu durations\n",
@@ -228,8 +236,8 @@ static void print_head(const struct steps *steps, struct text *out)
     if (steps->other_ranks > 0)
         text_format(out, "passed over: %" PRId64 " line%s of ranks other than 0\n", steps->other_ranks,
                     plural(steps->other_ranks));
-    if (steps->source == STEPS_DLIO_OUTPUT)
-        text_add(out, "steps are without the barrier: R_output.json does not tell of it\n");
+    if (steps->source == STEPS_DLIO_OUTPUT && !has_barrier(steps))
+        text_add(out, "steps end before the barrier: R_output.json does not tell of it\n");
     if (steps->malformed > 0)
         text_format(out, "malformed: %" PRId64 " line%s\n", steps->malformed, plural(steps->malformed));
     for (int i = 0; i < steps->place_count; i++)

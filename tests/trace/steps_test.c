@@ -386,6 +386,39 @@ static void folders_are_read_as_a_whole(void **state)
     text_release(&text);
 }
 
+/* result.json tells the configuration, R_timeline.pfw of the barriers. */
+static void results_of_feed_tell_of_copies_and_barriers(void **state)
+{
+    (void)state;
+    static const char output[] =
+        "{\"1\": {\"load\": {\"block1\": [1, 0.25, 0.5]}, \"proc\": {\"block1\": [3, 2, 2.5]}, "
+        "\"compute\": {\"block1\": [1.5, 1.5, 1.75]}}}";
+    static const char result[] =
+        "{\"workload\": \"mine\", \"accelerators\": 16, \"configuration\": {\"reader\": "
+        "{\"batch_size\": 7}}}";
+    static const char timeline[] =
+        "[\n{\"name\":\"barrier\",\"cat\":\"comm\",\"ts\":1.5,\"dur\":9000000,\"ph\":\"X\",\"args\":{"
+        "\"step\":1}}\n"
+        "{\"name\":\"step\",\"cat\":\"compute\",\"ts\":1,\"dur\":5,\"ph\":\"X\",\"args\":{\"step\":2}}\n"
+        "{\"name\":\"barrier\",\"cat\":\"comm\",\"ts\":1,\"dur\":125000.000,\"ph\":\"X\",\"args\":{\"step\":"
+        "3}}\n";
+    struct error err;
+    write_bytes("2_output.json", output, strlen(output));
+    write_bytes("result.json", result, strlen(result));
+    write_bytes("2_timeline.pfw", timeline, strlen(timeline));
+    if (!steps_read(&steps, in_folder("2_output.json"), &options, &err))
+        fail_msg("%s", err.text);
+    finish();
+    assert_string_equal(steps.workload, "mine");
+    assert_int_equal(steps.groups[0].gpus, 16);
+    assert_int_equal(steps.groups[0].batch, 7);
+    EXPECT(STEPS_BARRIER, 0, 0.125);
+    EXPECT(STEPS_COPY, 0.25, 0.25);
+    EXPECT(STEPS_COMPUTE, 1.75, 2);
+    EXPECT(STEPS_STEP, 2, 2.625);
+    assert_int_equal(steps.malformed, 0);
+}
+
 static void expect_error(const char *path, const char *text, const char *message)
 {
     struct error err = {0};
@@ -495,6 +528,7 @@ int main(void)
         TEST(names_tell_the_configuration),
         TEST(repeats_are_pooled_and_groups_sorted),
         TEST(folders_are_read_as_a_whole),
+        TEST(results_of_feed_tell_of_copies_and_barriers),
         TEST(what_cannot_be_used_is_said),
         TEST(malformed_lines_are_counted_and_passed_over),
         TEST(a_recorded_run_of_dlio),
