@@ -171,7 +171,9 @@ static bool fill(const struct workers *workers, struct error *err)
 static void number(const struct workers *workers, int lane, char text[12])
 {
     int own = lane < workers->workers ? lane : lane - workers->workers;
-    snprintf(text, 12, workers->division->each ? "%d" : "", own);
+    text[0] = '\0';
+    if (workers->division->each)
+        snprintf(text, 12, "%d", own);
 }
 
 static const char *stem(const struct workers *workers, int lane)
