@@ -8,6 +8,7 @@
 #define MOST_DEPTH   3
 #define MOST_ROWS    100
 #define MOST_COLUMNS 14
+#define WHOLE_CELL   28 /* a text so short is not broken into lines */
 #define MOST_ITEMS   12 /* of a list in one cell */
 
 /* "iteration_time" for people. */
@@ -79,7 +80,7 @@ static void add_number(const char *key, double number, struct text *out)
     char grouped[48];
     enum meaning meaning = meaning_of(key);
     if (meaning == SHARE)
-        text_format(out, "%.4g %%", 100 * number);
+        text_format(out, fabs(number) < 0.001 && number != 0 ? "%.2g %%" : "%.1f %%", 100 * number);
     else if (meaning != PLAIN)
         text_add(out, unit_format(grouped, sizeof grouped, number,
                                   meaning == TIME    ? UNIT_TIME
@@ -173,7 +174,9 @@ static void add_cell(const struct columns *columns, int i, const struct doc_node
     struct text value = {0};
     if (cell)
         add_value(cell, 1, &value);
-    text_add(out, columns->numbers[i] ? "<td class=\"n\">" : "<td>");
+    text_add(out, columns->numbers[i]          ? "<td class=\"n\">"
+                  : value.length <= WHOLE_CELL ? "<td class=\"s\">"
+                                               : "<td>");
     html_text(out, value.data ? value.data : "\u2013");
     text_add(out, "</td>");
     text_release(&value);

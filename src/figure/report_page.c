@@ -45,7 +45,8 @@ static const char style[] =
     "border-bottom:1px solid var(--line);overflow-wrap:break-word}\n"
     "thead th{font-weight:600;color:var(--soft);border-bottom:1px solid var(--soft);vertical-align:bottom}\n"
     "tbody "
-    "th{font-weight:600;min-width:6rem;max-width:34rem}th.n,td.n{text-align:right}td.n{white-space:nowrap}\n"
+    "th{font-weight:600;min-width:6rem;max-width:34rem}th.n,td.n{text-align:right}td.n,td.s{white-space:"
+    "nowrap}\n"
     "th:last-child,td:last-child{padding-right:0}#files table,#problems table{width:100%}"
     "#files th,#problems th{overflow-wrap:anywhere}\n"
     ".good{color:var(--good);font-weight:600}.bad{color:var(--bad);font-weight:600}\n"
@@ -76,7 +77,8 @@ static const char print[] =
     "tr,figure,.facts,.legend,li{break-inside:avoid}\n"
     "thead{display:table-header-group}.wide{overflow:visible}p{orphans:3;widows:3}"
     "table{font-size:8pt}th,td{padding-right:.7rem}\n"
-    "svg.bar{min-width:5rem}td.bars{width:9rem}h2{margin-top:1.6rem}figure "
+    "svg.bar{min-width:5rem}td svg.bar{height:.5rem}td.bars{width:9rem}.facts "
+    "dd{font-size:10.5pt}h2{margin-top:1.6rem}figure "
     "img{max-height:225mm;border:0;padding:0}}\n"
     "</style>\n";
 

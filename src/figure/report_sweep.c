@@ -10,7 +10,7 @@
 #define MOST_VALUES 64 /* of an axis that is drawn */
 #define MOST_LINES  12
 
-/* Along the first of these that varies, for each value of the others. */
+/* Along the one that has more values, a line for each value of the other. */
 static const char *const axes[] = {"global_batch", "devices"};
 static const char *const axis_titles[] = {"global batch", "devices"};
 
@@ -117,7 +117,7 @@ static bool add_picture(struct report_part *part, const struct doc_node *points,
     bool ok = true;
     for (int i = 0; i < 2; i++)
         values_of(points, axes[i], &drawing.values[i]);
-    drawing.along = drawing.values[0].count > 1 ? 0 : 1;
+    drawing.along = drawing.values[0].count > drawing.values[1].count ? 0 : 1;
     add_lines(&drawing, points);
     drawing.figure.title = title;
     drawing.figure.x_title = axis_titles[drawing.along];
