@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_ROWS  200
-#define MOST_KINDS 16
-#define WIDTH      200 /* of the drawing */
+#define MOST_ROWS   200
+#define MOST_TRACES 24
+#define MOST_KINDS  16
+#define WIDTH       200 /* of the drawing */
 
 /* The value as a bar, its interval as a line over it, the least of the repeats as a mark. */
 static void add_bar(struct text *out, double value, double low, double high, double floor)
@@ -164,5 +165,86 @@ bool report_comparison(struct report_part *part, struct error *err)
         add_kinds(components, out);
         add_components(components, isfinite(floor), out);
     }
+    return true;
+}
+
+/* ---- of many traces, each with each ---- */
+
+/* The more alike, the bluer; pale enough for the text on it, whatever the page's colours. */
+static void add_tinted(struct text *out, double value)
+{
+    if (!(value >= 0 && value <= 1)) {
+        html_number(out, NAN, 4);
+        return;
+    }
+    text_format(out, "<td class=\"n\" style=\"background:rgba(0,114,178,%.3f)\">%.4f</td>",
+                0.4 * value * value, value);
+}
+
+static void add_matrix(const struct doc_node *traces, const struct doc_node *rows, struct text *out)
+{
+    const char *titles[MOST_TRACES + 2] = {"<trace"};
+    char heads[MOST_TRACES][66];
+    int count = 0;
+    for (const struct doc_node *trace = traces->first_child; trace && count < MOST_TRACES;
+         trace = trace->next, count++) {
+        const char *label = report_string(trace, "label");
+        snprintf(heads[count], sizeof heads[count], ">%s", label ? label : "?");
+        titles[count + 1] = heads[count];
+    }
+    html_table(out, "Similarity, each with each", titles);
+    int i = 0;
+    for (const struct doc_node *row = rows->first_child; row && i < count; row = row->next, i++) {
+        int j = 0;
+        html_row(out);
+        html_row_head(out, heads[i] + 1);
+        for (const struct doc_node *cell = row->first_child; cell && j < count; cell = cell->next, j++)
+            add_tinted(out, cell->type == DOC_NUMBER ? cell->number : NAN);
+        html_row_end(out);
+    }
+    html_table_end(out);
+    if (traces->count > MOST_TRACES)
+        html_element(out, "p", "soft", "And %u more traces in the file.", traces->count - MOST_TRACES);
+}
+
+static void add_pairs(const struct doc_node *pairs, struct text *out)
+{
+    static const char *const titles[] = {"<trace", "<and",    ">similarity",      ">from",
+                                         ">to",    "<0 to 1", "<differs most in", NULL};
+    int rows = 0;
+    html_table(out, "Pairs, with 95 % intervals", titles);
+    for (const struct doc_node *pair = pairs->first_child; pair && rows < MOST_ROWS;
+         pair = pair->next, rows++) {
+        const struct doc_node *worst = pair->type == DOC_MAP ? doc_find(pair, "differs_most") : NULL;
+        const char *kind = report_string(worst, "kind"), *name = report_string(worst, "name");
+        double value = report_number(pair, "similarity"), low = report_number(pair, "low");
+        double high = report_number(pair, "high");
+        html_row(out);
+        html_row_head(out, report_string(pair, "a"));
+        html_cell(out, report_string(pair, "b"));
+        html_number(out, value, 4);
+        html_number(out, low, 4);
+        html_number(out, high, 4);
+        add_bar(out, value, low, high, NAN);
+        text_add(out, "<td>");
+        html_format(out, "%s%s%s", kind ? kind : "", kind && name ? " of " : "", name ? name : "");
+        text_add(out, "</td>");
+        html_row_end(out);
+    }
+    html_table_end(out);
+    if (pairs->count > MOST_ROWS)
+        html_element(out, "p", "soft", "And %u more pairs in the file.", pairs->count - MOST_ROWS);
+}
+
+bool report_matrix(struct report_part *part, struct error *err)
+{
+    const struct doc_node *root = part->doc->root;
+    const struct doc_node *traces = report_list(root, "traces"), *rows = report_list(root, "similarity");
+    if (!traces || !rows)
+        return doc_error(part->doc, root, err, "expected lists of traces and of their similarity");
+    text_format(&part->says, "%d traces, each with each", (int)traces->count);
+    add_matrix(traces, rows, &part->out);
+    if (report_list(root, "pairs"))
+        add_pairs(report_list(root, "pairs"), &part->out);
     return true;
 }

@@ -30,6 +30,7 @@ const struct report_kind report_kinds[] = {
     {.format = "rehearse-trace-import/1", .name = "how a trace was imported", .group = REPORT_TRACES, .write = report_document},
     {.keys = "trace rows lost tracer_cpu_seconds", .name = "how a trace was recorded", .group = REPORT_TRACES, .write = report_document},
     {.format = "rehearse-comparison/1", .name = "comparison", .group = REPORT_COMPARISONS, .write = report_comparison},
+    {.format = "rehearse-comparison-matrix/1", .name = "comparison of many", .group = REPORT_COMPARISONS, .write = report_matrix},
     {.format = "rehearse-steps/1", .name = "steps", .group = REPORT_STEPS, .write = report_steps},
     {.ending = ".svg", .name = "figure", .group = REPORT_FIGURES, .write = report_svg},
     {.ending = ".png", .name = "figure", .group = REPORT_FIGURES, .write = report_png},

@@ -71,7 +71,7 @@ report_writer report_sweep;
 report_writer report_validation, report_profile, report_counts;
 report_writer report_feed, report_most;
 report_writer report_trace;
-report_writer report_comparison;
+report_writer report_comparison, report_matrix;
 report_writer report_steps;
 report_writer report_svg, report_png;
 report_writer report_document; /* any JSON or YAML: lists of what it holds */
