@@ -24,6 +24,7 @@ struct steps_file {
     int64_t gpus, batch, global_batch; /* as the log itself says; 0: it does not */
     char workload[STEPS_NAME];
     int64_t skip_epochs, epochs; /* to be left out; begun */
+    int64_t number;              /* of the epoch that lines themselves tell; -1: epoch_start does */
     bool skipping;               /* this epoch is left out */
     struct steps_entry *entries;
     size_t count, capacity;

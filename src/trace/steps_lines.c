@@ -35,6 +35,15 @@ static bool take_whole(const char *at, int64_t *value)
     return at && isdigit((unsigned char)*at) && scan_digits(&at, value) && *value >= 0;
 }
 
+/* A log without epoch_start may still tell the epoch in every line. */
+static bool follow_epoch(struct steps_file *file, int64_t number, struct error *err)
+{
+    if (file->number < 0 || number == 0 || number == file->number)
+        return true;
+    file->number = number;
+    return steps_begin_epoch(file, STEPS_MLLOG, number, err);
+}
+
 /* {"time_ms": …, "key": "step_end", "value": {"start": T, "duration": NS}, "metadata": {…}} */
 bool steps_take_mllog(struct steps_file *file, const char *object, bool *taken, struct error *err)
 {
@@ -44,18 +53,20 @@ bool steps_take_mllog(struct steps_file *file, const char *object, bool *taken, 
         return true;
     const char *name = key + 1, *value = steps_json_member(object, "value");
     const char *duration = value ? steps_json_member(value, "duration") : NULL;
+    const char *metadata = steps_json_member(object, "metadata");
     size_t length = strcspn(name, "\"");
     int64_t number = 0;
+    take_whole(metadata ? steps_json_member(metadata, "epoch_num") : NULL, &number);
     if (duration) {
         char *end;
         double ns = text_number(duration, &end);
         if (end == duration || !(ns >= 0 && ns <= MOST_NS))
             return steps_malformed(file, object);
-        return steps_add(file, STEPS_MLLOG, steps_event_of(file->steps, name, length), ns / 1e9, err);
+        return follow_epoch(file, number, err) &&
+               steps_add(file, STEPS_MLLOG, steps_event_of(file->steps, name, length), ns / 1e9, err);
     }
-    const char *metadata = steps_json_member(object, "metadata");
     if (length == 11 && memcmp(name, "epoch_start", 11) == 0) {
-        take_whole(metadata ? steps_json_member(metadata, "epoch_num") : NULL, &number);
+        file->number = -1;
         return steps_begin_epoch(file, STEPS_MLLOG, number, err);
     }
     if ((length == 14 && memcmp(name, "training_start", 14) == 0) ||

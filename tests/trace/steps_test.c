@@ -111,6 +111,21 @@ static void first_steps_and_the_first_epoch_of_unet3d_are_left_out(void **state)
     text_release(&text);
 }
 
+static void epochs_are_told_by_lines_where_nothing_else_does(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    for (int i = 0; i < 9; i++)
+        text_format(&text,
+                    ":::MLLOG {\"key\": \"step_end\", \"value\": {\"duration\": %d000000}, \"metadata\": "
+                    "{\"epoch_num\": %d}}\n",
+                    i, i / 3 + 1);
+    read_text("UNET3D_8g_4b/unet3d.log", &text);
+    finish();
+    EXPECT(STEPS_STEP, 0.004, 0.005, 0.007, 0.008);
+    text_release(&text);
+}
+
 static void lines_of_other_ranks_are_passed_over(void **state)
 {
     (void)state;
@@ -517,6 +532,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(first_steps_and_the_first_epoch_of_unet3d_are_left_out),
+        TEST(epochs_are_told_by_lines_where_nothing_else_does),
         TEST(lines_of_other_ranks_are_passed_over),
         TEST(every_training_block_has_a_first_step),
         TEST(a_list_of_objects_is_the_same_as_lines),
