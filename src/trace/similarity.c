@@ -212,6 +212,7 @@ static bool add_series(struct comparing *at)
     for (int i = 0; i < SIMILARITY_SERIES; i++) {
         int resource = similarity_series[i].resource;
         levels[i] = own[resource] == similarity_series[i].own ? level(at, i) : 0;
+        levels[i] = levels[i] >= similarity_series[i].least ? levels[i] : 0;
         sums[resource] += levels[i];
     }
     for (int i = 0; i < SIMILARITY_SERIES; i++) {
@@ -344,7 +345,8 @@ static bool add_order(struct comparing *at)
         return true;
     memcpy(at->ranks + at->common, at->ranks, at->common * sizeof *at->ranks);
     double value = similarity_order(at->ranks + at->common, at->ranks + 2 * at->common, at->common);
-    struct similarity_component *component = add(at, SIMILARITY_ORDER, "files", "", 1, value);
+    double common = (double)at->common / (double)(a->file_count + b->file_count - at->common);
+    struct similarity_component *component = add(at, SIMILARITY_ORDER, "files", "", common, value);
     if (!component)
         return false;
     size_t drawn = at->common < DRAWN_MOST ? at->common : DRAWN_MOST;

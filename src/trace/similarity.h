@@ -120,6 +120,7 @@ struct similarity_source {
     int resource; /* processors, disks, GPUs, their memory */
     bool own;     /* of the processes that were traced, else of the whole machine */
     bool adds;    /* over its sources; else it is averaged */
+    double least; /* on average: what is hardly used says nothing */
 };
 extern const struct similarity_source similarity_series[SIMILARITY_SERIES];
 

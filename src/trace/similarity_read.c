@@ -9,13 +9,20 @@
 const char *const similarity_part_names[SIMILARITY_PARTS] = {"run", "INIT", "TRAINING", "EVAL", "CHECKPOINT"};
 
 enum { PROCESSORS, DISKS, GPUS, GPU_MEMORY };
+
+/* The kernel counts a process's time in ticks of 10 ms, of which one in a sample of 100 ms is 10 %. */
 const struct similarity_source similarity_series[SIMILARITY_SERIES] = {
-    {"process.cpu", PROCESSORS, true, true},  {"cpu.usr", PROCESSORS, false, false},
-    {"cpu.sys", PROCESSORS, false, false},    {"cpu.iowait", PROCESSORS, false, false},
-    {"process.disk_read", DISKS, true, true}, {"process.disk_write", DISKS, true, true},
-    {"disk.rMB/s", DISKS, false, true},       {"disk.wMB/s", DISKS, false, true},
-    {"gpu.sm", GPUS, false, false},           {"gpu.mem", GPUS, false, false},
-    {"gpu.fb", GPU_MEMORY, false, false},
+    {"process.cpu", PROCESSORS, true, true, 10},
+    {"cpu.usr", PROCESSORS, false, false, 1},
+    {"cpu.sys", PROCESSORS, false, false, 1},
+    {"cpu.iowait", PROCESSORS, false, false, 1},
+    {"process.disk_read", DISKS, true, true, 1 << 20},
+    {"process.disk_write", DISKS, true, true, 1 << 20},
+    {"disk.rMB/s", DISKS, false, true, 1},
+    {"disk.wMB/s", DISKS, false, true, 1},
+    {"gpu.sm", GPUS, false, false, 1},
+    {"gpu.mem", GPUS, false, false, 1},
+    {"gpu.fb", GPU_MEMORY, false, false, 1},
 };
 
 const char *similarity_stream_name(int stream)

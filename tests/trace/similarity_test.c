@@ -133,6 +133,25 @@ static void test_files_are_known_in_another_folder(void **state)
     similarity_release(&result);
 }
 
+static void test_files_count_as_far_as_they_are_common(void **state)
+{
+    (void)state;
+    struct run half = plain;
+    double files = 0, sequential = 0;
+    half.reads = plain.reads / 2;
+    make_run("a.db", plain);
+    make_run("b.db", half);
+    struct similarity result = compare("a.db", "b.db");
+    for (size_t i = 0; i < result.count; i++) {
+        files = strcmp(result.components[i].name, "files") == 0 ? result.components[i].weight : files;
+        sequential =
+            strcmp(result.components[i].name, "sequential") == 0 ? result.components[i].weight : sequential;
+    }
+    assert_true(files > 0);
+    assert_near(files / sequential, 0.5, 1e-12);
+    similarity_release(&result);
+}
+
 static void test_a_run_twice_as_slow_has_the_same_rates_by_phase(void **state)
 {
     (void)state;
@@ -391,6 +410,7 @@ int main(void)
         TEST(test_what_the_run_took_stands_for_the_machine),
         TEST(test_files_in_reverse_are_in_no_common_order),
         TEST(test_files_are_known_in_another_folder),
+        TEST(test_files_count_as_far_as_they_are_common),
         TEST(test_a_run_twice_as_slow_has_the_same_rates_by_phase),
         TEST(test_intervals_of_a_phase_count_once),
         TEST(test_intervals_hold_their_values),
