@@ -7,7 +7,7 @@
 
 struct steps_command {
     struct option_list folders;
-    const char *picture, *workload;
+    const char *picture, *event, *workload;
     int kind, style;
     int64_t gpus, batch, skip_epochs;
     bool as_study, json;
@@ -39,6 +39,12 @@ static const struct option_spec table[] = {
      .argument = "KIND",
      .initial = "breakdown",
      .help = "what is drawn"},
+    {.name = "event",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct steps_command, event),
+     .argument = "NAME",
+     .help = "whose violins or histograms are drawn, such as sample_preproc; else those of the\nstep, "
+             "loading, computing"},
     OPTION_STYLE(struct steps_command),
     {.name = "gpus",
      .kind = OPTION_INTEGER,
@@ -100,7 +106,7 @@ static bool run(void *context, struct error *err)
     bool good = (!given->picture || figure_can_write(given->picture, err)) && read_all(given, &steps, err) &&
                 steps_model(&steps, &model, err);
     if (good && given->picture)
-        good = figure_steps(given->picture, (enum figure_steps_kind)given->kind,
+        good = figure_steps(given->picture, (enum figure_steps_kind)given->kind, given->event,
                             figure_style_at(given->style), &steps, &model, err);
     if (good && (given->json || !given->picture))
         good = report(given, &steps, &model, err);

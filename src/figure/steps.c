@@ -42,7 +42,7 @@ struct sheet_text sheet_gpus(int64_t gpus)
     return text;
 }
 
-const char *sheet_event_title(int event)
+const char *sheet_event_title(const struct steps *steps, int event)
 {
     static const char *const titles[STEPS_KNOWN] = {
         "whole step",      "loading (waiting)", "loading (framework)",
@@ -50,7 +50,7 @@ const char *sheet_event_title(int event)
         "backward",        "optimizer",         "barrier",
         "computing",       "storage",           "preparing",
         "storage",         "preparing"};
-    return event >= 0 && event < STEPS_KNOWN ? titles[event] : "";
+    return event < STEPS_KNOWN ? titles[event] : steps->events[event];
 }
 
 /* ---- pages ---- */
@@ -116,8 +116,10 @@ static void add_page_title(struct steps_sheet *sheet, const struct sheet_grid *g
 {
     char title[160];
     const struct steps *steps = sheet->steps;
-    snprintf(title, sizeof title, "%s, %d file%s (%s)", *steps->workload ? steps->workload : "Steps",
-             steps->files, steps->files == 1 ? "" : "s", steps_source_name(steps->source));
+    snprintf(title, sizeof title, "%s, %d file%s (%s)%s%s%s", *steps->workload ? steps->workload : "Steps",
+             steps->files, steps->files == 1 ? "" : "s", steps_source_name(steps->source),
+             sheet->subject ? ": " : "", sheet->subject ? sheet->subject : "",
+             sheet->subject ? ", seconds" : "");
     figure_label(&sheet->page, grid->left, figure_line_height(sheet->style), 'l', title);
 }
 
@@ -250,11 +252,37 @@ static bool draw(struct steps_sheet *sheet, enum figure_steps_kind kind, struct 
     }
 }
 
-bool figure_steps(const char *path, enum figure_steps_kind kind, const struct figure_style *style,
-                  const struct steps *steps, const struct steps_model *model, struct error *err)
+static bool find_event(const struct steps *steps, const char *name, int *event, struct error *err)
+{
+    const char *names[STEPS_MAX_EVENTS];
+    size_t count = 0;
+    *event = -1;
+    if (!name)
+        return true;
+    *event = steps_event_find(steps, name);
+    for (int i = 0; i < steps->event_count; i++)
+        for (size_t j = 0; j < steps->group_count; j++)
+            if (steps->groups[j].events[i].count > 0) {
+                if (i == *event)
+                    return true;
+                names[count++] = steps->events[i];
+                break;
+            }
+    const char *nearest = text_nearest(name, names, count);
+    return error_set(err, ERROR_USAGE, "--event: the logs have no '%s'%s%s%s", name,
+                     nearest ? ", did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+bool figure_steps(const char *path, enum figure_steps_kind kind, const char *event,
+                  const struct figure_style *style, const struct steps *steps,
+                  const struct steps_model *model, struct error *err)
 {
     size_t count = steps->group_count;
     struct steps_sheet sheet = {.steps = steps, .model = model, .path = path, .style = style};
+    if (!find_event(steps, event, &sheet.event, err))
+        return false;
+    if (event && kind != FIGURE_STEPS_VIOLIN && kind != FIGURE_STEPS_HISTOGRAM)
+        return error_set(err, ERROR_USAGE, "--event goes with --kind violin or histogram");
     sheet.gpus = calloc(2 * count + 1, sizeof *sheet.gpus);
     if (!sheet.gpus)
         return error_memory(err);

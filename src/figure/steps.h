@@ -14,15 +14,17 @@ enum figure_steps_kind {
     FIGURE_STEPS_THROUGHPUT, /* samples per second of storage, loading, computing, whole steps */
     FIGURE_STEPS_LATENCY,    /* of loading, of storage, of preparing */
     FIGURE_STEPS_VIOLIN,     /* distributions of whole step, loading, computing */
-    FIGURE_STEPS_HISTOGRAM,  /* compute times of each configuration, and the normal distribution fitted */
-    FIGURE_STEPS_FIT,        /* mean and deviation of these, and the planes fitted */
+    FIGURE_STEPS_HISTOGRAM, /* compute times of each configuration, the normal distribution fitted, the median */
+    FIGURE_STEPS_FIT,       /* mean and deviation of these, and the planes fitted */
 };
 
 /* For an option of the command line, ended by NULL. */
 extern const char *const figure_steps_kinds[];
 
-/* The ending of `path` (.svg, .png, .pdf) says what is written. An error when the logs have nothing of this kind. */
-bool figure_steps(const char *path, enum figure_steps_kind kind, const struct figure_style *style,
-                  const struct steps *steps, const struct steps_model *model, struct error *err);
+/* The ending of `path` (.svg, .png, .pdf) says what is written. `event`: of violins and histograms, an event other than
+ * theirs; NULL: theirs. An error when the logs have nothing of this kind. */
+bool figure_steps(const char *path, enum figure_steps_kind kind, const char *event,
+                  const struct figure_style *style, const struct steps *steps,
+                  const struct steps_model *model, struct error *err);
 
 #endif

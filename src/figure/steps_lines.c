@@ -44,7 +44,7 @@ static int add_events(const struct steps_sheet *sheet, const int *events, int co
     int n = 0;
     for (int i = 0; i < count; i++)
         if (has_event(sheet, events[i]))
-            panels[n++] = (struct panel){false, events[i], sheet_event_title(events[i])};
+            panels[n++] = (struct panel){false, events[i], sheet_event_title(sheet->steps, events[i])};
     return n;
 }
 

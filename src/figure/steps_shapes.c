@@ -102,7 +102,7 @@ static bool add_violins(struct steps_sheet *sheet, const struct sheet_grid *grid
 {
     struct text *script = &sheet->page.script;
     struct reach reach = reach_of(sheet->steps, event);
-    sheet_panel(sheet, grid, index, sheet_event_title(event), NULL);
+    sheet_panel(sheet, grid, index, sheet_event_title(sheet->steps, event), NULL);
     if (!add_shapes(sheet, event, reach.log, err))
         return false;
     sheet_configuration_axis(sheet, grid, last);
@@ -130,8 +130,10 @@ bool sheet_draw_violins(struct steps_sheet *sheet, struct error *err)
     static const int events[] = {STEPS_STEP, STEPS_LOAD, STEPS_COMPUTE};
     int shown[3], count = 0;
     for (int i = 0; i < 3; i++)
-        if (reach_of(sheet->steps, events[i]).most > 0)
+        if (sheet->event < 0 && reach_of(sheet->steps, events[i]).most > 0)
             shown[count++] = events[i];
+    if (sheet->event >= 0)
+        shown[count++] = sheet->event;
     if (count == 0)
         return error_set(err, ERROR_INFEASIBLE, "nothing to draw: the logs have no times of this kind");
     struct sheet_grid grid = sheet_rows(sheet, count, sheet->style->legends ? 170 : 120);
@@ -172,12 +174,19 @@ static double add_bins(struct text *script, const double *values, const struct s
     return most;
 }
 
+static int histogram_event(const struct steps_sheet *sheet)
+{
+    return sheet->event >= 0 ? sheet->event : STEPS_COMPUTE;
+}
+
 static void add_histogram(struct steps_sheet *sheet, const struct steps_group *group,
                           const struct sheet_grid *grid, int index)
 {
     struct text *script = &sheet->page.script;
-    const struct steps_normal *normal = &sheet->model->normals[group - sheet->steps->groups];
-    const double *values = group->events[STEPS_COMPUTE].items;
+    const struct steps_values *all = &group->events[histogram_event(sheet)];
+    const double *values = all->items;
+    struct steps_normal fitted, *normal = &fitted;
+    steps_fit_normal(values, all->count, normal);
     double low = values[normal->first], high = values[normal->first + normal->count - 1];
     double room = high > low ? 0.04 * (high - low) : 0.1 * low + 1e-9;
     char title[80], numbers[120];
@@ -195,8 +204,13 @@ static void add_histogram(struct steps_sheet *sheet, const struct steps_group *g
     }
     double most = add_bins(script, values, normal, bins_for(normal->count));
     most = fmax(most, 1 / (normal->sigma * sqrt(2 * PI)));
+    text_format(
+        script,
+        "set arrow from first %.12g, graph 0 rto 0, graph 1 nohead dashtype 2 linecolor rgb '#d55e00' "
+        "linewidth %g front\n",
+        steps_percentile(values, all->count, 0.5), sheet->style->line);
     text_format(script,
-                "set samples 200\nset yrange [0:%.9g]\nplot $bins using 1:3:2 with boxes fillcolor rgb '%s' "
+                "set samples 100\nset yrange [0:%.9g]\nplot $bins using 1:3:2 with boxes fillcolor rgb '%s' "
                 "fillstyle solid 1 noborder notitle, exp(-0.5*((x-%.12g)/%.12g)**2)/(%.12g*sqrt(2*pi)) with "
                 "lines linecolor rgb '#222222' linewidth %g notitle\n",
                 1.05 * most, figure_colour_light(0), normal->mean, normal->sigma, normal->sigma,
@@ -205,7 +219,7 @@ static void add_histogram(struct steps_sheet *sheet, const struct steps_group *g
 
 bool sheet_draw_histograms(struct steps_sheet *sheet, struct error *err)
 {
-    if (sheet->model->count == 0)
+    if (sheet->event < 0 && sheet->model->count == 0)
         return error_set(err, ERROR_INFEASIBLE, "nothing to draw: the logs have no compute times");
     if (sheet->gpu_count > MOST_COLUMNS || sheet->batch_count > MOST_ROWS)
         return error_set(err, ERROR_INFEASIBLE,
@@ -215,6 +229,7 @@ bool sheet_draw_histograms(struct steps_sheet *sheet, struct error *err)
     struct sheet_grid grid = sheet_grid(sheet, sheet->gpu_count * sheet->batch_count, sheet->gpu_count,
                                         sheet->style->legends ? 90 : 60);
     grid.legend = 0;
+    sheet->subject = sheet_event_title(sheet->steps, histogram_event(sheet));
     grid.left = grid.right = 2.2 * sheet->style->points;
     grid.top += figure_line_height(sheet->style);
     grid.bottom *= 0.7;
@@ -224,7 +239,7 @@ bool sheet_draw_histograms(struct steps_sheet *sheet, struct error *err)
     for (int batch = 0; batch < sheet->batch_count; batch++)
         for (int gpu = 0; gpu < sheet->gpu_count; gpu++) {
             const struct steps_group *group = sheet_group(sheet, gpu, batch);
-            if (!group || sheet->model->normals[group - sheet->steps->groups].count == 0)
+            if (!group || group->events[histogram_event(sheet)].count == 0)
                 continue;
             add_histogram(sheet, group, &grid, batch * sheet->gpu_count + gpu);
         }

@@ -8,6 +8,8 @@ struct steps_sheet {
     const struct steps *steps;
     const struct steps_model *model;
     const char *path;
+    const char *subject; /* what all panels are of; NULL: each says it */
+    int event;           /* -1: none was asked for */
     const struct figure_style *style;
     struct figure_page page;
     int gpu_count, batch_count;
@@ -25,7 +27,7 @@ struct sheet_text sheet_batch(int64_t batch);
 struct sheet_text sheet_gpus(int64_t gpus);
 
 /* What an event is called in a picture. */
-const char *sheet_event_title(int event);
+const char *sheet_event_title(const struct steps *steps, int event);
 
 /* Panels in a grid, below a title. The legend is right of them where the style has legends. */
 struct sheet_grid {

@@ -173,9 +173,9 @@ bool steps_read_lines(struct steps_file *file, struct import_lines *lines, struc
             return false;
         if (kind == IMPORT_LINE_END)
             return true;
-        if (kind == IMPORT_LINE_TOO_LONG)
+        if (kind == IMPORT_LINE_TOO_LONG && file->durations > 0)
             steps_malformed(file, "a line that is too long");
-        else if (!take_line(file, line, err))
+        else if (kind == IMPORT_LINE && !take_line(file, line, err))
             return false;
     }
 }

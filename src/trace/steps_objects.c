@@ -18,11 +18,12 @@ struct objects {
     /* The profiler's step, in ns: all operations, the wait for a batch, its copy. */
     int64_t first, last, wait_from, wait_to, copy;
     int64_t operations;
+    struct import_object object;
 };
 
 /* Operations ("cat": "Op") of one step: a batch is waited for from IteratorV2 to the end of IteratorGetNext, and then
  * copied. As with the study, the last ones of their names count, and a step ends when its last operation starts. */
-static void take_operation(struct objects *objects, const struct import_object *object)
+static bool take_operation(struct objects *objects, const struct import_object *object)
 {
     const struct import_member *category = import_object_find(object, false, "cat");
     const struct import_member *name = import_object_find(object, false, "name");
@@ -30,7 +31,7 @@ static void take_operation(struct objects *objects, const struct import_object *
     int64_t start, duration = 0;
     if (!category || !name || strcmp(category->value, "Op") != 0 ||
         !import_object_micros(object, "ts", &start))
-        return;
+        return false;
     import_object_micros(object, "dur", &duration);
     objects->first = objects->operations == 0 || start < objects->first ? start : objects->first;
     objects->last = objects->operations == 0 || start > objects->last ? start : objects->last;
@@ -41,27 +42,23 @@ static void take_operation(struct objects *objects, const struct import_object *
         objects->wait_to = start + duration;
     else if (strstr(argument ? argument->value : name->value, "IteratorGetNext@@MemcpyHtoD"))
         objects->copy = start;
+    return true;
 }
 
+/* In JSON of other kinds nothing is malformed. */
 static bool take_object(struct steps_file *file, struct objects *objects, struct error *err)
 {
-    struct import_object *object;
     bool taken = false, good = true;
     objects->text[objects->length] = '\0';
     if (objects->too_long || strlen(objects->text) != objects->length)
-        return steps_malformed(file, "an object that is too long, or no text");
-    if (!objects->profile) {
-        good = steps_take_mllog(file, objects->text, &taken, err);
+        return objects->taken == 0 || steps_malformed(file, "an object that is too long, or no text");
+    if (objects->profile) {
+        taken = import_object_parse(&objects->object, objects->text);
+        objects->taken += taken && take_operation(objects, &objects->object);
     } else {
-        object = malloc(sizeof *object);
-        if (!object)
-            return error_memory(err);
-        taken = import_object_parse(object, objects->text);
-        if (taken)
-            take_operation(objects, object);
-        free(object);
+        good = steps_take_mllog(file, objects->text, &taken, err);
+        objects->taken += taken;
     }
-    objects->taken += taken;
     return good && (taken || objects->taken == 0 || steps_malformed(file, "no object of the log"));
 }
 
@@ -134,25 +131,36 @@ static bool take_step(struct steps_file *file, const struct objects *objects, st
            steps_add(file, STEPS_PROFILER, STEPS_STEP, (double)(objects->last - objects->first) / 1e9, err);
 }
 
+static bool read_objects(struct steps_file *file, struct objects *objects, struct import_lines *lines,
+                         struct error *err)
+{
+    const char *bytes;
+    size_t length;
+    file->line = 1;
+    do {
+        if (!import_lines_raw(lines, &bytes, &length, err))
+            return false;
+        for (size_t i = 0; i < length; i++)
+            if (!take_byte(file, objects, bytes[i], err))
+                return false;
+    } while (length > 0);
+    if (objects->object_depth > 0 && objects->taken > 0)
+        steps_malformed(file, "the file ends within an object");
+    return !objects->profile || take_step(file, objects, err);
+}
+
 bool steps_read_objects(struct steps_file *file, struct import_lines *lines, bool profile, struct error *err)
 {
-    struct objects objects = {.profile = profile,
-                              .text = malloc(TRACE_IMPORT_LINE_BYTES + 1),
-                              .wait_from = -1,
-                              .wait_to = -1,
-                              .copy = -1};
-    bool good = objects.text || error_memory(err);
-    const char *bytes;
-    size_t length = 1;
-    file->line = 1;
-    while (good && length > 0) {
-        good = import_lines_raw(lines, &bytes, &length, err);
-        for (size_t i = 0; good && i < length; i++)
-            good = take_byte(file, &objects, bytes[i], err);
+    struct objects *objects = calloc(1, sizeof *objects);
+    char *text = malloc(TRACE_IMPORT_LINE_BYTES + 1);
+    bool good = (objects && text) || error_memory(err);
+    if (good) {
+        objects->profile = profile;
+        objects->text = text;
+        objects->wait_from = objects->wait_to = objects->copy = -1;
+        good = read_objects(file, objects, lines, err);
     }
-    if (good && objects.object_depth > 0)
-        steps_malformed(file, "the file ends within an object");
-    good = good && (!profile || take_step(file, &objects, err));
-    free(objects.text);
+    free(text);
+    free(objects);
     return good;
 }
