@@ -134,8 +134,8 @@ static bool take(struct making *making, struct item *item, struct error *err)
     struct report_part part = {.path = item->file->path};
     struct error why;
     if (item->file->reason) {
-        item->problem = item->file->reason;
-        return true;
+        item->problem = arena_string(arena, item->file->reason); /* it outlives the listing of the folder */
+        return item->problem || error_memory(err);
     }
     part.full = arena_format(arena, "%s/%s", making->options->folder, item->file->path);
     if (!part.full)
