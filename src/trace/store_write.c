@@ -518,6 +518,9 @@ static bool finish(struct trace_writer *writer, struct error *err)
         return false;
     if (!run_sql(writer, trace_schema_indexes, err) || !run_sql(writer, "COMMIT", err))
         return false;
+    /* An empty journal would lie beside the trace for good. */
+    if (!run_sql(writer, "PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = DELETE", err))
+        return false;
     if (!close_database(writer))
         return error_set(err, ERROR_FAILED, "cannot write '%s'", writer->path);
     if (writer->temporary && rename(writer->temporary, writer->path) < 0)

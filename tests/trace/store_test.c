@@ -2,6 +2,7 @@
 
 #include "trace/traces.h"
 
+#include <dirent.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -40,6 +41,24 @@ static int64_t count_events(const char *path, struct trace_filter filter)
     assert_true(trace_cursor_close(cursor, &err));
     trace_reader_free(reader);
     return count;
+}
+
+static void test_a_trace_is_one_file(void **state)
+{
+    (void)state;
+    static const enum trace_mode modes[] = {TRACE_STORE_KEEP, TRACE_STORE_APPEND, TRACE_STORE_WHOLE};
+    for (int i = 0; i < 3; i++) {
+        struct trace_writer *writer = make_trace("a.db", modes[i]);
+        add_reads(writer, 10);
+        finish_trace(writer);
+        int entries = 0;
+        DIR *dir = opendir(folder.path);
+        assert_non_null(dir);
+        for (struct dirent *entry; (entry = readdir(dir));)
+            entries += entry->d_name[0] != '.';
+        closedir(dir);
+        assert_int_equal(entries, 1);
+    }
 }
 
 static void test_an_event_reads_back_as_it_was_written(void **state)
@@ -376,6 +395,7 @@ static void test_calls_have_classes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_a_trace_is_one_file),
         TEST(test_an_event_reads_back_as_it_was_written),
         TEST(test_what_is_not_known_stays_so),
         TEST(test_blocks_samples_and_phases_read_back),
