@@ -250,6 +250,22 @@ static void run_cached(void)
     act_close("cold", fd);
 }
 
+/* Reads what read-ahead has just asked for. */
+static void run_ahead(void)
+{
+    for (int i = 0; i < 16; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "ahead-%d", i);
+        int fd = act_open(name, O_CREAT | O_RDWR);
+        ON(write, name, fd, 0, 262144, fd, act_bytes, 262144);
+        ON(fsync, name, fd, UNKNOWN, UNKNOWN, fd);
+        posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+        posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
+        ON(pread64, name, fd, 0, 262144, fd, act_bytes, 262144, 0L);
+        act_close(name, fd);
+    }
+}
+
 /* Waits for a byte of standard input with a file open, so that the trace can begin in between. */
 static void run_waiting(void)
 {
@@ -306,6 +322,8 @@ int acts_main(int argc, char **argv)
         run_faults();
     else if (strcmp(what, "cached") == 0)
         run_cached();
+    else if (strcmp(what, "ahead") == 0)
+        run_ahead();
     else if (strcmp(what, "waiting") == 0)
         run_waiting();
     else if (strcmp(what, "later") == 0)

@@ -136,6 +136,45 @@ static void hits_of_the_page_cache_are_told(void **state)
     capture_remove(&run);
 }
 
+/* When the last request for a file's bytes was done; 0: there was none. */
+static int64_t last_request(struct trace_reader *reader, int64_t file)
+{
+    struct error err;
+    struct trace_block block;
+    int64_t last = 0;
+    const struct trace_filter reads = {TRACE_OP_READ, INT64_MIN, INT64_MAX, false};
+    struct trace_cursor *cursor = trace_blocks(reader, &reads, &err);
+    assert_non_null(cursor);
+    while (trace_next_block(cursor, &block)) {
+        int64_t end = block.start_ns + block.queue_ns + block.service_ns;
+        if (block.file == file && end > last)
+            last = end;
+    }
+    assert_true(trace_cursor_close(cursor, &err));
+    return last;
+}
+
+/* What read-ahead has asked for is in the page cache before its bytes are: a read that waits for them is no hit. */
+static void a_read_that_waits_for_read_ahead_is_no_hit(void **state)
+{
+    struct capture_run run;
+    struct error err;
+    (void)state;
+    capture_need_bpf();
+    capture_acts(&run, "ahead", 0);
+    capture_read_events(&run);
+    struct trace_reader *reader = trace_reader_new(run.store, &err);
+    assert_non_null(reader);
+    for (int i = 0; i < seen_count; i++) {
+        const struct trace_event *read = &seen_events[i];
+        int64_t early = last_request(reader, read->file) - read->start_ns;
+        if (strcmp(seen[i].call, "pread64") == 0 && (early < 0 || early > 50000)) /* neither just before */
+            assert_int_equal(read->cached, early < 0);
+    }
+    trace_reader_free(reader);
+    capture_remove(&run);
+}
+
 /* What it writes and reads reaches the disk as requests of the same bytes, for the process that asked. */
 static void disk_requests_have_a_cause(void **state)
 {
@@ -288,6 +327,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(io_submit_is_recorded),
         cmocka_unit_test(page_faults_on_files_are_recorded),
         cmocka_unit_test(hits_of_the_page_cache_are_told),
+        cmocka_unit_test(a_read_that_waits_for_read_ahead_is_no_hit),
         cmocka_unit_test(disk_requests_have_a_cause),
         cmocka_unit_test(strace_tells_the_same),
     };

@@ -217,6 +217,21 @@ int BPF_PROG(page_added, struct folio *folio)
     return 0;
 }
 
+/* A page that read-ahead has asked for is in the page cache before its bytes are: who sleeps until they come had no
+ * hit. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(page_awaited, bool preempted, struct task_struct *previous)
+{
+    if (!BPF_CORE_READ_BITFIELD(previous, in_iowait))
+        return 0;
+    struct thread *thread = bpf_task_storage_get(&threads, previous, NULL, 0);
+    if (thread && thread->fault_last)
+        thread->fault_missed = 1;
+    else if (thread)
+        thread->missed = 1;
+    return 0;
+}
+
 /* ---- page faults on files ----
  *
  * There is an event when a page fault begins, one when the page cache is asked for the page (again, after it was

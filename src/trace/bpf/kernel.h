@@ -111,6 +111,7 @@ struct signal_struct {
 
 struct task_struct {
     int pid, tgid;
+    unsigned in_iowait : 1; /* it sleeps until a disk is done */
     int exit_code;
     char comm[16];
     struct task_struct *group_leader;
