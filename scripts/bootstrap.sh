@@ -70,13 +70,14 @@ need_library libcurl libcurl4-openssl-dev
 need_library sqlite3 libsqlite3-dev
 need_library libcrypto libssl-dev
 need_command mpicc 'libopenmpi-dev openmpi-bin'
+# What runs in the kernel is built by clang.
+need_command clang clang
+need_library libbpf libbpf-dev
+[ -x /usr/sbin/bpftool ] || need_command bpftool bpftool
 
 if [ "${1-all}" = all ]; then
     need_command git git
     need_command python3 python3
-    need_command clang clang
-    need_library libbpf libbpf-dev
-    [ -x /usr/sbin/bpftool ] || need_command bpftool bpftool
     need_command clang-format clang-format
     need_command clang-tidy clang-tidy
     need_command mandoc mandoc
