@@ -229,6 +229,7 @@ bool sheet_draw_histograms(struct steps_sheet *sheet, struct error *err)
     struct sheet_grid grid = sheet_grid(sheet, sheet->gpu_count * sheet->batch_count, sheet->gpu_count,
                                         sheet->style->legends ? 90 : 60);
     grid.legend = 0;
+    grid.head = sheet->style->legends ? grid.head : 0; /* there is no key */
     sheet->subject = sheet_event_title(sheet->steps, histogram_event(sheet));
     grid.left = grid.right = 2.2 * sheet->style->points;
     grid.top += figure_line_height(sheet->style);
