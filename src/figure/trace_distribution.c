@@ -255,15 +255,16 @@ static void add_sums(struct drawing *drawing, const struct tally *tally, int kin
             continue;
         double at = bin > 0 ? (double)tally_value(bin) * kinds[kind].scale : axis->zero;
         long column = lround(pixel * log(at / axis->from));
-        if (column != before)
-            text_format(script, "%.9g %.6g\n", at,
-                        100 * passed / (double)tally->total); /* up to here, not with it */
+        double share = (double)tally->counts[bin] / (double)tally->total;
+        bool jumps = share > 0.005; /* else a slope looks the same and has half the points */
+        if (column != before && jumps)
+            text_format(script, "%.9g %.6g\n", at, 100 * passed / (double)tally->total);
         passed += (double)tally->counts[bin];
-        if (column != before || passed == (double)tally->total)
+        if (column != before || jumps || passed == (double)tally->total)
             text_format(script, "%.9g %.6g\n", at, 100 * passed / (double)tally->total);
         before = column;
     }
-    text_format(script, "%s%.9g %s\nEOD\n", "", axis->to, tally->total > 0 ? "100" : "0");
+    text_format(script, "%.9g %s\nEOD\n", axis->to, tally->total > 0 ? "100" : "0");
 }
 
 static void draw_sums(struct drawing *drawing, const struct figure_box *box, int stream, int kind)

@@ -4,6 +4,7 @@
 #include "figure/gnuplot.h"
 #include "figure/trace_calls.h"
 #include "figure/trace_columns.h"
+#include "figure/trace_names.h"
 #include "figure/trace_phases.h"
 #include "figure/trace_series.h"
 
@@ -15,10 +16,11 @@
 
 const char *const timeline_row_names[] = {"cpu", "gpu", "disks", "traces", "phases", NULL};
 
-#define LEFT        64 /* of the axes, pixels: room for the names of marks */
-#define GAP         10 /* between panels */
-#define CURVES_MOST 4
-#define LEVELS      5 /* tones of a lane */
+#define LEFT         64 /* of the axes, pixels: room for the names of marks */
+#define GAP          10 /* between panels */
+#define CURVES_MOST  4
+#define COMMAND_MOST 100 /* bytes, in the title */
+#define LEVELS       5   /* tones of a lane */
 
 /* What the lanes show, from below: requests to disks, then calls; writes below reads. */
 enum { BLOCK_WRITES, BLOCK_READS, WRITES, READS, KINDS };
@@ -352,15 +354,25 @@ static int count_panels(const struct drawing *drawing, const struct heights *hei
     return curves + lanes + phases;
 }
 
+/* A text, or its beginning where it is too long for the page. */
+static void add_clipped(struct text *out, const char *text, size_t most)
+{
+    size_t length = strlen(text);
+    if (length > most)
+        for (length = most; length > 0 && text_continues(text[length]);)
+            length--;
+    text_format(out, "%.*s%s", (int)length, text, text[length] ? " ..." : "");
+}
+
 static void write_title(const struct drawing *drawing, const char *trace, struct text *title)
 {
-    const char *command = trace_meta(drawing->reader, "command"), *slash = strrchr(trace, '/');
+    const char *command = trace_meta(drawing->reader, "command");
     int64_t lost = trace_lost(drawing->reader);
-    if (drawing->options->title)
-        text_add(title, drawing->options->title);
-    else
-        text_format(title, "%s%s%.100s", slash ? slash + 1 : trace, command && *command ? ": " : "",
-                    command ? command : "");
+    text_add(title, drawing->options->title ? drawing->options->title : figure_trace_name(&trace, 1, 0));
+    if (!drawing->options->title && command && *command) {
+        text_add(title, ": ");
+        add_clipped(title, command, COMMAND_MOST);
+    }
     if (lost > 0)
         text_format(title, " (%" PRId64 " events were lost)", lost);
 }
