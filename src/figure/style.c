@@ -133,6 +133,14 @@ void figure_label(struct figure_page *page, double left, double top, char align,
                                : "center");
 }
 
+void figure_side_label(struct figure_page *page, const struct figure_box *box, double away, const char *text)
+{
+    text_add(&page->script, "set label ");
+    gnuplot_add_string(&page->script, text);
+    text_format(&page->script, " at screen %.6f, screen %.6f center rotate front\n",
+                (box->left - away) / page->width, 1 - (box->top + box->height / 2) / page->height);
+}
+
 void figure_key(struct figure_page *page, double left, double top)
 {
     text_format(&page->script, "set key at screen %.6f, screen %.6f left top Left reverse samplen 1\n",

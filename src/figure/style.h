@@ -83,6 +83,9 @@ void figure_panel(struct figure_page *page, const struct figure_box *box);
 /* Text at a place, `align` 'l', 'c' or 'r'; for the next plot. */
 void figure_label(struct figure_page *page, double left, double top, char align, const char *text);
 
+/* The title of the next plot's y axis, this many pixels left of it: terminals differ in where they put one. */
+void figure_side_label(struct figure_page *page, const struct figure_box *box, double away, const char *text);
+
 /* The legend of the next plot, with its upper left corner at this place. */
 void figure_key(struct figure_page *page, double left, double top);
 

@@ -15,9 +15,10 @@ const char *const distribution_names[] = {"size", "latency", "gap", NULL};
 
 #define LEFT    64 /* of the axes: room for numbers and a title */
 #define RIGHT   34
-#define GAP     16 /* between a histogram and its sums */
-#define PER_2   4  /* bars of a doubling, of sizes */
-#define PER_10  16 /* bars of a decade, of times */
+#define GAP     16    /* between a histogram and its sums */
+#define VISIBLE 0.003 /* share of the height of the sums: a fifth of a pixel */
+#define PER_2   4     /* bars of a doubling, of sizes */
+#define PER_10  16    /* bars of a decade, of times */
 #define BARS    512
 #define OF_ZERO 26 /* pixels at the left are for zeros, and as many again: a logarithm has none */
 
@@ -229,7 +230,8 @@ static void draw_histogram(struct drawing *drawing, const struct figure_box *box
     for (int i = 0; i < drawing->count; i++)
         add_median(drawing, &drawing->traces[i][stream].kinds[kind], kind, i);
     figure_even_axis(&drawing->page, 'y', FIGURE_COUNT, most, 4, true);
-    text_add(script, "set ylabel '% of calls'\nplot ");
+    figure_side_label(&drawing->page, box, 46, "% of calls");
+    text_add(script, "plot ");
     for (int i = 0; i < drawing->count; i++) {
         const char *colour = colour_of(drawing, i, stream);
         text_format(
@@ -242,29 +244,27 @@ static void draw_histogram(struct drawing *drawing, const struct figure_box *box
     text_add(script, "\n");
 }
 
-/* The share of calls up to a value: one point a pixel at most. */
+/* The share of calls up to a value, with a point where it has grown by more than a picture can show. */
 static void add_sums(struct drawing *drawing, const struct tally *tally, int kind, int trace)
 {
     const struct axis *axis = &drawing->axes[kind];
     struct text *script = &drawing->page.script;
-    double pixel = drawing->panel_width / log(axis->to / axis->from), passed = 0;
-    long before = -1;
+    double share = 0, shown = 0, total = (double)tally->total;
     text_format(script, "$sums%d << EOD\n%.9g 0\n", trace, axis->from);
     for (int bin = 0; bin < TALLY_BINS && tally->counts; bin++) {
-        if (tally->counts[bin] == 0)
-            continue;
+        double more = (double)tally->counts[bin] / total;
         double at = bin > 0 ? (double)tally_value(bin) * kinds[kind].scale : axis->zero;
-        long column = lround(pixel * log(at / axis->from));
-        double share = (double)tally->counts[bin] / (double)tally->total;
-        bool jumps = share > 0.005; /* else a slope looks the same and has half the points */
-        if (column != before && jumps)
-            text_format(script, "%.9g %.6g\n", at, 100 * passed / (double)tally->total);
-        passed += (double)tally->counts[bin];
-        if (column != before || jumps || passed == (double)tally->total)
-            text_format(script, "%.9g %.6g\n", at, 100 * passed / (double)tally->total);
-        before = column;
+        if (more > VISIBLE) /* upright */
+            text_format(script, "%.9g %.6g\n", at, 100 * share);
+        share += more;
+        if (share - shown > VISIBLE) {
+            text_format(script, "%.9g %.6g\n", at, 100 * share);
+            shown = share;
+        }
     }
-    text_format(script, "%.9g %s\nEOD\n", axis->to, tally->total > 0 ? "100" : "0");
+    text_format(script, "%.9g %.6g\n%.9g %.6g\nEOD\n",
+                tally->total > 0 ? fmax((double)tally->most * kinds[kind].scale, axis->zero) : axis->from,
+                100 * share, axis->to, 100 * share);
 }
 
 static void draw_sums(struct drawing *drawing, const struct figure_box *box, int stream, int kind)
@@ -274,7 +274,8 @@ static void draw_sums(struct drawing *drawing, const struct figure_box *box, int
     set_axis(drawing, kind, true);
     for (int i = 0; i < drawing->count; i++)
         add_sums(drawing, &drawing->traces[i][stream].kinds[kind], kind, i);
-    text_add(script, "set yrange [0:100]\nset ytics 50\nset ylabel 'up to, %'\nplot ");
+    figure_side_label(&drawing->page, box, 46, "up to, %");
+    text_add(script, "set yrange [0:100]\nset ytics 50\nplot ");
     for (int i = 0; i < drawing->count; i++)
         text_format(script, "%s$sums%d with lines linewidth %g linecolor rgb '%s' notitle", i > 0 ? ", " : "",
                     i, drawing->options->style->line, colour_of(drawing, i, stream));
@@ -306,7 +307,7 @@ static bool draw(struct drawing *drawing, const char *path, struct error *err)
     drawing->sums_height = style->legends ? 60 : 42;
     drawing->panel_width = (double)style->width / drawing->columns - LEFT - RIGHT;
     find_axes(drawing);
-    double row = line + drawing->histogram_height + GAP + drawing->sums_height + 1.8 * line;
+    double row = line + drawing->histogram_height + GAP + drawing->sums_height + 2.1 * line;
     if (!figure_page_begin(&drawing->page, path, style, 0, (int)ceil(top + drawing->rows * row), err))
         return false;
     figure_names_draw(&drawing->page, LEFT, drawing->names, drawing->count, drawing->options->title);
