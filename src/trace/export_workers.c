@@ -1,7 +1,8 @@
 /* timeline/pid: "START,END,READ" in rows of files, one file for a lane of the study's plots. */
-#include "trace/export_roles.h"
+#include "trace/export_study.h"
 
 #include "core/file.h"
+#include "trace/roles.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,65 @@ struct workers {
     struct lane *lanes; /* of the workers, then of the loaders */
     int workers, count;
 };
+
+/* Which rows of the table of processes have a call of this class that counts; class -1: any. */
+static bool mark_callers(bool *calls, const struct study *study, int64_t class, struct error *err)
+{
+    struct trace_event event;
+    struct trace_filter filter = export_filter(study->options);
+    filter.which = class;
+    filter.as_written = true;
+    struct trace_cursor *cursor = trace_events(study->reader, &filter, err);
+    if (!cursor)
+        return false;
+    while (trace_next_event(cursor, &event))
+        if (event.process > 0 && event.process <= trace_process_count(study->reader) &&
+            study_keeps_event(study, &event))
+            calls[event.process] = true;
+    return trace_cursor_close(cursor, err);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The pids of those rows, each once; the number of them. */
+static int pids_of(const bool *calls, const struct trace_reader *reader, int64_t *pids)
+{
+    int count = 0, kept = 0;
+    for (int64_t id = 1; id <= trace_process_count(reader); id++)
+        if (calls[id])
+            pids[count++] = trace_process_info(reader, id)->pid;
+    qsort(pids, (size_t)count, sizeof *pids, by_number);
+    for (int i = 0; i < count; i++)
+        if (i == 0 || pids[i] != pids[i - 1])
+            pids[kept++] = pids[i];
+    return kept;
+}
+
+/* Of those who read; where nobody does, of all. */
+static bool find_roles(struct roles *roles, const struct study *study, struct error *err)
+{
+    const struct roles_rules rules = {
+        .reader = study->reader, .workload = study->options->workload, .turns = study->options->overlook};
+    size_t processes = (size_t)trace_process_count(study->reader) + 1;
+    bool *calls = calloc(processes, sizeof *calls);
+    int64_t *pids = calloc(processes, sizeof *pids);
+    int count = 0;
+    bool done = calls && pids ? mark_callers(calls, study, TRACE_READ, err) : error_memory(err);
+    if (done)
+        count = pids_of(calls, study->reader, pids);
+    if (done && count == 0) {
+        done = mark_callers(calls, study, -1, err);
+        count = done ? pids_of(calls, study->reader, pids) : 0;
+    }
+    done = done && roles_find(roles, &rules, pids, count, err);
+    free(calls);
+    free(pids);
+    return done;
+}
 
 static bool add_row(struct lane *lane, struct row row, struct error *err)
 {
@@ -249,7 +309,7 @@ static bool is_made(const struct workers *workers)
 bool study_write_workers(const struct study *study, struct error *err)
 {
     struct workers workers = {.study = study};
-    bool done = roles_find(&workers.roles, study, err);
+    bool done = find_roles(&workers.roles, study, err);
     for (size_t i = 0; i < sizeof divisions / sizeof *divisions && done; i++) {
         workers.division = &divisions[i];
         done = !is_made(&workers) || write_division(&workers, err);

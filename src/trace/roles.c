@@ -1,5 +1,6 @@
-#include "trace/export_roles.h"
+#include "trace/roles.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,43 +36,14 @@ static bool add(struct pids *pids, int64_t pid, struct error *err)
     return true;
 }
 
-/* Which rows of the table of processes have a call of this class that counts; class -1: any. */
-static bool mark_callers(bool *calls, const struct study *study, int64_t class, struct error *err)
-{
-    struct trace_event event;
-    struct trace_filter filter = export_filter(study->options);
-    filter.which = class;
-    filter.as_written = true;
-    struct trace_cursor *cursor = trace_events(study->reader, &filter, err);
-    if (!cursor)
-        return false;
-    while (trace_next_event(cursor, &event))
-        if (event.process > 0 && event.process <= trace_process_count(study->reader) &&
-            study_keeps_event(study, &event))
-            calls[event.process] = true;
-    return trace_cursor_close(cursor, err);
-}
-
-static bool find_callers(struct pids *callers, const struct study *study, int64_t class, struct error *err)
-{
-    int64_t processes = trace_process_count(study->reader);
-    bool *calls = calloc((size_t)processes + 1, sizeof *calls);
-    bool done = calls ? mark_callers(calls, study, class, err) : error_memory(err);
-    for (int64_t id = 1; id <= processes && done; id++)
-        if (calls[id])
-            done = add(callers, trace_process_info(study->reader, id)->pid, err);
-    free(calls);
-    return done;
-}
-
 /* The first process seen on each GPU; series are numbered in the order in which they came. */
-static bool find_on_gpus(struct pids *first, struct pids *others, const struct study *study,
+static bool find_on_gpus(struct pids *first, struct pids *others, const struct trace_reader *reader,
                          struct error *err)
 {
     struct pids gpus = {0};
     bool done = true;
-    for (int64_t id = 1; id <= trace_series_count(study->reader) && done; id++) {
-        const struct trace_series_info *series = trace_series_info(study->reader, id);
+    for (int64_t id = 1; id <= trace_series_count(reader) && done; id++) {
+        const struct trace_series_info *series = trace_series_info(reader, id);
         int gpu, pid;
         if (strncmp(series->kind, "gpu.", 4) != 0 || (sscanf(series->source, "%d %d", &gpu, &pid) != 2 &&
                                                       sscanf(series->source, "%d:%d", &gpu, &pid) != 2))
@@ -119,7 +91,7 @@ static int ancestor(const struct roles *roles, const struct trace_reader *reader
     return -1;
 }
 
-static void give_workers(struct roles *roles, const struct study *study)
+static void give_workers(struct roles *roles, const struct roles_rules *rules)
 {
     int turn = 0;
     for (int i = 0; i < roles->count; i++)
@@ -129,44 +101,41 @@ static void give_workers(struct roles *roles, const struct study *study)
         struct role *role = &roles->roles[i];
         if (!role->loads)
             continue;
-        int worker = study->options->overlook ? -1 : ancestor(roles, study->reader, role->pid);
+        int worker = rules->turns ? -1 : ancestor(roles, rules->reader, role->pid);
         role->worker = worker >= 0 ? worker : turn % roles->workers;
         roles->loaders++;
         turn++;
     }
 }
 
-static bool make(struct roles *roles, const struct study *study, const struct pids *callers,
+static bool give(struct roles *roles, const struct roles_rules *rules, const int64_t *pids, int count,
                  const struct pids *on_gpus, const struct pids *others, struct error *err)
 {
-    const char *workload = study->options->workload ? study->options->workload : "";
+    const char *workload = rules->workload ? rules->workload : "";
     bool gpus = false, none_loads = strcmp(workload, "bert") == 0;
-    for (int i = 0; i < callers->count; i++)
-        gpus = gpus || holds(on_gpus, callers->pids[i]);
+    for (int i = 0; i < count; i++)
+        gpus = gpus || holds(on_gpus, pids[i]);
     gpus = gpus && strcmp(workload, "dlio") != 0;
-    roles->roles = calloc((size_t)callers->count + 1, sizeof *roles->roles);
+    roles->roles = calloc((size_t)count + 1, sizeof *roles->roles);
     if (!roles->roles)
         return error_memory(err);
-    for (int i = 0; i < callers->count; i++) {
-        int64_t pid = callers->pids[i];
-        bool loads = gpus && !holds(on_gpus, pid);
-        if (!holds(others, pid) && !(loads && none_loads))
-            roles->roles[roles->count++] = (struct role){.pid = pid, .loads = loads};
+    for (int i = 0; i < count; i++) {
+        bool loads = gpus && !holds(on_gpus, pids[i]);
+        if (!holds(others, pids[i]) && !(loads && none_loads))
+            roles->roles[roles->count++] = (struct role){.pid = pids[i], .loads = loads};
     }
     qsort(roles->roles, (size_t)roles->count, sizeof *roles->roles, by_pid);
-    give_workers(roles, study);
+    give_workers(roles, rules);
     return true;
 }
 
-bool roles_find(struct roles *roles, const struct study *study, struct error *err)
+bool roles_find(struct roles *roles, const struct roles_rules *rules, const int64_t *pids, int count,
+                struct error *err)
 {
-    struct pids callers = {0}, on_gpus = {0}, others = {0};
+    struct pids on_gpus = {0}, others = {0};
     *roles = (struct roles){0};
-    bool done = find_callers(&callers, study, TRACE_READ, err) &&
-                (callers.count > 0 || find_callers(&callers, study, -1, err)) &&
-                find_on_gpus(&on_gpus, &others, study, err) &&
-                make(roles, study, &callers, &on_gpus, &others, err);
-    free(callers.pids);
+    bool done = find_on_gpus(&on_gpus, &others, rules->reader, err) &&
+                give(roles, rules, pids, count, &on_gpus, &others, err);
     free(on_gpus.pids);
     free(others.pids);
     return done;
