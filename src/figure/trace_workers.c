@@ -1,6 +1,6 @@
 #include "figure/trace_workers.h"
 
-#include "core/text.h"
+#include "trace/roles.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,8 +9,7 @@
 
 const char *const trace_grouping_names[] = {"all", "process", "parent", "family", "role", NULL};
 
-#define GENERATIONS_MOST 64 /* from a process to its parent's parent's … */
-#define ROWS_MOST        ((size_t)2 * (TRACE_WORKERS_MOST + 1)) /* before they are joined */
+#define ROWS_MOST ((size_t)2 * (TRACE_WORKERS_MOST + 1)) /* before they are joined */
 
 bool trace_workers_init(struct trace_workers *workers, const struct trace_reader *reader, struct error *err)
 {
@@ -57,9 +56,8 @@ int trace_workers_find(struct trace_workers *workers, const struct trace_reader 
 struct family {
     struct trace_workers *workers;
     const struct trace_reader *reader;
-    int order[TRACE_WORKERS_MOST + 1];  /* workers by pid */
-    int parent[TRACE_WORKERS_MOST + 1]; /* of a loader; a parent is its own */
-    bool on_gpu[TRACE_WORKERS_MOST + 1];
+    int order[TRACE_WORKERS_MOST + 1];   /* workers by pid */
+    int parent[TRACE_WORKERS_MOST + 1];  /* of a loader; a parent is its own */
     int loaders[TRACE_WORKERS_MOST + 1]; /* of a parent */
     int row[TRACE_WORKERS_MOST + 1];
 };
@@ -73,29 +71,6 @@ static void sort_by_pid(struct family *family)
             family->order[at] = family->order[at - 1];
         family->order[at] = i;
     }
-}
-
-/* "0 2182 python3" of a text of nvidia-smi, "0:2182" of NVML: GPU and pid. */
-static int64_t pid_on_gpu(const struct trace_series_info *series)
-{
-    const char *rest = series->source + strcspn(series->source, " :");
-    if (!text_starts_with(series->kind, "gpu.") || !*rest)
-        return TRACE_NONE;
-    char *end;
-    int64_t pid = strtoll(rest + 1, &end, 10);
-    return end > rest + 1 ? pid : TRACE_NONE;
-}
-
-static bool find_gpu_users(struct family *family)
-{
-    bool any = false;
-    for (int64_t id = 1; id <= trace_series_count(family->reader); id++) {
-        int64_t pid = pid_on_gpu(trace_series_info(family->reader, id));
-        int worker = pid == TRACE_NONE ? -1 : find_pid(family->workers, pid);
-        if (worker >= 0)
-            family->on_gpu[worker] = any = true;
-    }
-    return any;
 }
 
 /* Of a pid; the first row of it that has one. */
@@ -114,52 +89,31 @@ static const struct trace_process_info *process_of(const struct family *family, 
     return found;
 }
 
-/* The nearest ancestor that does I/O and, where GPUs are known, uses one; -1: none. */
-static int find_ancestor(const struct family *family, int worker, bool gpus)
-{
-    int64_t pid = family->workers->items[worker].pid;
-    for (int i = 0; i < GENERATIONS_MOST && pid != TRACE_NONE; i++) {
-        pid = process_of(family, pid)->parent_pid;
-        int found = pid == TRACE_NONE ? -1 : find_pid(family->workers, pid);
-        if (found >= 0 && found != worker && (!gpus || family->on_gpu[found]))
-            return found;
-    }
-    return -1;
-}
-
-/* Without GPUs an ancestor may be a loader itself: up to the one that has no ancestor. */
-static int root_of(const struct family *family, int worker)
-{
-    for (int i = 0; i < GENERATIONS_MOST && family->parent[worker] != worker; i++)
-        worker = family->parent[worker];
-    return worker;
-}
-
-static void find_parents(struct family *family)
+/* A process that loads data has its worker for a parent, any other itself. */
+static bool find_parents(struct family *family, struct error *err)
 {
     const struct trace_workers *workers = family->workers;
-    bool gpus = find_gpu_users(family);
-    int parents[TRACE_WORKERS_MOST + 1], count = 0, dealt = 0;
-    for (int i = 0; i < workers->count; i++) {
-        int at = family->order[i];
-        int ancestor = gpus && family->on_gpu[at] ? -1 : find_ancestor(family, at, gpus);
-        bool parent = gpus ? family->on_gpu[at] : ancestor < 0;
-        family->parent[at] = parent ? at : ancestor;
-        if (parent)
-            parents[count++] = at;
+    const struct roles_rules rules = {.reader = family->reader};
+    int64_t pids[TRACE_WORKERS_MOST] = {0};
+    int of_worker[TRACE_WORKERS_MOST] = {0}, known = workers->count;
+    struct roles roles;
+    known = known > TRACE_WORKERS_MOST ? TRACE_WORKERS_MOST : known;
+    for (int i = 0; i < known; i++)
+        pids[i] = workers->items[i].pid;
+    if (!roles_find(&roles, &rules, pids, known, err))
+        return false;
+    for (int i = 0; i < known; i++) {
+        const struct role *role = roles_of(&roles, pids[i]);
+        if (role && !role->loads)
+            of_worker[role->worker] = i;
     }
     for (int i = 0; i < workers->count; i++) {
-        int at = family->order[i];
-        if (family->parent[at] < 0 && count > 0)
-            family->parent[at] = parents[dealt++ % count];
-    }
-    for (int i = 0; i < workers->count; i++)
-        family->parent[i] = root_of(family, i);
-    for (int i = 0; i < workers->count; i++) {
-        if (family->parent[family->parent[i]] != family->parent[i]) /* pids that were used again: a circle */
-            family->parent[i] = i;
+        const struct role *role = i < known ? roles_of(&roles, pids[i]) : NULL;
+        family->parent[i] = role && role->loads ? of_worker[role->worker] : i;
         family->loaders[family->parent[i]] += family->parent[i] != i;
     }
+    roles_release(&roles);
+    return true;
 }
 
 /* ---- rows ---- */
@@ -273,8 +227,11 @@ bool trace_workers_group(struct trace_workers *workers, const struct trace_reade
     family->reader = reader;
     workers->rows = 0;
     sort_by_pid(family);
-    if (grouping == TRACE_PARENTS || grouping == TRACE_FAMILIES || grouping == TRACE_ROLES)
-        find_parents(family);
+    bool families = grouping == TRACE_PARENTS || grouping == TRACE_FAMILIES || grouping == TRACE_ROLES;
+    if (families && !find_parents(family, err)) {
+        free(family);
+        return false;
+    }
     if (grouping == TRACE_PARENTS || grouping == TRACE_FAMILIES)
         give_family_rows(family, grouping);
     else if (grouping == TRACE_ROLES)

@@ -8,9 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Parents train: they use a GPU, or where the trace knows of none, they are the processes whose own parent does no I/O.
- * All others are loaders. One belongs to the nearest parent it descends from; where that is not known, loaders are dealt
- * out in the order of their pids, as the VLDB study does. */
+/* Parents are the workers of trace/roles.h and whoever is neither worker nor loader. */
 enum trace_grouping {
     TRACE_ALL_WORKERS, /* one row */
     TRACE_EACH,        /* a row for every process */

@@ -372,6 +372,8 @@ static void loaders_are_with_the_parent_they_descend_from(void **state)
     add_process(writer, 22, 21, "helper"); /* of the loader */
     add_process(writer, 30, 10, "python3");
     add_process(writer, 31, 30, "loader");
+    add_value(writer, "gpu.sm", "0 20 python3", 1, 50);
+    add_value(writer, "gpu.sm", "1 30 python3", 1, 50);
     finish_trace(writer);
     struct trace_reader *reader = open_trace(in_folder("a.db"));
     check_rows(reader, TRACE_ALL_WORKERS, (const char *const[]){"all processes", NULL},
@@ -388,6 +390,21 @@ static void loaders_are_with_the_parent_they_descend_from(void **state)
                (int[]){0, 1, 1, 2, 3});
     check_rows(reader, TRACE_ROLES, (const char *const[]){"2 parents", "3 loaders", NULL},
                (int[]){0, 1, 1, 0, 1});
+    trace_reader_free(reader);
+}
+
+static void without_gpus_nobody_is_a_loader(void **state)
+{
+    (void)state;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    add_process(writer, 20, 10, "mpirun");
+    add_process(writer, 21, 20, "rank");
+    add_process(writer, 22, 20, "rank");
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("a.db"));
+    check_rows(reader, TRACE_PARENTS, (const char *const[]){"20 mpirun", "21 rank", "22 rank", NULL},
+               (int[]){0, 1, 2});
+    check_rows(reader, TRACE_ROLES, (const char *const[]){"3 parents", NULL}, (int[]){0, 0, 0});
     trace_reader_free(reader);
 }
 
@@ -474,6 +491,7 @@ int main(void)
         TEST(an_empty_trace_has_no_part),
         TEST(a_clock_that_jumped_is_named),
         TEST(loaders_are_with_the_parent_they_descend_from),
+        TEST(without_gpus_nobody_is_a_loader),
         TEST(without_parents_loaders_are_dealt_out),
         TEST(parents_that_are_their_own_ancestors_do_no_harm),
         TEST(the_busiest_of_many_processes_have_rows),
