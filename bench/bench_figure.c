@@ -180,7 +180,7 @@ int main(int argc, char **argv)
 {
     const char *base = argc > 2 ? argv[2] : getenv("TMPDIR");
     int64_t events = argc > 1 ? atoll(argv[1]) : 10000000;
-    char store[2048];
+    static char store[2048];
     snprintf(store, sizeof store, "%s/bench-figure-%ld.db", base ? base : "/tmp", (long)getpid());
     bench.store = store;
     pid_t maker = fork(); /* so that its memory is not counted */

@@ -35,11 +35,8 @@ static int find_pid(const struct trace_workers *workers, int64_t pid)
     return -1;
 }
 
-int trace_workers_find(struct trace_workers *workers, const struct trace_reader *reader, int64_t process)
+static int find_or_add(struct trace_workers *workers, const struct trace_reader *reader, int64_t id)
 {
-    int64_t id = process > 0 && process <= workers->processes ? process : 0;
-    if (workers->of_process[id])
-        return workers->of_process[id] - 1;
     int64_t pid = trace_process_info(reader, id)->pid;
     int at = find_pid(workers, pid);
     if (at < 0) {
@@ -48,6 +45,17 @@ int trace_workers_find(struct trace_workers *workers, const struct trace_reader 
         workers->count = at + 1;
     }
     workers->of_process[id] = (int16_t)(at + 1);
+    return at;
+}
+
+int trace_workers_find(struct trace_workers *workers, const struct trace_reader *reader, int64_t process)
+{
+    int64_t id = process > 0 && process <= workers->processes ? process : 0;
+    int at = workers->of_process[id] ? workers->of_process[id] - 1 : find_or_add(workers, reader, id);
+    struct trace_worker *worker = &workers->items[at];
+    const struct trace_process_info *info = trace_process_info(reader, id);
+    if (worker->process == 0 || info->tid == TRACE_NONE || info->tid == info->pid)
+        worker->process = id;
     return at;
 }
 
@@ -71,22 +79,6 @@ static void sort_by_pid(struct family *family)
             family->order[at] = family->order[at - 1];
         family->order[at] = i;
     }
-}
-
-/* Of a pid; the first row of it that has one. */
-static const struct trace_process_info *process_of(const struct family *family, int64_t pid)
-{
-    const struct trace_process_info *found = trace_process_info(family->reader, 0);
-    for (int64_t id = 1; pid != TRACE_NONE && id <= family->workers->processes; id++) {
-        const struct trace_process_info *info = trace_process_info(family->reader, id);
-        if (info->pid != pid)
-            continue;
-        if (info->parent_pid != TRACE_NONE)
-            return info;
-        if (found->pid != pid)
-            found = info;
-    }
-    return found;
 }
 
 /* A process that loads data has its worker for a parent, any other itself. */
@@ -132,7 +124,8 @@ static void name_worker(const struct family *family, int worker, char *name, siz
     else if (pid == TRACE_NONE)
         snprintf(name, size, "process not known");
     else
-        snprintf(name, size, "%" PRId64 " %.40s", pid, process_of(family, pid)->name);
+        snprintf(name, size, "%" PRId64 " %.40s", pid,
+                 trace_process_info(family->reader, family->workers->items[worker].process)->name);
 }
 
 static void add_parent_row(struct family *family, int worker, enum trace_grouping grouping)
@@ -197,24 +190,30 @@ static int rank_of(const int64_t *calls, int rows, int row)
     return rank;
 }
 
-/* Keeps the rows with most calls. */
-static void join_least(struct family *family)
+/* Puts rows that can not all be drawn, and those of one call in a hundred and less, together at the end. */
+static void join_least(struct trace_workers *workers)
 {
-    struct trace_workers *workers = family->workers;
     int rows = workers->rows, kept = 0, target[ROWS_MOST];
-    int64_t calls[ROWS_MOST] = {0};
-    for (int i = 0; i < workers->count; i++)
+    int64_t calls[ROWS_MOST] = {0}, all = 0;
+    for (int i = 0; i < workers->count; i++) {
         calls[workers->items[i].row] += workers->items[i].calls;
+        all += workers->items[i].calls;
+    }
+    for (int row = 0; row < rows; row++) {
+        bool keep = rank_of(calls, rows, row) < TRACE_ROWS_MOST - 1 && calls[row] > all / 100;
+        target[row] = keep ? kept++ : -1;
+    }
+    if (rows <= TRACE_ROWS_MOST && rows - kept < 2)
+        return;
+    for (int i = 0; i < workers->count; i++) {
+        int row = target[workers->items[i].row];
+        workers->items[i].row = row < 0 ? kept : row;
+    }
     for (int row = 0; row < rows; row++)
-        target[row] = rank_of(calls, rows, row) < TRACE_ROWS_MOST - 1 ? kept++ : TRACE_ROWS_MOST - 1;
-    for (int i = 0; i < workers->count; i++)
-        workers->items[i].row = target[workers->items[i].row];
-    for (int row = 0; row < rows; row++)
-        if (target[row] < TRACE_ROWS_MOST - 1)
+        if (target[row] >= 0)
             memmove(workers->titles[target[row]], workers->titles[row], sizeof workers->titles[0]);
-    snprintf(workers->titles[TRACE_ROWS_MOST - 1], sizeof workers->titles[0], "%d more",
-             rows - TRACE_ROWS_MOST + 1);
-    workers->rows = TRACE_ROWS_MOST;
+    snprintf(workers->titles[kept], sizeof workers->titles[0], "%d more", rows - kept);
+    workers->rows = kept + 1;
 }
 
 bool trace_workers_group(struct trace_workers *workers, const struct trace_reader *reader,
@@ -243,8 +242,7 @@ bool trace_workers_group(struct trace_workers *workers, const struct trace_reade
         for (int i = 0; i < workers->count; i++)
             workers->items[i].row = 0;
     }
-    if (workers->rows > TRACE_ROWS_MOST)
-        join_least(family);
+    join_least(workers);
     free(family);
     return true;
 }

@@ -24,6 +24,8 @@ extern const char *const trace_grouping_names[]; /* ended by NULL */
 /* A process that does I/O; threads are not told apart. */
 struct trace_worker {
     int64_t pid; /* TRACE_NONE: not known */
+    int64_t
+        process; /* id of what it was when it was last seen; where threads are told apart its first thread */
     int64_t calls;
     int row; /* that trace_workers_group chose */
 };
@@ -40,11 +42,11 @@ struct trace_workers {
 bool trace_workers_init(struct trace_workers *workers, const struct trace_reader *reader, struct error *err);
 void trace_workers_release(struct trace_workers *workers);
 
-/* The index of a process (id) in items; it is added when it is new. */
+/* The index of a process (id) in items; it is added when it is new. Called for each call, in order of time. */
 int trace_workers_find(struct trace_workers *workers, const struct trace_reader *reader, int64_t process);
 
-/* Gives every worker its row, 0..rows-1, and the rows their titles. Where there are more rows than can be drawn, those
- * with the fewest calls are the last, together. */
+/* Gives every worker its row, 0..rows-1, and the rows their titles. Rows with at most a
+ * hundredth of all calls, and where there are more than can be drawn those with the fewest, are the last, together. */
 bool trace_workers_group(struct trace_workers *workers, const struct trace_reader *reader,
                          enum trace_grouping grouping, struct error *err);
 

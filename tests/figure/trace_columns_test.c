@@ -450,28 +450,58 @@ static void parents_that_are_their_own_ancestors_do_no_harm(void **state)
     trace_reader_free(reader);
 }
 
-static void the_busiest_of_many_processes_have_rows(void **state)
+/* Processes of so many calls each, but two. */
+static void check_busiest(int64_t processes, int64_t others, const char *const *titles)
 {
-    (void)state;
+    struct error err;
+    struct trace_workers workers;
     struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
-    for (int64_t pid = 1; pid <= TRACE_WORKERS_MOST + 100; pid++)
+    for (int64_t pid = 1; pid <= processes; pid++)
         add_process(writer, pid, TRACE_NONE, "p");
     finish_trace(writer);
     struct trace_reader *reader = open_trace(in_folder("a.db"));
-    struct error err;
-    struct trace_workers workers;
     assert_true(trace_workers_init(&workers, reader, &err));
     for (int64_t id = 1; id <= trace_process_count(reader); id++)
-        workers.items[trace_workers_find(&workers, reader, id)].calls += id == 100 || id == 50 ? 1000 : 1;
-    assert_int_equal(workers.count, TRACE_WORKERS_MOST + 1);
-    assert_int_equal(workers.items[TRACE_WORKERS_MOST].calls, 100);
+        workers.items[trace_workers_find(&workers, reader, id)].calls += id == 9 || id == 5 ? 1000 : others;
     assert_true(trace_workers_group(&workers, reader, TRACE_EACH, &err));
-    assert_int_equal(workers.rows, TRACE_ROWS_MOST);
-    assert_int_equal(workers.items[49].row,
-                     TRACE_ROWS_MOST - 3); /* after 20 of those with one call, which are first */
-    assert_string_equal(workers.titles[workers.items[49].row], "50 p");
-    assert_string_equal(workers.titles[workers.items[99].row], "100 p");
-    assert_string_equal(workers.titles[TRACE_ROWS_MOST - 1], "490 more");
+    int rows = 0;
+    for (; titles[rows]; rows++)
+        assert_string_equal(workers.titles[rows], titles[rows]);
+    assert_int_equal(workers.rows, rows);
+    assert_string_equal(workers.titles[workers.items[4].row], "5 p");
+    assert_string_equal(workers.titles[workers.items[8].row], "9 p");
+    trace_workers_release(&workers);
+    trace_reader_free(reader);
+}
+
+static void the_busiest_of_many_processes_have_rows(void **state)
+{
+    (void)state;
+    check_busiest(10, 1, (const char *const[]){"5 p", "9 p", "8 more", NULL});
+    check_busiest(TRACE_WORKERS_MOST + 100, 1,
+                  (const char *const[]){"further processes", "5 p", "9 p", "510 more", NULL});
+    check_busiest(30, 999, (const char *const[]){"1 p",  "2 p",  "3 p",    "4 p",  "5 p",  "6 p",  "7 p",
+                                                 "8 p",  "9 p",  "10 p",   "11 p", "12 p", "13 p", "14 p",
+                                                 "15 p", "16 p", "17 p",   "18 p", "19 p", "20 p", "21 p",
+                                                 "22 p", "23 p", "7 more", NULL});
+}
+
+static void a_process_has_the_name_of_what_it_executes_last(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_workers workers;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    const int64_t ids[] = {trace_process(writer, 7, 7, "python3", 7), trace_process(writer, 7, 7, "env", 3),
+                           trace_process(writer, 7, 7, "python3", 7),
+                           trace_process(writer, 7, 8, "thread", 6)};
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("a.db"));
+    assert_true(trace_workers_init(&workers, reader, &err));
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        assert_int_equal(trace_workers_find(&workers, reader, ids[i]), 0);
+    assert_true(trace_workers_group(&workers, reader, TRACE_EACH, &err));
+    assert_string_equal(workers.titles[0], "7 python3");
     trace_workers_release(&workers);
     trace_reader_free(reader);
 }
@@ -495,6 +525,7 @@ int main(void)
         TEST(without_parents_loaders_are_dealt_out),
         TEST(parents_that_are_their_own_ancestors_do_no_harm),
         TEST(the_busiest_of_many_processes_have_rows),
+        TEST(a_process_has_the_name_of_what_it_executes_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
