@@ -177,7 +177,7 @@ static void add_tinted(struct text *out, double value)
         html_number(out, NAN, 4);
         return;
     }
-    text_format(out, "<td class=\"n\" style=\"background:rgba(0,114,178,%.3f)\">%.4f</td>",
+    text_format(out, "<td class=\"n m\" style=\"background:rgba(0,114,178,%.3f)\">%.4f</td>",
                 0.4 * value * value, value);
 }
 

@@ -186,19 +186,20 @@ bool report_counts(struct report_part *part, struct error *err)
 
 /* ---- validation ---- */
 
+/* Those that were modelled. */
 static void add_results(const struct doc_node *results, struct text *out)
 {
     static const char *const titles[] = {"<run",       "<GPU",   "<model",         ">measured",
                                          ">predicted", ">error", "<80 % interval", NULL};
-    int rows = 0;
+    int rows = 0, more = 0, without = 0;
     html_table(out, "Runs", titles);
-    for (const struct doc_node *run = results->first_child; run && rows < MOST_ROWS;
-         run = run->next, rows++) {
-        const char *reason = report_string(run, "reason");
-        char interval[96] = "";
-        if (isfinite(report_number(run, "low")))
-            snprintf(interval, sizeof interval, "%.4g s to %.4g s", report_number(run, "low"),
-                     report_number(run, "high"));
+    for (const struct doc_node *run = results->first_child; run; run = run->next) {
+        char low[48], high[48];
+        without += report_string(run, "reason") != NULL;
+        more += !report_string(run, "reason") && rows == MOST_ROWS;
+        if (report_string(run, "reason") || rows == MOST_ROWS)
+            continue;
+        rows++;
         html_row(out);
         html_row_head(out, report_string(run, "id"));
         html_cell(out, report_string(run, "gpu"));
@@ -206,12 +207,17 @@ static void add_results(const struct doc_node *results, struct text *out)
         html_quantity(out, report_number(run, "measured"), UNIT_TIME, 4);
         html_quantity(out, report_number(run, "predicted"), UNIT_TIME, 4);
         html_share(out, report_number(run, "error"));
-        html_cell(out, reason ? reason : interval);
+        text_add(out, "<td class=\"s\">");
+        html_format(out, "%s to %s", unit_format(low, sizeof low, report_number(run, "low"), UNIT_TIME, 4),
+                    unit_format(high, sizeof high, report_number(run, "high"), UNIT_TIME, 4));
+        text_add(out, "</td>");
         html_row_end(out);
     }
     html_table_end(out);
-    if (results->count > MOST_ROWS)
-        html_element(out, "p", "soft", "And %u more runs in the file.", results->count - MOST_ROWS);
+    if (more > 0)
+        html_element(out, "p", "soft", "And %d more runs in the file.", more);
+    if (without > 0)
+        html_element(out, "p", "soft", "%d rows are not modelled; the file says why.", without);
 }
 
 bool report_validation(struct report_part *part, struct error *err)
@@ -235,5 +241,63 @@ bool report_validation(struct report_part *part, struct error *err)
         report_rows(out, "By source and device", report_list(root, "sources"));
     if (report_list(root, "results"))
         add_results(report_list(root, "results"), out);
+    return true;
+}
+
+/* ---- of plans on mixed devices ---- */
+
+static void add_clusters(const struct doc_node *clusters, struct text *out)
+{
+    static const char *const titles[] = {"<cluster", ">plans", ">mean error",       ">median",
+                                         ">p90",     ">bias",  ">rank correlation", NULL};
+    html_table(out, "By cluster", titles);
+    for (const struct doc_node *cluster = clusters->first_child; cluster; cluster = cluster->next) {
+        const struct doc_node *all = cluster->type == DOC_MAP ? doc_find(cluster, "all") : NULL;
+        html_row(out);
+        html_row_head(out, report_string(cluster, "cluster"));
+        html_number(out, report_number(all, "plans"), 0);
+        html_share(out, report_number(all, "mean_error"));
+        html_share(out, report_number(all, "median_error"));
+        html_share(out, report_number(all, "p90_error"));
+        html_share(out, report_number(all, "bias"));
+        html_number(out, report_number(all, "rank_correlation"), 3);
+        html_row_end(out);
+    }
+    html_table_end(out);
+}
+
+static void add_plans(const struct doc_node *results, struct text *out)
+{
+    static const char *const titles[] = {">line",      "<cluster", "<plan", ">measured",
+                                         ">predicted", ">error",   "<note", NULL};
+    int rows = 0;
+    html_table(out, "Plans", titles);
+    for (const struct doc_node *plan = results->first_child; plan && rows < MOST_ROWS;
+         plan = plan->next, rows++) {
+        const char *reason = report_string(plan, "reason"), *mark = report_string(plan, "mark");
+        html_row(out);
+        html_number(out, report_number(plan, "line"), 0);
+        html_cell(out, report_string(plan, "cluster"));
+        html_row_head(out, report_string(plan, "plan"));
+        html_quantity(out, report_number(plan, "measured"), UNIT_TIME, 4);
+        html_quantity(out, report_number(plan, "predicted"), UNIT_TIME, 4);
+        html_share(out, report_number(plan, "error"));
+        html_cell(out, reason ? reason : mark ? mark : "");
+        html_row_end(out);
+    }
+    html_table_end(out);
+    if (results->count > MOST_ROWS)
+        html_element(out, "p", "soft", "And %u more plans in the file.", results->count - MOST_ROWS);
+}
+
+bool report_mixed(struct report_part *part, struct error *err)
+{
+    const struct doc_node *root = part->doc->root;
+    (void)err;
+    text_format(&part->says, "%g plans on mixed devices", report_number(root, "rows"));
+    if (report_list(root, "clusters"))
+        add_clusters(report_list(root, "clusters"), &part->out);
+    if (report_list(root, "results"))
+        add_plans(report_list(root, "results"), &part->out);
     return true;
 }

@@ -60,6 +60,7 @@ static const struct {
     {"_error", SHARE},
     {"covered", SHARE},
     {"more", SHARE},
+    {"bias", SHARE},
 };
 
 static enum meaning meaning_of(const char *key)
@@ -90,7 +91,7 @@ static void add_number(const char *key, double number, struct text *out)
     else if (fabs(number) >= 1e4 && fabs(number) < 1e18)
         text_add(out, html_grouped(grouped, number));
     else
-        text_format(out, "%.6g", number);
+        text_format(out, "%.4g", number);
 }
 
 /* A value in one line, as plain text. */
@@ -176,7 +177,7 @@ static void add_cell(const struct columns *columns, int i, const struct doc_node
         add_value(cell, 1, &value);
     text_add(out, columns->numbers[i]          ? "<td class=\"n\">"
                   : value.length <= WHOLE_CELL ? "<td class=\"s\">"
-                                               : "<td>");
+                                               : "<td class=\"t\">");
     html_text(out, value.data ? value.data : "\u2013");
     text_add(out, "</td>");
     text_release(&value);

@@ -145,6 +145,14 @@ static void add_checkpoints(const struct doc_node *root, struct text *out)
         html_table_end(out);
 }
 
+static void add_expected(const struct doc_node *check, struct text *out)
+{
+    text_add(out, "<td>");
+    html_format(out, "found %.10g, expected %.10g", report_number(check, "found"),
+                report_number(check, "expected"));
+    text_add(out, "</td>");
+}
+
 static void add_checks(const struct doc_node *root, struct text *out)
 {
     static const char *const titles[] = {"<check", "<result", "<note", NULL};
@@ -158,10 +166,28 @@ static void add_checks(const struct doc_node *root, struct text *out)
         html_row(out);
         html_row_head(out, report_string(check, "name"));
         text_add(out, passed ? "<td class=\"good\">ok</td>" : "<td class=\"bad\">failed</td>");
-        html_cell(out, text ? text : "");
+        if (passed || text)
+            html_cell(out, text ? text : "");
+        else
+            add_expected(check, out);
         html_row_end(out);
     }
     html_table_end(out);
+}
+
+/* What was changed of the workload. */
+static void add_overrides(const struct doc_node *root, struct text *out)
+{
+    const struct doc_node *overrides = report_list(root, "overrides");
+    if (!overrides)
+        return;
+    text_add(out, "<p>Set: ");
+    for (const struct doc_node *set = overrides->first_child; set; set = set->next) {
+        text_add(out, set == overrides->first_child ? "<code>" : ", <code>");
+        html_text(out, set->type == DOC_STRING ? set->text : "?");
+        text_add(out, "</code>");
+    }
+    text_add(out, ".</p>\n");
 }
 
 /* Of the machine and the run, what the result says itself. */
@@ -197,6 +223,7 @@ bool report_feed(struct report_part *part, struct error *err)
     html_element(out, "p", NULL, "%s, %g accelerator%s.", workload ? workload : "workload", accelerators,
                  accelerators == 1 ? "" : "s");
     add_circumstances(root, out);
+    add_overrides(root, out);
     add_phase(training, "Training", out);
     add_phase(find(root, "evaluation"), "Evaluation", out);
     add_checkpoints(root, out);

@@ -14,7 +14,7 @@ const struct report_kind report_kinds[] = {
     {.keys = "module rules flops instructions", .name = "counts", .group = REPORT_COSTS, .write = report_counts},
     {.keys = "device fitted", .name = "calibration fit", .group = REPORT_COSTS, .write = report_document},
     {.keys = "rows modelled results", .name = "validation", .group = REPORT_CHECKS, .write = report_validation},
-    {.keys = "rows clusters results", .name = "validation on mixed devices", .group = REPORT_CHECKS, .write = report_document},
+    {.keys = "rows clusters results", .name = "validation on mixed devices", .group = REPORT_CHECKS, .write = report_mixed},
     {.format = "rehearse-dataset-1", .name = "data set", .group = REPORT_DATA, .write = report_document},
     {.keys = "folder format files_train", .name = "generated data set", .group = REPORT_DATA, .write = report_document},
     {.keys = "folder faults listed", .name = "verified data set", .group = REPORT_DATA, .write = report_document},

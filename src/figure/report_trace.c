@@ -54,7 +54,7 @@ static void add_head(struct trace_reader *reader, const struct trace_summary *su
     int64_t known = summary->hits + summary->misses;
     char grouped[48];
     if (command)
-        html_element(out, "p", NULL, "%s", command);
+        html_element(out, "p", "code", "%s", command);
     if (host || kernel)
         html_element(out, "p", "soft", "On %s%s%s.", host ? host : "a host of no name",
                      kernel ? ", kernel " : "", kernel ? kernel : "");
