@@ -14,6 +14,9 @@ enum error_kind {
     ERROR_USAGE = 2,      /* wrong options */
     ERROR_INPUT = 3,      /* a file that is not what it should be */
     ERROR_INFEASIBLE = 4, /* the question is well put and has no answer */
+    /* as a shell tells of a command that it was to run */
+    ERROR_NOT_RUN = 126,
+    ERROR_NOT_THERE = 127,
 };
 
 struct error {

@@ -63,7 +63,7 @@ bool capture_command_go(struct capture_command *command, const char *name, struc
     close(command->failure);
     command->failure = -1;
     return got != (ssize_t)sizeof code ||
-           error_set(err, ERROR_FAILED, "cannot run '%s': %s", name, strerror(code));
+           error_set(err, code == ENOENT ? ERROR_NOT_THERE : ERROR_NOT_RUN, "cannot run '%s': %s", name, strerror(code));
 }
 
 bool capture_command_ended(struct capture_command *command)

@@ -289,6 +289,17 @@ static void run_later(void)
     act_close("after", fd);
 }
 
+/* More than can be noted. */
+static void run_plenty(void)
+{
+    int fd = act_open("plenty", O_CREAT | O_RDWR);
+    ON(write, "plenty", fd, 0, 1000, fd, act_bytes, 1000);
+    for (int i = 0; i < ACTS_PLENTY; i++)
+        if (syscall(SYS_pread64, fd, act_bytes, 1L, (long)i % 1000) != 1)
+            abort();
+    act_close("plenty", fd);
+}
+
 static void run_many(int count)
 {
     int fd = act_open("many", O_CREAT | O_RDWR);
@@ -330,6 +341,8 @@ int acts_main(int argc, char **argv)
         run_later();
     else if (strcmp(what, "many") == 0)
         run_many(20000);
+    else if (strcmp(what, "plenty") == 0)
+        run_plenty();
     else if (strcmp(what, "seven") == 0)
         return 7;
     else if ((strcmp(what, "uring") != 0 || !act_uring()) && (strcmp(what, "aio") != 0 || !act_aio()))

@@ -9,8 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ACTS_MOST 65536
-#define UNKNOWN   INT64_MIN /* TRACE_NONE */
+#define ACTS_MOST   65536
+#define ACTS_PLENTY 200000    /* reads of act "plenty" */
+#define UNKNOWN     INT64_MIN /* TRACE_NONE */
 
 struct act {
     char call[32], path[256]; /* path: as it is known in the end */
