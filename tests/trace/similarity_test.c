@@ -72,7 +72,7 @@ static void make_threads(const char *name, bool by_turns)
                                                .latency_ns = 1000,
                                                .process = threads[thread],
                                                .file = file,
-                                               .offset = (thread * 100 + place) * 4096,
+                                               .offset = INT64_C(4096) * (thread * 100 + place),
                                                .size = 4096,
                                                .result = 4096});
     }
