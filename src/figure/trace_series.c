@@ -1,5 +1,6 @@
 #include "figure/trace_series.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,8 @@ static void add_sample(struct bin *bins, const struct trace_columns *columns,
                        const struct trace_sample *sample)
 {
     double seconds = ((double)sample->time_ns - (double)columns->from_ns) / 1e9;
+    if (!isfinite(sample->value))
+        return;
     if (sample->time_ns < columns->from_ns) {
         set_outside(&bins[0], seconds, sample->value);
     } else if (sample->time_ns >= columns->to_ns) {

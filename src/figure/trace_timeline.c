@@ -271,8 +271,8 @@ static int level_of(const struct drawing *drawing, const struct trace_lane *lane
     return level < LEVELS ? level : LEVELS;
 }
 
-/* The columns of a level and those above it as one polygon, which runs along its lower edge where there are none: one
- * shape of a few bytes a column, however many calls it stands for. False: there are none. */
+/* The columns of a level and those above it, those beside each other as one rectangle. (One polygon for all, with edges of
+ * no height between, is half as large; but readers of PDF draw those edges.) False: there are none. */
 static bool add_level(struct drawing *drawing, const struct trace_lane *lane, int kind, int level)
 {
     const struct trace_columns *columns = &drawing->columns;
@@ -286,7 +286,8 @@ static bool add_level(struct drawing *drawing, const struct trace_lane *lane, in
             continue;
         int64_t edge = columns->from_ns + i * columns->width_ns;
         double at = seconds_of(drawing, edge < columns->to_ns ? edge : columns->to_ns);
-        text_format(script, "%.12g %g\n%.12g %g\n", at, is ? low : high, at, is ? high : low);
+        text_format(script, "%.12g %g\n%.12g %g\n%s", at, is ? low : high, at, is ? high : low,
+                    is ? "" : "\n");
         inside = is;
         any = true;
     }

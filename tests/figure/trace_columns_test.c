@@ -204,6 +204,7 @@ static void curves_are_means_of_columns_and_sums_of_disks(void **state)
         add_value(writer, "disk.rMB/s", "vdb", i * 10, 100);
         add_value(writer, "disk.wMB/s", "vda", i * 10, 7);
     }
+    add_value(writer, "disk.rMB/s", "vda", 25, INFINITY); /* is no value */
     finish_trace(writer);
     struct trace_reader *reader = open_trace(in_folder("a.db"));
     struct trace_columns columns = trace_columns_of(20, 60, 2);
