@@ -3,8 +3,10 @@
 #include "cli/output.h"
 #include "cli/trace_show.h"
 #include "trace/export.h"
+#include "trace/phase.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- import ---- */
 
@@ -54,15 +56,17 @@ static bool import_paths(const struct import_options *given, struct trace_writer
 }
 
 static bool say_imported(const struct import_options *given, const struct trace_import_report *report,
-                         struct error *err)
+                         size_t phases, struct error *err)
 {
     struct text text = {0};
     if (given->json) {
-        trace_import_write_json(given->store, report, &text);
+        trace_import_write_json(given->store, report, phases, &text);
         return output_and_release(NULL, &text, err);
     }
     text_format(&text, "rehearse: %s: ", given->store);
     trace_import_report_print(report, &text);
+    if (phases > 0)
+        text_format(&text, "no log tells the phases: %zu were found from the I/O\n", phases);
     fputs(text.failed ? "" : text.data, stderr);
     text_release(&text);
     return true;
@@ -77,8 +81,10 @@ static bool import(void *context, struct error *err)
     if (!writer)
         return false;
     bool done = import_paths(given, writer, &report, err);
+    size_t phases;
     if (done)
-        done = trace_writer_close(writer, err) && say_imported(given, &report, err);
+        done = trace_writer_close(writer, err) && trace_phases_fill(given->store, &phases, err) &&
+               say_imported(given, &report, phases, err);
     else
         trace_writer_drop(writer);
     trace_import_report_release(&report);
@@ -102,7 +108,9 @@ const struct command command_trace_import = {
         "DLIO, "
         "DFTracer and other Chrome traces, strace -ttt -T, blkparse; packed by gzip or not.\n\n"
         "Lines that are not what they should be are passed over, counted, and the first ones shown. A packed "
-        "file that is cut off gives what it holds. The trace appears whole, or not at all.",
+        "file that is cut off gives what it holds. The trace appears whole, or not at all. Where no log "
+        "tells the "
+        "phases, they are found from the I/O ('rehearse help trace phases').",
     .options = import_table,
     .options_size = sizeof(struct import_options),
     .operands = {.name = "PATH",
@@ -242,6 +250,68 @@ const struct command command_trace_export = {
                  .at = offsetof(struct export_options, store)},
     .examples = export_examples,
     .run = export,
+};
+
+/* ---- phases ---- */
+
+struct phases_options {
+    struct option_list store;
+    const char *output;
+    bool json, keep;
+};
+
+static const struct option_spec phases_table[] = {
+    {.name = "store",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct phases_options, keep),
+     .help = "also put them into the trace, instead of those found before"},
+    OPTION_JSON(struct phases_options),
+    OPTION_OUTPUT(struct phases_options),
+    OPTION_END,
+};
+
+static bool find_phases(void *context, struct error *err)
+{
+    const struct phases_options *given = context;
+    const char *path = given->store.items[0];
+    struct trace_phase *phases = NULL;
+    size_t count = 0;
+    struct text text = {0};
+    struct trace_reader *reader = trace_reader_new(path, err);
+    bool done = reader && trace_phases_find(reader, &phases, &count, err);
+    if (done)
+        given->json ? trace_phases_write_json(path, reader, phases, count, &text)
+                    : trace_phases_print(reader, phases, count, &text);
+    trace_reader_free(reader);
+    done = done && (!given->keep || trace_phases_store(path, phases, count, err)) &&
+           output_text(given->output, &text, err);
+    text_release(&text);
+    free(phases);
+    return done;
+}
+
+static const struct command_example phases_examples[] = {
+    {"rehearse trace phases run.db --store", "for figures and comparisons of a job without a log"},
+    {NULL, NULL},
+};
+
+const struct command command_trace_phases = {
+    .name = "trace phases",
+    .summary = "find initialisation, training, evaluation and checkpoints from the I/O",
+    .description =
+        "Finds the phases of a training job from what it reads and writes, where no log tells them: which "
+        "files are data, when they come round again, what is read instead of them, and when much is "
+        "written. docs/trace-store.md has the rule, and what it cannot tell. Where the trace has phases "
+        "from a log, each kind is compared with those.",
+    .options = phases_table,
+    .options_size = sizeof(struct phases_options),
+    .operands = {.name = "DB",
+                 .help = "the trace",
+                 .least = 1,
+                 .most = 1,
+                 .at = offsetof(struct phases_options, store)},
+    .examples = phases_examples,
+    .run = find_phases,
 };
 
 /* ---- show ---- */

@@ -114,6 +114,7 @@ extern const struct command command_templates;
 extern const struct command command_trace;
 extern const struct command command_trace_export;
 extern const struct command command_trace_import;
+extern const struct command command_trace_phases;
 extern const struct command command_trace_show;
 extern const struct command command_validate;
 extern const struct command command_version;

@@ -17,6 +17,7 @@ const struct command *const commands[] = {
     &command_trace_show,
     &command_trace_import,
     &command_trace_export,
+    &command_trace_phases,
     &command_compare,
     &command_figure_timeline,
     &command_figure_distribution,

@@ -2,8 +2,11 @@
 
 #include "core/json.h"
 #include "core/unit.h"
+#include "trace/phase.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -251,12 +254,10 @@ static void write_series(struct json *json, const struct trace_summary *summary)
     json_close(json);
 }
 
-static void write_phases(struct json *json, const struct trace_reader *reader)
+static void write_phase_list(struct json *json, const struct trace_phase *phases, size_t count)
 {
-    int count;
-    const struct trace_phase *phases = trace_phases(reader, &count);
     json_open(json, "phases", '[');
-    for (int i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         json_open_flat(json, NULL, '{');
         json_string(json, "phase", phases[i].name);
         json_integer(json, "start_ns", phases[i].start_ns);
@@ -265,6 +266,13 @@ static void write_phases(struct json *json, const struct trace_reader *reader)
         json_close(json);
     }
     json_close(json);
+}
+
+static void write_phases(struct json *json, const struct trace_reader *reader)
+{
+    int count;
+    const struct trace_phase *phases = trace_phases(reader, &count);
+    write_phase_list(json, phases, (size_t)count);
 }
 
 static void write_top(struct json *json, const struct trace_reader *reader,
@@ -329,7 +337,73 @@ void trace_show_write_json(const char *path, const struct trace_reader *reader,
     json_close(&json);
 }
 
-void trace_import_write_json(const char *store, const struct trace_import_report *report, struct text *out)
+/* ---- phases from the I/O ---- */
+
+static const char *const phase_names[] = {"INIT", "TRAINING", "EVAL", "CHECKPOINT"};
+#define PHASE_NAMES (sizeof phase_names / sizeof *phase_names)
+
+/* Those from a log; *from: which. They are the caller's to free. */
+static struct trace_phase *from_a_log(const struct trace_reader *reader, size_t *count, const char **from)
+{
+    int all;
+    const struct trace_phase *phases = trace_phases(reader, &all);
+    struct trace_phase *kept = calloc((size_t)all + 1, sizeof *kept);
+    *count = 0;
+    *from = NULL;
+    for (int i = 0; kept && i < all; i++)
+        if (strcmp(phases[i].source, "io") != 0) {
+            kept[(*count)++] = phases[i];
+            *from = phases[i].source;
+        }
+    return kept;
+}
+
+void trace_phases_print(const struct trace_reader *reader, const struct trace_phase *phases, size_t count,
+                        struct text *out)
+{
+    struct unit_texts texts = {0};
+    const char *from;
+    size_t known;
+    struct trace_phase *log = from_a_log(reader, &known, &from);
+    int64_t first_ns = count > 0 ? phases[0].start_ns : 0;
+    text_add(out, count > 0 ? "phases             from       for\n"
+                            : "no phases: neither data that are read nor checkpoints\n");
+    for (size_t i = 0; i < count; i++)
+        text_format(out, "%-12s %10s %9s\n", phases[i].name,
+                    unit_text(&texts, seconds_between(first_ns, phases[i].start_ns), UNIT_TIME),
+                    unit_text(&texts, seconds_between(phases[i].start_ns, phases[i].end_ns), UNIT_TIME));
+    if (from)
+        text_format(out, "\nagainst %s    in both / in either\n", from);
+    for (size_t i = 0; log && from && i < PHASE_NAMES; i++) {
+        double overlap = trace_phases_overlap(phases, count, log, known, phase_names[i]);
+        if (!isnan(overlap))
+            text_format(out, "%-12s %12.3f\n", phase_names[i], overlap);
+    }
+    free(log);
+}
+
+void trace_phases_write_json(const char *path, const struct trace_reader *reader,
+                             const struct trace_phase *phases, size_t count, struct text *out)
+{
+    struct json json = {.out = out};
+    const char *from;
+    size_t known;
+    struct trace_phase *log = from_a_log(reader, &known, &from);
+    json_open(&json, NULL, '{');
+    json_string(&json, "format", "rehearse-trace-phases/1");
+    json_string(&json, "trace", path);
+    write_phase_list(&json, phases, count);
+    json_string(&json, "against", from);
+    json_open_flat(&json, "overlap", '{');
+    for (size_t i = 0; log && from && i < PHASE_NAMES; i++)
+        json_number(&json, phase_names[i], trace_phases_overlap(phases, count, log, known, phase_names[i]));
+    json_close(&json);
+    json_close(&json);
+    free(log);
+}
+
+void trace_import_write_json(const char *store, const struct trace_import_report *report, size_t phases,
+                             struct text *out)
 {
     struct json json = {.out = out};
     json_open(&json, NULL, '{');
@@ -340,6 +414,7 @@ void trace_import_write_json(const char *store, const struct trace_import_report
     json_integer(&json, "lines", report->lines);
     json_integer(&json, "bytes", report->bytes);
     json_integer(&json, "rows", report->rows);
+    json_integer(&json, "phases_from_io", (int64_t)phases);
     json_integer(&json, "malformed", report->malformed);
     json_integer(&json, "too_long", report->too_long);
     json_integer(&json, "clock_jumps", report->jumps);

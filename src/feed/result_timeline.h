@@ -8,7 +8,7 @@
 #include "feed/result_steps.h"
 
 struct result_timeline {
-    int64_t start;    /* of the run; nanoseconds as in feed/metrics.h */
+    int64_t start;    /* of INIT; nanoseconds as in feed/metrics.h */
     int64_t realtime; /* to be added to these for nanoseconds since 1970 */
 };
 

@@ -57,6 +57,7 @@ struct session {
     bool keeps_steps;
 
     /* Of session_run: */
+    int64_t opened; /* when; nanoseconds of CLOCK_MONOTONIC */
     bool ran;
     struct run_result run;
     struct result_host *hosts; /* on rank 0 */

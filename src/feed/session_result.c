@@ -371,7 +371,7 @@ static bool fill_dlio(const struct session *session, struct result_dlio *facts, 
 
 static bool save_timeline(const struct session *session, const char *folder, struct error *err)
 {
-    const struct result_timeline facts = {session->run.start, session->run.realtime};
+    const struct result_timeline facts = {session->opened, session->run.realtime};
     return result_timeline_save(folder, &session->run.metrics, &session->each, &facts, err);
 }
 

@@ -127,6 +127,8 @@ bool trace_add_event(struct trace_writer *writer, const struct trace_event *even
 bool trace_add_block(struct trace_writer *writer, const struct trace_block *block, struct error *err);
 bool trace_add_sample(struct trace_writer *writer, const struct trace_sample *sample, struct error *err);
 bool trace_add_phase(struct trace_writer *writer, const struct trace_phase *phase, struct error *err);
+/* Takes away those known from there. */
+bool trace_drop_phases(struct trace_writer *writer, const char *source, struct error *err);
 bool trace_add_clock(struct trace_writer *writer, int64_t monotonic_ns, int64_t realtime_ns,
                      struct error *err);
 /* Events of a class that the kernel could not hand over; adds to what was set before. */

@@ -87,6 +87,11 @@ bool trace_add_phase(UNUSED struct trace_writer *writer, UNUSED const struct tra
     return refuse(err);
 }
 
+bool trace_drop_phases(UNUSED struct trace_writer *writer, UNUSED const char *source, struct error *err)
+{
+    return refuse(err);
+}
+
 bool trace_add_clock(UNUSED struct trace_writer *writer, UNUSED int64_t monotonic_ns,
                      UNUSED int64_t realtime_ns, struct error *err)
 {

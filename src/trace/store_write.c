@@ -27,6 +27,7 @@ enum insert {
     INSERT_LOST,
     INSERT_META,
     UPDATE_PROCESS,
+    DELETE_PHASES,
     INSERTS
 };
 
@@ -45,6 +46,7 @@ static const char *const statements[INSERTS] = {
     "INSERT OR REPLACE INTO meta VALUES (?,?)",
     ("UPDATE process SET parent_pid = ifnull(?2, parent_pid), start_ns = ifnull(?3, start_ns),"
      " end_ns = ifnull(?4, end_ns), command = ifnull(?5, command) WHERE id = ?1"),
+    "DELETE FROM phase WHERE source = ?",
 };
 
 struct trace_writer {
@@ -382,6 +384,15 @@ bool trace_add_phase(struct trace_writer *writer, const struct trace_phase *phas
     sqlite3_bind_int64(statement, 3, phase->end_ns);
     bind_text(statement, 4, phase->source, strlen(phase->source));
     writer->others++;
+    return step(writer, statement, err);
+}
+
+bool trace_drop_phases(struct trace_writer *writer, const char *source, struct error *err)
+{
+    sqlite3_stmt *statement = begin(writer, DELETE_PHASES, err);
+    if (!statement)
+        return false;
+    bind_text(statement, 1, source, strlen(source));
     return step(writer, statement, err);
 }
 

@@ -1,0 +1,138 @@
+#include "trace/summary.h"
+
+#include "trace/traces.h"
+
+#include <math.h>
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void add(struct trace_writer *writer, enum trace_class class, int64_t process, int64_t file,
+                int64_t latency, int64_t result)
+{
+    struct error err;
+    struct trace_event event = {.class = class,
+                                .cached = class == TRACE_READ ? result > 0 : -1,
+                                .start_ns = 1000,
+                                .latency_ns = latency,
+                                .process = process,
+                                .file = file,
+                                .result = result};
+    assert_true(trace_add_event(writer, &event, &err));
+}
+
+static struct trace_summary summarise(struct trace_reader **reader)
+{
+    struct error err;
+    struct trace_summary summary;
+    *reader = open_trace(in_folder("a.db"));
+    if (!trace_summary_read(*reader, &summary, &err))
+        fail_msg("%s", err.text);
+    return summary;
+}
+
+/* Latencies over nine decades: the quantile is that of the sorted list, to half a bucket. */
+static void test_quantiles_are_those_of_the_sorted_list(void **state)
+{
+    (void)state;
+    enum { COUNT = 5000 };
+    static int64_t values[COUNT];
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    uint64_t random = 1;
+    for (int i = 0; i < COUNT; i++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        values[i] = (int64_t)exp((double)(random >> 40) / (double)(1 << 24) * 20.7);
+        add(writer, TRACE_READ, 0, 0, values[i], 1);
+    }
+    add(writer, TRACE_READ, 0, 0, TRACE_NONE, 1); /* not known: does not count */
+    finish_trace(writer);
+    qsort(values, COUNT, sizeof *values, by_size);
+    struct trace_reader *reader;
+    struct trace_summary summary = summarise(&reader);
+    const struct trace_summary_times *times = &summary.classes[TRACE_READ].latency;
+    assert_int_equal(times->count, COUNT);
+    assert_true(times->least == (double)values[0] * 1e-9);
+    assert_true(times->most == (double)values[COUNT - 1] * 1e-9);
+    const double found[] = {times->median, times->p90, times->p99}, shares[] = {0.5, 0.9, 0.99};
+    for (int i = 0; i < 3; i++) {
+        double exact = (double)values[(int)ceil(shares[i] * COUNT) - 1] * 1e-9;
+        if (fabs(found[i] / exact - 1) > 0.004)
+            fail_msg("%g: %g instead of %g", shares[i], found[i], exact);
+    }
+    trace_summary_release(&summary);
+    trace_reader_free(reader);
+}
+
+static void test_what_is_counted(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    int64_t first = trace_process(writer, 7, 7, "a", 1), thread = trace_process(writer, 7, 8, "b", 1),
+            other = trace_process(writer, 9, 9, "c", 1);
+    int64_t small = trace_file(writer, 1, 1, "/small", 6), large = trace_file(writer, 1, 2, "/large", 6);
+    trace_file(writer, 1, 3, "/never", 6);
+    add(writer, TRACE_READ, first, small, 10, 100);
+    add(writer, TRACE_READ, thread, large, 20, 1000);
+    add(writer, TRACE_READ, other, small, 30, -5);
+    add(writer, TRACE_WRITE, other, small, 40, 50);
+    struct trace_block block = {
+        .op = TRACE_OP_WRITE, .start_ns = 5, .queue_ns = TRACE_NONE, .service_ns = 7, .bytes = 512};
+    assert_true(trace_add_block(writer, &block, &err));
+    int64_t series[] = {trace_series(writer, "cpu.usr", "0"), trace_series(writer, "cpu.usr", "1")};
+    for (int i = 0; i < 2; i++)
+        assert_true(
+            trace_add_sample(writer, &(struct trace_sample){10 + i, series[i], 10.0 * (i + 1)}, &err));
+    finish_trace(writer);
+    struct trace_reader *reader;
+    struct trace_summary summary = summarise(&reader);
+    const struct trace_summary_class *reads = &summary.classes[TRACE_READ];
+    assert_int_equal(reads->calls, 3);
+    assert_int_equal(reads->failed, 1);
+    assert_int_equal(reads->bytes, 1100);
+    assert_int_equal(summary.hits, 2);
+    assert_int_equal(summary.misses, 1);
+    assert_int_equal(summary.processes, 2);
+    assert_int_equal(summary.top_processes[0].pid, 7);
+    assert_int_equal(summary.top_processes[0].threads, 2);
+    assert_int_equal(summary.top_processes[0].bytes_read, 1100);
+    assert_int_equal(summary.file_count, 2); /* of three, one of which nothing was done with */
+    assert_int_equal(summary.top_files[0].file, large);
+    assert_int_equal(summary.top_files[1].bytes_written, 50);
+    assert_int_equal(summary.disk_count, 1);
+    assert_int_equal(summary.disks[0].requests[TRACE_OP_WRITE].bytes, 512);
+    assert_int_equal(summary.series_count, 1);
+    assert_int_equal(summary.series[0].sources, 2);
+    assert_true(summary.series[0].mean == 15 && summary.series[0].most == 20);
+    assert_int_equal(summary.first_ns, 5);
+    trace_summary_release(&summary);
+    trace_reader_free(reader);
+}
+
+static void test_an_empty_trace(void **state)
+{
+    (void)state;
+    struct trace_reader *reader;
+    finish_trace(make_trace("a.db", TRACE_STORE_WHOLE));
+    struct trace_summary summary = summarise(&reader);
+    assert_true(summary.first_ns == TRACE_NONE);
+    assert_int_equal(summary.process_count + summary.file_count + summary.disk_count + summary.series_count,
+                     0);
+    trace_summary_release(&summary);
+    trace_reader_free(reader);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_quantiles_are_those_of_the_sorted_list),
+        TEST(test_what_is_counted),
+        TEST(test_an_empty_trace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
