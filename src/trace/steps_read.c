@@ -26,12 +26,47 @@ static bool is_output(const char *path)
     return ends_with(path, "_output.json") || ends_with(path, "_load_and_proc_times.json");
 }
 
+/* Python writes NaN and infinities, which are no JSON. As words in quotes, of the same length, they are no numbers either. */
+static void quote_words(char *text, size_t length)
+{
+    static const char *const words[] = {"NaN", "-Infinity", "Infinity"};
+    bool string = false;
+    for (size_t i = 0; i < length; i++) {
+        if (string && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            string = !string;
+        for (size_t j = 0; j < sizeof words / sizeof *words && !string; j++) {
+            size_t n = strlen(words[j]);
+            if (length - i < n || memcmp(text + i, words[j], n) != 0)
+                continue;
+            text[i] = text[i + n - 1] = '"';
+            i += n - 1;
+            break;
+        }
+    }
+}
+
 static bool read_doc(struct steps_file *file, const char *text, size_t length, struct error *err)
 {
     struct doc doc;
-    if (!(text ? doc_parse(&doc, DOC_JSON, file->path, text, length, err) : doc_load(&doc, file->path, err)))
+    char *data = NULL;
+    bool beside = !text;
+    if (text) {
+        data = malloc(length + 1);
+        if (!data)
+            return error_memory(err);
+        memcpy(data, text, length);
+        data[length] = '\0';
+    } else if (!file_read(file->path, DOC_MAX_BYTES, &data, &length, err)) {
         return false;
-    bool good = steps_read_output(file, &doc, !text, err);
+    }
+    quote_words(data, length);
+    bool good = doc_parse(&doc, DOC_JSON, file->path, data, length, err);
+    free(data);
+    if (!good)
+        return false;
+    good = steps_read_output(file, &doc, beside, err);
     doc_release(&doc);
     return good;
 }

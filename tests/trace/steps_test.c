@@ -302,7 +302,8 @@ static void outputs_of_dlio_hold_lists(void **state)
     static const char output[] = "{\"1\": {\"load\": {\"block1\": [9, 0.5, 0], \"eval\": [0.25]}, \"proc\": "
                                  "{\"block1\": [10, 1.5, 1.25],"
                                  " \"eval\": [0.75]}, \"compute\": {\"block1\": [1, 0.875, 1.25], \"eval\": "
-                                 "[0.5]}}, \"hostname\": \"a\"}";
+                                 "[0.5]}, \"throughput\": NaN, \"au\": [-Infinity,Infinity]}, "
+                                 "\"hostname\": \"a \\\"NaN\"}"; /* as Python writes it */
     struct error err;
     if (!steps_read_text(&steps, "X_2g_1b/0_output.json", output, strlen(output), &options, &err))
         fail_msg("%s", err.text);
