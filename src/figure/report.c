@@ -100,16 +100,17 @@ static bool write_file(struct item *item, struct report_part *part, struct error
 static const char *shorten(const struct making *making, const char *path, const char *message)
 {
     struct text text = {0};
-    const char *folder = making->options->folder;
-    size_t length = strlen(folder);
-    if (strncmp(message, path, strlen(path)) == 0 && strncmp(message + strlen(path), ": ", 2) == 0)
-        message += strlen(path) + 2;
+    const char *folder = making->options->folder, *copy = NULL;
+    size_t length = strlen(folder), name = strlen(path);
     while (*message)
         if (strncmp(message, folder, length) == 0 && message[length] == '/')
             message += length + 1;
         else
             text_add_bytes(&text, message++, 1);
-    const char *copy = text.data && !text.failed ? arena_string(&making->report->arena, text.data) : NULL;
+    if (text.data && !text.failed) {
+        bool named = strncmp(text.data, path, name) == 0 && strncmp(text.data + name, ": ", 2) == 0;
+        copy = arena_string(&making->report->arena, text.data + (named ? name + 2 : 0));
+    }
     text_release(&text);
     return copy;
 }
@@ -134,7 +135,7 @@ static bool take(struct making *making, struct item *item, struct error *err)
     struct report_part part = {.path = item->file->path};
     struct error why;
     if (item->file->reason) {
-        item->problem = arena_string(arena, item->file->reason); /* it outlives the listing of the folder */
+        item->problem = shorten(making, part.path, item->file->reason);
         return item->problem || error_memory(err);
     }
     part.full = arena_format(arena, "%s/%s", making->options->folder, item->file->path);
