@@ -27,6 +27,7 @@ const struct report_kind report_kinds[] = {
     {.ending = "_output.json", .name = "DLIO's figures of one accelerator", .group = REPORT_LINKED},
     {.ending = ".db", .name = "trace", .group = REPORT_TRACES, .write = report_trace},
     {.format = "rehearse-trace-summary/1", .name = "what is in a trace", .group = REPORT_TRACES, .write = report_document},
+    {.format = "rehearse-trace-phases/1", .name = "phases of a trace", .group = REPORT_TRACES, .write = report_document},
     {.format = "rehearse-trace-import/1", .name = "how a trace was imported", .group = REPORT_TRACES, .write = report_document},
     {.keys = "trace rows lost tracer_cpu_seconds", .name = "how a trace was recorded", .group = REPORT_TRACES, .write = report_document},
     {.format = "rehearse-comparison/1", .name = "comparison", .group = REPORT_COMPARISONS, .write = report_comparison},
