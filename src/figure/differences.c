@@ -123,7 +123,7 @@ static void head_page(struct drawing *drawing, const struct figure_box *bars)
         text_format(&text, ", repeats %.4f or more", result->floor);
     figure_label(page, 0.5 * drawing->line, 0.9 * drawing->line, 'l', text.data ? text.data : "");
     text_release(&text);
-    figure_label(page, bars->left, bars->top - 0.8 * drawing->line, 'l',
+    figure_label(page, 0.5 * drawing->line, bars->top - 1.1 * drawing->line, 'l',
                  isnan(result->floor) ? "lines: 95 %" : "lines: 95 %; marks: the lowest of repeats");
     for (int i = 0; i < 2; i++) {
         double left = middle + i * (middle - drawing->line) / 2, y = 0.9 * drawing->line;
@@ -269,7 +269,7 @@ static void head_panel(struct drawing *drawing, const struct similarity_componen
     }
     if (component->kind == SIMILARITY_RATE)
         text_format(&head, "; in 1 %% of %s", drawing->a->phased && drawing->b->phased ? "a phase" : "time");
-    figure_label(&drawing->page, box->left - 3.5 * drawing->line, box->top - 0.7 * drawing->line, 'l',
+    figure_label(&drawing->page, box->left - 3.5 * drawing->line, box->top - 1.1 * drawing->line, 'l',
                  head.data ? head.data : "");
     text_release(&head);
 }
