@@ -113,112 +113,6 @@ static const char pipeline[] =
     "\"device_type\": \"fast\", \"devices\": 2, \"forward\": 0.0031, \"backward\": 0.0056, \"memory\": "
     "40000000}]}";
 
-/* ---- what is known ---- */
-
-/* Does the text have the shape of a format, "rehearse-plan/1"? Its length, or 0. */
-static size_t format_length(const char *text)
-{
-    size_t name = strspn(text + 9, "abcdefghijklmnopqrstuvwxyz-");
-    size_t digits = text[9 + name] == '/' ? strspn(text + 10 + name, "0123456789") : 0;
-    return name > 0 && digits > 0 ? 10 + name + digits : 0;
-}
-
-static bool is_known(const char *format)
-{
-    for (const struct report_kind *kind = report_kinds; kind->name; kind++)
-        if (kind->format && strcmp(kind->format, format) == 0)
-            return true;
-    return false;
-}
-
-static int look_into(const char *path)
-{
-    char *data;
-    size_t length;
-    struct error err;
-    int found = 0;
-    if (!file_read(path, 1 << 24, &data, &length, &err))
-        fail_msg("%s", err.text);
-    for (const char *at = data; (at = strstr(at, "rehearse-")); at++) {
-        char format[128];
-        size_t size = format_length(at);
-        if (size == 0 || size >= sizeof format)
-            continue;
-        memcpy(format, at, size);
-        format[size] = '\0';
-        if (!is_known(format))
-            fail_msg("%s has the format '%s', which no section of a report knows", path, format);
-        found++;
-    }
-    free(data);
-    return found;
-}
-
-static int look_below(const char *path)
-{
-    DIR *stream = opendir(path);
-    const struct dirent *entry;
-    int found = 0;
-    assert_non_null(stream);
-    while ((entry = readdir(stream))) {
-        char below[4096];
-        const char *ending = strrchr(entry->d_name, '.');
-        snprintf(below, sizeof below, "%s/%s", path, entry->d_name);
-        if (entry->d_name[0] != '.' && file_is_directory(below))
-            found += look_below(below);
-        else if (ending && (strcmp(ending, ".c") == 0 || strcmp(ending, ".h") == 0))
-            found += look_into(below);
-    }
-    closedir(stream);
-    return found;
-}
-
-/* A new format has to be given a section, or a line that says it is only linked. */
-static void test_every_format_of_the_source_is_known(void **state)
-{
-    char path[4096];
-    const char *root = getenv("REHEARSE_SOURCE_ROOT");
-    (void)state;
-    snprintf(path, sizeof path, "%s/src", root ? root : ".");
-    assert_true(look_below(path) > 30);
-    assert_false(is_known("rehearse-nothing/1"));
-}
-
-static void test_kinds_are_found_by_format_keys_and_ending(void **state)
-{
-    static const struct {
-        const char *json, *name;
-    } cases[] = {
-        {"{\"format\": \"rehearse-plan/1\"}", "plan"},
-        {"{\"schema\": \"rehearse-feed-result/1\"}", "storage run"},
-        {"{\"format\": \"rehearse-plan/9\", \"groups\": []}", NULL},
-        {"{\"groups\": []}", "cluster"},
-        {"[{\"module\": \"m\", \"rules\": \"xla\", \"flops\": 1, \"instructions\": []}]", "counts"},
-        {"{\"traceEvents\": []}", "timeline (Chrome, Perfetto)"},
-        {"{\"traceEvent\": []}", NULL},
-        {"[]", NULL},
-        {"3", NULL},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct doc doc;
-        struct error err;
-        assert_true(doc_parse(&doc, DOC_JSON, "x.json", cases[i].json, strlen(cases[i].json), &err));
-        const struct report_kind *kind = report_kind_of_doc(&doc);
-        if (cases[i].name)
-            assert_string_equal(kind ? kind->name : "(none)", cases[i].name);
-        else
-            assert_null(kind);
-        doc_release(&doc);
-    }
-    assert_string_equal(report_kind_of_ending("a/run.db")->name, "trace");
-    assert_string_equal(report_kind_of_ending("a.PFW.GZ")->name, "trace (DFTracer)");
-    assert_null(report_kind_of_ending("a.xyz"));
-    assert_null(report_kind_of_ending(".db"));
-}
-
-/* ---- pages ---- */
-
 static void test_numbers_reach_the_page(void **state)
 {
     (void)state;
@@ -235,6 +129,61 @@ static void test_numbers_reach_the_page(void **state)
     assert_true(says(&report, "beyond their noise"));
     assert_true(says(&report, "a.db lost 3 events"));
     assert_true(says(&report, "<td>beyond</td>"));
+    report_release(&report);
+}
+
+static void test_storage_runs_say_what_failed(void **state)
+{
+    (void)state;
+    put("result.json",
+        "{\"schema\": \"rehearse-feed-result/1\", \"version\": \"1.2\", \"workload\": \"unet3d\", "
+        "\"accelerators\": 2, "
+        "\"training\": {\"au\": 0.75, \"au_target\": 0.9, \"au_met\": false, \"bytes_per_second\": 2.5e9, "
+        "\"shares\": {\"compute\": 0.75, \"load\": 0.25}, \"wait_seconds\": {\"p50\": 0.001, \"p99\": 0.5}, "
+        "\"epochs\": [{\"epoch\": 1, \"au\": 0.7}]}, \"checkpoints\": {\"save\": {\"count\": 3, \"bytes\": "
+        "1048576, "
+        "\"duration_mean\": 1.5}, \"load\": null}, \"checks\": [{\"name\": \"ran\", \"passed\": true}, "
+        "{\"name\": \"every sample once\", \"passed\": false, \"expected\": 42, \"found\": 41}], \"passed\": "
+        "false, "
+        "\"overrides\": [\"reader.batch_size=<2>\"]}");
+    struct report report = made(NULL);
+    assert_true(says(&report, "<td>unet3d: AU 75.0 %, checks failed</td>"));
+    assert_true(says(&report, "90 %, missed"));
+    assert_true(says(&report, "2.500 GB/s"));
+    assert_true(says(&report, "aria-label=\"compute 75.0 %, waiting for data 25.0 %\""));
+    assert_true(
+        says(&report,
+             "<th scope=\"row\">wait for data</th><td class=\"n\">\u2013</td><td class=\"n\">1.000 ms</td>"));
+    assert_true(
+        says(&report, "<th scope=\"row\">saved</th><td class=\"n\">3</td><td class=\"n\">1.00 MiB</td>"));
+    assert_true(says(&report, "<td class=\"bad\">failed</td><td>found 41, expected 42</td>"));
+    assert_true(says(&report, "<code>reader.batch_size=&lt;2&gt;</code>"));
+    report_release(&report);
+}
+
+static void test_steps_and_matrices_are_tables(void **state)
+{
+    (void)state;
+    put("steps.json",
+        "{\"format\": \"rehearse-steps/1\", \"workload\": \"UNET3D\", \"files\": 1, \"malformed\": 2, "
+        "\"configurations\": "
+        "[{\"gpus\": 8, \"batch\": 4, \"seconds\": {\"load_batch_mem\": {\"count\": 3, \"mean\": 0.25, "
+        "\"median\": 0.2}, "
+        "\"all_compute\": {\"count\": 3, \"mean\": 0.75}, \"step_end\": {\"count\": 3, \"mean\": 1}}}]}");
+    put("matrix.json",
+        "{\"format\": \"rehearse-comparison-matrix/1\", \"traces\": [{\"label\": \"a\"}, {\"label\": "
+        "\"<b>\"}], "
+        "\"similarity\": [[1, 0.5], [0.5, 1]], \"pairs\": [{\"a\": \"a\", \"b\": \"<b>\", \"similarity\": "
+        "0.5, \"low\": 0.4, "
+        "\"high\": 0.6, \"differs_most\": {\"kind\": \"rate\", \"name\": \"read.ops.dtw\"}}]}");
+    struct report report = made(NULL);
+    assert_true(says(&report, "2 lines could not be read"));
+    assert_true(says(&report, "aria-label=\"waiting for data 25.0 %, compute 75.0 %\""));
+    assert_true(says(
+        &report, "<th scope=\"row\">load_batch_mem</th><td class=\"n\">3</td><td class=\"n\">250.0 ms</td>"));
+    assert_true(says(&report, "<th scope=\"col\" class=\"n\">&lt;b&gt;</th>"));
+    assert_true(says(&report, "rgba(0,114,178,0.100)\">0.5000</td>"));
+    assert_true(says(&report, "rate of read.ops.dtw"));
     report_release(&report);
 }
 
@@ -535,9 +484,9 @@ static void test_wrong_types_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_every_format_of_the_source_is_known),
-        TEST(test_kinds_are_found_by_format_keys_and_ending),
         TEST(test_numbers_reach_the_page),
+        TEST(test_storage_runs_say_what_failed),
+        TEST(test_steps_and_matrices_are_tables),
         TEST(test_traces_are_summed_up),
         TEST(test_nothing_from_outside_is_markup),
         TEST(test_the_page_asks_for_nothing),
