@@ -49,6 +49,7 @@ struct drawing {
     const struct figure_distribution *options;
     struct stream (*traces)[FIGURE_STREAMS];
     const char *const *names;
+    int64_t lost[FIGURE_TRACES_MOST];
     int count, rows, columns;
     struct axis axes[DISTRIBUTION_KINDS];
     struct figure_page page;
@@ -82,6 +83,7 @@ static bool read_trace(struct drawing *drawing, int which, const char *path, str
     if (!reader)
         return false;
     struct taking taking = {.streams = drawing->traces[which]};
+    drawing->lost[which] = trace_lost(reader);
     bool done = trace_window_find(reader, path, &drawing->options->zoom, &window, err);
     if (done) {
         taking.from_ns = window.from_ns;
@@ -310,7 +312,8 @@ static bool draw(struct drawing *drawing, const char *path, struct error *err)
     double row = line + drawing->histogram_height + GAP + drawing->sums_height + 2.1 * line;
     if (!figure_page_begin(&drawing->page, path, style, 0, (int)ceil(top + drawing->rows * row), err))
         return false;
-    figure_names_draw(&drawing->page, LEFT, drawing->names, drawing->count, drawing->options->title);
+    figure_names_draw(&drawing->page, LEFT, drawing->names, drawing->lost, drawing->count,
+                      drawing->options->title);
     for (int stream = 0; stream < FIGURE_STREAMS; stream++)
         if (has_calls(drawing, stream)) {
             draw_row(drawing, stream, top + line);
@@ -337,6 +340,9 @@ bool figure_distribution(const char *path, const char *const *traces, size_t cou
                          const struct figure_distribution *options, struct error *err)
 {
     struct drawing drawing = {.options = options, .names = traces, .count = (int)count};
+    if (count > FIGURE_TRACES_MOST)
+        return error_set(err, ERROR_USAGE, "%zu traces: at most %d can be told apart", count,
+                         FIGURE_TRACES_MOST);
     if (!figure_can_write(path, err))
         return false;
     drawing.traces = calloc(count, sizeof *drawing.traces);

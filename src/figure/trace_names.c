@@ -2,6 +2,7 @@
 
 #include "figure/gnuplot.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static const char *base_of(const char *path)
@@ -18,12 +19,27 @@ const char *figure_trace_name(const char *const *paths, int count, int which)
     return base_of(paths[which]);
 }
 
-void figure_names_draw(struct figure_page *page, double left, const char *const *paths, int count,
-                       const char *title)
+void figure_name_add(struct text *out, const char *name, int64_t lost)
+{
+    text_add(out, name);
+    if (lost > 0)
+        text_format(out, " (%" PRId64 " events were lost)", lost);
+}
+
+static void draw_one(struct figure_page *page, double left, const char *name, int64_t lost)
+{
+    struct text title = {0};
+    figure_name_add(&title, name, lost);
+    figure_page_title(page, left, title.data ? title.data : "");
+    text_release(&title);
+}
+
+void figure_names_draw(struct figure_page *page, double left, const char *const *paths, const int64_t *lost,
+                       int count, const char *title)
 {
     if (count == 1) {
         if (page->style->legends)
-            figure_page_title(page, left, title ? title : figure_trace_name(paths, 1, 0));
+            draw_one(page, left, title ? title : figure_trace_name(paths, 1, 0), lost[0]);
         return;
     }
     double line = figure_line_height(page->style);
@@ -34,9 +50,12 @@ void figure_names_draw(struct figure_page *page, double left, const char *const 
     figure_key_line(page, page->width - 20, 0.3 * line);
     text_add(&page->script, "plot ");
     for (int i = 0; i < count; i++) {
+        struct text name = {0};
+        figure_name_add(&name, figure_trace_name(paths, count, i), lost[i]);
         text_format(&page->script, "%sNaN with lines linewidth 4 linecolor rgb '%s' title ",
                     i > 0 ? ", " : "", figure_colour(i));
-        gnuplot_add_string(&page->script, figure_trace_name(paths, count, i));
+        gnuplot_add_string(&page->script, name.data ? name.data : "");
+        text_release(&name);
     }
     text_add(&page->script, "\n");
 }

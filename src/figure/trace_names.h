@@ -2,12 +2,18 @@
 #ifndef REHEARSE_FIGURE_TRACE_NAMES_H
 #define REHEARSE_FIGURE_TRACE_NAMES_H
 
+#include "core/text.h"
 #include "figure/style.h"
 
+#include <stdint.h>
+
 /* Above all panels: of one trace its name (a title instead, if there is one; nothing where the style has no titles), of
- * several the name of each in its colour (figure_colour), which every style has. */
-void figure_names_draw(struct figure_page *page, double left, const char *const *paths, int count,
-                       const char *title);
+ * several the name of each in its colour (figure_colour), which every style has. And how many events each has lost. */
+void figure_names_draw(struct figure_page *page, double left, const char *const *paths, const int64_t *lost,
+                       int count, const char *title);
+
+/* "run.db (7 events were lost)"; of none: "run.db". */
+void figure_name_add(struct text *out, const char *name, int64_t lost);
 
 /* The part of a path that people call the trace by: without folders, unless another has the same. */
 const char *figure_trace_name(const char *const *paths, int count, int which);

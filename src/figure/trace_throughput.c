@@ -29,6 +29,7 @@ struct traced {
 struct drawing {
     const struct figure_throughput *options;
     const char *const *names;
+    int64_t lost[FIGURE_TRACES_MOST];
     struct traced *traces;
     int count;
     double from, to; /* of the axis, seconds */
@@ -59,6 +60,7 @@ static bool open_traces(struct drawing *drawing, struct error *err)
                                err) ||
             !figure_bars_list(&traced->bars, traced->reader, &traced->window, err))
             return false;
+        drawing->lost[i] = trace_lost(traced->reader);
         if (drawing->count > 1 && (drawing->options->zoom.phase || drawing->options->zoom.last > 0))
             traced->window.zero_ns = traced->window.from_ns; /* parts that are alike begin together */
         drawing->from = fmin(drawing->from, trace_window_seconds(&traced->window, traced->window.from_ns));
@@ -266,7 +268,8 @@ static bool draw(struct drawing *drawing, const char *path, struct error *err)
         drawing->top + rates * (drawing->height + line + GAP) + strips * (phases + line + GAP) + 1.2 * line;
     if (!figure_page_begin(&drawing->page, path, style, 0, (int)ceil(height), err))
         return false;
-    figure_names_draw(&drawing->page, LEFT, drawing->names, drawing->count, drawing->options->title);
+    figure_names_draw(&drawing->page, LEFT, drawing->names, drawing->lost, drawing->count,
+                      drawing->options->title);
     for_rates(drawing, true);
     for (int i = 0; i < drawing->count; i++)
         if (drawing->traces[i].bars.count > 0)
@@ -278,6 +281,9 @@ bool figure_throughput(const char *path, const char *const *traces, size_t count
                        const struct figure_throughput *options, struct error *err)
 {
     struct drawing drawing = {.options = options, .names = traces, .count = (int)count};
+    if (count > FIGURE_TRACES_MOST)
+        return error_set(err, ERROR_USAGE, "%zu traces: at most %d can be told apart", count,
+                         FIGURE_TRACES_MOST);
     if (!figure_can_write(path, err))
         return false;
     drawing.traces = calloc(count, sizeof *drawing.traces);

@@ -367,15 +367,15 @@ static void add_clipped(struct text *out, const char *text, size_t most)
 
 static void write_title(const struct drawing *drawing, const char *trace, struct text *title)
 {
-    const char *command = trace_meta(drawing->reader, "command");
-    int64_t lost = trace_lost(drawing->reader);
-    text_add(title, drawing->options->title ? drawing->options->title : figure_trace_name(&trace, 1, 0));
-    if (!drawing->options->title && command && *command) {
-        text_add(title, ": ");
-        add_clipped(title, command, COMMAND_MOST);
+    const char *command = trace_meta(drawing->reader, "command"), *given = drawing->options->title;
+    struct text name = {0};
+    text_add(&name, given ? given : figure_trace_name(&trace, 1, 0));
+    if (!given && command && *command) {
+        text_add(&name, ": ");
+        add_clipped(&name, command, COMMAND_MOST);
     }
-    if (lost > 0)
-        text_format(title, " (%" PRId64 " events were lost)", lost);
+    figure_name_add(title, name.data ? name.data : "", trace_lost(drawing->reader));
+    text_release(&name);
 }
 
 static void draw_panels(struct drawing *drawing, const struct heights *heights)
