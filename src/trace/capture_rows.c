@@ -288,10 +288,11 @@ static int64_t disk_of(struct capture_rows *rows, uint32_t device)
     return trace_disk(rows->writer, name, strlen(name));
 }
 
-/* REQ_OP_…: 0 read, 1 write, 2 flush, 3 discard, 5 secure erase, 9 write zeroes (linux/blk_types.h). */
-static enum trace_op operation_of(uint32_t operation)
+/* REQ_OP_…: 0 read, 1 write, 2 flush, 3 discard, 5 secure erase, 9 write zeroes (linux/blk_types.h). What a file system
+ * wants flushed for fsync is a write of nothing (blkdev_issue_flush). */
+static enum trace_op operation_of(const struct capture_block *record)
 {
-    switch (operation) {
+    switch (record->operation) {
     case 0:
         return TRACE_OP_READ;
     case 2:
@@ -300,7 +301,7 @@ static enum trace_op operation_of(uint32_t operation)
     case 5:
         return TRACE_OP_DISCARD;
     default:
-        return TRACE_OP_WRITE;
+        return record->bytes > 0 ? TRACE_OP_WRITE : TRACE_OP_FLUSH;
     }
 }
 
@@ -311,13 +312,13 @@ static bool block_row(struct capture_rows *rows, const struct capture_block *rec
                                 .mode = S_IFREG,
                                 .pid = (int)record->cause,
                                 .fd = -1};
-    bool flush = operation_of(record->operation) == TRACE_OP_FLUSH;
+    enum trace_op operation = operation_of(record);
     struct trace_block block = {
-        .op = operation_of(record->operation),
+        .op = operation,
         .start_ns = (int64_t)record->start + rows->to_utc,
         .queue_ns = (int64_t)record->queue,
         .service_ns = (int64_t)record->service,
-        .sector = flush ? TRACE_NONE : (int64_t)record->sector,
+        .sector = operation == TRACE_OP_FLUSH ? TRACE_NONE : (int64_t)record->sector,
         .bytes = (int64_t)record->bytes,
         .disk = disk_of(rows, record->disk),
         .process = process_of(rows, record->pid, record->tid),

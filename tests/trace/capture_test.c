@@ -194,6 +194,7 @@ static void disk_requests_have_a_cause(void **state)
         assert_true(block.queue_ns >= 0 && block.service_ns > 0);
         if (trace_process_info(reader, block.cause)->pid != done[0].pid)
             continue;
+        assert_true((block.op == TRACE_OP_FLUSH) == (block.bytes == 0));
         written += block.op == TRACE_OP_WRITE ? block.bytes : 0;
         got += block.op == TRACE_OP_READ ? block.bytes : 0;
     }
