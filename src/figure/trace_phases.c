@@ -52,7 +52,7 @@ static void name_bars(struct figure_page *page, const struct figure_box *box, co
         const struct figure_bar *bar = &bars->items[i];
         double width = (bar->to - bar->from) / (to - from) * box->width;
         double middle = ((bar->from + bar->to) / 2 - from) / (to - from) * box->width;
-        if (width > 0.95 * page->style->points * (double)strlen(bar->name) + 4)
+        if (width > 0.88 * page->style->points * (double)strlen(bar->name) + 4)
             figure_label(page, box->left + middle, box->top + box->height / 2, 'c', bar->name);
     }
 }
