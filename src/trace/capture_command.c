@@ -62,8 +62,8 @@ bool capture_command_go(struct capture_command *command, const char *name, struc
     while (got < 0 && errno == EINTR);
     close(command->failure);
     command->failure = -1;
-    return got != (ssize_t)sizeof code ||
-           error_set(err, code == ENOENT ? ERROR_NOT_THERE : ERROR_NOT_RUN, "cannot run '%s': %s", name, strerror(code));
+    return got != (ssize_t)sizeof code || error_set(err, code == ENOENT ? ERROR_NOT_THERE : ERROR_NOT_RUN,
+                                                    "cannot run '%s': %s", name, strerror(code));
 }
 
 bool capture_command_ended(struct capture_command *command)
