@@ -24,7 +24,7 @@ static char folder[] = "/tmp/rehearse-report-XXXXXX";
 static int set_up(void **state)
 {
     (void)state;
-    memcpy(folder + strlen(folder) - 6, "XXXXXX", 6);
+    memcpy(folder + strlen(folder) - 6, "XXXXXX", sizeof "XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
 
