@@ -279,14 +279,23 @@ static void run_waiting(void)
 }
 
 /* The same, with a file that is opened only then. */
-static void run_later(void)
+static void *later_main(void *context)
 {
     char byte;
+    (void)context;
     if (mkdir(act_path("before"), 0755) != 0 || read(STDIN_FILENO, &byte, 1) != 1)
         abort();
     int fd = act_open("after", O_CREAT | O_RDWR);
     ON(write, "after", fd, 0, 30, fd, act_bytes, 30);
     act_close("after", fd);
+    return NULL;
+}
+
+static void run_thread_later(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, later_main, NULL);
+    pthread_join(thread, NULL);
 }
 
 /* More than can be noted. */
@@ -338,7 +347,9 @@ int acts_main(int argc, char **argv)
     else if (strcmp(what, "waiting") == 0)
         run_waiting();
     else if (strcmp(what, "later") == 0)
-        run_later();
+        later_main(NULL);
+    else if (strcmp(what, "thread later") == 0)
+        run_thread_later();
     else if (strcmp(what, "many") == 0)
         run_many(20000);
     else if (strcmp(what, "plenty") == 0)

@@ -138,12 +138,11 @@ static void let_act(struct waiting *waiting)
     assert_int_equal(status, 0);
 }
 
-static void a_running_process_is_traced_from_then_on(void **state)
+static void trace_running(const char *what)
 {
     struct capture_run run;
-    (void)state;
     capture_need_bpf();
-    struct waiting waiting = start_waiting(&run, "waiting", NULL);
+    struct waiting waiting = start_waiting(&run, what, NULL);
     struct background trace = {.options = {.store = run.store, .pid = waiting.pid}};
     begin_background(&trace);
     let_act(&waiting);
@@ -151,6 +150,18 @@ static void a_running_process_is_traced_from_then_on(void **state)
     capture_read_events(&run);
     capture_compare(run.log);
     capture_remove(&run);
+}
+
+static void a_running_process_is_traced_from_then_on(void **state)
+{
+    (void)state;
+    trace_running("waiting");
+}
+
+static void its_threads_that_run_already_are_traced(void **state)
+{
+    (void)state;
+    trace_running("thread later");
 }
 
 /* Those of version 2 are mounted somewhere, with others beside them. */
@@ -233,6 +244,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_traces_at_once_are_kept_apart),
         cmocka_unit_test(a_running_process_is_traced_from_then_on),
+        cmocka_unit_test(its_threads_that_run_already_are_traced),
         cmocka_unit_test(a_control_group_is_traced_with_those_below_it),
         cmocka_unit_test(all_processes_are_traced_with_system),
     };
