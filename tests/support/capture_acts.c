@@ -211,8 +211,18 @@ static void run_copies(void)
     act_note("copy_file_range", "from", from, 99000, 40000, moved); /* 1000 are left */
     act_note("copy_file_range", "to", to, 50000, 40000, moved);
     ON(copy_file_range, "from", from, 8000, 10, from, NULL, -1, NULL, 10, 0); /* refused */
+    ON(readahead, "from", from, 4096, 8192, from, 4096L, 8192L);
     act_close("from", from);
     act_close("to", to);
+}
+
+/* From memory to memory. */
+static void run_memory(void)
+{
+    struct iovec two[2] = {{act_bytes, 100}, {act_bytes + 4096, 223}}, from = {act_bytes + 65536, 1000};
+    if (syscall(SYS_process_vm_readv, getpid(), two, 2L, &from, 1L, 0L) != 323 ||
+        syscall(SYS_process_vm_writev, getpid(), two, 1L, &from, 1L, 0L) != 100)
+        exit(77);
 }
 
 /* Reads one byte of each of 64 pages, not in memory before. */
@@ -338,6 +348,8 @@ int acts_main(int argc, char **argv)
         act_close("shared", fd);
     } else if (strcmp(what, "copies") == 0)
         run_copies();
+    else if (strcmp(what, "memory") == 0)
+        run_memory();
     else if (strcmp(what, "faults") == 0)
         run_faults();
     else if (strcmp(what, "cached") == 0)

@@ -75,6 +75,35 @@ static void copies_are_recorded_of_both_files(void **state)
     capture_remove(&run);
 }
 
+static void memory_of_processes_is_read_without_a_file(void **state)
+{
+    struct capture_run run;
+    struct error err;
+    struct trace_event event;
+    int64_t result[2] = {0}, size[2] = {0};
+    (void)state;
+    capture_need_bpf();
+    capture_acts(&run, "memory", 0);
+    struct trace_reader *reader = trace_reader_new(run.store, &err);
+    assert_non_null(reader);
+    struct trace_cursor *cursor = trace_events(reader, &TRACE_ALL, &err);
+    while (trace_next_event(cursor, &event)) {
+        const char *call = trace_call_name(reader, event.call);
+        if (strncmp(call, "process_vm_", 11) != 0)
+            continue;
+        assert_int_equal(event.file, 0);
+        result[call[11] == 'w'] += event.result;
+        size[call[11] == 'w'] += event.size;
+    }
+    assert_true(trace_cursor_close(cursor, &err));
+    trace_reader_free(reader);
+    assert_int_equal(size[0], 323);
+    assert_int_equal(result[0], 323);
+    assert_int_equal(size[1], 100);
+    assert_int_equal(result[1], 100);
+    capture_remove(&run);
+}
+
 static void io_submit_is_recorded(void **state)
 {
     struct capture_run run;
@@ -325,6 +354,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(children_are_followed),
         cmocka_unit_test(io_uring_is_recorded),
         cmocka_unit_test(copies_are_recorded_of_both_files),
+        cmocka_unit_test(memory_of_processes_is_read_without_a_file),
         cmocka_unit_test(io_submit_is_recorded),
         cmocka_unit_test(page_faults_on_files_are_recorded),
         cmocka_unit_test(hits_of_the_page_cache_are_told),
