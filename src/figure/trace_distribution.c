@@ -87,8 +87,7 @@ static bool read_trace(struct drawing *drawing, int which, const char *path, str
     bool done = trace_window_find(reader, path, &drawing->options->zoom, &window, err);
     if (done) {
         taking.from_ns = window.from_ns;
-        done = figure_read_calls(reader, window.to_ns < INT64_MAX ? window.to_ns + 1 : INT64_MAX,
-                                 drawing->options->streams, take_call, &taking, err);
+        done = figure_read_calls(reader, window.to_ns, drawing->options->streams, take_call, &taking, err);
     }
     for (int i = 0; done && i < FIGURE_STREAMS * DISTRIBUTION_KINDS; i++)
         if (taking.streams[i / DISTRIBUTION_KINDS].kinds[i % DISTRIBUTION_KINDS].failed)

@@ -27,8 +27,6 @@ static bool find_run(const struct trace_reader *reader, const char *path, int64_
                          "%s: its times, from %" PRId64 " to %" PRId64
                          " ns, are not those of one run; did a clock jump?",
                          path, *first_ns, *last_ns);
-    if (length == 0) /* one moment */
-        *last_ns = *first_ns + 1;
     return true;
 }
 
@@ -102,7 +100,8 @@ bool trace_window_find(const struct trace_reader *reader, const char *path, cons
     int64_t first, last;
     if (!find_run(reader, path, &first, &last, err))
         return false;
-    *window = (struct trace_window){first, first, last};
+    int64_t end = last < INT64_MAX ? last + 1 : last; /* what happens in the last moment is in the run */
+    *window = (struct trace_window){first, first, end};
     if (zoom->phase) {
         const struct trace_phase *phase = NULL;
         if (!find_phase(reader, path, zoom->phase, &phase, err))
@@ -115,12 +114,12 @@ bool trace_window_find(const struct trace_reader *reader, const char *path, cons
         window->from_ns = after(last, -zoom->last);
     else {
         window->from_ns = isnan(zoom->from) ? first : after(first, zoom->from);
-        window->to_ns = isnan(zoom->to) ? last : after(first, zoom->to);
+        window->to_ns = isnan(zoom->to) ? end : after(first, zoom->to);
     }
     if (window->from_ns < first)
         window->from_ns = first;
-    if (window->to_ns > last)
-        window->to_ns = last;
+    if (window->to_ns > end)
+        window->to_ns = end;
     if (window->from_ns < window->to_ns)
         return true;
     char length[32];

@@ -19,7 +19,7 @@ struct trace_zoom {
 
 struct trace_window {
     int64_t zero_ns;        /* when the run begins: 0 of the axis */
-    int64_t from_ns, to_ns; /* what is drawn; from_ns < to_ns */
+    int64_t from_ns, to_ns; /* [from_ns, to_ns) is drawn; it is not empty */
 };
 
 /* The run is from the first to the last event, request to a disk or phase; of a trace that has none, the samples.

@@ -260,7 +260,7 @@ static void check_zoom(struct trace_reader *reader, struct trace_zoom zoom, int6
         fail_msg("%s", err.text);
     assert_int_equal(window.zero_ns, 100 * SECOND);
     assert_int_equal(window.from_ns, from * SECOND);
-    assert_int_equal(window.to_ns, to * SECOND);
+    assert_int_equal(window.to_ns, to * SECOND + (to == 700)); /* with the last moment of the run */
     assert_true(trace_window_seconds(&window, from * SECOND) == (double)(from - 100));
 }
 
@@ -282,6 +282,31 @@ static void zooms_are_the_studys(void **state)
     check_zoom(reader, (struct trace_zoom){.from = 20, .to = NAN}, 120, 700);
     check_zoom(reader, (struct trace_zoom){.from = NAN, .to = 40}, 100, 140);
     check_zoom(reader, (struct trace_zoom){.phase = "EVAL", .margin = 1e300}, 100, 700);
+    trace_reader_free(reader);
+}
+
+static void the_last_moment_is_drawn(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_window window;
+    struct trace_writer *writer = make_trace("run.db", TRACE_STORE_WHOLE);
+    for (int64_t time = 5; time <= 15; time += 10)
+        assert_true(trace_add_event(
+            writer, &(struct trace_event){.class = TRACE_READ, .start_ns = time, .latency_ns = TRACE_NONE},
+            &err));
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("run.db"));
+    assert_true(
+        trace_window_find(reader, "run.db", &(struct trace_zoom){.from = NAN, .to = NAN}, &window, &err));
+    struct trace_columns columns = trace_columns_of(window.from_ns, window.to_ns, 4);
+    struct sums sums = {.columns = &columns, .before_ns = INT64_MIN};
+    assert_true(trace_lane_init(&sums.lane, &columns, &err));
+    assert_true(figure_read_calls(reader, window.to_ns, NULL, take, &sums, &err));
+    assert_int_equal(sums.lane.total, 2);
+    assert_int_equal(sums.lane.calls[0], 1);
+    assert_int_equal(sums.lane.calls[columns.count - 1], 1);
+    trace_lane_release(&sums.lane);
     trace_reader_free(reader);
 }
 
@@ -518,6 +543,7 @@ int main(void)
         TEST(columns_sum_to_what_the_store_holds),
         TEST(curves_are_means_of_columns_and_sums_of_disks),
         TEST(zooms_are_the_studys),
+        TEST(the_last_moment_is_drawn),
         TEST(parts_that_are_not_there_are_named),
         TEST(an_empty_trace_has_no_part),
         TEST(a_clock_that_jumped_is_named),
