@@ -2,7 +2,7 @@
  * pass over the lines that looks at nothing, "stored" has the rows in SQLite, "with index" is until the store can be read.
  * The peak of memory is the process's.
  *
- *     bench_trace [MEGABYTES [FOLDER]]     200 MB of each kind, in TMPDIR or /tmp */
+ *     bench_trace [MEGABYTES [FOLDER [all]]]     200 MB of each kind, in TMPDIR or /tmp; "all": only the four as a folder */
 #include "measure.h"
 
 #include "core/error.h"
@@ -129,7 +129,7 @@ static void measure(const char *label, const char *text, const char *store, doub
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-static void run(const char *folder, const char *store, int64_t bytes)
+static void run(const char *folder, const char *store, int64_t bytes, bool each)
 {
     char paths[KINDS][4096];
     double lines, all = 0;
@@ -138,7 +138,8 @@ static void run(const char *folder, const char *store, int64_t bytes)
         generate(paths[i], i, bytes);
         lines = lines_only(paths[i]);
         all += lines;
-        measure(kinds[i].name, paths[i], store, lines);
+        if (each)
+            measure(kinds[i].name, paths[i], store, lines);
     }
     measure("all four, a folder", folder, store, all);
     for (size_t i = 0; i < KINDS; i++)
@@ -159,7 +160,7 @@ int main(int argc, char **argv)
            "M lines/CPU-s", "peak MiB");
     char store[4096];
     snprintf(store, sizeof store, "%s.db", folder);
-    run(folder, store, bytes);
+    run(folder, store, bytes, argc < 4);
     rmdir(folder);
     return 0;
 }

@@ -527,7 +527,9 @@ static bool finish(struct trace_writer *writer, struct error *err)
 {
     if (!trace_writer_commit(writer, err))
         return false;
-    if (!run_sql(writer, trace_schema_indexes, err) || !run_sql(writer, "COMMIT", err))
+    /* Sorting goes by pieces as large as the cache: of many rows, fewer pieces to be merged. */
+    if (!run_sql(writer, "PRAGMA cache_size = -65536", err) || !run_sql(writer, trace_schema_indexes, err) ||
+        !run_sql(writer, "COMMIT", err))
         return false;
     /* An empty journal would lie beside the trace for good. */
     if (!run_sql(writer, "PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = DELETE", err))
