@@ -229,6 +229,7 @@ static bool summarise_series(struct counting *counting, struct error *err)
     int64_t all = trace_series_count(counting->reader);
     struct sums *sums = calloc((size_t)all + 1, sizeof *sums);
     counting->summary->series = calloc((size_t)all + 1, sizeof *counting->summary->series);
+    counting->summary->series_count = 0;
     bool done = sums && counting->summary->series ? count_samples(counting, sums, err) : error_memory(err);
     for (int64_t id = 1; done && id <= all; id++) {
         if (sums[id].values == 0)
