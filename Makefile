@@ -51,7 +51,7 @@ clean:
 
 help:
 	@echo "make            build the program: $(BUILD)/rehearse"
-	@echo "make demo       plan training jobs, price a GPT block, feed emulated accelerators; with pictures"
+	@echo "make demo       plan training jobs, price a GPT block, feed emulated accelerators and record it; with a page of pictures"
 	@echo "make test       everything that must hold: compilers, sanitizers, fuzzing, style"
 	@echo "make bench      what the searches take, beside published figures"
 	@echo "make fuzz       every fuzz target, FUZZ_SECONDS each (default 60)"
