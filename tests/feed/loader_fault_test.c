@@ -139,7 +139,8 @@ static ssize_t eio_pread(void *context, int fd, void *to, size_t length, off_t o
 static void test_a_device_that_fails_ends_the_pass(void **state)
 {
     (void)state;
-    atomic_int left = 9;
+    static atomic_int left; /* threads read until the teardown */
+    atomic_store(&left, 9);
     set_start("tfrecord");
     set.calls = (struct storage_calls){.context = &left, .pread = eio_pread};
     set_make();

@@ -250,7 +250,7 @@ static ssize_t log_pread(void *context, int fd, void *to, size_t length, off_t o
 static void test_the_batch_needed_first_is_read_first(void **state)
 {
     (void)state;
-    struct log log = {.lock = PTHREAD_MUTEX_INITIALIZER, .go = PTHREAD_COND_INITIALIZER};
+    static struct log log = {.lock = PTHREAD_MUTEX_INITIALIZER, .go = PTHREAD_COND_INITIALIZER};
     set_start("npz");
     set.layout.samples_per_file = 1;
     set.calls = (struct storage_calls){.context = &log, .pread = log_pread};
