@@ -81,7 +81,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif fault == "reset":
             self.reset()
         elif fault == "stall":
-            self.answer(206, CONTENT[:5], Content_Length="100", Content_Range=f"bytes 0-99/{SIZE}")
+            asked_range = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+            first, last = map(int, asked_range.groups()) if asked_range else (0, SIZE - 1)
+            headers = {"Content_Length": str(last + 1 - first), "Content_Range": f"bytes {first}-{last}/{SIZE}"}
+            self.answer(206, CONTENT[first : first + 5], **headers)
             self.wfile.flush()
             time.sleep(8)
         else:
