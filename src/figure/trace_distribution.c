@@ -2,7 +2,6 @@
 
 #include "figure/gnuplot.h"
 #include "figure/tally.h"
-#include "figure/trace_names.h"
 #include "trace/similarity.h"
 
 #include <inttypes.h>
@@ -339,10 +338,7 @@ bool figure_distribution(const char *path, const char *const *traces, size_t cou
                          const struct figure_distribution *options, struct error *err)
 {
     struct drawing drawing = {.options = options, .names = traces, .count = (int)count};
-    if (count > FIGURE_TRACES_MOST)
-        return error_set(err, ERROR_USAGE, "%zu traces: at most %d can be told apart", count,
-                         FIGURE_TRACES_MOST);
-    if (!figure_can_write(path, err))
+    if (!figure_names_fit(count, err) || !figure_can_write(path, err))
         return false;
     drawing.traces = calloc(count, sizeof *drawing.traces);
     bool done = drawing.traces ? read_and_draw(&drawing, path, err) : error_memory(err);

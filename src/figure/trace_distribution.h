@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "figure/style.h"
 #include "figure/trace_calls.h"
+#include "figure/trace_names.h"
 #include "figure/trace_window.h"
 
 #include <stdbool.h>
@@ -12,8 +13,6 @@
 
 enum distribution_of { DISTRIBUTION_SIZE, DISTRIBUTION_LATENCY, DISTRIBUTION_GAP, DISTRIBUTION_KINDS };
 extern const char *const distribution_names[DISTRIBUTION_KINDS + 1]; /* ended by NULL */
-
-#define FIGURE_TRACES_MOST 8
 
 struct figure_distribution {
     const struct figure_style *style;

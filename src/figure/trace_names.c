@@ -34,6 +34,12 @@ static void draw_one(struct figure_page *page, double left, const char *name, in
     text_release(&title);
 }
 
+bool figure_names_fit(size_t count, struct error *err)
+{
+    return count <= FIGURE_TRACES_MOST ||
+           error_set(err, ERROR_USAGE, "%zu traces: at most %d can be told apart", count, FIGURE_TRACES_MOST);
+}
+
 void figure_names_draw(struct figure_page *page, double left, const char *const *paths, const int64_t *lost,
                        int count, const char *title)
 {

@@ -2,10 +2,18 @@
 #ifndef REHEARSE_FIGURE_TRACE_NAMES_H
 #define REHEARSE_FIGURE_TRACE_NAMES_H
 
+#include "core/error.h"
 #include "core/text.h"
 #include "figure/style.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#define FIGURE_TRACES_MOST 8 /* colours that can be told apart */
+
+/* Are there few enough traces for one picture? */
+bool figure_names_fit(size_t count, struct error *err);
 
 /* Above all panels: of one trace its name (a title instead, if there is one; nothing where the style has no titles), of
  * several the name of each in its colour (figure_colour), which every style has. And how many events each has lost. */

@@ -2,7 +2,6 @@
 
 #include "figure/gnuplot.h"
 #include "figure/trace_columns.h"
-#include "figure/trace_names.h"
 #include "figure/trace_phases.h"
 #include "trace/similarity.h"
 
@@ -281,10 +280,7 @@ bool figure_throughput(const char *path, const char *const *traces, size_t count
                        const struct figure_throughput *options, struct error *err)
 {
     struct drawing drawing = {.options = options, .names = traces, .count = (int)count};
-    if (count > FIGURE_TRACES_MOST)
-        return error_set(err, ERROR_USAGE, "%zu traces: at most %d can be told apart", count,
-                         FIGURE_TRACES_MOST);
-    if (!figure_can_write(path, err))
+    if (!figure_names_fit(count, err) || !figure_can_write(path, err))
         return false;
     drawing.traces = calloc(count, sizeof *drawing.traces);
     if (!drawing.traces)

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "figure/style.h"
 #include "figure/trace_calls.h"
-#include "figure/trace_distribution.h"
+#include "figure/trace_names.h"
 #include "figure/trace_window.h"
 
 #include <stdbool.h>

@@ -42,8 +42,8 @@ static int sample_main(char **argv)
     return trace_writer_close(writer, &err) && done ? 0 : 1;
 }
 
-/* `library`: which of them, NULL for none; `name` and `value` are of the environment. */
-static struct sampled sample(const char *library, const char *name, const char *value)
+/* `driver`: which of them, NULL for none; `name` and `value` are of the environment. */
+static struct sampled sample(const char *driver, const char *name, const char *value)
 {
     struct sampled sampled = {.gpus = -1};
     const char *built = getenv("REHEARSE_FAKE_NVML"), *place = getenv("TMPDIR");
@@ -59,8 +59,8 @@ static struct sampled sample(const char *library, const char *name, const char *
     snprintf(sampled.shut, sizeof sampled.shut, "%s/shut", sampled.top);
     snprintf(said, sizeof said, "%s/said", sampled.top);
     snprintf(link, sizeof link, "%s/libnvidia-ml.so.1", sampled.top);
-    snprintf(target, sizeof target, "%s/%s.so", built, library ? library : "");
-    if (library)
+    snprintf(target, sizeof target, "%s/%s.so", built, driver ? driver : "");
+    if (driver)
         assert_int_equal(symlink(target, link), 0);
     pid_t pid = fork();
     if (pid == 0) {
@@ -183,15 +183,15 @@ static void without_gpus_it_is_said_why(void **state)
     double sum;
     (void)state;
     const struct {
-        const char *library, *name, *value, *why;
+        const char *driver, *name, *value, *why;
     } cases[] = {
         {NULL, NULL, NULL, "no libnvidia-ml.so.1"},
         {"fake_nvml", "FAKE_NVML_INIT", "9", "the driver does not answer"}, /* DRIVER_NOT_LOADED */
         {"fake_nvml", "FAKE_NVML_COUNT", "0", "the driver has no GPU"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct sampled sampled = sample(cases[i].library, cases[i].name, cases[i].value);
-        if (!cases[i].library && sampled.gpus > 0) { /* a machine that has them */
+        struct sampled sampled = sample(cases[i].driver, cases[i].name, cases[i].value);
+        if (!cases[i].driver && sampled.gpus > 0) { /* a machine that has them */
             forget(&sampled);
             continue;
         }

@@ -223,20 +223,25 @@ static void test_a_killed_writer_leaves_what_it_committed(void **state)
     assert_true(kept >= TRACE_BATCH - 100 && kept <= TRACE_BATCH);
 }
 
+/* Adds until no more can be written; the error says so. */
+static void fill_disk(struct trace_writer *writer, struct error *err)
+{
+    bool going = true;
+    limit_file_size(4 << 20);
+    for (int i = 0; going && i < 1000000; i++)
+        going = trace_add_event(writer, &sample_read, err);
+    limit_file_size(0);
+    assert_false(going);
+}
+
 static void test_a_full_disk_keeps_what_was_committed(void **state)
 {
     (void)state;
     struct error err = {0};
-    struct trace_event event = sample_read;
     struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
-    limit_file_size(4 << 20);
-    bool going = true;
-    for (int i = 0; going && i < 1000000; i++)
-        going = trace_add_event(writer, &event, &err);
-    limit_file_size(0);
-    assert_false(going);
+    fill_disk(writer, &err);
     assert_non_null(strstr(err.text, "committed before is kept"));
-    assert_false(trace_add_event(writer, &event, &err));
+    assert_false(trace_add_event(writer, &sample_read, &err));
     assert_int_equal(trace_call(writer, "x", 1), 0);
     assert_false(trace_writer_close(writer, &err));
     int64_t kept = count_events(in_folder("a.db"), TRACE_ALL);
@@ -247,14 +252,8 @@ static void test_a_full_disk_leaves_no_half_import(void **state)
 {
     (void)state;
     struct error err = {0};
-    struct trace_event event = sample_read;
     struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
-    limit_file_size(4 << 20);
-    bool going = true;
-    for (int i = 0; going && i < 1000000; i++)
-        going = trace_add_event(writer, &event, &err);
-    limit_file_size(0);
-    assert_false(going);
+    fill_disk(writer, &err);
     assert_non_null(strstr(err.text, "nothing was stored"));
     assert_false(trace_writer_close(writer, &err));
     assert_int_equal(rmdir(folder.path), 0); /* it is empty */
