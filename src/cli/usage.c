@@ -14,6 +14,11 @@ static int columns(const char *text, size_t length)
     return count;
 }
 
+static int max(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 /* Adds a paragraph, wrapped. The cursor stands in `column`; further lines start in `indent`. */
 static void write_wrapped(struct text *out, const char *paragraph, int column, int indent)
 {
@@ -149,9 +154,12 @@ void usage_write_all(struct text *out)
 {
     text_add(out, "usage: rehearse COMMAND [OPTION]…\n\n"
                   "Rehearse a training run before paying for it.\n\n");
+    int longest = 0;
+    for (size_t i = 0; commands[i]; i++)
+        longest = max(longest, columns(commands[i]->name, strlen(commands[i]->name)));
     for (size_t i = 0; commands[i]; i++) {
-        text_format(out, "  %-18s", commands[i]->name);
-        write_wrapped(out, commands[i]->summary, 20, 20);
+        text_format(out, "  %-*s  ", longest, commands[i]->name);
+        write_wrapped(out, commands[i]->summary, longest + 4, longest + 4);
     }
     text_add(out, "\n'rehearse help COMMAND' or 'rehearse COMMAND --help' says more about one of them.\n"
                   "'rehearse --version' says what this program was built from.\n\n"

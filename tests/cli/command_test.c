@@ -111,10 +111,15 @@ static const struct command box_close = {.name = "box close",
                                          .description = "Closes.",
                                          .options = no_options,
                                          .run = run_nothing};
+static const struct command box_long = {.name = "box unwrap-and-look-inside",
+                                        .summary = "say what is in it",
+                                        .description = "Looks.",
+                                        .options = no_options,
+                                        .run = run_nothing};
 const struct command command_help = {
     .name = "help", .summary = "help", .description = "Helps.", .options = no_options, .run = run_nothing};
 
-const struct command *const commands[] = {&weigh, &box_open, &box_close, &command_help, NULL};
+const struct command *const commands[] = {&weigh, &box_open, &box_close, &box_long, &command_help, NULL};
 
 /* ---- reading a command line ---- */
 
@@ -266,7 +271,7 @@ static void half_a_command_names_the_rest(void **state)
     struct error err;
     int used;
     assert_null(command_find(1, (const char *[]){"box"}, &used, &err));
-    assert_string_equal(err.text, "'box' must be followed by one of open, close");
+    assert_string_equal(err.text, "'box' must be followed by one of open, close, unwrap-and-look-inside");
     assert_null(command_find(2, (const char *[]){"box", "clsoe"}, &used, &err));
     assert_string_equal(err.text, "unknown command 'box clsoe', did you mean 'box close'?");
 }
@@ -292,6 +297,16 @@ static void usage_shows_every_option_within_80_columns(void **state)
     assert_contains(&text, "red, green, blue (default:");
     for (const char *line = text.data; *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= 80 + 4); /* '…' is three bytes */
+    text_release(&text);
+}
+
+static void list_keeps_every_name_apart_from_its_summary(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    usage_write_all(&text);
+    assert_contains(&text, "\n  weigh                       weigh things\n");
+    assert_contains(&text, "\n  box unwrap-and-look-inside  say what is in it\n");
     text_release(&text);
 }
 
@@ -321,7 +336,7 @@ static void completion_knows_words_and_second_words(void **state)
     struct text text = {0};
     completion_write_bash(&text);
     assert_contains(&text, "'--help --version weigh box help'");
-    assert_contains(&text, "    box)\n        words='open close'\n");
+    assert_contains(&text, "    box)\n        words='open close unwrap-and-look-inside'\n");
     assert_contains(&text, "'weigh --colour') words='red green blue' ;;");
     text_release(&text);
     completion_write_zsh(&text);
@@ -331,7 +346,9 @@ static void completion_knows_words_and_second_words(void **state)
     text_release(&text);
     completion_write_fish(&text);
     assert_contains(&text, "-l colour -xa 'red green blue'");
-    assert_contains(&text, "not __fish_seen_subcommand_from open close' -a 'open close'");
+    assert_contains(&text,
+                    "not __fish_seen_subcommand_from open close unwrap-and-look-inside' -a 'open close "
+                    "unwrap-and-look-inside'");
     text_release(&text);
 }
 
@@ -349,6 +366,7 @@ int main(void)
         cmocka_unit_test(commands_of_two_words_are_found),
         cmocka_unit_test(half_a_command_names_the_rest),
         cmocka_unit_test(usage_shows_every_option_within_80_columns),
+        cmocka_unit_test(list_keeps_every_name_apart_from_its_summary),
         cmocka_unit_test(manual_escapes_what_roff_would_act_on),
         cmocka_unit_test(markdown_has_a_row_per_option),
         cmocka_unit_test(completion_knows_words_and_second_words),
