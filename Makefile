@@ -10,7 +10,7 @@ SOURCES = $(shell find src tests fuzz bench include -name '*.[ch]' 2>/dev/null)
 .PHONY: all demo test bench fuzz install format lint clean help
 
 all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) $(if $(VERBOSE),-v) rehearse src/librehearse.a
+	@ninja -C $(BUILD) $(if $(VERBOSE),-v) installed
 
 $(BUILD)/build.ninja:
 	@meson setup $(BUILD) --prefix $(PREFIX)
@@ -36,8 +36,10 @@ bench: $(BUILD)/build.ninja
 fuzz:
 	@scripts/fuzz $(FUZZ_SECONDS)
 
-install: all
+# The prefix first: ninja writes again where things go.
+install: $(BUILD)/build.ninja
 	@meson configure $(BUILD) --prefix $(PREFIX)
+	@$(MAKE) --no-print-directory all
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild --quiet
 
 format:
