@@ -9,7 +9,6 @@
 #include "feed/result_dlio.h"
 #include "feed/session.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -332,18 +331,7 @@ static const char *results_of(const struct feed_options *given, const struct wor
 
 static bool make_folder(const char *path, struct error *err)
 {
-    char *copy = strdup(path);
-    bool made = copy != NULL;
-    for (char *at = copy; made && at && *at; at++)
-        if (*at == '/' && at > copy) {
-            *at = '\0';
-            mkdir(copy, 0777);
-            *at = '/';
-        }
-    if (made && mkdir(copy, 0777) != 0 && !(errno == EEXIST && file_is_directory(copy)))
-        made = error_set(err, ERROR_FAILED, "%s: cannot make this folder: %s", path, strerror(errno));
-    free(copy);
-    return copy ? made : error_memory(err);
+    return file_make_folders_of(path, err) && file_make_directory(path, err);
 }
 
 static bool deliver(const struct feed_options *given, struct session *session, struct error *err)

@@ -1,6 +1,7 @@
 /* rehearse: finds the command, runs it, and turns what went wrong into one line and an exit code. */
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/stop.h"
 #include "cli/usage.h"
 
 #include <signal.h>
@@ -40,6 +41,7 @@ static void set_limits(void)
 int main(int argc, char **argv)
 {
     set_limits();
+    clean_on_signals();
     struct error err = {.kind = ERROR_FAILED};
     bool done = run(argc, argv, &err);
     struct error lost;

@@ -1,24 +1,49 @@
 #include "cli/stop.h"
 
+#include "core/file_output.h"
+
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 static atomic_bool stopped;
 
+/* Its default action is restored by then. */
+static void die(int signal_number)
+{
+    file_output_abandon();
+    raise(signal_number);
+}
+
+static void handle(int signal_number, void (*handler)(int), int flags)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    sigaction(signal_number, &action, NULL);
+}
+
+void clean_on_signals(void)
+{
+    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
+        struct sigaction now;
+        if (sigaction(deadly[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            handle(deadly[i], die, (int)SA_RESETHAND);
+    }
+}
+
 static void stop(int signal_number)
 {
-    (void)signal_number;
     atomic_store(&stopped, true);
+    handle(signal_number, die, (int)SA_RESETHAND);
 }
 
 const atomic_bool *stop_on_signals(void)
 {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = stop;
-    action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    handle(SIGINT, stop, SA_RESTART);
+    handle(SIGTERM, stop, SA_RESTART);
     return &stopped;
 }

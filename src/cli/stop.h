@@ -4,6 +4,9 @@
 
 #include <stdatomic.h>
 
+/* From now on a signal that ends the program takes its temporary files with it. */
+void clean_on_signals(void);
+
 /* From now on SIGINT and SIGTERM set what is returned. */
 const atomic_bool *stop_on_signals(void);
 

@@ -1,5 +1,7 @@
 #include "core/file.h"
 
+#include "core/file_output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -67,92 +69,13 @@ bool file_read(const char *path, size_t limit, char **data, size_t *length, stru
     return ok;
 }
 
-static bool write_all(int fd, const char *data, size_t length)
-{
-    while (length > 0) {
-        ssize_t written = write(fd, data, length);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return false;
-        data += written;
-        length -= (size_t)written;
-    }
-    return true;
-}
-
-static bool cannot_write(struct error *err, const char *path)
-{
-    return error_set(err, ERROR_FAILED, "%s: cannot write: %s", path, strerror(errno));
-}
-
-static bool write_in_place(const char *path, const char *data, size_t length, struct error *err)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return cannot_write(err, path);
-    bool ok = write_all(fd, data, length) || cannot_write(err, path);
-    if (close(fd) != 0 && ok)
-        ok = cannot_write(err, path);
-    return ok;
-}
-
-/* Makes the rename itself last; a file system that cannot do it has no say. */
-static void sync_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *folder = !slash ? strdup(".") : slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
-    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (fd >= 0) {
-        (void)fsync(fd);
-        close(fd);
-    }
-    free(folder);
-}
-
-static bool replace(const char *path, mode_t mode, const char *data, size_t length, struct error *err)
-{
-    char *temporary = NULL;
-    if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
-        return error_memory(err);
-    int fd = mkstemp(temporary);
-    if (fd < 0) {
-        free(temporary);
-        return cannot_write(err, path);
-    }
-    bool ok = write_all(fd, data, length) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
-    if (!ok)
-        cannot_write(err, path);
-    if (close(fd) != 0 && ok)
-        ok = cannot_write(err, path);
-    if (ok && rename(temporary, path) != 0)
-        ok = cannot_write(err, path);
-    if (ok)
-        sync_folder(path);
-    else
-        unlink(temporary);
-    free(temporary);
-    return ok;
-}
-
 bool file_write(const char *path, const char *data, size_t length, struct error *err)
 {
-    if (strcmp(path, "-") == 0)
-        return (fflush(stdout) == 0 && write_all(STDOUT_FILENO, data, length)) ||
-               cannot_write(err, "standard output");
-    struct stat info;
-    bool exists = stat(path, &info) == 0;
-    if (exists && S_ISDIR(info.st_mode))
-        return error_set(err, ERROR_FAILED, "%s: cannot write: it is a directory", path);
-    if (exists && !S_ISREG(info.st_mode))
-        return write_in_place(path, data, length, err);
-    mode_t mask = umask(0);
-    umask(mask);
-    char *target = exists ? realpath(path, NULL) : NULL; /* a link stays a link */
-    bool ok =
-        replace(target ? target : path, exists ? info.st_mode & 07777 : 0666 & ~mask, data, length, err);
-    free(target);
-    return ok;
+    struct file_output output;
+    if (!file_output_open(&output, path, err))
+        return false;
+    fwrite(data, 1, length, output.out); /* what fails is said by the end */
+    return file_output_close(&output, true, err);
 }
 
 bool file_is_directory(const char *path)
@@ -172,4 +95,31 @@ bool file_make_directory(const char *path, struct error *err)
     if (mkdir(path, 0777) == 0 || (errno == EEXIST && file_is_directory(path)))
         return true;
     return error_set(err, ERROR_FAILED, "%s: cannot make a directory: %s", path, strerror(errno));
+}
+
+bool file_make_folders_of(const char *path, struct error *err)
+{
+    char *copy = strdup(path);
+    bool made = true;
+    if (!copy)
+        return error_memory(err);
+    for (char *slash = strchr(copy + (*copy == '/'), '/'); slash && made; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST && !file_is_directory(copy))
+            made = error_set(err, ERROR_FAILED, "%s: cannot make a directory: %s", copy, strerror(errno));
+        *slash = '/';
+    }
+    free(copy);
+    return made;
+}
+
+int file_open_folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = !slash ? strdup(".") : slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int code = folder ? errno : ENOMEM;
+    free(folder);
+    errno = code;
+    return fd;
 }

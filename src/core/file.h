@@ -12,9 +12,7 @@
  * count. A directory, a pipe that ends early, or a file over the limit is an error. "-" is standard input. */
 bool file_read(const char *path, size_t limit, char **data, size_t *length, struct error *err);
 
-/* Writes a file as a whole or not at all: into a temporary file beside it, then synced and renamed. An
- * existing file keeps its permissions. "-" is standard output; a path that is no regular file (/dev/null, a
- * pipe) is written in place. */
+/* Writes a file as a whole or not at all, as core/file_output.h has it; "-" is standard output. */
 bool file_write(const char *path, const char *data, size_t length, struct error *err);
 
 /* Is there a directory (a regular file) of this name? */
@@ -23,5 +21,11 @@ bool file_exists(const char *path);
 
 /* mkdir -p for the last component only; no error when it is there already. */
 bool file_make_directory(const char *path, struct error *err);
+
+/* The folders that a path lies in, as far as they are not there. Another thread may make the same ones at the same time. */
+bool file_make_folders_of(const char *path, struct error *err);
+
+/* Opens the folder that a path lies in, to sync the name of a file; -1 and errno on failure. */
+int file_open_folder_of(const char *path);
 
 #endif

@@ -1,3 +1,4 @@
+#include "core/file_output.h"
 #include "core/text.h"
 #include "dataset/scale.h"
 
@@ -35,7 +36,7 @@ static bool add_path(struct listing *listing, const char *path)
 static bool is_data(const char *name)
 {
     size_t length = strlen(name);
-    bool temporary = length > 5 && strcmp(name + length - 5, ".part") == 0;
+    bool temporary = length > strlen(FILE_PART) && strcmp(name + length - strlen(FILE_PART), FILE_PART) == 0;
     return name[0] != '.' && !temporary && strcmp(name, DATASET_MANIFEST) != 0;
 }
 

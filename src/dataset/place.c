@@ -1,6 +1,7 @@
 #include "dataset/place.h"
 
-#include "core/text.h"
+#include "core/file.h"
+#include "core/file_output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,24 +10,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FLUSH     ((int64_t)8 << 20)
-#define MAX_TRIES 16
+#define FLUSH ((int64_t)8 << 20)
 
 struct output {
-    int fd;
+    struct file_part part;
     _Atomic int64_t end; /* of what was written */
-    char *path;          /* at last */
-    char *part;          /* until then */
 };
 
-static bool join(const struct dataset_folder *folder, const char *path, const char *suffix, char **joined,
-                 struct error *err)
+static bool join(const struct dataset_folder *folder, const char *path, char **joined, struct error *err)
 {
-    if (asprintf(joined, "%s/%s%s", folder->root, path, suffix) >= 0)
+    if (asprintf(joined, "%s/%s", folder->root, path) >= 0)
         return true;
     *joined = NULL;
     return error_memory(err);
@@ -34,34 +30,8 @@ static bool join(const struct dataset_folder *folder, const char *path, const ch
 
 static bool cannot(const char *verb, const char *path, int code, struct error *err)
 {
-    return error_set(err, code == ENOENT ? ERROR_INPUT : ERROR_FAILED, "cannot %s '%s': %s", verb, path,
+    return error_set(err, code == ENOENT ? ERROR_INPUT : ERROR_FAILED, "%s: cannot %s: %s", path, verb,
                      strerror(code));
-}
-
-/* All folders of a path. Another thread may make the same ones at the same time. */
-static bool make_folders(const char *path, struct error *err)
-{
-    char *copy = strdup(path);
-    bool made = copy != NULL;
-    if (!copy)
-        return error_memory(err);
-    for (char *slash = strchr(copy + 1, '/'); slash && made; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
-            made = cannot("make folder", copy, errno, err);
-        *slash = '/';
-    }
-    free(copy);
-    return made;
-}
-
-static void output_free(struct output *output)
-{
-    if (output->fd >= 0)
-        close(output->fd);
-    free(output->path);
-    free(output->part);
-    free(output);
 }
 
 /* Every FLUSH bytes the disk is told to begin, so that it does not stand idle until there is too much or all is to be
@@ -72,11 +42,11 @@ static bool write_at(void *context, int64_t offset, const void *from, size_t n, 
     const char *at = from;
     int64_t begin = offset, end = offset + (int64_t)n, last = atomic_load(&output->end);
     while (n > 0) {
-        ssize_t written = pwrite(output->fd, at, n, offset);
+        ssize_t written = pwrite(output->part.fd, at, n, offset);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return cannot("write", output->path, written < 0 ? errno : EIO, err);
+            return cannot("write", output->part.path, written < 0 ? errno : EIO, err);
         at += written;
         offset += written;
         n -= (size_t)written;
@@ -84,7 +54,7 @@ static bool write_at(void *context, int64_t offset, const void *from, size_t n, 
     while (last < end && !atomic_compare_exchange_weak(&output->end, &last, end))
         continue;
     if (end / FLUSH > begin / FLUSH)
-        (void)sync_file_range(output->fd, end / FLUSH * FLUSH - FLUSH, FLUSH, SYNC_FILE_RANGE_WRITE);
+        (void)sync_file_range(output->part.fd, end / FLUSH * FLUSH - FLUSH, FLUSH, SYNC_FILE_RANGE_WRITE);
     return true;
 }
 
@@ -94,106 +64,49 @@ static bool write_all(void *context, const void *from, size_t n, struct error *e
     return write_at(context, atomic_load(&output->end), from, n, err);
 }
 
-static bool open_part(struct output *output, struct error *err)
-{
-    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
-    output->fd = open(output->part, flags, 0666);
-    if (output->fd < 0 && errno == ENOENT) {
-        if (!make_folders(output->part, err))
-            return false;
-        output->fd = open(output->part, flags, 0666);
-    }
-    return output->fd >= 0 || cannot("create", output->part, errno, err);
-}
-
-/* Is the file that we hold still the one of this name? Its writer may have ended between our open and our lock. */
-static bool still_named(const struct output *output)
-{
-    struct stat ours, named;
-    return fstat(output->fd, &ours) == 0 && stat(output->part, &named) == 0 && ours.st_dev == named.st_dev &&
-           ours.st_ino == named.st_ino;
-}
-
-/* Two writers of one file would give it its name when one of them has ended, with holes where the other still writes.
- * A killed writer's lock goes with it. */
-static bool take_part(struct output *output, struct error *err)
-{
-    for (int tries = 0; tries < MAX_TRIES; tries++) {
-        if (!open_part(output, err))
-            return false;
-        if (flock(output->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) /* else it has no locks */
-            break;
-        if (still_named(output))
-            return ftruncate(output->fd, 0) == 0 || cannot("write", output->part, errno, err);
-        close(output->fd);
-        output->fd = -1;
-    }
-    return error_set(err, ERROR_FAILED, "cannot write '%s': another program is writing it", output->path);
-}
-
 static bool posix_create(void *context, const char *path, int64_t bytes, struct dataset_sink *sink,
                          struct error *err)
 {
-    const struct dataset_folder *folder = context;
     struct output *output = calloc(1, sizeof *output);
+    char *joined;
     (void)bytes;
     if (!output)
         return error_memory(err);
-    output->fd = -1;
-    if (!join(folder, path, "", &output->path, err) || !join(folder, path, ".part", &output->part, err)) {
-        output_free(output);
-        return false;
-    }
-    if (!take_part(output, err)) {
-        output_free(output);
-        return false;
-    }
-    *sink = (struct dataset_sink){.context = output, .write = write_all, .write_at = write_at};
-    return true;
+    bool made = join(context, path, &joined, err) && file_part_open(&output->part, joined, false, err);
+    free(joined);
+    if (made)
+        *sink = (struct dataset_sink){.context = output, .write = write_all, .write_at = write_at};
+    else
+        free(output);
+    return made;
 }
 
 static void posix_discard(void *context, struct dataset_sink *sink)
 {
     struct output *output = sink->context;
     (void)context;
-    unlink(output->part);
-    output_free(output);
+    file_part_remove(&output->part);
+    free(output);
     *sink = (struct dataset_sink){0};
 }
 
 /* A name lasts when its folder is on the disk, too. */
 static bool sync_folder(const char *path, struct error *err)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = strndup(path, (size_t)(slash - path));
-    if (!folder)
-        return error_memory(err);
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = file_open_folder_of(path);
     bool synced = fd >= 0 && fsync(fd) == 0;
     if (!synced)
-        cannot("sync", folder, errno, err);
+        cannot("sync the folder of", path, errno, err);
     if (fd >= 0)
         close(fd);
-    free(folder);
     return synced;
-}
-
-/* Closing a duplicate makes a network's file system report what it could not write, and keeps the lock. */
-static bool flush_close(int fd)
-{
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    return copy >= 0 && close(copy) == 0;
 }
 
 static bool finish(const struct dataset_folder *folder, struct output *output, struct error *err)
 {
-    if (folder->sync && fsync(output->fd) != 0)
-        return cannot("sync", output->path, errno, err);
-    if (!flush_close(output->fd))
-        return cannot("close", output->path, errno, err);
-    if (rename(output->part, output->path) != 0)
-        return cannot("rename", output->part, errno, err);
-    return folder->sync ? sync_folder(output->path, err) : true;
+    if (folder->sync && fsync(output->part.fd) != 0)
+        return cannot("sync", output->part.path, errno, err);
+    return file_part_rename(&output->part, err) && (!folder->sync || sync_folder(output->part.path, err));
 }
 
 static bool posix_commit(void *context, struct dataset_sink *sink, struct error *err)
@@ -203,7 +116,8 @@ static bool posix_commit(void *context, struct dataset_sink *sink, struct error 
         posix_discard(context, sink);
         return false;
     }
-    output_free(output);
+    file_part_close(&output->part);
+    free(output);
     *sink = (struct dataset_sink){0};
     return true;
 }
@@ -240,7 +154,7 @@ static bool posix_open(void *context, const char *path, struct dataset_source *s
     struct stat state;
     if (!input)
         return error_memory(err);
-    if (!join(context, path, "", &input->path, err)) {
+    if (!join(context, path, &input->path, err)) {
         free(input);
         return false;
     }
@@ -271,7 +185,7 @@ static bool posix_size(void *context, const char *path, int64_t *bytes, struct e
 {
     struct stat state;
     char *joined;
-    if (!join(context, path, "", &joined, err))
+    if (!join(context, path, &joined, err))
         return false;
     bool known = true;
     *bytes = -1;

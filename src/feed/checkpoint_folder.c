@@ -1,4 +1,5 @@
 /* What lies in the folder of checkpoints: leftovers, and those that are too many. */
+#include "core/file_output.h"
 #include "feed/checkpoint_internal.h"
 
 #include <errno.h>
@@ -42,11 +43,11 @@ static bool remove_files(const struct checkpoint *checkpoint, const char *folder
     char part[sizeof manifest->files->shard.name + 8];
     for (size_t i = 0; i < manifest->count; i++) {
         const char *name = manifest->files[i].shard.name;
-        snprintf(part, sizeof part, "%s.part", name);
+        snprintf(part, sizeof part, "%s" FILE_PART, name);
         if (!remove_one(checkpoint, folder, name, err) || !remove_one(checkpoint, folder, part, err))
             return false;
     }
-    return remove_one(checkpoint, folder, CHECKPOINT_MANIFEST ".part", err);
+    return remove_one(checkpoint, folder, CHECKPOINT_MANIFEST FILE_PART, err);
 }
 
 /* By the list in `name`, which goes last. */
@@ -183,7 +184,7 @@ bool checkpoint_rotate(const struct checkpoint *checkpoint, struct error *err)
 static bool remove_begun(const struct checkpoint *checkpoint, const char *folder, struct error *err)
 {
     struct error ignored;
-    bool ok = remove_one(checkpoint, folder, CHECKPOINT_UNFINISHED ".part", err);
+    bool ok = remove_one(checkpoint, folder, CHECKPOINT_UNFINISHED FILE_PART, err);
     storage_remove(checkpoint->options.storage, folder, &ignored); /* stays if it has other files */
     return ok;
 }

@@ -1,5 +1,6 @@
 #include "feed/result_timeline.h"
 
+#include "core/file_output.h"
 #include "trace/export_file.h"
 
 #include <inttypes.h>
@@ -105,12 +106,12 @@ static void write_phases(struct timeline *timeline, const struct metrics *metric
 static bool save_one(const char *folder, const struct metrics *metrics, const struct result_steps *steps,
                      int accelerator, const struct result_timeline *facts, struct error *err)
 {
-    struct export_file file;
+    struct file_output file;
     struct timeline timeline = {.realtime = facts->realtime, .accelerator = accelerator};
     char path[4096];
     if (snprintf(path, sizeof path, "%s/%d_timeline.pfw", folder, accelerator) >= (int)sizeof path)
         return error_set(err, ERROR_USAGE, "%s: the name is too long", folder);
-    if (!export_open(&file, path, err))
+    if (!file_output_open(&file, path, err))
         return false;
     timeline.out = file.out;
     fputs("[\n", file.out);
@@ -118,7 +119,7 @@ static bool save_one(const char *folder, const struct metrics *metrics, const st
     write_checkpoints(&timeline, metrics);
     if (accelerator == 0)
         write_phases(&timeline, metrics, facts);
-    return export_close(&file, done, err);
+    return file_output_close(&file, done, err);
 }
 
 bool result_timeline_save(const char *folder, const struct metrics *metrics, const struct result_steps *steps,

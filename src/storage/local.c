@@ -1,4 +1,5 @@
 /* What posix, uring and mmap have in common: files of the operating system. */
+#include "core/file_output.h"
 #include "storage/method.h"
 
 #include <dirent.h>
@@ -114,7 +115,7 @@ static bool ends_with(const char *name, const char *ending)
 static bool visit_entry(int fd, const char *name, storage_visit *visit, void *context, bool *ended)
 {
     struct stat info;
-    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || ends_with(name, STORAGE_PART))
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || ends_with(name, FILE_PART))
         return true;
     if (fstatat(fd, name, &info, 0) != 0)
         return errno == ENOENT; /* removed meanwhile, or a link to nowhere */

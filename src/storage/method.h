@@ -148,6 +148,4 @@ bool storage_local_list(struct storage *storage, const char *path, storage_visit
                         struct error *err);
 bool storage_local_remove(struct storage *storage, const char *path, struct error *err);
 
-#define STORAGE_PART ".part" /* ending of a file that is being written */
-
 #endif

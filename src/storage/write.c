@@ -1,5 +1,6 @@
 /* Writing of local files: NAME.part, locked while it is written, becomes NAME when it is whole. */
 #include "core/file.h"
+#include "core/file_output.h"
 #include "storage/method.h"
 
 #include <errno.h>
@@ -7,18 +8,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* Gathered before a write, unless options.request says otherwise. Direct writes have no queue behind them. */
 #define GATHER_BUFFERED ((int64_t)1 << 20)
 #define GATHER_DIRECT   ((int64_t)8 << 20)
-#define MAX_TRIES       16
 
 struct local_writer {
-    int fd;
-    char *part;
+    struct file_part part;
     int64_t alignment; /* of direct writes; 1: none */
     int64_t offset;    /* bytes in the file */
     char *buffer;
@@ -28,61 +26,6 @@ struct local_writer {
 static bool cannot_write(const struct storage_writer *writer, struct error *err)
 {
     return error_set(err, ERROR_FAILED, "%s: cannot write: %s", writer->path, strerror(errno));
-}
-
-/* Makes the folders that a path lies in. */
-static bool make_folders(const char *path)
-{
-    char *folder = strdup(path);
-    if (!folder)
-        return false;
-    bool ok = true;
-    for (char *at = strchr(folder + 1, '/'); ok && at; at = strchr(at + 1, '/')) {
-        *at = 0;
-        ok = mkdir(folder, 0777) == 0 || errno == EEXIST;
-        *at = '/';
-    }
-    free(folder);
-    return ok;
-}
-
-static int open_part(const char *part, bool direct)
-{
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (direct ? O_DIRECT : 0);
-    int fd = open(part, flags, 0666);
-    if (fd < 0 && errno == ENOENT && make_folders(part))
-        fd = open(part, flags, 0666);
-    return fd;
-}
-
-/* Has the file that we hold still this name? Another program may have finished it between our open and our lock. */
-static bool still_named(int fd, const char *part)
-{
-    struct stat ours, named;
-    return fstat(fd, &ours) == 0 && stat(part, &named) == 0 && ours.st_dev == named.st_dev &&
-           ours.st_ino == named.st_ino;
-}
-
-static bool take_part(struct storage_writer *writer, struct local_writer *local, bool direct,
-                      struct error *err)
-{
-    for (int i = 0; i < MAX_TRIES; i++) {
-        local->fd = open_part(local->part, direct);
-        if (local->fd < 0 && direct && errno == EINVAL)
-            return error_set(err, ERROR_FAILED, "%s: the file system cannot write directly (O_DIRECT)",
-                             writer->path);
-        if (local->fd < 0)
-            return cannot_write(writer, err);
-        bool locked =
-            flock(local->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; /* or it has no locks */
-        if (locked && still_named(local->fd, local->part))
-            return ftruncate(local->fd, 0) == 0 || cannot_write(writer, err);
-        close(local->fd);
-        local->fd = -1;
-        if (!locked)
-            break;
-    }
-    return error_set(err, ERROR_FAILED, "%s: cannot write: another program is writing it", writer->path);
 }
 
 static int64_t alignment_of(int fd)
@@ -101,31 +44,22 @@ static int64_t alignment_of(int fd)
 
 static void local_free(struct local_writer *local)
 {
-    if (local->fd >= 0)
-        close(local->fd);
+    file_part_close(&local->part);
     storage_buffer_free(local->buffer, local->capacity);
-    free(local->part);
     free(local);
 }
 
 bool storage_local_create(struct storage_writer *writer, struct error *err)
 {
     const struct storage_options *options = &writer->storage->options;
-    if (file_is_directory(writer->path))
-        return error_set(err, ERROR_FAILED, "%s: cannot write: it is a directory", writer->path);
     struct local_writer *local = calloc(1, sizeof *local);
     if (!local)
         return error_memory(err);
-    local->fd = -1;
-    if (asprintf(&local->part, "%s" STORAGE_PART, writer->path) < 0) {
+    if (!file_part_open(&local->part, writer->path, options->direct, err)) {
         free(local);
-        return error_memory(err);
-    }
-    if (!take_part(writer, local, options->direct, err)) {
-        local_free(local);
         return false;
     }
-    local->alignment = options->direct ? alignment_of(local->fd) : 1;
+    local->alignment = options->direct ? alignment_of(local->part.fd) : 1;
     local->capacity = options->request ? options->request : options->direct ? GATHER_DIRECT : GATHER_BUFFERED;
     local->capacity += (local->alignment - local->capacity % local->alignment) % local->alignment;
     writer->state = local;
@@ -140,7 +74,7 @@ static bool put(struct storage_writer *writer, const char *from, int64_t length,
     double started = storage_now();
     while (length > 0) {
         size_t size = (size_t)(length < STORAGE_MAX_REQUEST ? length : STORAGE_MAX_REQUEST);
-        ssize_t wrote = calls->pwrite(calls->context, local->fd, from, size, local->offset);
+        ssize_t wrote = calls->pwrite(calls->context, local->part.fd, from, size, local->offset);
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote < 0)
@@ -207,7 +141,7 @@ static bool put_rest(struct storage_writer *writer, struct error *err)
     memset(local->buffer + local->filled, 0, (size_t)padding);
     if (!put(writer, local->buffer, local->filled + padding, err))
         return false;
-    return padding == 0 || ftruncate(local->fd, size) == 0 || cannot_write(writer, err);
+    return padding == 0 || ftruncate(local->part.fd, size) == 0 || cannot_write(writer, err);
 }
 
 static bool sync_file(struct storage_writer *writer, struct error *err)
@@ -215,25 +149,18 @@ static bool sync_file(struct storage_writer *writer, struct error *err)
     struct local_writer *local = writer->state;
     const struct storage_calls *calls = &writer->storage->calls;
     double started = storage_now();
-    if (calls->fsync(calls->context, local->fd) != 0)
+    if (calls->fsync(calls->context, local->part.fd) != 0)
         return error_set(err, ERROR_FAILED, "%s: cannot sync: %s", writer->path, strerror(errno));
     writer->written.sync = storage_now() - started;
     return true;
-}
-
-/* Closing a duplicate makes a network's file system report what it could not write, and keeps the lock. */
-static bool flush_close(const struct local_writer *local)
-{
-    int copy = fcntl(local->fd, F_DUPFD_CLOEXEC, 0);
-    return copy >= 0 && close(copy) == 0;
 }
 
 static bool give_name(struct storage_writer *writer, struct error *err)
 {
     struct local_writer *local = writer->state;
     double started = storage_now();
-    if (!flush_close(local) || rename(local->part, writer->path) != 0)
-        return cannot_write(writer, err);
+    if (!file_part_rename(&local->part, err))
+        return false;
     writer->written.rename = storage_now() - started;
     return true;
 }
@@ -241,20 +168,13 @@ static bool give_name(struct storage_writer *writer, struct error *err)
 static bool sync_folder(struct storage_writer *writer, struct error *err)
 {
     const struct storage_calls *calls = &writer->storage->calls;
-    const char *slash = strrchr(writer->path, '/');
-    char *folder = !slash                  ? strdup(".")
-                   : slash == writer->path ? strdup("/")
-                                           : strndup(writer->path, (size_t)(slash - writer->path));
-    if (!folder)
-        return error_memory(err);
     double started = storage_now();
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = file_open_folder_of(writer->path);
     bool ok = fd >= 0 && calls->fsync(calls->context, fd) == 0;
     if (!ok)
-        error_set(err, ERROR_FAILED, "%s: cannot sync: %s", folder, strerror(errno));
+        error_set(err, ERROR_FAILED, "%s: cannot sync its folder: %s", writer->path, strerror(errno));
     if (fd >= 0)
         close(fd);
-    free(folder);
     writer->written.sync_folder = storage_now() - started;
     return ok;
 }
@@ -275,6 +195,6 @@ bool storage_local_commit(struct storage_writer *writer, struct error *err)
 void storage_local_discard(struct storage_writer *writer)
 {
     struct local_writer *local = writer->state;
-    unlink(local->part);
+    file_part_remove(&local->part);
     local_free(local);
 }

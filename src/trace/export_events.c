@@ -1,4 +1,5 @@
 /* Chrome's JSON, DFTracer's .pfw and plain tables. */
+#include "core/file_output.h"
 #include "trace/export_file.h"
 
 #include <inttypes.h>
@@ -161,16 +162,16 @@ static bool write_chrome(struct export *export, const struct trace_filter *filte
 bool trace_export_chrome(struct trace_reader *reader, const char *path,
                          const struct trace_export_options *options, struct error *err)
 {
-    struct export_file file;
+    struct file_output file;
     struct export export = {.reader = reader};
     struct trace_filter filter = export_filter(options);
     int64_t last;
     if (!trace_span(reader, &export.first_ns, &last))
         export.first_ns = 0;
-    if (!export_open(&file, path, err))
+    if (!file_output_open(&file, path, err))
         return false;
     export.out = file.out;
-    return export_close(&file, write_chrome(&export, &filter, err), err);
+    return file_output_close(&file, write_chrome(&export, &filter, err), err);
 }
 
 /* "compute.forward" was category and name. */
@@ -204,12 +205,12 @@ static void write_pfw_event(struct export *export, const struct trace_event *eve
 bool trace_export_pfw(struct trace_reader *reader, const char *path,
                       const struct trace_export_options *options, struct error *err)
 {
-    struct export_file file;
+    struct file_output file;
     struct trace_event event;
     struct export export = {.reader = reader};
     struct trace_filter filter = export_filter(options);
     const char *host = trace_meta(reader, "host");
-    if (!export_open(&file, path, err))
+    if (!file_output_open(&file, path, err))
         return false;
     export.out = file.out;
     fputs("[\n{\"id\":0,\"name\":\"HH\",\"cat\":\"dftracer\",\"pid\":0,\"tid\":0,\"ph\":\"M\",\"args\":{"
@@ -230,7 +231,7 @@ bool trace_export_pfw(struct trace_reader *reader, const char *path,
         write_pfw_event(&export, &event);
     bool done = cursor && trace_cursor_close(cursor, err);
     fputs("]\n", file.out);
-    return export_close(&file, done, err);
+    return file_output_close(&file, done, err);
 }
 
 /* A cell of text, in quotes where it needs them (RFC 4180). */
@@ -257,11 +258,11 @@ static void write_number(FILE *out, int64_t value, int64_t none)
 bool trace_export_csv(struct trace_reader *reader, const char *path,
                       const struct trace_export_options *options, struct error *err)
 {
-    struct export_file file;
+    struct file_output file;
     struct trace_event event;
     struct export export = {.reader = reader};
     struct trace_filter filter = export_filter(options);
-    if (!export_open(&file, path, err))
+    if (!file_output_open(&file, path, err))
         return false;
     fputs("start_ns,latency_ns,class,call,pid,tid,process,path,fd,offset,size,result,cached\n", file.out);
     struct trace_cursor *cursor = trace_events(reader, &filter, err);
@@ -284,17 +285,17 @@ bool trace_export_csv(struct trace_reader *reader, const char *path,
         write_number(file.out, event.cached, -1);
         putc('\n', file.out);
     }
-    return export_close(&file, cursor && trace_cursor_close(cursor, err), err);
+    return file_output_close(&file, cursor && trace_cursor_close(cursor, err), err);
 }
 
 bool trace_export_csv_blocks(struct trace_reader *reader, const char *path,
                              const struct trace_export_options *options, struct error *err)
 {
     static const char *const names[TRACE_OPS] = {"read", "write", "discard", "flush"};
-    struct export_file file;
+    struct file_output file;
     struct trace_block block;
     struct trace_filter filter = export_filter(options);
-    if (!export_open(&file, path, err))
+    if (!file_output_open(&file, path, err))
         return false;
     fputs("start_ns,queue_ns,service_ns,operation,disk,sector,bytes,pid,process,path\n", file.out);
     struct trace_cursor *cursor = trace_blocks(reader, &filter, err);
@@ -314,5 +315,5 @@ bool trace_export_csv_blocks(struct trace_reader *reader, const char *path,
         write_cell(file.out, trace_file_info(reader, block.file)->path);
         putc('\n', file.out);
     }
-    return export_close(&file, cursor && trace_cursor_close(cursor, err), err);
+    return file_output_close(&file, cursor && trace_cursor_close(cursor, err), err);
 }

@@ -2,40 +2,8 @@
 
 #include "core/text.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
-
-bool export_open(struct export_file *file, const char *path, struct error *err)
-{
-    *file = (struct export_file){.path = strdup(path)};
-    if (!file->path || asprintf(&file->temporary, "%s.%ld.tmp", path, (long)getpid()) < 0) {
-        free(file->path);
-        return error_memory(err);
-    }
-    file->out = fopen(file->temporary, "we");
-    if (file->out)
-        return true;
-    error_set(err, ERROR_FAILED, "cannot write '%s': %s", path, strerror(errno));
-    free(file->temporary);
-    free(file->path);
-    return false;
-}
-
-bool export_close(struct export_file *file, bool done, struct error *err)
-{
-    bool written = !ferror(file->out);
-    written = fclose(file->out) == 0 && written;
-    if (done && (!written || rename(file->temporary, file->path) < 0))
-        done = error_set(err, ERROR_FAILED, "cannot write '%s': %s", file->path, strerror(errno));
-    if (!done)
-        unlink(file->temporary);
-    free(file->temporary);
-    free(file->path);
-    return done;
-}
 
 void export_time(FILE *out, int64_t time_ns, int digits)
 {

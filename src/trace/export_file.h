@@ -1,22 +1,11 @@
-/* A file written as a stream, which appears whole or not at all. */
+/* What the writers of files for other tools share. */
 #ifndef REHEARSE_TRACE_EXPORT_FILE_H
 #define REHEARSE_TRACE_EXPORT_FILE_H
 
-#include "core/error.h"
+#include "core/file_output.h"
 #include "trace/export.h"
 
-#include <stdbool.h>
 #include <stdio.h>
-
-struct export_file {
-    FILE *out;
-    char *path, *temporary;
-};
-
-bool export_open(struct export_file *file, const char *path, struct error *err);
-
-/* `done` false: takes the file away; returns `done`, or false when writing failed. */
-bool export_close(struct export_file *file, bool done, struct error *err);
 
 /* "2026-11-21T02:42:36.414760903": `digits` of a second (0, 3, 6, 9). */
 void export_time(FILE *out, int64_t time_ns, int digits);

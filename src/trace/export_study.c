@@ -10,12 +10,12 @@
 
 #define COLUMNS 64
 
-bool study_open(const struct study *study, struct export_file *file, const char *name, struct error *err)
+bool study_open(const struct study *study, struct file_output *file, const char *name, struct error *err)
 {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/%s", study->folder, name) >= (int)sizeof path)
         return error_set(err, ERROR_USAGE, "'%s': the name is too long", study->folder);
-    return export_open(file, path, err);
+    return file_output_open(file, path, err);
 }
 
 static int64_t known(int64_t value)
@@ -118,7 +118,7 @@ static void write_event(const struct study *study, FILE *out, const struct trace
 static bool write_events(const struct study *study, const char *name, enum trace_class class,
                          struct error *err)
 {
-    struct export_file file;
+    struct file_output file;
     struct trace_event event;
     struct trace_filter filter = export_filter(study->options);
     filter.which = (int64_t) class;
@@ -130,13 +130,13 @@ static bool write_events(const struct study *study, const char *name, enum trace
         if (study_keeps_event(study, &event))
             write_event(study, file.out, &event);
     bool done = cursor && trace_cursor_close(cursor, err);
-    return export_close(&file, done, err);
+    return file_output_close(&file, done, err);
 }
 
 /* "END PID COMMAND DISK R|W BYTES SECTOR LATENCY" */
 static bool write_blocks(const struct study *study, struct error *err)
 {
-    struct export_file file;
+    struct file_output file;
     struct trace_block block;
     struct trace_filter filter = export_filter(study->options);
     filter.as_written = true;
@@ -154,12 +154,12 @@ static bool write_blocks(const struct study *study, struct error *err)
                 (long long)known(block.service_ns));
     }
     bool done = cursor && trace_cursor_close(cursor, err);
-    return export_close(&file, done, err);
+    return file_output_close(&file, done, err);
 }
 
 static bool write_phases(const struct study *study, struct error *err)
 {
-    struct export_file file;
+    struct file_output file;
     int count;
     const struct trace_phase *phases = trace_phases(study->reader, &count);
     if (!study_open(study, &file, "timeline/timeline.csv", err))
@@ -174,7 +174,7 @@ static bool write_phases(const struct study *study, struct error *err)
         export_time(file.out, phases[i].end_ns, digits);
         fprintf(file.out, ",%s\n", phases[i].name);
     }
-    return export_close(&file, true, err);
+    return file_output_close(&file, true, err);
 }
 
 /* The columns of a table of series: those whose kind begins with `prefix`, in the order they came in. */
@@ -264,20 +264,20 @@ static void write_cpu_line(const struct study *study, FILE *out, const struct co
 
 static bool write_cpu(const struct study *study, struct error *err)
 {
-    struct export_file file;
+    struct file_output file;
     struct columns columns;
     find_columns(study, "cpu.", &columns);
     if (!study_open(study, &file, "cpu.out", err))
         return false;
     bool done = each_line(study, "cpu.", &columns, true, write_cpu_line, file.out, " ", err);
-    if (!export_close(&file, done, err) || !study_open(study, &file, "timeline/cpu_all.csv", err))
+    if (!file_output_close(&file, done, err) || !study_open(study, &file, "timeline/cpu_all.csv", err))
         return false;
     fputs("timestamp", file.out);
     for (int i = 0; i < columns.count; i++)
         fprintf(file.out, ",%%%s", columns.names[i]);
     putc('\n', file.out);
     done = each_line(study, "cpu.", &columns, true, write_cpu_line, file.out, ",", err);
-    return export_close(&file, done, err);
+    return file_output_close(&file, done, err);
 }
 
 static void write_disk_line(const struct study *study, FILE *out, const struct columns *columns,
@@ -297,7 +297,7 @@ static void write_disk_line(const struct study *study, FILE *out, const struct c
 /* The scripts do not cut this one at INIT. */
 static bool write_disks(const struct study *study, struct error *err)
 {
-    struct export_file file;
+    struct file_output file;
     struct columns columns;
     find_columns(study, "disk.", &columns);
     if (columns.count == 0)
@@ -309,7 +309,7 @@ static bool write_disks(const struct study *study, struct error *err)
         fprintf(file.out, ",%s", columns.names[i]);
     putc('\n', file.out);
     bool done = each_line(study, "disk.", &columns, false, write_disk_line, file.out, NULL, err);
-    return export_close(&file, done, err);
+    return file_output_close(&file, done, err);
 }
 
 /* "GPU PID COMMAND" is the source of a process on a GPU; a GPU alone was idle. */
@@ -366,7 +366,7 @@ static void sum_gpu_line(const struct study *study, FILE *out, const struct colu
 
 static bool write_gpu(const struct study *study, struct error *err)
 {
-    struct export_file file;
+    struct file_output file;
     struct columns columns;
     struct average average = {.gpus = 1, .time_ns = TRACE_NONE};
     find_columns(study, "gpu.", &columns);
@@ -378,13 +378,13 @@ static bool write_gpu(const struct study *study, struct error *err)
     if (!study_open(study, &file, "gpu.out", err))
         return false;
     bool done = each_line(study, "gpu.", &columns, true, write_gpu_line, file.out, NULL, err);
-    if (!export_close(&file, done, err) || !study_open(study, &file, "timeline/gpu_avg.csv", err))
+    if (!file_output_close(&file, done, err) || !study_open(study, &file, "timeline/gpu_avg.csv", err))
         return false;
     fputs("timestamp,sm,mem,fb\n", file.out);
     done = each_line(study, "gpu.", &columns, true, sum_gpu_line, file.out, &average, err);
     if (average.time_ns != TRACE_NONE)
         write_average(file.out, &average);
-    return export_close(&file, done, err);
+    return file_output_close(&file, done, err);
 }
 
 static bool make_folders(const char *folder, struct error *err)

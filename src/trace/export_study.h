@@ -2,6 +2,7 @@
 #ifndef REHEARSE_TRACE_EXPORT_STUDY_H
 #define REHEARSE_TRACE_EXPORT_STUDY_H
 
+#include "core/file_output.h"
 #include "trace/export_file.h"
 
 struct study {
@@ -12,7 +13,7 @@ struct study {
 };
 
 /* One file of the folder. */
-bool study_open(const struct study *study, struct export_file *file, const char *name, struct error *err);
+bool study_open(const struct study *study, struct file_output *file, const char *name, struct error *err);
 
 /* Is it in the tables? */
 bool study_keeps_event(const struct study *study, const struct trace_event *event);

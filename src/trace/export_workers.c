@@ -14,7 +14,7 @@ struct row {
 };
 
 struct lane {
-    struct export_file file;
+    struct file_output file;
     struct row *rows; /* of one start */
     size_t count, capacity;
 };
@@ -245,7 +245,7 @@ static const char *stem(const struct workers *workers, int lane)
 static bool write_titles(const struct workers *workers, struct error *err)
 {
     const struct division *division = workers->division;
-    struct export_file file;
+    struct file_output file;
     char name[128], digits[12];
     snprintf(name, sizeof name, "timeline/pid/%s/plotting_info.json", division->folder);
     if (!study_open(workers->study, &file, name, err))
@@ -258,7 +258,7 @@ static bool write_titles(const struct workers *workers, struct error *err)
                 i + 1 < workers->count ? "," : "");
     }
     putc('}', file.out);
-    return export_close(&file, true, err);
+    return file_output_close(&file, true, err);
 }
 
 static bool write_lanes(struct workers *workers, struct error *err)
@@ -274,7 +274,7 @@ static bool write_lanes(struct workers *workers, struct error *err)
     }
     done = done && fill(workers, err);
     for (int i = 0; i < open; i++)
-        done = export_close(&workers->lanes[i].file, done, err) && done;
+        done = file_output_close(&workers->lanes[i].file, done, err) && done;
     return done;
 }
 
