@@ -34,8 +34,9 @@ const char *capture_kernel_version(void)
     return libbpf_version_string();
 }
 
-/* libbpf says why a program was refused in many lines; the first of its warnings is what a user can use. */
-static char first_warning[256];
+/* libbpf says why a program was refused in many lines, to one function for the whole process; the first of its warnings
+ * is what a user can use. It comes on the thread that called libbpf: each has its own. */
+static _Thread_local char first_warning[256];
 
 static int keep_warning(enum libbpf_print_level level, const char *format, va_list args)
 {

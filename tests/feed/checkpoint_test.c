@@ -4,6 +4,7 @@
 
 #include "feed/checkpoints.h"
 #include "support/expect.h"
+#include "support/sanitizer.h"
 
 /* --- what is saved -------------------------------------------------------------------------------------------- */
 
@@ -353,10 +354,10 @@ static int peak_of_child(void)
 static void memory_does_not_grow_with_the_state(void **state)
 {
     (void)state;
-#ifdef __SANITIZE_THREAD__
-    print_message("skipped: the thread sanitizer has memory of its own\n");
-    skip();
-#endif
+    if (THREAD_SANITIZER) {
+        print_message("skipped: the thread sanitizer has memory of its own\n");
+        skip();
+    }
     pid_t child = fork();
     if (child == 0)
         _exit(peak_of_child());
