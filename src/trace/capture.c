@@ -313,7 +313,7 @@ static bool add_lost(struct capture *capture, const char *name, int64_t count, s
         return true;
     capture->report->lost += count;
     text_format(&capture->report->notes, "lost: %" PRId64 " of %s\n", count, name);
-    return trace_add_lost(capture->writer, name, count, err);
+    return trace_add_lost(capture->writer, name, count, TRACE_NONE, TRACE_NONE, err);
 }
 
 static bool end_kernel(struct capture *capture, struct error *err)
@@ -352,6 +352,8 @@ bool trace_capture(const struct trace_capture_options *options, struct trace_cap
     sampler_free(capture.sampler);
     if (capture.rows_ready)
         capture_rows_release(&capture.rows);
+    if (capture.writer && !done)
+        trace_writer_cut(capture.writer);
     bool closed = trace_writer_close(capture.writer, done ? err : &late);
     capture_command_drop(&capture.command);
     report->status = capture_command_status(&capture.command);

@@ -66,10 +66,32 @@ static bool remember(struct capture_files *files, const struct capture_open *ope
            (!open->file || capture_map_set(&files->opened, open->file, at));
 }
 
+/* The path tells a terminal from other devices; what has no type of file is an eventfd or the like. */
+static enum trace_kind kind_of(const struct capture_open *open, const char *path)
+{
+    switch (open->mode & S_IFMT) {
+    case S_IFREG:
+    case S_IFDIR:
+    case S_IFLNK:
+        return TRACE_KIND_FILE;
+    case S_IFIFO:
+        return TRACE_KIND_PIPE;
+    case S_IFSOCK:
+        return TRACE_KIND_SOCKET;
+    case S_IFBLK:
+        return TRACE_KIND_DEVICE;
+    case S_IFCHR:
+        return trace_kind_of_path(path, strlen(path)) == TRACE_KIND_OTHER ? TRACE_KIND_OTHER
+                                                                          : TRACE_KIND_DEVICE;
+    default:
+        return TRACE_KIND_OTHER;
+    }
+}
+
 int64_t capture_files_open(struct capture_files *files, const struct capture_open *open, const char *path)
 {
-    int64_t id =
-        trace_file(files->writer, capture_device(open->device), (int64_t)open->inode, path, strlen(path));
+    int64_t id = trace_file_of_kind(files->writer, capture_device(open->device), (int64_t)open->inode,
+                                    kind_of(open, path), path, strlen(path));
     remember(files, open, id); /* without memory it is looked up again */
     return id;
 }

@@ -15,12 +15,13 @@
 #define REHEARSE_TRACE_STORE_H
 
 #include "core/error.h"
+#include "core/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACE_SCHEMA_VERSION 1
+#define TRACE_SCHEMA_VERSION 2
 #define TRACE_NONE           INT64_MIN
 
 /* What a system call (or a page fault, or a submission to io_uring) does. Stored as these numbers: append only. */
@@ -51,6 +52,22 @@ const char *trace_class_name(enum trace_class class);
 
 /* The class of a system call ("pread64": TRACE_READ); TRACE_OTHER when it is none of the above. */
 enum trace_class trace_class_of_call(const char *call, size_t length);
+
+/* What a descriptor is open on, for a wait at a pipe is no read of data. Stored as these numbers: append only. */
+enum trace_kind {
+    TRACE_KIND_FILE, /* a file or folder of a file system; also what is not known to be anything else */
+    TRACE_KIND_PIPE,
+    TRACE_KIND_SOCKET,
+    TRACE_KIND_DEVICE, /* of blocks or characters, but no terminal */
+    TRACE_KIND_OTHER,  /* eventfd, epoll, timerfd, …; terminals */
+    TRACE_KINDS
+};
+
+/* "file", "pipe", … as in table `kind`. */
+const char *trace_kind_name(enum trace_kind kind);
+
+/* As far as a path tells: "pipe:[7]", "TCP:[…]", "anon_inode:[eventpoll]", "/dev/vda". */
+enum trace_kind trace_kind_of_path(const char *path, size_t length);
 
 struct trace_event {
     enum trace_class class;
@@ -102,6 +119,9 @@ struct trace_writer *trace_writer_new(const char *path, enum trace_mode mode, st
  * was committed is kept, and the message says so. NULL is fine. */
 bool trace_writer_close(struct trace_writer *writer, struct error *err);
 
+/* The trace ends before what it tells of: it will say so, even though it can be closed. */
+void trace_writer_cut(struct trace_writer *writer);
+
 /* Frees without finishing: TRACE_STORE_WHOLE leaves no file, TRACE_STORE_KEEP what was committed, TRACE_STORE_APPEND
  * what was there before. */
 void trace_writer_drop(struct trace_writer *writer);
@@ -112,8 +132,11 @@ bool trace_writer_commit(struct trace_writer *writer, struct error *err);
 
 /* Ids. The same names give the same id. `tid` TRACE_NONE where threads are not told apart. */
 int64_t trace_process(struct trace_writer *writer, int64_t pid, int64_t tid, const char *name, size_t length);
+/* Its kind is what its path tells. */
 int64_t trace_file(struct trace_writer *writer, int64_t device, int64_t inode, const char *path,
                    size_t length);
+int64_t trace_file_of_kind(struct trace_writer *writer, int64_t device, int64_t inode, enum trace_kind kind,
+                           const char *path, size_t length);
 int64_t trace_call(struct trace_writer *writer, const char *name, size_t length);
 int64_t trace_disk(struct trace_writer *writer, const char *name, size_t length);
 /* kind: "cpu.usr", "disk.rMB/s", "gpu.sm"; source: "all", "vda", "0". */
@@ -131,8 +154,10 @@ bool trace_add_phase(struct trace_writer *writer, const struct trace_phase *phas
 bool trace_drop_phases(struct trace_writer *writer, const char *source, struct error *err);
 bool trace_add_clock(struct trace_writer *writer, int64_t monotonic_ns, int64_t realtime_ns,
                      struct error *err);
-/* Events of a class that the kernel could not hand over; adds to what was set before. */
-bool trace_add_lost(struct trace_writer *writer, const char *class, int64_t count, struct error *err);
+/* Events of a class that the kernel could not hand over, all of them between these times (TRACE_NONE: not known when);
+ * adds to what was set before. */
+bool trace_add_lost(struct trace_writer *writer, const char *class, int64_t count, int64_t from_ns,
+                    int64_t to_ns, struct error *err);
 bool trace_set_meta(struct trace_writer *writer, const char *key, const char *value, struct error *err);
 
 /* Rows added so far, of events and blocks; and of samples and phases as well. */
@@ -146,6 +171,7 @@ struct trace_reader;
 /* NULL on failure: no file, not a database, not a trace, a newer schema (ERROR_INPUT). */
 struct trace_reader *trace_reader_new(const char *path, struct error *err);
 void trace_reader_free(struct trace_reader *reader);
+int trace_version(const struct trace_reader *reader); /* of its schema */
 
 struct trace_process_info {
     int64_t pid, tid, parent_pid, start_ns, end_ns;
@@ -154,6 +180,7 @@ struct trace_process_info {
 struct trace_file_info {
     int64_t device, inode;
     const char *path;
+    enum trace_kind kind;
 };
 struct trace_series_info {
     const char *kind, *source;
@@ -177,8 +204,15 @@ int64_t trace_lost(const struct trace_reader *reader); /* of all classes togethe
 struct trace_loss {
     const char *class;
     int64_t count;
+    int64_t from_ns, to_ns; /* when; TRACE_NONE: not known */
 };
 const struct trace_loss *trace_losses(const struct trace_reader *reader, int *count);
+
+/* Its writer was killed, or could not write on, or is writing still: what came after trace_span() is missing. */
+bool trace_unfinished(const struct trace_reader *reader);
+
+/* What makes a trace tell too little, for people: "unfinished: …", "lost: …", a line each; nothing where it is whole. */
+void trace_add_warnings(const struct trace_reader *reader, struct text *out);
 
 /* First start and last end of events, blocks, samples and phases; false when the trace is empty. */
 bool trace_span(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns);
@@ -193,6 +227,17 @@ struct trace_filter {
     bool as_written; /* in the order in which they were added */
 };
 #define TRACE_ALL ((struct trace_filter){-1, INT64_MIN, INT64_MAX, false})
+
+/* Which rows cursors give from now on. A path's pattern is a shell's, but its '*' stands for slashes as well. */
+struct trace_selection {
+    unsigned
+        kinds; /* of calls: 1 << enum trace_kind for each; 0: all. Calls without a file are of all kinds */
+    const char
+        *path; /* calls and disk requests of files whose path fits; NULL: all, also those without a file */
+};
+
+/* False when no file has such a path (ERROR_INPUT), or without memory. */
+bool trace_select(struct trace_reader *reader, const struct trace_selection *selection, struct error *err);
 
 struct trace_cursor;
 struct trace_cursor *trace_events(struct trace_reader *reader, const struct trace_filter *filter,

@@ -20,6 +20,10 @@ bool trace_writer_close(UNUSED struct trace_writer *writer, struct error *err)
     return refuse(err);
 }
 
+void trace_writer_cut(UNUSED struct trace_writer *writer)
+{
+}
+
 void trace_writer_drop(UNUSED struct trace_writer *writer)
 {
 }
@@ -37,6 +41,12 @@ int64_t trace_process(UNUSED struct trace_writer *writer, UNUSED int64_t pid, UN
 
 int64_t trace_file(UNUSED struct trace_writer *writer, UNUSED int64_t device, UNUSED int64_t inode,
                    UNUSED const char *path, UNUSED size_t length)
+{
+    return 0;
+}
+
+int64_t trace_file_of_kind(UNUSED struct trace_writer *writer, UNUSED int64_t device, UNUSED int64_t inode,
+                           UNUSED enum trace_kind kind, UNUSED const char *path, UNUSED size_t length)
 {
     return 0;
 }
@@ -99,7 +109,7 @@ bool trace_add_clock(UNUSED struct trace_writer *writer, UNUSED int64_t monotoni
 }
 
 bool trace_add_lost(UNUSED struct trace_writer *writer, UNUSED const char *class, UNUSED int64_t count,
-                    struct error *err)
+                    UNUSED int64_t from_ns, UNUSED int64_t to_ns, struct error *err)
 {
     return refuse(err);
 }
@@ -128,6 +138,22 @@ struct trace_reader *trace_reader_new(UNUSED const char *path, struct error *err
 
 void trace_reader_free(UNUSED struct trace_reader *reader)
 {
+}
+
+int trace_version(UNUSED const struct trace_reader *reader)
+{
+    return 0;
+}
+
+bool trace_unfinished(UNUSED const struct trace_reader *reader)
+{
+    return false;
+}
+
+bool trace_select(UNUSED struct trace_reader *reader, UNUSED const struct trace_selection *selection,
+                  struct error *err)
+{
+    return refuse(err);
 }
 
 const struct trace_process_info *trace_process_info(UNUSED const struct trace_reader *reader,

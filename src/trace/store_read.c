@@ -3,6 +3,7 @@
 #include "trace/store_schema.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,12 @@ struct trace_reader {
     char *path;
     struct table processes, files, series, calls, disks, phases, meta, losses;
     int64_t lost;
+    int version;
+    unsigned char *selected; /* by id of a file, 0: none; NULL: everything */
 };
+
+/* Bits of `selected`. */
+enum { SELECT_EVENTS = 1, SELECT_BLOCKS = 2 };
 
 struct trace_cursor {
     sqlite3_stmt *statement;
@@ -89,7 +95,12 @@ static bool read_file(struct trace_reader *reader, sqlite3_stmt *statement, void
     struct trace_file_info *file = row;
     file->device = number(statement, 1, TRACE_NONE);
     file->inode = number(statement, 2, TRACE_NONE);
-    return (file->path = text(reader, statement, 3)) != NULL;
+    file->path = text(reader, statement, 3);
+    int64_t kind = number(statement, 4, -1);
+    if (file->path)
+        file->kind = kind >= 0 && kind < TRACE_KINDS ? (enum trace_kind)kind
+                                                     : trace_kind_of_path(file->path, strlen(file->path));
+    return file->path != NULL;
 }
 
 static bool read_series(struct trace_reader *reader, sqlite3_stmt *statement, void *row)
@@ -128,6 +139,8 @@ static bool read_loss(struct trace_reader *reader, sqlite3_stmt *statement, void
     struct trace_loss *loss = row;
     loss->class = text(reader, statement, 1);
     loss->count = number(statement, 2, 0);
+    loss->from_ns = number(statement, 3, TRACE_NONE);
+    loss->to_ns = number(statement, 4, TRACE_NONE);
     return loss->class != NULL;
 }
 
@@ -138,7 +151,7 @@ static const struct trace_process_info no_process = {.pid = TRACE_NONE,
                                                      .end_ns = TRACE_NONE,
                                                      .name = "",
                                                      .command = ""};
-static const struct trace_file_info no_file = {TRACE_NONE, TRACE_NONE, ""};
+static const struct trace_file_info no_file = {TRACE_NONE, TRACE_NONE, "", TRACE_KIND_FILE};
 static const struct trace_series_info no_series = {"", ""};
 static const char *const no_name = "";
 
@@ -172,10 +185,13 @@ static bool load_table(struct trace_reader *reader, struct table *table, const c
 
 static bool load_tables(struct trace_reader *reader, struct error *err)
 {
+    bool kinds = reader->version >= 2;
     return load_table(reader, &reader->processes, "SELECT ifnull(max(id), 0) FROM process",
                       "SELECT id, pid, tid, parent_pid, start_ns, end_ns, name, command FROM process",
                       sizeof no_process, &no_process, read_process, err) &&
-           load_table(reader, &reader->files, "SELECT ifnull(max(id), 0) FROM file", "SELECT * FROM file",
+           load_table(reader, &reader->files, "SELECT ifnull(max(id), 0) FROM file",
+                      kinds ? "SELECT id, device, inode, path, kind FROM file"
+                            : "SELECT id, device, inode, path, NULL FROM file",
                       sizeof no_file, &no_file, read_file, err) &&
            load_table(reader, &reader->series, "SELECT ifnull(max(id), 0) FROM series",
                       "SELECT * FROM series", sizeof no_series, &no_series, read_series, err) &&
@@ -189,9 +205,11 @@ static bool load_tables(struct trace_reader *reader, struct error *err)
            load_table(reader, &reader->meta, "SELECT count(*) FROM meta",
                       "SELECT row_number() OVER (ORDER BY key), * FROM meta", sizeof(struct trace_meta), NULL,
                       read_meta, err) &&
-           load_table(reader, &reader->losses, "SELECT count(*) FROM lost",
-                      "SELECT row_number() OVER (ORDER BY class), * FROM lost", sizeof(struct trace_loss),
-                      NULL, read_loss, err) &&
+           load_table(
+               reader, &reader->losses, "SELECT count(*) FROM lost",
+               kinds ? "SELECT row_number() OVER (ORDER BY class), class, count, from_ns, to_ns FROM lost"
+                     : "SELECT row_number() OVER (ORDER BY class), class, count, NULL, NULL FROM lost",
+               sizeof(struct trace_loss), NULL, read_loss, err) &&
            one_number(reader, "SELECT ifnull(sum(count), 0) FROM lost", &reader->lost, err);
 }
 
@@ -211,6 +229,7 @@ static bool check_version(struct trace_reader *reader, struct error *err)
     if (version < 1)
         return error_set(err, ERROR_INPUT, "'%s' is damaged: schema version %lld", reader->path,
                          (long long)version);
+    reader->version = (int)version;
     return true;
 }
 
@@ -247,6 +266,7 @@ void trace_reader_free(struct trace_reader *reader)
         return;
     sqlite3_close(reader->db);
     arena_release(&reader->arena);
+    free(reader->selected);
     free(reader->path);
     free(reader);
 }
@@ -308,6 +328,17 @@ const char *trace_meta(const struct trace_reader *reader, const char *key)
         if (strcmp(rows[i].key, key) == 0)
             return rows[i].value;
     return NULL;
+}
+
+int trace_version(const struct trace_reader *reader)
+{
+    return reader->version;
+}
+
+bool trace_unfinished(const struct trace_reader *reader)
+{
+    const char *state = trace_meta(reader, TRACE_STATE);
+    return state && strcmp(state, TRACE_STATE_WHOLE) != 0;
 }
 
 const struct trace_phase *trace_phases(const struct trace_reader *reader, int *count)
@@ -413,6 +444,33 @@ struct trace_cursor *trace_samples(struct trace_reader *reader, const struct tra
     return open_cursor(reader, "SELECT series, time_ns, value FROM sample", "series", "time_ns", filter, err);
 }
 
+bool trace_select(struct trace_reader *reader, const struct trace_selection *selection, struct error *err)
+{
+    bool found = !selection->path;
+    unsigned kinds = selection->kinds ? selection->kinds : ~0u;
+    unsigned char *selected = calloc((size_t)reader->files.count + 1, 1);
+    if (!selected)
+        return error_memory(err);
+    selected[0] = selection->path ? 0 : SELECT_EVENTS | SELECT_BLOCKS;
+    for (int64_t i = 1; i <= reader->files.count; i++) {
+        const struct trace_file_info *file = trace_file_info(reader, i);
+        if (selection->path && fnmatch(selection->path, file->path, 0) != 0)
+            continue;
+        found = true;
+        selected[i] = SELECT_BLOCKS | (kinds & 1u << file->kind ? SELECT_EVENTS : 0);
+    }
+    free(reader->selected);
+    reader->selected = selected;
+    return found ||
+           error_set(err, ERROR_INPUT, "%s: no file's path is like '%s'", reader->path, selection->path);
+}
+
+static bool is_selected(const struct trace_cursor *cursor, int64_t file, int of)
+{
+    const struct trace_reader *reader = cursor->reader;
+    return !reader->selected || (reader->selected[place(&reader->files, file)] & of);
+}
+
 static bool next(struct trace_cursor *cursor)
 {
     if (cursor->code == SQLITE_ROW)
@@ -423,14 +481,16 @@ static bool next(struct trace_cursor *cursor)
 bool trace_next_event(struct trace_cursor *cursor, struct trace_event *event)
 {
     sqlite3_stmt *row = cursor->statement;
-    if (!next(cursor))
-        return false;
+    do {
+        if (!next(cursor))
+            return false;
+        event->file = number(row, 4, 0);
+    } while (!is_selected(cursor, event->file, SELECT_EVENTS));
     int64_t class = number(row, 0, TRACE_OTHER);
     event->class = class >= 0 && class < TRACE_CLASSES ? (enum trace_class) class : TRACE_OTHER;
     event->start_ns = number(row, 1, 0);
     event->latency_ns = number(row, 2, TRACE_NONE);
     event->process = number(row, 3, 0);
-    event->file = number(row, 4, 0);
     event->call = number(row, 5, 0);
     event->fd = number(row, 6, TRACE_NONE);
     event->offset = number(row, 7, TRACE_NONE);
@@ -443,8 +503,11 @@ bool trace_next_event(struct trace_cursor *cursor, struct trace_event *event)
 bool trace_next_block(struct trace_cursor *cursor, struct trace_block *block)
 {
     sqlite3_stmt *row = cursor->statement;
-    if (!next(cursor))
-        return false;
+    do {
+        if (!next(cursor))
+            return false;
+        block->file = number(row, 8, 0);
+    } while (!is_selected(cursor, block->file, SELECT_BLOCKS));
     int64_t op = number(row, 0, 0);
     block->op = op >= 0 && op < TRACE_OPS ? (enum trace_op)op : TRACE_OP_READ;
     block->start_ns = number(row, 1, 0);
@@ -454,7 +517,6 @@ bool trace_next_block(struct trace_cursor *cursor, struct trace_block *block)
     block->sector = number(row, 5, TRACE_NONE);
     block->bytes = number(row, 6, TRACE_NONE);
     block->process = number(row, 7, 0);
-    block->file = number(row, 8, 0);
     block->cause = number(row, 9, 0);
     return true;
 }

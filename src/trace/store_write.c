@@ -33,7 +33,7 @@ enum insert {
 
 static const char *const statements[INSERTS] = {
     "INSERT INTO process(id, pid, tid, name) VALUES (?,?,?,?)",
-    "INSERT INTO file VALUES (?,?,?,?)",
+    "INSERT INTO file VALUES (?,?,?,?,?)",
     "INSERT INTO call VALUES (?,?)",
     "INSERT INTO disk VALUES (?,?)",
     "INSERT INTO series VALUES (?,?,?)",
@@ -42,7 +42,9 @@ static const char *const statements[INSERTS] = {
     "INSERT INTO sample VALUES (?,?,?)",
     "INSERT INTO phase VALUES (?,?,?,?)",
     "INSERT INTO clock VALUES (?,?)",
-    "INSERT INTO lost VALUES (?1,?2) ON CONFLICT DO UPDATE SET count = count + ?2",
+    ("INSERT INTO lost VALUES (?1,?2,?3,?4) ON CONFLICT DO UPDATE SET count = count + ?2,"
+     " from_ns = min(ifnull(from_ns, ?3), ifnull(?3, from_ns)),"
+     " to_ns = max(ifnull(to_ns, ?4), ifnull(?4, to_ns))"),
     "INSERT OR REPLACE INTO meta VALUES (?,?)",
     ("UPDATE process SET parent_pid = ifnull(?2, parent_pid), start_ns = ifnull(?3, start_ns),"
      " end_ns = ifnull(?4, end_ns), command = ifnull(?5, command) WHERE id = ?1"),
@@ -58,6 +60,7 @@ struct trace_writer {
     int64_t rows, pending; /* of events and blocks; of everything since the last commit; those handed over */
     int64_t others;        /* samples and phases */
     bool at_once;          /* TRACE_STORE_APPEND: one transaction */
+    bool cut;              /* the trace ends before what it tells of */
     bool failed;
     struct error why;
 };
@@ -131,7 +134,29 @@ static bool prepare(struct trace_writer *writer, struct error *err)
     return true;
 }
 
-static bool set_up(struct trace_writer *writer, enum trace_mode mode, struct error *err)
+static void kind_of_path(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    (void)count;
+    const char *path = sqlite3_value_blob(values[0]);
+    size_t length = (size_t)sqlite3_value_bytes(values[0]);
+    sqlite3_result_int(context, (int)trace_kind_of_path(path ? path : "", path ? length : 0));
+}
+
+/* An older store that is added to gets what it lacks. */
+static bool bring_up(struct trace_writer *writer, int version, struct error *err)
+{
+    char sql[64];
+    if (version >= TRACE_SCHEMA_VERSION)
+        return true;
+    snprintf(sql, sizeof sql, "PRAGMA user_version = %d", TRACE_SCHEMA_VERSION);
+    if (sqlite3_create_function(writer->db, "kind_of_path", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+                                kind_of_path, NULL, NULL) != SQLITE_OK)
+        return fail(writer, err);
+    return run_sql(writer, trace_schema_from_1, err) && run_sql(writer, trace_schema_views, err) &&
+           run_sql(writer, sql, err);
+}
+
+static bool set_up(struct trace_writer *writer, enum trace_mode mode, int version, struct error *err)
 {
     const char *file = file_of(writer);
     if (mode != TRACE_STORE_APPEND && unlink(file) < 0 && errno != ENOENT)
@@ -153,11 +178,12 @@ static bool set_up(struct trace_writer *writer, enum trace_mode mode, struct err
     if (!run_sql(writer, sql, err))
         return false;
     if (mode == TRACE_STORE_APPEND)
-        return run_sql(writer, "BEGIN", err) && prepare(writer, err);
+        return run_sql(writer, "BEGIN", err) && bring_up(writer, version, err) && prepare(writer, err);
     snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d; BEGIN",
              TRACE_APPLICATION_ID, TRACE_SCHEMA_VERSION);
     return run_sql(writer, sql, err) && run_sql(writer, trace_schema_tables, err) &&
-           run_sql(writer, trace_schema_views, err) && prepare(writer, err);
+           run_sql(writer, trace_schema_views, err) && prepare(writer, err) &&
+           trace_set_meta(writer, TRACE_STATE, TRACE_STATE_WRITING, err);
 }
 
 static void bind_number(sqlite3_stmt *statement, int at, int64_t value, int64_t none)
@@ -211,9 +237,9 @@ static int64_t intern(struct trace_writer *writer, enum dictionary which, int64_
     return id;
 }
 
-/* Gives the id of a name, and writes the row (id, numbers…, text) of a new one. */
+/* Gives the id of a name, and writes the row (id, numbers…, text, kind) of a new one; kind -1: the table has none. */
 static int64_t name_id(struct trace_writer *writer, enum dictionary which, int64_t a, int64_t b, int numbers,
-                       const char *text, size_t length)
+                       const char *text, size_t length, int kind)
 {
     bool added;
     struct error err;
@@ -231,28 +257,36 @@ static int64_t name_id(struct trace_writer *writer, enum dictionary which, int64
         bind_number(statement, 3, b, TRACE_NONE);
     }
     bind_text(statement, 2 + numbers, text, length);
+    if (kind >= 0)
+        sqlite3_bind_int(statement, 3 + numbers, kind);
     return step(writer, statement, &err) ? id : 0;
 }
 
 int64_t trace_process(struct trace_writer *writer, int64_t pid, int64_t tid, const char *name, size_t length)
 {
-    return name_id(writer, PROCESSES, pid, tid, 2, name, length);
+    return name_id(writer, PROCESSES, pid, tid, 2, name, length, -1);
 }
 
 int64_t trace_file(struct trace_writer *writer, int64_t device, int64_t inode, const char *path,
                    size_t length)
 {
-    return name_id(writer, FILES, device, inode, 2, path, length);
+    return trace_file_of_kind(writer, device, inode, trace_kind_of_path(path, length), path, length);
+}
+
+int64_t trace_file_of_kind(struct trace_writer *writer, int64_t device, int64_t inode, enum trace_kind kind,
+                           const char *path, size_t length)
+{
+    return name_id(writer, FILES, device, inode, 2, path, length, (int)kind);
 }
 
 int64_t trace_call(struct trace_writer *writer, const char *name, size_t length)
 {
-    return name_id(writer, CALLS, 0, 0, 0, name, length);
+    return name_id(writer, CALLS, 0, 0, 0, name, length, -1);
 }
 
 int64_t trace_disk(struct trace_writer *writer, const char *name, size_t length)
 {
-    return name_id(writer, DISKS, 0, 0, 0, name, length);
+    return name_id(writer, DISKS, 0, 0, 0, name, length, -1);
 }
 
 int64_t trace_series(struct trace_writer *writer, const char *kind, const char *source)
@@ -407,13 +441,16 @@ bool trace_add_clock(struct trace_writer *writer, int64_t monotonic_ns, int64_t 
     return step(writer, statement, err);
 }
 
-bool trace_add_lost(struct trace_writer *writer, const char *class, int64_t count, struct error *err)
+bool trace_add_lost(struct trace_writer *writer, const char *class, int64_t count, int64_t from_ns,
+                    int64_t to_ns, struct error *err)
 {
     sqlite3_stmt *statement = begin(writer, INSERT_LOST, err);
     if (!statement)
         return false;
     bind_text(statement, 1, class, strlen(class));
     sqlite3_bind_int64(statement, 2, count);
+    bind_number(statement, 3, from_ns, TRACE_NONE);
+    bind_number(statement, 4, to_ns, TRACE_NONE);
     return step(writer, statement, err);
 }
 
@@ -493,10 +530,12 @@ static bool open_writer(struct trace_writer *writer, const char *path, enum trac
     writer->at_once = mode == TRACE_STORE_APPEND;
     if (writer->at_once) {
         struct trace_reader *reader = trace_reader_new(path, err);
+        int version = reader ? trace_version(reader) : 0;
         trace_reader_free(reader);
-        return reader && set_up(writer, mode, err) && load_names(writer, err);
+        return reader && set_up(writer, mode, version, err) && load_names(writer, err);
     }
-    return make_way(path, err) && set_up(writer, mode, err) && trace_writer_commit(writer, err);
+    return make_way(path, err) && set_up(writer, mode, TRACE_SCHEMA_VERSION, err) &&
+           trace_writer_commit(writer, err);
 }
 
 struct trace_writer *trace_writer_new(const char *path, enum trace_mode mode, struct error *err)
@@ -525,7 +564,9 @@ static bool close_database(struct trace_writer *writer)
 
 static bool finish(struct trace_writer *writer, struct error *err)
 {
-    if (!trace_writer_commit(writer, err))
+    bool whole = !writer->at_once && !writer->cut; /* what is added to stays as it was */
+    if ((whole && !trace_set_meta(writer, TRACE_STATE, TRACE_STATE_WHOLE, err)) ||
+        !trace_writer_commit(writer, err))
         return false;
     /* Sorting goes by pieces as large as the cache: of many rows, fewer pieces to be merged. */
     if (!run_sql(writer, "PRAGMA cache_size = -65536", err) || !run_sql(writer, trace_schema_indexes, err) ||
@@ -541,6 +582,11 @@ static bool finish(struct trace_writer *writer, struct error *err)
     free(writer->temporary); /* no longer there, so not to be taken away */
     writer->temporary = NULL;
     return true;
+}
+
+void trace_writer_cut(struct trace_writer *writer)
+{
+    writer->cut = true;
 }
 
 void trace_writer_drop(struct trace_writer *writer)

@@ -229,7 +229,7 @@ static bool put_trace(const char *name)
                                       .file = file};
     const struct trace_phase phase = {"TRAINING", 1000000000, 2000000000, "mllog"};
     assert_true(trace_add_block(writer, &block, &err) && trace_add_phase(writer, &phase, &err));
-    assert_true(trace_add_lost(writer, "read", 7, &err) &&
+    assert_true(trace_add_lost(writer, "read", 7, TRACE_NONE, TRACE_NONE, &err) &&
                 trace_set_meta(writer, "command", "python <train>.py", &err));
     if (!trace_writer_close(writer, &err))
         fail_msg("%s", err.text);

@@ -208,6 +208,14 @@ static void test_appending_keeps_ids(void **state)
     assert_int_equal(count_events(in_folder("a.db"), TRACE_ALL), 20);
 }
 
+static bool is_unfinished(const char *name)
+{
+    struct trace_reader *reader = open_trace(in_folder(name));
+    bool unfinished = trace_unfinished(reader);
+    trace_reader_free(reader);
+    return unfinished;
+}
+
 /* Killed in the middle of a batch: what was committed before can be read. */
 static void test_a_killed_writer_leaves_what_it_committed(void **state)
 {
@@ -221,6 +229,7 @@ static void test_a_killed_writer_leaves_what_it_committed(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     int64_t kept = count_events(in_folder("a.db"), TRACE_ALL);
     assert_true(kept >= TRACE_BATCH - 100 && kept <= TRACE_BATCH);
+    assert_true(is_unfinished("a.db"));
 }
 
 /* Adds until no more can be written; the error says so. */
@@ -246,6 +255,7 @@ static void test_a_full_disk_keeps_what_was_committed(void **state)
     assert_false(trace_writer_close(writer, &err));
     int64_t kept = count_events(in_folder("a.db"), TRACE_ALL);
     assert_true(kept > 0 && kept % 1000 != 0);
+    assert_true(is_unfinished("a.db"));
 }
 
 static void test_a_full_disk_leaves_no_half_import(void **state)
@@ -312,8 +322,8 @@ static void test_files_that_are_no_trace_are_named(void **state)
     run_sql("other.db", "CREATE TABLE a(b)");
     check_refused("other.db", "but no trace");
     finish_trace(make_trace("newer.db", TRACE_STORE_KEEP));
-    run_sql("newer.db", "PRAGMA user_version = 2");
-    check_refused("newer.db", "schema version 2");
+    run_sql("newer.db", "PRAGMA user_version = 3");
+    check_refused("newer.db", "schema version 3");
     finish_trace(make_trace("cut.db", TRACE_STORE_KEEP));
     run_sql("cut.db", "DROP TABLE process");
     check_refused("cut.db", "damaged");
@@ -337,14 +347,221 @@ static void test_lost_and_meta_add_up(void **state)
     (void)state;
     struct error err;
     struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
-    assert_true(trace_add_lost(writer, "read", 3, &err) && trace_add_lost(writer, "read", 4, &err) &&
-                trace_add_lost(writer, "write", 1, &err));
+    assert_true(trace_add_lost(writer, "read", 3, 50, 60, &err) &&
+                trace_add_lost(writer, "read", 4, 40, 70, &err) &&
+                trace_add_lost(writer, "read", 0, TRACE_NONE, TRACE_NONE, &err) &&
+                trace_add_lost(writer, "write", 1, TRACE_NONE, TRACE_NONE, &err));
     assert_true(trace_set_meta(writer, "host", "a", &err) && trace_set_meta(writer, "host", "b", &err));
     finish_trace(writer);
     struct trace_reader *reader = open_trace(in_folder("a.db"));
+    int count;
+    const struct trace_loss *losses = trace_losses(reader, &count);
     assert_int_equal(trace_lost(reader), 8);
+    assert_int_equal(count, 2);
+    assert_true(losses[0].count == 7 && losses[0].from_ns == 40 && losses[0].to_ns == 70);
+    assert_true(losses[1].count == 1 && losses[1].from_ns == TRACE_NONE && losses[1].to_ns == TRACE_NONE);
     assert_string_equal(trace_meta(reader, "host"), "b");
     trace_reader_free(reader);
+}
+
+/* ---- what a file is ---- */
+
+static void test_paths_tell_kinds(void **state)
+{
+    static const struct {
+        const char *path;
+        enum trace_kind kind;
+    } cases[] = {
+        {"", TRACE_KIND_FILE},
+        {"/data/a", TRACE_KIND_FILE},
+        {"a:[b]/c", TRACE_KIND_FILE},
+        {"TCP", TRACE_KIND_FILE},
+        {"/dev/shm/torch_1", TRACE_KIND_FILE},
+        {"pipe:[77]", TRACE_KIND_PIPE},
+        {"socket:[77]", TRACE_KIND_SOCKET},
+        {"TCPv6:[[::1]:80->[::1]:99]", TRACE_KIND_SOCKET},
+        {"UNIX-STREAM:[7->8, \"/run/a\"]", TRACE_KIND_SOCKET},
+        {"/dev/vda", TRACE_KIND_DEVICE},
+        {"/dev/nvidia0", TRACE_KIND_DEVICE},
+        {"/dev/pts/0", TRACE_KIND_OTHER},
+        {"anon_inode:[eventpoll]", TRACE_KIND_OTHER},
+        {"net:[4026531840]", TRACE_KIND_OTHER},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(trace_kind_of_path(cases[i].path, strlen(cases[i].path)), cases[i].kind);
+    assert_string_equal(trace_kind_name(TRACE_KIND_OTHER), "other");
+}
+
+/* A read of each kind, of a FIFO with a file's name and of nothing that has a name: its sizes are 1, 2, 4, … */
+static void make_kinds(const char *name)
+{
+    static const char *const paths[] = {"/data/a",   "pipe:[1]",   "TCP:[a->b]",
+                                        "/dev/vda1", "/dev/pts/0", "/data/deep/b"};
+    struct error err;
+    struct trace_event event = sample_read;
+    struct trace_writer *writer = make_trace(name, TRACE_STORE_KEEP);
+    event.result = 1;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++, event.result *= 2) {
+        event.file = trace_file(writer, TRACE_NONE, TRACE_NONE, paths[i], strlen(paths[i]));
+        assert_true(trace_add_event(writer, &event, &err));
+    }
+    event.file = trace_file_of_kind(writer, TRACE_NONE, TRACE_NONE, TRACE_KIND_PIPE, "/data/fifo", 10);
+    assert_true(trace_add_event(writer, &event, &err));
+    event.file = 0;
+    event.result *= 2;
+    assert_true(trace_add_event(writer, &event, &err));
+    finish_trace(writer);
+}
+
+/* The sum of the results that are selected: one bit each. */
+static int64_t sum_of(struct trace_reader *reader, unsigned kinds, const char *path)
+{
+    struct error err;
+    struct trace_event event;
+    int64_t sum = 0;
+    assert_true(trace_select(reader, &(struct trace_selection){kinds, path}, &err));
+    struct trace_cursor *cursor = trace_events(reader, &TRACE_ALL, &err);
+    while (trace_next_event(cursor, &event))
+        sum += event.result;
+    assert_true(trace_cursor_close(cursor, &err));
+    return sum;
+}
+
+static void check_kinds(const char *name, bool fifo_is_known)
+{
+    struct error err;
+    struct trace_reader *reader = open_trace(in_folder(name));
+    int64_t fifo = fifo_is_known ? 64 : 0;
+    assert_int_equal(sum_of(reader, 0, NULL), 255);
+    assert_int_equal(sum_of(reader, 1u << TRACE_KIND_FILE, NULL), 1 + 32 + 128 + 64 - fifo);
+    assert_int_equal(sum_of(reader, 1u << TRACE_KIND_PIPE, NULL), 2 + 128 + fifo);
+    assert_int_equal(sum_of(reader, 1u << TRACE_KIND_SOCKET | 1u << TRACE_KIND_DEVICE, NULL), 4 + 8 + 128);
+    assert_int_equal(sum_of(reader, 1u << TRACE_KIND_OTHER, NULL), 16 + 128);
+    assert_int_equal(sum_of(reader, 0, "/data/*"), 1 + 32 + 64);
+    assert_int_equal(sum_of(reader, 1u << TRACE_KIND_FILE, "*deep*"), 32);
+    assert_false(trace_select(reader, &(struct trace_selection){0, "/dta/*"}, &err));
+    assert_int_equal(err.kind, ERROR_INPUT);
+    trace_reader_free(reader);
+}
+
+static void test_kinds_are_apart(void **state)
+{
+    (void)state;
+    make_kinds("a.db");
+    check_kinds("a.db", true);
+}
+
+static int64_t ask(const char *name, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_open(in_folder(name), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    int64_t value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return value;
+}
+
+/* Views that sum up data count what files gave. */
+static void test_views_are_of_files(void **state)
+{
+    (void)state;
+    make_kinds("a.db");
+    assert_int_equal(ask("a.db", "SELECT sum(bytes_read) FROM throughput"), 1 + 32 + 128);
+    assert_int_equal(ask("a.db", "SELECT calls FROM latency WHERE kind = 'pipe'"), 2);
+    assert_int_equal(ask("a.db", "SELECT count(*) FROM io WHERE kind = 'pipe'"), 2);
+    assert_int_equal(ask("a.db", "SELECT bytes_read FROM bytes_per_file WHERE kind = 'device'"), 8);
+}
+
+/* A store as the first version of the schema had it. */
+static void make_old(const char *name)
+{
+    make_kinds(name);
+    run_sql(name, "DELETE FROM meta WHERE key = 'state'; DROP VIEW io; DROP VIEW bytes_per_file;"
+                  "DROP VIEW bytes_per_process; DROP VIEW throughput; DROP VIEW slowest; DROP VIEW latency;"
+                  "CREATE VIEW io AS SELECT 1; CREATE VIEW bytes_per_file AS SELECT 1;"
+                  "CREATE VIEW bytes_per_process AS SELECT 1; CREATE VIEW throughput AS SELECT 1;"
+                  "CREATE VIEW slowest AS SELECT 1; CREATE VIEW latency AS SELECT 1;"
+                  "DROP TABLE kind; ALTER TABLE file DROP COLUMN kind; DROP TABLE lost;"
+                  "CREATE TABLE lost(class TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;"
+                  "INSERT INTO lost VALUES ('read', 3); PRAGMA user_version = 1");
+}
+
+static void test_an_older_store_is_read(void **state)
+{
+    int count;
+    (void)state;
+    make_old("a.db");
+    check_kinds("a.db", false);
+    struct trace_reader *reader = open_trace(in_folder("a.db"));
+    const struct trace_loss *losses = trace_losses(reader, &count);
+    assert_true(count == 1 && losses[0].count == 3 && losses[0].from_ns == TRACE_NONE);
+    assert_false(trace_unfinished(reader)); /* nobody knows */
+    trace_reader_free(reader);
+}
+
+static void test_an_older_store_that_is_added_to_is_a_new_one(void **state)
+{
+    struct error err;
+    (void)state;
+    make_old("a.db");
+    struct trace_writer *writer = trace_writer_new(in_folder("a.db"), TRACE_STORE_APPEND, &err);
+    if (!writer)
+        fail_msg("%s", err.text);
+    assert_true(trace_add_lost(writer, "read", 4, 5, 6, &err));
+    finish_trace(writer);
+    check_kinds("a.db", false);
+    assert_int_equal(ask("a.db", "PRAGMA user_version"), TRACE_SCHEMA_VERSION);
+    assert_int_equal(ask("a.db", "SELECT count(*) FROM io WHERE kind = 'pipe'"), 1);
+    assert_int_equal(ask("a.db", "SELECT count FROM lost WHERE from_ns = 5 AND to_ns = 6"), 7);
+}
+
+/* ---- is all there? ---- */
+
+static void check_unfinished(bool unfinished, const char *warnings)
+{
+    struct text out = {0};
+    struct trace_reader *reader = open_trace(in_folder("a.db"));
+    assert_int_equal(trace_unfinished(reader), unfinished);
+    trace_add_warnings(reader, &out);
+    assert_string_equal(out.data ? out.data : "", warnings);
+    text_release(&out);
+    trace_reader_free(reader);
+}
+
+static void test_an_unfinished_trace_says_so(void **state)
+{
+    struct error err;
+    (void)state;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
+    struct trace_event event = sample_read;
+    event.start_ns = 1700000000000000000;
+    assert_true(trace_add_event(writer, &event, &err));
+    event.start_ns += 2500000000;
+    event.latency_ns = 0;
+    assert_true(trace_add_event(writer, &event, &err));
+    assert_true(trace_add_lost(writer, "read", 2, 1700000001000000000, 1700000002000000000, &err));
+    assert_true(trace_writer_commit(writer, &err));
+    trace_writer_drop(writer);
+    check_unfinished(true, "unfinished: the recording was cut off 2.500 s after its beginning\n"
+                           "lost: 2 of read, between 1.000 s and 2.000 s\n");
+    /* and still does when something is added */
+    writer = trace_writer_new(in_folder("a.db"), TRACE_STORE_APPEND, &err);
+    assert_non_null(writer);
+    finish_trace(writer);
+    check_unfinished(true, "unfinished: the recording was cut off 2.500 s after its beginning\n"
+                           "lost: 2 of read, between 1.000 s and 2.000 s\n");
+    writer = make_trace("a.db", TRACE_STORE_KEEP);
+    trace_writer_cut(writer);
+    finish_trace(writer);
+    check_unfinished(true, "unfinished: nothing was recorded before the recording was cut off\n");
+    finish_trace(make_trace("a.db", TRACE_STORE_KEEP));
+    check_unfinished(false, "");
+    finish_trace(make_trace("a.db", TRACE_STORE_WHOLE));
+    check_unfinished(false, "");
 }
 
 /* Each view answers; the sums of bytes_per_file are checked by hand. */
@@ -408,6 +625,12 @@ int main(void)
         TEST(test_files_that_are_no_trace_are_named),
         TEST(test_an_empty_trace_can_be_read),
         TEST(test_lost_and_meta_add_up),
+        TEST(test_paths_tell_kinds),
+        TEST(test_kinds_are_apart),
+        TEST(test_views_are_of_files),
+        TEST(test_an_older_store_is_read),
+        TEST(test_an_older_store_that_is_added_to_is_a_new_one),
+        TEST(test_an_unfinished_trace_says_so),
         TEST(test_views_answer),
         TEST(test_calls_have_classes),
     };

@@ -1,0 +1,33 @@
+/* What makes a trace tell too little. */
+#include "core/unit.h"
+#include "trace/store.h"
+
+#include <inttypes.h>
+
+/* Exact to the nanosecond, and of any two numbers that a file may hold. */
+static const char *after(struct unit_texts *texts, int64_t first_ns, int64_t time_ns)
+{
+    int64_t between = (int64_t)((uint64_t)time_ns - (uint64_t)first_ns);
+    return unit_text(texts, (double)between * 1e-9, UNIT_TIME);
+}
+
+void trace_add_warnings(const struct trace_reader *reader, struct text *out)
+{
+    struct unit_texts texts = {0};
+    int count;
+    int64_t first = 0, last = 0;
+    bool spans = trace_span(reader, &first, &last);
+    const struct trace_loss *losses = trace_losses(reader, &count);
+    if (trace_unfinished(reader) && !spans)
+        text_add(out, "unfinished: nothing was recorded before the recording was cut off\n");
+    else if (trace_unfinished(reader))
+        text_format(out, "unfinished: the recording was cut off %s after its beginning\n",
+                    after(&texts, first, last));
+    for (int i = 0; i < count; i++) {
+        text_format(out, "lost: %" PRId64 " of %s", losses[i].count, losses[i].class);
+        if (spans && losses[i].from_ns != TRACE_NONE && losses[i].to_ns != TRACE_NONE)
+            text_format(out, ", between %s and %s", after(&texts, first, losses[i].from_ns),
+                        after(&texts, first, losses[i].to_ns));
+        text_add(out, "\n");
+    }
+}
