@@ -4,6 +4,7 @@ BUILD        ?= build
 PREFIX       ?= /usr/local
 DESTDIR      ?=
 FUZZ_SECONDS ?= 60
+WITH_CEPH    ?=
 
 SOURCES = $(shell find src tests fuzz bench include -name '*.[ch]' 2>/dev/null)
 
@@ -21,7 +22,7 @@ demo:
 	@scripts/demo $(BUILD)/rehearse
 
 test:
-	@scripts/bootstrap.sh
+	@WITH_CEPH=$(WITH_CEPH) scripts/bootstrap.sh
 	@scripts/test
 
 bench: $(BUILD)/build.ninja
@@ -55,6 +56,7 @@ help:
 	@echo "make            build the program: $(BUILD)/rehearse"
 	@echo "make demo       plan training jobs, price a GPT block, feed emulated accelerators and record it; with a page of pictures"
 	@echo "make test       everything that must hold: compilers, sanitizers, fuzzing, style"
+	@echo "                WITH_CEPH=1 installs Ceph, for the tests of S3 on a vendor's server too"
 	@echo "make bench      what the searches take, beside published figures"
 	@echo "make fuzz       every fuzz target, FUZZ_SECONDS each (default 60)"
 	@echo "make install    program, library, header, man pages, completion: PREFIX, DESTDIR"
