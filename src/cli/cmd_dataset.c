@@ -487,6 +487,9 @@ static bool scale(void *context, struct error *err)
     struct data_place from = {0}, to = {0};
     struct data_work job;
     struct dataset_scaled scaled;
+    if (storage_is_s3(given->folders.items[0]))
+        return error_set(err, ERROR_USAGE, "%s: files are copied from a folder, not from S3",
+                         given->folders.items[0]);
     bool done = dataset_items_list(given->folders.items[0], &arena, &items, &count, err) &&
                 data_place_of_folder(&from, given->folders.items[0], false, err) &&
                 data_place_of_folder(&to, given->to, given->sync, err) &&

@@ -9,8 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Takes the storage; NULL: it could not be opened. */
+static bool data_place_of_storage(struct data_place *data, struct storage *storage, bool sync,
+                                  struct error *err)
+{
+    *data = (struct data_place){.objects = {storage, sync}};
+    if (!storage)
+        return false;
+    data->root = strdup(storage_options(storage)->root);
+    data->place = feed_place_of(&data->objects);
+    return data->root ? true : error_memory(err);
+}
+
 bool data_place_of_folder(struct data_place *data, const char *root, bool sync, struct error *err)
 {
+    const struct storage_options objects = {.method = STORAGE_S3, .root = root};
+    if (storage_is_s3(root))
+        return data_place_of_storage(data, storage_new(&objects, err), sync, err);
     *data = (struct data_place){.root = strdup(root)};
     data->folder = (struct dataset_folder){.root = data->root, .sync = sync};
     data->place = dataset_place_posix(&data->folder);
@@ -22,18 +37,15 @@ bool data_place_of_workload(struct data_place *data, const struct workload *work
 {
     const struct workload_storage_choice choice = {.method = -1};
     const char *folder = workload->dataset.data_folder;
-    if (workload->storage.storage_type != WORKLOAD_STORAGE_S3) {
-        char *root = workload_storage_root(workload, folder);
-        bool done = root ? data_place_of_folder(data, root, sync, err) : error_memory(err);
-        free(root);
-        return done;
-    }
-    *data = (struct data_place){.root = workload_storage_root(workload, folder)};
-    if (!data->root)
-        return error_memory(err);
-    data->objects = (struct feed_place){workload_storage_open(workload, folder, &choice, err), sync};
-    data->place = feed_place_of(&data->objects);
-    return data->objects.storage != NULL;
+    char *root = workload_storage_root(workload, folder);
+    *data = (struct data_place){0};
+    bool done = root ? true : error_memory(err);
+    if (done && storage_is_s3(root))
+        done = data_place_of_storage(data, workload_storage_open(workload, folder, &choice, err), sync, err);
+    else if (done)
+        done = data_place_of_folder(data, root, sync, err);
+    free(root);
+    return done;
 }
 
 void data_place_release(struct data_place *data)

@@ -14,18 +14,13 @@ static char *join(const char *scheme, const char *root, const char *folder)
     return path;
 }
 
-static bool in_objects(const struct workload *workload)
-{
-    return workload->storage.storage_type == WORKLOAD_STORAGE_S3;
-}
-
 char *workload_storage_root(const struct workload *workload, const char *folder)
 {
     const char *root = workload->storage.storage_root;
-    if (in_objects(workload)) /* the root is a bucket */
-        return strncmp(folder, "s3://", 5) == 0
-                   ? strdup(folder)
-                   : join(strncmp(root, "s3://", 5) == 0 ? "" : "s3://", root, folder);
+    if (storage_is_s3(folder))
+        return strdup(folder);
+    if (workload->storage.storage_type == WORKLOAD_STORAGE_S3) /* the root is a bucket */
+        return join(storage_is_s3(root) ? "" : STORAGE_S3_SCHEME, root, folder);
     if (*folder == '/' || strcmp(root, ".") == 0 || strcmp(root, "./") == 0)
         return strdup(folder);
     return join("", root, folder);
@@ -54,9 +49,9 @@ struct storage *workload_storage_open(const struct workload *workload, const cha
         return NULL;
     }
     const struct storage_options options = {
-        .method = choice->method >= 0    ? (enum storage_kind)choice->method
-                  : in_objects(workload) ? STORAGE_S3
-                                         : STORAGE_POSIX,
+        .method = choice->method >= 0   ? (enum storage_kind)choice->method
+                  : storage_is_s3(root) ? STORAGE_S3
+                                        : STORAGE_POSIX,
         .direct = choice->direct || workload->reader.odirect,
         .request = choice->request,
         .queue_depth = choice->queue_depth,

@@ -90,6 +90,23 @@ static bool same_object(struct s3_file *s3, const struct s3_call *call, struct e
     return same || error_set(err, ERROR_FAILED, "%s: replaced while it was being read", call->place->name);
 }
 
+/* The answer to HEAD has a status and no more. What matters of a 404 is whether the bucket is there, which an earlier
+ * answer may have said. */
+static bool lacks_words(const struct s3_config *config, const struct s3_call *call)
+{
+    return call->status / 100 == 3 || (call->status / 100 == 4 && (call->status != 404 || !config->answered));
+}
+
+/* Asks the same with GET, for what the server says to that; nothing is learnt where it succeeds. */
+static void ask_for_words(struct s3_client *client, const struct s3_place *place, struct error *err)
+{
+    struct error words;
+    struct s3_call call = {.verb = "GET", .place = place, .doing = "cannot read its size", .length = 1};
+    if (!s3_run(client, &call, &words) && call.status > 0 && call.status != 416)
+        *err = words;
+    s3_call_release(&call);
+}
+
 static bool s3_size(struct storage_reader *reader, struct storage_file *file, int64_t *size,
                     struct error *err)
 {
@@ -101,10 +118,13 @@ static bool s3_size(struct storage_reader *reader, struct storage_file *file, in
     if (*size >= 0)
         return true;
     struct s3_call call = {.verb = "HEAD", .place = &s3->place, .doing = "cannot read its size"};
-    bool ok = s3_run(of->client, &call, err) && same_object(s3, &call, err);
+    bool ok = s3_run(of->client, &call, err);
+    if (!ok && lacks_words(reader->storage->state, &call))
+        ask_for_words(of->client, &s3->place, err);
+    ok = ok && same_object(s3, &call, err);
     s3_call_release(&call);
     if (ok && call.size < 0)
-        return error_set(err, ERROR_FAILED, "%s: the server does not say its size", file->path);
+        return error_set(err, ERROR_FAILED, "%s: the server does not say its size", s3->place.name);
     *size = call.size;
     return ok;
 }

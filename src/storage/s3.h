@@ -7,6 +7,7 @@
 #include "storage/s3_sign.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define S3_MAX_KEY  1024 /* bytes of UTF-8, as S3 has it */
 #define S3_MAX_ETAG 128
@@ -19,25 +20,30 @@ struct s3_config {
     char *access_key, *secret_key;
     char *session_token; /* NULL: none */
     char *region;
-    char *host; /* "localhost:9000", without the port where it is the scheme's */
+    char *host;        /* "localhost:9000", without the port where it is the scheme's */
+    char *authorities; /* a file of certificates in PEM that are trusted; NULL: the system's */
     bool tls;
     bool path_style; /* http://host/bucket/key, not http://bucket.host/key */
     int attempts;
     double patience;      /* seconds that a request may stand still */
     pthread_mutex_t lock; /* of what follows */
     struct s3_client *idle;
+    atomic_bool answered; /* the server has spoken of an object: it is one of S3, and the bucket is there */
 };
 
 bool s3_config_start(struct storage *storage, struct error *err);
 void s3_config_stop(struct storage *storage);
 
+/* ---- Buckets and keys (s3_place.c) ---- */
+
 struct s3_place {
-    const char *name; /* the path it was made from, for messages: "s3://bucket/key" */
+    char *name; /* for messages: "s3://bucket/key" */
     char *bucket;
-    char *key; /* "": the bucket itself */
+    char *key; /* "": the bucket itself; never "./a", "a//b", "a/" */
 };
 
-/* From "s3://bucket/key" or "/bucket/key", which must live as long as the place. */
+/* From "s3://bucket/key" or "/bucket/key". The only place where keys are made: what paths may have, "." and empty parts,
+ * is left out; ".." is an error. */
 bool s3_place_init(struct s3_place *place, const char *path, struct error *err);
 void s3_place_release(struct s3_place *place);
 
@@ -53,7 +59,7 @@ void s3_redact(const struct s3_config *config, char *text);
 struct s3_call {
     const char *verb; /* "GET", "HEAD", "PUT", "POST", "DELETE" */
     const struct s3_place *place;
-    const char *doing; /* "cannot write"; with a range, NULL */
+    const char *doing; /* "cannot write"; NULL: "cannot read N bytes at byte M" */
     const char *query; /* from s3_query; NULL: none */
     const char *body;  /* NULL: none */
     size_t body_length;
@@ -64,7 +70,8 @@ struct s3_call {
     /* When it is finished. */
     bool ok;
     long status;
-    char code[64]; /* of a failure: "NoSuchKey" */
+    char code[64];       /* of a failure: "NoSuchKey" */
+    char elsewhere[128]; /* of one that sends us to another place: "region eu-west-1", "https://…" */
     struct error err;
     struct text answer;
     char etag[S3_MAX_ETAG];

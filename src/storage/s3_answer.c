@@ -56,6 +56,11 @@ static void read_content_range(struct s3_call *call, const char *value)
         call->refused = "the server sends another range";
 }
 
+static bool is_header(const char *line, const char *colon, const char *name)
+{
+    return (size_t)(colon - line) == strlen(name) && strncasecmp(line, name, strlen(name)) == 0;
+}
+
 size_t s3_take_header(char *line, size_t size, size_t count, void *context)
 {
     struct s3_call *call = context;
@@ -78,10 +83,14 @@ size_t s3_take_header(char *line, size_t size, size_t count, void *context)
         return length;
     memcpy(value, start, (size_t)(end - start));
     value[end - start] = 0;
-    if (colon - line == 4 && strncasecmp(line, "ETag", 4) == 0)
+    if (is_header(line, colon, "ETag"))
         memcpy(call->etag, value, sizeof value);
-    else if (colon - line == 13 && strncasecmp(line, "Content-Range", 13) == 0)
+    else if (is_header(line, colon, "Content-Range"))
         read_content_range(call, value);
+    else if (is_header(line, colon, "x-amz-bucket-region"))
+        snprintf(call->elsewhere, sizeof call->elsewhere, "region %.*s", 100, value);
+    else if (is_header(line, colon, "Location") && !*call->elsewhere)
+        snprintf(call->elsewhere, sizeof call->elsewhere, "%.*s", 100, value);
     return length;
 }
 
@@ -123,36 +132,39 @@ size_t s3_take_bytes(char *bytes, size_t size, size_t count, void *context)
 
 /* ---- The end of an attempt ---- */
 
-static void describe(const struct s3_call *call, char doing[100])
+static bool is_head(const struct s3_call *call)
 {
-    if (call->length > 0)
-        snprintf(doing, 100, "cannot read %" PRId64 " bytes at byte %" PRId64, call->length, call->first);
-    else
-        snprintf(doing, 100, "%s", call->doing);
+    return strcmp(call->verb, "HEAD") == 0;
 }
 
-static bool fail(struct s3_call *call, const char *why)
+static void describe(const struct s3_call *call, char doing[100])
+{
+    if (call->doing)
+        snprintf(doing, 100, "%s", call->doing);
+    else
+        snprintf(doing, 100, "cannot read %" PRId64 " bytes at byte %" PRId64, call->length, call->first);
+}
+
+static bool fail(const struct s3_config *config, struct s3_call *call, const char *why)
 {
     char doing[100], attempts[40] = "";
     describe(call, doing);
     if (call->attempts > 1)
-        snprintf(attempts, sizeof attempts, " (%d attempts)", call->attempts);
-    return error_set(&call->err, ERROR_FAILED, "%s: %s: %s%s", call->place->name, doing, why, attempts);
+        snprintf(attempts, sizeof attempts, ", %d attempts", call->attempts);
+    return error_set(&call->err, ERROR_FAILED, "%s: %s: %s (%s://%s%s)", call->place->name, doing, why,
+                     config->tls ? "https" : "http", config->host, attempts);
 }
 
-static const char *meaning(long status)
+/* Of an answer that says no more. */
+static const char *meaning(const struct s3_call *call)
 {
-    switch (status) {
-    case 301:
-    case 307:
+    if (call->status / 100 == 3)
         return "the bucket is in another region or at another endpoint";
-    case 403:
+    if (call->status == 403)
         return "not allowed";
-    case 404:
+    if (call->status == 404)
         return "not found";
-    default:
-        return "";
-    }
+    return call->status >= 500 ? "" : "not the answer of a server of S3";
 }
 
 /* Sets call->code, and message to what the server says in its own words; both to "" where it says nothing. */
@@ -170,16 +182,32 @@ static void read_failure(const struct s3_config *config, struct s3_call *call, c
     text_release(&words);
 }
 
-static bool fail_http(struct s3_call *call, const char *message)
+/* ERROR_INPUT says, as of a path, that there is no such object: where the bucket is not there either, or something else
+ * than S3 answers, that is not known. HEAD has no words; s3_size asks for them when `answered` does not tell. */
+static bool is_absent(const struct s3_config *config, const struct s3_call *call)
 {
-    char why[400];
-    const char *more = *message ? message : *call->code ? "" : meaning(call->status);
-    snprintf(why, sizeof why, "HTTP %ld%s%s%s%s", call->status, *call->code ? " " : "", call->code,
-             *more ? ": " : "", more);
-    fail(call, why);
-    if (call->status == 404) /* as a path that does not exist */
+    if (call->status != 404)
+        return false;
+    return strcmp(call->code, "NoSuchKey") == 0 || (!*call->code && config->answered && is_head(call));
+}
+
+static bool fail_http(const struct s3_config *config, struct s3_call *call, const char *message)
+{
+    char why[600];
+    const char *more = *message ? message : *call->code ? "" : meaning(call);
+    snprintf(why, sizeof why, "HTTP %ld%s%s%s%s%s%s", call->status, *call->code ? " " : "", call->code,
+             *more ? ": " : "", more, *call->elsewhere ? ": " : "", call->elsewhere);
+    fail(config, call, why);
+    if (is_absent(config, call))
         call->err.kind = ERROR_INPUT;
     return false;
+}
+
+/* What was done is a success only where a server of S3 says so: anything that speaks HTTP can say 200. */
+static bool is_from_s3(const struct s3_call *call)
+{
+    bool object = is_head(call) || (strcmp(call->verb, "PUT") == 0);
+    return !object || *call->etag;
 }
 
 static bool fail_short(struct s3_call *call)
@@ -225,7 +253,7 @@ static bool judge_answer(const struct s3_config *config, struct s3_call *call, b
 {
     char message[256];
     curl_off_t bytes = -1;
-    if (strcmp(call->verb, "HEAD") == 0)
+    if (is_head(call))
         curl_easy_getinfo(call->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &bytes);
     if (bytes >= 0)
         call->size = bytes;
@@ -234,27 +262,36 @@ static bool judge_answer(const struct s3_config *config, struct s3_call *call, b
         return fail_short(call);
     if (call->length > 0 && call->status == 206) {
         *again = call->done < call->length;
-        return !*again || fail(call, "the server sends fewer bytes than it was asked for");
+        return !*again || fail(config, call, "the server sends fewer bytes than it was asked for");
     }
     read_failure(config, call,
                  message); /* S3 completes uploads with "200 OK" and then says that they failed */
+    if (call->status / 100 == 2 && !*call->code && call->length > 0)
+        return fail(config, call, "the server does not send ranges");
     if (call->status / 100 == 2 && !*call->code)
-        return call->length == 0 || fail(call, "the server does not send ranges");
+        return is_from_s3(call) ||
+               fail(config, call, "not the answer of a server of S3: the object has no ETag");
     *again = is_passing_status(call);
-    return fail_http(call, message);
+    return fail_http(config, call, message);
 }
 
 bool s3_judge(const struct s3_config *config, struct s3_call *call, int code, bool *again)
 {
     curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &call->status);
     if (call->refused)
-        return fail(call, call->refused);
+        return fail(config, call, call->refused);
     if (code == CURLE_OK)
         return judge_answer(config, call, again);
     *again = is_passing((CURLcode)code);
     if (code == CURLE_OPERATION_TIMEDOUT)
-        return fail(call, "the server stands still");
-    return fail(call, *call->curl_error ? call->curl_error : curl_easy_strerror((CURLcode)code));
+        return fail(config, call, "the server stands still");
+    if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
+        return fail(config, call, "the server does not answer in HTTP");
+    if (strstr(call->curl_error, "wrong version number")) {
+        *again = false;
+        return fail(config, call, "the server does not answer in TLS");
+    }
+    return fail(config, call, *call->curl_error ? call->curl_error : curl_easy_strerror((CURLcode)code));
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_SPARE   64
 #define FIRST_PAUSE 0.1 /* s before the second attempt, doubled for each after that */
@@ -99,7 +100,7 @@ static void call_reset(struct s3_call *call)
     call->refused = NULL;
     call->status = 0;
     call->size = -1;
-    call->etag[0] = call->code[0] = call->curl_error[0] = 0;
+    call->etag[0] = call->code[0] = call->elsewhere[0] = call->curl_error[0] = 0;
 }
 
 static bool send_call(struct s3_client *client, struct s3_call *call)
@@ -155,6 +156,8 @@ static void finish(struct s3_client *client, struct s3_call *call, CURLcode code
 {
     bool again = false;
     call->ok = s3_judge(client->config, call, code, &again);
+    if (call->ok || strcmp(call->code, "NoSuchKey") == 0)
+        client->config->answered = true;
     take_out(&client->flying, call);
     release_easy(client, call);
     if (again && call->attempts < client->config->attempts) {

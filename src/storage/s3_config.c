@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <curl/curl.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +138,27 @@ static bool read_endpoint(struct s3_config *config, const struct storage_s3_opti
     return ok;
 }
 
+/* A file that cannot be read is said here: libcurl would say it of every request. */
+static bool read_authorities(struct s3_config *config, const struct storage_s3_options *options,
+                             struct error *err)
+{
+    const char *file = setting(options->authorities, "AWS_CA_BUNDLE", "SSL_CERT_FILE");
+    if (!config->tls || !file)
+        return true;
+    errno = 0;
+    FILE *opened = fopen(file, "r");
+    bool readable = opened && fgetc(opened) != EOF;
+    if (!readable)
+        error_set(err, ERROR_INPUT, "%s: cannot read certificates of S3: %s", file,
+                  errno ? strerror(errno) : "the file is empty");
+    if (opened)
+        fclose(opened);
+    if (!readable)
+        return false;
+    config->authorities = strdup(file);
+    return config->authorities || error_memory(err);
+}
+
 static bool read_numbers(struct s3_config *config, const struct storage_s3_options *options,
                          struct error *err)
 {
@@ -154,8 +176,8 @@ static bool read_numbers(struct s3_config *config, const struct storage_s3_optio
 
 static void release(struct s3_config *config)
 {
-    char *all[] = {config->access_key, config->secret_key, config->session_token, config->region,
-                   config->host};
+    char *all[] = {config->access_key, config->secret_key, config->session_token,
+                   config->region,     config->host,       config->authorities};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i])
             explicit_bzero(all[i], strlen(all[i]));
@@ -165,15 +187,19 @@ static void release(struct s3_config *config)
     free(config);
 }
 
-static bool check_root(const struct storage *storage, struct error *err)
+/* The root as all names below it begin: see s3_place_init. */
+static bool take_root(struct storage *storage, struct error *err)
 {
     struct s3_place place;
     const char *root = storage->options.root;
-    if (!root || strncmp(root, "s3://", 5) != 0)
+    if (!storage_is_s3(root))
         return error_set(err, ERROR_USAGE, "S3: '%s': expected s3://BUCKET or s3://BUCKET/PREFIX",
                          root ? root : "");
     if (!s3_place_init(&place, root, err))
         return false;
+    free((char *)storage->options.root);
+    storage->options.root = place.name;
+    place.name = NULL;
     s3_place_release(&place);
     return true;
 }
@@ -186,14 +212,15 @@ bool s3_config_start(struct storage *storage, struct error *err)
     if (start_result != CURLE_OK)
         return error_set(err, ERROR_FAILED, "S3: libcurl does not start: %s",
                          curl_easy_strerror(start_result));
-    if (!check_root(storage, err))
+    if (!take_root(storage, err))
         return false;
     struct s3_config *config = calloc(1, sizeof *config);
     if (!config)
         return error_memory(err);
     pthread_mutex_init(&config->lock, NULL);
     if (!read_numbers(config, options, err) || !read_credentials(config, options, err) ||
-        !read_region(config, options, err) || !read_endpoint(config, options, err)) {
+        !read_region(config, options, err) || !read_endpoint(config, options, err) ||
+        !read_authorities(config, options, err)) {
         release(config);
         return false;
     }
@@ -206,53 +233,6 @@ void s3_config_stop(struct storage *storage)
     struct s3_config *config = storage->state;
     s3_client_free_idle(config);
     release(config);
-}
-
-static bool is_bucket(const char *name, size_t length)
-{
-    if (length < 3 || length > 63 || !isalnum((unsigned char)name[0]))
-        return false;
-    for (size_t i = 0; i < length; i++)
-        if (!isalnum((unsigned char)name[i]) && !strchr(".-_", name[i]))
-            return false;
-    return true;
-}
-
-bool s3_place_init(struct s3_place *place, const char *path, struct error *err)
-{
-    const char *bucket = strncmp(path, "s3://", 5) == 0 ? path + 5 : *path == '/' ? path + 1 : path;
-    size_t length = strcspn(bucket, "/");
-    const char *key = bucket[length] ? bucket + length + 1 : "";
-    if (!is_bucket(bucket, length))
-        return error_set(err, ERROR_USAGE,
-                         "%s: '%.*s' is no bucket: expected 3 to 63 letters, digits, '-', '.' and '_'", path,
-                         length > 80 ? 80 : (int)length, bucket);
-    if (strlen(key) > S3_MAX_KEY || text_valid_utf8(key, strlen(key)) != strlen(key))
-        return error_set(err, ERROR_USAGE, "%s: not a name of S3: at most %d bytes of UTF-8", path,
-                         S3_MAX_KEY);
-    *place = (struct s3_place){.name = path, .bucket = strndup(bucket, length), .key = strdup(key)};
-    if (!place->bucket || !place->key) {
-        s3_place_release(place);
-        return error_memory(err);
-    }
-    return true;
-}
-
-bool s3_object_init(struct s3_place *place, const char *path, struct error *err)
-{
-    if (!s3_place_init(place, path, err))
-        return false;
-    if (*place->key)
-        return true;
-    s3_place_release(place);
-    return error_set(err, ERROR_USAGE, "%s: a bucket, not an object", path);
-}
-
-void s3_place_release(struct s3_place *place)
-{
-    free(place->bucket);
-    free(place->key);
-    *place = (struct s3_place){0};
 }
 
 static void redact_word(char *text, const char *secret)

@@ -114,6 +114,10 @@ static void set_options(const struct s3_config *config, struct s3_call *call, co
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1); /* each request a connection */
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+    if (config->authorities) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, config->authorities);
+        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    }
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "rehearse/" REHEARSE_VERSION);

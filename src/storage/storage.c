@@ -1,5 +1,6 @@
 #include "storage/storage.h"
 
+#include "core/text.h"
 #include "storage/method.h"
 
 #include <stdio.h>
@@ -90,6 +91,11 @@ static struct storage_calls calls_of(const struct storage_calls *given)
     return calls;
 }
 
+bool storage_is_s3(const char *path)
+{
+    return path && text_starts_with(path, STORAGE_S3_SCHEME);
+}
+
 static bool check_options(const struct storage_options *options, struct error *err)
 {
     if ((unsigned)options->method >= (unsigned)KINDS)
@@ -102,6 +108,9 @@ static bool check_options(const struct storage_options *options, struct error *e
     if (options->direct && !method->direct)
         return error_set(err, ERROR_USAGE, "storage method '%s' always goes through %s, not direct", name,
                          options->method == STORAGE_S3 ? "the network" : "the page cache");
+    if (options->method != STORAGE_S3 && storage_is_s3(options->root)) /* no folder "s3:" */
+        return error_set(err, ERROR_USAGE, "%s: storage method '%s' takes folders; 's3' takes buckets",
+                         options->root, name);
     if (options->request != 0 &&
         (options->request < STORAGE_MIN_REQUEST || options->request > STORAGE_MAX_REQUEST))
         return error_set(err, ERROR_USAGE, "request: expected %lld to %lld bytes, found %lld",
@@ -131,7 +140,7 @@ struct storage *storage_new(const struct storage_options *options, struct error 
     storage->calls = calls_of(options->calls);
     storage->method = methods[options->method];
     if (storage->method->start && !storage->method->start(storage, err)) {
-        free(root);
+        free((char *)storage->options.root); /* which start may have made anew */
         free(storage);
         return NULL;
     }

@@ -51,17 +51,20 @@ struct storage_s3_options {
     const char *session_token;           /* AWS_SESSION_TOKEN, unless access_key is given */
     const char *region;                  /* AWS_REGION, AWS_DEFAULT_REGION; else us-east-1 */
     const char *endpoint; /* "http://host:9000"; AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; else Amazon's */
-    bool path_style;      /* http://host/bucket/key, as always where the host is an address */
-    int attempts;         /* of a request; 0: 5 */
-    double patience;      /* seconds that a request may stand still, at least 1; 0: 30 */
+    const char *
+        authorities; /* certificates in PEM of who signs servers'; AWS_CA_BUNDLE, SSL_CERT_FILE; else the system's */
+    bool path_style; /* http://host/bucket/key, as always where the host is an address */
+    int attempts;    /* of a request; 0: 5 */
+    double patience; /* seconds that a request may stand still, at least 1; 0: 30 */
 };
 
 struct storage_options {
     enum storage_kind method;
-    bool direct;      /* O_DIRECT, reads and writes; not for mmap */
-    int64_t request;  /* bytes asked for at a time; 0: posix a whole extent, uring 1 MiB, S3 8 MiB */
-    int queue_depth;  /* of uring and S3, requests in flight; 0: 16 */
-    const char *root; /* folder that names are relative to; NULL: the working directory. S3: s3://bucket/… */
+    bool direct;     /* O_DIRECT, reads and writes; not for mmap */
+    int64_t request; /* bytes asked for at a time; 0: posix a whole extent, uring 1 MiB, S3 8 MiB */
+    int queue_depth; /* of uring and S3, requests in flight; 0: 16 */
+    const char *
+        root; /* folder that names are relative to; NULL: the working directory. s3://bucket/… for S3, and only for it */
     const struct storage_s3_options *s3; /* NULL: all from the environment */
     const struct storage_calls *calls;   /* NULL: the system's; see below */
 };
@@ -86,6 +89,10 @@ const struct storage_options *storage_options(const struct storage *storage);
 /* "posix", "uring", "mmap", "s3"; the other way round false where there is none of this name. */
 const char *storage_kind_name(enum storage_kind kind);
 bool storage_kind_of(const char *name, enum storage_kind *kind);
+
+/* Does this path say that it is of S3, whatever else is configured? NULL does not. */
+#define STORAGE_S3_SCHEME "s3://"
+bool storage_is_s3(const char *path);
 
 /* The path of a name: root/name. The caller frees it; NULL when there is no memory. */
 char *storage_path(const struct storage *storage, const char *name, struct error *err);
