@@ -223,16 +223,15 @@ int64_t trace_lost(UNUSED const struct trace_reader *reader)
     return 0;
 }
 
-bool trace_span(UNUSED struct trace_reader *reader, UNUSED int64_t *first_ns, UNUSED int64_t *last_ns,
-                struct error *err)
+bool trace_span(UNUSED const struct trace_reader *reader, UNUSED int64_t *first_ns, UNUSED int64_t *last_ns)
 {
-    return refuse(err);
+    return false;
 }
 
-bool trace_span_of_calls(UNUSED struct trace_reader *reader, UNUSED int64_t *first_ns,
-                         UNUSED int64_t *last_ns, struct error *err)
+bool trace_span_of_calls(UNUSED const struct trace_reader *reader, UNUSED int64_t *first_ns,
+                         UNUSED int64_t *last_ns)
 {
-    return refuse(err);
+    return false;
 }
 
 struct trace_cursor *trace_events(UNUSED struct trace_reader *reader,

@@ -89,7 +89,7 @@ struct counting {
 static void count_event(struct counting *counting, const struct trace_event *event)
 {
     struct trace_summary_class *class = &counting->summary->classes[event->class];
-    int64_t moved = trace_bytes_moved(event);
+    int64_t moved = event->result > 0 ? event->result : 0;
     int64_t bytes_read = event->class == TRACE_READ ? moved : 0;
     int64_t bytes_written = event->class == TRACE_WRITE ? moved : 0;
     class->calls++;
@@ -334,9 +334,10 @@ bool trace_summary_read(struct trace_reader *reader, struct trace_summary *summa
     bool done = memory ? count_events(&counting, err) && summarise_disks(&counting, err) &&
                              summarise_series(&counting, err)
                        : error_memory(err);
-    done = done && trace_span(reader, &summary->first_ns, &summary->last_ns, err);
-    if (done)
+    if (done) {
         list_top(&counting);
+        trace_span(reader, &summary->first_ns, &summary->last_ns);
+    }
     free(counting.histograms);
     free(counting.processes);
     free(counting.files);

@@ -10,11 +10,12 @@ requests so far, one a line.
 import collections
 import hashlib
 import http.server
+import itertools
 import re
 import socket
 import struct
 import sys
-import time
+import threading
 import urllib.parse
 
 SIZE = 300001
@@ -31,8 +32,10 @@ SECRET = sys.argv[1]
 objects = {}
 etags = {}  # of objects that came in parts
 uploads = {}
+upload_numbers = itertools.count()
 requests = []
 asked = collections.Counter()
+lock = threading.Lock()  # of all of these: requests come on several threads
 
 
 def error_xml(code, message="as it was told to"):
@@ -67,8 +70,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def fails(self, fault, times):
         """Does this request get the fault that the key asks for?"""
-        asked[self.key] += 1
-        if asked[self.key] > times:
+        with lock:
+            asked[self.key] += 1
+            self.turn = asked[self.key]
+        if self.turn > times:
             return False
         status = re.fullmatch(r"status(\d+)", fault)
         if status:
@@ -86,7 +91,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             headers = {"Content_Length": str(last + 1 - first), "Content_Range": f"bytes {first}-{last}/{SIZE}"}
             self.answer(206, CONTENT[first : first + 5], **headers)
             self.wfile.flush()
-            time.sleep(8)
+            self.rfile.read(1)  # until the client gives up
+            self.close_connection = True
         else:
             return False
         return True
@@ -97,7 +103,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.key = urllib.parse.unquote(url.path).partition("/")[2].partition("/")[2]
         self.query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
         self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        requests.append(f"{self.command} {self.path}")
+        with lock:
+            requests.append(f"{self.command} {self.path}")
         self.fault, _, times = self.key.partition("/")[0].partition("-")
         return not self.fails(self.fault, int(times or 0))
 
@@ -129,7 +136,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         headers = {"ETag": etag, "Content_Range": f"bytes {first}-{last}/{len(content)}"}
         if self.fault == "cut":
             times = int(self.key.partition("/")[0].partition("-")[2] or 0)
-            if asked[self.key] <= times:
+            if self.turn <= times:
                 self.answer(206, part[: len(part) // 2], Content_Length=str(len(part)), **headers)
                 self.close_connection = True
                 return
@@ -173,8 +180,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not self.prepare():
             return
         if "uploads" in self.query:
-            upload = f"upload+{len(uploads)}"
-            uploads[upload] = {}
+            with lock:
+                upload = f"upload+{next(upload_numbers)}"
+                uploads[upload] = {}
             self.answer(200, f"<InitiateMultipartUploadResult><UploadId>{upload}</UploadId>"
                              "</InitiateMultipartUploadResult>".encode())
             return
@@ -213,11 +221,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # a connection that is refused, or waits for its turn, would be another fault
 
     def handle_error(self, *_):
         pass
 
 
 server = Server(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
 print(server.server_address[1], flush=True)
-server.serve_forever()
+sys.stdin.read()  # ends with the test, whichever way that ends
