@@ -58,8 +58,7 @@ static bool deliver(const struct report_command *given, const char *output, stru
         return false;
     for (size_t i = 0; i < report->count; i++)
         if (report->entries[i].problem)
-            fprintf(stderr, "rehearse: warning: not in the report: %s: %s\n", report->entries[i].path,
-                    report->entries[i].problem);
+            output_warn("not in the report: %s: %s", report->entries[i].path, report->entries[i].problem);
     if (!given->json)
         return true;
     print_json(output, report, &text);

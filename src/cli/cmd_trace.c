@@ -162,7 +162,7 @@ static bool trace(void *context, struct error *err)
     bool done = trace_capture(&options, &report, err);
     if (done) {
         given->json ? print_json(given, &report, &text) : print_text(given, &report, &text);
-        fputs(text.data ? text.data : "", stderr);
+        output_say(&text);
     }
     text_release(&text);
     trace_capture_report_release(&report);

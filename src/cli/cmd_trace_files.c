@@ -67,7 +67,7 @@ static bool say_imported(const struct import_options *given, const struct trace_
     trace_import_report_print(report, &text);
     if (phases > 0)
         text_format(&text, "no log tells the phases: %zu were found from the I/O\n", phases);
-    fputs(text.failed ? "" : text.data, stderr);
+    output_say(&text);
     text_release(&text);
     return true;
 }

@@ -9,11 +9,17 @@
 #include <stdio.h>
 
 /* Writes the whole text to the file `path`, or to standard output when it is NULL or "-". Also reports that
- * `text` ran out of memory while it was put together. */
+ * `text` ran out of memory while it was put together. Bytes that are not UTF-8, and control characters, are escaped. */
 bool output_text(const char *path, const struct text *text, struct error *err);
 
 /* The same, and the text is released, whether or not it could be written. */
 bool output_and_release(const char *path, struct text *text, struct error *err);
+
+/* Writes what a person is told beside the results to standard error. */
+void output_say(const struct text *text);
+
+/* "rehearse: warning: …" on standard error, in one line as errors are. */
+void output_warn(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* Standard output is written in pieces; this finds out whether all of them arrived. Called once, last. */
 bool output_finish(struct error *err);

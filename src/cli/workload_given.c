@@ -36,10 +36,8 @@ static bool sort_words(const struct workload_given *given, const char **name, co
 
 static void print_warnings(const struct workload *workload)
 {
-    bool colour = output_has_colour(stderr);
     for (int i = 0; i < workload->warning_count; i++)
-        fprintf(stderr, "rehearse: %swarning:%s %s\n", colour ? "\033[1;35m" : "", colour ? "\033[0m" : "",
-                workload->warnings[i]);
+        output_warn("%s", workload->warnings[i]);
 }
 
 bool workload_given_open(struct workload *workload, const struct workload_given *given, int64_t ranks,

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #undef error_set /* what the static analyser is told */
 #undef error_memory
@@ -18,26 +19,56 @@ static void cut(char *text, size_t length)
     text[length] = 0;
 }
 
-/* ASCII's control characters, and those of Unicode that terminals act on: U+0080 to U+009F. */
-static void show_controls(char *text)
+/* Room for a text of any length that is cut to fit. */
+struct line {
+    char *text;
+    size_t length, room;
+};
+
+static bool fits(const struct line *line, size_t length)
 {
-    for (char *c = text; *c; c++) {
-        if ((unsigned char)*c == 0xc2 && (unsigned char)c[1] >= 0x80 && (unsigned char)c[1] < 0xa0)
-            c[0] = c[1] = '?';
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = '?';
+    return length <= line->room - line->length;
+}
+
+static void add(struct line *line, const char *bytes, size_t length)
+{
+    memcpy(line->text + line->length, bytes, length);
+    line->length += length;
+    line->text[line->length] = 0;
+}
+
+/* No part of it is a line of its own, or acts on a terminal. */
+static void add_escaped(struct line *line, const char *text)
+{
+    char escape[8];
+    size_t left = strlen(text), good;
+    for (; left > 0; text += good, left -= good) {
+        good = text_printable(text, left, "");
+        if (!fits(line, good)) {
+            add(line, text, line->room - line->length);
+            cut(line->text, line->length);
+            return;
+        }
+        add(line, text, good);
+        if (good == left || !fits(line, 4))
+            return;
+        snprintf(escape, sizeof escape, "\\x%02x", (unsigned)(unsigned char)text[good++]);
+        add(line, escape, 4);
     }
 }
 
 bool error_set(struct error *err, enum error_kind kind, const char *format, ...)
 {
+    char raw[sizeof err->text];
+    struct line line = {.text = err->text, .room = sizeof err->text - 1};
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(err->text, sizeof err->text, format, args);
+    int length = vsnprintf(raw, sizeof raw, format, args);
     va_end(args);
-    if (length >= (int)sizeof err->text)
-        cut(err->text, sizeof err->text - 1);
-    show_controls(err->text);
+    if (length >= (int)sizeof raw)
+        cut(raw, sizeof raw - 1);
+    *err->text = 0;
+    add_escaped(&line, length < 0 ? format : raw);
     err->kind = kind;
     return false;
 }

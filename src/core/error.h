@@ -31,7 +31,7 @@ struct error {
 #endif
 
 /* Fills *err and returns false, so that `return error_set(err, …)` ends the failing function. Control
- * characters that come in through input are shown as '?'. */
+ * characters and bytes that are not UTF-8, which come in through input, are shown as \x1b. */
 bool error_set(struct error *err, enum error_kind kind, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* The same for memory that could not be had. */

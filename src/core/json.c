@@ -6,45 +6,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void write_escape(struct text *out, char c)
+/* Returns what comes after the character. */
+static const char *write_escape(struct text *out, const char *at)
 {
-    if (c == '"' || c == '\\')
-        text_format(out, "\\%c", c);
-    else if (c == '\n')
+    if (*at == '"' || *at == '\\')
+        text_format(out, "\\%c", *at);
+    else if (*at == '\n')
         text_add(out, "\\n");
-    else if (c == '\t')
+    else if (*at == '\t')
         text_add(out, "\\t");
+    else if (text_continues(at[1]))
+        text_format(out, "\\u%04x", (unsigned)(unsigned char)*++at); /* U+0080 to U+009F: the same number */
     else
-        text_format(out, "\\u%04x", (unsigned)(unsigned char)c);
+        text_format(out, "\\u%04x", (unsigned)(unsigned char)*at);
+    return at + 1;
 }
 
-static void write_characters(struct text *out, const char *text, size_t length)
-{
-    for (size_t i = 0, run = 0; run < length; run = i + 1) {
-        i = run;
-        while (i < length && (unsigned char)text[i] >= ' ' && text[i] != '"' && text[i] != '\\')
-            i++;
-        text_add_bytes(out, text + run, i - run);
-        if (i < length)
-            write_escape(out, text[i]);
-    }
-}
-
-/* JSON is UTF-8, names of files need not be: a byte that is not becomes U+FFFD. */
 static void write_string(struct text *out, const char *value)
 {
-    size_t length = strlen(value);
+    struct text room = {0};
     text_add(out, "\"");
-    for (;;) {
-        size_t valid = text_valid_utf8(value, length);
-        write_characters(out, value, valid);
-        if (valid == length)
-            break;
-        text_add(out, "\xef\xbf\xbd");
-        value += valid + 1;
-        length -= valid + 1;
+    for (const char *at = text_utf8(value, &room); *at;) {
+        const char *run = at;
+        while (!text_is_control(at) && *at != '"' && *at != '\\') /* NUL is one */
+            at++;
+        text_add_bytes(out, run, (size_t)(at - run));
+        if (*at)
+            at = write_escape(out, at);
     }
     text_add(out, "\"");
+    out->failed = out->failed || room.failed;
+    text_release(&room);
 }
 
 static bool is_flat(const struct json *json)

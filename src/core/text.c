@@ -163,6 +163,36 @@ size_t text_valid_utf8(const char *text, size_t length)
     return length;
 }
 
+size_t text_printable(const char *text, size_t length, const char *kept)
+{
+    size_t valid = text_valid_utf8(text, length);
+    for (size_t i = 0; kept && i < valid; i++)
+        if (text_is_control(text + i) && !(text[i] && strchr(kept, text[i])))
+            return i;
+    return valid;
+}
+
+void text_add_printable(struct text *text, const char *bytes, size_t length, const char *kept)
+{
+    while (length > 0) {
+        size_t good = text_printable(bytes, length, kept);
+        text_add_bytes(text, bytes, good);
+        if (good < length)
+            text_format(text, "\\x%02x", (unsigned)(unsigned char)bytes[good++]);
+        bytes += good;
+        length -= good;
+    }
+}
+
+const char *text_utf8(const char *value, struct text *room)
+{
+    size_t length = strlen(value);
+    if (text_valid_utf8(value, length) == length)
+        return value;
+    text_add_printable(room, value, length, NULL);
+    return room->failed ? "" : room->data;
+}
+
 static locale_t plain_locale; /* 0: could not be had */
 
 static void make_plain_locale(void)
@@ -204,33 +234,21 @@ static bool is_plain(uint32_t code)
     return code != 0x2028 && code != 0x2029 && code != 0xfeff && code != 0xfffe && code != 0xffff;
 }
 
-static void add_escaped(struct text *text, const char *valid, size_t length)
+void text_add_quoted(struct text *text, const char *value)
 {
+    struct text room = {0};
+    text_add(text, "\"");
     size_t bytes;
-    for (size_t i = 0; i < length; i += bytes) {
-        uint32_t code = code_point(valid + i, &bytes);
+    for (const char *at = text_utf8(value, &room); *at; at += bytes) {
+        uint32_t code = code_point(at, &bytes);
         if (code == '"' || code == '\\')
             text_add(text, "\\");
         if (is_plain(code))
-            text_add_bytes(text, valid + i, bytes);
+            text_add_bytes(text, at, bytes);
         else
             text_format(text, code < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)code);
     }
-}
-
-void text_add_quoted(struct text *text, const char *value)
-{
-    size_t left = strlen(value);
     text_add(text, "\"");
-    while (left > 0) {
-        size_t valid = text_valid_utf8(value, left);
-        add_escaped(text, value, valid);
-        if (valid < left) {
-            text_add(text, "\xef\xbf\xbd");
-            valid++;
-        }
-        value += valid;
-        left -= valid;
-    }
-    text_add(text, "\"");
+    text->failed = text->failed || room.failed;
+    text_release(&room);
 }

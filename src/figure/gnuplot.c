@@ -50,13 +50,14 @@ bool figure_can_write(const char *path, struct error *err)
 
 void gnuplot_add_string(struct text *script, const char *string)
 {
+    struct text plain = {0};
+    text_add_printable(&plain, string, strlen(string), "");
     text_add(script, "'");
-    for (; *string; string++)
-        if (*string == '\'')
-            text_add(script, "''");
-        else
-            text_format(script, "%c", (unsigned char)*string < ' ' ? '?' : *string);
+    for (const char *at = plain.data; at && *at; at++)
+        text_add_bytes(script, *at == '\'' ? "''" : at, *at == '\'' ? 2 : 1);
     text_add(script, "'");
+    script->failed = script->failed || plain.failed;
+    text_release(&plain);
 }
 
 /* Where gnuplot reads and writes: files without names. */

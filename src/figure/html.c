@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-#define NONE        "\xe2\x80\x93" /* U+2013: there is none */
+#define NONE "\xe2\x80\x93" /* U+2013: there is none */
 
 static const char *escape_of(char byte)
 {
@@ -23,12 +22,10 @@ static const char *escape_of(char byte)
     case '\'':
         return "&#39;";
     default:
-        return ((unsigned char)byte < ' ' && byte != '\n' && byte != '\t') || byte == 0x7f ? REPLACEMENT
-                                                                                           : NULL;
+        return NULL;
     }
 }
 
-/* Of bytes that are UTF-8. */
 static void add_escaped(struct text *out, const char *bytes, size_t length)
 {
     size_t from = 0;
@@ -45,16 +42,13 @@ static void add_escaped(struct text *out, const char *bytes, size_t length)
 
 void html_text(struct text *out, const char *string)
 {
-    size_t length = strlen(string);
-    while (length > 0) {
-        size_t valid = text_valid_utf8(string, length);
-        add_escaped(out, string, valid);
-        if (valid == length)
-            return;
-        text_add(out, REPLACEMENT);
-        string += valid + 1;
-        length -= valid + 1;
-    }
+    struct text plain = {0};
+    text_add_printable(&plain, string, strlen(string), "\n\t");
+    if (plain.failed)
+        out->failed = true;
+    else if (plain.data)
+        add_escaped(out, plain.data, plain.length);
+    text_release(&plain);
 }
 
 static void add_vformat(struct text *out, const char *format, va_list args)

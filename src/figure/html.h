@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Adds text. Control characters and bytes that are not UTF-8 become U+FFFD. */
+/* Adds text. Control characters and bytes that are not UTF-8 become \x1b, as core/text.h has it. */
 void html_text(struct text *out, const char *string);
 void html_format(struct text *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -23,27 +23,17 @@ void export_time(FILE *out, int64_t time_ns, int digits)
 
 void export_string(FILE *out, const char *text)
 {
-    size_t left = strlen(text);
+    struct text room = {0};
     putc('"', out);
-    for (size_t good; left > 0;) {
-        good = text_valid_utf8(text, left);
-        for (size_t i = 0; i < good; i++) {
-            unsigned char c = (unsigned char)text[i];
-            if (c == '"' || c == '\\')
-                fprintf(out, "\\%c", c);
-            else if (c < ' ')
-                fprintf(out, "\\u%04x", c);
-            else
-                putc(c, out);
-        }
-        if (good < left) {
-            fputs("\xef\xbf\xbd", out);
-            good++;
-        }
-        text += good;
-        left -= good;
-    }
+    for (const char *at = text_utf8(text, &room); *at; at++)
+        if (*at == '"' || *at == '\\')
+            fprintf(out, "\\%c", *at);
+        else if ((unsigned char)*at < ' ')
+            fprintf(out, "\\u%04x", (unsigned)*at);
+        else
+            putc(*at, out);
     putc('"', out);
+    text_release(&room);
 }
 
 struct trace_filter export_filter(const struct trace_export_options *options)

@@ -68,11 +68,17 @@ static int64_t number(sqlite3_stmt *statement, int column, int64_t none)
                                                                  : sqlite3_column_int64(statement, column);
 }
 
-/* NULL when there is no memory. */
+/* As UTF-8, whatever the kernel called it: nobody who writes a name has to ask. NULL when there is no memory. */
 static const char *text(struct trace_reader *reader, sqlite3_stmt *statement, int column)
 {
-    const char *value = (const char *)sqlite3_column_text(statement, column);
-    return value ? arena_string(&reader->arena, value) : "";
+    struct text room = {0};
+    const char *value = (const char *)sqlite3_column_text(statement, column), *kept;
+    if (!value)
+        return "";
+    value = text_utf8(value, &room);
+    kept = room.failed ? NULL : arena_string(&reader->arena, value);
+    text_release(&room);
+    return kept;
 }
 
 typedef bool read_row(struct trace_reader *reader, sqlite3_stmt *statement, void *row);

@@ -26,12 +26,12 @@ static void memory_is_the_fault_of_the_machine(void **state)
     assert_string_equal(err.text, "out of memory");
 }
 
-static void control_characters_are_shown_as_question_marks(void **state)
+static void control_characters_are_escaped(void **state)
 {
     struct error err;
     (void)state;
     error_set(&err, ERROR_INPUT, "%s", "a\nb\tc\x1b[31md\x7f\x01\r");
-    assert_string_equal(err.text, "a?b?c?[31md???");
+    assert_string_equal(err.text, "a\\x0ab\\x09c\\x1b[31md\\x7f\\x01\\x0d");
 }
 
 static void the_control_characters_of_unicode_too(void **state)
@@ -40,8 +40,8 @@ static void the_control_characters_of_unicode_too(void **state)
     (void)state;
     error_set(&err, ERROR_INPUT, "%s",
               "\xc2\x9b"
-              "31m \xc2\x80\xc2\x9f \xc2\xa0\xc3\x80\xc2");
-    assert_string_equal(err.text, "??31m ???? \xc2\xa0\xc3\x80\xc2");
+              "31m \xc2\x80 \xc2\xa0\xc3\x80");
+    assert_string_equal(err.text, "\\xc2\\x9b31m \\xc2\\x80 \xc2\xa0\xc3\x80");
 }
 
 static void other_characters_stay(void **state)
@@ -50,6 +50,31 @@ static void other_characters_stay(void **state)
     (void)state;
     error_set(&err, ERROR_INPUT, "%s", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 ~");
     assert_string_equal(err.text, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 ~");
+}
+
+static void bytes_that_are_not_utf8_are_escaped(void **state)
+{
+    struct error err;
+    (void)state;
+    error_set(&err, ERROR_INPUT, "'%s': %d", "a\xff\xc3\xa9\xe2\x82", 3);
+    assert_string_equal(err.text, "'a\\xff\xc3\xa9\\xe2\\x82': 3");
+}
+
+/* No escape is cut in two. */
+static void escapes_that_do_not_fit_are_left_out(void **state)
+{
+    struct error err;
+    char text[sizeof err.text];
+    (void)state;
+    for (size_t before = 0; before < 8; before++) {
+        memset(text, 'a', before);
+        memset(text + before, 1, sizeof text - before);
+        text[sizeof text - 1] = 0;
+        error_set(&err, ERROR_INPUT, "%s", text);
+        size_t length = strlen(err.text);
+        assert_int_equal((length - before) % 4, 0);
+        assert_true(length <= sizeof err.text - 1 && length > sizeof err.text - 6);
+    }
 }
 
 static void a_long_text_is_cut(void **state)
@@ -86,9 +111,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_error_has_kind_and_text),
         cmocka_unit_test(memory_is_the_fault_of_the_machine),
-        cmocka_unit_test(control_characters_are_shown_as_question_marks),
+        cmocka_unit_test(control_characters_are_escaped),
         cmocka_unit_test(the_control_characters_of_unicode_too),
         cmocka_unit_test(other_characters_stay),
+        cmocka_unit_test(bytes_that_are_not_utf8_are_escaped),
+        cmocka_unit_test(escapes_that_do_not_fit_are_left_out),
         cmocka_unit_test(a_long_text_is_cut),
         cmocka_unit_test(a_long_text_is_cut_between_characters),
     };
