@@ -2,6 +2,7 @@
 #include "cli/compare_report.h"
 #include "cli/figure_options.h"
 #include "cli/output.h"
+#include "cli/select_given.h"
 #include "core/file.h"
 #include "figure/differences.h"
 #include "trace/similarity.h"
@@ -13,6 +14,7 @@
 
 struct compare_options {
     struct option_list traces, baseline, weights;
+    struct select_given selected;
     const char *output, *breakdown, *figure;
     int64_t replicates, values, seed;
     int style;
@@ -67,6 +69,7 @@ static const struct option_spec table[] = {
      .at = offsetof(struct compare_options, figure),
      .argument = "FILE",
      .help = "draw where two traces differ: .svg, .png or .pdf"},
+    OPTIONS_SELECT(struct compare_options, "file"),
     OPTION_STYLE(struct compare_options),
     OPTION_JSON(struct compare_options),
     OPTION_OUTPUT(struct compare_options),
@@ -233,6 +236,8 @@ static bool check_given(const struct compare_options *given, struct similarity_o
                         struct error *err)
 {
     memcpy(options->weights, similarity_kind_weights, sizeof options->weights);
+    if (!select_read(&given->selected, TRACE_SELECT_FILES.kinds, &options->selection, err))
+        return false;
     for (size_t i = 0; i < given->weights.count; i++)
         if (!read_weight(given->weights.items[i], options->weights, err))
             return false;

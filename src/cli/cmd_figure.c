@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "cli/figure_options.h"
+#include "cli/select_given.h"
 #include "figure/trace_distribution.h"
 #include "figure/trace_throughput.h"
 #include "figure/trace_timeline.h"
@@ -66,6 +67,7 @@ static bool read_zoom(const struct zoom_given *given, const bool *is_given, stru
 
 struct timeline_options {
     struct zoom_given zoom;
+    struct select_given selected;
     const bool *given;
     struct option_list rows, traces;
     const char *title, *output;
@@ -93,6 +95,7 @@ static const struct option_spec timeline_table[] = {
      .at = offsetof(struct timeline_options, title),
      .argument = "TEXT",
      .help = "above the picture; else the file and what was run"},
+    OPTIONS_SELECT(struct timeline_options, "file"),
     OPTION_STYLE(struct timeline_options),
     OPTION_PICTURE(struct timeline_options),
     OPTION_END,
@@ -123,6 +126,7 @@ static bool draw_timeline(void *context, struct error *err)
                                       .title = given->title,
                                       .grouping = (enum trace_grouping)given->workers};
     return read_zoom(&given->zoom, given->given, &options.zoom, err) &&
+           select_read(&given->selected, TRACE_SELECT_FILES.kinds, &options.selection, err) &&
            read_rows(&given->rows, options.style, options.rows, err) &&
            figure_timeline(given->output, given->traces.items[0], &options, err);
 }
@@ -160,6 +164,7 @@ const struct command command_figure_timeline = {
 
 struct distribution_options {
     struct zoom_given zoom;
+    struct select_given selected;
     const bool *given;
     struct option_list classes, kinds, traces;
     const char *title, *output;
@@ -189,6 +194,7 @@ static const struct option_spec distribution_table[] = {
      .at = offsetof(struct distribution_options, title),
      .argument = "TEXT",
      .help = "above the picture; else the file"},
+    OPTIONS_SELECT(struct distribution_options, "file"),
     OPTION_STYLE(struct distribution_options),
     OPTION_PICTURE(struct distribution_options),
     OPTION_END,
@@ -237,6 +243,7 @@ static bool draw_distribution(void *context, struct error *err)
     const struct distribution_options *given = context;
     struct figure_distribution options = {.style = figure_style_at(given->style), .title = given->title};
     return read_zoom(&given->zoom, given->given, &options.zoom, err) &&
+           select_read(&given->selected, TRACE_SELECT_FILES.kinds, &options.selection, err) &&
            read_classes(&given->classes, options.streams, err) &&
            read_kinds(&given->kinds, options.kinds, err) &&
            figure_distribution(given->output, given->traces.items, given->traces.count, &options, err);
@@ -272,6 +279,7 @@ const struct command command_figure_distribution = {
 
 struct throughput_options {
     struct zoom_given zoom;
+    struct select_given selected;
     const bool *given;
     struct option_list classes, traces;
     double every;
@@ -295,6 +303,7 @@ static const struct option_spec throughput_table[] = {
      .at = offsetof(struct throughput_options, title),
      .argument = "TEXT",
      .help = "above the picture; else the file"},
+    OPTIONS_SELECT(struct throughput_options, "file"),
     OPTION_STYLE(struct throughput_options),
     OPTION_PICTURE(struct throughput_options),
     OPTION_END,
@@ -306,6 +315,7 @@ static bool draw_throughput(void *context, struct error *err)
     struct figure_throughput options = {
         .style = figure_style_at(given->style), .title = given->title, .every = given->every};
     return read_zoom(&given->zoom, given->given, &options.zoom, err) &&
+           select_read(&given->selected, TRACE_SELECT_FILES.kinds, &options.selection, err) &&
            read_classes(&given->classes, options.streams, err) &&
            figure_throughput(given->output, given->traces.items, given->traces.count, &options, err);
 }

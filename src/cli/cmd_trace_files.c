@@ -1,12 +1,14 @@
 /* Traces as files: in from other formats, out to them, and what one holds. */
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/select_given.h"
 #include "cli/trace_show.h"
 #include "trace/export.h"
 #include "trace/phase.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- import ---- */
 
@@ -129,6 +131,7 @@ static const char *const format_words[] = {"chrome", "pfw", "csv", "csv-blocks",
 
 struct export_options {
     struct option_list store;
+    struct select_given selected;
     const char *output;
     const char *workload;
     int format;
@@ -178,6 +181,7 @@ static const struct option_spec export_table[] = {
      .kind = OPTION_FLAG,
      .at = offsetof(struct export_options, overlook),
      .help = "study: leave out what its scripts overlook, the checkpoints in DLIO's log"},
+    OPTIONS_SELECT(struct export_options, "all"),
     OPTION_END,
 };
 
@@ -217,14 +221,29 @@ static bool export_all(const struct export_options *given, struct trace_reader *
     return false;
 }
 
+/* What follows tells too little; on standard error. */
+static void warn(const char *path, const struct trace_reader *reader)
+{
+    struct text warnings = {0};
+    trace_add_warnings(reader, &warnings);
+    for (const char *line = warnings.data; line && *line; line = strchr(line, '\n') + 1)
+        fprintf(stderr, "rehearse: %s: %.*s\n", path, (int)strcspn(line, "\n"), line);
+    text_release(&warnings);
+}
+
 static bool export(void *context, struct error *err)
 {
     const struct export_options *given = context;
     if ((given->workload || given->overlook) && given->format != EXPORT_STUDY)
         return error_set(err, ERROR_USAGE, "--%s is for --format study",
                          given->workload ? "workload" : "overlook");
-    struct trace_reader *reader = trace_reader_new(given->store.items[0], err);
+    struct trace_selection selection;
+    if (!select_read(&given->selected, 0, &selection, err))
+        return false;
+    struct trace_reader *reader = trace_reader_of(given->store.items[0], &selection, err);
     bool done = reader && export_all(given, reader, err);
+    if (done)
+        warn(given->store.items[0], reader);
     trace_reader_free(reader);
     return done;
 }
@@ -279,9 +298,11 @@ static bool find_phases(void *context, struct error *err)
     struct text text = {0};
     struct trace_reader *reader = trace_reader_new(path, err);
     bool done = reader && trace_phases_find(reader, &phases, &count, err);
-    if (done)
+    if (done) {
+        warn(path, reader);
         given->json ? trace_phases_write_json(path, reader, phases, count, &text)
                     : trace_phases_print(reader, phases, count, &text);
+    }
     trace_reader_free(reader);
     done = done && (!given->keep || trace_phases_store(path, phases, count, err)) &&
            output_text(given->output, &text, err);
@@ -318,11 +339,13 @@ const struct command command_trace_phases = {
 
 struct show_options {
     struct option_list store;
+    struct select_given selected;
     const char *output;
     bool json;
 };
 
 static const struct option_spec show_table[] = {
+    OPTIONS_SELECT(struct show_options, "all"),
     OPTION_JSON(struct show_options),
     OPTION_OUTPUT(struct show_options),
     OPTION_END,
@@ -334,7 +357,10 @@ static bool show(void *context, struct error *err)
     const char *path = given->store.items[0];
     struct trace_summary summary;
     struct text text = {0};
-    struct trace_reader *reader = trace_reader_new(path, err);
+    struct trace_selection selection;
+    if (!select_read(&given->selected, 0, &selection, err))
+        return false;
+    struct trace_reader *reader = trace_reader_of(path, &selection, err);
     bool done = reader && trace_summary_read(reader, &summary, err);
     if (done) {
         given->json ? trace_show_write_json(path, reader, &summary, &text)

@@ -37,6 +37,12 @@ static void add_options(const struct similarity_options *options, struct json *j
     json_close(json);
 }
 
+/* Seconds; not a number, which JSON has as null, of a whole trace. */
+static double cut_off(const struct similarity_trace *trace)
+{
+    return trace->shortfall.cut_ns == TRACE_NONE ? NAN : (double)trace->shortfall.cut_ns * 1e-9;
+}
+
 void comparison_write_json(const struct comparison *comparison, struct text *out)
 {
     struct json json = {.out = out};
@@ -54,8 +60,10 @@ void comparison_write_json(const struct comparison *comparison, struct text *out
         json_bool(&json, "within_noise", result->value >= result->floor);
     }
     add_worst(result, &json);
-    json_integer(&json, "lost_a", comparison->a->lost);
-    json_integer(&json, "lost_b", comparison->b->lost);
+    json_integer(&json, "lost_a", comparison->a->shortfall.lost);
+    json_integer(&json, "lost_b", comparison->b->shortfall.lost);
+    json_number(&json, "cut_off_after_a", cut_off(comparison->a));
+    json_number(&json, "cut_off_after_b", cut_off(comparison->b));
     json_integer(&json, "common_files", (int64_t)result->common_files);
     add_options(comparison->options, &json);
     json_open(&json, "components", '[');
@@ -105,6 +113,15 @@ static void print_kinds(const struct similarity *result, struct text *out)
     }
 }
 
+static void print_shortfall(const struct similarity_trace *trace, struct text *out)
+{
+    if (trace->shortfall.lost == 0 && trace->shortfall.cut_ns == TRACE_NONE)
+        return;
+    text_format(out, "%s tells too little: ", trace->path);
+    trace_shortfall_add(out, trace->shortfall);
+    text_add(out, "\n");
+}
+
 /* What is to be known before the numbers are believed. */
 static void print_notes(const struct comparison *comparison, struct text *out)
 {
@@ -114,9 +131,7 @@ static void print_notes(const struct comparison *comparison, struct text *out)
     for (size_t i = 0; i < result->count; i++)
         drawn += result->components[i].drawn;
     for (int i = 0; i < 2; i++)
-        if (traces[i]->lost > 0)
-            text_format(out, "%s lost %" PRId64 " events when it was recorded: it tells too few\n",
-                        traces[i]->path, traces[i]->lost);
+        print_shortfall(traces[i], out);
     if (drawn > 0)
         text_format(out, "%d components are of %" PRId64 " values drawn from more (--values, --seed)\n",
                     drawn, comparison->options->values);
@@ -184,6 +199,8 @@ void comparison_print_matrix(const struct comparison_matrix *matrix, struct text
                 text_add(out, "nothing\n");
         }
     }
+    for (size_t i = 0; i < matrix->count; i++)
+        print_shortfall(&matrix->traces[i], out);
 }
 
 void comparison_write_matrix_json(const struct comparison_matrix *matrix, struct text *out)
@@ -197,7 +214,8 @@ void comparison_write_matrix_json(const struct comparison_matrix *matrix, struct
         json_open_flat(&json, NULL, '{');
         json_string(&json, "label", matrix->labels[i]);
         json_string(&json, "path", matrix->traces[i].path);
-        json_integer(&json, "lost", matrix->traces[i].lost);
+        json_integer(&json, "lost", matrix->traces[i].shortfall.lost);
+        json_number(&json, "cut_off_after", cut_off(&matrix->traces[i]));
         json_close(&json);
     }
     json_close(&json);

@@ -43,21 +43,43 @@ static void print_times(const struct trace_summary_times *times, struct text *ou
     text_add(out, "\n");
 }
 
-static void print_classes(const struct trace_summary *summary, struct text *out)
+static void print_class(const struct trace_summary_class *class, const char *indent, const char *name,
+                        bool moves, struct text *out)
 {
     struct unit_texts texts = {0};
+    if (class->calls == 0)
+        return;
+    text_format(out, "%s%-*s %10" PRId64 " %9" PRId64 " %10s ", indent, 9 - (int)strlen(indent), name,
+                class->calls, class->failed,
+                moves ? unit_text(&texts, (double)class->bytes, UNIT_BYTES) : "");
+    print_times(&class->latency, out);
+}
+
+/* Of a file, and below it of what is none. */
+static void print_moving(const struct trace_summary *summary, enum trace_class class, struct text *out)
+{
+    const struct trace_summary_class *others = summary->others[class == TRACE_WRITE];
+    int64_t calls = summary->classes[class].calls;
+    for (int kind = 0; kind < TRACE_KINDS; kind++)
+        calls += others[kind].calls;
+    if (calls > 0 && summary->classes[class].calls == 0)
+        text_format(out, "%s\n", trace_class_name(class));
+    print_class(&summary->classes[class], "", trace_class_name(class), true, out);
+    for (int kind = 0; kind < TRACE_KINDS; kind++)
+        print_class(&others[kind], "  ", trace_kind_name((enum trace_kind)kind), true, out);
+}
+
+static void print_classes(const struct trace_summary *summary, struct text *out)
+{
     text_add(
         out,
         "\ncalls         number    failed      bytes    time in  median       90 %      99 %  longest\n");
     for (int i = 0; i < TRACE_CLASSES; i++) {
-        const struct trace_summary_class *class = &summary->classes[i];
-        if (class->calls == 0)
-            continue;
-        bool moves = i == TRACE_READ || i == TRACE_WRITE;
-        text_format(out, "%-9s %10" PRId64 " %9" PRId64 " %10s ", trace_class_name((enum trace_class)i),
-                    class->calls, class->failed,
-                    moves ? unit_text(&texts, (double)class->bytes, UNIT_BYTES) : "");
-        print_times(&class->latency, out);
+        enum trace_class class = (enum trace_class)i;
+        if (class == TRACE_READ || class == TRACE_WRITE)
+            print_moving(summary, class, out);
+        else
+            print_class(&summary->classes[class], "", trace_class_name(class), false, out);
     }
     if (summary->hits + summary->misses > 0)
         text_format(out, "of the reads %.1f %% found all in the page cache\n",
@@ -118,19 +140,24 @@ static void print_top(const struct trace_reader *reader, const struct trace_summ
 {
     struct unit_texts texts = {0};
     if (summary->process_count > 0)
-        text_format(out, "\n%" PRId64 " process%s    threads      calls       read    written  name\n",
+        text_format(out,
+                    "\n%" PRId64 " process%s    threads      calls       read    written     others  name\n",
                     summary->processes, summary->processes == 1 ? "  " : "es");
     for (size_t i = 0; i < summary->process_count; i++) {
         const struct trace_summary_process *process = &summary->top_processes[i];
-        text_format(out, "%-11" PRId64 " %10" PRId64 " %10" PRId64 " %10s %10s  %s\n", process->pid,
+        text_format(out, "%-11" PRId64 " %10" PRId64 " %10" PRId64 " %10s %10s %10s  %s\n", process->pid,
                     process->threads, process->calls,
                     unit_text(&texts, (double)process->bytes_read, UNIT_BYTES),
                     unit_text(&texts, (double)process->bytes_written, UNIT_BYTES),
+                    unit_text(&texts, (double)process->bytes_other, UNIT_BYTES),
                     trace_process_info(reader, process->id)->name);
     }
     if (summary->file_count > 0)
-        text_format(out, "\n%" PRId64 " file%s\n     calls       read    written  path\n", summary->files,
-                    summary->files == 1 ? "" : "s");
+        text_format(out, "\n%" PRId64 " file%s", summary->files, summary->files == 1 ? "" : "s");
+    if (summary->file_count > 0 && summary->no_files > 0)
+        text_format(out, ", and %" PRId64 " pipes and others", summary->no_files);
+    if (summary->file_count > 0)
+        text_add(out, "\n     calls       read    written  path\n");
     for (size_t i = 0; i < summary->file_count; i++) {
         const struct trace_summary_file *file = &summary->top_files[i];
         text_format(out, "%10" PRId64 " %10s %10s  %s\n", file->calls,
@@ -147,12 +174,25 @@ static void print_meta(const struct trace_reader *reader, const char *key, struc
         text_format(out, "%-10s %s\n", key, value);
 }
 
+/* "lost       none", or a line each: "unfinished the recording was cut off …", "lost       7 of read". */
+static void print_shortfall(const struct trace_reader *reader, struct text *out)
+{
+    struct text warnings = {0};
+    trace_add_warnings(reader, &warnings);
+    text_add(out, "\n");
+    for (const char *line = warnings.data; line && *line; line = strchr(line, '\n') + 1) {
+        int head = (int)strcspn(line, ":"), length = (int)strcspn(line, "\n");
+        text_format(out, "%-10.*s %.*s\n", head, line, length - head - 2, line + head + 2);
+    }
+    if (trace_lost(reader) == 0)
+        text_add(out, "lost       none\n");
+    text_release(&warnings);
+}
+
 void trace_show_print(const char *path, const struct trace_reader *reader,
                       const struct trace_summary *summary, struct text *out)
 {
     struct unit_texts texts = {0};
-    int count;
-    const struct trace_loss *losses = trace_losses(reader, &count);
     text_format(out, "trace      %s\n", path);
     static const char *const keys[] = {"command", "source", "host", "kernel"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -165,10 +205,7 @@ void trace_show_print(const char *path, const struct trace_reader *reader,
         text_format(out, ", %s",
                     unit_text(&texts, seconds_between(summary->first_ns, summary->last_ns), UNIT_TIME));
     }
-    text_format(out, "\nlost       %s", count > 0 ? "" : "none");
-    for (int i = 0; i < count; i++)
-        text_format(out, "%s%" PRId64 " %s", i > 0 ? ", " : "", losses[i].count, losses[i].class);
-    text_add(out, "\n");
+    print_shortfall(reader, out);
     print_classes(summary, out);
     print_disks(reader, summary, out);
     print_phases(reader, summary, out);
@@ -195,25 +232,37 @@ static void write_times(struct json *json, const char *key, const struct trace_s
     json_close(json);
 }
 
+static void write_class(struct json *json, const struct trace_summary *summary, enum trace_class which,
+                        enum trace_kind kind)
+{
+    bool moves = which == TRACE_READ || which == TRACE_WRITE;
+    const struct trace_summary_class *class =
+        kind == TRACE_KIND_FILE ? &summary->classes[which] : &summary->others[which == TRACE_WRITE][kind];
+    if (class->calls == 0)
+        return;
+    json_open(json, NULL, '{');
+    json_string(json, "class", trace_class_name(which));
+    if (moves)
+        json_string(json, "kind", trace_kind_name(kind));
+    json_integer(json, "calls", class->calls);
+    json_integer(json, "failed", class->failed);
+    if (moves)
+        json_integer(json, "bytes", class->bytes);
+    if (which == TRACE_READ && kind == TRACE_KIND_FILE) {
+        json_integer(json, "cache_hits", summary->hits);
+        json_integer(json, "cache_misses", summary->misses);
+    }
+    write_times(json, "latency_seconds", &class->latency);
+    json_close(json);
+}
+
 static void write_classes(struct json *json, const struct trace_summary *summary)
 {
     json_open(json, "classes", '[');
     for (int i = 0; i < TRACE_CLASSES; i++) {
-        const struct trace_summary_class *class = &summary->classes[i];
-        if (class->calls == 0)
-            continue;
-        json_open(json, NULL, '{');
-        json_string(json, "class", trace_class_name((enum trace_class)i));
-        json_integer(json, "calls", class->calls);
-        json_integer(json, "failed", class->failed);
-        if (i == TRACE_READ || i == TRACE_WRITE)
-            json_integer(json, "bytes", class->bytes);
-        if (i == TRACE_READ) {
-            json_integer(json, "cache_hits", summary->hits);
-            json_integer(json, "cache_misses", summary->misses);
-        }
-        write_times(json, "latency_seconds", &class->latency);
-        json_close(json);
+        bool moves = i == TRACE_READ || i == TRACE_WRITE;
+        for (int kind = 0; kind < (moves ? TRACE_KINDS : 1); kind++)
+            write_class(json, summary, (enum trace_class)i, (enum trace_kind)kind);
     }
     json_close(json);
 }
@@ -289,15 +338,18 @@ static void write_top(struct json *json, const struct trace_reader *reader,
         json_integer(json, "calls", process->calls);
         json_integer(json, "bytes_read", process->bytes_read);
         json_integer(json, "bytes_written", process->bytes_written);
+        json_integer(json, "bytes_other", process->bytes_other);
         json_close(json);
     }
     json_close(json);
     json_integer(json, "file_count", summary->files);
+    json_integer(json, "other_count", summary->no_files);
     json_open(json, "files", '[');
     for (size_t i = 0; i < summary->file_count; i++) {
         const struct trace_summary_file *file = &summary->top_files[i];
         json_open_flat(json, NULL, '{');
         json_string(json, "path", trace_file_info(reader, file->file)->path);
+        json_string(json, "kind", trace_kind_name(trace_file_info(reader, file->file)->kind));
         json_integer(json, "calls", file->calls);
         json_integer(json, "bytes_read", file->bytes_read);
         json_integer(json, "bytes_written", file->bytes_written);
@@ -325,6 +377,9 @@ void trace_show_write_json(const char *path, const struct trace_reader *reader,
         json_integer(&json, "first_ns", summary->first_ns);
         json_integer(&json, "last_ns", summary->last_ns);
     }
+    const struct trace_shortfall shortfall = trace_shortfall_of(reader);
+    json_number(&json, "cut_off_after",
+                shortfall.cut_ns == TRACE_NONE ? NAN : (double)shortfall.cut_ns * 1e-9);
     json_open_flat(&json, "lost", '{');
     for (int i = 0; i < count; i++)
         json_integer(&json, losses[i].class, losses[i].count);

@@ -130,8 +130,11 @@ static void add_components(const struct doc_node *components, bool floor, struct
         html_element(out, "p", "soft", "And %u more components in the file.", components->count - MOST_ROWS);
 }
 
-static void add_lost(struct text *out, const char *trace, double lost)
+static void add_lost(struct text *out, const char *trace, double lost, double cut_off)
 {
+    if (isfinite(cut_off))
+        html_element(out, "p", "bad", "The recording of %s was cut off after %g s.",
+                     trace ? trace : "a trace", cut_off);
     if (lost > 0)
         html_element(out, "p", "bad", "%s lost %g events when it was recorded: it tells too few.",
                      trace ? trace : "A trace", lost);
@@ -159,8 +162,8 @@ bool report_comparison(struct report_part *part, struct error *err)
                   report_string(worst, "kind") ? report_string(worst, "kind") : "",
                   report_string(worst, "name"));
     html_facts_end(out);
-    add_lost(out, a, report_number(root, "lost_a"));
-    add_lost(out, b, report_number(root, "lost_b"));
+    add_lost(out, a, report_number(root, "lost_a"), report_number(root, "cut_off_after_a"));
+    add_lost(out, b, report_number(root, "lost_b"), report_number(root, "cut_off_after_b"));
     if (components) {
         add_kinds(components, out);
         add_components(components, isfinite(floor), out);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MOST_PHASES 100
 
@@ -25,6 +26,8 @@ static int64_t events_of(const struct trace_summary *summary)
     int64_t events = 0;
     for (int class = 0; class < TRACE_CLASSES; class ++)
         events += summary->classes[class].calls;
+    for (int i = 0; i < 2 * TRACE_KINDS; i++)
+        events += summary->others[i / TRACE_KINDS][i % TRACE_KINDS].calls;
     return events;
 }
 
@@ -37,14 +40,13 @@ static int64_t requests_of(const struct trace_summary *summary)
     return requests;
 }
 
-static void add_lost(struct trace_reader *reader, struct text *out)
+static void add_warnings(struct trace_reader *reader, struct text *out)
 {
-    int count;
-    char grouped[48];
-    const struct trace_loss *losses = trace_losses(reader, &count);
-    for (int i = 0; i < count; i++)
-        html_element(out, "p", "bad", "%s of %s were lost when it was recorded: it tells too little.",
-                     html_grouped(grouped, (double)losses[i].count), losses[i].class);
+    struct text warnings = {0};
+    trace_add_warnings(reader, &warnings);
+    for (const char *line = warnings.data; line && *line; line = strchr(line, '\n') + 1)
+        html_element(out, "p", "bad", "It tells too little: %.*s.", (int)strcspn(line, "\n"), line);
+    text_release(&warnings);
 }
 
 static void add_head(struct trace_reader *reader, const struct trace_summary *summary, struct text *out)
@@ -70,7 +72,7 @@ static void add_head(struct trace_reader *reader, const struct trace_summary *su
     html_fact(out, "files", "%s", html_grouped(grouped, (double)summary->files));
     html_fact(out, "requests to disks", "%s", html_grouped(grouped, (double)requests_of(summary)));
     html_facts_end(out);
-    add_lost(reader, out);
+    add_warnings(reader, out);
 }
 
 static void add_times(const struct trace_summary_times *times, struct text *out)
@@ -80,22 +82,33 @@ static void add_times(const struct trace_summary_times *times, struct text *out)
         html_quantity(out, times->count > 0 ? values[i] : NAN, UNIT_TIME, 3);
 }
 
+static void add_class(const struct trace_summary_class *class, const char *name, bool moves, struct text *out)
+{
+    if (class->calls == 0)
+        return;
+    html_row(out);
+    html_row_head(out, name);
+    html_number(out, (double)class->calls, 0);
+    html_number(out, (double)class->failed, 0);
+    html_quantity(out, moves ? (double)class->bytes : NAN, UNIT_BYTES, 3);
+    add_times(&class->latency, out);
+    html_row_end(out);
+}
+
 static void add_classes(const struct trace_summary *summary, struct text *out)
 {
     static const char *const titles[] = {"<class", ">calls", ">failed", ">bytes",    ">median",
                                          ">p90",   ">p99",   ">most",   ">together", NULL};
     html_table(out, "Calls, and how long they took", titles);
     for (int i = 0; i < TRACE_CLASSES; i++) {
-        const struct trace_summary_class *class = &summary->classes[i];
-        if (class->calls == 0)
-            continue;
-        html_row(out);
-        html_row_head(out, trace_class_name((enum trace_class)i));
-        html_number(out, (double)class->calls, 0);
-        html_number(out, (double)class->failed, 0);
-        html_quantity(out, i == TRACE_READ || i == TRACE_WRITE ? (double)class->bytes : NAN, UNIT_BYTES, 3);
-        add_times(&class->latency, out);
-        html_row_end(out);
+        bool moves = i == TRACE_READ || i == TRACE_WRITE;
+        char name[64];
+        add_class(&summary->classes[i], trace_class_name((enum trace_class)i), moves, out);
+        for (int kind = 0; moves && kind < TRACE_KINDS; kind++) {
+            snprintf(name, sizeof name, "%s, %s", trace_class_name((enum trace_class)i),
+                     trace_kind_name((enum trace_kind)kind));
+            add_class(&summary->others[i == TRACE_WRITE][kind], name, true, out);
+        }
     }
     html_table_end(out);
 }
@@ -193,6 +206,8 @@ static void say(struct trace_reader *reader, const struct trace_summary *summary
     text_format(says, "%s events in %s, %s read", html_grouped(grouped, (double)events_of(summary)),
                 unit_format(length, sizeof length, length_of(summary), UNIT_TIME, 3),
                 unit_format(read, sizeof read, (double)summary->classes[TRACE_READ].bytes, UNIT_BYTES, 3));
+    if (trace_unfinished(reader))
+        text_add(says, ", cut off");
     if (trace_lost(reader) > 0)
         text_format(says, ", %s lost", html_grouped(grouped, (double)trace_lost(reader)));
 }
@@ -202,6 +217,7 @@ static bool draw_timeline(const char *path, const void *context, struct error *e
     const struct figure_timeline options = {.style = &figure_screen,
                                             .title = "",
                                             .zoom = {.from = NAN, .to = NAN},
+                                            .selection = TRACE_SELECT_FILES,
                                             .grouping = TRACE_ALL_WORKERS,
                                             .rows = {true, true, true, true, true}};
     return figure_timeline(path, context, &options, err);

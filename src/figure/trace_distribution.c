@@ -48,7 +48,7 @@ struct drawing {
     const struct figure_distribution *options;
     struct stream (*traces)[FIGURE_STREAMS];
     const char *const *names;
-    int64_t lost[FIGURE_TRACES_MOST];
+    struct trace_shortfall shortfalls[FIGURE_TRACES_MOST];
     int count, rows, columns;
     struct axis axes[DISTRIBUTION_KINDS];
     struct figure_page page;
@@ -78,11 +78,11 @@ static void take_call(void *context, const struct figure_call *call)
 static bool read_trace(struct drawing *drawing, int which, const char *path, struct error *err)
 {
     struct trace_window window;
-    struct trace_reader *reader = trace_reader_new(path, err);
+    struct trace_reader *reader = trace_reader_of(path, &drawing->options->selection, err);
     if (!reader)
         return false;
     struct taking taking = {.streams = drawing->traces[which]};
-    drawing->lost[which] = trace_lost(reader);
+    drawing->shortfalls[which] = trace_shortfall_of(reader);
     bool done = trace_window_find(reader, path, &drawing->options->zoom, &window, err);
     if (done) {
         taking.from_ns = window.from_ns;
@@ -310,7 +310,7 @@ static bool draw(struct drawing *drawing, const char *path, struct error *err)
     double row = line + drawing->histogram_height + GAP + drawing->sums_height + 2.1 * line;
     if (!figure_page_begin(&drawing->page, path, style, 0, (int)ceil(top + drawing->rows * row), err))
         return false;
-    figure_names_draw(&drawing->page, LEFT, drawing->names, drawing->lost, drawing->count,
+    figure_names_draw(&drawing->page, LEFT, drawing->names, drawing->shortfalls, drawing->count,
                       drawing->options->title);
     for (int stream = 0; stream < FIGURE_STREAMS; stream++)
         if (has_calls(drawing, stream)) {
@@ -330,7 +330,8 @@ static bool read_and_draw(struct drawing *drawing, const char *path, struct erro
     for (int kind = 0; kind < DISTRIBUTION_KINDS; kind++)
         drawing->columns += drawing->options->kinds[kind];
     if (drawing->rows == 0 || drawing->columns == 0)
-        return error_set(err, ERROR_INPUT, "%s: no call of the classes asked for", drawing->names[0]);
+        return error_set(err, ERROR_INPUT, "%s: no call of the classes and kinds asked for",
+                         drawing->names[0]);
     return draw(drawing, path, err);
 }
 

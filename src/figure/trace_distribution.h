@@ -18,6 +18,7 @@ struct figure_distribution {
     const struct figure_style *style;
     const char *title; /* NULL: the file */
     struct trace_zoom zoom;
+    struct trace_selection selection;
     bool streams[FIGURE_STREAMS]; /* a row for each that has calls */
     bool kinds[DISTRIBUTION_KINDS];
 };

@@ -2,7 +2,6 @@
 
 #include "figure/gnuplot.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static const char *base_of(const char *path)
@@ -19,17 +18,21 @@ const char *figure_trace_name(const char *const *paths, int count, int which)
     return base_of(paths[which]);
 }
 
-void figure_name_add(struct text *out, const char *name, int64_t lost)
+void figure_name_add(struct text *out, const char *name, struct trace_shortfall shortfall)
 {
     text_add(out, name);
-    if (lost > 0)
-        text_format(out, " (%" PRId64 " events were lost)", lost);
+    if (shortfall.lost == 0 && shortfall.cut_ns == TRACE_NONE)
+        return;
+    text_add(out, " (");
+    trace_shortfall_add(out, shortfall);
+    text_add(out, ")");
 }
 
-static void draw_one(struct figure_page *page, double left, const char *name, int64_t lost)
+static void draw_one(struct figure_page *page, double left, const char *name,
+                     struct trace_shortfall shortfall)
 {
     struct text title = {0};
-    figure_name_add(&title, name, lost);
+    figure_name_add(&title, name, shortfall);
     figure_page_title(page, left, title.data ? title.data : "");
     text_release(&title);
 }
@@ -40,12 +43,12 @@ bool figure_names_fit(size_t count, struct error *err)
            error_set(err, ERROR_USAGE, "%zu traces: at most %d can be told apart", count, FIGURE_TRACES_MOST);
 }
 
-void figure_names_draw(struct figure_page *page, double left, const char *const *paths, const int64_t *lost,
-                       int count, const char *title)
+void figure_names_draw(struct figure_page *page, double left, const char *const *paths,
+                       const struct trace_shortfall *shortfalls, int count, const char *title)
 {
     if (count == 1) {
         if (page->style->legends)
-            draw_one(page, left, title ? title : figure_trace_name(paths, 1, 0), lost[0]);
+            draw_one(page, left, title ? title : figure_trace_name(paths, 1, 0), shortfalls[0]);
         return;
     }
     double line = figure_line_height(page->style);
@@ -57,7 +60,7 @@ void figure_names_draw(struct figure_page *page, double left, const char *const 
     text_add(&page->script, "plot ");
     for (int i = 0; i < count; i++) {
         struct text name = {0};
-        figure_name_add(&name, figure_trace_name(paths, count, i), lost[i]);
+        figure_name_add(&name, figure_trace_name(paths, count, i), shortfalls[i]);
         text_format(&page->script, "%sNaN with lines linewidth 4 linecolor rgb '%s' title ",
                     i > 0 ? ", " : "", figure_colour(i));
         gnuplot_add_string(&page->script, name.data ? name.data : "");

@@ -28,7 +28,7 @@ struct traced {
 struct drawing {
     const struct figure_throughput *options;
     const char *const *names;
-    int64_t lost[FIGURE_TRACES_MOST];
+    struct trace_shortfall shortfalls[FIGURE_TRACES_MOST];
     struct traced *traces;
     int count;
     double from, to; /* of the axis, seconds */
@@ -53,13 +53,13 @@ static bool open_traces(struct drawing *drawing, struct error *err)
     drawing->to = -INFINITY;
     for (int i = 0; i < drawing->count; i++) {
         struct traced *traced = &drawing->traces[i];
-        traced->reader = trace_reader_new(drawing->names[i], err);
+        traced->reader = trace_reader_of(drawing->names[i], &drawing->options->selection, err);
         if (!traced->reader ||
             !trace_window_find(traced->reader, drawing->names[i], &drawing->options->zoom, &traced->window,
                                err) ||
             !figure_bars_list(&traced->bars, traced->reader, &traced->window, err))
             return false;
-        drawing->lost[i] = trace_lost(traced->reader);
+        drawing->shortfalls[i] = trace_shortfall_of(traced->reader);
         if (drawing->count > 1 && (drawing->options->zoom.phase || drawing->options->zoom.last > 0))
             traced->window.zero_ns = traced->window.from_ns; /* parts that are alike begin together */
         drawing->from = fmin(drawing->from, trace_window_seconds(&traced->window, traced->window.from_ns));
@@ -256,7 +256,8 @@ static bool draw(struct drawing *drawing, const char *path, struct error *err)
     double line = figure_line_height(style), phases = style->legends ? 26 : 20;
     int rates = for_rates(drawing, false), strips = 0;
     if (rates == 0)
-        return error_set(err, ERROR_INPUT, "%s: no call of the classes asked for", drawing->names[0]);
+        return error_set(err, ERROR_INPUT, "%s: no call of the classes and kinds asked for",
+                         drawing->names[0]);
     for (int i = 0; i < drawing->count; i++)
         strips += drawing->traces[i].bars.count > 0;
     drawing->panels = rates + strips;
@@ -267,7 +268,7 @@ static bool draw(struct drawing *drawing, const char *path, struct error *err)
         drawing->top + rates * (drawing->height + line + GAP) + strips * (phases + line + GAP) + 1.2 * line;
     if (!figure_page_begin(&drawing->page, path, style, 0, (int)ceil(height), err))
         return false;
-    figure_names_draw(&drawing->page, LEFT, drawing->names, drawing->lost, drawing->count,
+    figure_names_draw(&drawing->page, LEFT, drawing->names, drawing->shortfalls, drawing->count,
                       drawing->options->title);
     for_rates(drawing, true);
     for (int i = 0; i < drawing->count; i++)

@@ -374,7 +374,7 @@ static void write_title(const struct drawing *drawing, const char *trace, struct
         text_add(&name, ": ");
         add_clipped(&name, command, COMMAND_MOST);
     }
-    figure_name_add(title, name.data ? name.data : "", trace_lost(drawing->reader));
+    figure_name_add(title, name.data ? name.data : "", trace_shortfall_of(drawing->reader));
     text_release(&name);
 }
 
@@ -434,7 +434,7 @@ bool figure_timeline(const char *path, const char *trace, const struct figure_ti
     if (!drawing)
         return error_memory(err);
     drawing->options = options;
-    drawing->reader = figure_can_write(path, err) ? trace_reader_new(trace, err) : NULL;
+    drawing->reader = figure_can_write(path, err) ? trace_reader_of(trace, &options->selection, err) : NULL;
     bool done = drawing->reader && trace_workers_init(&drawing->workers, drawing->reader, err) &&
                 read_and_draw(drawing, path, trace, err);
     for (int row = 0; row < TIMELINE_TRACES; row++)

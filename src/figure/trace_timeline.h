@@ -23,6 +23,7 @@ struct figure_timeline {
     const struct figure_style *style;
     const char *title; /* NULL: what the trace says was run */
     struct trace_zoom zoom;
+    struct trace_selection selection;
     enum trace_grouping grouping;
     bool rows[TIMELINE_ROWS]; /* to be drawn, if there is anything */
 };

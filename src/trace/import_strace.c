@@ -134,6 +134,22 @@ static int64_t number_of(const struct argument *argument)
     return scan_digits(&at, &value) ? (negative ? (int64_t)(0 - (uint64_t)value) : value) : TRACE_NONE;
 }
 
+/* "/dev/null<char 1:3>" and "/dev/vda<block 254:0>", as -yy writes: the path alone, and that it is a device. */
+static int64_t device_of(struct import *import, const char *path, size_t length)
+{
+    static const char *const types[] = {"<char ", "<block "};
+    for (int i = 0; i < 2; i++) {
+        const char *type = memmem(path, length, types[i], strlen(types[i]));
+        size_t bytes = type ? (size_t)(type - path) : 0;
+        if (!type || path[length - 1] != '>')
+            continue;
+        bool terminal = trace_kind_of_path(path, bytes) == TRACE_KIND_OTHER;
+        return trace_file_of_kind(import->writer, TRACE_NONE, TRACE_NONE,
+                                  terminal ? TRACE_KIND_OTHER : TRACE_KIND_DEVICE, path, bytes);
+    }
+    return trace_file(import->writer, TRACE_NONE, TRACE_NONE, path, length);
+}
+
 /* "3</data/a>" or "/data/a" in quotes, as a file. */
 static int64_t file_of(struct import *import, const struct argument *argument)
 {
@@ -143,9 +159,11 @@ static int64_t file_of(struct import *import, const struct argument *argument)
         return 0;
     while (end > open + 1 && end[-1] != '"' && end[-1] != '>')
         end--;
-    return end > open + 2
-               ? trace_file(import->writer, TRACE_NONE, TRACE_NONE, open + 1, (size_t)(end - open) - 2)
-               : 0;
+    if (end <= open + 2)
+        return 0;
+    size_t length = (size_t)(end - open) - 2;
+    return *open == '<' ? device_of(import, open + 1, length)
+                        : trace_file(import->writer, TRACE_NONE, TRACE_NONE, open + 1, length);
 }
 
 /* What the arguments of each class of calls say. */

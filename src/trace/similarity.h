@@ -46,8 +46,9 @@ extern const double similarity_kind_weights[SIMILARITY_KINDS];        /* by defa
 
 struct similarity_options {
     double weights[SIMILARITY_KINDS];
-    int64_t values; /* of a distribution, at most; of more, so many are drawn */
-    int replicates; /* of the bootstrap; 0: no intervals */
+    struct trace_selection selection; /* what of a trace is compared */
+    int64_t values;                   /* of a distribution, at most; of more, so many are drawn */
+    int replicates;                   /* of the bootstrap; 0: no intervals */
     uint64_t seed;
 };
 
@@ -91,7 +92,8 @@ struct similarity_file {
 struct similarity_trace {
     char *path;
     bool phased;
-    int64_t rows, lost; /* events; those that the trace itself says it lost */
+    int64_t rows;                     /* events and requests */
+    struct trace_shortfall shortfall; /* what the trace itself says it lacks */
     struct similarity_part parts[SIMILARITY_PARTS];
     struct similarity_stream *streams; /* SIMILARITY_STREAMS: classes, then operations */
     struct similarity_curve *series;   /* SIMILARITY_SERIES */

@@ -381,10 +381,10 @@ bool similarity_trace_read(struct similarity_trace *trace, const char *path,
                            const struct similarity_options *options, struct error *err)
 {
     struct reading reading = {.trace = trace, .values = options->values};
-    reading.reader = trace_reader_new(path, err);
+    reading.reader = trace_reader_of(path, &options->selection, err);
     if (!reading.reader)
         return false;
-    trace->lost = trace_lost(reading.reader);
+    trace->shortfall = trace_shortfall_of(reading.reader);
     reading.files = trace_file_count(reading.reader);
     reading.processes = trace_process_count(reading.reader);
     reading.ranks = calloc((size_t)reading.files + 1, sizeof *reading.ranks);

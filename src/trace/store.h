@@ -170,6 +170,19 @@ struct trace_reader;
 
 /* NULL on failure: no file, not a database, not a trace, a newer schema (ERROR_INPUT). */
 struct trace_reader *trace_reader_new(const char *path, struct error *err);
+
+/* Which rows cursors give. A path's pattern is a shell's, but its '*' stands for slashes as well. */
+struct trace_selection {
+    unsigned
+        kinds; /* of calls: 1 << enum trace_kind for each; 0: all. Calls without a file are of all kinds */
+    const char
+        *path; /* calls and disk requests of files whose path fits; NULL: all, also those without a file */
+};
+#define TRACE_SELECT_FILES ((struct trace_selection){.kinds = 1u << TRACE_KIND_FILE})
+
+/* The same, of some rows alone. Fails also when no file has such a path (ERROR_INPUT). */
+struct trace_reader *trace_reader_of(const char *path, const struct trace_selection *selection,
+                                     struct error *err);
 void trace_reader_free(struct trace_reader *reader);
 int trace_version(const struct trace_reader *reader); /* of its schema */
 
@@ -211,7 +224,17 @@ const struct trace_loss *trace_losses(const struct trace_reader *reader, int *co
 /* Its writer was killed, or could not write on, or is writing still: what came after trace_span() is missing. */
 bool trace_unfinished(const struct trace_reader *reader);
 
-/* What makes a trace tell too little, for people: "unfinished: …", "lost: …", a line each; nothing where it is whole. */
+/* What makes a trace tell too little. */
+struct trace_shortfall {
+    int64_t lost;   /* events, of all classes together */
+    int64_t cut_ns; /* the recording was cut off so long after its beginning; TRACE_NONE: it was not */
+};
+struct trace_shortfall trace_shortfall_of(const struct trace_reader *reader);
+
+/* For people: "cut off after 2.5 s, 7 events were lost"; nothing where the trace is whole. */
+void trace_shortfall_add(struct text *out, struct trace_shortfall shortfall);
+
+/* All that is known of it, a line each: "unfinished: …", "lost: …". */
 void trace_add_warnings(const struct trace_reader *reader, struct text *out);
 
 /* First start and last end of events, blocks, samples and phases; false when the trace is empty. */
@@ -228,15 +251,10 @@ struct trace_filter {
 };
 #define TRACE_ALL ((struct trace_filter){-1, INT64_MIN, INT64_MAX, false})
 
-/* Which rows cursors give from now on. A path's pattern is a shell's, but its '*' stands for slashes as well. */
-struct trace_selection {
-    unsigned
-        kinds; /* of calls: 1 << enum trace_kind for each; 0: all. Calls without a file are of all kinds */
-    const char
-        *path; /* calls and disk requests of files whose path fits; NULL: all, also those without a file */
-};
+/* Do cursors give calls on it? */
+bool trace_is_selected(const struct trace_reader *reader, int64_t file);
 
-/* False when no file has such a path (ERROR_INPUT), or without memory. */
+/* Changes the selection. False when no file has such a path, or without memory. */
 bool trace_select(struct trace_reader *reader, const struct trace_selection *selection, struct error *err);
 
 struct trace_cursor;

@@ -136,6 +136,18 @@ struct trace_reader *trace_reader_new(UNUSED const char *path, struct error *err
     return NULL;
 }
 
+struct trace_reader *trace_reader_of(UNUSED const char *path, UNUSED const struct trace_selection *selection,
+                                     struct error *err)
+{
+    refuse(err);
+    return NULL;
+}
+
+bool trace_is_selected(UNUSED const struct trace_reader *reader, UNUSED int64_t file)
+{
+    return false;
+}
+
 void trace_reader_free(UNUSED struct trace_reader *reader)
 {
 }

@@ -266,6 +266,16 @@ struct trace_reader *trace_reader_new(const char *path, struct error *err)
     return NULL;
 }
 
+struct trace_reader *trace_reader_of(const char *path, const struct trace_selection *selection,
+                                     struct error *err)
+{
+    struct trace_reader *reader = trace_reader_new(path, err);
+    if (!reader || trace_select(reader, selection, err))
+        return reader;
+    trace_reader_free(reader);
+    return NULL;
+}
+
 void trace_reader_free(struct trace_reader *reader)
 {
     if (!reader)
@@ -471,10 +481,14 @@ bool trace_select(struct trace_reader *reader, const struct trace_selection *sel
            error_set(err, ERROR_INPUT, "%s: no file's path is like '%s'", reader->path, selection->path);
 }
 
-static bool is_selected(const struct trace_cursor *cursor, int64_t file, int of)
+static bool is_selected(const struct trace_reader *reader, int64_t file, int of)
 {
-    const struct trace_reader *reader = cursor->reader;
     return !reader->selected || (reader->selected[place(&reader->files, file)] & of);
+}
+
+bool trace_is_selected(const struct trace_reader *reader, int64_t file)
+{
+    return is_selected(reader, file, SELECT_EVENTS);
 }
 
 static bool next(struct trace_cursor *cursor)
@@ -491,7 +505,7 @@ bool trace_next_event(struct trace_cursor *cursor, struct trace_event *event)
         if (!next(cursor))
             return false;
         event->file = number(row, 4, 0);
-    } while (!is_selected(cursor, event->file, SELECT_EVENTS));
+    } while (!is_selected(cursor->reader, event->file, SELECT_EVENTS));
     int64_t class = number(row, 0, TRACE_OTHER);
     event->class = class >= 0 && class < TRACE_CLASSES ? (enum trace_class) class : TRACE_OTHER;
     event->start_ns = number(row, 1, 0);
@@ -513,7 +527,7 @@ bool trace_next_block(struct trace_cursor *cursor, struct trace_block *block)
         if (!next(cursor))
             return false;
         block->file = number(row, 8, 0);
-    } while (!is_selected(cursor, block->file, SELECT_BLOCKS));
+    } while (!is_selected(cursor->reader, block->file, SELECT_BLOCKS));
     int64_t op = number(row, 0, 0);
     block->op = op >= 0 && op < TRACE_OPS ? (enum trace_op)op : TRACE_OP_READ;
     block->start_ns = number(row, 1, 0);

@@ -11,6 +11,27 @@ static const char *after(struct unit_texts *texts, int64_t first_ns, int64_t tim
     return unit_text(texts, (double)between * 1e-9, UNIT_TIME);
 }
 
+struct trace_shortfall trace_shortfall_of(const struct trace_reader *reader)
+{
+    int64_t first = 0, last = 0;
+    struct trace_shortfall shortfall = {.lost = trace_lost(reader), .cut_ns = TRACE_NONE};
+    if (!trace_unfinished(reader))
+        return shortfall;
+    trace_span(reader, &first, &last); /* nothing was recorded: cut off at the beginning */
+    shortfall.cut_ns = (int64_t)((uint64_t)last - (uint64_t)first);
+    return shortfall;
+}
+
+void trace_shortfall_add(struct text *out, struct trace_shortfall shortfall)
+{
+    struct unit_texts texts = {0};
+    bool cut = shortfall.cut_ns != TRACE_NONE;
+    if (cut)
+        text_format(out, "cut off after %s", after(&texts, 0, shortfall.cut_ns));
+    if (shortfall.lost > 0)
+        text_format(out, "%s%" PRId64 " events were lost", cut ? ", " : "", shortfall.lost);
+}
+
 void trace_add_warnings(const struct trace_reader *reader, struct text *out)
 {
     struct unit_texts texts = {0};
@@ -18,9 +39,7 @@ void trace_add_warnings(const struct trace_reader *reader, struct text *out)
     int64_t first = 0, last = 0;
     bool spans = trace_span(reader, &first, &last);
     const struct trace_loss *losses = trace_losses(reader, &count);
-    if (trace_unfinished(reader) && !spans)
-        text_add(out, "unfinished: nothing was recorded before the recording was cut off\n");
-    else if (trace_unfinished(reader))
+    if (trace_unfinished(reader))
         text_format(out, "unfinished: the recording was cut off %s after its beginning\n",
                     after(&texts, first, last));
     for (int i = 0; i < count; i++) {

@@ -81,21 +81,36 @@ static struct trace_summary_times times_of(const struct histogram *histogram)
 struct counting {
     struct trace_reader *reader;
     struct trace_summary *summary;
-    struct histogram *histograms; /* by class */
+    struct histogram *histograms; /* by class; then of reads and of writes by kind */
     struct trace_summary_process *processes;
     struct trace_summary_file *files;
 };
 
+/* A wait at a pipe is no read of data: reads and writes of what is no file are apart. Histograms lie likewise. */
+static struct trace_summary_class *class_of(struct counting *counting, const struct trace_event *event,
+                                            struct histogram **histogram)
+{
+    enum trace_kind kind = trace_file_info(counting->reader, event->file)->kind;
+    if (kind == TRACE_KIND_FILE || (event->class != TRACE_READ && event->class != TRACE_WRITE)) {
+        *histogram = &counting->histograms[event->class];
+        return &counting->summary->classes[event->class];
+    }
+    int which = event->class == TRACE_WRITE;
+    *histogram = &counting->histograms[TRACE_CLASSES + which * TRACE_KINDS + (int)kind];
+    return &counting->summary->others[which][kind];
+}
+
 static void count_event(struct counting *counting, const struct trace_event *event)
 {
-    struct trace_summary_class *class = &counting->summary->classes[event->class];
+    struct histogram *histogram;
+    struct trace_summary_class *class = class_of(counting, event, &histogram);
     int64_t moved = event->result > 0 ? event->result : 0;
     int64_t bytes_read = event->class == TRACE_READ ? moved : 0;
     int64_t bytes_written = event->class == TRACE_WRITE ? moved : 0;
     class->calls++;
     class->failed += event->result < 0 && event->result != TRACE_NONE;
     class->bytes += bytes_read + bytes_written;
-    histogram_add(&counting->histograms[event->class], event->latency_ns);
+    histogram_add(histogram, event->latency_ns);
     if (event->class == TRACE_READ) {
         counting->summary->hits += event->cached == 1;
         counting->summary->misses += event->cached == 0;
@@ -103,8 +118,10 @@ static void count_event(struct counting *counting, const struct trace_event *eve
     int64_t id = event->process;
     if (id > 0 && id <= trace_process_count(counting->reader)) {
         counting->processes[id].calls++;
-        counting->processes[id].bytes_read += bytes_read;
-        counting->processes[id].bytes_written += bytes_written;
+        bool file = trace_file_info(counting->reader, event->file)->kind == TRACE_KIND_FILE;
+        counting->processes[id].bytes_read += file ? bytes_read : 0;
+        counting->processes[id].bytes_written += file ? bytes_written : 0;
+        counting->processes[id].bytes_other += file ? 0 : bytes_read + bytes_written;
     }
     id = event->file;
     if (id > 0 && id <= trace_file_count(counting->reader)) {
@@ -126,6 +143,9 @@ static bool count_events(struct counting *counting, struct error *err)
         count_event(counting, &event);
     for (int i = 0; i < TRACE_CLASSES; i++)
         counting->summary->classes[i].latency = times_of(&counting->histograms[i]);
+    for (int i = 0; i < 2 * TRACE_KINDS; i++)
+        counting->summary->others[i / TRACE_KINDS][i % TRACE_KINDS].latency =
+            times_of(&counting->histograms[TRACE_CLASSES + i]);
     return trace_cursor_close(cursor, err);
 }
 
@@ -261,6 +281,8 @@ static int processes_by_bytes(const void *a, const void *b)
     int64_t p = x->bytes_read + x->bytes_written, q = y->bytes_read + y->bytes_written;
     if (p != q)
         return p < q ? 1 : -1;
+    if (x->bytes_other != y->bytes_other)
+        return x->bytes_other < y->bytes_other ? 1 : -1;
     return x->calls != y->calls ? (x->calls < y->calls ? 1 : -1) : by_pid(a, b);
 }
 
@@ -268,6 +290,8 @@ static int files_by_bytes(const void *a, const void *b)
 {
     const struct trace_summary_file *x = a, *y = b;
     int64_t p = x->bytes_read + x->bytes_written, q = y->bytes_read + y->bytes_written;
+    if (x->is_file != y->is_file)
+        return x->is_file ? -1 : 1;
     if (p != q)
         return p < q ? 1 : -1;
     return x->calls != y->calls ? (x->calls < y->calls ? 1 : -1) : (x->file > y->file) - (x->file < y->file);
@@ -287,10 +311,13 @@ static size_t merge_processes(struct counting *counting)
     for (size_t i = 0; i < all; i++) {
         struct trace_summary_process *to = count > 0 ? &processes[count - 1] : NULL;
         if (to && to->pid == processes[i].pid) {
+            bool leads = trace_process_info(counting->reader, processes[i].id)->tid == to->pid;
+            to->id = leads ? processes[i].id : to->id;
             to->threads++;
             to->calls += processes[i].calls;
             to->bytes_read += processes[i].bytes_read;
             to->bytes_written += processes[i].bytes_written;
+            to->bytes_other += processes[i].bytes_other;
         } else {
             processes[count++] = processes[i];
         }
@@ -303,10 +330,16 @@ static void list_top(struct counting *counting)
 {
     struct trace_summary *summary = counting->summary;
     size_t all = (size_t)trace_file_count(counting->reader);
-    summary->files = (int64_t)all;
     summary->processes = (int64_t)merge_processes(counting);
-    for (size_t i = 1; i <= all; i++)
-        counting->files[i].file = (int64_t)i;
+    for (size_t i = 1; i <= all; i++) {
+        struct trace_summary_file *file = &counting->files[i];
+        file->file = (int64_t)i;
+        file->is_file =
+            file->calls > 0 && trace_file_info(counting->reader, file->file)->kind == TRACE_KIND_FILE;
+        if (trace_is_selected(counting->reader, file->file))
+            trace_file_info(counting->reader, file->file)->kind == TRACE_KIND_FILE ? summary->files++
+                                                                                   : summary->no_files++;
+    }
     qsort(counting->files + 1, all, sizeof *counting->files, files_by_bytes);
     while (summary->process_count < TRACE_SUMMARY_LISTED &&
            (int64_t)summary->process_count < summary->processes) {
@@ -326,7 +359,7 @@ bool trace_summary_read(struct trace_reader *reader, struct trace_summary *summa
     struct counting counting = {
         .reader = reader,
         .summary = summary,
-        .histograms = calloc(TRACE_CLASSES, sizeof(struct histogram)),
+        .histograms = calloc(TRACE_CLASSES + 2 * TRACE_KINDS, sizeof(struct histogram)),
         .processes = calloc((size_t)trace_process_count(reader) + 1, sizeof *counting.processes),
         .files = calloc((size_t)trace_file_count(reader) + 1, sizeof *counting.files),
     };

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACE_SUMMARY_LISTED 10 /* of processes and of files, those that moved the most bytes */
+#define TRACE_SUMMARY_LISTED                                                                                 \
+    10 /* of processes and of files, those that moved the most bytes; pipes etc. after files */
 
 /* Of latencies. Quantiles are exact below 256 ns, and to 0.4 % above. */
 struct trace_summary_times {
@@ -41,26 +42,30 @@ struct trace_summary_series {
 };
 
 struct trace_summary_process {
-    int64_t id, pid; /* of the first row with this pid, which has its name */
+    int64_t id, pid; /* of the row that has its name: what the process executed last */
     int64_t threads; /* rows of the table */
-    int64_t calls, bytes_read, bytes_written;
+    int64_t calls, bytes_read, bytes_written; /* bytes: of files */
+    int64_t bytes_other;                      /* read and written of what is no file */
 };
 
 struct trace_summary_file {
     int64_t file; /* id */
+    bool is_file; /* and no pipe etc. */
     int64_t calls, bytes_read, bytes_written;
 };
 
 struct trace_summary {
-    int64_t first_ns, last_ns; /* TRACE_NONE: the trace is empty */
-    struct trace_summary_class classes[TRACE_CLASSES];
-    int64_t hits, misses; /* reads whose answer from the page cache is known */
+    int64_t first_ns, last_ns;                         /* TRACE_NONE: the trace is empty */
+    struct trace_summary_class classes[TRACE_CLASSES]; /* reads and writes: of files alone */
+    struct trace_summary_class others[2]
+                                     [TRACE_KINDS]; /* TRACE_READ and TRACE_WRITE of other kinds than files */
+    int64_t hits, misses;                           /* reads whose answer from the page cache is known */
     struct trace_summary_disk *disks;
     size_t disk_count; /* that had requests */
     struct trace_summary_series *series;
-    size_t series_count; /* kinds */
-    int64_t processes, files;
-    size_t process_count, file_count; /* of those listed */
+    size_t series_count;                /* kinds */
+    int64_t processes, files, no_files; /* files and pipes etc. that are selected */
+    size_t process_count, file_count;   /* of those listed */
     struct trace_summary_process top_processes[TRACE_SUMMARY_LISTED];
     struct trace_summary_file top_files[TRACE_SUMMARY_LISTED];
 };

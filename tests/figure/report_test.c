@@ -187,7 +187,7 @@ static void test_steps_and_matrices_are_tables(void **state)
     report_release(&report);
 }
 
-/* A trace of 20 reads of 1000 bytes, every fifth not from the page cache, one failed write, and what was lost. */
+/* A trace of 20 reads of 1000 bytes, every fifth not from the page cache, one failed write, a read of a pipe, cut off, and what was lost. */
 static bool put_trace(const char *name)
 {
     struct error err;
@@ -218,6 +218,12 @@ static bool put_trace(const char *name)
     event.result = -28;
     event.cached = -1;
     assert_true(trace_add_event(writer, &event, &err));
+    event.class = TRACE_READ;
+    event.result = 5;
+    event.latency_ns = 1000;
+    event.file = trace_file(writer, TRACE_NONE, TRACE_NONE, "pipe:[7]", 8);
+    assert_true(trace_add_event(writer, &event, &err));
+    trace_writer_cut(writer);
     const struct trace_block block = {.op = TRACE_OP_READ,
                                       .start_ns = 1000000000,
                                       .queue_ns = 1000,
@@ -243,7 +249,9 @@ static void test_traces_are_summed_up(void **state)
         skip();
     struct report report = made(NULL);
     assert_null(entry_of(&report, "run.db")->problem);
-    assert_true(says(&report, "21 events in 1.90 s, 19.5 KiB read, 7 lost"));
+    assert_true(says(&report, "22 events in 1.90 s, 19.5 KiB read, cut off, 7 lost"));
+    assert_true(says(&report, "It tells too little: unfinished: the recording was cut off 1.9"));
+    assert_true(says(&report, "<th scope=\"row\">read, pipe</th><td class=\"n\">1</td>"));
     assert_true(says(&report, "python &lt;train&gt;.py"));
     assert_true(says(&report, "reads from the page cache</dt><dd>80.0 %"));
     assert_true(says(&report, "<th scope=\"row\">read</th><td class=\"n\">20</td><td class=\"n\">0</td>"
@@ -255,7 +263,7 @@ static void test_traces_are_summed_up(void **state)
                  "<td class=\"n\">3.00 ms</td>"));
     assert_true(says(&report, "<th scope=\"row\">TRAINING</th>"));
     assert_true(says(&report, "/data/&lt;b&gt;sample&lt;/b&gt;.npz"));
-    assert_true(says(&report, "7 of read were lost when it was recorded"));
+    assert_true(says(&report, "It tells too little: lost: 7 of read."));
     report_release(&report);
 }
 

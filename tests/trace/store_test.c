@@ -557,7 +557,7 @@ static void test_an_unfinished_trace_says_so(void **state)
     writer = make_trace("a.db", TRACE_STORE_KEEP);
     trace_writer_cut(writer);
     finish_trace(writer);
-    check_unfinished(true, "unfinished: nothing was recorded before the recording was cut off\n");
+    check_unfinished(true, "unfinished: the recording was cut off 0 s after its beginning\n");
     finish_trace(make_trace("a.db", TRACE_STORE_KEEP));
     check_unfinished(false, "");
     finish_trace(make_trace("a.db", TRACE_STORE_WHOLE));

@@ -112,6 +112,42 @@ static void test_what_is_counted(void **state)
     trace_reader_free(reader);
 }
 
+/* A wait at a pipe is no read of data, and a process has the name of what it executed last. */
+static void test_what_is_no_file_is_apart(void **state)
+{
+    (void)state;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    int64_t forked = trace_process(writer, 7, 7, "sh", 2), thread = trace_process(writer, 7, 8, "pool", 4),
+            process = trace_process(writer, 7, 7, "python3", 7);
+    int64_t pipe = trace_file(writer, 1, 1, "pipe:[1]", 8), file = trace_file(writer, 1, 2, "/data", 5);
+    add(writer, TRACE_READ, forked, pipe, 1000000, 9000);
+    add(writer, TRACE_READ, thread, pipe, 1000000, 9000);
+    add(writer, TRACE_WRITE, process, pipe, 10, 50);
+    add(writer, TRACE_READ, process, file, 20, 100);
+    add(writer, TRACE_CLOSE, process, pipe, 30, 0);
+    finish_trace(writer);
+    struct trace_reader *reader;
+    struct trace_summary summary = summarise(&reader);
+    assert_int_equal(summary.classes[TRACE_READ].calls, 1);
+    assert_int_equal(summary.classes[TRACE_READ].bytes, 100);
+    assert_true(summary.classes[TRACE_READ].latency.total < 1e-6);
+    assert_int_equal(summary.classes[TRACE_WRITE].calls, 0);
+    assert_int_equal(summary.classes[TRACE_CLOSE].calls, 1);
+    assert_int_equal(summary.others[0][TRACE_KIND_PIPE].calls, 2);
+    assert_int_equal(summary.others[0][TRACE_KIND_PIPE].bytes, 18000);
+    assert_true(summary.others[0][TRACE_KIND_PIPE].latency.total > 1.9e-3);
+    assert_int_equal(summary.others[1][TRACE_KIND_PIPE].calls, 1);
+    assert_int_equal(summary.processes, 1);
+    assert_string_equal(trace_process_info(reader, summary.top_processes[0].id)->name, "python3");
+    assert_int_equal(summary.top_processes[0].threads, 3);
+    assert_int_equal(summary.top_processes[0].bytes_read, 100);
+    assert_int_equal(summary.top_processes[0].bytes_other, 18050);
+    assert_int_equal(summary.files, 1);
+    assert_int_equal(summary.top_files[0].file, file);
+    trace_summary_release(&summary);
+    trace_reader_free(reader);
+}
+
 static void test_an_empty_trace(void **state)
 {
     (void)state;
@@ -132,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_quantiles_are_those_of_the_sorted_list),
         TEST(test_what_is_counted),
+        TEST(test_what_is_no_file_is_apart),
         TEST(test_an_empty_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
