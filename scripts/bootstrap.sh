@@ -1,11 +1,15 @@
 #!/bin/sh
-# Installs with apt-get what is missing to build, demonstrate and test rehearse. Says and does nothing when all is there.
+# Installs with apt-get what is missing to build, demonstrate and test rehearse. Says and does nothing when all is there;
+# else it says first what will come, and how much. Nothing that comes is started, now or when the machine starts.
 #
 #     scripts/bootstrap.sh          everything
 #     scripts/bootstrap.sh demo     only what 'make demo' needs
+#     scripts/bootstrap.sh --list [demo]     only says what is missing
 set -eu
 
 missing=''
+list=no
+[ "${1-}" != --list ] || { list=yes; shift; }
 
 need_command()
 {
@@ -24,33 +28,73 @@ need_python()
     /usr/bin/python3 -c "import $1" 2>/dev/null || missing="$missing $2"
 }
 
+# What a package brings to run is neither started nor set up to be: its scripts find, before the programs that would do so,
+# others that do nothing. They lie in a temporary folder, which ends with this script.
+without_services()
+{
+    for name in deb-systemd-invoke deb-systemd-helper invoke-rc.d update-rc.d service systemctl; do
+        printf '#!/bin/sh\nexit 0\n' >"$scratch/bin/$name"
+        chmod 755 "$scratch/bin/$name"
+    done
+    echo "DPkg::Path=$scratch/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+}
+
+# say_what_comes SUDO: the packages that apt would install for $missing, and how much they are.
+say_what_comes()
+{
+    # It ends with 1 because nothing is installed.
+    # shellcheck disable=SC2086 # words are wanted
+    $1 env LC_ALL=C apt-get -q --assume-no -o Debug::NoLocking=true install --no-install-recommends $missing \
+        >"$scratch/log" 2>&1 </dev/null || true
+    if ! grep -q '^After this operation' "$scratch/log"; then
+        tail -n 20 "$scratch/log" >&2
+        echo "bootstrap: apt-get cannot install$missing" >&2
+        exit 1
+    fi
+    sed -n '/^The following .*\(installed\|upgraded\|REMOVED\):/,/^After this operation/p' "$scratch/log" >&2
+}
+
 install_missing()
 {
     [ -n "$missing" ] || return 0
-    if [ "$(id -u)" = 0 ]; then
-        sudo=''
-    elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
-        sudo='sudo'
-    elif command -v sudo >/dev/null 2>&1 && [ -t 0 ]; then
-        sudo='sudo'
-    else
-        sudo='no'
-    fi
-    if [ "$sudo" = no ] || ! command -v apt-get >/dev/null 2>&1; then
+    if ! command -v apt-get >/dev/null 2>&1; then
         echo "bootstrap: please install these Debian packages, or what your system calls them:$missing" >&2
         exit 1
     fi
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
+    trap 'exit 1' HUP INT TERM
+    mkdir "$scratch/bin"
+    chmod 755 "$scratch" "$scratch/bin"
+    if [ "$list" = yes ]; then
+        echo "bootstrap: missing:$missing" >&2
+        say_what_comes ''
+        missing=''
+        return 0
+    fi
+    if [ "$(id -u)" = 0 ]; then
+        sudo=''
+    elif command -v sudo >/dev/null 2>&1 && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+        sudo='sudo'
+    else
+        echo "bootstrap: please install these Debian packages:$missing" >&2
+        exit 1
+    fi
+    if ! $sudo apt-get -q update >"$scratch/log" 2>&1 </dev/null; then
+        tail -n 20 "$scratch/log" >&2
+        echo "bootstrap: apt-get cannot read what there is" >&2
+        exit 1
+    fi
     echo "bootstrap: installing$missing" >&2
-    log=$(mktemp)
+    say_what_comes "$sudo"
     # shellcheck disable=SC2086 # words are wanted
-    if ! { $sudo apt-get -q update && $sudo env DEBIAN_FRONTEND=noninteractive \
-        apt-get -q -y install --no-install-recommends $missing; } >"$log" 2>&1 </dev/null; then
-        tail -n 20 "$log" >&2
-        rm -f "$log"
+    if ! $sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o "$(without_services)" \
+        install --no-install-recommends $missing >"$scratch/log" 2>&1 </dev/null; then
+        tail -n 20 "$scratch/log" >&2
         echo "bootstrap: apt-get could not install$missing" >&2
         exit 1
     fi
-    rm -f "$log"
+    rm -rf "$scratch"
     missing=''
 }
 
@@ -100,6 +144,7 @@ install_missing
 
 # The runtimes of clang's sanitizers and fuzzer lie in a package named after clang's version.
 if [ "${1-all}" = all ]; then
+    command -v clang >/dev/null 2>&1 || exit 0 # only listed
     set -- "$(clang --print-resource-dir)"/lib/*/libclang_rt.fuzzer*
     [ -e "$1" ] || missing="libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
     install_missing
