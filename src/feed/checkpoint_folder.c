@@ -18,13 +18,14 @@ static bool visit_file(void *context, const char *name, int64_t size)
     return true;
 }
 
-struct checkpoint_found checkpoint_look(const struct checkpoint *checkpoint, const char *folder)
+bool checkpoint_look(const struct checkpoint *checkpoint, const char *folder, struct checkpoint_found *found,
+                     struct error *err)
 {
-    struct checkpoint_found found = {0};
-    struct error ignored;
-    if (!storage_list(checkpoint->options.storage, folder, visit_file, &found, &ignored))
-        return (struct checkpoint_found){0};
-    return found;
+    *found = (struct checkpoint_found){0};
+    if (storage_list(checkpoint->options.storage, folder, visit_file, found, err))
+        return true;
+    *found = (struct checkpoint_found){0};
+    return err->kind == ERROR_INPUT; /* no such folder */
 }
 
 static bool remove_one(const struct checkpoint *checkpoint, const char *folder, const char *name,
@@ -85,8 +86,10 @@ static bool note(const struct checkpoint *checkpoint, const char *folder, struct
 /* A complete checkpoint becomes an unfinished one first: wherever this is killed, no half of one looks whole. */
 bool checkpoint_remove(const struct checkpoint *checkpoint, const char *folder, struct error *err)
 {
-    struct checkpoint_found found = checkpoint_look(checkpoint, folder);
+    struct checkpoint_found found;
     struct error ignored;
+    if (!checkpoint_look(checkpoint, folder, &found, err))
+        return false;
     if (!found.manifest && !found.unfinished)
         return true;
     if (!found.unfinished && !note(checkpoint, folder, err))
@@ -170,7 +173,10 @@ static bool each(const struct checkpoint *checkpoint,
 static bool keep_newest(const struct checkpoint *checkpoint, const char *folder, int64_t *complete,
                         struct error *err)
 {
-    if (!checkpoint_look(checkpoint, folder).manifest || ++*complete <= checkpoint->options.keep)
+    struct checkpoint_found found;
+    if (!checkpoint_look(checkpoint, folder, &found, err))
+        return false;
+    if (!found.manifest || ++*complete <= checkpoint->options.keep)
         return true;
     return checkpoint_remove(checkpoint, folder, err);
 }
@@ -193,8 +199,10 @@ static bool remove_begun(const struct checkpoint *checkpoint, const char *folder
 static bool clean_one(const struct checkpoint *checkpoint, const char *folder, int64_t *complete,
                       struct error *err)
 {
-    struct checkpoint_found found = checkpoint_look(checkpoint, folder);
+    struct checkpoint_found found;
     (void)complete;
+    if (!checkpoint_look(checkpoint, folder, &found, err))
+        return false;
     if (!found.unfinished)
         return found.manifest || remove_begun(checkpoint, folder, err);
     return found.manifest ? remove_one(checkpoint, folder, CHECKPOINT_UNFINISHED, err)

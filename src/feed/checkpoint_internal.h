@@ -84,8 +84,9 @@ struct checkpoint_found {
     bool manifest, unfinished;
 };
 
-/* What is in a checkpoint's folder; nothing where there is none. */
-struct checkpoint_found checkpoint_look(const struct checkpoint *checkpoint, const char *folder);
+/* What is in a checkpoint's folder; nothing where there is none. Fails where that cannot be known. */
+bool checkpoint_look(const struct checkpoint *checkpoint, const char *folder, struct checkpoint_found *found,
+                     struct error *err);
 
 /* Removes what a checkpoint, whole or not, has in its folder, and the folder if that is all. */
 bool checkpoint_remove(const struct checkpoint *checkpoint, const char *folder, struct error *err);

@@ -158,13 +158,24 @@ static bool add_jobs(struct checkpoint_crew *crew, struct error *err)
 
 /* --- before and after ----------------------------------------------------------------------------------------- */
 
+static bool not_complete(const struct checkpoint *checkpoint, const char *folder, struct error *err)
+{
+    char *path = storage_path(checkpoint->options.storage, folder, err);
+    if (path)
+        error_set(err, ERROR_INPUT, "%s: no complete checkpoint: there is no " CHECKPOINT_MANIFEST, path);
+    free(path);
+    return false;
+}
+
 static bool read_manifest(const struct checkpoint *checkpoint, const char *folder,
                           const struct checkpoint_moment *moment, struct checkpoint_manifest *manifest,
                           struct error *err)
 {
-    if (!checkpoint_look(checkpoint, folder).manifest)
-        return error_set(err, ERROR_INPUT, "%s: no complete checkpoint: there is no " CHECKPOINT_MANIFEST,
-                         folder);
+    struct checkpoint_found found;
+    if (!checkpoint_look(checkpoint, folder, &found, err))
+        return false;
+    if (!found.manifest)
+        return not_complete(checkpoint, folder, err);
     char *name = checkpoint_name(folder, CHECKPOINT_MANIFEST, err);
     bool ok = name && checkpoint_manifest_read(manifest, checkpoint->options.storage, name, err);
     if (ok && (manifest->epoch != moment->epoch || manifest->step != moment->step)) {
