@@ -74,9 +74,11 @@ static bool find_layout(struct session *session, struct error *err)
     if (!dataset_manifest_read(&found, &place, err))
         return false;
     if (found.format != session->layout.format) {
-        error_set(err, ERROR_INPUT, "%s/%s: its files are %s, the workload reads %s",
-                  session->options.workload->dataset.data_folder, DATASET_MANIFEST, found.format->name,
-                  session->layout.format->name);
+        char *path = storage_path(session->storage, DATASET_MANIFEST, err);
+        if (path)
+            error_set(err, ERROR_INPUT, "%s: its files are %s, the workload reads %s", path,
+                      found.format->name, session->layout.format->name);
+        free(path);
         dataset_layout_release(&found);
         return false;
     }
@@ -89,7 +91,6 @@ static bool find_layout(struct session *session, struct error *err)
 /* The first file, so that a data set that is not there is told from one that is damaged. */
 static bool check_present(struct session *session, struct error *err)
 {
-    const struct workload *workload = session->options.workload;
     struct feed_place objects;
     const struct dataset_place place = place_of(session, &objects);
     struct dataset_file file;
@@ -100,11 +101,14 @@ static bool check_present(struct session *session, struct error *err)
     dataset_file_init(&file, &session->layout, 0);
     bool done = (dataset_file_path(&file, 0, &path) ? true : error_memory(err)) &&
                 place.size(place.context, path.data, &bytes, err);
-    if (done && bytes < 0)
-        done = error_set(
-            err, ERROR_INPUT,
-            "%s/%s: there is no such file; 'rehearse dataset generate' makes the data set of a workload",
-            workload->dataset.data_folder, path.data);
+    if (done && bytes < 0) {
+        char *missing = storage_path(session->storage, path.data, err);
+        done = missing && error_set(err, ERROR_INPUT,
+                                    "%s: there is no such file; 'rehearse dataset generate' makes the data "
+                                    "set of a workload",
+                                    missing);
+        free(missing);
+    }
     text_release(&path);
     return done;
 }

@@ -21,6 +21,7 @@ struct s3_config {
     char *session_token; /* NULL: none */
     char *region;
     char *host;        /* "localhost:9000", without the port where it is the scheme's */
+    char *endpoint;    /* "http://localhost:9000", for messages */
     char *authorities; /* a file of certificates in PEM that are trusted; NULL: the system's */
     bool tls;
     bool path_style; /* http://host/bucket/key, not http://bucket.host/key */
@@ -37,7 +38,7 @@ void s3_config_stop(struct storage *storage);
 /* ---- Buckets and keys (s3_place.c) ---- */
 
 struct s3_place {
-    char *name; /* for messages: "s3://bucket/key" */
+    char *name; /* for messages: "s3://bucket/key", shortened in the middle where that is long */
     char *bucket;
     char *key; /* "": the bucket itself; never "./a", "a//b", "a/" */
 };
@@ -92,6 +93,7 @@ struct s3_call {
 struct s3_client *s3_client_take(struct s3_config *config, struct error *err);
 void s3_client_give(struct s3_client *client);
 void s3_client_free_idle(struct s3_config *config);
+const struct s3_config *s3_client_config(const struct s3_client *client);
 
 /* Sends a request, several times where that may help. It is finished when s3_wait returns it. */
 void s3_start(struct s3_client *client, struct s3_call *call);

@@ -151,8 +151,8 @@ static bool fail(const struct s3_config *config, struct s3_call *call, const cha
     describe(call, doing);
     if (call->attempts > 1)
         snprintf(attempts, sizeof attempts, ", %d attempts", call->attempts);
-    return error_set(&call->err, ERROR_FAILED, "%s: %s: %s (%s://%s%s)", call->place->name, doing, why,
-                     config->tls ? "https" : "http", config->host, attempts);
+    return error_set(&call->err, ERROR_FAILED, "%s: %s: %s (%s%s)", call->place->name, doing, why,
+                     config->endpoint, attempts);
 }
 
 /* Of an answer that says no more. */

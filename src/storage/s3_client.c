@@ -77,6 +77,11 @@ void s3_client_free_idle(struct s3_config *config)
     }
 }
 
+const struct s3_config *s3_client_config(const struct s3_client *client)
+{
+    return client->config;
+}
+
 static void push(struct s3_call **list, struct s3_call *call)
 {
     call->next = *list;

@@ -112,6 +112,10 @@ static bool take_endpoint(struct s3_config *config, CURLU *url, struct error *er
             config->host = NULL;
             ok = error_memory(err);
         }
+        if (ok && asprintf(&config->endpoint, "%s://%s", scheme, config->host) < 0) {
+            config->endpoint = NULL;
+            ok = error_memory(err);
+        }
     }
     curl_free(scheme);
     curl_free(host);
@@ -159,16 +163,27 @@ static bool read_authorities(struct s3_config *config, const struct storage_s3_o
     return config->authorities || error_memory(err);
 }
 
+static bool read_attempts(struct s3_config *config, int option, struct error *err)
+{
+    const char *variable = option == 0 ? setting(NULL, "AWS_MAX_ATTEMPTS", NULL) : NULL;
+    char found[40], *end;
+    snprintf(found, sizeof found, "%d", option != 0 || variable ? option : ATTEMPTS);
+    long attempts = strtol(variable ? variable : found, &end, 10);
+    if (*end || attempts < 1 || attempts > MAX_ATTEMPTS)
+        return error_set(err, ERROR_USAGE, "S3 attempts: expected 1 to %d, found %s", MAX_ATTEMPTS,
+                         variable ? variable : found);
+    config->attempts = (int)attempts;
+    return true;
+}
+
 static bool read_numbers(struct s3_config *config, const struct storage_s3_options *options,
                          struct error *err)
 {
-    if (options->attempts < 0 || options->attempts > MAX_ATTEMPTS)
-        return error_set(err, ERROR_USAGE, "S3 attempts: expected 1 to %d, found %d", MAX_ATTEMPTS,
-                         options->attempts);
+    if (!read_attempts(config, options->attempts, err))
+        return false;
     if (!(options->patience >= 0 && options->patience <= MAX_PATIENCE))
         return error_set(err, ERROR_USAGE, "S3 patience: expected 1 to %g seconds, found %g", MAX_PATIENCE,
                          options->patience);
-    config->attempts = options->attempts ? options->attempts : ATTEMPTS;
     config->patience = options->patience > 0 ? fmax(options->patience, 1) : PATIENCE;
     config->path_style = options->path_style;
     return true;
@@ -176,8 +191,8 @@ static bool read_numbers(struct s3_config *config, const struct storage_s3_optio
 
 static void release(struct s3_config *config)
 {
-    char *all[] = {config->access_key, config->secret_key, config->session_token,
-                   config->region,     config->host,       config->authorities};
+    char *all[] = {config->access_key, config->secret_key, config->session_token, config->region,
+                   config->host,       config->endpoint,   config->authorities};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i])
             explicit_bzero(all[i], strlen(all[i]));
@@ -198,10 +213,12 @@ static bool take_root(struct storage *storage, struct error *err)
     if (!s3_place_init(&place, root, err))
         return false;
     free((char *)storage->options.root);
-    storage->options.root = place.name;
-    place.name = NULL;
+    char *whole;
+    if (asprintf(&whole, STORAGE_S3_SCHEME "%s%s%s", place.bucket, *place.key ? "/" : "", place.key) < 0)
+        whole = NULL;
+    storage->options.root = whole;
     s3_place_release(&place);
-    return true;
+    return whole || error_memory(err);
 }
 
 bool s3_config_start(struct storage *storage, struct error *err)

@@ -20,6 +20,13 @@ static void add_query(struct text *query, const char *prefix, const char *token)
     s3_query(query, pairs, *token ? 5 : 4);
 }
 
+static bool list_fails(const struct s3_client *client, const struct s3_place *place, const char *what,
+                       struct error *err)
+{
+    return error_set(err, ERROR_FAILED, "%s: cannot list: the server sends %s (%s)", place->name, what,
+                     s3_client_config(client)->endpoint);
+}
+
 /* One page; `token` says where it begins and then where the next does, "": there is none. */
 static bool list_page(struct s3_client *client, const struct s3_place *place, const char *prefix,
                       storage_visit *visit, void *context, struct text *token, bool *ended, struct error *err)
@@ -33,9 +40,9 @@ static bool list_page(struct s3_client *client, const struct s3_place *place, co
     bool ok = query.failed ? error_memory(err) : s3_run(client, &call, err);
     if (ok &&
         !s3_parse_list(prefix, call.answer.data, call.answer.length, visit, context, &next, ended, &why))
-        ok = error_set(err, ERROR_FAILED, "%s: cannot list: the server sends %s", place->name, why.text);
+        ok = list_fails(client, place, why.text, err);
     if (ok && next.length > 0 && token->data && strcmp(next.data, token->data) == 0)
-        ok = error_set(err, ERROR_FAILED, "%s: cannot list: the server repeats a page", place->name);
+        ok = list_fails(client, place, "a page again", err);
     s3_call_release(&call);
     text_release(&query);
     text_release(token);

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_SHOWN  320 /* bytes of a name in a message */
+#define SHOWN_TAIL 80
+
 static bool is_bucket(const char *name, size_t length)
 {
     if (length < 3 || length > 63 || !isalnum((unsigned char)name[0]))
@@ -35,35 +38,60 @@ static bool add_key(struct text *key, const char *path)
     return true;
 }
 
+/* Leaves the middle of a long name out, so that a message has room for what is wrong with it. */
+static void add_shortened(struct text *out, const char *text)
+{
+    size_t length = strlen(text), head = MAX_SHOWN - SHOWN_TAIL;
+    if (length <= MAX_SHOWN) {
+        text_add(out, text);
+        return;
+    }
+    size_t tail = length - SHOWN_TAIL;
+    while (text_continues(text[head]))
+        head--;
+    while (text_continues(text[tail]))
+        tail++;
+    text_add_bytes(out, text, head);
+    text_format(out, "…%s", text + tail);
+}
+
+static bool is_key(const struct text *key)
+{
+    return key->length <= S3_MAX_KEY && text_valid_utf8(key->data, key->length) == key->length;
+}
+
 bool s3_place_init(struct s3_place *place, const char *path, struct error *err)
 {
     const char *bucket = text_starts_with(path, STORAGE_S3_SCHEME) ? path + strlen(STORAGE_S3_SCHEME)
                          : *path == '/'                            ? path + 1
                                                                    : path;
     size_t length = strcspn(bucket, "/");
-    struct text key = {0}, name = {0};
+    struct text key = {0}, whole = {0}, name = {0};
     *place = (struct s3_place){0};
     if (!is_bucket(bucket, length))
         return error_set(err, ERROR_USAGE,
-                         "%s: '%.*s' is no bucket: expected 3 to 63 letters, digits, '-', '.' and '_'", path,
-                         length > 80 ? 80 : (int)length, bucket);
-    if (!add_key(&key, bucket + length)) {
-        text_release(&key);
-        return error_set(err, ERROR_USAGE, "%s: not a name of S3: it has '..'", path);
-    }
+                         "%.*s: '%.*s' is no bucket: expected 3 to 63 letters, digits, '-', '.' and '_'",
+                         MAX_SHOWN, path, length > 80 ? 80 : (int)length, bucket);
     text_add(&key, "");
-    text_format(&name, STORAGE_S3_SCHEME "%.*s%s%s", (int)length, bucket, key.length > 0 ? "/" : "",
+    bool climbs = !add_key(&key, bucket + length);
+    text_format(&whole, STORAGE_S3_SCHEME "%.*s%s%s", (int)length, bucket, key.length > 0 ? "/" : "",
                 key.data ? key.data : "");
-    bool failed = key.failed || name.failed;
+    bool failed = key.failed || whole.failed;
+    const char *fault = failed         ? NULL
+                        : climbs       ? "it has '..'"
+                        : is_key(&key) ? NULL
+                                       : "expected at most 1024 bytes of UTF-8";
+    add_shortened(&name, fault || failed ? path : whole.data);
     *place = (struct s3_place){.name = name.data, .bucket = strndup(bucket, length), .key = key.data};
-    if (failed || !place->bucket) {
-        s3_place_release(place);
-        return error_memory(err);
-    }
-    if (strlen(place->key) <= S3_MAX_KEY && text_valid_utf8(place->key, key.length) == key.length)
+    text_release(&whole);
+    if (failed || name.failed || !place->bucket)
+        error_memory(err);
+    else if (fault)
+        error_set(err, ERROR_USAGE, "%s: not a name of S3: %s", name.data, fault);
+    else
         return true;
     s3_place_release(place);
-    return error_set(err, ERROR_USAGE, "%s: not a name of S3: at most %d bytes of UTF-8", path, S3_MAX_KEY);
+    return false;
 }
 
 bool s3_object_init(struct s3_place *place, const char *path, struct error *err)

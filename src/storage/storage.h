@@ -50,12 +50,11 @@ struct storage_s3_options {
     const char *access_key, *secret_key; /* AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY */
     const char *session_token;           /* AWS_SESSION_TOKEN, unless access_key is given */
     const char *region;                  /* AWS_REGION, AWS_DEFAULT_REGION; else us-east-1 */
-    const char *endpoint; /* "http://host:9000"; AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; else Amazon's */
-    const char *
-        authorities; /* certificates in PEM of who signs servers'; AWS_CA_BUNDLE, SSL_CERT_FILE; else the system's */
-    bool path_style; /* http://host/bucket/key, as always where the host is an address */
-    int attempts;    /* of a request; 0: 5 */
-    double patience; /* seconds that a request may stand still, at least 1; 0: 30 */
+    const char *endpoint;    /* "http://host:9000"; AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; else Amazon's */
+    const char *authorities; /* certificates in PEM; AWS_CA_BUNDLE, SSL_CERT_FILE; else the system's */
+    bool path_style;         /* http://host/bucket/key, as always where the host is an address */
+    int attempts;            /* of a request; 0: AWS_MAX_ATTEMPTS, else 5 */
+    double patience;         /* seconds that a request may stand still, at least 1; 0: 30 */
 };
 
 struct storage_options {
