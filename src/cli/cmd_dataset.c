@@ -7,6 +7,7 @@
 #include "dataset/scale.h"
 #include "dataset/verify.h"
 #include "feed/comm.h"
+#include "feed/space.h"
 #include "feed/workload_layout.h"
 
 #include <inttypes.h>
@@ -26,7 +27,7 @@ struct generate_options {
     const char *folder;
     double size, compressibility;
     int64_t seed, threads;
-    bool dlio_sizes, sync, dry_run, json;
+    bool dlio_sizes, sync, force, dry_run, json;
     const bool *given;
 };
 
@@ -69,6 +70,10 @@ static const struct option_spec generate_table[] = {
      .kind = OPTION_FLAG,
      .at = offsetof(struct generate_options, sync),
      .help = "every file is on the device before it gets its name (fsync)"},
+    {.name = "force",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct generate_options, force),
+     .help = "write even where less is free than it needs"},
     {.name = "dry-run",
      .kind = OPTION_FLAG,
      .at = offsetof(struct generate_options, dry_run),
@@ -163,8 +168,8 @@ static bool generate_all(const struct generate_options *given, const struct data
 {
     struct data_work job = {0};
     struct dataset_generated made = {0};
-    bool begun = (comm_rank(comm) > 0 || dataset_manifest_write(layout, &data->place, err)) &&
-                 data_work_begin(&job, "writing", given->threads, err);
+    int64_t bytes = dataset_layout_bytes(layout);
+    bool begun = data_work_begin(&job, "writing", given->threads, err);
     if (!comm_agree(comm, begun, "the start of generating", err)) {
         if (begun)
             data_work_end(&job);
@@ -172,11 +177,19 @@ static bool generate_all(const struct generate_options *given, const struct data
     }
     job.work.rank = comm_rank(comm);
     job.work.ranks = comm_size(comm);
-    job.all = dataset_layout_bytes(layout) / job.work.ranks;
+    job.all = bytes / job.work.ranks;
     if (job.work.rank > 0)
         job.work.progress = NULL;
-    bool done = dataset_generate(layout, &data->place, &job.work, &made, err);
-    done = comm_agree(comm, done, "the end of generating", err);
+    bool done = given->force || data->objects.storage ||
+                space_for_layout(comm, layout, &data->place, data->root, &job.work, err);
+    if (done) {
+        done = job.work.rank > 0 || dataset_manifest_write(layout, &data->place, err);
+        done = comm_agree(comm, done, "the data set's manifest", err);
+    }
+    if (done) {
+        done = dataset_generate(layout, &data->place, &job.work, &made, err);
+        done = comm_agree(comm, done, "the end of generating", err);
+    }
     double seconds = data_work_end(&job);
     int64_t sums[] = {made.files_written, made.files_kept, made.bytes_written, made.bytes_kept};
     if (!done || !comm_reduce_integers(comm, COMM_SUM, sums, 4, "the count of files", err))

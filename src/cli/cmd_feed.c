@@ -28,7 +28,7 @@ struct feed_options {
     int64_t accelerators, threads, depth, steps, epochs, most;
     int method, drop, rules;
     double request, copy_rate, target, time_out;
-    bool direct, decode, verify, no_barrier, find_most, timeline, list, show, json;
+    bool direct, decode, verify, no_barrier, find_most, timeline, force, list, show, json;
     const bool *given;
 };
 
@@ -161,6 +161,10 @@ static const struct option_spec table[] = {
      .at = offsetof(struct feed_options, timeline),
      .help = "also write R_timeline.pfw there, every step as spans, for 'rehearse trace\n"
              "import' and Perfetto"},
+    {.name = "force",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct feed_options, force),
+     .help = "write data and checkpoints even where less is free than they need"},
     {.name = "time-out",
      .kind = OPTION_QUANTITY,
      .unit = UNIT_TIME,
@@ -311,6 +315,7 @@ static struct session_options options_of(const struct feed_options *given, const
         .threads_most = (int)given->threads,
         .decode = given->decode,
         .verify = given->verify,
+        .force = given->force,
         .no_barrier = given->no_barrier,
         .copy_rate = given->copy_rate,
         .drop = (enum run_drop)given->drop,

@@ -19,6 +19,7 @@ struct parallel {
 
     /* the loop */
     parallel_body *body;
+    parallel_go_on *go_on; /* NULL: to the end */
     void *context;
     size_t count, grain;
     atomic_size_t next;     /* first index not yet taken */
@@ -37,7 +38,7 @@ struct worker {
 
 static void take_pieces(struct parallel *pool, int thread)
 {
-    for (;;) {
+    while (!pool->go_on || pool->go_on(pool->context)) {
         size_t first = atomic_fetch_add(&pool->next, pool->grain);
         if (first >= pool->count)
             return;
@@ -140,9 +141,9 @@ int parallel_threads(const struct parallel *pool)
     return pool ? pool->threads : 1;
 }
 
-static void plain_loop(size_t count, size_t grain, parallel_body *body, void *context)
+static void plain_loop(size_t count, size_t grain, parallel_body *body, parallel_go_on *go_on, void *context)
 {
-    for (size_t first = 0, last; first < count; first = last) {
+    for (size_t first = 0, last; first < count && (!go_on || go_on(context)); first = last) {
         last = count - first > grain ? first + grain : count;
         body(context, first, last, 0);
     }
@@ -150,15 +151,22 @@ static void plain_loop(size_t count, size_t grain, parallel_body *body, void *co
 
 void parallel_for(struct parallel *pool, size_t count, size_t grain, parallel_body *body, void *context)
 {
+    parallel_while(pool, count, grain, body, NULL, context);
+}
+
+void parallel_while(struct parallel *pool, size_t count, size_t grain, parallel_body *body,
+                    parallel_go_on *go_on, void *context)
+{
     if (count == 0)
         return;
     if (grain == 0)
         grain = 1;
     if (!pool || pool->threads == 1 || count <= grain) {
-        plain_loop(count, grain, body, context);
+        plain_loop(count, grain, body, go_on, context);
         return;
     }
     pool->body = body;
+    pool->go_on = go_on;
     pool->context = context;
     pool->count = count;
     pool->grain = grain;

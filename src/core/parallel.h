@@ -5,6 +5,7 @@
 #ifndef REHEARSE_CORE_PARALLEL_H
 #define REHEARSE_CORE_PARALLEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct parallel;
@@ -20,5 +21,10 @@ int parallel_threads(const struct parallel *pool);
  * 0..parallel_threads-1, for scratch memory. Not reentrant: a body does not start another loop. */
 typedef void parallel_body(void *context, size_t first, size_t last, int thread);
 void parallel_for(struct parallel *pool, size_t count, size_t grain, parallel_body *body, void *context);
+
+/* The same, but begins no further piece once go_on(context) is false: every thread asks before each of its pieces. */
+typedef bool parallel_go_on(void *context);
+void parallel_while(struct parallel *pool, size_t count, size_t grain, parallel_body *body,
+                    parallel_go_on *go_on, void *context);
 
 #endif

@@ -11,6 +11,11 @@ bool dataset_crew_stopped(const struct dataset_crew *crew)
     return atomic_load(&crew->failed) || (crew->work->stop && atomic_load(crew->work->stop));
 }
 
+static bool go_on(void *crew)
+{
+    return !dataset_crew_stopped(crew) && !atomic_load(&((struct dataset_crew *)crew)->enough);
+}
+
 /* The first failure counts: what others say after it is that they were stopped. */
 static void fail(struct dataset_crew *crew, const struct error *err)
 {
@@ -25,7 +30,7 @@ static void run_piece(void *context, size_t first, size_t last, int thread)
 {
     struct dataset_crew *crew = context;
     (void)thread;
-    for (size_t i = first; i < last && !dataset_crew_stopped(crew); i++) {
+    for (size_t i = first; i < last; i++) {
         struct error err = {0};
         int64_t number = crew->work->rank + (int64_t)i * crew->work->ranks;
         if (!crew->body(crew, number, &err))
@@ -41,9 +46,10 @@ bool dataset_crew_run(struct dataset_crew *crew, int64_t count, struct error *er
                          (long long)ranks);
     int64_t mine = count > rank ? (count - rank + ranks - 1) / ranks : 0;
     atomic_store(&crew->failed, false);
+    atomic_store(&crew->enough, false);
     pthread_mutex_init(&crew->lock, NULL);
     crew->inner = mine < parallel_threads(crew->work->pool) ? crew->work->pool : NULL;
-    parallel_for(crew->inner ? NULL : crew->work->pool, (size_t)mine, 1, run_piece, crew);
+    parallel_while(crew->inner ? NULL : crew->work->pool, (size_t)mine, 1, run_piece, go_on, crew);
     pthread_mutex_destroy(&crew->lock);
     if (crew->work->stop && atomic_load(crew->work->stop))
         return error_set(err, ERROR_FAILED,
@@ -74,6 +80,12 @@ struct pieces {
     atomic_bool failed;
     struct error error;
 };
+
+static bool pieces_go_on(void *context)
+{
+    const struct pieces *pieces = context;
+    return !atomic_load(&pieces->failed);
+}
 
 static bool run_pieces(struct pieces *pieces, size_t first, size_t last, struct error *err)
 {
@@ -109,7 +121,7 @@ bool dataset_crew_pieces(const struct dataset_crew *crew, int64_t bytes, dataset
     struct pieces pieces = {.crew = crew, .bytes = bytes, .body = body, .context = context};
     size_t count = ((size_t)bytes + DATASET_BUFFER - 1) / DATASET_BUFFER;
     pthread_mutex_init(&pieces.lock, NULL);
-    parallel_for(crew->inner, count, GRAIN, try_pieces, &pieces);
+    parallel_while(crew->inner, count, GRAIN, try_pieces, pieces_go_on, &pieces);
     pthread_mutex_destroy(&pieces.lock);
     if (atomic_load(&pieces.failed))
         *err = pieces.error;

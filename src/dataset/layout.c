@@ -14,6 +14,7 @@
 #define MAX_SEED    ((uint64_t)1 << 53) /* whole in a JSON number */
 #define MAX_NORMAL  9                   /* no draw is further from the mean, in standard deviations */
 #define DLIO_SEED   10
+#define MAX_COUNTED ((int64_t)1 << 20) /* files whose sizes are added up one by one */
 
 #define SIZE_STREAM 1 /* of dataset_draw_normal */
 
@@ -392,7 +393,15 @@ int64_t dataset_layout_bytes(const struct dataset_layout *layout)
     if (alike && !layout->format->shape && first == bytes_of(layout, files - 1) &&
         (layout->files_train == 0 || first == bytes_of(layout, layout->files_train - 1)))
         return files * first;
-    for (int64_t i = 0; i < files; i++)
-        sum += bytes_of(layout, i);
-    return sum;
+    if (files <= MAX_COUNTED) {
+        for (int64_t i = 0; i < files; i++)
+            sum += bytes_of(layout, i);
+        return sum;
+    }
+    /* Evenly spread, so that training and evaluation files count as many as they are. */
+    double some = 0;
+    for (int64_t i = 0; i < MAX_COUNTED; i++)
+        some += (double)bytes_of(layout, (int64_t)((double)files / (double)MAX_COUNTED * (double)i));
+    double all = some / (double)MAX_COUNTED * (double)files;
+    return all < 0x1p62 ? (int64_t)all : INT64_MAX / 2;
 }

@@ -115,7 +115,8 @@ int dataset_file_parts(const struct dataset_file *file);
 bool dataset_file_path(const struct dataset_file *file, int part, struct text *path); /* false: no memory */
 int64_t dataset_file_bytes(const struct dataset_file *file, int part);
 
-/* All parts of all files; -1 where one is only known once written. O(files), O(1) where all files are alike. */
+/* All parts of all files; -1 where one is only known once written. Where files differ and are more than 2^20, it is as
+ * many times the mean of 2^20 of them. */
 int64_t dataset_layout_bytes(const struct dataset_layout *layout);
 
 const char *dataset_element_name(enum dataset_element element); /* as numpy calls it: "uint8" */

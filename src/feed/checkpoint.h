@@ -115,6 +115,12 @@ int64_t checkpoint_resident(const struct checkpoint *checkpoint);
  * processes one calls it. */
 bool checkpoint_clean(struct checkpoint *checkpoint, struct error *err);
 
+/* Is there room for `saves` checkpoints (less those of options.keep that go) in the folder's file system, before the first is
+ * begun? Those that are there and for which `replaces` is true go before theirs. S3 has no limit. All processes call it. */
+typedef bool checkpoint_replaces(const void *context, const struct checkpoint_moment *moment);
+bool checkpoint_fits(const struct checkpoint *checkpoint, struct comm *comm, int64_t saves,
+                     checkpoint_replaces *replaces, const void *context, struct error *err);
+
 /* A run of checkpoints only, as DLIO's: `writes` of them (epoch 1, steps 1, 2, …), then `reads` restores in the same order,
  * from the first again when there are fewer. `between`: seconds of compute before each; not above 0: none. */
 struct checkpoint_loop {

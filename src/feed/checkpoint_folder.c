@@ -219,6 +219,37 @@ static bool nothing_there(const struct checkpoint *checkpoint)
     return nothing;
 }
 
+static bool add_size(void *context, const char *name, int64_t size)
+{
+    int64_t *bytes = context;
+    (void)name;
+    *bytes += size > 0 ? size : 0;
+    return true;
+}
+
+bool checkpoint_replaced(const struct checkpoint *checkpoint, checkpoint_replaces *replaces,
+                         const void *context, int64_t most, int64_t *bytes, struct error *err)
+{
+    struct listed listed;
+    *bytes = 0;
+    if (nothing_there(checkpoint))
+        return true;
+    if (!list_all(checkpoint, &listed, err))
+        return false;
+    bool ok = true;
+    for (size_t i = 0; ok && i < listed.count; i++) {
+        int64_t there = 0;
+        if (!replaces(context, &listed.moments[i]))
+            continue;
+        char *folder = checkpoint_folder_of(checkpoint, &listed.moments[i], err);
+        ok = folder && storage_list(checkpoint->options.storage, folder, add_size, &there, err);
+        free(folder);
+        *bytes += there < most ? there : most;
+    }
+    free(listed.moments);
+    return ok;
+}
+
 bool checkpoint_clean(struct checkpoint *checkpoint, struct error *err)
 {
     return nothing_there(checkpoint) || each(checkpoint, clean_one, err);

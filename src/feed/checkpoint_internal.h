@@ -91,6 +91,10 @@ bool checkpoint_look(const struct checkpoint *checkpoint, const char *folder, st
 /* Removes what a checkpoint, whole or not, has in its folder, and the folder if that is all. */
 bool checkpoint_remove(const struct checkpoint *checkpoint, const char *folder, struct error *err);
 
+/* Bytes of the checkpoints that are there and for which `replaces` is true, each at most `most`. */
+bool checkpoint_replaced(const struct checkpoint *checkpoint, checkpoint_replaces *replaces,
+                         const void *context, int64_t most, int64_t *bytes, struct error *err);
+
 /* Removes the oldest complete checkpoints until options.keep are left. */
 bool checkpoint_rotate(const struct checkpoint *checkpoint, struct error *err);
 

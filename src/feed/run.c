@@ -140,11 +140,23 @@ static int64_t clock_difference(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec - loader_now();
 }
 
+static bool replaces(const void *run, const struct checkpoint_moment *moment)
+{
+    return run_saves_at(run, moment->epoch, moment->step);
+}
+
+/* Said before the first step, not when the disk is full. */
+static bool has_room(const struct run *run, struct error *err)
+{
+    return !run->save || run->options->force ||
+           checkpoint_fits(run->options->checkpoint, run->options->comm, run_saves(run), replaces, run, err);
+}
+
 static bool begin(struct run *run, struct error *err)
 {
     struct rusage usage;
     bool ok = run_setup(run, err) && run_drop_caches(run, err);
-    if (!together(run, ok, "the start", err))
+    if (!together(run, ok, "the start", err) || !has_room(run, err))
         return false;
     ok = run_look(run, &run->result->resident.before, err); /* as the first epoch finds it */
     if (!together(run, ok, "a look at the page cache", err))

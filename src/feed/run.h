@@ -38,6 +38,7 @@ struct run_options {
 
     struct checkpoint
         *checkpoint; /* NULL: none, whatever the workload says; its peers are checkpoint_peers_of(comm) */
+    bool force;      /* save checkpoints also where there seems to be no room for them */
     struct result_steps *each; /* every step is added to it; may be NULL */
     struct watch *watch;       /* may be NULL */
     const atomic_bool *stop;   /* set (SIGINT): end after the step; may be NULL */

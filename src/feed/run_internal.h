@@ -38,6 +38,10 @@ int64_t run_next(const struct run *run, int64_t step, int64_t last);
 /* Evaluations of an epoch, from 0. */
 int64_t run_evaluations(const struct run *run, int epoch);
 
+/* Checkpoints of the whole run; and is one of them saved at this moment? */
+int64_t run_saves(const struct run *run);
+bool run_saves_at(const struct run *run, int64_t epoch, int64_t step);
+
 /* Is there a checkpoint after this epoch, from 0? */
 bool run_saves_after(const struct run *run, int epoch);
 

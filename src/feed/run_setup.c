@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define PREPROCESS_STREAM UINT64_C(0x70726570) /* preprocessing draws times of its own */
+#define MOST_SAVES        ((int64_t)1 << 40)   /* that are counted */
 
 static enum order_shuffle shuffle_of(enum workload_shuffle shuffle)
 {
@@ -154,6 +155,36 @@ bool run_saves_after(const struct run *run, int epoch)
     const struct workload_checkpoint *checkpoint = &run->options->workload->checkpoint;
     return run->save && run->saves.first == 0 &&
            after_epoch(checkpoint->checkpoint_after_epoch, checkpoint->epochs_between_checkpoints, epoch);
+}
+
+/* As `train` and checkpoint_run save them: epochs and steps of a moment count from 1. */
+bool run_saves_at(const struct run *run, int64_t epoch, int64_t step)
+{
+    int64_t steps = run->result->train.steps;
+    if (!run->save || epoch < 1 || epoch > run->epochs)
+        return false;
+    if (!run->train)
+        return step >= 1 && step <= run->options->workload->checkpoint.num_checkpoints_write;
+    if (run->saves.first > 0)
+        return step <= steps && run_is_due(&run->saves, step);
+    return step == steps && run_saves_after(run, (int)epoch - 1);
+}
+
+int64_t run_saves(const struct run *run)
+{
+    int64_t steps = run->result->train.steps, saves = 0;
+    const struct run_rhythm *rhythm = &run->saves;
+    if (!run->save)
+        return 0;
+    if (!run->train)
+        return run->options->workload->checkpoint.num_checkpoints_write;
+    if (rhythm->first > 0)
+        return rhythm->first > steps
+                   ? 0
+                   : run->epochs * (1 + (rhythm->every > 0 ? (steps - rhythm->first) / rhythm->every : 0));
+    for (int epoch = 0; epoch < run->epochs && saves < MOST_SAVES; epoch++)
+        saves += run_saves_after(run, epoch);
+    return saves;
 }
 
 static bool make_times(struct run *run, struct error *err)

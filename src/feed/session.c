@@ -4,6 +4,7 @@
 #include "dataset/generate.h"
 #include "dataset/verify.h"
 #include "feed/place.h"
+#include "feed/space.h"
 #include "feed/workload_layout.h"
 
 #include <inttypes.h>
@@ -53,6 +54,10 @@ static bool generate(struct session *session, struct error *err)
         .stop = session->options.stop,
     };
     struct dataset_generated made;
+    const struct storage_options *storage = storage_options(session->storage);
+    if (!session->options.force && storage->method != STORAGE_S3 &&
+        !space_for_layout(comm, &session->layout, &place, storage->root ? storage->root : ".", &work, err))
+        return false;
     bool begun = work.rank > 0 || dataset_manifest_write(&session->layout, &place, err);
     if (!together(session, begun, "the start of generating", err))
         return false;
@@ -299,6 +304,7 @@ struct run_options session_run_options(struct session *session)
         .steps = options->steps,
         .epochs = options->epochs,
         .checkpoint = session->checkpoint,
+        .force = options->force,
         .each = session->keeps_steps ? &session->each : NULL,
         .watch = options->watch,
         .stop = options->stop,

@@ -29,6 +29,7 @@ struct session_options {
 
     int threads_most;
     bool decode, verify, no_barrier;
+    bool force;       /* write also where there seems to be no room for it */
     double copy_rate; /* bytes/s to the device; 0: copies take no time */
     enum run_drop drop;
     int64_t steps, epochs; /* 0: as the workload says */

@@ -1,0 +1,95 @@
+#include "feed/space.h"
+
+#include "storage/space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What one process says of itself. */
+struct share {
+    struct storage_space space;
+    int64_t bytes, files;
+};
+
+struct sums {
+    struct share *shares; /* one of each file system */
+    size_t count;
+};
+
+/* What is removed before the first byte may make a share negative. */
+static int64_t add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static int64_t lesser(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool add_share(void *context, int rank, const char *bytes, size_t length, struct error *err)
+{
+    struct sums *sums = context;
+    struct share share;
+    (void)rank;
+    if (length != sizeof share)
+        return error_set(err, ERROR_FAILED, "another version of this program runs on another host");
+    memcpy(&share, bytes, sizeof share);
+    for (size_t i = 0; i < sums->count; i++) {
+        struct share *sum = &sums->shares[i];
+        if (sum->space.system != share.space.system)
+            continue;
+        sum->bytes = add(sum->bytes, share.bytes);
+        sum->files = add(sum->files, share.files);
+        sum->space.bytes = lesser(sum->space.bytes, share.space.bytes);
+        sum->space.files = lesser(sum->space.files, share.space.files);
+        return true;
+    }
+    struct share *more = realloc(sums->shares, (sums->count + 1) * sizeof *more);
+    if (!more)
+        return error_memory(err);
+    sums->shares = more;
+    sums->shares[sums->count++] = share;
+    return true;
+}
+
+static bool check(const struct sums *sums, const char *what, struct error *err)
+{
+    struct error why;
+    for (size_t i = 0; i < sums->count; i++) {
+        const struct share *sum = &sums->shares[i];
+        if (!storage_space_check(&sum->space, sum->bytes, sum->files, &why))
+            return error_set(err, why.kind, "%s: %s", what, why.text);
+    }
+    return true;
+}
+
+bool space_together(struct comm *comm, const char *path, int64_t bytes, int64_t files, const char *what,
+                    struct error *err)
+{
+    struct share mine = {.bytes = bytes, .files = files};
+    struct sums sums = {0};
+    bool fits = comm_agree(comm, storage_space(path, &mine.space, err), "a look at the free space", err) &&
+                comm_gather(comm, &mine, sizeof mine, add_share, &sums, "the free space", err);
+    fits = comm_agree(comm, fits && check(&sums, what, err), "the free space", err);
+    free(sums.shares);
+    return fits;
+}
+
+bool space_for_layout(struct comm *comm, const struct dataset_layout *layout,
+                      const struct dataset_place *place, const char *root, const struct dataset_work *work,
+                      struct error *err)
+{
+    struct dataset_need need = dataset_need(layout, work);
+    struct storage_space space = {.bytes = -1};
+    struct error why = {0};
+    if (space_together(comm, root, need.bytes, need.files, root, &why))
+        return true;
+    /* It may fit if part of it is there: files are looked at only now. */
+    bool looked =
+        storage_space(root, &space, err) &&
+        dataset_need_there(layout, place, work, space.bytes < 0 ? INT64_MAX : space.bytes, &need, err);
+    return comm_agree(comm, looked, "a look at the data set", err) &&
+           space_together(comm, root, need.bytes, need.files, root, err);
+}

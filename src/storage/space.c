@@ -1,0 +1,136 @@
+#include "storage/space.h"
+
+#include "core/unit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* File systems of a network (linux/magic.h and their own headers): all hosts that mount one share its room. */
+static const unsigned long networks[] = {
+    0x6969,     /* NFS */
+    0x0bd00bd0, /* Lustre */
+    0x47504653, /* GPFS */
+    0x00c36400, /* Ceph */
+    0x19830326, /* BeeGFS */
+    0xaad7aaea, /* PanFS */
+    0x20030528, /* OrangeFS */
+    0x65735546, /* FUSE: sshfs, GlusterFS, DAOS and others */
+    0x01021997, /* 9P */
+    0xfe534d42, /* SMB */
+    0xff534d42, /* CIFS */
+    0x7461636f, /* OCFS2 */
+    0x01161970, /* GFS2 */
+    0x5346414f, /* AFS */
+};
+
+/* FNV-1a. */
+static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* A network's file system has no number that all hosts agree on; that two of one kind and size are not the same is
+ * unlikely, and then a run may be refused that would fit, never the other way round. */
+static uint64_t identity(const struct statfs *system, dev_t device)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    char host[256] = "";
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        if ((unsigned long)system->f_type != networks[i])
+            continue;
+        hash = mix(hash, &system->f_type, sizeof system->f_type);
+        hash = mix(hash, &system->f_blocks, sizeof system->f_blocks);
+        return mix(hash, &system->f_files, sizeof system->f_files);
+    }
+    (void)gethostname(host, sizeof host - 1);
+    return mix(mix(hash, host, strlen(host)), &device, sizeof device);
+}
+
+/* Cuts the last part of a path off; false at the root, or at the working directory. */
+static bool cut(char *path)
+{
+    size_t n = strlen(path);
+    if (strcmp(path, "/") == 0 || strcmp(path, ".") == 0)
+        return false;
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    if (n == 0)
+        path[n++] = '.';
+    path[n] = '\0';
+    return true;
+}
+
+/* The highest folder above that is of the same file system. */
+static void find_mount(const char *path, dev_t device, char mount[PATH_MAX])
+{
+    struct stat info;
+    char above[PATH_MAX];
+    if (!realpath(path, mount)) {
+        mount[0] = '\0';
+        return;
+    }
+    memcpy(above, mount, sizeof above);
+    while (cut(above) && stat(above, &info) == 0 && info.st_dev == device)
+        memcpy(mount, above, sizeof above);
+}
+
+static int64_t product(uint64_t count, uint64_t size)
+{
+    return size > 0 && count > INT64_MAX / size ? INT64_MAX : (int64_t)(count * size);
+}
+
+bool storage_space(const char *path, struct storage_space *space, struct error *err)
+{
+    struct stat info;
+    struct statvfs system;
+    struct statfs kind;
+    *space = (struct storage_space){.bytes = -1, .files = -1};
+    char *there = strdup(path[0] ? path : ".");
+    if (!there)
+        return error_memory(err);
+    bool found = stat(there, &info) == 0;
+    while (!found && (errno == ENOENT || errno == ENOTDIR) && cut(there))
+        found = stat(there, &info) == 0;
+    found = found && statvfs(there, &system) == 0 && statfs(there, &kind) == 0;
+    if (found) {
+        find_mount(there, info.st_dev, space->mount);
+        space->system = identity(&kind, info.st_dev);
+        if (system.f_blocks > 0)
+            space->bytes = product(system.f_bavail, system.f_frsize);
+        if (system.f_files > 0)
+            space->files = product(system.f_favail, 1);
+    } else {
+        error_set(err, ERROR_FAILED, "cannot look at '%s': %s", there, strerror(errno));
+    }
+    free(there);
+    return found;
+}
+
+bool storage_space_check(const struct storage_space *space, int64_t bytes, int64_t files, struct error *err)
+{
+    struct unit_texts texts = {0};
+    const char *at = space->mount[0] ? space->mount : "its file system";
+    if (space->bytes >= 0 && bytes > space->bytes)
+        return error_set(err, ERROR_FAILED, "needs %s, %s are free on '%s' (--force to try all the same)",
+                         unit_text(&texts, (double)bytes, UNIT_BYTES),
+                         unit_text(&texts, (double)space->bytes, UNIT_BYTES), at);
+    if (space->files >= 0 && files > space->files)
+        return error_set(err, ERROR_FAILED,
+                         "needs %" PRId64 " files, %" PRId64
+                         " more can be made on '%s' (--force to try all the same)",
+                         files, space->files, at);
+    return true;
+}
