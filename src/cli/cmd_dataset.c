@@ -180,8 +180,8 @@ static bool generate_all(const struct generate_options *given, const struct data
     job.all = bytes / job.work.ranks;
     if (job.work.rank > 0)
         job.work.progress = NULL;
-    bool done = given->force || data->objects.storage ||
-                space_for_layout(comm, layout, &data->place, data->root, &job.work, err);
+    bool done =
+        given->force || data->objects.storage || space_for_layout(comm, layout, data->root, &job.work, err);
     if (done) {
         done = job.work.rank > 0 || dataset_manifest_write(layout, &data->place, err);
         done = comm_agree(comm, done, "the data set's manifest", err);
@@ -436,7 +436,7 @@ struct scale_options {
     const char *to;
     double size;
     int64_t threads;
-    bool sync, json;
+    bool sync, force, json;
 };
 
 static const struct option_spec scale_table[] = {
@@ -460,6 +460,10 @@ static const struct option_spec scale_table[] = {
      .kind = OPTION_FLAG,
      .at = offsetof(struct scale_options, sync),
      .help = "every file is on the device before it gets its name (fsync)"},
+    {.name = "force",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct scale_options, force),
+     .help = "write even where less is free than it needs"},
     OPTION_THREADS(struct scale_options),
     {.name = "json",
      .kind = OPTION_FLAG,
@@ -491,6 +495,15 @@ static bool report_scaled(const struct scale_options *given, const struct datase
     return output_and_release(NULL, &text, err);
 }
 
+static bool scale_fits(const struct scale_options *given, const atomic_bool *stop, struct error *err)
+{
+    const struct space_need need = {given->to, (int64_t)given->size, 0, true};
+    struct comm *comm = comm_open(0.0, err);
+    bool fit = comm && space_fits(comm, &need, stop, err);
+    comm_close(comm);
+    return fit;
+}
+
 static bool scale(void *context, struct error *err)
 {
     const struct scale_options *given = context;
@@ -509,7 +522,8 @@ static bool scale(void *context, struct error *err)
                 data_work_begin(&job, "copying", given->threads, err);
     if (done) {
         job.all = (int64_t)given->size;
-        done = dataset_scale(&from.place, items, count, &to.place, (int64_t)given->size, &job.work, &scaled,
+        done = (given->force || scale_fits(given, job.work.stop, err)) &&
+               dataset_scale(&from.place, items, count, &to.place, (int64_t)given->size, &job.work, &scaled,
                              err);
         double seconds = data_work_end(&job);
         done = done && report_scaled(given, &scaled, seconds, err);

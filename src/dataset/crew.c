@@ -13,7 +13,7 @@ bool dataset_crew_stopped(const struct dataset_crew *crew)
 
 static bool go_on(void *crew)
 {
-    return !dataset_crew_stopped(crew) && !atomic_load(&((struct dataset_crew *)crew)->enough);
+    return !dataset_crew_stopped(crew);
 }
 
 /* The first failure counts: what others say after it is that they were stopped. */
@@ -46,7 +46,6 @@ bool dataset_crew_run(struct dataset_crew *crew, int64_t count, struct error *er
                          (long long)ranks);
     int64_t mine = count > rank ? (count - rank + ranks - 1) / ranks : 0;
     atomic_store(&crew->failed, false);
-    atomic_store(&crew->enough, false);
     pthread_mutex_init(&crew->lock, NULL);
     crew->inner = mine < parallel_threads(crew->work->pool) ? crew->work->pool : NULL;
     parallel_while(crew->inner ? NULL : crew->work->pool, (size_t)mine, 1, run_piece, go_on, crew);

@@ -11,7 +11,6 @@ struct dataset_crew {
     const struct dataset_work *work;
     pthread_mutex_t lock; /* for what a body changes outside its own file */
     atomic_bool failed;
-    atomic_bool enough;     /* a body sets it: no further file need be begun */
     struct error error;     /* the first */
     int64_t files, bytes;   /* done */
     struct parallel *inner; /* with fewer files than threads, these share each file; else NULL */

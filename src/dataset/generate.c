@@ -10,15 +10,6 @@ struct generation {
     const struct dataset_layout *layout;
     const struct dataset_place *place;
     struct dataset_generated *generated;
-    struct missing *missing; /* NULL: files are made, else only looked at */
-};
-
-/* Of files that are to be made. */
-struct missing {
-    int64_t bytes, files;
-    int64_t replaced; /* bytes of those of the same name that go when they are whole */
-    int64_t largest;  /* of those that replace one */
-    int64_t most;     /* bytes after which nobody cares */
 };
 
 /* Counts bytes on their way: sizes that were computed are checked against them. */
@@ -88,31 +79,6 @@ static bool write_part(struct dataset_crew *crew, const struct dataset_file *fil
     return place->commit(place->context, &watched.to, err);
 }
 
-/* A killed run's temporary file is written over, so that its bytes are there for the taking. */
-static bool look_at_part(struct dataset_crew *crew, int64_t bytes, int64_t there, const char *path,
-                         struct error *err)
-{
-    const struct generation *generation = crew->context;
-    struct missing *missing = generation->missing;
-    struct text part = {0};
-    int64_t left = -1;
-    text_format(&part, "%s.part", path);
-    bool looked = part.failed ? error_memory(err)
-                              : generation->place->size(generation->place->context, part.data, &left, err);
-    text_release(&part);
-    bytes = bytes > 0 ? bytes : 0;
-    pthread_mutex_lock(&crew->lock);
-    missing->bytes += bytes - (left > 0 ? left : 0);
-    missing->files += there < 0 && left < 0;
-    missing->replaced += there > 0 ? there : 0;
-    if (there >= 0 && bytes > missing->largest)
-        missing->largest = bytes;
-    if (missing->bytes - missing->replaced > missing->most)
-        atomic_store(&crew->enough, true);
-    pthread_mutex_unlock(&crew->lock);
-    return looked;
-}
-
 static bool make_part(struct dataset_crew *crew, const struct dataset_file *file, int part, const char *path,
                       struct error *err)
 {
@@ -122,8 +88,6 @@ static bool make_part(struct dataset_crew *crew, const struct dataset_file *file
     if (!generation->place->size(generation->place->context, path, &there, err))
         return false;
     bool kept = bytes >= 0 ? there == bytes : there > 0;
-    if (generation->missing)
-        return kept || look_at_part(crew, bytes, there, path, err);
     if (kept)
         bytes = there;
     else if (!write_part(crew, file, part, path, &bytes, err))
@@ -199,29 +163,6 @@ struct dataset_need dataset_need(const struct dataset_layout *layout, const stru
     if (files > 0)
         files = (files - work->rank + work->ranks - 1) / work->ranks * dataset_file_parts(&file);
     return (struct dataset_need){.bytes = bytes > 0 ? bytes / work->ranks : 0, .files = files};
-}
-
-bool dataset_need_there(const struct dataset_layout *layout, const struct dataset_place *place,
-                        const struct dataset_work *work, int64_t most, struct dataset_need *need,
-                        struct error *err)
-{
-    struct missing missing = {.most = most};
-    struct generation generation = {.layout = layout, .place = place, .missing = &missing};
-    struct dataset_crew crew = {.work = work, .body = make_file, .context = &generation};
-    int64_t manifest;
-    if (!place->size(place->context, DATASET_MANIFEST, &manifest, err))
-        return false;
-    if (manifest < 0) /* it is written before all else */
-        return true;
-    if (!dataset_crew_run(&crew, dataset_files(layout), err))
-        return false;
-    if (atomic_load(&crew.enough)) /* as before: more than there is room for */
-        return true;
-    /* A file goes when the one that replaces it is whole. */
-    int64_t all = missing.bytes - missing.replaced + missing.largest;
-    need->bytes = all < missing.bytes ? all : missing.bytes;
-    need->files = missing.files;
-    return true;
 }
 
 bool dataset_generate(const struct dataset_layout *layout, const struct dataset_place *place,

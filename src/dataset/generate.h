@@ -30,19 +30,11 @@ struct dataset_generated {
 bool dataset_manifest_write(const struct dataset_layout *layout, const struct dataset_place *place,
                             struct error *err);
 
-/* What this rank has yet to write. */
+/* What this rank has to write of a data set of which nothing is there yet. */
 struct dataset_need {
     int64_t bytes, files; /* bytes: 0 where sizes are only known once written */
 };
-
-/* Of a whole data set: nothing of it is there yet. */
 struct dataset_need dataset_need(const struct dataset_layout *layout, const struct dataset_work *work);
-
-/* Looks at every file: less those that dataset_generate would keep, and what is removed for those that it would not. Ends
- * early with more than `most` bytes. */
-bool dataset_need_there(const struct dataset_layout *layout, const struct dataset_place *place,
-                        const struct dataset_work *work, int64_t most, struct dataset_need *need,
-                        struct error *err);
 
 /* Writes the manifest first (rank 0), then every file that is not there in full already: one of the right size under
  * its final name is kept. A manifest of another layout is an error. *generated is right on failure, too. */

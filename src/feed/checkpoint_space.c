@@ -33,9 +33,13 @@ bool checkpoint_fits(const struct checkpoint *checkpoint, struct comm *comm, int
     char *path = storage_path(options->storage, options->folder, err);
     bool ok = path && (!checkpoint_leads(checkpoint) ||
                        checkpoint_replaced(checkpoint, replaces, context, most, &replaced, err));
+    const struct space_need need = {
+        .path = path,
+        .bytes = (int64_t)fmin(bytes * (double)saves, 0x1p62) - replaced,
+        .files = (int64_t)fmin(files * (double)saves, 0x1p62),
+    };
     ok = checkpoint_together(checkpoint, ok, "a look at the checkpoints", err) &&
-         space_together(comm, path, (int64_t)fmin(bytes * (double)saves, 0x1p62) - replaced,
-                        (int64_t)fmin(files * (double)saves, 0x1p62), path, err);
+         space_fits(comm, &need, options->stop, err);
     free(path);
     return ok;
 }

@@ -54,42 +54,47 @@ static bool add_share(void *context, int rank, const char *bytes, size_t length,
     return true;
 }
 
-static bool check(const struct sums *sums, const char *what, struct error *err)
+static bool check(const struct sums *sums, const char *path, struct error *err)
 {
     struct error why;
     for (size_t i = 0; i < sums->count; i++) {
         const struct share *sum = &sums->shares[i];
         if (!storage_space_check(&sum->space, sum->bytes, sum->files, &why))
-            return error_set(err, why.kind, "%s: %s", what, why.text);
+            return error_set(err, why.kind, "%s: %s", path, why.text);
     }
     return true;
 }
 
-bool space_together(struct comm *comm, const char *path, int64_t bytes, int64_t files, const char *what,
-                    struct error *err)
+static bool fits(struct comm *comm, const struct share *mine, const char *path, struct error *err)
 {
-    struct share mine = {.bytes = bytes, .files = files};
     struct sums sums = {0};
-    bool fits = comm_agree(comm, storage_space(path, &mine.space, err), "a look at the free space", err) &&
-                comm_gather(comm, &mine, sizeof mine, add_share, &sums, "the free space", err);
-    fits = comm_agree(comm, fits && check(&sums, what, err), "the free space", err);
+    bool fit = comm_gather(comm, mine, sizeof *mine, add_share, &sums, "the free space", err);
+    fit = comm_agree(comm, fit && check(&sums, path, err), "the free space", err);
     free(sums.shares);
-    return fits;
+    return fit;
 }
 
-bool space_for_layout(struct comm *comm, const struct dataset_layout *layout,
-                      const struct dataset_place *place, const char *root, const struct dataset_work *work,
-                      struct error *err)
+bool space_fits(struct comm *comm, const struct space_need *need, const atomic_bool *stop, struct error *err)
 {
-    struct dataset_need need = dataset_need(layout, work);
-    struct storage_space space = {.bytes = -1};
+    struct share mine = {.bytes = need->bytes, .files = need->files};
     struct error why = {0};
-    if (space_together(comm, root, need.bytes, need.files, root, &why))
+    int64_t bytes, files;
+    if (!comm_agree(comm, storage_space(need->path, &mine.space, err), "a look at the free space", err))
+        return false;
+    if (!need->resumes)
+        return fits(comm, &mine, need->path, err);
+    if (fits(comm, &mine, need->path, &why))
         return true;
-    /* It may fit if part of it is there: files are looked at only now. */
-    bool looked =
-        storage_space(root, &space, err) &&
-        dataset_need_there(layout, place, work, space.bytes < 0 ? INT64_MAX : space.bytes, &need, err);
-    return comm_agree(comm, looked, "a look at the data set", err) &&
-           space_together(comm, root, need.bytes, need.files, root, err);
+    bool looked = storage_space_used(need->path, stop, &bytes, &files, err);
+    mine.bytes -= bytes / comm_size(comm);
+    mine.files -= files / comm_size(comm);
+    return comm_agree(comm, looked, "a look at what is there", err) && fits(comm, &mine, need->path, err);
+}
+
+bool space_for_layout(struct comm *comm, const struct dataset_layout *layout, const char *root,
+                      const struct dataset_work *work, struct error *err)
+{
+    const struct dataset_need files = dataset_need(layout, work);
+    const struct space_need need = {root, files.bytes, files.files, true};
+    return space_fits(comm, &need, work->stop, err);
 }

@@ -8,16 +8,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* This process is to write so many bytes and files below `path`. Shares of one file system are added up, whether on one
- * host or, of a network's, on several. Called by all ranks; `what` begins the message: "data". False on all where it
- * does not fit. */
-bool space_together(struct comm *comm, const char *path, int64_t bytes, int64_t files, const char *what,
-                    struct error *err);
+/* What a process is to write below `path`. */
+struct space_need {
+    const char *path;
+    int64_t bytes, files;
+    bool resumes; /* what lies below `path` already is part of it */
+};
 
-/* The same for a data set in the folder `root`, less the files of it that are there. What is compressed has no size
- * that is known before: only its files are counted. */
-bool space_for_layout(struct comm *comm, const struct dataset_layout *layout,
-                      const struct dataset_place *place, const char *root, const struct dataset_work *work,
-                      struct error *err);
+/* Shares of one file system are added up, whether on one host or, of a network's, on several. Called by all ranks; false on
+ * all where it does not fit. What is there is only looked at where it decides, and not once *stop is set, which may be
+ * NULL. */
+bool space_fits(struct comm *comm, const struct space_need *need, const atomic_bool *stop, struct error *err);
+
+/* The same for a data set in the folder `root`. What is compressed has no size that is known before: only its files are
+ * counted. */
+bool space_for_layout(struct comm *comm, const struct dataset_layout *layout, const char *root,
+                      const struct dataset_work *work, struct error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "core/unit.h"
 
 #include <errno.h>
+#include <fts.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,33 @@ bool storage_space(const char *path, struct storage_space *space, struct error *
     }
     free(there);
     return found;
+}
+
+static bool add_entries(FTS *walk, const atomic_bool *stop, int64_t *bytes, int64_t *files, struct error *err)
+{
+    for (const FTSENT *entry; (entry = fts_read(walk));) {
+        if (stop && atomic_load_explicit(stop, memory_order_relaxed))
+            return error_set(err, ERROR_FAILED, "stopped");
+        if (entry->fts_info == FTS_F) {
+            *bytes += entry->fts_statp->st_size;
+            ++*files;
+        }
+    }
+    return true;
+}
+
+bool storage_space_used(const char *folder, const atomic_bool *stop, int64_t *bytes, int64_t *files,
+                        struct error *err)
+{
+    char *copy = strdup(folder);
+    char *const roots[] = {copy, NULL};
+    FTS *walk = copy ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW, NULL) : NULL;
+    *bytes = *files = 0;
+    bool added = walk ? add_entries(walk, stop, bytes, files, err) : error_memory(err);
+    if (walk)
+        fts_close(walk);
+    free(copy);
+    return added;
 }
 
 bool storage_space_check(const struct storage_space *space, int64_t bytes, int64_t files, struct error *err)

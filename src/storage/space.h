@@ -5,6 +5,7 @@
 #include "core/error.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,6 +20,11 @@ struct storage_space {
 
 /* The path need not exist yet: the nearest folder above it counts that does. */
 bool storage_space(const char *path, struct storage_space *space, struct error *err);
+
+/* Bytes and names of what lies below a folder, which need not exist. Ends early, with an error, once *stop is set; `stop` may
+ * be NULL. */
+bool storage_space_used(const char *folder, const atomic_bool *stop, int64_t *bytes, int64_t *files,
+                        struct error *err);
 
 /* False where more bytes or files are to be written than there is room for: "needs 139.2 GB, 80.1 GB are free on
  * '/data'". What is removed or replaced on the way may be taken off before. */
