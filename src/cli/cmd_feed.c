@@ -28,11 +28,11 @@ struct feed_options {
     int64_t accelerators, threads, depth, steps, epochs, most;
     int method, drop, rules;
     double request, copy_rate, target, time_out;
-    bool direct, decode, verify, no_barrier, find_most, timeline, force, list, show, json;
+    bool direct, warm, decode, verify, no_barrier, find_most, timeline, force, list, show, json;
     const bool *given;
 };
 
-enum { FEED_ACCELERATORS, FEED_METHOD, FEED_TARGET };
+enum { FEED_ACCELERATORS, FEED_METHOD, FEED_TARGET, FEED_DROP };
 
 static const struct option_spec table[] = {
     [FEED_ACCELERATORS] = {.name = "accelerators",
@@ -58,6 +58,13 @@ static const struct option_spec table[] = {
                      .least = OPTION_POSITIVE,
                      .most = 1,
                      .help = "accelerator utilisation to meet; else the workload's metric.au"},
+    [FEED_DROP] = {.name = "drop-caches",
+                   .kind = OPTION_CHOICE,
+                   .at = offsetof(struct feed_options, drop),
+                   .argument = "WHAT",
+                   .words = drops,
+                   .initial = "file",
+                   .help = "before each epoch and restore: the data's files, or all of the system's (root)"},
     {.name = "direct",
      .kind = OPTION_FLAG,
      .at = offsetof(struct feed_options, direct),
@@ -84,13 +91,10 @@ static const struct option_spec table[] = {
      .most = 4096,
      .initial = "0",
      .help = "threads that read, of each process, at most; 0 is 128"},
-    {.name = "drop-caches",
-     .kind = OPTION_CHOICE,
-     .at = offsetof(struct feed_options, drop),
-     .argument = "WHAT",
-     .words = drops,
-     .initial = "none",
-     .help = "before each epoch and restore: the data's files, or all of the system's (root)"},
+    {.name = "warm",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct feed_options, warm),
+     .help = "caches are kept, and may help; the verdict says so"},
     {.name = "steps",
      .kind = OPTION_INTEGER,
      .at = offsetof(struct feed_options, steps),
@@ -318,7 +322,8 @@ static struct session_options options_of(const struct feed_options *given, const
         .force = given->force,
         .no_barrier = given->no_barrier,
         .copy_rate = given->copy_rate,
-        .drop = (enum run_drop)given->drop,
+        .drop = given->warm ? RUN_DROP_NOTHING : (enum run_drop)given->drop,
+        .warm = given->warm,
         .steps = given->steps,
         .epochs = given->epochs,
         .rules = given->rules != 0,
@@ -371,7 +376,9 @@ static bool find_most(const struct feed_options *given, struct session *session,
     double target = session->options.workload->metric.au;
     struct run_most most;
     struct text text = {0};
-    if (!run_find_most(&options, target, (int)given->most, &most, err))
+    bool found = run_find_most(&options, target, (int)given->most, &most, err);
+    session->run.abandoned = most.abandoned;
+    if (!found)
         return false;
     if (comm_rank(comm) > 0)
         return true;
@@ -386,15 +393,24 @@ static bool find_most(const struct feed_options *given, struct session *session,
                      100.0 * target);
 }
 
-static bool feed_workload(const struct feed_options *given, struct workload *workload, struct comm *comm,
-                          struct error *err)
-{
-    struct session_options options = options_of(given, workload, comm);
+/* What the threads of a run use. */
+struct feeding {
+    struct workload workload;
     struct session session;
+};
+
+static bool feed_workload(const struct feed_options *given, struct feeding *feeding, struct comm *comm,
+                          bool *abandoned, struct error *err)
+{
+    struct workload *workload = &feeding->workload;
+    struct session *session = &feeding->session;
+    struct session_options options = options_of(given, workload, comm);
     struct viewer viewer;
     const char *folder = results_of(given, workload);
     if (given->given[FEED_TARGET])
         workload->metric.au = given->target;
+    if (given->warm && given->given[FEED_DROP] && given->drop != RUN_DROP_NOTHING)
+        return error_set(err, ERROR_USAGE, "--warm keeps caches, --drop-caches does not");
     if (given->timeline && !folder)
         return error_set(err, ERROR_USAGE, "--timeline needs a folder: --results FOLDER");
     options.overrides = given->workload.set.items;
@@ -405,11 +421,13 @@ static bool feed_workload(const struct feed_options *given, struct workload *wor
     options.timeline = given->timeline;
     viewer_begin(&viewer, comm_rank(comm) == 0);
     options.watch = viewer.started ? &viewer.watch : NULL;
-    bool done = session_open(&session, &options, err);
+    bool done = session_open(session, &options, err);
     if (done) {
         if (session_has_work(workload))
-            done = given->find_most ? find_most(given, &session, err) : run(given, &session, err);
-        session_close(&session);
+            done = given->find_most ? find_most(given, session, err) : run(given, session, err);
+        *abandoned = session->run.abandoned;
+        if (!*abandoned)
+            session_close(session);
     }
     viewer_end(&viewer);
     return done;
@@ -418,15 +436,20 @@ static bool feed_workload(const struct feed_options *given, struct workload *wor
 /* A rank that fails while others go on would leave them waiting. */
 static bool feed_together(const struct feed_options *given, struct comm *comm, struct error *err)
 {
-    struct workload workload;
+    struct feeding *feeding = calloc(1, sizeof *feeding);
     int64_t ranks = given->accelerators * comm_size(comm);
-    bool opened = workload_given_open(&workload, &given->workload, ranks, comm_rank(comm) == 0, err);
-    bool done = comm_agree(comm, opened, "the workload", err);
+    bool opened =
+        feeding ? workload_given_open(&feeding->workload, &given->workload, ranks, comm_rank(comm) == 0, err)
+                : error_memory(err);
+    bool done = comm_agree(comm, opened, "the workload", err), abandoned = false;
     if (done)
-        done = given->show ? comm_rank(comm) > 0 || print_workload(given, &workload, err)
-                           : feed_workload(given, &workload, comm, err);
+        done = given->show ? comm_rank(comm) > 0 || print_workload(given, &feeding->workload, err)
+                           : feed_workload(given, feeding, comm, &abandoned, err);
+    if (abandoned) /* a run that was stopped leaves it to threads that wait for storage, until the program ends */
+        return done;
     if (opened)
-        workload_release(&workload);
+        workload_release(&feeding->workload);
+    free(feeding);
     return done;
 }
 
@@ -443,7 +466,7 @@ static bool feed(void *context, struct error *err)
 
 static const struct command_example examples[] = {
     {"rehearse feed unet3d_h100 --accelerators 4", "do four emulated H100s stay busy?"},
-    {"rehearse feed unet3d_h100 --find-max-accelerators --drop-caches file", "how many would?"},
+    {"rehearse feed unet3d_h100 --find-max-accelerators", "how many would?"},
     {"mpirun -n 4 rehearse feed resnet50_h100 -a 8 -o results",
      "from several hosts, with DLIO's result files"},
     {"rehearse feed llama_8b_zero3 -a 8 --set checkpoint.checkpoint_folder=/mnt/ckpt", "checkpoints"},
@@ -453,16 +476,17 @@ static const struct command_example examples[] = {
 const struct command command_feed = {
     .name = "feed",
     .summary = "load the real storage with emulated accelerators, and say whether they stay busy",
-    .description = "Reads the data set of a workload (a DLIO configuration, or a built-in one: --list) as a "
-                   "training job would: "
-                   "shuffled, ahead of time, by threads; accelerators are emulated by waiting until their "
-                   "step is over. Says how "
-                   "busy they were kept (AU), what they waited for, how much came from the page cache, and "
-                   "what checkpoints "
-                   "took.\n\n"
-                   "The exit status is 0 when AU met its target, every sample was read once and the run came "
-                   "to its end; else 1. "
-                   "'rehearse dataset generate' makes the data.",
+    .description =
+        "Reads the data set of a workload (a DLIO configuration, or a built-in one: --list) as a "
+        "training job would: "
+        "shuffled, ahead of time, by threads; accelerators are emulated by waiting until their "
+        "step is over. Says how "
+        "busy they were kept (AU), what they waited for, how much came from the storage and how much "
+        "from memory, and what checkpoints "
+        "took.\n\n"
+        "The exit status is 0 when AU met its target, every sample was read once, from the "
+        "storage and not from memory, and the run came to its end; else 1. "
+        "'rehearse dataset generate' makes the data.",
     .options = table,
     .options_size = sizeof(struct feed_options),
     .given_at = offsetof(struct feed_options, given),

@@ -106,6 +106,12 @@ static void report_saves(const struct session *session, enum metrics_kind kind, 
     text_format(out, ": %s", unit_text(&texts, c.throughput_mean, UNIT_RATE));
     if (kind == METRICS_SAVE)
         text_format(out, ", %.0f %% of the time in fsync, close and rename", 100.0 * c.sync);
+    if (kind == METRICS_SAVE && !session->options.workload->checkpoint.fsync &&
+        storage_options(session->saves)->method != STORAGE_S3)
+        text_add(out, "; not synced: some of it may still be in memory");
+    if (kind == METRICS_LOAD && c.from_storage >= 0 && c.all_bytes > 0)
+        text_format(out, ", %.3g %% of it from the storage",
+                    100.0 * (double)c.from_storage / (double)c.all_bytes);
     text_format(out, "\n  slowest rank %d, %s\n", c.rank_least_at,
                 unit_text(&texts, c.rank_least, UNIT_RATE));
 }
@@ -122,6 +128,29 @@ static int64_t bytes_of(const struct session *session)
     return sum;
 }
 
+static double share_of(const struct run_look *look)
+{
+    return look->bytes > 0 ? 100.0 * (double)look->resident / (double)look->bytes : 0.0;
+}
+
+static void report_resident(const struct session *session, struct text *out)
+{
+    static const char *const drops[] = {[RUN_DROP_NOTHING] = "",
+                                        [RUN_DROP_FILES] = " dropped before each epoch:",
+                                        [RUN_DROP_SYSTEM] =
+                                            " of the whole machine dropped before each epoch:"};
+    const struct run_resident *resident = &session->run.resident;
+    struct unit_texts texts = {0};
+    if (!resident->before.known || resident->before.bytes == 0)
+        return;
+    text_format(out, "  %-12s%s %.0f %% of %" PRId64 " files (%s) in it before the first", "page cache",
+                drops[session->options.drop], share_of(&resident->before), resident->before.files,
+                unit_text(&texts, (double)resident->before.bytes, UNIT_BYTES));
+    if (resident->after.known)
+        text_format(out, ", %.0f %% after the last", share_of(&resident->after));
+    text_add(out, "\n");
+}
+
 static void report_cache(const struct session *session, struct text *out)
 {
     const struct run_result *run = &session->run;
@@ -130,14 +159,11 @@ static void report_cache(const struct session *session, struct text *out)
     for (int i = 0; i < session->host_count; i++)
         processor += session->hosts[i].cpu_seconds;
     text_add(out, "host\n");
-    if (run->resident.known && run->resident.bytes > 0)
-        text_format(out, "  %-12s %.0f %% of %" PRId64 " files were in it before, %.0f %% after\n",
-                    "page cache", 100.0 * (double)run->resident.before / (double)run->resident.bytes,
-                    run->resident.files, 100.0 * (double)run->resident.after / (double)run->resident.bytes);
+    report_resident(session, out);
     if (session->device_read >= 0 && read > 0.0)
-        text_format(out, "  %-12s %s read, by whomever; %s delivered\n", "device",
-                    unit_text(&texts, (double)session->device_read, UNIT_BYTES),
-                    unit_text(&texts, (double)bytes_of(session), UNIT_BYTES));
+        text_format(out, "  %-12s %s delivered; %s read by the device, for all of the machine\n", "device",
+                    unit_text(&texts, (double)bytes_of(session), UNIT_BYTES),
+                    unit_text(&texts, (double)session->device_read, UNIT_BYTES));
     text_format(out, "  %-12s %s", "processor", unit_text(&texts, processor, UNIT_TIME));
     if (read > 0.0)
         text_format(out, ", reading %.3g s/GB", run->counts.read_cpu / read * 1e9);
@@ -155,10 +181,13 @@ static void report_cache(const struct session *session, struct text *out)
 static void report_checks(const struct session *session, struct text *out)
 {
     text_add(out, "checks\n");
+    static const char *const states[] = {
+        [RESULT_FAILED] = "FAIL", [RESULT_PASSED] = "ok", [RESULT_OPEN] = "--"};
     for (int i = 0; i < session->check_count; i++)
-        text_format(out, "  %-4s %s%s%s\n", session->checks[i].passed ? "ok" : "FAIL",
-                    session->checks[i].name, session->checks[i].text ? ": " : "",
+        text_format(out, "  %-4s %s%s%s\n", states[session->checks[i].state], session->checks[i].name,
+                    session->checks[i].text ? ": " : "",
                     session->checks[i].text ? session->checks[i].text : "");
+    text_format(out, "verdict\n  %s\n", session->verdict_text);
 }
 
 void feed_report_rules(const struct rules_report *rules, struct text *out)

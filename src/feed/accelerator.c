@@ -9,6 +9,7 @@
 #define EVAL_STREAM UINT64_C(0x6576616c) /* evaluations draw times of their own */
 #define WATCH_EVERY ((int64_t)200000000)
 #define RANKS_EVERY ((int64_t)1000000000)
+#define STOP_EVERY  ((int64_t)100000000) /* a signal may be noticed so late */
 #define WHAT        80
 
 /* What ranks say when they meet; the greatest holds. */
@@ -43,6 +44,7 @@ struct accelerators {
     bool stop;         /* this rank was asked to */
     struct unsettled unsettled;
     int64_t waited; /* of this rank in the barrier before, for the others */
+    int64_t lost;   /* in the barrier: by how much the host was late, on the rank where it was latest */
     struct histogram late;
 
     int64_t shown, exchanged; /* when */
@@ -185,8 +187,8 @@ static void got_batch(struct accelerators *all, int index)
     a->ready = a->batch.ready > a->start ? a->batch.ready : a->start;
     a->copied = a->ready;
     if (options->copy_rate > 0)
-        a->copied += (int64_t)(1e9 * (double)bytes / options->copy_rate);
-    a->asked = (int64_t)(1e9 * distribution_sample(&all->block.compute, draw));
+        a->copied += distribution_nanoseconds((double)bytes / options->copy_rate);
+    a->asked = distribution_nanoseconds(distribution_sample(&all->block.compute, draw));
     a->deadline = a->copied + a->asked;
     compute_until_deadline(all, index);
 }
@@ -210,6 +212,8 @@ static struct metrics_step measured(const struct accelerator *a, int64_t end)
         .compute_asked = a->asked,
         .compute = a->arrived - a->copied,
         .barrier = end - a->arrived,
+        .ahead = a->batch.ahead < a->ready - a->start ? a->batch.ahead : a->ready - a->start,
+        .caught_up = a->batch.caught_up,
         .bytes = a->batch.bytes,
         .samples = a->batch.samples,
         .mark = a->batch.mark,
@@ -247,17 +251,19 @@ static bool meet(struct accelerators *all, enum word *word, struct error *err)
     char what[WHAT];
     bool several = comm_size(all->options.comm) > 1;
     int64_t start = several ? loader_now() : 0;
-    int64_t values[3] = {
+    int64_t values[4] = {
         *word,
         all->unsettled.set ? -all->unsettled.wait : -INT64_MAX,
         several && all->options.watch && comm_rank(all->options.comm) == 0 &&
             start - all->exchanged > RANKS_EVERY,
+        all->lost,
     };
     snprintf(what, sizeof what, "%s of epoch %d, step %" PRId64,
              all->block.phase == METRICS_EVAL ? "evaluation" : "barrier", all->block.epoch + 1,
              all->each[0].step + 1);
-    if (!comm_reduce_integers(all->options.comm, COMM_MAX, values, 3, what, err))
+    if (!comm_reduce_integers(all->options.comm, COMM_MAX, values, 4, what, err))
         return false;
+    all->lost = values[3];
     all->waited = several ? loader_now() - start : 0;
     *word = (enum word)values[0];
     struct error lost;
@@ -271,16 +277,28 @@ static enum word own_word(const struct accelerators *all)
     return all->options.stop && atomic_load(all->options.stop) ? WORD_STOP : WORD_ON;
 }
 
+/* When the last accelerator of this process was to be done. */
+static int64_t last_deadline(const struct accelerators *all)
+{
+    int64_t last = all->each[0].deadline;
+    for (int i = 1; i < all->options.count; i++)
+        if (all->each[i].deadline > last)
+            last = all->each[i].deadline;
+    return last;
+}
+
 /* All accelerators of this process have computed. */
 static bool barrier(struct accelerators *all, enum word *word, struct error *err)
 {
     *word = own_word(all);
+    all->lost = loader_now() - last_deadline(all);
     if (!meet(all, word, err))
         return false;
     int64_t now = loader_now(), next = all->each[0].step + 1;
     bool several = comm_size(all->options.comm) > 1;
     for (int i = 0; i < all->options.count; i++) {
         struct metrics_step step = measured(&all->each[i], now);
+        step.lost = all->lost < now - all->each[i].deadline ? all->lost : now - all->each[i].deadline;
         if (several && i == all->last) {
             all->unsettled = (struct unsettled){true, i, all->waited, step};
             continue;
@@ -304,6 +322,7 @@ static bool go_on(struct accelerators *all, int index, struct error *err)
 {
     struct accelerator *a = &all->each[index];
     struct metrics_step step = measured(a, a->arrived);
+    step.lost = a->arrived - a->deadline;
     if (!record(all, index, &step, err))
         return false;
     if (own_word(all) == WORD_STOP)
@@ -345,6 +364,10 @@ static bool wait(struct accelerators *all, struct error *err)
         show(all, now);
         until = until < now + WATCH_EVERY ? until : now + WATCH_EVERY;
     }
+    if (all->options.stop) {
+        int64_t look = loader_now() + STOP_EVERY;
+        until = until < look ? until : look;
+    }
     int told = loader_wait(all->options.loader, until, all->told, all->options.count, err);
     for (int i = 0; i < told; i++)
         if (loader_take(all->options.loader, all->told[i], all->each[all->told[i]].step,
@@ -353,14 +376,27 @@ static bool wait(struct accelerators *all, struct error *err)
     return told >= 0;
 }
 
+/* The step is given up: it may wait for storage that does not answer, or compute for hours. The other ranks hear of it at
+ * the barrier to which it would have come. */
+static bool stop_within(struct accelerators *all, enum word *word, struct error *err)
+{
+    *word = WORD_STOP;
+    all->stop = true;
+    all->lost = 0;
+    return all->options.no_barrier || meet(all, word, err);
+}
+
 static bool steps(struct accelerators *all, enum word *word, struct error *err)
 {
     int64_t now = loader_now();
     for (int i = 0; i < all->options.count; i++)
         begin(all, i, all->block.first, now);
-    while (all->finished < all->options.count)
+    while (all->finished < all->options.count) {
+        if (own_word(all) == WORD_STOP)
+            return stop_within(all, word, err);
         if (!wait(all, err) || !arrive(all, word, err))
             return false;
+    }
     return true;
 }
 

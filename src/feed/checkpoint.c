@@ -152,6 +152,15 @@ bool checkpoint_leads(const struct checkpoint *checkpoint)
     return checkpoint->options.first == 0;
 }
 
+/* A rank's part of what came from the storage. */
+static int64_t share_of(const struct checkpoint *checkpoint, const struct checkpoint_part *part)
+{
+    int64_t needed = origin_needed(&checkpoint->origin), from = checkpoint->from_storage;
+    if (from < 0 || needed <= 0)
+        return needed <= 0 ? 0 : -1;
+    return from >= needed ? part->bytes : (int64_t)((double)part->bytes * (double)from / (double)needed);
+}
+
 static bool comm_agrees(void *comm, bool ok, const char *what, struct error *err)
 {
     return comm_agree(comm, ok, what, err);
@@ -191,6 +200,7 @@ bool checkpoint_record(struct checkpoint *checkpoint, enum metrics_kind kind, in
             .end = part->end,
             .bytes = part->bytes,
             .sync = sync_of(part),
+            .from_storage = kind == METRICS_LOAD ? share_of(checkpoint, part) : 0,
         };
         if (!metrics_checkpoint(metrics, &metric, err))
             return false;

@@ -188,15 +188,18 @@ static bool read_manifest(const struct checkpoint *checkpoint, const char *folde
 }
 
 /* Its pages are dropped, if asked for, and counted. */
-static bool look_at_file(const struct checkpoint *checkpoint, const char *folder, const char *name,
-                         int64_t *resident, struct error *err)
+static bool look_at_file(struct checkpoint *checkpoint, const char *folder, const char *name,
+                         struct error *err)
 {
+    const struct checkpoint_options *options = &checkpoint->options;
+    struct origin_count *origin = &checkpoint->origin;
     char *file = checkpoint_name(folder, name, err);
-    char *path = file ? storage_path(checkpoint->options.storage, file, err) : NULL;
-    int64_t bytes = 0;
-    bool ok = path && (!checkpoint->options.cold || storage_drop_file(path, err)) &&
-              storage_resident(path, &bytes, err);
-    *resident += bytes;
+    char *path = file ? storage_path(options->storage, file, err) : NULL;
+    struct storage_cached cached = {.resident = -1};
+    bool ok = path && (options->cold ? storage_drop_file(path, options->stop, &cached, err)
+                                     : storage_resident(path, &cached, err));
+    origin->size += cached.size;
+    origin->resident = origin->resident < 0 || cached.resident < 0 ? -1 : origin->resident + cached.resident;
     free(path);
     free(file);
     return ok;
@@ -214,18 +217,35 @@ static bool look_at_cache(struct checkpoint_crew *crew, struct error *err)
     struct checkpoint *checkpoint = crew->checkpoint;
     const struct checkpoint_file *files = crew->manifest->files;
     checkpoint->resident = -1;
+    checkpoint->origin = (struct origin_count){.resident = -1};
     if (storage_options(checkpoint->options.storage)->method == STORAGE_S3)
         return true;
-    checkpoint->resident = 0;
+    checkpoint->origin.resident = 0;
     if (crew->count > 0)
         qsort(crew->jobs, crew->count, sizeof *crew->jobs, by_file);
     for (size_t i = 0; i < crew->count; i++) {
         size_t file = crew->jobs[i].file;
         if ((i == 0 || file != crew->jobs[i - 1].file) &&
-            !look_at_file(checkpoint, crew->folder, files[file].shard.name, &checkpoint->resident, err))
-            return false;
+            !look_at_file(checkpoint, crew->folder, files[file].shard.name, err))
+            return checkpoint_not_stopped(checkpoint, crew->folder, err) && false;
     }
+    checkpoint->resident = checkpoint->origin.resident;
     return true;
+}
+
+/* Reads, and knows afterwards what came from the storage. */
+static bool read_back(struct checkpoint_crew *crew, struct error *err)
+{
+    struct checkpoint *checkpoint = crew->checkpoint;
+    struct origin_count *origin = &checkpoint->origin;
+    int64_t before, after;
+    bool counted = storage_process_read(&before), ok = checkpoint_crew_run(crew, err);
+    counted = counted && storage_process_read(&after);
+    origin->read = counted ? after - before : -1;
+    for (int i = 0; i < checkpoint->options.count; i++)
+        origin->delivered += checkpoint->parts[i].bytes;
+    checkpoint->from_storage = origin_from_storage(origin_evidence_for(checkpoint->options.storage), origin);
+    return ok;
 }
 
 bool checkpoint_load(struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
@@ -238,7 +258,7 @@ bool checkpoint_load(struct checkpoint *checkpoint, const struct checkpoint_mome
     bool ready = folder && read_manifest(checkpoint, folder, moment, &manifest, err) &&
                  add_jobs(&crew, err) && look_at_cache(&crew, err);
     bool ok = checkpoint_together(checkpoint, ready, "the start of a restore", err) &&
-              checkpoint_together(checkpoint, checkpoint_crew_run(&crew, err), "the end of a restore", err) &&
+              checkpoint_together(checkpoint, read_back(&crew, err), "the end of a restore", err) &&
               checkpoint_record(checkpoint, METRICS_LOAD, &checkpoint->loaded, moment, metrics, err);
     checkpoint_manifest_release(&manifest);
     free(crew.jobs);

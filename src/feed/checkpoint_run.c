@@ -1,5 +1,6 @@
 /* Runs of checkpoints only. */
 #include "feed/checkpoint_internal.h"
+#include "feed/distribution.h"
 
 #include <time.h>
 
@@ -8,7 +9,7 @@
 /* As long as the compute between two checkpoints takes. */
 static bool wait_for(struct checkpoint *checkpoint, double seconds, struct error *err)
 {
-    int64_t end = checkpoint_now() + (int64_t)(seconds * 1e9);
+    int64_t end = checkpoint_now() + distribution_nanoseconds(seconds);
     for (int64_t now = checkpoint_now(); now < end; now = checkpoint_now()) {
         int64_t left = end - now < SLICE ? end - now : SLICE;
         struct timespec time = {.tv_nsec = (long)left};

@@ -142,6 +142,13 @@ double distribution_sample(const struct distribution *distribution, struct distr
 
 /* --- moments ------------------------------------------------------------------------------------------------ */
 
+int64_t distribution_nanoseconds(double seconds)
+{
+    if (!(seconds > 0))
+        return 0;
+    return seconds < 1e-9 * (double)DISTRIBUTION_NEVER ? (int64_t)(1e9 * seconds) : DISTRIBUTION_NEVER;
+}
+
 double distribution_mean(const struct distribution *distribution)
 {
     double first = distribution->first, second = distribution->second;

@@ -54,6 +54,10 @@ static inline struct distribution distribution_normal(double mean, double stdev)
 /* At least 0. */
 double distribution_sample(const struct distribution *distribution, struct distribution_draw draw);
 
+/* Seconds as nanoseconds that can be added to a time: at least 0 and at most DISTRIBUTION_NEVER, however many. */
+#define DISTRIBUTION_NEVER INT64_C(1000000000000000000) /* 31 years */
+int64_t distribution_nanoseconds(double seconds);
+
 /* Of the distribution as it is written, before negative draws are clipped or mirrored. */
 double distribution_mean(const struct distribution *distribution);
 double distribution_stdev(const struct distribution *distribution);

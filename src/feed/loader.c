@@ -122,7 +122,8 @@ static int64_t preprocessed(struct loader *loader, const struct loader_slot *slo
             .step = (uint64_t)((loader->pass.epoch * loader->pass.steps + slot->step) * loader->batch + i),
         };
         int64_t start = *worker > slot->read_at[i] ? *worker : slot->read_at[i];
-        *worker = start + (int64_t)(1e9 * distribution_sample(&options->preprocess, draw));
+        int64_t length = distribution_nanoseconds(distribution_sample(&options->preprocess, draw));
+        *worker = start < DISTRIBUTION_NEVER ? start + length : start;
         last = *worker > last ? *worker : last;
     }
     return last;
@@ -135,8 +136,13 @@ static bool batch_ready(struct loader *loader, struct loader_slot *slot, int64_t
     slot->ready = ready;
     slot->done = true;
     loader->ready_count++;
+    window->done_count++;
     if (window->wanted != slot->step)
         return false;
+    if (slot->step < loader->pass.excluded) {
+        const struct loader_busy now = loader_busy_now(loader);
+        slot->ahead = loader_busy_ahead(&window->waited, &now);
+    }
     window->wanted = -1;
     loader->told[loader->told_count++] = slot->accelerator;
     return true;
@@ -194,6 +200,8 @@ static bool read_piece(struct loader_thread *thread, const struct piece *piece, 
     uint64_t mark = 0;
     struct order_place place;
     for (int64_t i = piece->first; i < piece->first + piece->count; i++) {
+        if (atomic_load(&loader->failed)) /* of others: what follows is for nobody */
+            return error_set(err, ERROR_FAILED, "reading was given up");
         if (!order_at(loader->pass.order, loader->pass.epoch, loader->options.first + slot->accelerator,
                       slot->step, i, &place))
             return error_set(err, ERROR_FAILED, "step %" PRId64 " has no sample %" PRId64, slot->step, i);
@@ -217,7 +225,10 @@ static void *work(void *argument)
     struct error err;
     while (take_piece(loader, &piece)) {
         if (!atomic_load(&loader->failed)) {
-            if (!read_piece(thread, &piece, &err))
+            loader_busy_begin(thread, piece.slot->step);
+            bool read = read_piece(thread, &piece, &err);
+            loader_busy_end(thread);
+            if (!read)
                 fail(loader, &err);
             else if (atomic_fetch_sub(&piece.slot->left, piece.count) == piece.count)
                 batch_done(loader, piece.slot);
@@ -226,7 +237,6 @@ static void *work(void *argument)
     }
     return NULL;
 }
-
 /* Asks for the next batch of an accelerator's window. `now`: of the batch before those in the window. */
 static void ask(struct loader *loader, int accelerator, int64_t now)
 {
@@ -241,6 +251,7 @@ static void ask(struct loader *loader, int accelerator, int64_t now)
     slot->left = samples;
     slot->bytes = 0;
     slot->mark = 0;
+    slot->ahead = 0;
     if (samples == 0) {
         batch_done(loader, slot);
         return;
@@ -354,7 +365,7 @@ static void make_locks(struct loader *loader)
     pthread_cond_init(&loader->done, &monotonic);
     pthread_mutex_init(&loader->queue.lock, NULL);
     pthread_cond_init(&loader->queue.work, NULL);
-    pthread_cond_init(&loader->queue.rest, NULL);
+    pthread_cond_init(&loader->queue.rest, &monotonic);
     pthread_condattr_destroy(&monotonic);
 }
 
@@ -378,6 +389,23 @@ struct loader *loader_new(const struct loader_options *options, struct error *er
         return loader;
     loader_free(loader);
     return NULL;
+}
+
+bool loader_give_up(struct loader *loader, int64_t patience)
+{
+    struct loader_queue *queue = &loader->queue;
+    struct error err;
+    int64_t until = loader_now() + patience;
+    struct timespec end = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+    error_set(&err, ERROR_FAILED, "reading was given up");
+    fail(loader, &err);
+    pthread_mutex_lock(&queue->lock);
+    queue->count = 0;
+    while (queue->busy > 0 && pthread_cond_timedwait(&queue->rest, &queue->lock, &end) != ETIMEDOUT)
+        ;
+    bool rests = queue->busy == 0;
+    pthread_mutex_unlock(&queue->lock);
+    return rests;
 }
 
 static void free_slot(struct loader *loader, struct loader_slot *slot)
@@ -473,7 +501,7 @@ bool loader_start(struct loader *loader, const struct loader_pass *pass, struct 
     loader->ready_count = 0;
     for (int i = 0; i < loader->options.count; i++) {
         struct loader_window *window = &loader->windows[i];
-        window->asked = window->preprocessed = 0;
+        window->asked = window->preprocessed = window->done_count = 0;
         window->wanted = -1;
         for (int s = 0; s < loader->window; s++)
             window->slots[s].done = window->slots[s].read = false;
@@ -500,9 +528,19 @@ bool loader_take(struct loader *loader, int accelerator, int64_t step, struct lo
     if (done) {
         slot->done = false;
         loader->ready_count--;
-        *batch = (struct loader_batch){slot->ready, slot->samples, slot->bytes, slot->mark};
+        window->done_count--;
+        *batch = (struct loader_batch){
+            .ready = slot->ready,
+            .samples = slot->samples,
+            .bytes = slot->bytes,
+            .mark = slot->mark,
+            .ahead = slot->ahead,
+            .caught_up = window->done_count == window->asked - (step + 1),
+        };
     } else {
         window->wanted = step;
+        if (step < loader->pass.excluded)
+            window->waited = loader_busy_now(loader);
     }
     pthread_mutex_unlock(&loader->lock);
     if (done && loader->options.prefetch > 0 && window->asked < loader->pass.steps)
@@ -528,38 +566,4 @@ int loader_wait(struct loader *loader, int64_t until, int *accelerators, int cou
         accelerators[told++] = loader->told[--loader->told_count];
     pthread_mutex_unlock(&loader->lock);
     return told;
-}
-
-static double cpu_of(pthread_t thread)
-{
-    clockid_t clock;
-    struct timespec time;
-    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &time) != 0)
-        return 0;
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-struct loader_counts loader_counts(struct loader *loader)
-{
-    struct loader_counts counts = {.threads = loader->thread_count, .held = loader->held};
-    for (int i = 0; i < loader->thread_count; i++) {
-        struct loader_thread *thread = &loader->threads[i];
-        double decode = 1e-9 * (double)thread->decode_cpu, verify = 1e-9 * (double)thread->verify_cpu;
-        counts.samples += thread->samples;
-        counts.bytes += thread->bytes;
-        counts.opened += thread->opened;
-        counts.decode_cpu += decode;
-        counts.verify_cpu += verify;
-        counts.read_cpu += cpu_of(thread->thread) - decode - verify;
-    }
-    return counts;
-}
-
-struct loader_depth loader_depth(struct loader *loader)
-{
-    struct loader_depth depth = {.ready = atomic_load(&loader->ready_count)};
-    pthread_mutex_lock(&loader->queue.lock);
-    depth.queue = loader->queue.count + loader->queue.busy;
-    pthread_mutex_unlock(&loader->queue.lock);
-    return depth;
 }

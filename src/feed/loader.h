@@ -57,12 +57,17 @@ struct loader_pass {
     int64_t epoch; /* from 0 */
     int64_t steps;
     int64_t interval; /* nanoseconds that a step takes, about: which batch is needed earlier */
+    int64_t excluded; /* the first so many steps are not measured: see loader_batch.ahead */
 };
 
 struct loader_batch {
     int64_t ready; /* nanoseconds of CLOCK_MONOTONIC; may be yet to come: preprocessing */
     int64_t samples, bytes;
     uint64_t mark; /* sum of order_mark */
+    int64_t
+        ahead; /* of an excluded step: nanoseconds of the wait for it in which threads read for steps that are
+                       measured; of the wait so much as of the threads' time */
+    bool caught_up; /* all batches that may be read ahead of it have been */
 };
 
 struct loader_counts {
@@ -70,6 +75,8 @@ struct loader_counts {
     int64_t opened;  /* files */
     double read_cpu; /* seconds of the threads without the two below */
     double decode_cpu, verify_cpu;
+    double busy;    /* seconds that the threads took for reading, together */
+    double delayed; /* of these, about, that they were ready to run and had no processor */
     int threads;
     int64_t held; /* bytes of buffers of all batches */
 };
@@ -81,6 +88,10 @@ struct loader_depth {
 
 struct loader *loader_new(const struct loader_options *options, struct error *err);
 void loader_free(struct loader *loader);
+
+/* Reads no further. False: after so many nanoseconds a thread still waits for storage; then neither the loader nor what its
+ * options name can be freed as long as the program runs. */
+bool loader_give_up(struct loader *loader, int64_t patience);
 
 /* Begins a pass; the one before has been taken to its end, or is given up. */
 bool loader_start(struct loader *loader, const struct loader_pass *pass, struct error *err);

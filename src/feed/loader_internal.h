@@ -29,7 +29,7 @@ struct loader_slot {
     int64_t *read_at;         /* [batch] when each was there; NULL: no preprocessing */
     struct loader_held *held; /* [batch]; NULL: nothing is held */
     bool read, done;          /* and what follows: the lock of what is done */
-    int64_t ready;
+    int64_t ready, ahead;
 };
 
 /* Batches that wait, a heap: the earliest deadline comes first. */
@@ -43,12 +43,21 @@ struct loader_queue {
     bool ending;
 };
 
+/* Nanoseconds of all threads together, until `at`. */
+struct loader_busy {
+    int64_t at;
+    int64_t excluded, counted; /* for steps that are not measured, and that are */
+};
+
 struct loader_window {
     struct loader_slot *slots; /* [window], step s in slot s mod window */
     int64_t asked;             /* steps below are asked for, or done with */
     int64_t wanted;            /* the step that loader_take has refused, -1: none; the lock of what is done */
     int64_t preprocessed;      /* steps below have been; the lock of what is done */
-    int64_t *workers;          /* [options.workers] until when each preprocesses */
+    int64_t done_count;        /* slots that can be taken; the lock of what is done */
+    struct loader_busy
+        waited;       /* when loader_take refused a step that is not measured; the lock of what is done */
+    int64_t *workers; /* [options.workers] until when each preprocesses */
 };
 
 /* A file that a thread has open. */
@@ -77,6 +86,11 @@ struct loader_thread {
     size_t decoded_size, expected_size;
     _Atomic int64_t samples, opened, decode_cpu, verify_cpu; /* the latter nanoseconds */
     _Atomic int64_t bytes;
+    _Atomic int tid;               /* 0: it has not begun */
+    _Atomic int64_t busy_excluded; /* nanoseconds in pieces that are done */
+    _Atomic int64_t busy_counted;
+    _Atomic int64_t began;      /* the piece it is at; 0: none */
+    atomic_bool begun_excluded; /* whose that is */
 };
 
 struct loader {
@@ -106,6 +120,13 @@ struct loader {
 /* Reads a sample of a pass, in a thread of the loader. `held` may be NULL. *bytes: those that were read. */
 bool loader_read_sample(struct loader_thread *thread, const struct order_place *place,
                         struct loader_held *held, int64_t *bytes, struct error *err);
+
+/* What threads are busy with (loader_busy.c): a piece of a step begins and ends; all of it until now; and the part of a wait
+ * in which they read for other steps. */
+void loader_busy_begin(struct loader_thread *thread, int64_t step);
+void loader_busy_end(struct loader_thread *thread);
+struct loader_busy loader_busy_now(struct loader *loader);
+int64_t loader_busy_ahead(const struct loader_busy *before, const struct loader_busy *now);
 
 /* Closes the files and frees the memory of a thread. */
 void loader_thread_release(struct loader_thread *thread);

@@ -84,7 +84,19 @@ static void add(struct metrics_sums *sums, const struct metrics_step *step, int6
     sums->compute_asked += step->compute_asked;
     sums->compute += step->compute;
     sums->barrier += step->barrier;
+    sums->lost += step->lost;
     sums->time += step->end - from;
+}
+
+/* Has the head start been used up, or made good? */
+static void pay_ahead(struct metrics_row *row, const struct metrics_step *step)
+{
+    if (step->load > 0) {
+        row->counted.load += row->ahead;
+        row->counted.time += row->ahead;
+    }
+    if (step->load > 0 || step->caught_up)
+        row->ahead = 0;
 }
 
 static void add_counted(struct metrics *metrics, struct metrics_state *state, struct metrics_row *row,
@@ -94,6 +106,7 @@ static void add_counted(struct metrics *metrics, struct metrics_state *state, st
     state->counted = true;
     state->counted_end = step->end;
     row->last += step->last;
+    pay_ahead(row, step);
     histogram_add(&metrics->wait[state->phase], step->load);
     histogram_add(&metrics->step[state->phase], step->end - step->start);
     histogram_add(&metrics->barrier[state->phase], step->barrier);
@@ -108,7 +121,9 @@ void metrics_step(struct metrics *metrics, int accelerator, const struct metrics
     int64_t in_epoch = row->all.steps, in_block = state->steps;
     add(&row->all, step, in_block > 0 ? state->end : step->start);
     row->mark += step->mark;
-    if (in_epoch >= options->exclude_start && in_epoch < end)
+    if (in_epoch < options->exclude_start)
+        row->ahead += step->ahead;
+    else if (in_epoch < end)
         add_counted(metrics, state, row, step);
     /* DLIO, utils/statscounter.py: compute[s:m+1], and proc[:s] and proc[m+1:] taken off the time */
     if (in_block >= options->exclude_start && in_block < end)

@@ -7,7 +7,13 @@
  *
  * Which steps count: of each epoch (and of each evaluation) the first exclude_start and the last exclude_end steps
  * do not, by their number in the epoch, however many blocks a checkpoint cuts it into. (DLIO uses the same numbers
- * as indices within each block.) The last ones are known from options.steps. */
+ * as indices within each block.) The last ones are known from options.steps.
+ *
+ * The first wait. A step that does not count waits for its own batch, and meanwhile the storage reads ahead for steps
+ * that do. Were this time left out with the step, those batches would have cost nothing, and AU would be too high
+ * where an epoch has few steps (MLPerf Storage 2.0, section 4: left out are "the I/O operations from the first step"). So
+ * it counts (`ahead`), as waiting, as soon as a counted step waits: then the head start is used up. Where all that may be
+ * read ahead was there before any counted step waited, the storage keeps up, and nothing is counted. */
 #ifndef REHEARSE_FEED_METRICS_H
 #define REHEARSE_FEED_METRICS_H
 
@@ -41,6 +47,9 @@ struct metrics_step {
     int64_t compute_asked; /* what the step should take */
     int64_t compute;       /* what it took: the sleep may be late */
     int64_t barrier;       /* waited for the others */
+    int64_t lost;          /* the step's end came so much later because the host noticed deadlines late */
+    int64_t ahead;         /* of `load`, while the storage read for steps that count and this one does not */
+    bool caught_up;        /* all that may be read ahead of this step had been when it asked */
     int64_t bytes;         /* really read for the samples of this batch */
     int64_t samples;
     uint64_t mark; /* sum of order_mark over the samples */
@@ -50,7 +59,7 @@ struct metrics_step {
 /* Over the steps of an accelerator. */
 struct metrics_sums {
     int64_t steps, samples, bytes;
-    int64_t load, copy, compute_asked, compute, barrier;
+    int64_t load, copy, compute_asked, compute, barrier, lost;
     int64_t time; /* covers the steps, and what lies between two of the same block */
 };
 
@@ -58,6 +67,7 @@ struct metrics_sums {
 struct metrics_row {
     struct metrics_sums all;
     struct metrics_sums counted;
+    int64_t ahead; /* of the excluded steps, not yet paid for */
     int64_t last;  /* counted steps in which it came last to the barrier */
     uint64_t mark; /* over all steps */
     int64_t blocks;
@@ -84,7 +94,8 @@ struct metrics_checkpoint {
     int epoch, block;
     int64_t start, end;
     int64_t bytes;
-    int64_t sync; /* of the time: fsync, close and rename */
+    int64_t sync;         /* of the time: fsync, close and rename */
+    int64_t from_storage; /* of what was restored, not from memory: bytes; -1: not known */
 };
 
 struct metrics_state; /* the block an accelerator is in */

@@ -96,7 +96,7 @@ static double seconds_of(const struct metrics_checkpoint *checkpoint)
 /* One value per checkpoint. */
 struct lists {
     double *duration, *throughput, *dlio_duration, *dlio_throughput;
-    double bytes, time, sync; /* sums over all of them */
+    double time, sync; /* sums over all ranks' parts */
 };
 
 static void add_rank(struct metrics_checkpoints *figures, const struct metrics_checkpoint *part,
@@ -105,6 +105,9 @@ static void add_rank(struct metrics_checkpoints *figures, const struct metrics_c
     double rate = (double)part->bytes / seconds_of(part);
     lists->time += seconds_of(part);
     lists->sync += (double)part->sync / 1e9;
+    figures->all_bytes += part->bytes;
+    figures->from_storage =
+        figures->from_storage < 0 || part->from_storage < 0 ? -1 : figures->from_storage + part->from_storage;
     if (part->bytes > 0 && (figures->rank_least == 0 || rate < figures->rank_least)) {
         figures->rank_least = rate;
         figures->rank_least_at = part->rank;
@@ -122,7 +125,6 @@ static void add_checkpoint(struct metrics_checkpoints *figures, const struct met
         add_rank(figures, &parts[i], lists);
     }
     double size = bytes / 1024 / 1024 / 1024, root = seconds_of(&parts[0]);
-    lists->bytes += bytes;
     lists->duration[figures->count] = longest;
     lists->throughput[figures->count] = bytes / longest;
     lists->dlio_duration[figures->count] = root;
@@ -134,10 +136,12 @@ static void add_checkpoint(struct metrics_checkpoints *figures, const struct met
 static void finish(struct metrics_checkpoints *figures, const struct lists *lists)
 {
     size_t count = (size_t)figures->count;
-    figures->bytes = (int64_t)(lists->bytes / (double)count);
+    double mean_rate;
+    figures->bytes = figures->all_bytes / figures->count;
     figures->sync = lists->sync / lists->time;
     metrics_mean_stdev(lists->duration, count, &figures->duration_mean, &figures->duration_stdev);
-    metrics_mean_stdev(lists->throughput, count, &figures->throughput_mean, &figures->throughput_stdev);
+    metrics_mean_stdev(lists->throughput, count, &mean_rate, &figures->throughput_stdev);
+    figures->throughput_mean = (double)figures->all_bytes / (figures->duration_mean * (double)count);
     metrics_mean_stdev(lists->dlio_duration, count, &figures->dlio_duration_mean,
                        &figures->dlio_duration_stdev);
     metrics_mean_stdev(lists->dlio_throughput, count, &figures->dlio_throughput_mean,
@@ -153,7 +157,7 @@ static void finish(struct metrics_checkpoints *figures, const struct lists *list
 static void collect(struct metrics_checkpoints *figures, struct metrics_checkpoint *parts, size_t count,
                     double *numbers)
 {
-    struct lists lists = {numbers, numbers + count, numbers + 2 * count, numbers + 3 * count, 0, 0, 0};
+    struct lists lists = {numbers, numbers + count, numbers + 2 * count, numbers + 3 * count, 0, 0};
     qsort(parts, count, sizeof *parts, by_number);
     for (size_t i = 0, next; i < count; i = next) {
         for (next = i + 1; next < count && parts[next].number == parts[i].number;)

@@ -13,6 +13,7 @@ static void add_sums(struct metrics_sums *into, const struct metrics_sums *from)
     into->compute_asked += from->compute_asked;
     into->compute += from->compute;
     into->barrier += from->barrier;
+    into->lost += from->lost;
     into->time += from->time;
 }
 
@@ -102,6 +103,7 @@ static void add_shares(const struct metrics_sums *sums, struct metrics_figures *
     figures->compute = (double)sums->compute_asked / time;
     figures->late = (double)(sums->compute - sums->compute_asked) / time;
     figures->barrier = (double)sums->barrier / time;
+    figures->lost = (double)sums->lost / time;
     figures->other = (double)(sums->time - sums->load - sums->copy - sums->compute - sums->barrier) / time;
 }
 

@@ -36,8 +36,9 @@ struct metrics_figures {
     double au, au_without_barrier, au_measured;
     double samples_per_second, bytes_per_second;
     double load, copy, compute, late, barrier,
-        other;                                 /* shares of the accelerators' time; they sum up to 1. late:
+        other;   /* shares of the accelerators' time; they sum up to 1. late:
                                                          compute beyond what was asked */
+    double lost; /* share of the time by which the host's lateness made steps longer; in late and barrier */
     struct metrics_range au_range;             /* of one accelerator */
     struct metrics_range load_range;           /* seconds that one accelerator waited for batches */
     struct metrics_range last_range;           /* times that one accelerator came last to the barrier */
@@ -83,10 +84,12 @@ void metrics_dlio_release(struct metrics_dlio *dlio);
  * throughput the least, that is, all its bytes over that duration. */
 struct metrics_checkpoints {
     int count;
-    int64_t bytes;                                              /* of one, all ranks: the mean */
-    double duration_mean, duration_stdev, duration_most;        /* seconds */
-    double throughput_mean, throughput_stdev, throughput_least; /* bytes/s */
-    double rank_least; /* bytes/s: the slowest rank's own part over its own time */
+    int64_t bytes;                                       /* of one, all ranks: the mean */
+    double duration_mean, duration_stdev, duration_most; /* seconds */
+    double throughput_mean;                    /* bytes/s: all bytes over the sum of the durations */
+    double throughput_stdev, throughput_least; /* of the checkpoints' own */
+    int64_t all_bytes, from_storage; /* of all checkpoints; restored, and not from memory: -1: not known */
+    double rank_least;               /* bytes/s: the slowest rank's own part over its own time */
     int rank_least_at;
     double sync; /* share of the ranks' time in fsync, close and rename */
     double dlio_duration_mean, dlio_duration_stdev;

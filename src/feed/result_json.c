@@ -84,6 +84,7 @@ static void write_figures(struct json *json, const struct metrics_figures *figur
     write_range(json, "accelerator_au", &figures->au_range);
     write_range(json, "accelerator_wait", &figures->load_range);
     write_range(json, "accelerator_last", &figures->last_range);
+    json_number(json, "lost_to_host", figures->lost);
 }
 
 static void write_epochs(struct json *json, const struct metrics *metrics, enum metrics_phase phase)
@@ -159,6 +160,9 @@ static bool write_checkpoints(struct json *json, const char *key, const struct m
     json_open(json, key, '{');
     json_integer(json, "count", figures.count);
     json_integer(json, "bytes", figures.bytes);
+    json_integer(json, "all_bytes", figures.all_bytes);
+    if (kind == METRICS_LOAD)
+        write_known(json, "from_storage", figures.from_storage);
     json_number(json, "duration_mean", figures.duration_mean);
     json_number(json, "duration_stdev", figures.duration_stdev);
     json_number(json, "duration_most", figures.duration_most);
@@ -206,28 +210,31 @@ static void write_hosts(struct json *json, const struct result_json *facts)
             json_null(json, "cpu_seconds");
         else
             json_number(json, "cpu_seconds", host->cpu_seconds);
+        json_number(json, "read_seconds", host->read_busy);
+        json_number(json, "read_seconds_without_processor", host->read_delayed);
+        json_number(json, "throttled_seconds", host->throttled);
         json_close(json);
     }
     json_close(json);
 }
 
-/* The share of the bytes read that no device delivered: from the page cache, or from memory elsewhere. */
-static void write_cached(struct json *json, const struct metrics *metrics,
-                         const struct result_storage *storage)
+/* Where the bytes came from that were trained on. */
+static void write_origin(struct json *json, const struct origin *origin)
 {
-    int64_t read = 0;
-    for (int a = metrics->first; a < metrics->first + metrics->count; a++)
-        for (int phase = 0; phase < METRICS_PHASES; phase++)
-            read += metrics_total(metrics, a, (enum metrics_phase)phase, METRICS_RUN).all.bytes;
-    if (storage->device_read < 0 || read == 0)
-        json_null(json, "cached_share");
-    else
-        json_number(json, "cached_share",
-                    storage->device_read < read ? 1 - (double)storage->device_read / (double)read : 0);
+    if (!origin) {
+        json_null(json, "origin");
+        return;
+    }
+    json_open_flat(json, "origin", '{');
+    json_string(json, "evidence", origin_name(origin->evidence));
+    json_integer(json, "delivered", origin->delivered);
+    json_integer(json, "different", origin->needed);
+    write_known(json, "from_storage", origin->from_storage);
+    json_number(json, "share", origin_share(origin));
+    json_close(json);
 }
 
-static void write_storage(struct json *json, const struct metrics *metrics,
-                          const struct result_storage *storage)
+static void write_storage(struct json *json, const struct result_storage *storage)
 {
     json_open(json, "storage", '{');
     json_string(json, "path", storage->path);
@@ -236,12 +243,14 @@ static void write_storage(struct json *json, const struct metrics *metrics,
     json_string(json, "method", storage->method);
     json_bool(json, "direct", storage->direct);
     json_string(json, "drop_caches", storage->drop_caches);
+    json_bool(json, "warm", storage->warm);
     write_known(json, "data_set", storage->data_set);
+    write_known(json, "looked_at", storage->looked_at);
     write_known(json, "resident_before", storage->resident_before);
     write_known(json, "resident_after", storage->resident_after);
     write_known(json, "device_read", storage->device_read);
     write_known(json, "device_written", storage->device_written);
-    write_cached(json, metrics, storage);
+    write_origin(json, storage->origin);
     json_close(json);
 }
 
@@ -253,12 +262,17 @@ static bool write_checks(struct json *json, const struct result_json *facts)
         const struct result_check *check = &facts->checks[i];
         json_open_flat(json, NULL, '{');
         json_string(json, "name", check->name);
-        json_bool(json, "passed", check->passed);
+        if (check->state == RESULT_OPEN)
+            json_null(json, "passed");
+        else
+            json_bool(json, "passed", check->state == RESULT_PASSED);
         json_integer(json, "expected", check->expected);
         json_integer(json, "found", check->found);
         json_string(json, "text", check->text);
+        if (check->left_out > 0)
+            json_integer(json, "left_out_of_each_epoch", check->left_out);
         json_close(json);
-        passed = passed && check->passed;
+        passed = passed && check->state == RESULT_PASSED;
     }
     json_close(json);
     return passed;
@@ -326,10 +340,12 @@ bool result_json(struct text *out, const struct metrics *metrics, const struct r
         return false;
     *passed = write_checks(&json, facts) && *passed;
     json_bool(&json, "passed", *passed);
+    json_string(&json, "verdict", facts->verdict);
+    json_string(&json, "verdict_text", facts->verdict_text);
     if (facts->rules)
         rules_write_json(facts->rules, &json, "rules");
     write_hosts(&json, facts);
-    write_storage(&json, metrics, &facts->storage);
+    write_storage(&json, &facts->storage);
     write_configuration(&json, facts);
     json_close(&json);
     return !out->failed || error_memory(err);

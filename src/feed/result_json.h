@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "feed/metrics_figures.h"
+#include "feed/origin.h"
 #include "feed/rules.h"
 
 #define RESULT_SCHEMA "rehearse-feed-result/1"
@@ -15,7 +16,10 @@ struct result_host {
     int cpus;
     int64_t memory; /* bytes */
     int accelerators, processes;
-    double cpu_seconds; /* user and system time of the run; negative: not known */
+    double cpu_seconds;  /* user and system time of the run; negative: not known */
+    double read_busy;    /* seconds of all reading threads together */
+    double read_delayed; /* of these without a processor */
+    double throttled;    /* seconds that control groups held its processes back */
 };
 
 /* Bytes; negative: not known. */
@@ -24,17 +28,27 @@ struct result_storage {
     const char *method;                      /* "posix", "uring", … */
     bool direct;
     const char *drop_caches;                 /* what was dropped before: NULL, "file", "system" */
+    bool warm;                               /* caches were to be */
     int64_t data_set;                        /* its size */
+    int64_t looked_at;                       /* bytes of the files that the two below are of */
     int64_t resident_before, resident_after; /* of the data set, in the page cache */
     int64_t device_read, device_written;     /* by the device while the run went on, for whomever */
+    const struct origin *origin;             /* of what was trained on; NULL: not known */
+};
+
+enum result_state {
+    RESULT_FAILED,
+    RESULT_PASSED,
+    RESULT_OPEN, /* another check says why nothing can be said */
 };
 
 /* What must be so: samples read and expected, for instance. */
 struct result_check {
     const char *name;
-    bool passed;
+    enum result_state state;
     int64_t expected, found;
-    const char *text; /* what is wrong; NULL: nothing */
+    const char *text; /* what is wrong, or worth knowing; NULL: nothing */
+    int64_t left_out; /* samples that no accelerator reads in an epoch */
 };
 
 struct result_json {
@@ -47,7 +61,8 @@ struct result_json {
     struct result_storage storage;
     const struct result_check *checks;
     int check_count;
-    const char *const *overrides; /* as given: "reader.read_threads=8" */
+    const char *verdict, *verdict_text; /* NULL: none */
+    const char *const *overrides;       /* as given: "reader.read_threads=8" */
     int override_count;
     const struct rules_report *rules; /* NULL: not asked for */
     /* Writes the effective configuration under the key; NULL: none. */

@@ -1,14 +1,18 @@
 #include "feed/run.h"
 
+#include "feed/host.h"
 #include "feed/metrics_figures.h"
 #include "feed/run_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
-#define MOST_MARKED ((int64_t)1 << 24) /* samples of an epoch whose marks are summed up again */
+#define MOST_MARKED   ((int64_t)1 << 24)   /* samples of an epoch whose marks are summed up again */
+#define MOST_INTERVAL 3600.0               /* seconds; batches further apart need no finer order */
+#define PATIENCE      ((int64_t)100000000) /* ns that threads may take to come back when the run is stopped */
 
 /* ---- Phases; each returns the same on all ranks ---- */
 
@@ -43,7 +47,8 @@ static bool start_pass(struct run *run, enum metrics_phase phase, int epoch, str
         .eval = phase == METRICS_EVAL,
         .epoch = epoch,
         .steps = order->steps,
-        .interval = (int64_t)(1e9 * distribution_mean(compute)),
+        .interval = distribution_nanoseconds(fmin(distribution_mean(compute), MOST_INTERVAL)),
+        .excluded = run->options->workload->output.exclude_start_steps,
     };
     return together(run, loader_start(run->loaders[phase], &pass, err), "the start of an epoch", err);
 }
@@ -65,8 +70,11 @@ static bool run_block(struct run *run, enum metrics_phase phase, int epoch, int 
 
 static bool evaluate(struct run *run, int epoch, struct error *err)
 {
-    return start_pass(run, METRICS_EVAL, epoch, err) &&
-           run_block(run, METRICS_EVAL, epoch, 0, 0, run->result->eval.steps, err);
+    run_origin_read(run, epoch, METRICS_TRAIN);
+    bool ok = start_pass(run, METRICS_EVAL, epoch, err) &&
+              run_block(run, METRICS_EVAL, epoch, 0, 0, run->result->eval.steps, err);
+    run_origin_read(run, epoch, METRICS_EVAL);
+    return ok;
 }
 
 /* A block of steps ends where a checkpoint is saved or an evaluation is due. */
@@ -88,19 +96,38 @@ static bool train(struct run *run, int epoch, struct error *err)
     return run->stopped || !run_saves_after(run, epoch) || save(run, epoch, steps, block - 1, err);
 }
 
+/* The files that it reads: dropped from the page cache if asked for, and looked at. */
+static bool prepare(struct run *run, int epoch, struct error *err)
+{
+    struct run_look looks[METRICS_PHASES];
+    bool drop = run->options->drop == RUN_DROP_FILES, ok = run_drop_system(run, err);
+    if (!together(run, ok, "dropping caches", err))
+        return false;
+    for (int phase = 0; phase < METRICS_PHASES && ok; phase++)
+        ok = run_look(run, (enum metrics_phase)phase, epoch, drop, &looks[phase], err);
+    if (!together(run, ok, drop ? "dropping caches" : "a look at the page cache", err))
+        return false;
+    if (epoch == 0)
+        run->before = looks[METRICS_TRAIN];
+    run_origin_epoch(run, epoch, looks);
+    return true;
+}
+
 static bool run_epoch(struct run *run, int epoch, struct error *err)
 {
-    bool dropped = run_drop_caches(run, err);
-    if (!together(run, dropped, "dropping caches", err))
+    if (!prepare(run, epoch, err))
         return false;
     int64_t start = loader_now();
     if (!train(run, epoch, err))
         return false;
     int64_t end = loader_now();
+    run_origin_read(run, epoch, METRICS_TRAIN);
     for (int i = 0; i < run->options->accelerators; i++)
         metrics_epoch(&run->result->metrics, run->first + i, epoch, start, end);
     bool evaluates = !run->stopped && run->evals.first == 0 && run_evaluations(run, epoch) > 0;
-    return !evaluates || evaluate(run, epoch, err);
+    bool ok = !evaluates || evaluate(run, epoch, err);
+    run_origin_epoch_end(run, epoch);
+    return ok;
 }
 
 static bool run_checkpoints(struct run *run, struct error *err)
@@ -155,14 +182,12 @@ static bool has_room(const struct run *run, struct error *err)
 static bool begin(struct run *run, struct error *err)
 {
     struct rusage usage;
-    bool ok = run_setup(run, err) && run_drop_caches(run, err);
+    bool ok = run_setup(run, err) && run_origin_begin(run, err);
     if (!together(run, ok, "the start", err) || !has_room(run, err))
-        return false;
-    ok = run_look(run, &run->result->resident.before, err); /* as the first epoch finds it */
-    if (!together(run, ok, "a look at the page cache", err))
         return false;
     run_device_start(run);
     run->cpu = cpu_seconds(&usage);
+    run->throttled = host_throttled();
     run->result->realtime = clock_difference();
     run->result->start = loader_now();
     return true;
@@ -176,6 +201,8 @@ static void add_counts(struct loader_counts *sum, const struct loader_counts *co
     sum->read_cpu += counts->read_cpu;
     sum->decode_cpu += counts->decode_cpu;
     sum->verify_cpu += counts->verify_cpu;
+    sum->busy += counts->busy;
+    sum->delayed += counts->delayed;
     sum->threads += counts->threads;
     sum->held += counts->held;
 }
@@ -213,6 +240,7 @@ static bool finish(struct run *run, struct error *err)
     result->complete = !run->stopped;
     result->cpu_seconds = cpu_seconds(&usage) - run->cpu;
     result->memory = (int64_t)usage.ru_maxrss * 1024;
+    result->throttled = 1e-9 * (double)(host_throttled() - run->throttled);
     run_device_end(run);
     for (int phase = 0; phase < METRICS_PHASES; phase++) {
         if (!run->loaders[phase])
@@ -221,8 +249,20 @@ static bool finish(struct run *run, struct error *err)
         add_counts(&result->counts, &counts);
         histogram_merge(&result->late, accelerators_late(run->accelerators[phase]));
     }
-    bool looked = run_look(run, &result->resident.after, err);
-    return together(run, looked, "the end", err) && gather(run, err);
+    struct run_look after;
+    bool looked = run_look(run, METRICS_TRAIN, run->epochs - 1, false, &after, err);
+    return together(run, looked, "the end", err) && run_origin_gather(run, &run->before, &after, err) &&
+           gather(run, err);
+}
+
+/* One whose storage does not answer, in a run that was stopped, is left behind. */
+static void release_loader(struct run *run, struct loader *loader, bool ok)
+{
+    bool stopped = !ok || run->stopped;
+    if (loader && stopped && run_is_stopped(run) && !loader_give_up(loader, PATIENCE))
+        run->result->abandoned = true;
+    else
+        loader_free(loader);
 }
 
 bool run_workload(const struct run_options *options, struct run_result *result, struct error *err)
@@ -232,8 +272,9 @@ bool run_workload(const struct run_options *options, struct run_result *result, 
     bool ok = begin(&run, err) && run_all(&run, err) && finish(&run, err);
     for (int phase = 0; phase < METRICS_PHASES; phase++) {
         accelerators_free(run.accelerators[phase]);
-        loader_free(run.loaders[phase]);
+        release_loader(&run, run.loaders[phase], ok);
     }
+    free(run.origins);
     if (!ok)
         run_release(result);
     return ok;

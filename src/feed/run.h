@@ -10,6 +10,7 @@
 #include "feed/loader.h"
 #include "feed/metrics.h"
 #include "feed/order.h"
+#include "feed/origin.h"
 #include "feed/result_steps.h"
 #include "feed/watch.h"
 #include "feed/workload.h"
@@ -25,13 +26,13 @@ struct run_options {
     struct comm *comm;
     int accelerators; /* of this process */
 
-    int threads_most;                 /* of this process; 0: LOADER_THREADS */
-    bool decode, verify, hold, exact; /* of struct loader_options */
-    double copy_rate;                 /* bytes/s from host to device; 0: copies take no time */
-    bool no_barrier;                  /* accelerators wait for each other at the end of a block only */
-    enum run_drop drop;               /* from the page cache, before every epoch */
-    int resident_files; /* at most so many are looked at, before and after; 0: RUN_RESIDENT_FILES */
-    uint64_t entropy;   /* for shuffle: random */
+    int threads_most;                   /* of this process; 0: LOADER_THREADS */
+    bool decode, verify, hold, exact;   /* of struct loader_options */
+    double copy_rate;                   /* bytes/s from host to device; 0: copies take no time */
+    bool no_barrier;                    /* accelerators wait for each other at the end of a block only */
+    enum run_drop drop;                 /* from the page cache, before every epoch */
+    bool warm;                          /* that bytes come from memory is what is wanted; for run_find_most */
+    uint64_t entropy;                   /* for shuffle: random */
     const struct distribution *compute; /* of a step, instead of the workload's; may be NULL */
     int64_t steps;                      /* at most so many of an epoch; 0: all */
     int64_t epochs;                     /* instead of the workload's; 0: those */
@@ -44,29 +45,40 @@ struct run_options {
     const atomic_bool *stop;   /* set (SIGINT): end after the step; may be NULL */
 };
 
-#define RUN_RESIDENT_FILES 64
+/* Files that were looked at. */
+struct run_look {
+    bool known; /* what is in the page cache */
+    int64_t files, bytes;
+    int64_t resident; /* of these bytes */
+};
 
-/* Of the files that were looked at, bytes. */
+/* Of the files that an epoch reads, on the host of rank 0. */
 struct run_resident {
-    bool known;
-    int64_t files, bytes;  /* looked at */
-    int64_t before, after; /* in the page cache */
+    struct run_look before; /* the first epoch */
+    struct run_look after;  /* the last */
 };
 
 struct run_result {
-    struct metrics metrics;        /* of this process's accelerators, with their blocks */
-    struct metrics whole;          /* of all; on rank 0 only */
-    struct order train, eval;      /* steps are 0 where there is none */
+    struct metrics metrics;   /* of this process's accelerators, with their blocks */
+    struct metrics whole;     /* of all; on rank 0 only */
+    struct order train, eval; /* steps are 0 where there is none */
+    int64_t full_steps;       /* of an epoch of training, were it not shortened */
+    int64_t short_samples;    /* in the last file, which nobody reads because it has fewer than the others */
     int64_t steps[METRICS_PHASES]; /* that were to be run, per epoch and evaluation */
     int epochs;
     bool complete;                /* false: it was stopped, figures are of a part */
     int64_t start, end, realtime; /* nanoseconds; result_dlio.h */
     struct histogram late;       /* of this process: nanoseconds that the end of a compute was noticed late */
     struct loader_counts counts; /* of this process */
-    struct run_resident resident; /* of this process's host */
+    struct run_resident resident; /* on rank 0 */
+    struct origin origin;         /* of what was trained on; on rank 0 */
     bool device_counted;
     int64_t device_read, device_written; /* bytes, while the run went on, of the device under the data */
     double cpu_seconds;                  /* of this process */
+    double throttled; /* seconds that control groups kept it from running, on all its processors together */
+    bool
+        abandoned; /* it was stopped while threads waited for storage: they use what the options name until the
+                         program ends, which must not be freed */
     int64_t memory; /* bytes of this process that were resident at most, since it began */
 };
 
@@ -95,6 +107,7 @@ struct run_most {
     bool certain; /* both are further from the target than twice their errors */
     struct run_probe probes[RUN_MAX_PROBES];
     int probe_count;
+    bool abandoned; /* as in struct run_result */
 };
 
 /* Doubles until AU misses `target`, then halves the interval; the two at its ends are run a second time. `steps` of one

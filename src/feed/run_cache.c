@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#define MAX_OWN ((int64_t)1 << 26) /* samples of a process whose files are listed; else all are looked at */
+
 static bool is_local(const struct run *run)
 {
     return storage_options(run->options->storage)->method != STORAGE_S3;
@@ -18,15 +20,14 @@ static bool one_of_host(const struct run *run)
 typedef bool file_action(void *context, const char *path, struct error *err);
 
 /* For the file's data, and its other parts where they are there. */
-static bool for_file(const struct run *run, int64_t number, bool parts, file_action *action, void *context,
+static bool for_file(const struct run *run, int64_t number, file_action *action, void *context,
                      struct error *err)
 {
     struct dataset_file file;
     struct text name = {0};
     bool ok = true;
     dataset_file_init(&file, run->options->layout, number);
-    int count = parts ? dataset_file_parts(&file) : 1;
-    for (int part = 0; part < count && ok; part++) {
+    for (int part = 0; part < dataset_file_parts(&file) && ok; part++) {
         struct error missing;
         ok = dataset_file_path(&file, part, &name) || error_memory(err);
         char *path = ok ? storage_path(run->options->storage, name.data, err) : NULL;
@@ -37,66 +38,119 @@ static bool for_file(const struct run *run, int64_t number, bool parts, file_act
     return ok;
 }
 
+bool run_is_stopped(const struct run *run)
+{
+    return run->options->stop && atomic_load(run->options->stop);
+}
+
+/* ---- Which files an epoch reads ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t unique(int64_t *numbers, int64_t count)
+{
+    int64_t kept = 0;
+    qsort(numbers, (size_t)count, sizeof *numbers, by_number);
+    for (int64_t i = 0; i < count; i++)
+        if (kept == 0 || numbers[i] != numbers[kept - 1])
+            numbers[kept++] = numbers[i];
+    return kept;
+}
+
+/* Of this process's accelerators, where they read fewer samples than there are files. The caller frees it; NULL without an
+ * error: they may read any file. */
+static int64_t *own_files(const struct run *run, const struct order *order, int64_t epoch, int64_t *count,
+                          struct error *err)
+{
+    int64_t accelerators = run->options->accelerators, each;
+    if (__builtin_mul_overflow(order->steps, order->options.batch, &each) ||
+        __builtin_mul_overflow(each, accelerators, count) || *count >= order->options.files ||
+        *count > MAX_OWN)
+        return NULL;
+    int64_t *numbers = malloc((size_t)(*count + 1) * sizeof *numbers), at = 0;
+    if (!numbers) {
+        error_memory(err);
+        return NULL;
+    }
+    for (int a = run->first; a < run->first + accelerators; a++)
+        for (int64_t step = 0; step < order->steps; step++)
+            for (int64_t i = 0; i < order->options.batch; i++) {
+                struct order_place place;
+                if (order_at(order, epoch, a, step, i, &place))
+                    numbers[at++] = place.file;
+            }
+    *count = unique(numbers, at);
+    return numbers;
+}
+
+/* ---- Looking at them, and dropping them ---- */
+
 struct look {
-    int64_t resident;
+    const struct run *run;
+    bool drop;
+    struct run_look *seen;
 };
 
 static bool look_at(void *context, const char *path, struct error *err)
 {
-    struct look *look = context;
-    int64_t bytes;
-    if (!storage_resident(path, &bytes, err))
+    const struct look *look = context;
+    struct storage_cached cached;
+    if (!(look->drop ? storage_drop_file(path, look->run->options->stop, &cached, err)
+                     : storage_resident(path, &cached, err)))
         return false;
-    look->resident += bytes;
+    look->seen->bytes += cached.size;
+    if (cached.resident < 0)
+        look->seen->known = false;
+    else
+        look->seen->resident += cached.resident;
     return true;
 }
 
-bool run_look(struct run *run, int64_t *resident, struct error *err)
+/* Whoever stops the run need not wait for all files. */
+static bool look_at_file(struct look *look, int64_t number, struct error *err)
 {
-    struct run_resident *result = &run->result->resident;
+    bool ok = for_file(look->run, number, look_at, look, err);
+    look->seen->files++;
+    return ok || run_is_stopped(look->run);
+}
+
+/* The files of a phase, or of all of them a process's share on this host. */
+static bool look_at_phase(struct look *look, enum metrics_phase phase, int64_t epoch, struct error *err)
+{
+    const struct run *run = look->run;
+    const struct comm *comm = run->options->comm;
     const struct dataset_layout *layout = run->options->layout;
-    int64_t files = layout->files_train;
-    int64_t most = run->options->resident_files > 0 ? run->options->resident_files : RUN_RESIDENT_FILES;
-    struct look look = {0};
-    if (!run->train || !is_local(run) || !one_of_host(run))
-        return true;
-    result->known = true;
-    result->files = files < most ? files : most;
-    result->bytes = 0;
-    for (int64_t i = 0; i < result->files; i++) {
-        struct dataset_file file;
-        int64_t number = files < most ? i : (int64_t)((double)i * (double)files / (double)most);
-        dataset_file_init(&file, layout, number);
-        int64_t bytes = dataset_file_bytes(&file, 0);
-        result->bytes += bytes > 0 ? bytes : file.payload_bytes;
-        if (!for_file(run, number, false, look_at, &look, err))
-            return false;
-    }
-    *resident = look.resident;
-    return true;
+    const struct order *order = phase == METRICS_EVAL ? &run->result->eval : &run->result->train;
+    int64_t first = phase == METRICS_EVAL ? layout->files_train : 0, count = 0;
+    int64_t files = phase == METRICS_EVAL ? layout->files_eval : layout->files_train;
+    struct error none = {0};
+    int64_t *own = own_files(run, order, epoch, &count, &none);
+    bool ok = *none.text == '\0' || (*err = none, false);
+    for (int64_t i = 0; own && ok && i < count && !run_is_stopped(run); i++)
+        ok = look_at_file(look, first + own[i], err);
+    int64_t step = comm_local_size(comm);
+    for (int64_t i = comm_local_rank(comm); !own && ok && i < files && !run_is_stopped(run); i += step)
+        ok = look_at_file(look, first + i, err);
+    free(own);
+    return ok;
 }
 
-static bool drop(void *context, const char *path, struct error *err)
+bool run_look(const struct run *run, enum metrics_phase phase, int64_t epoch, bool drop,
+              struct run_look *seen, struct error *err)
 {
-    (void)context;
-    return storage_drop_file(path, err);
+    *seen = (struct run_look){.known = run->train && is_local(run)};
+    struct look look = {run, drop, seen};
+    return !seen->known || (phase == METRICS_EVAL && !run->eval) || look_at_phase(&look, phase, epoch, err);
 }
 
-/* The processes of a host share the files among them. */
-bool run_drop_caches(const struct run *run, struct error *err)
+bool run_drop_system(const struct run *run, struct error *err)
 {
-    const struct dataset_layout *layout = run->options->layout;
-    int64_t files = layout->files_train + (run->eval ? layout->files_eval : 0);
-    if (run->options->drop == RUN_DROP_NOTHING || !run->train)
-        return true;
-    if (!is_local(run))
-        return error_set(err, ERROR_USAGE, "objects are in no page cache: there is nothing to drop");
-    if (run->options->drop == RUN_DROP_SYSTEM)
-        return !one_of_host(run) || storage_drop_system(err);
-    for (int64_t i = comm_local_rank(run->options->comm); i < files; i += comm_local_size(run->options->comm))
-        if (!for_file(run, i, true, drop, NULL, err))
-            return false;
-    return true;
+    return run->options->drop != RUN_DROP_SYSTEM || !run->train || !is_local(run) || !one_of_host(run) ||
+           storage_drop_system(err);
 }
 
 /* What cannot be known is no error. */

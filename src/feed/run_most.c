@@ -26,6 +26,21 @@ static double error_of(const struct metrics *metrics)
     return count > 1 && variance > 0 ? sqrt(variance / (count - 1)) : 0;
 }
 
+/* What memory keeps busy says nothing of the storage. */
+static bool check_origin(const struct origin *origin, struct error *err)
+{
+    double share = origin_share(origin);
+    if (origin_is_cold(origin))
+        return true;
+    if (isnan(share))
+        return error_set(err, ERROR_FAILED, "no verdict: nobody knows what came from the storage: %s",
+                         origin_words(origin->evidence));
+    return error_set(err, ERROR_FAILED,
+                     "no verdict, from memory: only %.3g %% of the bytes came from the storage (%s); see "
+                     "--drop-caches, --direct and --warm",
+                     100.0 * share, origin_words(origin->evidence));
+}
+
 /* Rank 0 has the figures of all. */
 static bool measure(const struct search *search, const struct run_result *result, struct run_probe *probe,
                     struct error *err)
@@ -34,7 +49,8 @@ static bool measure(const struct search *search, const struct run_result *result
     double values[2] = {0};
     bool ok = true;
     if (comm_rank(search->options->comm) == 0) {
-        ok = metrics_figures(&result->whole, METRICS_TRAIN, METRICS_RUN, &figures, err);
+        ok = metrics_figures(&result->whole, METRICS_TRAIN, METRICS_RUN, &figures, err) &&
+             (search->options->warm || check_origin(&result->origin, err));
         values[0] = ok ? figures.au : 0;
         values[1] = ok ? error_of(&result->whole) : 0;
     }
@@ -56,7 +72,9 @@ static bool probe(struct search *search, int accelerators, struct run_probe *to,
     options.checkpoint = NULL;
     options.each = NULL;
     *to = (struct run_probe){.accelerators = accelerators};
-    if (!run_workload(&options, &result, err))
+    bool ran = run_workload(&options, &result, err);
+    search->found->abandoned = result.abandoned;
+    if (!ran)
         return false;
     bool ok = result.complete
                   ? measure(search, &result, to, err)

@@ -68,12 +68,19 @@ static bool make_order(const struct run *run, enum metrics_phase phase, struct o
     return true;
 }
 
+/* Of the files that are read. */
+static int64_t left_over(const struct order *order)
+{
+    return order->samples - order->steps * order->options.batch * order->options.accelerators;
+}
+
 /* The least of those that are not negative. */
 static void shorten(struct order *order, int64_t limit)
 {
     if (limit >= 0 && limit < order->steps) {
+        order->dropped -= left_over(order);
         order->steps = limit;
-        order->dropped = order->samples - limit * order->options.batch * order->options.accelerators;
+        order->dropped += left_over(order);
     }
 }
 
@@ -87,6 +94,8 @@ static bool make_orders(struct run *run, struct error *err)
     if (run->train) {
         if (!make_order(run, METRICS_TRAIN, &result->train, err))
             return false;
+        result->full_steps = result->train.steps;
+        result->short_samples = result->train.dropped - left_over(&result->train);
         shorten(&result->train,
                 workload->train.total_training_steps > 0 ? workload->train.total_training_steps : INT64_MAX);
         shorten(&result->train, run->options->steps > 0 ? run->options->steps : INT64_MAX);

@@ -299,6 +299,7 @@ struct run_options session_run_options(struct session *session)
         .copy_rate = options->copy_rate,
         .no_barrier = options->no_barrier,
         .drop = options->drop,
+        .warm = options->warm,
         .entropy = options->entropy,
         .compute = options->plan ? &session->step : NULL,
         .steps = options->steps,
@@ -314,7 +315,7 @@ struct run_options session_run_options(struct session *session)
 bool session_run(struct session *session, struct error *err)
 {
     const struct run_options options = session_run_options(session);
-    if (!run_workload(&options, &session->run, err))
+    if (!run_workload(&options, &session->run, err)) /* what it says of `abandoned` holds */
         return false;
     session->ran = true;
     return true;

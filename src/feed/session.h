@@ -32,6 +32,7 @@ struct session_options {
     bool force;       /* write also where there seems to be no room for it */
     double copy_rate; /* bytes/s to the device; 0: copies take no time */
     enum run_drop drop;
+    bool warm;             /* that bytes come from memory is what is wanted */
     int64_t steps, epochs; /* 0: as the workload says */
     uint64_t entropy;
     bool rules;         /* MLPerf Storage's are looked at */
@@ -42,7 +43,17 @@ struct session_options {
     const atomic_bool *stop;
 };
 
-#define SESSION_CHECKS_MOST 6
+#define SESSION_CHECKS_MOST 8
+
+/* What can be said of the storage. All but the first fail the run. */
+enum session_verdict {
+    SESSION_OK,
+    SESSION_TOO_SLOW,    /* AU is missed, whatever the host and its memory did */
+    SESSION_HOST,        /* none: AU is missed, and the host may be why */
+    SESSION_FROM_MEMORY, /* none: what was measured is memory */
+    SESSION_NO_RESULT,   /* none: the run was stopped, or did not read what it should */
+};
+const char *session_verdict_name(enum session_verdict verdict);
 
 struct session {
     struct session_options options;
@@ -69,8 +80,10 @@ struct session {
 
     /* Of session_judge, on rank 0: */
     struct result_check checks[SESSION_CHECKS_MOST];
-    char check_texts[SESSION_CHECKS_MOST][256];
+    char check_texts[SESSION_CHECKS_MOST][384];
     int check_count;
+    enum session_verdict verdict;
+    char verdict_text[512];
     struct rules_report rules;
     bool has_rules;
 };
@@ -83,6 +96,15 @@ void session_close(struct session *session);
 bool session_has_work(const struct workload *workload);
 
 bool session_run(struct session *session, struct error *err);
+
+/* What the host may have cost, as shares of the time. On rank 0, after session_judge. */
+struct session_host {
+    double late;       /* deadlines were noticed late */
+    double delayed;    /* of the readers' own time: they waited for a processor */
+    double throttled;  /* control groups held the run back */
+    double au_at_best; /* that AU can be at most without all this */
+};
+struct session_host session_host_of(const struct session *session, const struct metrics_figures *figures);
 
 /* What must be so, and the rules. Only rank 0 does anything. */
 bool session_judge(struct session *session, struct error *err);

@@ -1,7 +1,7 @@
 /* What a session found: facts of hosts and storage, what must be so, and the files that say it. */
 #include "feed/result_dlio.h"
 #include "feed/result_timeline.h"
-#include "feed/session.h"
+#include "feed/session_internal.h"
 #include "storage/facts.h"
 
 #include <inttypes.h>
@@ -21,6 +21,7 @@ struct rank_facts {
     double cpu_seconds;
     int cpus, accelerators, first_of_host;
     int64_t device_read, device_written; /* -1: not known */
+    double read_busy, read_delayed, throttled;
 };
 
 static struct rank_facts own_facts(const struct session *session)
@@ -31,6 +32,9 @@ static struct rank_facts own_facts(const struct session *session)
         .cpu_seconds = session->run.cpu_seconds,
         .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
         .accelerators = session->options.accelerators,
+        .read_busy = session->run.counts.busy,
+        .read_delayed = session->run.counts.delayed,
+        .throttled = session->run.throttled,
         .first_of_host = comm_local_rank(comm) == 0,
         .device_read = session->run.device_counted ? session->run.device_read : -1,
         .device_written = session->run.device_counted ? session->run.device_written : -1,
@@ -73,6 +77,9 @@ static bool add_rank(void *context, int rank, const char *bytes, size_t length, 
     host->accelerators += facts.accelerators;
     host->processes++;
     host->cpu_seconds += facts.cpu_seconds;
+    host->read_busy += facts.read_busy;
+    host->read_delayed += facts.read_delayed;
+    host->throttled = fmax(host->throttled, facts.throttled);
     if (facts.first_of_host) {
         session->device_read = add_known(session->device_read, facts.device_read);
         session->device_written = add_known(session->device_written, facts.device_written);
@@ -80,12 +87,15 @@ static bool add_rank(void *context, int rank, const char *bytes, size_t length, 
     return true;
 }
 
-static bool gather(struct session *session, struct error *err)
+bool session_gather(struct session *session, struct error *err)
 {
     struct comm *comm = session->options.comm;
     const struct rank_facts own = own_facts(session);
     bool room = true;
     if (comm_rank(comm) == 0) {
+        free(session->hosts);
+        free(session->host_texts);
+        session->host_count = 0;
         session->hosts = calloc((size_t)comm_size(comm), sizeof *session->hosts);
         session->host_texts = calloc((size_t)comm_size(comm), sizeof *session->host_texts);
         room = session->hosts && session->host_texts ? true : error_memory(err);
@@ -93,158 +103,6 @@ static bool gather(struct session *session, struct error *err)
     }
     return comm_agree(comm, room, "the facts of hosts", err) &&
            comm_gather(comm, &own, sizeof own, add_rank, session, "the facts of hosts", err);
-}
-
-/* ---- what must be so ---- */
-
-static void add_check(struct session *session, const char *name, bool passed, int64_t expected, int64_t found,
-                      const struct error *why)
-{
-    int at = session->check_count++;
-    char *text = session->check_texts[at];
-    if (!passed)
-        snprintf(text, sizeof session->check_texts[at], "%.250s", why->text);
-    session->checks[at] = (struct result_check){
-        .name = name,
-        .passed = passed,
-        .expected = expected,
-        .found = found,
-        .text = passed ? NULL : text,
-    };
-}
-
-static int64_t samples_of(const struct session *session, enum metrics_phase phase)
-{
-    struct metrics_figures figures;
-    struct error err;
-    return metrics_figures(&session->run.whole, phase, METRICS_RUN, &figures, &err) ? figures.all_samples : 0;
-}
-
-static void check_samples(struct session *session)
-{
-    const struct run_result *run = &session->run;
-    struct error why = {0};
-    int64_t expected =
-        run->train.steps * run->train.options.batch * run->train.options.accelerators * run->epochs;
-    if (run->train.steps == 0 || !run->complete) /* of a part nobody knows what should have been read */
-        return;
-    bool passed = run_check_samples(run, &why);
-    add_check(session, "every sample once", passed, expected, samples_of(session, METRICS_TRAIN), &why);
-}
-
-static void check_complete(struct session *session)
-{
-    struct error why = {0};
-    error_set(&why, ERROR_FAILED, "the run was stopped before its end");
-    add_check(session, "ran to its end", session->run.complete, 1, session->run.complete, &why);
-}
-
-static void check_utilisation(struct session *session)
-{
-    const struct metrics *whole = &session->run.whole;
-    struct metrics_figures figures;
-    struct error why = {0};
-    if (session->run.train.steps == 0)
-        return;
-    bool counted = metrics_figures(whole, METRICS_TRAIN, METRICS_RUN, &figures, &why);
-    if (counted && !figures.met)
-        error_set(&why, ERROR_FAILED, "AU is %.1f %%, below the %.0f %% that the workload asks for",
-                  100.0 * figures.au, 100.0 * whole->options.au_target);
-    add_check(session, "AU", counted && figures.met, (int64_t)llround(1e6 * whole->options.au_target),
-              counted ? (int64_t)llround(1e6 * figures.au) : 0, &why);
-}
-
-/* ---- the rules of MLPerf Storage ---- */
-
-/* A file is known by the model in it. */
-static const char *known_as(const struct workload *workload)
-{
-    return strpbrk(workload->name, "./") ? workload->model.name : workload->name;
-}
-
-static bool check_rules(struct session *session, struct error *err)
-{
-    const struct session_options *options = &session->options;
-    const struct workload *workload = options->workload;
-    struct metrics_figures figures = {0};
-    struct error ignored;
-    struct rules_host *hosts = calloc((size_t)session->host_count + 1, sizeof *hosts);
-    struct rules_parameter *parameters = calloc((size_t)options->override_count + 1, sizeof *parameters);
-    char *names = calloc((size_t)options->override_count + 1, 256);
-    bool made = hosts && parameters && names;
-    for (int i = 0; made && i < session->host_count; i++)
-        hosts[i] = (struct rules_host){session->hosts[i].name, session->hosts[i].accelerators,
-                                       session->hosts[i].memory};
-    for (int i = 0; made && i < options->override_count; i++) {
-        const char *text = options->overrides[i];
-        const char *equals = strchr(text, '=');
-        char *name = names + 256 * (size_t)i;
-        text += strspn(text, "+");
-        snprintf(name, 256, "%.*s", equals && equals - text < 255 ? (int)(equals - text) : 255, text);
-        parameters[i] = (struct rules_parameter){name, equals ? equals + 1 : ""};
-    }
-    if (made && workload->workflow.train) {
-        metrics_figures(&session->run.whole, METRICS_TRAIN, METRICS_RUN, &figures, &ignored);
-        const struct rules_run run = {workload->train.seed, figures.au, figures.samples_per_second};
-        const struct rules_training facts = {
-            .workload = known_as(workload),
-            .files = session->layout.files_train,
-            .samples_per_file = session->layout.samples_per_file,
-            .record_length = workload->dataset.record_length_bytes,
-            .batch = workload->reader.batch_size,
-            .hosts = hosts,
-            .host_count = session->host_count,
-            .parameters = parameters,
-            .parameter_count = options->override_count,
-            .runs = &run,
-            .run_count = 1,
-            .warmed_up = RULES_NOT_KNOWN,
-        };
-        rules_check_training(&facts, &session->rules);
-    } else if (made) {
-        const struct rules_checkpointing facts = {
-            .model = known_as(workload),
-            .subset = workload->checkpoint.mode == WORKLOAD_CHECKPOINT_SUBSET,
-            .hosts = hosts,
-            .host_count = session->host_count,
-            .parameters = parameters,
-            .parameter_count = options->override_count,
-            .writes = (int)fmax((double)workload->checkpoint.num_checkpoints_write, 0.0),
-            .reads = (int)fmax((double)workload->checkpoint.num_checkpoints_read, 0.0),
-            .synced = workload->checkpoint.fsync ? RULES_YES : RULES_NO,
-            .cache_cleared = options->drop != RUN_DROP_NOTHING ? RULES_YES : RULES_NO,
-        };
-        rules_check_checkpointing(&facts, &session->rules);
-    }
-    session->has_rules = made;
-    free(hosts);
-    free(parameters);
-    free(names);
-    return made ? true : error_memory(err);
-}
-
-bool session_judge(struct session *session, struct error *err)
-{
-    if (!gather(session, err))
-        return false;
-    if (comm_rank(session->options.comm) > 0)
-        return true;
-    session->data_set = session->has_layout ? dataset_layout_bytes(&session->layout) : -1;
-    check_complete(session);
-    check_samples(session);
-    check_utilisation(session);
-    return !session->options.rules || check_rules(session, err);
-}
-
-bool session_passed(const struct session *session, struct error *err)
-{
-    for (int i = 0; i < session->check_count; i++)
-        if (!session->checks[i].passed)
-            return error_set(err, ERROR_FAILED, "%s", session->checks[i].text);
-    if (session->has_rules && session->rules.category == RULES_INVALID)
-        return error_set(err, ERROR_FAILED, "MLPerf Storage: %d rule%s not kept", session->rules.failed,
-                         session->rules.failed == 1 ? " is" : "s are");
-    return true;
 }
 
 /* ---- files ---- */
@@ -285,13 +143,18 @@ static bool write_own(struct session *session, const char *folder, struct text *
                 .direct = used->direct,
                 .drop_caches = drops[options->drop],
                 .data_set = session->data_set,
-                .resident_before = run->resident.known ? run->resident.before : -1,
-                .resident_after = run->resident.known ? run->resident.after : -1,
+                .looked_at = run->resident.before.known ? run->resident.before.bytes : -1,
+                .resident_before = run->resident.before.known ? run->resident.before.resident : -1,
+                .resident_after = run->resident.after.known ? run->resident.after.resident : -1,
+                .warm = options->warm,
+                .origin = &run->origin,
                 .device_read = session->device_read,
                 .device_written = session->device_written,
             },
         .checks = session->checks,
         .check_count = session->check_count,
+        .verdict = session_verdict_name(session->verdict),
+        .verdict_text = session->verdict_text,
         .overrides = options->overrides,
         .override_count = options->override_count,
         .rules = session->has_rules ? &session->rules : NULL,

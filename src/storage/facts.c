@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -16,122 +15,13 @@
 
 #define SECTOR       512                /* of the kernel's counters, whatever the device has */
 #define MAX_MOUNTS   ((size_t)16 << 20) /* bytes of mountinfo */
-#define MAX_COUNTERS ((size_t)4096)     /* bytes of a device's stat */
-#define MAP_PIECE    ((size_t)1 << 30)  /* looked at in one call of mincore */
-
-/* Linux 6.5, which older headers do not know; the number is the same everywhere but on Alpha. */
-#ifdef __alpha__
-#define CACHESTAT 561
-#else
-#define CACHESTAT 451
-#endif
-
-/* Of the kernel's <linux/mman.h>, which Debian 12 has without them. */
-struct range {
-    uint64_t offset, length;
-};
-struct cache_counts {
-    uint64_t cached, dirty, writeback, evicted, recently_evicted; /* pages */
-};
+#define MAX_COUNTERS ((size_t)4096)     /* bytes of a device's stat, of a process's io */
 
 static bool cannot(struct error *err, const char *path, const char *what)
 {
     bool input = errno == ENOENT || errno == ENOTDIR || errno == EACCES;
     return error_set(err, input ? ERROR_INPUT : ERROR_FAILED, "%s: cannot %s: %s", path, what,
                      strerror(errno));
-}
-
-static int open_file(const char *path, int64_t *size, struct error *err)
-{
-    struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &info) != 0)
-        cannot(err, path, "open");
-    else if (!S_ISREG(info.st_mode))
-        error_set(err, ERROR_INPUT, "%s: expected a regular file", path);
-    else {
-        *size = info.st_size;
-        return fd;
-    }
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
-/* Pages in the cache, or -1. */
-static int64_t ask_cachestat(int fd)
-{
-    struct range all = {0, 0}; /* length 0: to the end */
-    struct cache_counts counts;
-    if (syscall(CACHESTAT, fd, &all, &counts, 0) == 0)
-        return (int64_t)counts.cached;
-    return -1;
-}
-
-static int64_t ask_mincore(int fd, int64_t size)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    unsigned char *present = malloc(MAP_PIECE / page);
-    int64_t pages = present ? 0 : -1;
-    for (int64_t offset = 0; pages >= 0 && offset < size; offset += (int64_t)MAP_PIECE) {
-        size_t length = size - offset < (int64_t)MAP_PIECE ? (size_t)(size - offset) : MAP_PIECE;
-        void *map = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, offset);
-        if (map == MAP_FAILED || mincore(map, length, present) != 0)
-            pages = -1;
-        for (size_t i = 0; pages >= 0 && i < (length + page - 1) / page; i++)
-            pages += present[i] & 1;
-        if (map != MAP_FAILED)
-            munmap(map, length);
-    }
-    free(present);
-    return pages;
-}
-
-bool storage_resident(const char *path, int64_t *bytes, struct error *err)
-{
-    int64_t size;
-    int fd = open_file(path, &size, err);
-    if (fd < 0)
-        return false;
-    int64_t pages = ask_cachestat(fd);
-    if (pages < 0)
-        pages = ask_mincore(fd, size);
-    bool ok = pages >= 0 || cannot(err, path, "see what is in the page cache");
-    close(fd);
-    int64_t page = sysconf(_SC_PAGESIZE);
-    *bytes = !ok ? 0 : pages > size / page ? size : pages * page;
-    return ok;
-}
-
-bool storage_drop_file(const char *path, struct error *err)
-{
-    int64_t size;
-    int fd = open_file(path, &size, err);
-    if (fd < 0)
-        return false;
-    /* Only clean pages go. A file system that is read only has no others (EROFS, EINVAL). */
-    bool ok = fdatasync(fd) == 0 || errno == EROFS || errno == EINVAL || cannot(err, path, "sync");
-    int result = ok ? posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) : 0;
-    if (result != 0) {
-        errno = result;
-        ok = cannot(err, path, "drop from the page cache");
-    }
-    close(fd);
-    return ok;
-}
-
-bool storage_drop_system(struct error *err)
-{
-    static const char path[] = "/proc/sys/vm/drop_caches";
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return error_set(
-            err, ERROR_FAILED, "%s: cannot drop the machine's caches: %s%s", path, strerror(errno),
-            errno == EACCES || errno == EPERM ? "; it takes root, dropping single files does not" : "");
-    sync(); /* only clean pages go */
-    bool ok = write(fd, "3", 1) == 1 || cannot(err, path, "drop the machine's caches");
-    close(fd);
-    return ok;
 }
 
 /* The file system's type in the line of a mount: "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS… - TYPE SOURCE …". */
@@ -212,5 +102,53 @@ bool storage_facts(const char *path, struct storage_facts *facts, struct error *
     facts->free = size > 0 && blocks > INT64_MAX / size ? INT64_MAX : (int64_t)(blocks * size);
     find_type(path, facts);
     find_device(info.st_dev, facts);
+    facts->backing = storage_backing_of(facts->file_system, strcmp(facts->device, "unknown") != 0);
     return true;
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    while (*names && strcmp(name, *names) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* Of a file system that may compress, a device reads less than it delivers; of FUSE, somebody else reads the device. */
+enum storage_backing storage_backing_of(const char *file_system, bool has_device)
+{
+    static const char *const memory[] = {"tmpfs", "ramfs", "rootfs", "hugetlbfs", "devtmpfs", NULL};
+    static const char *const compressing[] = {"squashfs", "erofs",    "f2fs",  "ntfs3",
+                                              "btrfs",    "bcachefs", "ubifs", NULL};
+    if (is_one_of(file_system, memory))
+        return STORAGE_BACKING_MEMORY;
+    if (strcmp(file_system, "zfs") == 0)
+        return STORAGE_BACKING_HIDDEN;
+    if (!has_device || strncmp(file_system, "fuse", 4) == 0 || is_one_of(file_system, compressing))
+        return STORAGE_BACKING_CACHED;
+    return STORAGE_BACKING_DEVICE;
+}
+
+bool storage_process_read_of(const char *text, int64_t *bytes)
+{
+    static const char name[] = "read_bytes: ";
+    const char *line = strncmp(text, name, strlen(name)) == 0 ? text : strstr(text, "\nread_bytes: ");
+    if (!line)
+        return false;
+    char *end;
+    const char *digits = strchr(line, ' ') + 1;
+    errno = 0;
+    *bytes = strtoll(digits, &end, 10);
+    return end > digits && errno == 0 && *bytes >= 0;
+}
+
+bool storage_process_read(int64_t *bytes)
+{
+    struct error ignored;
+    char *text;
+    size_t length;
+    if (!file_read("/proc/self/io", MAX_COUNTERS, &text, &length, &ignored))
+        return false;
+    bool known = storage_process_read_of(text, bytes);
+    free(text);
+    return known;
 }

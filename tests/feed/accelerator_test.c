@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 
 #define ACCELERATORS 3
 
@@ -176,7 +177,7 @@ static void test_blocks_go_on_where_the_one_before_ended(void **state)
     assert_true(mark == order_checksum(&set.order, 0));
 }
 
-static void require_stop(void)
+static void require_stop_of(int64_t steps)
 {
     struct error err;
     bool stopped;
@@ -185,10 +186,15 @@ static void require_stop(void)
     assert_true(accelerators_run(all, &block, &stopped, &err));
     assert_true(stopped);
     for (int i = 0; i < ACCELERATORS; i++)
-        assert_int_equal(sums(i)->steps, 1);
+        assert_int_equal(sums(i)->steps, steps);
 }
 
-static void test_a_stop_ends_it_after_the_step(void **state)
+static void require_stop(void)
+{
+    require_stop_of(0);
+}
+
+static void test_a_stop_ends_it_at_once(void **state)
 {
     (void)state;
     atomic_bool stop = true;
@@ -203,6 +209,50 @@ static void test_a_stop_ends_it_without_barriers_too(void **state)
     options.stop = &stop;
     options.no_barrier = true;
     require_stop();
+}
+
+static atomic_bool asked_to_stop;
+
+/* Stops it when the first batches have been taken: a step has begun. */
+static void *stop_when_it_computes(void *argument)
+{
+    (void)argument;
+    while (loader_counts(set.loader).samples < (int64_t)3 * ACCELERATORS * 4) /* two are read ahead */
+        usleep(1000);
+    atomic_store(&asked_to_stop, true);
+    return NULL;
+}
+
+static void require_stop_within_a_step(void)
+{
+    pthread_t other;
+    asked_to_stop = false;
+    options.stop = &asked_to_stop;
+    assert_int_equal(pthread_create(&other, NULL, stop_when_it_computes, NULL), 0);
+    require_stop_of(0);
+    pthread_join(other, NULL);
+}
+
+/* It would take years. */
+static void test_a_stop_ends_a_long_step(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        set_pass(0);
+        accelerators_free(all);
+        all = NULL;
+        options.no_barrier = i == 1;
+        block.compute = distribution_constant(1e9);
+        require_stop_within_a_step();
+    }
+}
+
+/* The time of a copy at so low a rate is no number of nanoseconds. */
+static void test_a_copy_that_takes_for_ever_can_be_stopped(void **state)
+{
+    (void)state;
+    options.copy_rate = 1e-320;
+    require_stop_within_a_step();
 }
 
 static void test_a_file_that_is_gone_ends_it(void **state)
@@ -281,7 +331,9 @@ int main(void)
         TEST(test_copies_take_bytes_over_rate),
         TEST(test_copies_are_of_the_samples_after_preprocessing),
         TEST(test_blocks_go_on_where_the_one_before_ended),
-        TEST(test_a_stop_ends_it_after_the_step),
+        TEST(test_a_stop_ends_it_at_once),
+        TEST(test_a_stop_ends_a_long_step),
+        TEST(test_a_copy_that_takes_for_ever_can_be_stopped),
         TEST(test_a_stop_ends_it_without_barriers_too),
         TEST(test_a_file_that_is_gone_ends_it),
         TEST(test_every_step_can_be_kept),

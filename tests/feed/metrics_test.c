@@ -350,7 +350,8 @@ static void a_checkpoint_takes_as_long_as_its_slowest_rank(void **state)
     assert_true(near(f.duration_mean, 0.6));
     assert_true(near(f.duration_stdev, 0.2));
     assert_true(near(f.duration_most, 0.8));
-    assert_true(near(f.throughput_mean, 7.5 * (double)gib));
+    assert_true(near(f.throughput_mean, 8 / 1.2 * (double)gib)); /* not 7.5, the mean of 5 and 10 */
+    assert_int_equal(f.all_bytes, 8 * gib);
     assert_true(near(f.throughput_least, 5 * (double)gib));
     assert_true(near(f.rank_least, 3.75 * (double)gib));
     assert_int_equal(f.rank_least_at, 1);
@@ -365,6 +366,98 @@ static void a_checkpoint_takes_as_long_as_its_slowest_rank(void **state)
     init(&metrics, 2, 1, 4, 1, 0);
     ok(metrics_checkpoints(&metrics, METRICS_SAVE, &f, &err));
     assert_int_equal(f.count, 0);
+    metrics_release(&metrics);
+}
+
+/* Storage that needs 160 ms for a batch, and reads the first three at once; 16 steps of 100 ms. In the long run AU is 62.5 %,
+ * and so it is here: two thirds of the first wait are reading for steps that count. */
+static void the_first_wait_counts_where_it_reads_ahead(void **state)
+{
+    struct metrics metrics;
+    struct metrics_figures f;
+    int64_t now = 0;
+    (void)state;
+    for (int blocks = 1; blocks <= 2; blocks++) {
+        init(&metrics, 1, 1, 16, 1, 0);
+        now = 0;
+        metrics_block_start(&metrics, 0, METRICS_TRAIN, 0, 1, now);
+        for (int s = 0; s < 16; s++) {
+            int64_t ready = (s < 3 ? 480 : 480 + 160 * (s - 2)) * MS, load = ready > now ? ready - now : 0;
+            struct metrics_step step = {
+                .start = now,
+                .end = now + load + 100 * MS,
+                .load = load,
+                .ahead = s == 0 ? 320 * MS : 0,
+                .compute_asked = 100 * MS,
+                .compute = 100 * MS,
+                .samples = 2,
+            };
+            if (blocks == 2 && s == 1) { /* a checkpoint after the first step */
+                ok(metrics_block_end(&metrics, 0, now, &err));
+                metrics_block_start(&metrics, 0, METRICS_TRAIN, 0, 2, now);
+            }
+            metrics_step(&metrics, 0, &step);
+            now = step.end;
+        }
+        ok(metrics_block_end(&metrics, 0, now, &err));
+        ok(metrics_figures(&metrics, METRICS_TRAIN, METRICS_RUN, &f, &err));
+        assert_true(near(f.au, 0.625));
+        assert_true(near(f.load, 0.375));
+        assert_true(near(f.samples_per_second, 15 * 2 / 2.4));
+        metrics_release(&metrics);
+    }
+}
+
+/* Storage that keeps up has read ahead all it may before the second step: a late batch further on is not the first wait's. */
+static void the_first_wait_does_not_count_where_storage_keeps_up(void **state)
+{
+    struct metrics metrics;
+    struct metrics_figures f;
+    int64_t now = 0;
+    (void)state;
+    init(&metrics, 1, 1, 16, 1, 0);
+    metrics_block_start(&metrics, 0, METRICS_TRAIN, 0, 1, now);
+    for (int s = 0; s < 16; s++) {
+        int64_t load = s == 0 ? 90 * MS : s == 9 ? 20 * MS : 0;
+        struct metrics_step step = {
+            .start = now,
+            .end = now + load + 100 * MS,
+            .load = load,
+            .ahead = s == 0 ? 60 * MS : 0,
+            .caught_up = s > 0 && s != 9,
+            .compute_asked = 100 * MS,
+            .compute = 100 * MS,
+        };
+        metrics_step(&metrics, 0, &step);
+        now = step.end;
+    }
+    ok(metrics_block_end(&metrics, 0, now, &err));
+    ok(metrics_figures(&metrics, METRICS_TRAIN, METRICS_RUN, &f, &err));
+    assert_true(near(f.au, 1.5 / 1.52));
+    metrics_release(&metrics);
+}
+
+/* A rank that does not know leaves the whole unknown. */
+static void what_was_restored_from_storage_adds_up(void **state)
+{
+    struct metrics metrics;
+    struct metrics_checkpoints f;
+    (void)state;
+    init(&metrics, 2, 1, 4, 1, 0);
+    struct metrics_checkpoint part = {
+        .kind = METRICS_LOAD, .end = 100 * MS, .bytes = 1000, .from_storage = 300};
+    ok(metrics_checkpoint(&metrics, &part, &err));
+    part.rank = 1;
+    part.from_storage = 1000;
+    ok(metrics_checkpoint(&metrics, &part, &err));
+    ok(metrics_checkpoints(&metrics, METRICS_LOAD, &f, &err));
+    assert_int_equal(f.from_storage, 1300);
+    assert_int_equal(f.all_bytes, 2000);
+    part.number = 1;
+    part.from_storage = -1;
+    ok(metrics_checkpoint(&metrics, &part, &err));
+    ok(metrics_checkpoints(&metrics, METRICS_LOAD, &f, &err));
+    assert_int_equal(f.from_storage, -1);
     metrics_release(&metrics);
 }
 
@@ -476,6 +569,9 @@ int main(void)
         cmocka_unit_test(bytes_are_those_that_were_read),
         cmocka_unit_test(a_late_sleep_is_not_use),
         cmocka_unit_test(lost_samples_are_noticed),
+        cmocka_unit_test(the_first_wait_counts_where_it_reads_ahead),
+        cmocka_unit_test(the_first_wait_does_not_count_where_storage_keeps_up),
+        cmocka_unit_test(what_was_restored_from_storage_adds_up),
         cmocka_unit_test(a_checkpoint_takes_as_long_as_its_slowest_rank),
         cmocka_unit_test(ranks_are_put_together),
         cmocka_unit_test(metrics_of_another_run_are_refused),

@@ -376,9 +376,11 @@ static void files_are_written_whole(void **state)
 static const struct result_host hosts[] = {
     {.name = "here", .cpus = 16, .memory = 64 * GIB, .accelerators = 2, .processes = 1, .cpu_seconds = 1.5}};
 static const struct result_check checks[] = {
-    {"samples of epoch 1", true, 16, 16, NULL},
-    {"samples of epoch 2", true, 16, 16, NULL},
+    {.name = "samples of epoch 1", .state = RESULT_PASSED, .expected = 16, .found = 16, .left_out = 3},
+    {.name = "samples of epoch 2", .state = RESULT_PASSED, .expected = 16, .found = 16},
 };
+static const struct origin origin = {
+    .evidence = ORIGIN_PROCESS, .delivered = 20000, .needed = 20000, .from_storage = 5000};
 static const struct result_json own_facts = {
     .version = "0.1.0",
     .workload = "unet3d_h100",
@@ -393,7 +395,10 @@ static const struct result_json own_facts = {
                 .resident_before = -1,
                 .resident_after = -1,
                 .device_read = 5000,
-                .device_written = 0},
+                .device_written = 0,
+                .origin = &origin},
+    .verdict = "ok",
+    .verdict_text = "ok",
     .checks = checks,
     .check_count = 2,
     .overrides = (const char *const[]){"reader.read_threads=8"},
@@ -459,7 +464,11 @@ static void our_result_says_what_is_needed_to_repeat_it(void **state)
     assert_true(number(&doc, "configuration/batch_size") == 7);
     assert_string_equal(at(&doc, "overrides")->first_child->text, "reader.read_threads=8");
     assert_int_equal(at(&doc, "storage/resident_before")->type, DOC_NULL);
-    assert_true(near(number(&doc, "storage/cached_share"), 0.75)); /* 5000 of 20 · 1000 from the device */
+    assert_true(near(number(&doc, "storage/origin/share"), 0.25));
+    assert_string_equal(at(&doc, "storage/origin/evidence")->text, "process");
+    assert_true(number(&doc, "storage/origin/delivered") == 20000);
+    assert_string_equal(at(&doc, "verdict")->text, "ok");
+    assert_true(doc_find(at(&doc, "checks")->first_child, "left_out_of_each_epoch")->number == 3);
     doc_release(&doc);
     run_release(&run);
 }
@@ -469,7 +478,10 @@ static void what_does_not_hold_is_not_passed(void **state)
     struct run run;
     struct doc doc;
     struct result_json given = own_facts;
-    struct result_check wrong = {"samples of epoch 1", false, 16, 15, "15 samples were read, expected 16"};
+    struct result_check wrong = {.name = "samples of epoch 1",
+                                 .expected = 16,
+                                 .found = 15,
+                                 .text = "15 samples were read, expected 16"};
     bool passed;
     (void)state;
     run_init(&run);

@@ -41,6 +41,12 @@ int fsync(int fd)
     "checkpoint: {checkpoint_folder: %s/saved}\n"                                                            \
     "metric: {au: 0}\n"
 
+static double copy_rate;
+static bool verifies;
+static bool warm = true; /* tests that are not about the page cache take bytes from where they are */
+static enum run_drop drop;
+static enum session_verdict verdict;
+
 static struct folder folder;
 static struct workload workload;
 static struct comm *comm;
@@ -51,6 +57,9 @@ static int start(void **state)
     struct error err;
     (void)state;
     folder_make(&folder);
+    warm = true;
+    drop = RUN_DROP_NOTHING;
+    verdict = SESSION_OK;
     comm = comm_open(0, &err);
     return comm ? 0 : -1;
 }
@@ -70,9 +79,6 @@ static int end(void **state)
     return 0;
 }
 
-static double copy_rate;
-static bool verifies;
-
 /* Runs it on two accelerators. */
 static void run(const char *const *overrides, int count)
 {
@@ -87,13 +93,17 @@ static void run(const char *const *overrides, int count)
         .accelerators = 2,
         .copy_rate = copy_rate,
         .verify = verifies,
+        .warm = warm,
+        .drop = drop,
     };
     close_session();
     snprintf(text, sizeof text, BASE, folder.path, folder.path);
     if (!workload_parse(&workload, "test.yaml", text, strlen(text), &given, &err) ||
         !session_open(&session, &options, &err) || !session_run(&session, &err) ||
-        !session_judge(&session, &err) || !session_passed(&session, &err))
+        !session_judge(&session, &err))
         fail_msg("%s", err.text);
+    if (session_passed(&session, &err) != (verdict == SESSION_OK) || session.verdict != verdict)
+        fail_msg("%s: %s", session_verdict_name(session.verdict), session.verdict_text);
 }
 
 #define RUN(...)                                                                                             \
@@ -245,15 +255,155 @@ static void samples_of_every_format_are_verified(void **state)
     verifies = false;
 }
 
+static const struct result_check *check(const char *name)
+{
+    for (int i = 0; i < session.check_count; i++)
+        if (strcmp(session.checks[i].name, name) == 0)
+            return &session.checks[i];
+    fail_msg("there is no check '%s'", name);
+    return NULL;
+}
+
+static bool on_a_disk(void)
+{
+    struct storage_facts facts;
+    struct error err;
+    int64_t bytes;
+    return storage_facts(folder.path, &facts, &err) && facts.backing == STORAGE_BACKING_DEVICE &&
+           storage_process_read(&bytes);
+}
+
+/* Three epochs of files that were just made, as a user would run them: AU is met, and says nothing. */
+static void memory_is_no_storage(void **state)
+{
+    (void)state;
+    if (!on_a_disk())
+        skip();
+    warm = false;
+    verdict = SESSION_FROM_MEMORY;
+    RUN("train.epochs=3");
+    assert_int_equal(check("read from the storage")->state, RESULT_FAILED);
+    assert_int_equal(check("AU")->state, RESULT_OPEN);
+    assert_non_null(strstr(session.verdict_text, "no verdict, from memory"));
+    drop = RUN_DROP_FILES;
+    verdict = SESSION_OK;
+    RUN("train.epochs=3", "workflow.generate_data=false");
+    assert_string_equal(session.verdict_text, "ok");
+    drop = RUN_DROP_NOTHING;
+    warm = true;
+    RUN("train.epochs=3", "workflow.generate_data=false");
+    assert_string_equal(session.verdict_text, "ok with warm caches");
+    assert_non_null(strstr(check("read from the storage")->text, "warm caches were asked for"));
+}
+
+static void restored_from_memory_is_no_storage_either(void **state)
+{
+    (void)state;
+    if (!on_a_disk())
+        skip();
+    warm = false;
+    verdict = SESSION_FROM_MEMORY;
+    RUN(SAVE_ONLY, "checkpoint.num_checkpoints_read=2");
+    assert_int_equal(check("restored from the storage")->state, RESULT_FAILED);
+    drop = RUN_DROP_FILES;
+    verdict = SESSION_OK;
+    RUN(SAVE_ONLY, "checkpoint.num_checkpoints_read=2");
+    assert_int_equal(check("restored from the storage")->state, RESULT_PASSED);
+}
+
+/* What is too slow even with the help of memory is too slow. */
+static void too_slow_from_memory_is_too_slow(void **state)
+{
+    (void)state;
+    warm = false;
+    verdict = SESSION_TOO_SLOW;
+    RUN("metric.au=1", "train.computation_time=0");
+    assert_int_equal(check("AU")->state, RESULT_FAILED);
+    assert_non_null(strstr(session.verdict_text, "AU is 0.0 %"));
+}
+
+/* The same run, as if deadlines had been noticed late: 23 % of the time, as in a control group with too small a quota. */
+static void a_host_that_is_late_leaves_no_verdict(void **state)
+{
+    struct error err;
+    struct metrics *whole = &session.run.whole;
+    (void)state;
+    RUN("train.epochs=1", "train.computation_time=0.001");
+    whole->options.au_target = 0.9;
+    for (int step = 0; step < 2; step++) {
+        for (int a = 0; a < 2; a++) {
+            struct metrics_sums *sums = &metrics_row(whole, a, 0, METRICS_TRAIN)->counted;
+            *sums = (struct metrics_sums){.steps = 3, .samples = 9, .time = 1000000};
+            sums->compute_asked = step == 0 ? 770000 : 600000;
+            sums->compute = sums->compute_asked + 230000;
+            sums->lost = 230000;
+            sums->load = sums->time - sums->compute;
+        }
+        session.run.counts.busy = session.run.counts.delayed = session.run.throttled = 0;
+        assert_true(session_judge(&session, &err));
+        /* without, AU would be 100 %; then 78 %: that is the storage */
+        assert_int_equal(session.verdict, step == 0 ? SESSION_HOST : SESSION_TOO_SLOW);
+        assert_int_equal(check("the host kept up")->state, step == 0 ? RESULT_FAILED : RESULT_PASSED);
+        assert_int_equal(check("AU")->state, step == 0 ? RESULT_OPEN : RESULT_FAILED);
+        assert_true((strstr(session.verdict_text, "no verdict: the host could not keep up") != NULL) ==
+                    (step == 0));
+    }
+    /* Readers that wait for a processor and not for storage: half of what was waited for data is the host's. */
+    session.run.counts.busy = 8;
+    session.run.counts.delayed = 6;
+    for (int a = 0; a < 2; a++)
+        *(&metrics_row(whole, a, 0, METRICS_TRAIN)->counted) = (struct metrics_sums){.steps = 3,
+                                                                                     .samples = 9,
+                                                                                     .time = 1000000,
+                                                                                     .compute_asked = 700000,
+                                                                                     .compute = 700000,
+                                                                                     .load = 300000};
+    assert_true(session_judge(&session, &err));
+    assert_int_equal(session.verdict, SESSION_HOST); /* 0.7 / (1 - 0.3 * 0.75) = 0.903 */
+    session.run.counts.delayed = 5;
+    assert_true(session_judge(&session, &err));
+    assert_int_equal(session.verdict, SESSION_TOO_SLOW);
+}
+
+/* 24 files, 10 on each of two accelerators: four are read by nobody. */
+static void samples_left_out_are_said(void **state)
+{
+    (void)state;
+    RUN("reader.batch_size=10", "output.metric.exclude_start_steps=0");
+    const struct result_check *once = check("every sample once");
+    assert_int_equal(once->state, RESULT_PASSED);
+    assert_int_equal(once->left_out, 4);
+    assert_non_null(strstr(once->text, "4 of 24 (16.7 %) are left out of each epoch, others each time"));
+    RUN("reader.batch_size=10", "reader.file_shuffle=off", "reader.sample_shuffle=off",
+        "output.metric.exclude_start_steps=0");
+    assert_non_null(strstr(check("every sample once")->text, "always the same"));
+    RUN("train.total_training_steps=3");
+    once = check("every sample once");
+    assert_int_equal(once->left_out, 6);
+    assert_non_null(strstr(once->text, "ends after 3 of 4 steps"));
+    RUN("train.epochs=1");
+    assert_null(check("every sample once")->text);
+    assert_int_equal(check("every sample once")->left_out, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(fsync_is_called_where_it_is_asked_for), TEST(making_data_first_changes_nothing),
-        TEST(a_checkpoint_is_as_large_as_the_model), TEST(accelerators_read_other_samples_in_each_epoch),
-        TEST(one_file_of_many_samples_is_read),      TEST(requests_are_of_the_transfer_size),
-        TEST(copies_are_of_transformed_samples),     TEST(samples_of_every_format_are_verified),
+        TEST(fsync_is_called_where_it_is_asked_for),
+        TEST(making_data_first_changes_nothing),
+        TEST(a_checkpoint_is_as_large_as_the_model),
+        TEST(accelerators_read_other_samples_in_each_epoch),
+        TEST(one_file_of_many_samples_is_read),
+        TEST(requests_are_of_the_transfer_size),
+        TEST(memory_is_no_storage),
+        TEST(restored_from_memory_is_no_storage_either),
+        TEST(too_slow_from_memory_is_too_slow),
+        TEST(a_host_that_is_late_leaves_no_verdict),
+        TEST(samples_left_out_are_said),
+        TEST(copies_are_of_transformed_samples),
+        TEST(samples_of_every_format_are_verified),
     };
     return cmocka_run_group_tests_name("feed: sessions", tests, NULL, NULL);
 }

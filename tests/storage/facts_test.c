@@ -19,10 +19,20 @@ static int make_one(void **state)
 static int64_t require_resident(void)
 {
     struct error err;
-    int64_t bytes = -1;
-    if (!storage_resident(file_path, &bytes, &err))
+    struct storage_cached cached;
+    if (!storage_resident(file_path, &cached, &err))
         fail_msg("%s", err.text);
-    return bytes;
+    return cached.resident;
+}
+
+/* Returns what is left. */
+static int64_t require_dropped(void)
+{
+    struct error err;
+    struct storage_cached left;
+    if (!storage_drop_file(file_path, NULL, &left, &err))
+        fail_msg("%s", err.text);
+    return left.resident;
 }
 
 static struct storage_facts require_facts(const char *path)
@@ -52,10 +62,9 @@ static void test_a_file_just_written_is_resident(void **state)
 static void test_a_dropped_file_is_not_resident(void **state)
 {
     (void)state;
-    struct error err;
     if (in_memory())
         skip();
-    assert_true(storage_drop_file(file_path, &err));
+    assert_int_equal(require_dropped(), 0);
     assert_int_equal(require_resident(), 0);
 }
 
@@ -68,7 +77,7 @@ static void test_direct_reads_leave_nothing_resident(void **state)
         storage_free(storage);
         skip();
     }
-    assert_true(storage_drop_file(file_path, &err));
+    require_dropped();
     struct storage_reader *reader = storage_reader_new(storage, &err);
     assert_non_null(reader);
     require_content(reader, "file", SIZE);
@@ -81,11 +90,10 @@ static void test_direct_reads_leave_nothing_resident(void **state)
 static void test_part_of_a_file_is_resident(void **state)
 {
     (void)state;
-    struct error err;
     char byte;
     if (in_memory())
         skip();
-    assert_true(storage_drop_file(file_path, &err));
+    require_dropped();
     int fd = open(file_path, O_RDONLY);
     assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0);
     assert_int_equal(pread(fd, &byte, 1, 500000), 1);
@@ -97,20 +105,118 @@ static void test_part_of_a_file_is_resident(void **state)
 static void test_an_empty_file_has_nothing_resident(void **state)
 {
     (void)state;
-    struct error err;
     make_file("file", 0);
     assert_int_equal(require_resident(), 0);
-    assert_true(storage_drop_file(file_path, &err));
+    assert_int_equal(require_dropped(), 0);
+}
+
+/* A page reaches beyond a file's end: never more is counted than is there. */
+static void test_no_more_is_resident_than_is_there(void **state)
+{
+    (void)state;
+    struct error err;
+    struct storage_cached cached;
+    static const int64_t sizes[] = {1, 4095, 4096, 4097, 100000, SIZE};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        make_file("file", sizes[i]);
+        assert_true(storage_resident(file_path, &cached, &err));
+        assert_int_equal(cached.size, sizes[i]);
+        assert_int_equal(cached.resident, sizes[i]);
+    }
+}
+
+static void test_a_drop_can_be_stopped(void **state)
+{
+    (void)state;
+    struct error err;
+    struct storage_cached left;
+    atomic_bool stop = true;
+    assert_false(storage_drop_file(file_path, &stop, &left, &err));
+    require_text(&err, "stopped");
+    stop = false;
+    assert_true(storage_drop_file(file_path, &stop, &left, &err));
+}
+
+/* An overlay's files have no pages of their own; what they lie on has. */
+static void test_what_lies_below_an_overlay_is_seen(void **state)
+{
+    (void)state;
+    struct error err;
+    struct storage_cached cached;
+    char command[2048], path[600];
+    snprintf(command, sizeof command,
+             "cd %s && mkdir over work up && mount -t overlay overlay -o "
+             "lowerdir=%s,upperdir=up,workdir=work over 2>&1",
+             folder.path, folder.path);
+    if (geteuid() != 0 || system(command) != 0) {
+        print_message("no overlay can be mounted here\n");
+        skip();
+    }
+    snprintf(path, sizeof path, "%s/over/file", folder.path);
+    bool seen = storage_resident(path, &cached, &err);
+    struct storage_facts facts = require_facts(path);
+    snprintf(command, sizeof command, "umount %s/over", folder.path);
+    assert_int_equal(system(command), 0);
+    assert_true(seen);
+    assert_int_equal(cached.resident, SIZE);
+    assert_int_equal(facts.backing, STORAGE_BACKING_CACHED);
+}
+
+static void test_what_tells_where_bytes_come_from(void **state)
+{
+    (void)state;
+    assert_int_equal(storage_backing_of("ext4", true), STORAGE_BACKING_DEVICE);
+    assert_int_equal(storage_backing_of("xfs", true), STORAGE_BACKING_DEVICE);
+    assert_int_equal(storage_backing_of("xfs", false), STORAGE_BACKING_CACHED);
+    assert_int_equal(storage_backing_of("btrfs", true), STORAGE_BACKING_CACHED);
+    assert_int_equal(storage_backing_of("fuseblk", true), STORAGE_BACKING_CACHED);
+    assert_int_equal(storage_backing_of("nfs4", false), STORAGE_BACKING_CACHED);
+    assert_int_equal(storage_backing_of("tmpfs", false), STORAGE_BACKING_MEMORY);
+    assert_int_equal(storage_backing_of("zfs", false), STORAGE_BACKING_HIDDEN);
+}
+
+static void test_a_process_count_is_read(void **state)
+{
+    (void)state;
+    int64_t bytes = -1;
+    assert_true(
+        storage_process_read_of("rchar: 9\nwchar: 0\nsyscr: 1\nread_bytes: 4096\nwrite_bytes: 7\n", &bytes));
+    assert_int_equal(bytes, 4096);
+    assert_false(storage_process_read_of("rchar: 9\ncancelled_read_bytes: 4\n", &bytes));
+    assert_false(storage_process_read_of("read_bytes: x\n", &bytes));
+    assert_false(storage_process_read_of("read_bytes: 99999999999999999999\n", &bytes));
+    assert_false(storage_process_read_of("", &bytes));
+}
+
+/* Of a file that is not in memory, this process is told that it made a device read it; of one that is, nothing. */
+static void test_what_a_process_read_is_counted(void **state)
+{
+    (void)state;
+    static char bytes[SIZE];
+    int64_t before, cold, warm;
+    if (in_memory() || require_facts(folder.path).backing != STORAGE_BACKING_DEVICE ||
+        !storage_process_read(&before))
+        skip();
+    require_dropped();
+    int fd = open(file_path, O_RDONLY);
+    storage_process_read(&before);
+    assert_int_equal(pread(fd, bytes, sizeof bytes, 0), SIZE);
+    storage_process_read(&cold);
+    assert_int_equal(pread(fd, bytes, sizeof bytes, 0), SIZE);
+    storage_process_read(&warm);
+    close(fd);
+    assert_true(cold - before >= SIZE);
+    assert_true(warm - cold < SIZE / 2);
 }
 
 static void test_only_files_have_pages(void **state)
 {
     (void)state;
     struct error err;
-    int64_t bytes;
-    assert_false(storage_resident(folder.path, &bytes, &err));
+    struct storage_cached cached;
+    assert_false(storage_resident(folder.path, &cached, &err));
     require_text(&err, "expected a regular file");
-    assert_false(storage_drop_file("/nowhere/file", &err));
+    assert_false(storage_drop_file("/nowhere/file", NULL, &cached, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
     require_text(&err, "/nowhere/file: cannot open: No such file");
 }
@@ -187,6 +293,12 @@ int main(void)
         TEST(test_direct_reads_leave_nothing_resident),
         TEST(test_part_of_a_file_is_resident),
         TEST(test_an_empty_file_has_nothing_resident),
+        TEST(test_no_more_is_resident_than_is_there),
+        TEST(test_a_drop_can_be_stopped),
+        TEST(test_what_lies_below_an_overlay_is_seen),
+        TEST(test_what_tells_where_bytes_come_from),
+        TEST(test_a_process_count_is_read),
+        TEST(test_what_a_process_read_is_counted),
         TEST(test_only_files_have_pages),
         TEST(test_counters_of_the_device_count),
         TEST(test_a_file_system_without_a_device_is_not_counted),

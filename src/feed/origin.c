@@ -1,0 +1,135 @@
+#include "feed/origin.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *origin_name(enum origin_evidence evidence)
+{
+    static const char *const names[] = {"unknown", "objects", "direct", "process", "cache", "memory"};
+    return names[evidence];
+}
+
+const char *origin_words(enum origin_evidence evidence)
+{
+    static const char *const words[] = {
+        "this file system does not tell where its bytes come from",
+        "objects come over the network",
+        "O_DIRECT goes around the page cache",
+        "as this program made the device read",
+        "what was not in the page cache before",
+        "the file system is memory",
+    };
+    return words[evidence];
+}
+
+enum origin_evidence origin_evidence_of(const struct storage_options *storage, enum storage_backing backing,
+                                        bool counts)
+{
+    if (storage->method == STORAGE_S3)
+        return ORIGIN_OBJECTS;
+    if (backing == STORAGE_BACKING_MEMORY)
+        return ORIGIN_MEMORY;
+    if (backing == STORAGE_BACKING_HIDDEN)
+        return ORIGIN_UNKNOWN;
+    if (backing == STORAGE_BACKING_DEVICE && counts)
+        return ORIGIN_PROCESS;
+    return storage->direct ? ORIGIN_DIRECT : ORIGIN_CACHE;
+}
+
+enum origin_evidence origin_evidence_for(const struct storage *storage)
+{
+    const struct storage_options *options = storage_options(storage);
+    struct storage_facts facts = {.backing = STORAGE_BACKING_HIDDEN};
+    struct error ignored;
+    int64_t bytes;
+    char *path = options->method == STORAGE_S3 ? NULL : storage_path(storage, ".", &ignored);
+    bool found = path && storage_facts(path, &facts, &ignored);
+    for (char *slash; path && !found && (slash = strrchr(path, '/')) && slash > path;) {
+        *slash = '\0';
+        found = storage_facts(path, &facts, &ignored);
+    }
+    if (path && !found)
+        storage_facts(path[0] == '/' ? "/" : ".", &facts, &ignored);
+    free(path);
+    return origin_evidence_of(options, facts.backing, storage_process_read(&bytes));
+}
+
+void origin_add(struct origin_count *sum, const struct origin_count *count)
+{
+    sum->delivered += count->delivered;
+    sum->read = sum->read < 0 || count->read < 0 ? -1 : sum->read + count->read;
+    sum->size += count->size;
+    sum->resident = sum->resident < 0 || count->resident < 0 ? -1 : sum->resident + count->resident;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+int64_t origin_needed(const struct origin_count *count)
+{
+    return count->size > 0 ? smaller(count->delivered, count->size) : count->delivered;
+}
+
+/* What was not in memory had to be brought there. */
+static int64_t not_resident(const struct origin_count *count)
+{
+    if (count->resident < 0 || count->size <= 0)
+        return -1;
+    double share = 1.0 - (double)smaller(count->resident, count->size) / (double)count->size;
+    return (int64_t)llround((double)origin_needed(count) * share);
+}
+
+int64_t origin_from_storage(enum origin_evidence evidence, const struct origin_count *count)
+{
+    int64_t needed = origin_needed(count), read = smaller(count->read, needed), cold;
+    switch (evidence) {
+    case ORIGIN_OBJECTS:
+    case ORIGIN_DIRECT:
+        return needed;
+    case ORIGIN_PROCESS:
+        return read;
+    case ORIGIN_CACHE:
+        cold = not_resident(count);
+        if (cold < 0 && read <= 0) /* a server's bytes need not be counted as a device's */
+            return -1;
+        return cold > read ? cold : read;
+    case ORIGIN_MEMORY:
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+/* The one further down proves less; the unknown proves nothing. */
+static int weight(enum origin_evidence evidence)
+{
+    return evidence == ORIGIN_UNKNOWN ? ORIGIN_MEMORY + 1 : (int)evidence;
+}
+
+void origin_sum(struct origin *origin, enum origin_evidence evidence, const struct origin_count *count)
+{
+    bool first = origin->needed == 0 && origin->delivered == 0;
+    int64_t from = origin_from_storage(evidence, count);
+    if (count->delivered == 0)
+        return;
+    if (first || weight(evidence) > weight(origin->evidence))
+        origin->evidence = evidence;
+    origin->delivered += count->delivered;
+    origin->needed += origin_needed(count);
+    origin->from_storage = origin->from_storage < 0 || from < 0 ? -1 : origin->from_storage + from;
+}
+
+double origin_share(const struct origin *origin)
+{
+    if (origin->needed <= 0 || origin->from_storage < 0)
+        return (double)NAN;
+    return (double)origin->from_storage / (double)origin->needed;
+}
+
+bool origin_is_cold(const struct origin *origin)
+{
+    return origin->needed == 0 || origin_share(origin) >= ORIGIN_COLD;
+}
