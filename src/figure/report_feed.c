@@ -197,8 +197,7 @@ static void add_circumstances(const struct doc_node *root, struct text *out)
     const char *method = report_string(storage, "method"), *path = report_string(storage, "path");
     const char *system = report_string(storage, "file_system"), *device = report_string(storage, "device");
     const char *start = report_string(root, "start"), *version = report_string(root, "version");
-    double data = report_number(storage, "data_set"),
-           looked_at = report_number(storage, "looked_at"),
+    double data = report_number(storage, "data_set"), looked_at = report_number(storage, "looked_at"),
            cached = report_number(storage, "resident_before") / (isfinite(looked_at) ? looked_at : data);
     char size[48];
     html_element(out, "p", NULL, "%s%s from %s%s%s%s%s; begun %s, rehearse %s.", method ? method : "read",
