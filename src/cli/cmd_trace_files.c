@@ -186,7 +186,7 @@ static const struct option_spec export_table[] = {
 };
 
 /* Seconds since the beginning, as times. */
-static bool choose_range(const struct export_options *given, const struct trace_reader *reader,
+static bool choose_range(const struct export_options *given, struct trace_reader *reader,
                          struct trace_export_options *options, struct error *err)
 {
     int64_t first_ns, last_ns;
@@ -194,7 +194,9 @@ static bool choose_range(const struct export_options *given, const struct trace_
         return true;
     if (given->to > 0 && given->to <= given->from)
         return error_set(err, ERROR_USAGE, "--to: expected a time after --from");
-    if (!trace_span(reader, &first_ns, &last_ns))
+    if (!trace_span(reader, &first_ns, &last_ns, err))
+        return false;
+    if (first_ns == TRACE_NONE)
         return true;
     options->from_ns = first_ns + (int64_t)(given->from * 1e9);
     options->to_ns = given->to > 0 ? first_ns + (int64_t)(given->to * 1e9) : INT64_MAX;

@@ -16,13 +16,15 @@ double trace_window_seconds(const struct trace_window *window, int64_t time_ns)
     return (double)(time_ns - window->zero_ns) / 1e9;
 }
 
-static bool find_run(const struct trace_reader *reader, const char *path, int64_t *first_ns, int64_t *last_ns,
+static bool find_run(struct trace_reader *reader, const char *path, int64_t *first_ns, int64_t *last_ns,
                      struct error *err)
 {
-    int64_t length;
-    if (!trace_span_of_calls(reader, first_ns, last_ns) && !trace_span(reader, first_ns, last_ns))
+    if (!trace_span_of_calls(reader, first_ns, last_ns, err) ||
+        (*first_ns == TRACE_NONE && !trace_span(reader, first_ns, last_ns, err)))
+        return false;
+    if (*first_ns == TRACE_NONE)
         return error_set(err, ERROR_INPUT, "%s: the trace is empty", path);
-    if (__builtin_sub_overflow(*last_ns, *first_ns, &length) || length < 0 || length > LENGTH_MOST)
+    if (*last_ns < *first_ns || *last_ns - *first_ns > LENGTH_MOST)
         return error_set(err, ERROR_INPUT,
                          "%s: its times, from %" PRId64 " to %" PRId64
                          " ns, are not those of one run; did a clock jump?",
@@ -94,7 +96,7 @@ static int64_t after(int64_t time_ns, double seconds)
                          : time_ns + (int64_t)llround(seconds * 1e9);
 }
 
-bool trace_window_find(const struct trace_reader *reader, const char *path, const struct trace_zoom *zoom,
+bool trace_window_find(struct trace_reader *reader, const char *path, const struct trace_zoom *zoom,
                        struct trace_window *window, struct error *err)
 {
     int64_t first, last;

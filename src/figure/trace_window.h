@@ -24,7 +24,7 @@ struct trace_window {
 
 /* The run is from the first to the last event, request to a disk or phase; of a trace that has none, the samples.
  * `path` is the trace's, for messages. */
-bool trace_window_find(const struct trace_reader *reader, const char *path, const struct trace_zoom *zoom,
+bool trace_window_find(struct trace_reader *reader, const char *path, const struct trace_zoom *zoom,
                        struct trace_window *window, struct error *err);
 
 /* On the axis. */

@@ -166,8 +166,9 @@ bool trace_export_chrome(struct trace_reader *reader, const char *path,
     struct export export = {.reader = reader};
     struct trace_filter filter = export_filter(options);
     int64_t last;
-    if (!trace_span(reader, &export.first_ns, &last))
-        export.first_ns = 0;
+    if (!trace_span(reader, &export.first_ns, &last, err))
+        return false;
+    export.first_ns = known(export.first_ns, 0);
     if (!file_output_open(&file, path, err))
         return false;
     export.out = file.out;

@@ -35,6 +35,44 @@ bool import_malformed(struct import *import, const char *line)
     return true;
 }
 
+int64_t import_process(struct import *import, int64_t pid, int64_t tid, const char *name, size_t length)
+{
+    bool fits = trace_pid_fits(pid) && trace_pid_fits(tid);
+    import->no_process |= !fits;
+    return trace_process(import->writer, fits ? pid : TRACE_NONE, fits ? tid : TRACE_NONE, name, length);
+}
+
+/* Of a row: its numbers are some that can be, and so were those of its processes. */
+static bool fits(struct import *import, bool numbers)
+{
+    bool process = !import->no_process;
+    import->no_process = false;
+    if (!numbers || !process)
+        import_malformed(import, numbers ? "the number of a process is none that can be"
+                                         : "a time, a length or a size is none that can be");
+    return numbers && process;
+}
+
+bool import_event(struct import *import, const struct trace_event *event, struct error *err)
+{
+    return !fits(import, trace_event_fits(event)) || trace_add_event(import->writer, event, err);
+}
+
+bool import_block(struct import *import, const struct trace_block *block, struct error *err)
+{
+    return !fits(import, trace_block_fits(block)) || trace_add_block(import->writer, block, err);
+}
+
+bool import_sample(struct import *import, const struct trace_sample *sample, struct error *err)
+{
+    return !fits(import, trace_sample_fits(sample)) || trace_add_sample(import->writer, sample, err);
+}
+
+bool import_phase(struct import *import, const struct trace_phase *phase, struct error *err)
+{
+    return !fits(import, trace_phase_fits(phase)) || trace_add_phase(import->writer, phase, err);
+}
+
 void import_watch(struct import *import, int64_t time_ns)
 {
     if (import->last_ns != TRACE_NONE && time_ns < import->last_ns - SECOND_NS) {

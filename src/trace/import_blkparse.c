@@ -62,7 +62,7 @@ static bool complete(struct import *import, struct request *request, struct trac
     block->service_ns = time_ns - issued;
     block->process = request->process;
     *request = (struct request){TRACE_NONE, TRACE_NONE, 0};
-    return trace_add_block(import->writer, block, err);
+    return import_block(import, block, err);
 }
 
 static bool take_line(struct import *import, const char *line, const char *end, struct error *err)
@@ -102,9 +102,8 @@ static bool take_line(struct import *import, const char *line, const char *end, 
     const char *name = strchr(at, '['), *stop = name ? strrchr(name, ']') : NULL;
     *(*action == 'Q' ? &request->queued_ns : &request->issued_ns) = time_ns;
     if (*action == 'Q' || !request->process) /* who queued it, not who was there when it was issued */
-        request->process =
-            stop ? trace_process(import->writer, pid, TRACE_NONE, name + 1, (size_t)(stop - name) - 1)
-                 : trace_process(import->writer, pid, TRACE_NONE, "", 0);
+        request->process = stop ? import_process(import, pid, TRACE_NONE, name + 1, (size_t)(stop - name) - 1)
+                                : import_process(import, pid, TRACE_NONE, "", 0);
     return true;
 }
 

@@ -19,6 +19,7 @@ struct import {
     bool aligned;       /* the two below are known */
     int64_t reference_mono_ns, reference_utc_ns;
     int64_t last_ns; /* of the file at hand, to see the clock jump */
+    bool no_process; /* of the row at hand: its process has a number that cannot be */
     void *state;     /* of the format at hand */
 };
 
@@ -27,6 +28,14 @@ typedef bool import_line(struct import *import, const char *line, const char *en
 
 /* Counts a line that is not what it should be; returns true, so that an import_line can end with it. */
 bool import_malformed(struct import *import, const char *line);
+
+/* Rows with numbers that no store may hold (store.h) are malformed lines: nothing else adds rows to the store. */
+bool import_event(struct import *import, const struct trace_event *event, struct error *err);
+bool import_block(struct import *import, const struct trace_block *block, struct error *err);
+bool import_sample(struct import *import, const struct trace_sample *sample, struct error *err);
+bool import_phase(struct import *import, const struct trace_phase *phase, struct error *err);
+/* The process of the row that is added next. */
+int64_t import_process(struct import *import, int64_t pid, int64_t tid, const char *name, size_t length);
 
 /* Puts a problem among the places that are shown. */
 void import_note(struct import *import, const char *what);

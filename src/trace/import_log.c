@@ -23,8 +23,8 @@ static bool add_phase(struct import *import, int which, int64_t start_ns, int64_
     const struct phases *phases = import->state;
     if (end_ns < start_ns)
         return import_malformed(import, "a phase ends before it starts");
-    return trace_add_phase(import->writer,
-                           &(struct trace_phase){phase_names[which], start_ns, end_ns, phases->source}, err);
+    return import_phase(import, &(struct trace_phase){phase_names[which], start_ns, end_ns, phases->source},
+                        err);
 }
 
 /* A phase that is open already goes on: epochs hold blocks, and both are TRAINING. */
@@ -135,7 +135,7 @@ static bool take_mllog(struct import *import, const char *line, const char *end,
     double ms = time ? text_number(time, &stop) : NAN;
     if (!key || *key != '"' || !(ms >= 0 && ms < 9e12) || stop == time)
         return import_malformed(import, line);
-    int64_t time_ns = (int64_t)(ms * 1e6);
+    int64_t time_ns = (int64_t)ms * 1000000 + (int64_t)((ms - floor(ms)) * 1e6);
     import_watch(import, time_ns);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         size_t n = strlen(events[i].name);
@@ -166,14 +166,15 @@ static bool take_pids(struct import *import, const char *line, const char *end, 
     (void)end;
     if (strncmp(line, "UID ", 4) == 0 || !*scan_blanks(line))
         return true;
-    if (!scan_number(&at, &pid) || !scan_number(&at, &parent) || !scan_number(&at, &tid))
+    if (!scan_number(&at, &pid) || !scan_number(&at, &parent) || !scan_number(&at, &tid) ||
+        !trace_pid_fits(pid) || !trace_pid_fits(parent) || !trace_pid_fits(tid))
         return import_malformed(import, line);
     for (int i = 0; i < 5; i++)
         at = scan_word(scan_blanks(at));
     const char *command = scan_blanks(at), *stop = scan_word(command), *name = stop;
     while (name > command && name[-1] != '/')
         name--;
-    int64_t id = trace_process(import->writer, pid, tid, name, (size_t)(stop - name));
+    int64_t id = import_process(import, pid, tid, name, (size_t)(stop - name));
     import->report->rows++;
     return trace_process_set(import->writer, id, parent, TRACE_NONE, TRACE_NONE, command, err);
 }

@@ -89,7 +89,7 @@ static int64_t process_of(struct import *import, const struct import_object *obj
         pid = TRACE_NONE;
     if (!import_object_integer(object, false, "tid", &tid))
         tid = TRACE_NONE;
-    return trace_process(import->writer, pid, tid, "", 0);
+    return import_process(import, pid, tid, "", 0);
 }
 
 /* Calls are DFTracer's categories POSIX and STDIO, and our own, which are classes. */
@@ -136,7 +136,7 @@ static bool take_phase(struct import *import, const struct import_object *object
     if (!import_object_micros(object, "ts", &phase.start_ns) || !*phase.name)
         return import_malformed(import, "a phase without time or name");
     phase.end_ns = phase.start_ns + duration;
-    return trace_add_phase(import->writer, &phase, err);
+    return import_phase(import, &phase, err);
 }
 
 static bool take_span(struct import *import, struct objects *objects, struct error *err)
@@ -149,7 +149,7 @@ static bool take_span(struct import *import, struct objects *objects, struct err
     if (!timed || !take_start(import, objects, &event))
         return import_malformed(import, "a span without time, duration or name");
     event.latency_ns = duration;
-    return trace_add_event(import->writer, &event, err);
+    return import_event(import, &event, err);
 }
 
 /* A span in two objects, "ph": "B" and "E": the end is that of the thread's last beginning. */
@@ -176,7 +176,7 @@ static bool take_end(struct import *import, struct objects *objects, struct erro
     event.latency_ns = end_ns - event.start_ns;
     memmove(&objects->open[at], &objects->open[at + 1],
             (size_t)(--objects->open_count - at) * sizeof objects->open[0]);
-    return trace_add_event(import->writer, &event, err);
+    return import_event(import, &event, err);
 }
 
 /* {"name": …, "ph": "C", "ts": …, "args": {"series": value, …}} */
@@ -195,7 +195,7 @@ static bool take_counter(struct import *import, struct objects *objects, struct 
         if (end == member->value)
             continue;
         sample.series = trace_series(import->writer, text_of(object, false, "name"), member->key);
-        if (!trace_add_sample(import->writer, &sample, err))
+        if (!import_sample(import, &sample, err))
             return false;
     }
     return true;

@@ -104,7 +104,7 @@ static bool take_row(struct import *import, const char *line, const char *end, s
             return import_malformed(import, line);
         snprintf(kind, sizeof kind, "%s%s", table->prefix, table->columns[i]);
         sample.series = trace_series(import->writer, kind, table->disks ? source : table->source);
-        if (!trace_add_sample(import->writer, &sample, err))
+        if (!import_sample(import, &sample, err))
             return false;
     }
     return true;
@@ -133,7 +133,7 @@ static bool take_phase(struct import *import, const char *line, const char *end,
         !scan_char(&at, ',') || !*at || phase.end_ns < phase.start_ns)
         return import_malformed(import, line);
     phase.name = at;
-    return trace_add_phase(import->writer, &phase, err);
+    return import_phase(import, &phase, err);
 }
 
 bool import_processed_phases(struct import *import, struct error *err)

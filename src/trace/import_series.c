@@ -22,7 +22,7 @@ static bool add_sample(struct import *import, const char *kind, const char *sour
 {
     struct trace_sample sample = {.time_ns = time_ns, .value = value};
     sample.series = trace_series(import->writer, kind, source);
-    return trace_add_sample(import->writer, &sample, err);
+    return import_sample(import, &sample, err);
 }
 
 /* "AM" or "PM" after a clock of 12 hours. */

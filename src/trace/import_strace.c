@@ -237,14 +237,14 @@ static bool take_call(struct import *import, int64_t pid, int64_t start_ns, cons
         return import_malformed(import, text);
     take_meaning(import, pid, text, length, arguments, count, &event);
     event.call = trace_call(import->writer, text, length);
-    event.process = trace_process(import->writer, pid, TRACE_NONE, "", 0);
+    event.process = import_process(import, pid, TRACE_NONE, "", 0);
     if (event.class == TRACE_OPEN && event.result >= 0) {
         int64_t *known = descriptor(import->state, pid, event.result);
         if (!known)
             return error_memory(err);
         *known = event.file;
     }
-    return trace_add_event(import->writer, &event, err);
+    return import_event(import, &event, err);
 }
 
 static struct pending *find_pending(struct strace *strace, int64_t pid, bool used)

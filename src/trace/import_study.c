@@ -49,7 +49,7 @@ static bool add_event(struct import *import, struct trace_event *event, int64_t 
 {
     import_watch(import, end_ns);
     event->start_ns = (int64_t)((uint64_t)end_ns - (uint64_t)event->latency_ns);
-    return trace_add_event(import->writer, event, err);
+    return import_event(import, event, err);
 }
 
 /* TS PID OFFSET RET LAT [FILENAME], for reads and writes */
@@ -63,7 +63,7 @@ static bool take_transfer(struct import *import, enum trace_class class, const c
     if (!take_time(import, &at, &end_ns) || !scan_number(&at, &pid) || !scan_number(&at, &event.offset) ||
         !scan_number(&at, &event.result) || !scan_number(&at, &event.latency_ns) || event.latency_ns < 0)
         return is_decoration(line) || import_malformed(import, line);
-    event.process = trace_process(import->writer, pid, TRACE_NONE, "", 0);
+    event.process = import_process(import, pid, TRACE_NONE, "", 0);
     event.file = take_file(import, at, end);
     return add_event(import, &event, end_ns, err);
 }
@@ -130,7 +130,7 @@ static bool take_openat(struct import *import, const char *line, const char *end
         !take_name(&at, &name, &length, &event.latency_ns) || event.latency_ns < 0)
         return is_decoration(line) || import_malformed(import, line);
     event.class = TRACE_OPEN;
-    event.process = trace_process(import->writer, pid, TRACE_NONE, name, length);
+    event.process = import_process(import, pid, TRACE_NONE, name, length);
     event.file = take_paths(import, at, end, &event.result);
     return add_event(import, &event, end_ns, err);
 }
@@ -145,7 +145,7 @@ static bool take_close(struct import *import, const char *line, const char *end,
         !scan_number(&at, &event.latency_ns) || event.latency_ns < 0)
         return is_decoration(line) || import_malformed(import, line);
     event.class = TRACE_CLOSE;
-    event.process = trace_process(import->writer, pid, TRACE_NONE, "", 0);
+    event.process = import_process(import, pid, TRACE_NONE, "", 0);
     event.file = take_file(import, at, end);
     return add_event(import, &event, end_ns, err);
 }
@@ -181,13 +181,13 @@ static bool take_create_del(struct import *import, const char *line, const char 
     if ((calls[i].mode && !scan_number(&at, &mode)) ||
         (calls[i].latency && (!scan_number(&at, &event.latency_ns) || event.latency_ns < 0)))
         return import_malformed(import, line);
-    event.process = trace_process(import->writer, pid, tid, "", 0);
+    event.process = import_process(import, pid, tid, "", 0);
     event.call = trace_call(import->writer, calls[i].call, strlen(calls[i].call) - 2);
     event.file = take_file(import, at, end);
     if (!calls[i].latency) {
         event.latency_ns = TRACE_NONE;
         event.start_ns = end_ns;
-        return trace_add_event(import->writer, &event, err);
+        return import_event(import, &event, err);
     }
     return add_event(import, &event, end_ns, err);
 }
@@ -226,10 +226,10 @@ static bool take_bio(struct import *import, const char *line, const char *end, s
         return import_malformed(import, line);
     import_watch(import, end_ns);
     block.op = write ? TRACE_OP_WRITE : TRACE_OP_READ;
-    block.process = trace_process(import->writer, pid, TRACE_NONE, name, (size_t)(stop - name));
+    block.process = import_process(import, pid, TRACE_NONE, name, (size_t)(stop - name));
     block.disk = trace_disk(import->writer, disk, length);
     block.start_ns = (int64_t)((uint64_t)end_ns - (uint64_t)block.service_ns);
-    return trace_add_block(import->writer, &block, err);
+    return import_block(import, &block, err);
 }
 
 import_line *import_line_of_call(const char *file)

@@ -112,11 +112,7 @@ static bool name_groups(struct finding *finding, struct error *err)
 
 int64_t phase_bytes_read(const struct trace_event *event)
 {
-    if (event->class == TRACE_READ && event->result > 0)
-        return event->result;
-    if (event->class == TRACE_FAULT && event->size > 0)
-        return event->size;
-    return 0;
+    return event->class == TRACE_WRITE ? 0 : trace_bytes_moved(event);
 }
 
 static uint32_t group_of(const struct finding *finding, const struct trace_event *event)
@@ -185,8 +181,8 @@ static void mark_moment(struct finding *finding, uint32_t group, const struct tr
     (void)bytes;
     if (at < 0)
         return;
-    double share = ((double)event->start_ns - (double)finding->first_ns) /
-                   ((double)finding->last_ns - (double)finding->first_ns + 1);
+    double share =
+        (double)(event->start_ns - finding->first_ns) / ((double)(finding->last_ns - finding->first_ns) + 1);
     size_t moment = (size_t)(share * MOMENTS);
     moment = moment < MOMENTS ? moment : MOMENTS - 1;
     finding->data[at].moments[moment / 64] |= UINT64_C(1) << (moment % 64);

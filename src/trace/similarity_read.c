@@ -352,7 +352,9 @@ static bool read_all(struct reading *reading, const char *path, struct error *er
 {
     struct similarity_trace *trace = reading->trace;
     int64_t first_ns, last_ns;
-    if (!trace_span(reading->reader, &first_ns, &last_ns))
+    if (!trace_span(reading->reader, &first_ns, &last_ns, err))
+        return false;
+    if (first_ns == TRACE_NONE)
         return error_set(err, ERROR_INPUT, "%s: the trace is empty", path);
     int64_t length_ns;
     if (last_ns < first_ns || __builtin_sub_overflow(last_ns, first_ns, &length_ns) ||

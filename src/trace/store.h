@@ -24,6 +24,15 @@
 #define TRACE_SCHEMA_VERSION 2
 #define TRACE_NONE           INT64_MIN
 
+/* What a number in a trace can be. Whoever adds a trace's rows up, or takes times from each other, need not look again:
+ * a time with two lengths, less another time, is no overflow, nor is the sum of what all rows moved. */
+#define TRACE_TIME_LEAST  (-(INT64_C(1) << 61)) /* 1896; texts without a date may count from any beginning */
+#define TRACE_TIME_MOST   (INT64_C(1) << 62)    /* 2116 */
+#define TRACE_LENGTH_MOST (INT64_C(1) << 59)    /* 18 years; a clock that goes back makes it negative */
+#define TRACE_BYTES_MOST  (INT64_C(1) << 62)    /* of all rows together */
+#define TRACE_PID_MOST    (INT64_C(1) << 53)    /* what a double, as other readers have it, holds exactly */
+#define TRACE_VALUE_MOST  1e100                 /* of a sample */
+
 /* What a system call (or a page fault, or a submission to io_uring) does. Stored as these numbers: append only. */
 enum trace_class {
     TRACE_READ,
@@ -79,6 +88,9 @@ struct trace_event {
 
 enum trace_op { TRACE_OP_READ, TRACE_OP_WRITE, TRACE_OP_DISCARD, TRACE_OP_FLUSH, TRACE_OPS };
 
+/* Bytes that a call moved: results of reads and writes, sizes of faults; 0 where it failed, or moves none. */
+int64_t trace_bytes_moved(const struct trace_event *event);
+
 /* A request to a disk. */
 struct trace_block {
     enum trace_op op;
@@ -101,6 +113,13 @@ struct trace_phase {
     int64_t start_ns, end_ns;
     const char *source; /* "mllog", "dlio", "io", … */
 };
+
+/* Is every number what TRACE_TIME_LEAST and the others allow? What a reader gives, is; importers ask before they add. */
+bool trace_event_fits(const struct trace_event *event);
+bool trace_block_fits(const struct trace_block *block);
+bool trace_sample_fits(const struct trace_sample *sample);
+bool trace_phase_fits(const struct trace_phase *phase);
+bool trace_pid_fits(int64_t pid); /* TRACE_NONE does, too */
 
 /* Writing. */
 
@@ -168,7 +187,8 @@ int64_t trace_writer_added(const struct trace_writer *writer);
 
 struct trace_reader;
 
-/* NULL on failure: no file, not a database, not a trace, a newer schema (ERROR_INPUT). */
+/* NULL on failure: no file, not a database, not a trace, a newer schema, numbers or ids that cannot be (ERROR_INPUT).
+ * The file may be one that somebody sent: nothing in it runs, and reading it takes time and memory by its size. */
 struct trace_reader *trace_reader_new(const char *path, struct error *err);
 
 /* Which rows cursors give. A path's pattern is a shell's, but its '*' stands for slashes as well. */
@@ -237,10 +257,13 @@ void trace_shortfall_add(struct text *out, struct trace_shortfall shortfall);
 /* All that is known of it, a line each: "unfinished: …", "lost: …". */
 void trace_add_warnings(const struct trace_reader *reader, struct text *out);
 
-/* First start and last end of events, blocks, samples and phases; false when the trace is empty. */
-bool trace_span(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns);
-/* The same without samples, which may begin long before the run and end after it. */
-bool trace_span_of_calls(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns);
+/* First start and last end of events, blocks, samples and phases; both TRACE_NONE when the trace is empty. False when
+ * reading failed. */
+bool trace_span(struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns, struct error *err);
+/* The same, of a trace that is unfinished or has lost events, and so is told when that was; false: it is empty. */
+bool trace_span_when_short(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns);
+/* Without samples, which may begin long before the run and end after it. */
+bool trace_span_of_calls(struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns, struct error *err);
 
 /* Rows that start in [from_ns, to_ns), in order of start (of time, for samples). Everything: {-1, INT64_MIN,
  * INT64_MAX}. */

@@ -235,15 +235,22 @@ int64_t trace_lost(UNUSED const struct trace_reader *reader)
     return 0;
 }
 
-bool trace_span(UNUSED const struct trace_reader *reader, UNUSED int64_t *first_ns, UNUSED int64_t *last_ns)
+bool trace_span(UNUSED struct trace_reader *reader, UNUSED int64_t *first_ns, UNUSED int64_t *last_ns,
+                struct error *err)
+{
+    return refuse(err);
+}
+
+bool trace_span_when_short(UNUSED const struct trace_reader *reader, UNUSED int64_t *first_ns,
+                           UNUSED int64_t *last_ns)
 {
     return false;
 }
 
-bool trace_span_of_calls(UNUSED const struct trace_reader *reader, UNUSED int64_t *first_ns,
-                         UNUSED int64_t *last_ns)
+bool trace_span_of_calls(UNUSED struct trace_reader *reader, UNUSED int64_t *first_ns,
+                         UNUSED int64_t *last_ns, struct error *err)
 {
-    return false;
+    return refuse(err);
 }
 
 struct trace_cursor *trace_events(UNUSED struct trace_reader *reader,

@@ -1,14 +1,15 @@
 #include "core/arena.h"
+#include "core/text.h"
 #include "trace/store.h"
+#include "trace/store_open.h"
 #include "trace/store_schema.h"
 
-#include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct trace_meta {
     const char *key, *value;
@@ -17,137 +18,236 @@ struct trace_meta {
 /* Rows 1..count of a dictionary; row 0 is what is said of ids that are not there. */
 struct table {
     void *rows;
-    int64_t count;
+    int64_t count, capacity;
 };
 
 struct trace_reader {
     sqlite3 *db;
+    struct store_guard guard;
     struct arena arena;
     char *path;
     struct table processes, files, series, calls, disks, phases, meta, losses;
-    int64_t lost;
+    int64_t lost, text_bytes;
     int version;
-    unsigned char *selected; /* by id of a file, 0: none; NULL: everything */
+    int64_t first_ns, last_ns; /* of a trace that is unfinished or lost events; TRACE_NONE: it is empty */
+    unsigned char *selected;   /* by id of a file, 0: none; NULL: everything */
 };
 
 /* Bits of `selected`. */
 enum { SELECT_EVENTS = 1, SELECT_BLOCKS = 2 };
 
+/* A statement that is run, row by row. What a row says is checked here, and nowhere else. */
 struct trace_cursor {
     sqlite3_stmt *statement;
     struct trace_reader *reader;
+    const char *table; /* for messages */
     int code;
+    int64_t bytes; /* moved, of all rows so far */
+    bool failed;
+    struct error why;
 };
 
-static bool fail(const struct trace_reader *reader, struct error *err)
+/* ---- rows ---- */
+
+static bool begin(struct trace_cursor *cursor, struct trace_reader *reader, const char *table,
+                  const char *sql, struct error *err)
 {
-    int code = sqlite3_errcode(reader->db);
-    if (code == SQLITE_NOTADB)
-        return error_set(err, ERROR_INPUT, "'%s' is not a database", reader->path);
-    if (code == SQLITE_CORRUPT || code == SQLITE_ERROR)
-        return error_set(err, ERROR_INPUT, "'%s' is damaged: %s", reader->path, sqlite3_errmsg(reader->db));
-    return error_set(err, ERROR_FAILED, "cannot read '%s': %s", reader->path, sqlite3_errmsg(reader->db));
+    *cursor = (struct trace_cursor){.reader = reader, .table = table, .code = SQLITE_ROW};
+    store_guard_begin(&reader->guard);
+    return sqlite3_prepare_v2(reader->db, sql, -1, &cursor->statement, NULL) == SQLITE_OK ||
+           store_fail(reader->db, &reader->guard, reader->path, err);
 }
 
-static bool one_number(struct trace_reader *reader, const char *sql, int64_t *value, struct error *err)
+static bool next(struct trace_cursor *cursor)
 {
-    sqlite3_stmt *statement;
-    *value = 0;
-    if (sqlite3_prepare_v2(reader->db, sql, -1, &statement, NULL) != SQLITE_OK)
-        return fail(reader, err);
-    int code = sqlite3_step(statement);
-    if (code == SQLITE_ROW)
-        *value = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return code == SQLITE_ROW || code == SQLITE_DONE || fail(reader, err);
+    if (cursor->code == SQLITE_ROW)
+        cursor->code = sqlite3_step(cursor->statement);
+    return cursor->code == SQLITE_ROW;
 }
 
-static int64_t number(sqlite3_stmt *statement, int column, int64_t none)
+/* The first failure is kept, and no further row comes. */
+static void stop(struct trace_cursor *cursor)
 {
-    return sqlite3_column_type(statement, column) == SQLITE_NULL ? none
-                                                                 : sqlite3_column_int64(statement, column);
+    cursor->failed = true;
+    cursor->code = SQLITE_DONE;
 }
 
-/* As UTF-8, whatever the kernel called it: nobody who writes a name has to ask. NULL when there is no memory. */
-static const char *text(struct trace_reader *reader, sqlite3_stmt *statement, int column)
+static void stop_memory(struct trace_cursor *cursor)
 {
-    struct text room = {0};
-    const char *value = (const char *)sqlite3_column_text(statement, column), *kept;
-    if (!value)
+    error_memory(&cursor->why);
+    stop(cursor);
+}
+
+/* What is in a column is not what can be there. */
+static void refuse(struct trace_cursor *cursor, int column)
+{
+    const char *value = (const char *)sqlite3_column_text(cursor->statement, column);
+    if (cursor->failed)
+        return;
+    error_set(&cursor->why, ERROR_INPUT, "'%s' is damaged: table '%s': %s cannot be %s%.40s%s",
+              cursor->reader->path, cursor->table, sqlite3_column_name(cursor->statement, column),
+              value ? "'" : "", value ? value : "nothing", value ? "'" : "");
+    stop(cursor);
+}
+
+static bool end(struct trace_cursor *cursor, struct error *err)
+{
+    struct trace_reader *reader = cursor->reader;
+    bool failed = cursor->failed;
+    if (failed)
+        *err = cursor->why;
+    else if (cursor->code != SQLITE_ROW && cursor->code != SQLITE_DONE)
+        failed = !store_fail(reader->db, &reader->guard, reader->path, err);
+    sqlite3_finalize(cursor->statement);
+    return !failed;
+}
+
+/* A whole number of a range, which must be there. */
+static int64_t needed(struct trace_cursor *cursor, int column, int64_t least, int64_t most)
+{
+    int64_t value = sqlite3_column_int64(cursor->statement, column);
+    if (sqlite3_column_type(cursor->statement, column) == SQLITE_INTEGER && value >= least && value <= most)
+        return value;
+    refuse(cursor, column);
+    return least;
+}
+
+/* The same, or nothing. */
+static int64_t number(struct trace_cursor *cursor, int column, int64_t none, int64_t least, int64_t most)
+{
+    return sqlite3_column_type(cursor->statement, column) == SQLITE_NULL
+               ? none
+               : needed(cursor, column, least, most);
+}
+
+static int64_t any_number(struct trace_cursor *cursor, int column)
+{
+    return number(cursor, column, TRACE_NONE, INT64_MIN + 1, INT64_MAX);
+}
+
+static int64_t time_of(struct trace_cursor *cursor, int column)
+{
+    return needed(cursor, column, TRACE_TIME_LEAST, TRACE_TIME_MOST);
+}
+
+static int64_t length_of(struct trace_cursor *cursor, int column)
+{
+    return number(cursor, column, TRACE_NONE, -TRACE_LENGTH_MOST, TRACE_LENGTH_MOST);
+}
+
+static int64_t id_of(struct trace_cursor *cursor, int column, const struct table *table)
+{
+    return number(cursor, column, 0, 1, table->count);
+}
+
+/* Adds to what all rows moved: so that whoever adds up some of them need not look. */
+static void count_bytes(struct trace_cursor *cursor, int column, int64_t bytes)
+{
+    if (bytes <= 0)
+        return;
+    if (bytes > TRACE_BYTES_MOST - cursor->bytes)
+        refuse(cursor, column);
+    else
+        cursor->bytes += bytes;
+}
+
+/* As UTF-8, whatever the kernel called it: nobody who writes a name has to ask. "" for nothing. Texts that share pages of the file are no more than the file can hold, either. */
+static const char *text(struct trace_cursor *cursor, int column)
+{
+    struct trace_reader *reader = cursor->reader;
+    const char *value = (const char *)sqlite3_column_text(cursor->statement, column);
+    if (!value) {
+        if (sqlite3_errcode(reader->db) == SQLITE_NOMEM)
+            stop_memory(cursor);
         return "";
+    }
+    reader->text_bytes += sqlite3_column_bytes(cursor->statement, column);
+    if (reader->text_bytes / 2 >
+        reader->guard.bytes) { /* UTF-16 in the file may be half again as long here */
+        refuse(cursor, column);
+        return "";
+    }
+    struct text room = {0};
     value = text_utf8(value, &room);
-    kept = room.failed ? NULL : arena_string(&reader->arena, value);
+    const char *copy = room.failed ? NULL : arena_string(&reader->arena, value);
     text_release(&room);
-    return kept;
+    if (!copy)
+        stop_memory(cursor);
+    return copy ? copy : "";
 }
 
-typedef bool read_row(struct trace_reader *reader, sqlite3_stmt *statement, void *row);
+/* ---- dictionaries ---- */
 
-static bool read_process(struct trace_reader *reader, sqlite3_stmt *statement, void *row)
+typedef void read_row(struct trace_cursor *cursor, void *row);
+
+#define OR_NONE(cursor, column, least, most) number(cursor, column, TRACE_NONE, least, most)
+
+static int64_t process_number(struct trace_cursor *cursor, int column)
+{
+    return OR_NONE(cursor, column, -TRACE_PID_MOST, TRACE_PID_MOST);
+}
+
+static void read_process(struct trace_cursor *cursor, void *row)
 {
     struct trace_process_info *process = row;
-    process->pid = number(statement, 1, TRACE_NONE);
-    process->tid = number(statement, 2, TRACE_NONE);
-    process->parent_pid = number(statement, 3, TRACE_NONE);
-    process->start_ns = number(statement, 4, TRACE_NONE);
-    process->end_ns = number(statement, 5, TRACE_NONE);
-    process->name = text(reader, statement, 6);
-    process->command = text(reader, statement, 7);
-    return process->name && process->command;
+    process->pid = process_number(cursor, 1);
+    process->tid = process_number(cursor, 2);
+    process->parent_pid = process_number(cursor, 3);
+    process->start_ns = OR_NONE(cursor, 4, TRACE_TIME_LEAST, TRACE_TIME_MOST);
+    process->end_ns = OR_NONE(cursor, 5, TRACE_TIME_LEAST, TRACE_TIME_MOST);
+    process->name = text(cursor, 6);
+    process->command = text(cursor, 7);
 }
 
-static bool read_file(struct trace_reader *reader, sqlite3_stmt *statement, void *row)
+static void read_file(struct trace_cursor *cursor, void *row)
 {
     struct trace_file_info *file = row;
-    file->device = number(statement, 1, TRACE_NONE);
-    file->inode = number(statement, 2, TRACE_NONE);
-    file->path = text(reader, statement, 3);
-    int64_t kind = number(statement, 4, -1);
-    if (file->path)
-        file->kind = kind >= 0 && kind < TRACE_KINDS ? (enum trace_kind)kind
-                                                     : trace_kind_of_path(file->path, strlen(file->path));
-    return file->path != NULL;
+    file->device = any_number(cursor, 1);
+    file->inode = any_number(cursor, 2);
+    file->path = text(cursor, 3);
+    int64_t kind = number(cursor, 4, -1, 0, TRACE_KINDS - 1);
+    file->kind = kind >= 0 ? (enum trace_kind)kind : trace_kind_of_path(file->path, strlen(file->path));
 }
 
-static bool read_series(struct trace_reader *reader, sqlite3_stmt *statement, void *row)
+static void read_series(struct trace_cursor *cursor, void *row)
 {
     struct trace_series_info *series = row;
-    series->kind = text(reader, statement, 1);
-    series->source = text(reader, statement, 2);
-    return series->kind && series->source;
+    series->kind = text(cursor, 1);
+    series->source = text(cursor, 2);
 }
 
-static bool read_name(struct trace_reader *reader, sqlite3_stmt *statement, void *row)
+static void read_name(struct trace_cursor *cursor, void *row)
 {
-    return (*(const char **)row = text(reader, statement, 1)) != NULL;
+    *(const char **)row = text(cursor, 1);
 }
 
-static bool read_phase(struct trace_reader *reader, sqlite3_stmt *statement, void *row)
+static void read_phase(struct trace_cursor *cursor, void *row)
 {
     struct trace_phase *phase = row;
-    phase->name = text(reader, statement, 1);
-    phase->start_ns = number(statement, 2, 0);
-    phase->end_ns = number(statement, 3, 0);
-    phase->source = text(reader, statement, 4);
-    return phase->name && phase->source;
+    phase->name = text(cursor, 0);
+    phase->start_ns = time_of(cursor, 1);
+    phase->end_ns = time_of(cursor, 2);
+    phase->source = text(cursor, 3);
 }
 
-static bool read_meta(struct trace_reader *reader, sqlite3_stmt *statement, void *row)
+static void read_meta(struct trace_cursor *cursor, void *row)
 {
     struct trace_meta *meta = row;
-    meta->key = text(reader, statement, 1);
-    meta->value = text(reader, statement, 2);
-    return meta->key && meta->value;
+    meta->key = text(cursor, 0);
+    meta->value = text(cursor, 1);
 }
 
-static bool read_loss(struct trace_reader *reader, sqlite3_stmt *statement, void *row)
+static void read_loss(struct trace_cursor *cursor, void *row)
 {
     struct trace_loss *loss = row;
-    loss->class = text(reader, statement, 1);
-    loss->count = number(statement, 2, 0);
-    loss->from_ns = number(statement, 3, TRACE_NONE);
-    loss->to_ns = number(statement, 4, TRACE_NONE);
-    return loss->class != NULL;
+    loss->class = text(cursor, 0);
+    loss->count = needed(cursor, 1, 0, INT64_MAX);
+    if (loss->count > INT64_MAX - cursor->reader->lost)
+        refuse(cursor, 1);
+    else
+        cursor->reader->lost += loss->count;
+    loss->from_ns = number(cursor, 2, TRACE_NONE, TRACE_TIME_LEAST, TRACE_TIME_MOST);
+    loss->to_ns = number(cursor, 3, TRACE_NONE, TRACE_TIME_LEAST, TRACE_TIME_MOST);
 }
 
 static const struct trace_process_info no_process = {.pid = TRACE_NONE,
@@ -160,97 +260,125 @@ static const struct trace_process_info no_process = {.pid = TRACE_NONE,
 static const struct trace_file_info no_file = {TRACE_NONE, TRACE_NONE, "", TRACE_KIND_FILE};
 static const struct trace_series_info no_series = {"", ""};
 static const char *const no_name = "";
+static const struct trace_phase no_phase = {"", 0, 0, ""};
+static const struct trace_meta no_meta = {"", ""};
+static const struct trace_loss no_loss = {"", 0, TRACE_NONE, TRACE_NONE};
 
-/* `sql` gives the place of each row (from 1) in its first column. */
-static bool load_table(struct trace_reader *reader, struct table *table, const char *count, const char *sql,
-                       size_t size, const void *none, read_row *read, struct error *err)
+/* The place of row `at`; NULL without memory. */
+static void *row_at(struct table *table, int64_t at, size_t size)
 {
-    sqlite3_stmt *statement;
-    int code = SQLITE_DONE;
-    if (!one_number(reader, count, &table->count, err))
-        return false;
-    if (table->count < 0 || table->count > UINT32_MAX)
-        return error_set(err, ERROR_INPUT, "'%s' is damaged: an id of %lld", reader->path,
-                         (long long)table->count);
-    table->rows = arena_alloc(&reader->arena, (size_t)table->count + 1, size);
-    if (!table->rows)
-        return error_memory(err);
-    for (int64_t i = 0; none && i <= table->count; i++)
-        memcpy((char *)table->rows + (size_t)i * size, none, size);
-    if (sqlite3_prepare_v2(reader->db, sql, -1, &statement, NULL) != SQLITE_OK)
-        return fail(reader, err);
-    bool memory = true;
-    while (memory && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        int64_t at = sqlite3_column_int64(statement, 0);
-        if (at > 0 && at <= table->count)
-            memory = read(reader, statement, (char *)table->rows + (size_t)at * size);
+    if (at >= table->capacity) {
+        int64_t capacity = 2 * at + 16;
+        void *rows = reallocarray(table->rows, (size_t)capacity, size);
+        if (!rows)
+            return NULL;
+        table->rows = rows;
+        table->capacity = capacity;
     }
-    sqlite3_finalize(statement);
-    return memory ? code == SQLITE_DONE || fail(reader, err) : error_memory(err);
+    return (char *)table->rows + (size_t)at * size;
 }
+
+/* How a dictionary is read. Ids are 1, 2, 3, …: one that is not is no reason to make room for all before it. */
+struct dictionary {
+    const char *name, *sql, *sql_of_1; /* sql_of_1: of a store of version 1; NULL: the same */
+    size_t size;
+    const void *none;
+    read_row *read;
+    bool ids; /* in the first column */
+};
+
+static bool load_table(struct trace_reader *reader, struct table *table, const struct dictionary *dictionary,
+                       struct error *err)
+{
+    struct trace_cursor cursor;
+    void *row = row_at(table, 0, dictionary->size);
+    if (!row)
+        return error_memory(err);
+    memcpy(row, dictionary->none, dictionary->size);
+    if (!begin(&cursor, reader, dictionary->name,
+               reader->version == 1 && dictionary->sql_of_1 ? dictionary->sql_of_1 : dictionary->sql, err))
+        return false;
+    while (next(&cursor)) {
+        int64_t at = table->count + 1;
+        row = row_at(table, at, dictionary->size);
+        if (!row)
+            stop_memory(&cursor);
+        else if (dictionary->ids && sqlite3_column_int64(cursor.statement, 0) != at)
+            refuse(&cursor, 0);
+        if (cursor.failed)
+            break;
+        dictionary->read(&cursor, row);
+        table->count = at;
+    }
+    return end(&cursor, err);
+}
+
+struct placed_phase {
+    struct trace_phase phase;
+    int64_t at;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct placed_phase *x = a, *y = b;
+    int order = (x->phase.start_ns > y->phase.start_ns) - (x->phase.start_ns < y->phase.start_ns);
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Here, and not by SQLite, which would put their texts into its own files. */
+static bool sort_phases(struct table *table, struct error *err)
+{
+    struct trace_phase *phases = table->rows;
+    struct placed_phase *placed = calloc((size_t)table->count + 1, sizeof *placed);
+    if (!placed)
+        return error_memory(err);
+    for (int64_t i = 1; i <= table->count; i++)
+        placed[i] = (struct placed_phase){phases[i], i};
+    qsort(placed + 1, (size_t)table->count, sizeof *placed, by_start);
+    for (int64_t i = 1; i <= table->count; i++)
+        phases[i] = placed[i].phase;
+    free(placed);
+    return true;
+}
+
+/* In the order of the tables below; the third has what a store of version 1 lacks. */
+static const struct dictionary dictionaries[] = {
+    {"process", "SELECT id, pid, tid, parent_pid, start_ns, end_ns, name, command FROM process ORDER BY id",
+     NULL, sizeof no_process, &no_process, read_process, true},
+    {"file", "SELECT id, device, inode, path, kind FROM file ORDER BY id",
+     "SELECT id, device, inode, path, NULL FROM file ORDER BY id", sizeof no_file, &no_file, read_file, true},
+    {"series", "SELECT id, kind, source FROM series ORDER BY id", NULL, sizeof no_series, &no_series,
+     read_series, true},
+    {"call", "SELECT id, name FROM call ORDER BY id", NULL, sizeof no_name, &no_name, read_name, true},
+    {"disk", "SELECT id, name FROM disk ORDER BY id", NULL, sizeof no_name, &no_name, read_name, true},
+    {"phase", "SELECT name, start_ns, end_ns, source FROM phase ORDER BY rowid", NULL, sizeof no_phase,
+     &no_phase, read_phase, false},
+    {"meta", "SELECT key, value FROM meta ORDER BY key", NULL, sizeof no_meta, &no_meta, read_meta, false},
+    {"lost", "SELECT class, count, from_ns, to_ns FROM lost ORDER BY class",
+     "SELECT class, count, NULL, NULL FROM lost ORDER BY class", sizeof no_loss, &no_loss, read_loss, false},
+};
 
 static bool load_tables(struct trace_reader *reader, struct error *err)
 {
-    bool kinds = reader->version >= 2;
-    return load_table(reader, &reader->processes, "SELECT ifnull(max(id), 0) FROM process",
-                      "SELECT id, pid, tid, parent_pid, start_ns, end_ns, name, command FROM process",
-                      sizeof no_process, &no_process, read_process, err) &&
-           load_table(reader, &reader->files, "SELECT ifnull(max(id), 0) FROM file",
-                      kinds ? "SELECT id, device, inode, path, kind FROM file"
-                            : "SELECT id, device, inode, path, NULL FROM file",
-                      sizeof no_file, &no_file, read_file, err) &&
-           load_table(reader, &reader->series, "SELECT ifnull(max(id), 0) FROM series",
-                      "SELECT * FROM series", sizeof no_series, &no_series, read_series, err) &&
-           load_table(reader, &reader->calls, "SELECT ifnull(max(id), 0) FROM call", "SELECT * FROM call",
-                      sizeof no_name, &no_name, read_name, err) &&
-           load_table(reader, &reader->disks, "SELECT ifnull(max(id), 0) FROM disk", "SELECT * FROM disk",
-                      sizeof no_name, &no_name, read_name, err) &&
-           load_table(reader, &reader->phases, "SELECT count(*) FROM phase",
-                      "SELECT row_number() OVER (ORDER BY start_ns, rowid), * FROM phase",
-                      sizeof(struct trace_phase), NULL, read_phase, err) &&
-           load_table(reader, &reader->meta, "SELECT count(*) FROM meta",
-                      "SELECT row_number() OVER (ORDER BY key), * FROM meta", sizeof(struct trace_meta), NULL,
-                      read_meta, err) &&
-           load_table(
-               reader, &reader->losses, "SELECT count(*) FROM lost",
-               kinds ? "SELECT row_number() OVER (ORDER BY class), class, count, from_ns, to_ns FROM lost"
-                     : "SELECT row_number() OVER (ORDER BY class), class, count, NULL, NULL FROM lost",
-               sizeof(struct trace_loss), NULL, read_loss, err) &&
-           one_number(reader, "SELECT ifnull(sum(count), 0) FROM lost", &reader->lost, err);
-}
-
-static bool check_version(struct trace_reader *reader, struct error *err)
-{
-    int64_t application, version;
-    if (!one_number(reader, "PRAGMA application_id", &application, err) ||
-        !one_number(reader, "PRAGMA user_version", &version, err))
-        return false;
-    if (application != TRACE_APPLICATION_ID)
-        return error_set(err, ERROR_INPUT, "'%s' is a database, but no trace", reader->path);
-    if (version > TRACE_SCHEMA_VERSION)
-        return error_set(
-            err, ERROR_INPUT,
-            "'%s' has schema version %lld, this program knows versions up to %d: use a newer program",
-            reader->path, (long long)version, TRACE_SCHEMA_VERSION);
-    if (version < 1)
-        return error_set(err, ERROR_INPUT, "'%s' is damaged: schema version %lld", reader->path,
-                         (long long)version);
-    reader->version = (int)version;
-    return true;
+    struct table *const to[] = {&reader->processes, &reader->files,  &reader->series, &reader->calls,
+                                &reader->disks,     &reader->phases, &reader->meta,   &reader->losses};
+    for (size_t i = 0; i < sizeof to / sizeof *to; i++)
+        if (!load_table(reader, to[i], &dictionaries[i], err))
+            return false;
+    store_expect_numbers(reader->db);
+    return sort_phases(&reader->phases, err);
 }
 
 static bool open_reader(struct trace_reader *reader, const char *path, struct error *err)
 {
+    reader->first_ns = reader->last_ns = TRACE_NONE;
     reader->path = strdup(path);
     if (!reader->path)
         return error_memory(err);
-    if (access(path, R_OK) < 0)
-        return error_set(err, ERROR_INPUT, "cannot read '%s': %s", path, strerror(errno));
-    /* Not read-only: the journal of a writer that was killed has to be played back first. */
-    if (sqlite3_open_v2(path, &reader->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
-        return error_set(err, ERROR_INPUT, "cannot read '%s': %s", path,
-                         reader->db ? sqlite3_errmsg(reader->db) : "out of memory");
-    return check_version(reader, err) && load_tables(reader, err);
+    if (!store_open(path, &reader->db, &reader->guard, &reader->version, err) || !load_tables(reader, err))
+        return false;
+    bool whole = !trace_unfinished(reader) && reader->losses.count == 0;
+    return whole || trace_span(reader, &reader->first_ns, &reader->last_ns, err);
 }
 
 struct trace_reader *trace_reader_new(const char *path, struct error *err)
@@ -280,6 +408,10 @@ void trace_reader_free(struct trace_reader *reader)
 {
     if (!reader)
         return;
+    struct table *const all[] = {&reader->processes, &reader->files,  &reader->series, &reader->calls,
+                                 &reader->disks,     &reader->phases, &reader->meta,   &reader->losses};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]->rows);
     sqlite3_close(reader->db);
     arena_release(&reader->arena);
     free(reader->selected);
@@ -374,91 +506,123 @@ const struct trace_loss *trace_losses(const struct trace_reader *reader, int *co
     return (struct trace_loss *)reader->losses.rows + 1;
 }
 
-#define SPAN_OF_CALLS                                                                                        \
-    "SELECT min(a), max(b) FROM ("                                                                           \
-    "SELECT min(start_ns) a, max(start_ns + ifnull(latency_ns, 0)) b FROM event UNION ALL "                  \
-    "SELECT min(start_ns), max(start_ns + ifnull(queue_ns, 0) + ifnull(service_ns, 0)) FROM block "          \
-    "UNION ALL SELECT min(start_ns), max(end_ns) FROM phase"
+/* ---- spans ---- */
 
-static bool span(const struct trace_reader *reader, const char *sql, int64_t *first_ns, int64_t *last_ns)
+static const struct {
+    const char *table, *sql;
+} spans[] = {
+    {"event", "SELECT min(start_ns) AS start_ns, max(start_ns) AS start_ns,"
+              " max(start_ns + ifnull(latency_ns, 0)) AS 'the last end' FROM event"},
+    {"block", "SELECT min(start_ns) AS start_ns, max(start_ns) AS start_ns,"
+              " max(start_ns + ifnull(queue_ns, 0) + ifnull(service_ns, 0)) AS 'the last end' FROM block"},
+    {"phase",
+     "SELECT min(start_ns) AS start_ns, max(start_ns) AS start_ns, max(end_ns) AS end_ns FROM phase"},
+    {"sample",
+     "SELECT min(time_ns) AS time_ns, max(time_ns) AS time_ns, max(time_ns) AS time_ns FROM sample"},
+};
+#define SPANS_OF_CALLS 3
+
+static bool add_span(struct trace_reader *reader, int which, int64_t *first_ns, int64_t *last_ns,
+                     struct error *err)
 {
-    sqlite3_stmt *statement;
-    bool found = false;
-    if (sqlite3_prepare_v2(reader->db, sql, -1, &statement, NULL) != SQLITE_OK)
+    struct trace_cursor cursor;
+    if (!begin(&cursor, reader, spans[which].table, spans[which].sql, err))
         return false;
-    if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 0) == SQLITE_INTEGER) {
-        *first_ns = sqlite3_column_int64(statement, 0);
-        *last_ns = sqlite3_column_int64(statement, 1);
-        found = true;
+    if (next(&cursor) && sqlite3_column_type(cursor.statement, 0) != SQLITE_NULL) {
+        int64_t first = time_of(&cursor, 0);
+        time_of(&cursor, 1); /* texts sort after all numbers */
+        int64_t last = needed(&cursor, 2, TRACE_TIME_LEAST - 2 * TRACE_LENGTH_MOST,
+                              TRACE_TIME_MOST + 2 * TRACE_LENGTH_MOST);
+        *first_ns = *first_ns == TRACE_NONE || first < *first_ns ? first : *first_ns;
+        *last_ns = *last_ns == TRACE_NONE || last > *last_ns ? last : *last_ns;
     }
-    sqlite3_finalize(statement);
-    return found;
+    return end(&cursor, err);
 }
 
-bool trace_span(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns)
+static bool span(struct trace_reader *reader, int count, int64_t *first_ns, int64_t *last_ns,
+                 struct error *err)
 {
-    return span(reader, SPAN_OF_CALLS " UNION ALL SELECT min(time_ns), max(time_ns) FROM sample)", first_ns,
-                last_ns);
+    *first_ns = *last_ns = TRACE_NONE;
+    for (int i = 0; i < count; i++)
+        if (!add_span(reader, i, first_ns, last_ns, err))
+            return false;
+    return true;
 }
 
-bool trace_span_of_calls(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns)
+bool trace_span(struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns, struct error *err)
 {
-    return span(reader, SPAN_OF_CALLS ")", first_ns, last_ns);
+    return span(reader, sizeof spans / sizeof *spans, first_ns, last_ns, err);
 }
 
-static struct trace_cursor *open_cursor(struct trace_reader *reader, const char *select, const char *which,
-                                        const char *time, const struct trace_filter *filter,
-                                        struct error *err)
+bool trace_span_when_short(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns)
 {
-    char sql[512];
-    snprintf(sql, sizeof sql, "%s WHERE %s >= ?1 AND %s < ?2%s%s%s ORDER BY %s%srowid", select, time, time,
-             filter->which < 0 ? "" : " AND ", filter->which < 0 ? "" : which,
-             filter->which < 0 ? "" : " = ?3", filter->as_written ? "" : time,
-             filter->as_written ? "" : ", ");
-    struct trace_cursor *cursor = calloc(1, sizeof *cursor);
-    if (!cursor) {
-        error_memory(err);
-        return NULL;
-    }
-    cursor->reader = reader;
-    cursor->code = SQLITE_ROW;
-    if (sqlite3_prepare_v2(reader->db, sql, -1, &cursor->statement, NULL) != SQLITE_OK) {
-        fail(reader, err);
+    *first_ns = reader->first_ns;
+    *last_ns = reader->last_ns;
+    return reader->first_ns != TRACE_NONE;
+}
+
+bool trace_span_of_calls(struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns, struct error *err)
+{
+    return span(reader, SPANS_OF_CALLS, first_ns, last_ns, err);
+}
+
+/* ---- cursors ---- */
+
+/* What is read of each table of rows, and how. */
+static const struct source {
+    const char *table, *columns, *which, *time;
+} events = {"event", "class, start_ns, latency_ns, process, file, call, fd, \"offset\", size, result, cached",
+            "class", "start_ns"},
+  blocks = {"block", "operation, start_ns, queue_ns, service_ns, disk, sector, bytes, process, file, cause",
+            "operation", "start_ns"},
+  samples = {"sample", "series, time_ns, value", "series", "time_ns"};
+
+/* A row whose time is no number is between no two times: where no range is asked for, there is no condition that would
+ * pass it over. */
+static struct trace_cursor *open_cursor(struct trace_reader *reader, const struct source *source,
+                                        const struct trace_filter *filter, struct error *err)
+{
+    const char *time = source->time;
+    struct text sql = {0};
+    text_format(&sql, "SELECT %s FROM %s WHERE true", source->columns, source->table);
+    if (filter->from_ns > INT64_MIN || filter->to_ns < INT64_MAX)
+        text_format(&sql, " AND %s >= ?1 AND %s < ?2", time, time);
+    if (filter->which >= 0)
+        text_format(&sql, " AND %s = ?3", source->which);
+    text_format(&sql, " ORDER BY %s%srowid", filter->as_written ? "" : time, filter->as_written ? "" : ", ");
+    struct trace_cursor *cursor = sql.failed ? NULL : calloc(1, sizeof *cursor);
+    bool begun = cursor ? begin(cursor, reader, source->table, sql.data, err) : error_memory(err);
+    text_release(&sql);
+    if (!begun) {
         free(cursor);
         return NULL;
     }
+    /* What a statement does not have is no error. */
     sqlite3_bind_int64(cursor->statement, 1, filter->from_ns);
     sqlite3_bind_int64(cursor->statement, 2, filter->to_ns);
-    if (filter->which >= 0)
-        sqlite3_bind_int64(cursor->statement, 3, filter->which);
+    sqlite3_bind_int64(cursor->statement, 3, filter->which);
     return cursor;
 }
 
 struct trace_cursor *trace_events(struct trace_reader *reader, const struct trace_filter *filter,
                                   struct error *err)
 {
-    return open_cursor(
-        reader,
-        "SELECT class, start_ns, latency_ns, process, file, call, fd, \"offset\", size, result, cached"
-        " FROM event",
-        "class", "start_ns", filter, err);
+    return open_cursor(reader, &events, filter, err);
 }
 
 struct trace_cursor *trace_blocks(struct trace_reader *reader, const struct trace_filter *filter,
                                   struct error *err)
 {
-    return open_cursor(
-        reader,
-        "SELECT operation, start_ns, queue_ns, service_ns, disk, sector, bytes, process, file, cause"
-        " FROM block",
-        "operation", "start_ns", filter, err);
+    return open_cursor(reader, &blocks, filter, err);
 }
 
 struct trace_cursor *trace_samples(struct trace_reader *reader, const struct trace_filter *filter,
                                    struct error *err)
 {
-    return open_cursor(reader, "SELECT series, time_ns, value FROM sample", "series", "time_ns", filter, err);
+    return open_cursor(reader, &samples, filter, err);
 }
+
+/* ---- which rows ---- */
 
 bool trace_select(struct trace_reader *reader, const struct trace_selection *selection, struct error *err)
 {
@@ -491,74 +655,71 @@ bool trace_is_selected(const struct trace_reader *reader, int64_t file)
     return is_selected(reader, file, SELECT_EVENTS);
 }
 
-static bool next(struct trace_cursor *cursor)
-{
-    if (cursor->code == SQLITE_ROW)
-        cursor->code = sqlite3_step(cursor->statement);
-    return cursor->code == SQLITE_ROW;
-}
-
 bool trace_next_event(struct trace_cursor *cursor, struct trace_event *event)
 {
-    sqlite3_stmt *row = cursor->statement;
+    const struct trace_reader *reader = cursor->reader;
     do {
         if (!next(cursor))
             return false;
-        event->file = number(row, 4, 0);
-    } while (!is_selected(cursor->reader, event->file, SELECT_EVENTS));
-    int64_t class = number(row, 0, TRACE_OTHER);
-    event->class = class >= 0 && class < TRACE_CLASSES ? (enum trace_class) class : TRACE_OTHER;
-    event->start_ns = number(row, 1, 0);
-    event->latency_ns = number(row, 2, TRACE_NONE);
-    event->process = number(row, 3, 0);
-    event->call = number(row, 5, 0);
-    event->fd = number(row, 6, TRACE_NONE);
-    event->offset = number(row, 7, TRACE_NONE);
-    event->size = number(row, 8, TRACE_NONE);
-    event->result = number(row, 9, TRACE_NONE);
-    event->cached = (int)number(row, 10, -1);
-    return true;
+        event->file = id_of(cursor, 4, &reader->files);
+    } while (!is_selected(reader, event->file, SELECT_EVENTS));
+    event->class = (enum trace_class)needed(cursor, 0, 0, TRACE_CLASSES - 1);
+    event->start_ns = time_of(cursor, 1);
+    event->latency_ns = length_of(cursor, 2);
+    event->process = id_of(cursor, 3, &reader->processes);
+    event->call = id_of(cursor, 5, &reader->calls);
+    event->fd = any_number(cursor, 6);
+    event->offset = any_number(cursor, 7);
+    event->size = any_number(cursor, 8);
+    event->result = any_number(cursor, 9);
+    event->cached = (int)number(cursor, 10, -1, 0, 1);
+    count_bytes(cursor, event->class == TRACE_FAULT ? 8 : 9, trace_bytes_moved(event));
+    return !cursor->failed;
 }
 
 bool trace_next_block(struct trace_cursor *cursor, struct trace_block *block)
 {
-    sqlite3_stmt *row = cursor->statement;
+    const struct trace_reader *reader = cursor->reader;
     do {
         if (!next(cursor))
             return false;
-        block->file = number(row, 8, 0);
-    } while (!is_selected(cursor->reader, block->file, SELECT_BLOCKS));
-    int64_t op = number(row, 0, 0);
-    block->op = op >= 0 && op < TRACE_OPS ? (enum trace_op)op : TRACE_OP_READ;
-    block->start_ns = number(row, 1, 0);
-    block->queue_ns = number(row, 2, TRACE_NONE);
-    block->service_ns = number(row, 3, TRACE_NONE);
-    block->disk = number(row, 4, 0);
-    block->sector = number(row, 5, TRACE_NONE);
-    block->bytes = number(row, 6, TRACE_NONE);
-    block->process = number(row, 7, 0);
-    block->cause = number(row, 9, 0);
-    return true;
+        block->file = id_of(cursor, 8, &reader->files);
+    } while (!is_selected(reader, block->file, SELECT_BLOCKS));
+    block->op = (enum trace_op)needed(cursor, 0, 0, TRACE_OPS - 1);
+    block->start_ns = time_of(cursor, 1);
+    block->queue_ns = length_of(cursor, 2);
+    block->service_ns = length_of(cursor, 3);
+    block->disk = id_of(cursor, 4, &reader->disks);
+    block->sector = any_number(cursor, 5);
+    block->bytes = any_number(cursor, 6);
+    block->process = id_of(cursor, 7, &reader->processes);
+    block->cause = id_of(cursor, 9, &reader->processes);
+    count_bytes(cursor, 6, block->bytes);
+    return !cursor->failed;
 }
 
 bool trace_next_sample(struct trace_cursor *cursor, struct trace_sample *sample)
 {
-    if (!next(cursor))
-        return false;
-    sample->series = number(cursor->statement, 0, 0);
-    sample->time_ns = number(cursor->statement, 1, 0);
-    sample->value = sqlite3_column_double(cursor->statement, 2);
-    return true;
+    while (next(cursor)) {
+        int type = sqlite3_column_type(cursor->statement, 2);
+        sample->series = needed(cursor, 0, 1, cursor->reader->series.count);
+        sample->time_ns = time_of(cursor, 1);
+        sample->value = sqlite3_column_double(cursor->statement, 2);
+        if (type == SQLITE_NULL && !cursor->failed)
+            continue; /* no number was measured */
+        bool number_there = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+        if (!number_there || !(fabs(sample->value) <= TRACE_VALUE_MOST))
+            refuse(cursor, 2);
+        return !cursor->failed;
+    }
+    return false;
 }
 
 bool trace_cursor_close(struct trace_cursor *cursor, struct error *err)
 {
     if (!cursor)
         return true;
-    bool failed = cursor->code != SQLITE_ROW && cursor->code != SQLITE_DONE;
-    if (failed)
-        fail(cursor->reader, err);
-    sqlite3_finalize(cursor->statement);
+    bool done = end(cursor, err);
     free(cursor);
-    return !failed;
+    return done;
 }

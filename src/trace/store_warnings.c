@@ -4,11 +4,9 @@
 
 #include <inttypes.h>
 
-/* Exact to the nanosecond, and of any two numbers that a file may hold. */
 static const char *after(struct unit_texts *texts, int64_t first_ns, int64_t time_ns)
 {
-    int64_t between = (int64_t)((uint64_t)time_ns - (uint64_t)first_ns);
-    return unit_text(texts, (double)between * 1e-9, UNIT_TIME);
+    return unit_text(texts, (double)(time_ns - first_ns) * 1e-9, UNIT_TIME);
 }
 
 struct trace_shortfall trace_shortfall_of(const struct trace_reader *reader)
@@ -17,8 +15,8 @@ struct trace_shortfall trace_shortfall_of(const struct trace_reader *reader)
     struct trace_shortfall shortfall = {.lost = trace_lost(reader), .cut_ns = TRACE_NONE};
     if (!trace_unfinished(reader))
         return shortfall;
-    trace_span(reader, &first, &last); /* nothing was recorded: cut off at the beginning */
-    shortfall.cut_ns = (int64_t)((uint64_t)last - (uint64_t)first);
+    trace_span_when_short(reader, &first, &last); /* nothing was recorded: cut off at the beginning */
+    shortfall.cut_ns = last - first;
     return shortfall;
 }
 
@@ -37,7 +35,7 @@ void trace_add_warnings(const struct trace_reader *reader, struct text *out)
     struct unit_texts texts = {0};
     int count;
     int64_t first = 0, last = 0;
-    bool spans = trace_span(reader, &first, &last);
+    bool spans = trace_span_when_short(reader, &first, &last);
     const struct trace_loss *losses = trace_losses(reader, &count);
     if (trace_unfinished(reader))
         text_format(out, "unfinished: the recording was cut off %s after its beginning\n",

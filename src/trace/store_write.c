@@ -1,5 +1,6 @@
 #include "trace/store.h"
 #include "trace/store_names.h"
+#include "trace/store_open.h"
 #include "trace/store_rows.h"
 #include "trace/store_schema.h"
 
@@ -166,6 +167,8 @@ static bool set_up(struct trace_writer *writer, enum trace_mode mode, int versio
     if (sqlite3_open_v2(file, &writer->db, flags, NULL) != SQLITE_OK)
         return error_set(err, ERROR_FAILED, "cannot write '%s': %s", writer->path,
                          writer->db ? sqlite3_errmsg(writer->db) : "out of memory");
+    if (!store_distrust(writer->db))
+        return fail(writer, err);
     char sql[512];
     /* The machine being traced is not made to wait for the disk: a power cut may cost the file, the death of a
      * process does not. A temporary file needs no journal that outlives the process. */

@@ -104,7 +104,7 @@ static void count_event(struct counting *counting, const struct trace_event *eve
 {
     struct histogram *histogram;
     struct trace_summary_class *class = class_of(counting, event, &histogram);
-    int64_t moved = event->result > 0 ? event->result : 0;
+    int64_t moved = trace_bytes_moved(event);
     int64_t bytes_read = event->class == TRACE_READ ? moved : 0;
     int64_t bytes_written = event->class == TRACE_WRITE ? moved : 0;
     class->calls++;
@@ -367,10 +367,9 @@ bool trace_summary_read(struct trace_reader *reader, struct trace_summary *summa
     bool done = memory ? count_events(&counting, err) && summarise_disks(&counting, err) &&
                              summarise_series(&counting, err)
                        : error_memory(err);
-    if (done) {
+    done = done && trace_span(reader, &summary->first_ns, &summary->last_ns, err);
+    if (done)
         list_top(&counting);
-        trace_span(reader, &summary->first_ns, &summary->last_ns);
-    }
     free(counting.histograms);
     free(counting.processes);
     free(counting.files);
