@@ -1,7 +1,7 @@
 /* What objects of S3 cost: GB/s and processor seconds per GB of reading and writing them, beside curl that gets the
  * same object from the same server. Rows take turns; medians of the rounds.
  *
- *     scripts/s3-server BUILD/bench_s3
+ *     REHEARSE_S3_SERVER=ceph scripts/s3-server BUILD/bench_s3
  *
  * Takes the server from AWS_ENDPOINT_URL and REHEARSE_S3_BUCKET, writes and removes "bench/object" there. */
 #include "measure.h"
