@@ -23,9 +23,11 @@ static bool data_place_of_storage(struct data_place *data, struct storage *stora
 
 bool data_place_of_folder(struct data_place *data, const char *root, bool sync, struct error *err)
 {
-    const struct storage_options objects = {.method = STORAGE_S3, .root = root};
-    if (storage_is_s3(root))
+    if (storage_is_s3(root)) {
+        const struct storage_options objects = {
+            .method = STORAGE_S3, .root = root, .stop = stop_on_signals()};
         return data_place_of_storage(data, storage_new(&objects, err), sync, err);
+    }
     *data = (struct data_place){.root = strdup(root)};
     data->folder = (struct dataset_folder){.root = data->root, .sync = sync};
     data->place = dataset_place_posix(&data->folder);
@@ -35,15 +37,16 @@ bool data_place_of_folder(struct data_place *data, const char *root, bool sync, 
 bool data_place_of_workload(struct data_place *data, const struct workload *workload, bool sync,
                             struct error *err)
 {
-    const struct workload_storage_choice choice = {.method = -1};
     const char *folder = workload->dataset.data_folder;
     char *root = workload_storage_root(workload, folder);
     *data = (struct data_place){0};
     bool done = root ? true : error_memory(err);
-    if (done && storage_is_s3(root))
+    if (done && storage_is_s3(root)) {
+        const struct workload_storage_choice choice = {.method = -1, .stop = stop_on_signals()};
         done = data_place_of_storage(data, workload_storage_open(workload, folder, &choice, err), sync, err);
-    else if (done)
+    } else if (done) {
         done = data_place_of_folder(data, root, sync, err);
+    }
     free(root);
     return done;
 }

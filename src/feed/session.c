@@ -209,7 +209,7 @@ static bool make_checkpoint(struct session *session, int ranks, struct error *er
     if (!path)
         return error_memory(err);
     split_path(path, &folder, &checkpoint.folder);
-    session->saves = workload_storage_open(workload, folder, &options->storage, err);
+    session->saves = workload_storage_open(workload, folder, &session->options.storage, err);
     checkpoint.storage = session->saves;
     session->checkpoint_bytes = checkpoint_shards_bytes(&checkpoint.shards);
     session->checkpoint = session->saves ? checkpoint_new(&checkpoint, err) : NULL;
@@ -248,6 +248,7 @@ bool session_open(struct session *session, const struct session_options *options
 {
     int64_t ranks = (int64_t)options->accelerators * comm_size(options->comm);
     *session = (struct session){.options = *options, .data_set = -1, .device_read = -1, .device_written = -1};
+    session->options.storage.stop = options->stop;
     session->opened = loader_now();
     bool done = ranks <= INT32_MAX ||
                 error_set(err, ERROR_USAGE, "--accelerators: expected at most %d in all", INT32_MAX);

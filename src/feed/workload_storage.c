@@ -57,6 +57,7 @@ struct storage *workload_storage_open(const struct workload *workload, const cha
         .queue_depth = choice->queue_depth,
         .root = root,
         .s3 = &s3,
+        .stop = choice->stop,
     };
     struct storage *storage = storage_new(&options, err);
     free(root);

@@ -7,10 +7,11 @@
 
 /* What the workload leaves open, from the command line. */
 struct workload_storage_choice {
-    int method;      /* enum storage_kind; -1: POSIX, or S3 where the workload says so */
-    bool direct;     /* also where the workload does not say reader.odirect */
-    int64_t request; /* bytes; 0: the method's own */
-    int queue_depth; /* 0: the method's own */
+    int method;              /* enum storage_kind; -1: POSIX, or S3 where the workload says so */
+    bool direct;             /* also where the workload does not say reader.odirect */
+    int64_t request;         /* bytes; 0: the method's own */
+    int queue_depth;         /* 0: the method's own */
+    const atomic_bool *stop; /* set: waiting for a server ends; NULL: never */
 };
 
 /* Names in it are relative to `folder`, which is below storage.storage_root as DLIO has it: dataset.data_folder or

@@ -26,8 +26,9 @@ struct s3_config {
     bool tls;
     bool path_style; /* http://host/bucket/key, not http://bucket.host/key */
     int attempts;
-    double patience;      /* seconds that a request may stand still */
-    pthread_mutex_t lock; /* of what follows */
+    double patience;         /* seconds that a request may stand still */
+    const atomic_bool *stop; /* NULL: never */
+    pthread_mutex_t lock;    /* of what follows */
     struct s3_client *idle;
     atomic_bool answered; /* the server has spoken of an object: it is one of S3, and the bucket is there */
 };
@@ -85,6 +86,7 @@ struct s3_call {
     int64_t done, expected;
     const char *refused; /* why the answer was not read to its end; NULL: it was */
     double retry_at;
+    double end_at; /* we were asked to stop: it has so long; 0: we were not, or have not seen it */
     struct s3_call *next;
     char curl_error[256];
 };
@@ -123,6 +125,9 @@ char *s3_element(const struct s3_call *call, const char *path, struct error *err
 /* Callbacks of curl; `context` is the call. */
 size_t s3_take_header(char *line, size_t size, size_t count, void *context);
 size_t s3_take_bytes(char *bytes, size_t size, size_t count, void *context);
+
+/* A call that we stop waiting for, as if it had failed. */
+bool s3_judge_stopped(const struct s3_config *config, struct s3_call *call);
 
 /* An attempt has ended with this CURLcode: was it well? If not, *again says whether another may help. */
 bool s3_judge(const struct s3_config *config, struct s3_call *call, int code, bool *again);

@@ -275,6 +275,11 @@ static bool judge_answer(const struct s3_config *config, struct s3_call *call, b
     return fail_http(config, call, message);
 }
 
+bool s3_judge_stopped(const struct s3_config *config, struct s3_call *call)
+{
+    return fail(config, call, "stopped");
+}
+
 bool s3_judge(const struct s3_config *config, struct s3_call *call, int code, bool *again)
 {
     curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &call->status);

@@ -11,6 +11,9 @@
 #define MAX_SPARE   64
 #define FIRST_PAUSE 0.1 /* s before the second attempt, doubled for each after that */
 #define MAX_PAUSE   20.0
+#define STOP_PERIOD 0.05 /* s between two looks at whether we are to stop */
+#define GRACE                                                                                                \
+    0.15 /* s that a request may take after that: enough for a server that answers, so that we clear up */
 
 struct s3_client {
     struct s3_config *config;
@@ -146,6 +149,7 @@ void s3_start(struct s3_client *client, struct s3_call *call)
 {
     call->attempts = 0;
     call->received = 0;
+    call->end_at = 0;
     launch(client, call);
 }
 
@@ -157,6 +161,11 @@ static double pause_of(struct s3_client *client, int attempts)
     return pause * (0.5 + 0.5 * (double)(client->random >> 33) / 2147483648.0);
 }
 
+static bool is_stopped(const struct s3_client *client)
+{
+    return client->config->stop && atomic_load(client->config->stop);
+}
+
 static void finish(struct s3_client *client, struct s3_call *call, CURLcode code)
 {
     bool again = false;
@@ -165,7 +174,7 @@ static void finish(struct s3_client *client, struct s3_call *call, CURLcode code
         client->config->answered = true;
     take_out(&client->flying, call);
     release_easy(client, call);
-    if (again && call->attempts < client->config->attempts) {
+    if (again && call->attempts < client->config->attempts && !is_stopped(client)) {
         call->retry_at = storage_now() + pause_of(client, call->attempts);
         push(&client->pausing, call);
     } else {
@@ -192,6 +201,24 @@ static double wake(struct s3_client *client)
     return soonest;
 }
 
+/* Ends the calls of a list that we were to stop waiting for. */
+static void end_late(struct s3_client *client, struct s3_call **list, double grace)
+{
+    double now = storage_now();
+    struct s3_call *next;
+    for (struct s3_call *call = *list; call; call = next) {
+        next = call->next;
+        if (call->end_at == 0)
+            call->end_at = now + grace;
+        if (now < call->end_at)
+            continue;
+        call->ok = s3_judge_stopped(client->config, call);
+        take_out(list, call);
+        release_easy(client, call);
+        push(&client->finished, call);
+    }
+}
+
 void s3_pump(struct s3_client *client)
 {
     int running, left;
@@ -207,7 +234,13 @@ void s3_pump(struct s3_client *client)
 struct s3_call *s3_wait(struct s3_client *client)
 {
     while (!client->finished && (client->flying || client->pausing)) {
+        if (is_stopped(client)) {
+            end_late(client, &client->pausing, 0);
+            end_late(client, &client->flying, GRACE);
+        }
         double soonest = wake(client);
+        if (client->config->stop)
+            soonest = fmin(soonest, STOP_PERIOD);
         s3_pump(client);
         if (!client->finished)
             curl_multi_poll(client->multi, NULL, 0, (int)ceil(soonest * 1000), NULL);

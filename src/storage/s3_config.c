@@ -241,6 +241,7 @@ bool s3_config_start(struct storage *storage, struct error *err)
         release(config);
         return false;
     }
+    config->stop = storage->options.stop;
     storage->state = config;
     return true;
 }

@@ -21,6 +21,7 @@
 
 #include "core/error.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -66,6 +67,7 @@ struct storage_options {
         root; /* folder that names are relative to; NULL: the working directory. s3://bucket/… for S3, and only for it */
     const struct storage_s3_options *s3; /* NULL: all from the environment */
     const struct storage_calls *calls;   /* NULL: the system's; see below */
+    const atomic_bool *stop;             /* set: S3 ends what it waits for, as failed; NULL: never */
 };
 
 /* System calls that can be replaced, so that faults can be tested. A call that is NULL is the system's. */

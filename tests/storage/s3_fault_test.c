@@ -2,7 +2,9 @@
 #include "storage/s3_ways.h"
 
 #include <fcntl.h>
-#include <signal.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 
 #define SIZE   ((int64_t)300001) /* of the store's objects */
@@ -124,6 +126,65 @@ static void test_a_server_that_stands_still_is_asked_again(void **state)
     storage_free(hasty);
 }
 
+/* How many requests of the store begin and end like this. */
+static int count_requests(const char *start, const char *with)
+{
+    struct error err;
+    int64_t size;
+    int count = 0;
+    struct storage_reader *reader = require_reader(storage);
+    struct storage_file *file = require_open(reader, "requests");
+    assert_true(storage_file_size(reader, file, &size, &err));
+    char *text = storage_reader_buffer(reader, 0, size + 1, &err);
+    storage_close(file);
+    file = require_open(reader, "requests"); /* it has grown by our question */
+    struct storage_extent all = {.length = size, .to = text};
+    require_read(reader, file, &all, 1);
+    text[size] = 0;
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        count += strncmp(line, start, strlen(start)) == 0 && strstr(line, with);
+    storage_close(file);
+    storage_reader_free(reader);
+    return count;
+}
+
+static atomic_bool stop;
+
+static void *read_without_end(void *err)
+{
+    bool *ok = malloc(sizeof *ok);
+    struct storage_s3_options s3 = {.access_key = "KEY",
+                                    .secret_key = SECRET,
+                                    .endpoint = endpoint,
+                                    .attempts = 1000,
+                                    .patience = PATIENCE};
+    struct storage_options options = {.method = STORAGE_S3, .root = "s3://bucket", .s3 = &s3, .stop = &stop};
+    struct storage *patient = require_s3(&options);
+    *ok = read_object(patient, "stall-1000/stopped", SIZE, err);
+    storage_free(patient);
+    return ok;
+}
+
+static void test_waiting_ends_when_we_are_to_stop(void **state)
+{
+    (void)state;
+    struct error err;
+    pthread_t thread;
+    void *ok;
+    atomic_store(&stop, false);
+    assert_int_equal(pthread_create(&thread, NULL, read_without_end, &err), 0);
+    while (count_requests("GET", "/bucket/stall-1000/stopped") == 0)
+        sched_yield();
+    atomic_store(&stop, true);
+    pthread_join(thread, &ok);
+    assert_false(*(bool *)ok);
+    free(ok);
+    require_text(
+        &err,
+        "s3://bucket/stall-1000/stopped: cannot read 300001 bytes at byte 0: stopped (http://127.0.0.1:");
+    atomic_store(&stop, false);
+}
+
 static void test_attempts_come_to_an_end(void **state)
 {
     (void)state;
@@ -227,28 +288,6 @@ static void test_lists_that_make_no_sense_are_refused(void **state)
 }
 
 /* ---- Writing ---- */
-
-/* How many requests of the store begin and end like this. */
-static int count_requests(const char *start, const char *with)
-{
-    struct error err;
-    int64_t size;
-    int count = 0;
-    struct storage_reader *reader = require_reader(storage);
-    struct storage_file *file = require_open(reader, "requests");
-    assert_true(storage_file_size(reader, file, &size, &err));
-    char *text = storage_reader_buffer(reader, 0, size + 1, &err);
-    storage_close(file);
-    file = require_open(reader, "requests"); /* it has grown by our question */
-    struct storage_extent all = {.length = size, .to = text};
-    require_read(reader, file, &all, 1);
-    text[size] = 0;
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-        count += strncmp(line, start, strlen(start)) == 0 && strstr(line, with);
-    storage_close(file);
-    storage_reader_free(reader);
-    return count;
-}
 
 static void test_small_objects_are_put_again(void **state)
 {
@@ -387,6 +426,7 @@ int main(void)
         TEST(test_a_store_without_faults),
         TEST(test_passing_failures_are_tried_again),
         TEST(test_a_server_that_stands_still_is_asked_again),
+        TEST(test_waiting_ends_when_we_are_to_stop),
         TEST(test_attempts_come_to_an_end),
         TEST(test_one_attempt_is_one),
         TEST(test_refusals_are_not_tried_again),
