@@ -145,6 +145,14 @@ bool calibration_load(struct calibration_table *table, const char *path, struct 
     return doc_load(&doc, path, err) && finish(table, &doc, err);
 }
 
+bool calibration_parse(struct calibration_table *table, const char *path, const char *data, size_t length,
+                       struct error *err)
+{
+    struct doc doc;
+    *table = (struct calibration_table){0};
+    return doc_parse(&doc, doc_syntax_of(path), path, data, length, err) && finish(table, &doc, err);
+}
+
 void calibration_table_release(struct calibration_table *table)
 {
     arena_release(&table->arena);

@@ -60,6 +60,8 @@ const struct calibration *calibration_of(const struct cost_device *device);
 /* A file of the same form. On failure *table holds nothing; on success the caller ends it with
  * calibration_table_release. */
 bool calibration_load(struct calibration_table *table, const char *path, struct error *err);
+bool calibration_parse(struct calibration_table *table, const char *path, const char *data, size_t length,
+                       struct error *err);
 void calibration_table_release(struct calibration_table *table);
 
 /* NULL when it is not there. */

@@ -249,27 +249,34 @@ static bool read_doc(const struct doc *doc, struct checkpoint_manifest *manifest
            read_files(doc, manifest, err);
 }
 
+bool checkpoint_manifest_parse(struct checkpoint_manifest *manifest, const char *path, const char *text,
+                               size_t length, struct error *err)
+{
+    struct doc doc;
+    *manifest = (struct checkpoint_manifest){0};
+    if (!doc_parse(&doc, DOC_JSON, path, text, length, err))
+        return false;
+    bool ok = read_doc(&doc, manifest, err);
+    doc_release(&doc);
+    if (!ok)
+        checkpoint_manifest_release(manifest);
+    return ok;
+}
+
 bool checkpoint_manifest_read(struct checkpoint_manifest *manifest, struct storage *storage, const char *name,
                               struct error *err)
 {
     *manifest = (struct checkpoint_manifest){0};
     char *data, *path = storage_path(storage, name, err);
     size_t length = 0;
-    struct doc doc;
     if (!path)
         return false;
     bool ok = load_text(storage, name, &data, &length, err);
     if (ok) {
-        ok = doc_parse(&doc, DOC_JSON, path, data, length, err);
+        ok = checkpoint_manifest_parse(manifest, path, data, length, err);
         free(data);
-        if (ok) {
-            ok = read_doc(&doc, manifest, err);
-            doc_release(&doc);
-        }
     }
     free(path);
-    if (!ok)
-        checkpoint_manifest_release(manifest);
     return ok;
 }
 

@@ -32,6 +32,10 @@ bool checkpoint_manifest_write(const struct checkpoint_manifest *manifest, struc
 bool checkpoint_manifest_read(struct checkpoint_manifest *manifest, struct storage *storage, const char *name,
                               struct error *err);
 
+/* From text; `path` is for messages. */
+bool checkpoint_manifest_parse(struct checkpoint_manifest *manifest, const char *path, const char *text,
+                               size_t length, struct error *err);
+
 /* Bytes before the shard's in its file; of the whole file. */
 int64_t checkpoint_header_bytes(const struct checkpoint_manifest *manifest);
 int64_t checkpoint_file_bytes(const struct checkpoint_manifest *manifest, size_t file);

@@ -8,13 +8,10 @@
 /* What is over by no more than the estimate's own error still counts as fitting (docs/validate.md). */
 #define MEMORY_ERROR 1.05
 
-bool validation_load(struct validation *validation, const char *path,
-                     const struct validation_defaults *defaults, struct error *err)
+static bool read_runs(struct validation *validation, const struct validation_defaults *defaults,
+                      struct error *err)
 {
     static const char *const needed[] = {"tp", "pp"}; /* or it is no table of runs */
-    *validation = (struct validation){0};
-    if (!csv_load(&validation->csv, path, err))
-        return false;
     int column;
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!csv_need(&validation->csv, needed[i], &column, err)) {
@@ -31,6 +28,20 @@ bool validation_load(struct validation *validation, const char *path,
     for (int i = 0; i < validation->count; i++)
         run_read(validation, defaults, i);
     return true;
+}
+
+bool validation_load(struct validation *validation, const char *path,
+                     const struct validation_defaults *defaults, struct error *err)
+{
+    *validation = (struct validation){0};
+    return csv_load(&validation->csv, path, err) && read_runs(validation, defaults, err);
+}
+
+bool validation_parse(struct validation *validation, const char *path, const char *data, size_t length,
+                      const struct validation_defaults *defaults, struct error *err)
+{
+    *validation = (struct validation){0};
+    return csv_parse(&validation->csv, path, data, length, err) && read_runs(validation, defaults, err);
 }
 
 void validation_release(struct validation *validation)

@@ -56,6 +56,8 @@ struct validation_defaults {
 /* On failure *validation holds nothing; on success the caller ends it with validation_release. */
 bool validation_load(struct validation *validation, const char *path,
                      const struct validation_defaults *defaults, struct error *err);
+bool validation_parse(struct validation *validation, const char *path, const char *data, size_t length,
+                      const struct validation_defaults *defaults, struct error *err);
 void validation_release(struct validation *validation);
 
 /* Predicts all of them. `calibration`: for every run instead of that of its device; NULL: the device's. */

@@ -1,0 +1,348 @@
+/* Files that users write or pass on, each of them small: the first byte says which ('a': the first of the readers below).
+ * What reads holds what its header promises, and what there is a writer for is read back as it was. */
+#include "cost/calibrate_links.h"
+#include "cost/calibration.h"
+#include "cost/gemm_samples.h"
+#include "dataset/layout.h"
+#include "feed/checkpoint_manifest.h"
+#include "feed/checkpoint_plan.h"
+#include "job/interval.h"
+#include "job/validate.h"
+#include "plan/dapple.h"
+#include "walk.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MAX_RUNS  64  /* that are predicted: each takes a while */
+#define MAX_RANKS 256 /* whose files are looked at */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool is_within(double value, double least, double most)
+{
+    return value >= least && value <= most; /* NaN is not */
+}
+
+/* ---- what hardware and models are ---- */
+
+static void read_devices(const char *text, size_t length)
+{
+    struct cost_device_table table;
+    struct error err = {0};
+    if (!cost_device_parse(&table, "fuzz.yaml", text, length, &err)) {
+        require_message(&err);
+        return;
+    }
+    require(table.count > 0);
+    for (int i = 0; i < table.count; i++) {
+        const struct cost_device *device = &table.devices[i];
+        require(cost_device_in(&table, device->name) == device);
+        require(device->units > 0 && device->lanes > 0 && device->memory > 0 && device->l2 >= 0);
+        require(is_within(device->clock, DBL_MIN, DBL_MAX) && is_within(device->bandwidth, DBL_MIN, DBL_MAX));
+        for (int type = 0; type < COST_TYPE_COUNT; type++) {
+            require(is_within(device->peak[type], 0, DBL_MAX));
+            require(cost_device_type(device, (enum cost_type)type) < COST_TYPE_COUNT);
+        }
+        require(calibration_of(device) != NULL);
+    }
+    cost_device_release(&table);
+}
+
+static void check_link(const struct cost_link *link)
+{
+    struct cost_link_table again;
+    struct text first = {0}, second = {0};
+    struct error err = {0};
+    cost_link_write(link, &first);
+    if (cost_link_parse(&again, "again.yaml", first.data, first.length, &err)) {
+        cost_link_write(&again.links[0], &second);
+        require(strcmp(first.data, second.data) == 0);
+        cost_link_release(&again);
+    } else {
+        require_message(&err); /* rounded to four digits, a number may lie beyond its limit */
+    }
+    text_release(&first);
+    text_release(&second);
+}
+
+static void read_links(const char *text, size_t length)
+{
+    struct cost_link_table table;
+    struct error err = {0};
+    if (!cost_link_parse(&table, "fuzz.yaml", text, length, &err)) {
+        require_message(&err);
+        return;
+    }
+    require(table.count > 0);
+    for (int i = 0; i < table.count; i++) {
+        require(cost_link_in(&table, table.links[i].name) == &table.links[i]);
+        check_link(&table.links[i]);
+    }
+    cost_link_release(&table);
+}
+
+static void read_architectures(const char *text, size_t length)
+{
+    struct architecture_table table;
+    struct error err = {0};
+    enum doc_syntax syntax = length > 0 && *text == '{' ? DOC_JSON : DOC_YAML;
+    if (!architecture_parse(&table, syntax, "fuzz", text, length, &err)) {
+        require_message(&err);
+        return;
+    }
+    for (int i = 0; i < table.count; i++) {
+        double parameters = architecture_parameters(&table.models[i]);
+        require(is_within(parameters, 1, 9007199254740992.0));
+        require(is_within(architecture_embedding_parameters(&table.models[i]), 0, parameters));
+        require(is_within(architecture_head_parameters(&table.models[i]), 0, parameters));
+    }
+    architecture_table_release(&table);
+}
+
+static void read_calibration(const char *text, size_t length)
+{
+    struct calibration_table table;
+    struct error err = {0};
+    int count;
+    const struct calibration_parameter *parameters = calibration_parameters(&count);
+    if (!calibration_parse(&table, "fuzz.yaml", text, length, &err)) {
+        require_message(&err);
+        return;
+    }
+    for (int i = 0; i < table.count; i++) {
+        require(calibration_find(&table, table.generations[i].generation) == &table.generations[i]);
+        for (int j = 0; j < count; j++)
+            require(is_within(*calibration_value(&table.generations[i], &parameters[j]), parameters[j].least,
+                              parameters[j].most));
+    }
+    calibration_table_release(&table);
+}
+
+static void read_residuals(const char *text, size_t length)
+{
+    struct residuals residuals, again;
+    struct text first = {0}, second = {0};
+    struct error err = {0};
+    if (!residuals_parse(&residuals, "fuzz.yaml", text, length, &err)) {
+        require_message(&err);
+        return;
+    }
+    residuals_write(&residuals, "fuzz", &first);
+    if (!residuals_parse(&again, "again.yaml", first.data, first.length, &err))
+        abort();
+    residuals_write(&again, "fuzz", &second);
+    require(strcmp(first.data, second.data) == 0);
+    for (int i = 0; i < residuals.count && i < MAX_RUNS; i++) {
+        struct interval interval = interval_of(&residuals, &residuals.rows[i].likeness, 1.0, i % 2);
+        require(is_within(interval.low, 0, interval.high));
+    }
+    residuals_release(&residuals);
+    residuals_release(&again);
+    text_release(&first);
+    text_release(&second);
+}
+
+static void read_dapple(const char *text, size_t length)
+{
+    struct dapple_cluster cluster, part;
+    struct error err = {0};
+    if (!dapple_cluster_parse(&cluster, "fuzz.json", text, length, &err)) {
+        require_message(&err);
+        return;
+    }
+    int devices = dapple_devices(&cluster);
+    require(devices > 0);
+    for (int n = 1; n <= devices + 1 && n <= MAX_RANKS; n *= 2) {
+        if (dapple_cluster_take(&cluster, n, &part, &err)) {
+            require(dapple_devices(&part) == n);
+            dapple_cluster_release(&part);
+        } else {
+            require_message(&err);
+        }
+    }
+    dapple_cluster_release(&cluster);
+}
+
+/* ---- what is measured ---- */
+
+/* The table, of which read_samples takes what it knows. */
+static void read_csv(const char *text, size_t length, void (*read_samples)(const struct csv *))
+{
+    struct csv csv;
+    struct error err = {0};
+    if (!csv_parse(&csv, "fuzz.csv", text, length, &err)) {
+        require_message(&err);
+        return;
+    }
+    read_samples(&csv);
+    csv_release(&csv);
+}
+
+static void take_products(const struct csv *csv)
+{
+    struct gemm_samples samples;
+    struct error err = {0};
+    if (!gemm_samples_read(&samples, csv, "h100", COST_BF16, &err)) {
+        require_message(&err);
+        return;
+    }
+    require(samples.count + samples.skipped == csv->row_count);
+    for (int i = 0; i < samples.count; i++) {
+        const struct gemm_sample *sample = &samples.samples[i];
+        require(sample->type < COST_TYPE_COUNT && is_within(sample->seconds, DBL_MIN, DBL_MAX));
+        require(sample->batch > 0 && sample->m > 0 && sample->n > 0 && sample->k > 0);
+    }
+    gemm_samples_release(&samples);
+}
+
+static void read_products(const char *text, size_t length)
+{
+    read_csv(text, length, take_products);
+}
+
+static void take_transfers(const struct csv *csv)
+{
+    struct link_samples samples;
+    struct error err = {0};
+    if (!link_samples_read(&samples, csv, NULL, &err)) {
+        require_message(&err);
+        return;
+    }
+    require(samples.count + samples.skipped <= csv->row_count);
+    for (int i = 0; i < samples.count; i++) {
+        const struct link_sample *sample = &samples.samples[i];
+        require(sample->kind < COLLECTIVE_KINDS && sample->devices > 1 && sample->nodes > 0);
+        require(is_within(sample->bytes, DBL_MIN, DBL_MAX) && is_within(sample->seconds, DBL_MIN, DBL_MAX));
+    }
+    link_samples_release(&samples);
+}
+
+static void read_transfers(const char *text, size_t length)
+{
+    read_csv(text, length, take_transfers);
+}
+
+static void read_runs(const char *text, size_t length)
+{
+    const struct validation_defaults defaults = {.gpu = "h100", .framework = "megatron-core"};
+    struct validation validation;
+    struct error err = {0};
+    if (!validation_parse(&validation, "fuzz.csv", text, length, &defaults, &err)) {
+        require_message(&err);
+        return;
+    }
+    if (validation.count <= MAX_RUNS) {
+        validation_predict(&validation, NULL);
+        for (int i = 0; i < validation.count; i++)
+            if (!validation.runs[i].reason)
+                require(is_within(validation.runs[i].predicted.seconds, 0, DBL_MAX));
+        validation_score(&validation, NULL, NULL);
+        validation_memory(&validation);
+    }
+    validation_release(&validation);
+}
+
+/* ---- what is written to a storage ---- */
+
+static void check_shards(const struct checkpoint_shards *shards)
+{
+    require(shards->ranks > 0);
+    for (int64_t rank = 0; rank < shards->ranks && rank < MAX_RANKS; rank++) {
+        int count = checkpoint_shards_count(shards, rank);
+        for (int i = 0; i < count && i < MAX_RANKS; i++) {
+            struct checkpoint_shard shard;
+            checkpoint_shards_get(shards, rank, i, &shard);
+            require(shard.bytes >= 0 && memchr(shard.name, 0, sizeof shard.name));
+        }
+        require(is_within(checkpoint_shards_rank_bytes(shards, rank), 0, DBL_MAX));
+    }
+}
+
+static void read_plan(const char *text, size_t length)
+{
+    struct checkpoint_of_plan of;
+    struct error err = {0};
+    if (!checkpoint_plan_parse(&of, "fuzz.json", text, length, 0, NULL, &err)) {
+        require_message(&err);
+        return;
+    }
+    require(is_within(of.step_seconds, 0, DBL_MAX));
+    if (of.sized)
+        check_shards(&of.shards);
+    else
+        require(*of.why);
+}
+
+static void read_manifest(const char *text, size_t length)
+{
+    struct checkpoint_manifest manifest;
+    struct checkpoint_content content;
+    struct error err = {0};
+    char bytes[64];
+    if (!checkpoint_manifest_parse(&manifest, "fuzz.json", text, length, &err)) {
+        require_message(&err);
+        return;
+    }
+    for (size_t i = 0; i < manifest.count && i < MAX_RANKS; i++) {
+        require(manifest.files[i].rank < manifest.ranks && manifest.files[i].shard.bytes >= 0);
+        require(checkpoint_file_bytes(&manifest, i) >= manifest.files[i].shard.bytes);
+        checkpoint_content_init(&content, &manifest, i);
+        checkpoint_content_fill(&content, 0, bytes, sizeof bytes);
+    }
+    checkpoint_manifest_release(&manifest);
+}
+
+/* Its files are looked at from both ends. */
+static void check_layout(const struct dataset_layout *layout)
+{
+    int64_t count = dataset_files(layout);
+    require(count > 0);
+    for (int64_t i = 0; i < count; i = i == 0 && count > 1 ? count - 1 : count) {
+        struct dataset_file file;
+        dataset_file_init(&file, layout, i);
+        for (int part = 0; part < dataset_file_parts(&file); part++) {
+            struct text path = {0};
+            require(dataset_file_path(&file, part, &path) && path.length > 0);
+            require(dataset_file_bytes(&file, part) >= -1);
+            text_release(&path);
+        }
+    }
+}
+
+static void read_dataset(const char *text, size_t length)
+{
+    struct dataset_layout layout, again;
+    struct text first = {0}, second = {0};
+    struct error err = {0};
+    if (!dataset_layout_read(&layout, "fuzz.json", text, length, &err)) {
+        require_message(&err);
+        return;
+    }
+    check_layout(&layout);
+    require(dataset_layout_write(&layout, &first, &err));
+    require(dataset_layout_read(&again, "again.json", first.data, first.length, &err));
+    require(dataset_layout_write(&again, &second, &err));
+    require(strcmp(first.data, second.data) == 0);
+    dataset_layout_release(&layout);
+    dataset_layout_release(&again);
+    text_release(&first);
+    text_release(&second);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static void (*const readers[])(const char *, size_t) = {
+        read_devices,  read_links,     read_architectures, read_calibration, read_residuals, read_dapple,
+        read_products, read_transfers, read_runs,          read_plan,        read_manifest,  read_dataset,
+    };
+    if (size == 0)
+        return 0;
+    char *text = malloc(size); /* of this size exactly: what is read beyond it is found */
+    if (!text)
+        return 0;
+    memcpy(text, data + 1, size - 1);
+    readers[(uint8_t)(data[0] - 'a') % (sizeof readers / sizeof *readers)](text, size - 1);
+    free(text);
+    return 0;
+}
