@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -243,6 +244,39 @@ static void run_faults(void)
     act_close("mapped", fd);
 }
 
+static long faults_so_far(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_minflt + usage.ru_majflt;
+}
+
+/* Reads one byte of each of 256 pages of which every third is in memory, so that faults on some map others around them.
+ * Writes as many bytes to "count" as there were faults, by the kernel's own account. */
+static void run_around(void)
+{
+    const size_t size = 256 * 4096;
+    int fd = act_open("around", O_CREAT | O_RDWR), count = act_open("count", O_CREAT | O_RDWR);
+    ON(write, "around", fd, 0, 1048576, fd, act_bytes, size);
+    ON(fsync, "around", fd, UNKNOWN, UNKNOWN, fd);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+    for (long i = 0; i < 256; i += 3)
+        ON(pread64, "around", fd, i * 4096, 1, fd, act_bytes, 1, i * 4096);
+    char *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    act_note("mmap", "around", fd, 0, 1048576, (int64_t)(intptr_t)map);
+    madvise(map, size, MADV_RANDOM);
+    volatile char sum = 0;
+    long before = faults_so_far();
+    for (size_t i = 0; i < 256; i++)
+        sum = (char)(sum + map[i * 4096]);
+    long faults = faults_so_far() - before;
+    ON(write, "count", count, 0, faults, count, act_bytes, faults);
+    munmap(map, size);
+    act_close("count", count);
+    act_close("around", fd);
+}
+
 /* First from storage, then from memory, then past it. */
 static void run_cached(void)
 {
@@ -352,6 +386,8 @@ int acts_main(int argc, char **argv)
         run_memory();
     else if (strcmp(what, "faults") == 0)
         run_faults();
+    else if (strcmp(what, "around") == 0)
+        run_around();
     else if (strcmp(what, "cached") == 0)
         run_cached();
     else if (strcmp(what, "ahead") == 0)

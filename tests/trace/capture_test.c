@@ -142,6 +142,30 @@ static void page_faults_on_files_are_recorded(void **state)
     capture_remove(&run);
 }
 
+/* Pages that are mapped because they are beside the one that was missing are no faults. */
+static void pages_mapped_around_are_no_faults(void **state)
+{
+    struct capture_run run;
+    int64_t counted = -1;
+    int rows = 0, hits = 0;
+    (void)state;
+    capture_need_bpf();
+    capture_acts(&run, "around", 0);
+    capture_read_events(&run);
+    capture_compare(run.log);
+    for (int i = 0; i < seen_count; i++) {
+        if (strcmp(seen[i].call, "write") == 0 && strstr(seen[i].path, "/count"))
+            counted = seen[i].size;
+        bool fault = seen_events[i].class == TRACE_FAULT && strstr(seen[i].path, "/around");
+        rows += fault;
+        hits += fault && seen_events[i].cached == 1;
+    }
+    assert_in_range(counted, 1, 256);
+    assert_int_equal(rows, counted);
+    assert_true(hits < rows);
+    capture_remove(&run);
+}
+
 static void hits_of_the_page_cache_are_told(void **state)
 {
     static const int cached[] = {0, 1, 0, 0}; /* new, again, another part, past the cache */
@@ -363,6 +387,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(memory_of_processes_is_read_without_a_file),
         cmocka_unit_test(io_submit_is_recorded),
         cmocka_unit_test(page_faults_on_files_are_recorded),
+        cmocka_unit_test(pages_mapped_around_are_no_faults),
         cmocka_unit_test(hits_of_the_page_cache_are_told),
         cmocka_unit_test(a_read_that_waits_for_read_ahead_is_no_hit),
         cmocka_unit_test(disk_requests_have_a_cause),

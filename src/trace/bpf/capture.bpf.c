@@ -234,9 +234,11 @@ int BPF_PROG(page_awaited, bool preempted, struct task_struct *previous)
 
 /* ---- page faults on files ----
  *
- * There is an event when a page fault begins, one when the page cache is asked for the page (again, after it was
- * waited for), and one when pages found there were mapped; none when a fault ends. So a fault ends with the mapping,
- * or, where the page is copied or written to instead, with the last question to the page cache. */
+ * There is an event when a page fault begins, one when pages around it that are in the page cache were mapped, one when
+ * the page cache is asked for the page itself (again, after it was waited for); none when a fault ends. Whether the page
+ * was among those mapped first, only what follows tells: if it is asked for, it was not, and its neighbours alone were
+ * mapped, which is no fault of theirs. So a fault is known with the next event of its thread, and it ended with the
+ * mapping, or, where the page is copied or written to instead, with the last question to the page cache. */
 
 static __always_inline int begin_fault(unsigned long error)
 {
@@ -245,6 +247,7 @@ static __always_inline int begin_fault(unsigned long error)
         return 0;
     finish_fault(thread);
     thread->fault_start = bpf_ktime_get_ns();
+    thread->fault_mapped = 0;
     thread->fault_writes = (error & FAULT_WRITE) != 0;
     thread->fault_missed = 0;
     return 0;
@@ -272,6 +275,10 @@ int BPF_PROG(fault_page, struct address_space *mapping, unsigned long index)
         return 0;
     if (thread->fault_last && (thread->fault_inode != number || thread->fault_offset != offset))
         finish_fault(thread);
+    if (thread->fault_mapped && (thread->fault_inode != number || offset < thread->fault_offset ||
+                                 offset >= thread->fault_offset + thread->fault_size))
+        finish_fault(thread);
+    thread->fault_mapped = 0; /* those around it */
     thread->fault_inode = number;
     thread->fault_device = BPF_CORE_READ(inode, i_sb, s_dev);
     thread->fault_offset = offset;
@@ -296,6 +303,8 @@ int BPF_PROG(fault_mapped, struct address_space *mapping, unsigned long first, u
     finish_fault(thread);
     thread->fault_inode = number;
     thread->fault_device = BPF_CORE_READ(inode, i_sb, s_dev);
-    send_fault(thread, from, to - from, now);
+    thread->fault_offset = from;
+    thread->fault_size = to - from;
+    thread->fault_mapped = now;
     return 0;
 }

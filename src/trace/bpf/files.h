@@ -196,7 +196,7 @@ static __always_inline void send_fault(struct thread *thread, __u64 offset, __u6
     struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
     if (thread->fault_writes)
         note_writer(thread->fault_inode, thread->fault_device, id >> 32);
-    thread->fault_last = 0;
+    thread->fault_last = thread->fault_mapped = thread->fault_start = 0;
     if (!record) {
         count_lost(LOST_FAULT);
         return;
@@ -222,6 +222,8 @@ static __always_inline void finish_fault(struct thread *thread)
 {
     if (thread->fault_last)
         send_fault(thread, thread->fault_offset, 1ULL << page_bits, thread->fault_last);
+    else if (thread->fault_mapped)
+        send_fault(thread, thread->fault_offset, thread->fault_size, thread->fault_mapped);
 }
 
 #endif

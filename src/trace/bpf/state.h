@@ -53,8 +53,9 @@ struct thread {
     __u32 fault_writes, fault_missed;
     __u32 fault_device;
     __u64 fault_start;
-    __u64 fault_last; /* when the page cache was last asked for its page; 0: not yet */
-    __u64 fault_inode, fault_offset;
+    __u64 fault_last;   /* when the page cache was last asked for its page; 0: not yet */
+    __u64 fault_mapped; /* when pages were mapped without that; 0: they were not */
+    __u64 fault_inode, fault_offset, fault_size;
 };
 
 /* A request that a program has handed over and that has not ended. */
