@@ -168,6 +168,8 @@ static bool begin_kernel(struct capture *capture, struct error *err)
             "or use --cgroup");
     capture_rows_init(&capture->rows, capture->writer, capture->to_utc);
     capture->rows_ready = true;
+    if (capture->command.pid)
+        capture_rows_command(&capture->rows, (int)capture->command.pid, options->command[0]);
     capture->kernel =
         capture_kernel_new(&kernel, capture_rows_add, &capture->rows, &capture->report->notes, err);
     if (!capture->kernel)

@@ -44,6 +44,7 @@ static const struct capture_call calls[] = {
     CALL(io_submit, TRACE_OTHER, CAPTURE_SUBMITS, NO, NO, NO, NO, NO, NO, NO),
     CALL(io_getevents, TRACE_OTHER, CAPTURE_REAPS, NO, NO, NO, NO, NO, NO, NO),
     CALL(io_pgetevents, TRACE_OTHER, CAPTURE_REAPS, NO, NO, NO, NO, NO, NO, NO),
+    CALL(prctl, TRACE_OTHER, CAPTURE_NAMES, NO, NO, NO, NO, NO, NO, NO),
     CALL(process_vm_readv, TRACE_OTHER, CAPTURE_VECTOR, NO, 2, NO, NO, NO, NO, NO),
     CALL(process_vm_writev, TRACE_OTHER, CAPTURE_VECTOR, NO, 2, NO, NO, NO, NO, NO),
     CALL(openat, TRACE_OPEN, CAPTURE_OPENS, NO, NO, NO, 1, 0, NO, NO),

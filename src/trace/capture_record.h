@@ -14,6 +14,7 @@ enum capture_kind {
     CAPTURE_FORK,    /* process `tid` was forked from `pid`; text: its name */
     CAPTURE_EXEC,    /* text: file, name, command line with a NUL after each word */
     CAPTURE_EXIT,    /* a process ended; result: as wait() has it */
+    CAPTURE_NAME,    /* a thread gave itself a name, which is the text */
     CAPTURE_OFFCPU   /* a thread was off the processor; result: its state, 0: it could have run */
 };
 
@@ -30,7 +31,8 @@ enum {
     CAPTURE_COPIES = 64,   /* from `fd` to `fd2`; offsets are addresses of them, 0: the position */
     CAPTURE_KNOWN = 128,   /* this entry of the table is used */
     CAPTURE_SUBMITS = 256, /* io_submit */
-    CAPTURE_REAPS = 512    /* io_getevents */
+    CAPTURE_REAPS = 512,   /* io_getevents */
+    CAPTURE_NAMES = 1024   /* prctl */
 };
 
 struct capture_shape {

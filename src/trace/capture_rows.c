@@ -42,9 +42,22 @@ void capture_rows_release(struct capture_rows *rows)
 
 /* ---- processes ---- */
 
-static void set_name(struct capture_rows *rows, uint32_t pid, const char *name, size_t bytes)
+/* 0 is no key of a map, but the number of a process: that of idle processors. */
+static uint64_t thread_key(uint32_t pid, uint32_t tid)
 {
-    int64_t *known = capture_map_find(&rows->names, pid);
+    uint64_t key = (uint64_t)pid << 32 | tid;
+    return key ? key : UINT64_MAX;
+}
+
+/* Of a process its own number, so that its threads find it. */
+static uint64_t name_key(uint32_t pid, uint32_t tid)
+{
+    return pid == tid && pid ? pid : thread_key(pid, tid);
+}
+
+static void set_name(struct capture_rows *rows, uint64_t key, const char *name, size_t bytes)
+{
+    int64_t *known = capture_map_find(&rows->names, key);
     size_t at = known ? (size_t)*known : rows->name_count;
     if (at == rows->name_capacity) {
         size_t capacity = at ? 2 * at : 64;
@@ -54,39 +67,43 @@ static void set_name(struct capture_rows *rows, uint32_t pid, const char *name, 
         rows->name = more;
         rows->name_capacity = capacity;
     }
-    if (!known && !capture_map_set(&rows->names, pid, (int64_t)at))
+    if (!known && !capture_map_set(&rows->names, key, (int64_t)at))
         return;
     rows->name_count += !known;
     snprintf(rows->name[at], sizeof *rows->name, "%.*s", (int)strnlen(name, bytes), name);
 }
 
-/* Of a process that began before the trace. */
-static void name_from_proc(struct capture_rows *rows, uint32_t pid)
+/* Of a process that began before the trace; a thread of it may have its own. */
+static void name_from_proc(struct capture_rows *rows, uint32_t pid, uint32_t tid)
 {
     char path[64], name[32] = "";
-    snprintf(path, sizeof path, "/proc/%u/comm", pid);
+    snprintf(path, sizeof path, "/proc/%u/task/%u/comm", pid, tid);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t length = file >= 0 ? read(file, name, sizeof name - 1) : 0;
     if (file >= 0)
         close(file);
     if (length > 0)
         name[strcspn(name, "\n")] = '\0';
-    set_name(rows, pid, name, sizeof name);
+    if (*name || pid == tid)
+        set_name(rows, name_key(pid, tid), name, sizeof name);
 }
 
 static int64_t process_of(struct capture_rows *rows, uint32_t pid, uint32_t tid)
 {
-    uint64_t key = (uint64_t)pid << 32 | tid;
-    const int64_t *known = key ? capture_map_find(&rows->threads, key) : NULL;
+    uint64_t key = thread_key(pid, tid);
+    const int64_t *known = capture_map_find(&rows->threads, key);
     if (known)
         return *known;
-    if (!capture_map_find(&rows->names, pid ? pid : UINT32_MAX))
-        name_from_proc(rows, pid);
-    const int64_t *at = capture_map_find(&rows->names, pid);
+    if (!capture_map_find(&rows->names, name_key(pid, pid))) {
+        name_from_proc(rows, pid, pid);
+        if (pid != tid)
+            name_from_proc(rows, pid, tid);
+    }
+    const int64_t *at = capture_map_find(&rows->names, name_key(pid, tid));
+    at = at ? at : capture_map_find(&rows->names, name_key(pid, pid));
     const char *name = at ? rows->name[*at] : "";
     int64_t id = trace_process(rows->writer, pid, tid, name, strlen(name));
-    if (key)
-        capture_map_set(&rows->threads, key, id);
+    capture_map_set(&rows->threads, key, id);
     return id;
 }
 
@@ -94,9 +111,9 @@ static bool fork_row(struct capture_rows *rows, const struct capture_record *rec
 {
     uint32_t child = record->tid;
     set_name(rows, child, name, record->texts[0]);
-    capture_map_set(&rows->threads, (uint64_t)child << 32 | child, 0); /* ids are given out again */
+    capture_map_set(&rows->threads, thread_key(child, child), 0); /* ids are given out again */
     int64_t id = trace_process(rows->writer, child, child, name, strnlen(name, record->texts[0]));
-    capture_map_set(&rows->threads, (uint64_t)child << 32 | child, id);
+    capture_map_set(&rows->threads, thread_key(child, child), id);
     capture_map_set(&rows->alive, child, 1);
     return trace_process_set(rows->writer, id, record->pid, (int64_t)record->start + rows->to_utc, TRACE_NONE,
                              NULL, &rows->err);
@@ -119,12 +136,25 @@ static bool exec_row(struct capture_rows *rows, const struct capture_record *rec
     command[bytes < sizeof command ? bytes : sizeof command - 1] = '\0';
     int64_t before = process_of(rows, record->pid, record->pid);
     int64_t id = trace_process(rows->writer, record->pid, record->pid, name, strnlen(name, record->texts[1]));
-    capture_map_set(&rows->threads, (uint64_t)record->pid << 32 | record->pid, id);
+    capture_map_set(&rows->threads, thread_key(record->pid, record->pid), id);
     int64_t now = (int64_t)record->start + rows->to_utc;
+    if (rows->starting == record->pid)
+        rows->starting = 0;
+    /* a row that it had under this name may have got another one */
+    if (!trace_process_rename(rows->writer, id, name, strnlen(name, record->texts[1]), &rows->err))
+        return false;
     if (before != id &&
         !trace_process_set(rows->writer, before, TRACE_NONE, TRACE_NONE, now, NULL, &rows->err))
         return false;
     return trace_process_set(rows->writer, id, TRACE_NONE, now, TRACE_NONE, command, &rows->err);
+}
+
+static bool name_row(struct capture_rows *rows, const struct capture_record *record, const char *name)
+{
+    uint64_t key = thread_key(record->pid, record->tid);
+    set_name(rows, name_key(record->pid, record->tid), name, record->texts[0]);
+    const int64_t *id = capture_map_find(&rows->threads, key);
+    return !id || trace_process_rename(rows->writer, *id, name, strnlen(name, record->texts[0]), &rows->err);
 }
 
 static bool exit_row(struct capture_rows *rows, const struct capture_record *record)
@@ -133,6 +163,14 @@ static bool exit_row(struct capture_rows *rows, const struct capture_record *rec
     capture_map_set(&rows->alive, record->pid, 0);
     return trace_process_set(rows->writer, id, TRACE_NONE, TRACE_NONE, (int64_t)record->start + rows->to_utc,
                              NULL, &rows->err);
+}
+
+void capture_rows_command(struct capture_rows *rows, int pid, const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    const char *name = slash ? slash + 1 : program; /* as the kernel will name it */
+    set_name(rows, (uint32_t)pid, name, strlen(name));
+    rows->starting = (uint32_t)pid;
 }
 
 void capture_rows_process(struct capture_rows *rows, int pid)
@@ -328,6 +366,12 @@ static bool block_row(struct capture_rows *rows, const struct capture_block *rec
     return trace_add_block(rows->writer, &block, &rows->err);
 }
 
+/* What the command's process does until it executes is not the command's doing. */
+static bool is_before_command(const struct capture_rows *rows, const struct capture_record *record)
+{
+    return rows->starting && record->pid == rows->starting && record->kind != CAPTURE_EXEC;
+}
+
 bool capture_rows_add(void *context, const void *bytes_of, size_t bytes)
 {
     struct capture_rows *rows = context;
@@ -338,7 +382,7 @@ bool capture_rows_add(void *context, const void *bytes_of, size_t bytes)
         return false;
     if (record->kind == CAPTURE_BLOCK)
         added = bytes < sizeof(struct capture_block) || block_row(rows, bytes_of);
-    else if (bytes < sizeof *record)
+    else if (bytes < sizeof *record || is_before_command(rows, record))
         return true;
     else if (record->kind == CAPTURE_CALL)
         added = call_row(rows, record, text);
@@ -350,6 +394,8 @@ bool capture_rows_add(void *context, const void *bytes_of, size_t bytes)
         added = fork_row(rows, record, text);
     else if (record->kind == CAPTURE_EXEC)
         added = exec_row(rows, record, text);
+    else if (record->kind == CAPTURE_NAME)
+        added = name_row(rows, record, text);
     else if (record->kind == CAPTURE_EXIT)
         added = exit_row(rows, record);
     else

@@ -15,9 +15,10 @@ struct capture_rows {
     struct trace_writer *writer;
     int64_t to_utc; /* added to CLOCK_MONOTONIC */
     struct capture_files files;
-    struct capture_map threads;  /* pid and tid: id of the process in the store */
-    struct capture_map names;    /* pid: number in `name` */
-    struct capture_map alive;    /* pid: 1; 0 when it has ended */
+    struct capture_map threads; /* pid and tid: id of the process in the store */
+    struct capture_map names;   /* pid, or pid and tid where a thread has its own: number in `name` */
+    uint32_t starting;        /* the command's process until it executes: what it does then is the tracer's */
+    struct capture_map alive; /* pid: 1; 0 when it has ended */
     struct capture_map named[2]; /* request to io_uring: id of its file, and of the second */
     char (*name)[16];
     size_t name_count, name_capacity;
@@ -33,6 +34,9 @@ void capture_rows_release(struct capture_rows *rows);
 
 /* A capture_handler; context is a struct capture_rows. False when a row could not be written. */
 bool capture_rows_add(void *context, const void *record, size_t bytes);
+
+/* The process that will execute a command, and of which nothing else is told before that. */
+void capture_rows_command(struct capture_rows *rows, int pid, const char *program);
 
 /* A process that runs already, and what it has open. */
 void capture_rows_process(struct capture_rows *rows, int pid);

@@ -165,6 +165,10 @@ int64_t trace_series(struct trace_writer *writer, const char *kind, const char *
 bool trace_process_set(struct trace_writer *writer, int64_t process, int64_t parent_pid, int64_t start_ns,
                        int64_t end_ns, const char *command, struct error *err);
 
+/* The process of this id is called so from now on. */
+bool trace_process_rename(struct trace_writer *writer, int64_t process, const char *name, size_t length,
+                          struct error *err);
+
 bool trace_add_event(struct trace_writer *writer, const struct trace_event *event, struct error *err);
 bool trace_add_block(struct trace_writer *writer, const struct trace_block *block, struct error *err);
 bool trace_add_sample(struct trace_writer *writer, const struct trace_sample *sample, struct error *err);

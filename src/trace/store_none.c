@@ -73,6 +73,12 @@ bool trace_process_set(UNUSED struct trace_writer *writer, UNUSED int64_t proces
     return refuse(err);
 }
 
+bool trace_process_rename(UNUSED struct trace_writer *writer, UNUSED int64_t process, UNUSED const char *name,
+                          UNUSED size_t length, struct error *err)
+{
+    return refuse(err);
+}
+
 bool trace_add_event(UNUSED struct trace_writer *writer, UNUSED const struct trace_event *event,
                      struct error *err)
 {

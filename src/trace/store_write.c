@@ -28,6 +28,7 @@ enum insert {
     INSERT_LOST,
     INSERT_META,
     UPDATE_PROCESS,
+    RENAME_PROCESS,
     DELETE_PHASES,
     INSERTS
 };
@@ -49,6 +50,7 @@ static const char *const statements[INSERTS] = {
     "INSERT OR REPLACE INTO meta VALUES (?,?)",
     ("UPDATE process SET parent_pid = ifnull(?2, parent_pid), start_ns = ifnull(?3, start_ns),"
      " end_ns = ifnull(?4, end_ns), command = ifnull(?5, command) WHERE id = ?1"),
+    "UPDATE process SET name = ?2 WHERE id = ?1",
     "DELETE FROM phase WHERE source = ?",
 };
 
@@ -327,6 +329,17 @@ bool trace_process_set(struct trace_writer *writer, int64_t process, int64_t par
     return step(writer, statement, err);
 }
 
+bool trace_process_rename(struct trace_writer *writer, int64_t process, const char *name, size_t length,
+                          struct error *err)
+{
+    sqlite3_stmt *statement = begin(writer, RENAME_PROCESS, err);
+    if (!statement)
+        return false;
+    sqlite3_bind_int64(statement, 1, process);
+    bind_text(statement, 2, name, length);
+    return step(writer, statement, err);
+}
+
 /* Hands over what was gathered. */
 static bool flush(struct trace_writer *writer, struct trace_rows *rows, enum insert which, struct error *err)
 {
@@ -490,7 +503,9 @@ bool trace_writer_commit(struct trace_writer *writer, struct error *err)
 static bool load_names(struct trace_writer *writer, struct error *err)
 {
     static const char *const queries[DICTIONARIES] = {
-        "SELECT id, pid, tid, name FROM process ORDER BY id",
+        /* a process that was renamed may be called as another row is: its number tells them apart */
+        ("SELECT id, pid, tid, CASE WHEN row_number() OVER (PARTITION BY pid, tid, name ORDER BY id) = 1"
+         " THEN name ELSE CAST(name AS BLOB) || x'00' || CAST(id AS TEXT) END FROM process ORDER BY id"),
         "SELECT id, device, inode, path FROM file ORDER BY id",
         "SELECT id, 0, 0, name FROM call ORDER BY id",
         "SELECT id, 0, 0, name FROM disk ORDER BY id",

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -187,6 +188,38 @@ static void run_children(char **argv)
     waitpid(child, NULL, 0);
     ON(read, "shared", fd, 110, 10, fd, act_bytes, 10);
     act_close("shared", fd);
+}
+
+static void *named_main(void *context)
+{
+    (void)context;
+    prctl(PR_SET_NAME, "renamed-thread");
+    int fd = act_open("thread", O_CREAT | O_RDWR);
+    act_close("thread", fd);
+    return NULL;
+}
+
+/* Who calls himself what: a thread and a process by prctl, a child by prctl, another by what it executes. */
+static void run_names(char **argv)
+{
+    pthread_t thread;
+    char log[256];
+    act_close("first", act_open("first", O_CREAT | O_RDWR));
+    prctl(PR_SET_NAME, "renamed-main");
+    pthread_create(&thread, NULL, named_main, NULL);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 2; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            snprintf(log, sizeof log, "%s.%d", argv[4], i);
+            prctl(PR_SET_NAME, "renamed-child");
+            close(act_open(i ? "shared" : "child", O_CREAT | O_RDWR));
+            if (i)
+                execl("/proc/self/exe", argv[0], "act", "read", folder, log, NULL);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
 }
 
 /* From file to file, to and from a pipe, with and without offsets of its own. */
@@ -376,6 +409,8 @@ int acts_main(int argc, char **argv)
         run_threads();
     else if (strcmp(what, "children") == 0)
         run_children(argv);
+    else if (strcmp(what, "names") == 0)
+        run_names(argv);
     else if (strcmp(what, "read") == 0) {
         int fd = act_open("shared", O_RDONLY);
         ON(read, "shared", fd, 0, 1000, fd, act_bytes, 1000);
@@ -404,7 +439,8 @@ int acts_main(int argc, char **argv)
         run_plenty();
     else if (strcmp(what, "seven") == 0)
         return 7;
-    else if ((strcmp(what, "uring") != 0 || !act_uring()) && (strcmp(what, "aio") != 0 || !act_aio()))
+    else if ((strcmp(what, "uring") != 0 || !act_uring()) && (strcmp(what, "aio") != 0 || !act_aio()) &&
+             (strcmp(what, "direct") != 0 || !act_direct()))
         return 77;
     FILE *log = fopen(argv[4], "w");
     bool written = log && fwrite(acts, sizeof *acts, (size_t)act_count, log) == (size_t)act_count;

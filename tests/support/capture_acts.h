@@ -42,5 +42,6 @@ static inline int64_t act_result(long result)
 /* Requests that end later; false where this kernel has none. */
 bool act_uring(void);
 bool act_aio(void);
+bool act_direct(void); /* and where the folder is no place for O_DIRECT */
 
 #endif

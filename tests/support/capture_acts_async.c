@@ -207,6 +207,41 @@ static void aio_half(aio_context_t context, int fd)
     act_note("io_submit:read", "aio", fd, 1024, 512, aio_wait(context, &bad));
 }
 
+/* Past the page cache, in every way there is: 65536 bytes are written to and read from each of five files. */
+bool act_direct(void)
+{
+    static const char *const names[] = {"plain", "ring", "aio", "both-1", "both-2"};
+    enum { SIZE = 65536, PLAIN = 0, RING, AIO, BOTH, FILES = 5 };
+    struct ring ring;
+    aio_context_t context = 0;
+    int fds[FILES];
+    if (!ring_open(&ring) || syscall(SYS_io_setup, 8L, &context) != 0)
+        return false;
+    for (int i = 0; i < FILES; i++) {
+        fds[i] = act_open(names[i], O_CREAT | O_RDWR | O_DIRECT);
+        if (fds[i] < 0 || fallocate(fds[i], 0, 0, SIZE) != 0)
+            return false;
+    }
+    for (int reads = 0; reads < 2; reads++) {
+        struct iocb requests[3], *list[3];
+        struct io_event events[3];
+        if (syscall(reads ? SYS_pread64 : SYS_pwrite64, fds[PLAIN], act_bytes, (long)SIZE, 0L) != SIZE)
+            return false;
+        ring_do(&ring, "io_uring", reads ? IORING_OP_READ : IORING_OP_WRITE, fds[RING], act_bytes, SIZE, 0,
+                SIZE);
+        for (int i = 0; i < 3; i++) {
+            requests[i] =
+                request_of(reads ? IOCB_CMD_PREAD : IOCB_CMD_PWRITE, fds[AIO + i], act_bytes, SIZE, 0);
+            list[i] = &requests[i];
+        }
+        if (aio_wait(context, list[0]) != SIZE || syscall(SYS_io_submit, context, 2L, list + 1) != 2 ||
+            syscall(SYS_io_getevents, context, 2L, 2L, events, NULL) != 2)
+            return false;
+    }
+    syscall(SYS_io_destroy, context);
+    return true;
+}
+
 bool act_aio(void)
 {
     aio_context_t context = 0;

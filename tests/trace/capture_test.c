@@ -269,6 +269,102 @@ static void disk_requests_have_a_cause(void **state)
     capture_remove(&run);
 }
 
+/* Requests past the page cache have the file they are for, however they were asked for. */
+static void direct_requests_have_their_file(void **state)
+{
+    static const char *const names[] = {"plain", "ring", "aio", "both-1", "both-2"};
+    struct capture_run run;
+    struct error err;
+    struct trace_block block;
+    int64_t bytes[5][2] = {{0}}, others = 0;
+    (void)state;
+    capture_need_bpf();
+    capture_acts(&run, "direct", 0);
+    struct trace_reader *reader = trace_reader_new(run.store, &err);
+    assert_non_null(reader);
+    struct trace_cursor *cursor = trace_blocks(reader, &TRACE_ALL, &err);
+    while (trace_next_block(cursor, &block)) {
+        const char *path = trace_file_info(reader, block.file)->path, *name = strrchr(path, '/');
+        int i = 0;
+        while (i < 5 && (!name || strcmp(name + 1, names[i]) != 0))
+            i++;
+        if (i < 5 && block.op <= TRACE_OP_WRITE)
+            bytes[i][block.op] += block.bytes;
+        others += i == 5 && block.bytes == 65536;
+    }
+    assert_true(trace_cursor_close(cursor, &err));
+    trace_reader_free(reader);
+    int64_t all = 0;
+    for (int i = 0; i < 5; i++)
+        all += bytes[i][0] + bytes[i][1];
+    if (all + others == 0) {
+        capture_remove(&run);
+        print_message("# skipped: the folder is not on a disk\n");
+        skip();
+    }
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(bytes[i][TRACE_OP_READ], 65536);
+        assert_int_equal(bytes[i][TRACE_OP_WRITE], 65536);
+    }
+    capture_remove(&run);
+}
+
+/* The name that opened a file in the folder; how many rows of this process there are. */
+static const char *name_of_opener(struct trace_reader *reader, const char *file, int *rows)
+{
+    struct error err;
+    struct trace_event event;
+    const struct trace_filter opens = {TRACE_OPEN, INT64_MIN, INT64_MAX, false};
+    const struct trace_process_info *found = NULL;
+    struct trace_cursor *cursor = trace_events(reader, &opens, &err);
+    assert_non_null(cursor);
+    while (trace_next_event(cursor, &event)) {
+        const char *path = trace_file_info(reader, event.file)->path, *name = strrchr(path, '/');
+        if (name && strcmp(name + 1, file) == 0)
+            found = trace_process_info(reader, event.process);
+    }
+    assert_true(trace_cursor_close(cursor, &err));
+    assert_non_null(found);
+    *rows = 0;
+    for (int64_t id = 1; id <= trace_process_count(reader); id++)
+        *rows += trace_process_info(reader, id)->pid == found->pid &&
+                 trace_process_info(reader, id)->tid == found->tid;
+    return found->name;
+}
+
+/* A process has the name of what it executed, or gave itself, and never the tracer's. */
+static void processes_have_their_names(void **state)
+{
+    struct capture_run run;
+    struct error err;
+    int rows;
+    (void)state;
+    capture_need_bpf();
+    capture_acts(&run, "names", 0);
+    struct trace_reader *reader = trace_reader_new(run.store, &err);
+    assert_non_null(reader);
+    assert_string_equal(name_of_opener(reader, "first", &rows), "renamed-main");
+    assert_int_equal(rows, 1);
+    assert_string_equal(name_of_opener(reader, "thread", &rows), "renamed-thread");
+    assert_int_equal(rows, 1);
+    assert_string_equal(name_of_opener(reader, "child", &rows), "renamed-child");
+    assert_int_equal(rows, 1);
+    assert_string_equal(name_of_opener(reader, "shared", &rows), "exe"); /* it executed this later */
+    assert_int_equal(rows, 2);
+    for (int64_t id = 1; id <= trace_process_count(reader); id++) {
+        const struct trace_process_info *process = trace_process_info(reader, id);
+        if (strcmp(process->name, "renamed-main") == 0)
+            assert_non_null(strstr(process->command, " act names "));
+        assert_int_not_equal(process->pid, getpid());
+    }
+    trace_reader_free(reader);
+    /* a trace of such names can be added to */
+    struct trace_writer *writer = trace_writer_new(run.store, TRACE_STORE_APPEND, &err);
+    if (!writer || !trace_writer_close(writer, &err))
+        fail_msg("%s", err.text);
+    capture_remove(&run);
+}
+
 /* strace and rehearse look at the same run: every call, its result, and its time to within what strace adds. */
 #define STRACE_CALLS                                                                                         \
     "trace=openat,open,creat,openat2,close,read,pread64,readv,preadv,preadv2,write,pwrite64,writev,pwritev," \
@@ -391,6 +487,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(hits_of_the_page_cache_are_told),
         cmocka_unit_test(a_read_that_waits_for_read_ahead_is_no_hit),
         cmocka_unit_test(disk_requests_have_a_cause),
+        cmocka_unit_test(direct_requests_have_their_file),
+        cmocka_unit_test(processes_have_their_names),
         cmocka_unit_test(strace_tells_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,9 @@ int BPF_PROG(call_exit, struct pt_regs *regs, long result)
     settle_offset(thread, result);
     if (shape->flags & (CAPTURE_SUBMITS | CAPTURE_REAPS)) {
         end_requests(thread, shape->flags, result);
+    } else if (shape->flags & CAPTURE_NAMES) {
+        if (thread->arguments[0] == PR_SET_NAME && result == 0)
+            send_name(task);
     } else if (shape->path >= 0) {
         send_paths(task, thread, shape, now, result);
     } else {

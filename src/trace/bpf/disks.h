@@ -4,8 +4,15 @@
 
 #include "trace/bpf/state.h"
 
-/* The file whose pages a request moves; false for pages that are no file's (direct I/O, metadata of some). */
-static __always_inline bool file_of_request(struct request *request, struct block *block)
+static __always_inline bool take_inode(struct block *block, struct inode *inode)
+{
+    block->inode = BPF_CORE_READ(inode, i_ino);
+    block->device = BPF_CORE_READ(inode, i_sb, s_dev);
+    return block->inode != 0;
+}
+
+/* The file whose pages in the page cache a request moves; false for pages that are no file's (metadata of some). */
+static __always_inline bool file_of_pages(struct request *request, struct block *block)
 {
     struct page *page = BPF_CORE_READ(request, bio, bi_io_vec, bv_page);
     unsigned long head = BPF_CORE_READ(page, compound_head);
@@ -14,10 +21,43 @@ static __always_inline bool file_of_request(struct request *request, struct bloc
     struct address_space *mapping = BPF_CORE_READ(page, mapping);
     if (!mapping || ((unsigned long)mapping & MAPPING_FLAGS))
         return false;
-    struct inode *inode = BPF_CORE_READ(mapping, host);
-    block->inode = BPF_CORE_READ(inode, i_ino);
-    block->device = BPF_CORE_READ(inode, i_sb, s_dev);
-    return block->inode != 0;
+    return take_inode(block, BPF_CORE_READ(mapping, host));
+}
+
+/* Of direct I/O the pages are the program's. Of most file systems (iomap: ext4, xfs, …) a request leads to the open file,
+ * whoever submits it. What a request leads to is not said anywhere: it is believed where it is an open file in every
+ * respect. */
+static __always_inline bool file_of_direct(struct request *request, struct block *block)
+{
+    struct iomap_dio *direct = BPF_CORE_READ(request, bio, bi_private);
+    if (!direct || !bpf_core_type_exists(struct iomap_dio))
+        return false;
+    struct file *file = BPF_CORE_READ(direct, iocb, ki_filp);
+    struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
+    struct address_space *mapping = inode ? BPF_CORE_READ(inode, i_mapping) : NULL;
+    const struct file_operations *operations = inode ? BPF_CORE_READ(inode, i_fop) : NULL;
+    if (!mapping || !operations || !(BPF_CORE_READ(file, f_flags) & direct_flag) ||
+        BPF_CORE_READ(file, f_mapping) != mapping || BPF_CORE_READ(file, f_op) != operations ||
+        (BPF_CORE_READ(inode, i_mode) & TYPE_MASK) != TYPE_REGULAR)
+        return false;
+    return take_inode(block, inode);
+}
+
+/* Else it is what the thread is just doing, if that is direct I/O: a call, or the request to io_uring that it began. */
+static __always_inline bool file_of_call(const struct thread *thread, struct block *block)
+{
+    if (thread->start && thread->inode && (thread->flags & direct_flag)) {
+        block->inode = thread->inode;
+        block->device = thread->device;
+        return true;
+    }
+    struct pending_key key = {.request = thread->request};
+    struct pending *pending = key.request ? bpf_map_lookup_elem(&pendings, &key) : NULL;
+    if (!pending || !pending->inode || !(pending->flags & direct_flag))
+        return false;
+    block->inode = pending->inode;
+    block->device = pending->device;
+    return true;
 }
 
 static __always_inline void begin_block(struct request *request)
@@ -31,17 +71,20 @@ static __always_inline void begin_block(struct request *request)
         .sector = BPF_CORE_READ(request, __sector),
         .bytes = BPF_CORE_READ(request, __data_len),
     };
-    bool known = file_of_request(request, &block);
-    bool direct = traced(bpf_get_current_task_btf()) != NULL;
-    if (block.operation == REQ_OP_WRITE && known) {
+    struct thread *thread = traced(bpf_get_current_task_btf());
+    bool direct = file_of_direct(request, &block);
+    bool known = direct || file_of_pages(request, &block);
+    if (!known && thread && block.bytes && file_of_call(thread, &block))
+        known = direct = true;
+    if (block.operation == REQ_OP_WRITE && known && !(direct && thread)) {
         struct inode_key of = {block.inode, block.device};
         __u32 *writer = bpf_map_lookup_elem(&writers, &of);
         if (writer)
             block.cause = *writer;
     }
-    if (direct && !block.cause)
+    if (thread && !block.cause)
         block.cause = block.pid;
-    if (!direct && !block.cause)
+    if (!thread && !block.cause)
         return;
     if (bpf_map_update_elem(&blocks, &key, &block, BPF_ANY) != 0)
         count_lost(CAPTURE_LOST_BLOCK);

@@ -42,10 +42,15 @@ struct super_block {
     __u32 s_dev;
 };
 
+struct address_space;
+struct file_operations;
+
 struct inode {
     __u16 i_mode;
     struct super_block *i_sb;
+    struct address_space *i_mapping;
     unsigned long i_ino;
+    const struct file_operations *i_fop;
 };
 
 struct address_space {
@@ -78,6 +83,8 @@ struct path {
 
 struct file {
     struct inode *f_inode;
+    struct address_space *f_mapping;
+    const struct file_operations *f_op;
     unsigned int f_flags;
     struct path f_path;
     long long f_pos;
@@ -143,6 +150,15 @@ struct bio_vec {
 
 struct bio {
     struct bio_vec *bi_io_vec;
+    void *bi_private;
+};
+
+struct kiocb {
+    struct file *ki_filp;
+};
+
+struct iomap_dio {
+    struct kiocb *iocb;
 };
 
 struct gendisk {

@@ -38,7 +38,11 @@ int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(process_exec, struct task_struct *task, int old_pid, struct linux_binprm *program)
 {
-    struct scratch *scratch = traced(bpf_get_current_task_btf()) ? new_scratch() : NULL;
+    struct thread *thread = traced(bpf_get_current_task_btf());
+    if (!thread)
+        return 0;
+    finish_fault(thread); /* of the program before */
+    struct scratch *scratch = new_scratch();
     if (!scratch)
         return 0;
     fill_process(&scratch->record, CAPTURE_EXEC);
@@ -59,6 +63,18 @@ int BPF_PROG(process_exec, struct task_struct *task, int old_pid, struct linux_b
     }
     send_scratch(scratch, at, CAPTURE_LOST_PROCESS);
     return 0;
+}
+
+/* The thread has called itself something. */
+static __always_inline void send_name(struct task_struct *task)
+{
+    struct scratch *scratch = new_scratch();
+    if (!scratch)
+        return;
+    fill_process(&scratch->record, CAPTURE_NAME);
+    bpf_probe_read_kernel_str(scratch->text, 16, task->comm);
+    scratch->record.texts[0] = 16;
+    send_scratch(scratch, 16, CAPTURE_LOST_PROCESS);
 }
 
 SEC("tp_btf/sched_process_exit")

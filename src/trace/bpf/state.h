@@ -15,6 +15,7 @@
 #define TYPE_BLOCK    0060000
 #define TYPE_REGULAR  0100000
 #define FAULT_WRITE   2  /* X86_PF_WRITE */
+#define PR_SET_NAME   15 /* linux/prctl.h */
 #define LOST_WRITE    1  /* TRACE_WRITE */
 #define LOST_FAULT    6  /* TRACE_FAULT */
 #define LOST_OFFCPU   16 /* TRACE_OFFCPU */
