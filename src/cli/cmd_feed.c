@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "cli/feed_overrides.h"
 #include "cli/feed_report.h"
 #include "cli/output.h"
 #include "cli/stop.h"
@@ -397,7 +398,24 @@ static bool find_most(const struct feed_options *given, struct session *session,
 struct feeding {
     struct workload workload;
     struct session session;
+    struct feed_overrides overrides;
 };
+
+/* Options that have a key in the workload change it, too. */
+static bool add_overrides(const struct feed_options *given, struct feed_overrides *overrides,
+                          struct error *err)
+{
+    return feed_overrides_init(overrides, &given->workload, err) &&
+           (!given->given[FEED_TARGET] ||
+            feed_overrides_add(overrides, err, "metric.au=%.10g", given->target)) &&
+           (given->epochs == 0 ||
+            feed_overrides_add(overrides, err, "train.epochs=%" PRId64, given->epochs)) &&
+           (given->steps == 0 ||
+            feed_overrides_add(overrides, err, "train.total_training_steps=%" PRId64, given->steps)) &&
+           (!given->direct || feed_overrides_add(overrides, err, "reader.odirect=True")) &&
+           (given->request <= 0.0 ||
+            feed_overrides_add(overrides, err, "reader.transfer_size=%.0f", given->request));
+}
 
 static bool feed_workload(const struct feed_options *given, struct feeding *feeding, struct comm *comm,
                           bool *abandoned, struct error *err)
@@ -413,8 +431,10 @@ static bool feed_workload(const struct feed_options *given, struct feeding *feed
         return error_set(err, ERROR_USAGE, "--warm keeps caches, --drop-caches does not");
     if (given->timeline && !folder)
         return error_set(err, ERROR_USAGE, "--timeline needs a folder: --results FOLDER");
-    options.overrides = given->workload.set.items;
-    options.override_count = (int)given->workload.set.count;
+    if (!comm_agree(comm, add_overrides(given, &feeding->overrides, err), "the workload", err))
+        return false;
+    options.overrides = (const char *const *)feeding->overrides.items;
+    options.override_count = feeding->overrides.count;
     if (!comm_agree(comm, !folder || make_folder(folder, err), "the results' folder", err))
         return false;
     options.record = folder;
@@ -449,6 +469,8 @@ static bool feed_together(const struct feed_options *given, struct comm *comm, s
         return done;
     if (opened)
         workload_release(&feeding->workload);
+    if (feeding)
+        feed_overrides_release(&feeding->overrides);
     free(feeding);
     return done;
 }

@@ -14,6 +14,11 @@ static const char *name_in(const char *word)
     return strchr(word, '=') ? NULL : word;
 }
 
+bool workload_given_is_override(const char *word)
+{
+    return !name_in(word);
+}
+
 /* Overrides are all words that do not name the workload, then those of --set. */
 static bool sort_words(const struct workload_given *given, const char **name, const char **overrides,
                        int *count, struct error *err)

@@ -30,6 +30,9 @@ struct workload_given {
         .least = 1, .most = 0, .at = offsetof(type, workload.words)                                          \
     }
 
+/* Is this operand an override, and not the workload's name? */
+bool workload_given_is_override(const char *word);
+
 /* Warnings go to stderr, if `warn`. The caller ends the workload with workload_release. */
 bool workload_given_open(struct workload *workload, const struct workload_given *given, int64_t ranks,
                          bool warn, struct error *err);

@@ -1,4 +1,6 @@
 /* What a session found: facts of hosts and storage, what must be so, and the files that say it. */
+#include "core/file.h"
+#include "feed/result_config.h"
 #include "feed/result_dlio.h"
 #include "feed/result_timeline.h"
 #include "feed/session_internal.h"
@@ -11,6 +13,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#define MAX_PROC ((size_t)16 << 20) /* bytes of /proc/cpuinfo of thousands of processors */
 
 /* ---- facts of all ranks ---- */
 
@@ -232,6 +236,52 @@ static bool fill_dlio(const struct session *session, struct result_dlio *facts, 
     return true;
 }
 
+/* As it was run, with what options changed. */
+static bool save_configuration(const struct session *session, const char *folder, struct error *err)
+{
+    const struct session_options *options = &session->options;
+    const struct run_result *run = &session->run;
+    struct workload workload = *options->workload;
+    if (options->epochs > 0)
+        workload.train.epochs = options->epochs;
+    if (options->steps > 0 && run->train.steps > 0)
+        workload.train.total_training_steps = run->train.steps;
+    if (session->storage && storage_options(session->storage)->direct)
+        workload.reader.odirect = true;
+    if (session->found)
+        workload.dataset.num_files_train = session->layout.files_train;
+    const struct result_config config = {
+        .workload = &workload,
+        .overrides = options->overrides,
+        .override_count = options->override_count,
+        .version = options->version,
+        .accelerators = run->whole.options.accelerators,
+        .start = run->start + run->realtime,
+        .end = run->end + run->realtime,
+    };
+    return result_config_save(folder, &config, err);
+}
+
+/* Of this host; NULL: not known. */
+static char *proc_text(const char *path)
+{
+    struct error ignored;
+    char *text;
+    size_t length;
+    return file_read(path, MAX_PROC, &text, &length, &ignored) ? text : NULL;
+}
+
+/* As /proc/cpuinfo names it. */
+static void processor_name(const char *cpuinfo, char name[128])
+{
+    const char *line = cpuinfo ? strstr(cpuinfo, "model name") : NULL,
+               *colon = line ? strchr(line, ':') : NULL;
+    name[0] = '\0';
+    if (colon)
+        snprintf(name, 128, "%.*s", (int)strcspn(colon + 1 + strspn(colon + 1, " "), "\n"),
+                 colon + 1 + strspn(colon + 1, " "));
+}
+
 static bool save_timeline(const struct session *session, const char *folder, struct error *err)
 {
     const struct result_timeline facts = {session->opened, session->run.realtime};
@@ -246,13 +296,22 @@ bool session_save(struct session *session, const char *folder, struct error *err
     int64_t *memory = NULL;
     int *cpus = NULL;
     bool first = comm_rank(comm) == 0;
-    bool done = fill_dlio(session, &facts, &memory, &cpus, err) &&
+    char *cpuinfo = proc_text("/proc/cpuinfo"), *meminfo = proc_text("/proc/meminfo"), processor[128];
+    bool filled = fill_dlio(session, &facts, &memory, &cpus, err);
+    processor_name(cpuinfo, processor);
+    facts.cpuinfo = cpuinfo;
+    facts.meminfo = meminfo;
+    facts.processor = *processor ? processor : NULL;
+    bool done = filled &&
                 result_dlio_save_ranks(folder, &session->run.metrics,
                                        session->keeps_steps ? &session->each : NULL, &facts, err) &&
                 (!first || result_dlio_save_summary(folder, &session->run.whole, &facts, err)) &&
                 (!first || write_own(session, folder, NULL, err)) &&
+                (!first || save_configuration(session, folder, err)) &&
                 (!session->options.timeline || save_timeline(session, folder, err));
     free(memory);
     free(cpus);
+    free(cpuinfo);
+    free(meminfo);
     return comm_agree(comm, done, "the results", err);
 }
