@@ -273,7 +273,7 @@ static void plan_long(int model, struct parallel *pool)
 int main(int argc, char **argv)
 {
     static struct sweep hpgo = {.hpgo = true}, exact, fixed = {.rules = DAPPLE_FIXED};
-    struct parallel *pool = parallel_new(argc > 1 ? atoi(argv[1]) : 2);
+    struct parallel *pool = parallel_new(argc > 1 ? atoi(argv[1]) : 2, &(struct error){0});
     for (int i = 0; i < 128; i++) {
         ends[0][i] = i + 1;
         ends[1][i] = 8 * (i + 1);

@@ -176,7 +176,7 @@ static bool measure(const struct bench_case *c, struct parallel *pool)
 
 int main(int argc, char **argv)
 {
-    struct parallel *pool = parallel_new(argc > 1 ? atoi(argv[1]) : 0);
+    struct parallel *pool = parallel_new(argc > 1 ? atoi(argv[1]) : 0, &(struct error){0});
     size_t first = argc > 2 ? strtoul(argv[2], NULL, 10) : 0, count = sizeof cases / sizeof *cases;
     size_t last = argc > 3 ? strtoul(argv[3], NULL, 10) : argc > 2 ? first : count - 1;
     bool ok = pool != NULL;

@@ -124,7 +124,7 @@ static bool measure_rate(const struct bench_case *c)
 
 int main(int argc, char **argv)
 {
-    struct parallel *pool = parallel_new(argc > 1 ? atoi(argv[1]) : 0);
+    struct parallel *pool = parallel_new(argc > 1 ? atoi(argv[1]) : 0, &(struct error){0});
     bool ok = pool != NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ok = measure(&cases[i], pool) && ok;

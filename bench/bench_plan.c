@@ -110,7 +110,7 @@ int main(void)
 {
     struct plan_problem problem;
     const char *from;
-    pool = parallel_new(2);
+    pool = parallel_new(2, &(struct error){0});
     bench_problem(&bench_experiments[0], OBJECTIVE_PIPELINE, &problem, &from);
     plan_problem_release(&problem);
     printf("planning, 2 threads, %s\n", from);

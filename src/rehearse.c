@@ -5,6 +5,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "cost/model_profile.h"
+#include "cost/tables.h"
 #include "model/profile.h"
 #include "plan/plan.h"
 #include "plan/search.h"
@@ -65,6 +66,8 @@ _Static_assert((int)RH_RECOMPUTE_FULL == RECOMPUTE_FULL, "what is recomputed");
 static bool price(struct profile *profile, const struct rh_model_request *request, struct error *err)
 {
     const struct cost_device *devices[PROFILE_MAX_DEVICES];
+    if (!cost_tables(err))
+        return false;
     const struct architecture *model = request->model ? architecture_find(request->model) : NULL;
     const char *software = request->software ? request->software : "fsdp";
     struct model_options options = {
@@ -167,9 +170,9 @@ static bool find(rh_plan *plan, const rh_profile *profile, const rh_cluster *clu
                            (enum plan_objective)request->objective, (enum plan_allreduce)request->allreduce,
                            request->microbatches, err))
         return false;
-    options.pool = parallel_new(request->threads);
+    options.pool = parallel_new(request->threads, err);
     if (!options.pool)
-        return error_set(err, ERROR_FAILED, "cannot start %d threads", request->threads);
+        return false;
     bool found = plan_search(&plan->problem, &options, &plan->plan, err);
     parallel_free(options.pool);
     return found;

@@ -4,6 +4,7 @@
 #include "core/json.h"
 #include "cost/calibrate.h"
 #include "cost/calibrate_links.h"
+#include "cost/tables.h"
 #include "job/calibrate_runs.h"
 
 #include <ctype.h>
@@ -205,6 +206,8 @@ static bool has_rows(const struct link_samples *samples, bool across)
 static bool fit_links(struct report *report, const struct link_samples *samples, struct error *err)
 {
     const struct calibrate_options *given = report->given;
+    if (!cost_tables(err))
+        return false;
     const struct cost_link *inside = report->device->link ? cost_link_find(report->device->link) : NULL;
     const struct cost_link *across = given->across ? cost_link_find(given->across) : NULL;
     if (!inside)

@@ -11,6 +11,7 @@
 #include "cost/layer.h"
 #include "cost/link.h"
 #include "cost/model_profile.h"
+#include "cost/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,8 @@ static bool price_model(const struct cost_options *given, struct cost_chosen *ch
     if (!options.software)
         return error_set(err, ERROR_USAGE, "--software: unknown '%s', see 'rehearse cost --list'",
                          given->software);
+    if (!cost_tables(err))
+        return false;
     if (!cost_link_find(given->across))
         return unknown_link(given, err);
     if (!cost_choose_model(chosen, given->model, err) || !cost_choose_devices(chosen, given->devices, err) ||
@@ -128,6 +131,8 @@ static bool read_parameters(const char *list, struct pricing *pricing, struct er
 
 static bool begin_pricing(struct pricing *pricing, const struct cost_options *given, struct error *err)
 {
+    if (!cost_tables(err))
+        return false;
     pricing->options = (struct layer_profile_options){
         .layer = {.attention = (enum attention_kind)given->attention,
                   .recompute = given->recompute == RECOMPUTE_FULL,
@@ -218,7 +223,9 @@ static bool profile_files(const struct cost_options *given, const struct pricing
                           const struct cost_chosen *chosen, struct error *err)
 {
     struct profile profile;
-    struct parallel *pool = given->files.count > 1 ? parallel_new(0) : NULL;
+    struct parallel *pool = given->files.count > 1 ? parallel_new(0, err) : NULL;
+    if (given->files.count > 1 && !pool)
+        return false;
     bool done = layer_profile(&profile, pricing->files, (int)given->files.count, chosen->devices,
                               chosen->device_count, &pricing->options, pool, err);
     parallel_free(pool);
@@ -300,6 +307,8 @@ static bool list(const struct cost_options *given, struct error *err)
                          given->files.count > 0 ? "files"
                          : given->model         ? "--model"
                                                 : "--device");
+    if (!cost_tables(err))
+        return false;
     if (given->json)
         cost_list_write(&text);
     else

@@ -4,6 +4,7 @@
 #include "cli/validate_report.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "cost/tables.h"
 #include "figure/scatter.h"
 #include "job/device_name.h"
 #include "job/interval.h"
@@ -53,7 +54,7 @@ static bool unknown_device(const char *word, struct error *err)
     const struct cost_device_table *table = cost_devices();
     const char *names[MOST_NAMES];
     int count = 0;
-    for (int i = 0; table && i < table->count && count < MOST_NAMES; i++)
+    for (int i = 0; i < table->count && count < MOST_NAMES; i++)
         names[count++] = table->devices[i].name;
     return unknown("gpu", word, names, count, err);
 }
@@ -63,7 +64,7 @@ static bool unknown_link(const char *word, struct error *err)
     const struct cost_link_table *table = cost_links();
     const char *names[MOST_NAMES];
     int count = 0;
-    for (int i = 0; table && i < table->count && count < MOST_NAMES; i++)
+    for (int i = 0; i < table->count && count < MOST_NAMES; i++)
         names[count++] = table->links[i].name;
     return unknown("across", word, names, count, err);
 }
@@ -85,6 +86,8 @@ static bool check_defaults(const struct validate_options *given, struct error *e
     static const char *const recomputes[] = {"full", "selective", "none"};
     enum cost_type type;
     enum recompute recompute;
+    if (!cost_tables(err))
+        return false;
     if (given->gpu && !device_named(given->gpu))
         return unknown_device(given->gpu, err);
     if (given->across && !cost_link_find(given->across))
@@ -151,9 +154,11 @@ static bool find_best(const struct validate_options *given, struct validate_repo
 {
     if (!given->best)
         return true;
-    struct parallel *pool = parallel_new((int)given->threads);
+    struct parallel *pool = parallel_new((int)given->threads, err);
+    if (!pool)
+        return false;
     report->betters = calloc((size_t)report->validation.count + 1, sizeof *report->betters);
-    bool ok = pool && report->betters ? true : error_memory(err);
+    bool ok = report->betters ? true : error_memory(err);
     if (ok)
         better_find(report->betters, &report->validation, pool);
     parallel_free(pool);

@@ -1,6 +1,7 @@
 #include "cli/cost_choose.h"
 
 #include "core/text.h"
+#include "cost/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,13 +59,11 @@ static bool unknown_model(const char *name, struct error *err)
 {
     const struct architecture_table *table = architectures();
     size_t most = 0, count = 0;
-    for (int i = 0; table && i < table->count; i++)
+    for (int i = 0; i < table->count; i++)
         most += 1 + (size_t)table->models[i].alias_count;
     const char **names = calloc(most + 1, sizeof *names);
-    if (!table || !names) {
-        free(names);
+    if (!names)
         return error_memory(err);
-    }
     for (int i = 0; i < table->count; i++)
         names[count++] = table->models[i].name;
     const char *nearest = text_nearest(name, names, count);
@@ -84,6 +83,8 @@ bool cost_choose_model(struct cost_chosen *chosen, const char *name, struct erro
 {
     if (is_model_file(name))
         return load_model(chosen, name, err);
+    if (!cost_tables(err))
+        return false;
     chosen->model = architecture_find(name);
     return chosen->model ? true : unknown_model(name, err);
 }
@@ -93,7 +94,7 @@ static bool choose_device(struct cost_chosen *chosen, const char *name, struct e
 {
     struct cost_device_table *table = &chosen->tables[chosen->table_count];
     if (!cost_device_load(table, name, err)) {
-        err->kind = is_document(name) ? err->kind : ERROR_USAGE;
+        err->kind = is_document(name) || err->kind == ERROR_FAILED ? err->kind : ERROR_USAGE;
         return false;
     }
     chosen->table_count++;

@@ -27,11 +27,11 @@ static struct interval interval_on(const struct architecture *model, const struc
 
 bool cost_interval_of_device(const struct cost_device *device, struct interval *interval, struct error *err)
 {
-    const struct residuals *known = residuals_known();
+    const struct residuals *known = residuals_known(err);
     struct likeness middle = {.generation = device->generation, .software = SOFTWARE_OF_FILES};
     int count = 0;
     if (!known)
-        return error_memory(err);
+        return false;
     for (int i = 0; i < known->count; i++) {
         const struct likeness *row = &known->rows[i].likeness;
         if (strcmp(row->generation, device->generation) != 0)
@@ -82,10 +82,10 @@ bool cost_interval_note(struct profile *profile, const struct architecture *mode
                         const struct cost_device *const *devices, const struct model_options *options,
                         struct error *err)
 {
-    const struct residuals *known = residuals_known();
+    const struct residuals *known = residuals_known(err);
     struct text text = {0};
     if (!known)
-        return error_memory(err);
+        return false;
     text_format(&text, "%s" SHARES, profile->source);
     for (int i = 0; i < profile->device_count; i++) {
         struct interval interval = interval_on(model, devices[i], options, known);

@@ -74,14 +74,14 @@ bool data_work_begin(struct data_work *job, const char *what, int64_t threads, s
 {
     *job = (struct data_work){.all = -1, .started = clock_now()};
     job->work = (struct dataset_work){
-        .pool = parallel_new((int)threads),
+        .pool = parallel_new((int)threads, err),
         .ranks = 1,
         .stop = stop_on_signals(),
         .progress = show_progress,
         .progress_context = job,
     };
     if (!job->work.pool)
-        return error_set(err, ERROR_FAILED, "cannot start %" PRId64 " threads", threads);
+        return false;
     progress_start(&job->progress, what);
     return true;
 }

@@ -4,6 +4,7 @@
 
 #include "cli/fix.h"
 #include "cli/output.h"
+#include "cost/tables.h"
 #include "fleet/of_profile.h"
 #include "fleet/report.h"
 #include "job/usual.h"
@@ -30,6 +31,8 @@ bool plan_cluster_group(struct fleet_group *group, const struct cluster *cluster
                         const char *across, struct plan_links *links, struct error *err)
 {
     const struct cluster_group *from = &cluster->groups[index];
+    if (!cost_tables(err))
+        return false;
     *group = (struct fleet_group){
         .device = cost_device_find(from->device),
         .nodes = from->nodes,
@@ -123,9 +126,9 @@ bool plan_model_on_cluster(const struct plan_options *given, const struct cluste
             return false;
     if (!refuse(given, err) || !take_ranges(given, &question, err))
         return false;
-    struct parallel *pool = parallel_new((int)given->planning.threads);
+    struct parallel *pool = parallel_new((int)given->planning.threads, err);
     if (!pool)
-        return error_set(err, ERROR_FAILED, "cannot start %" PRId64 " threads", given->planning.threads);
+        return false;
     progress_start(&progress, "planning");
     bool ok = fleet_plan_job(&answer, &question, pool, &progress, err);
     progress_end(&progress);

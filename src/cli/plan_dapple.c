@@ -247,10 +247,9 @@ static bool deliver(const struct plan_options *options, const struct dapple_repo
 static bool plan_once(const struct asking *asking, struct error *err)
 {
     struct answer answer;
-    struct parallel *pool = parallel_new((int)asking->options->planning.threads);
+    struct parallel *pool = parallel_new((int)asking->options->planning.threads, err);
     if (!pool)
-        return error_set(err, ERROR_FAILED, "cannot start %d threads",
-                         (int)asking->options->planning.threads);
+        return false;
     bool done = find_answer(asking, asking->batches.values[0], asking->devices.values[0], pool, &answer, err);
     parallel_free(pool);
     if (!done)

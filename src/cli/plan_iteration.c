@@ -201,10 +201,10 @@ static bool deliver(const struct asking *asking, const struct job_search_report 
 static bool explain(const struct asking *asking, struct job_search_report *report, struct parallel *pool,
                     struct job_sensitivity *sensitivity, struct error *err)
 {
-    const struct residuals *known = residuals_known();
+    const struct residuals *known = residuals_known(err);
     const struct job_plan *best = &report->search->plans[0];
     if (!known)
-        return error_memory(err);
+        return false;
     struct likeness likeness = likeness_of(&best->job);
     report->interval = interval_of(known, &likeness, best->time.seconds, false);
     if (!asking->options->explain)
@@ -239,9 +239,9 @@ static bool answer_one(struct asking *asking, struct error *err)
     struct job_sensitivity sensitivity[JOB_RESOURCES];
     question->job.batch = asking->batches.values[0];
     question->job.devices = (int)asking->devices.values[0];
-    struct parallel *pool = parallel_new((int)given->planning.threads);
+    struct parallel *pool = parallel_new((int)given->planning.threads, err);
     if (!pool)
-        return error_set(err, ERROR_FAILED, "cannot start %" PRId64 " threads", given->planning.threads);
+        return false;
     progress_start(&progress, "planning");
     const struct job_search_options options = {.top = given->pareto ? 1 : (int)given->top,
                                                .time_limit = given->planning.time_limit,

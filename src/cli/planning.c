@@ -19,10 +19,9 @@ bool planning_open(struct planning *planning, const struct planning_options *opt
     progress_start(&planning->progress, "searching");
     planning->search.time_limit = options->time_limit;
     planning->search.progress = &planning->progress;
-    planning->search.pool = parallel_new((int)options->threads);
+    planning->search.pool = parallel_new((int)options->threads, err);
     if (planning->search.pool)
         return true;
-    error_set(err, ERROR_FAILED, "cannot start %d threads", (int)options->threads);
     plan_problem_release(&planning->problem);
 no_problem:
     cluster_release(&planning->cluster);

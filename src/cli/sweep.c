@@ -98,9 +98,9 @@ static bool check_answers(const struct answers *answers, struct error *err)
 
 static bool answer_all(struct answers *answers, int threads, struct error *err)
 {
-    struct parallel *pool = parallel_new(threads);
+    struct parallel *pool = parallel_new(threads, err);
     if (!pool)
-        return error_set(err, ERROR_FAILED, "cannot start %d threads", threads);
+        return false;
     progress_start(&answers->progress, "planning");
     parallel_for(pool, (size_t)answers->count, 1, answer_points, answers);
     progress_end(&answers->progress);

@@ -55,9 +55,11 @@ static int list_groups(const struct validation *validation, struct group *groups
 bool validate_find_intervals(struct validate_report *report, struct error *err)
 {
     struct validation *validation = &report->validation;
-    const struct residuals *known = residuals_known();
+    const struct residuals *known = residuals_known(err);
+    if (!known)
+        return false;
     report->intervals = calloc((size_t)validation->count + 1, sizeof *report->intervals);
-    if (!report->intervals || !known)
+    if (!report->intervals)
         return error_memory(err);
     for (int i = 0; i < validation->count; i++) {
         const struct run *run = &validation->runs[i];

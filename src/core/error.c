@@ -2,6 +2,7 @@
 
 #include "core/text.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,6 +72,24 @@ bool error_set(struct error *err, enum error_kind kind, const char *format, ...)
     add_escaped(&line, length < 0 ? format : raw);
     err->kind = kind;
     return false;
+}
+
+enum error_kind error_of_input(int number)
+{
+    switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case EACCES:
+    case EPERM:
+    case ELOOP:
+    case ENAMETOOLONG:
+    case ENXIO:
+    case EINVAL:
+        return ERROR_INPUT;
+    default:
+        return ERROR_FAILED;
+    }
 }
 
 bool error_memory(struct error *err)

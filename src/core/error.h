@@ -37,6 +37,10 @@ bool error_set(struct error *err, enum error_kind kind, const char *format, ...)
 /* The same for memory that could not be had. */
 bool error_memory(struct error *err);
 
+/* What an errno of opening, looking at or reading an input means: that it is not what the user said (there is no such file,
+ * it is a folder, or forbidden), or that the machine could not. */
+enum error_kind error_of_input(int number);
+
 /* The static analyser reads one file at a time: tell it that these never return true. */
 #ifdef __clang_analyzer__
 #define error_set(...)    ((error_set)(__VA_ARGS__), false)

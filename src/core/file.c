@@ -54,7 +54,7 @@ bool file_read(const char *path, size_t limit, char **data, size_t *length, stru
         return read_all(STDIN_FILENO, "standard input", 0, limit, data, length, err);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return error_set(err, ERROR_INPUT, "%s: cannot open: %s", path, strerror(errno));
+        return error_set(err, error_of_input(errno), "%s: cannot open: %s", path, strerror(errno));
     struct stat info;
     bool ok;
     if (fstat(fd, &info) != 0)

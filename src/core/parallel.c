@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define SPINS        2000
@@ -85,19 +86,20 @@ static void publish(struct parallel *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-static bool start_worker(struct parallel *pool, int thread)
+static bool start_worker(struct parallel *pool, int thread, struct error *err)
 {
     struct worker *worker = malloc(sizeof *worker);
     if (!worker)
-        return false;
+        return error_memory(err);
     *worker = (struct worker){pool, thread};
-    if (pthread_create(&pool->workers[thread - 1], NULL, work, worker) == 0)
+    int result = pthread_create(&pool->workers[thread - 1], NULL, work, worker);
+    if (result == 0)
         return true;
     free(worker);
-    return false;
+    return error_set(err, ERROR_FAILED, "cannot start thread %d: %s", thread + 1, strerror(result));
 }
 
-struct parallel *parallel_new(int threads)
+struct parallel *parallel_new(int threads, struct error *err)
 {
     if (threads <= 0) {
         long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -106,14 +108,19 @@ struct parallel *parallel_new(int threads)
     if (threads > MOST_THREADS)
         threads = MOST_THREADS;
     struct parallel *pool = calloc(1, sizeof *pool);
-    if (!pool)
+    pthread_t *workers = calloc((size_t)threads, sizeof *workers);
+    if (!pool || !workers) {
+        free(pool);
+        free(workers);
+        error_memory(err);
         return NULL;
+    }
     pool->threads = 1;
-    pool->workers = calloc((size_t)threads, sizeof *pool->workers);
+    pool->workers = workers;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     for (int thread = 1; thread < threads; thread++) {
-        if (!pool->workers || !start_worker(pool, thread)) {
+        if (!start_worker(pool, thread, err)) {
             parallel_free(pool);
             return NULL;
         }

@@ -5,6 +5,8 @@
 #ifndef REHEARSE_CORE_PARALLEL_H
 #define REHEARSE_CORE_PARALLEL_H
 
+#include "core/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -12,7 +14,7 @@ struct parallel;
 
 /* A pool that runs loops on `threads` threads, the caller's included (0: one per processor). NULL when
  * memory or threads cannot be had. One thread makes plain loops. */
-struct parallel *parallel_new(int threads);
+struct parallel *parallel_new(int threads, struct error *err);
 void parallel_free(struct parallel *pool);
 int parallel_threads(const struct parallel *pool);
 

@@ -1,9 +1,9 @@
 #include "cost/architecture.h"
 
 #include "core/doc.h"
+#include "cost/tables.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -473,22 +473,20 @@ extern const size_t architecture_models_size;
 
 static struct architecture_table built_in;
 
-static void read_built_in(void)
+bool architecture_read_known(struct error *err)
 {
-    struct error err;
-    architecture_parse(&built_in, DOC_YAML, "models.yaml", architecture_models, architecture_models_size,
-                       &err);
+    return built_in.count > 0 || architecture_parse(&built_in, DOC_YAML, "models.yaml", architecture_models,
+                                                    architecture_models_size, err);
 }
 
 const struct architecture_table *architectures(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_built_in);
-    return built_in.count ? &built_in : NULL;
+    cost_tables_needed();
+    return &built_in;
 }
 
 const struct architecture *architecture_find(const char *name)
 {
     const struct architecture_table *table = architectures();
-    return table ? find(table->models, table->count, name) : NULL;
+    return find(table->models, table->count, name);
 }

@@ -76,7 +76,7 @@ struct architecture_table {
     struct architecture *models; /* in the order of the table */
 };
 
-/* The built-in table. Read once; lives as long as the program. NULL only when memory runs out. */
+/* The built-in table. cost_tables() has read it, or it is read now (cost/tables.h). */
 const struct architecture_table *architectures(void);
 
 /* A model of the built-in table by name or alias; NULL when there is none. Names are compared without

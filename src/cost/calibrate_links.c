@@ -367,7 +367,9 @@ static bool prepare(struct work *work, const struct link_samples *samples, const
 
 static bool run(struct work *work, struct error *err)
 {
-    struct parallel *pool = parallel_new(0);
+    struct parallel *pool = parallel_new(0, err);
+    if (!pool)
+        return false;
     parallel_for(pool, (size_t)COLLECTIVE_KINDS * FITS, 1, fit_some, work);
     parallel_free(pool);
     for (int k = 0; k < COLLECTIVE_KINDS; k++)

@@ -2,8 +2,9 @@
 
 #include "core/arena.h"
 #include "core/doc.h"
+#include "cost/device_read.h"
+#include "cost/tables.h"
 
-#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -45,11 +46,11 @@ static const char *const nearest[][2] = {
 /* Those of the built-in devices, and those above. */
 static size_t known_generations(const char *names[], size_t most)
 {
-    const struct cost_device_table *devices = cost_devices();
+    const struct cost_device_table *devices = device_known();
     size_t count = 0;
     for (size_t i = 0; i < NEAREST_COUNT; i++)
         names[count++] = nearest[i][0];
-    for (int d = 0; devices && d < devices->count && count < most; d++) {
+    for (int d = 0; d < devices->count && count < most; d++) {
         bool is_new = true;
         for (size_t i = 0; i < count && is_new; i++)
             is_new = strcmp(names[i], devices->devices[d].generation) != 0;
@@ -142,7 +143,7 @@ bool calibration_load(struct calibration_table *table, const char *path, struct 
 {
     struct doc doc;
     *table = (struct calibration_table){0};
-    return doc_load(&doc, path, err) && finish(table, &doc, err);
+    return cost_tables(err) && doc_load(&doc, path, err) && finish(table, &doc, err);
 }
 
 bool calibration_parse(struct calibration_table *table, const char *path, const char *data, size_t length,
@@ -186,12 +187,12 @@ extern const size_t cost_calibration_size;
 
 static struct calibration_table known, added;
 
-static void read_known(void)
+bool calibration_read_known(struct error *err)
 {
     struct doc doc;
-    struct error err;
-    if (doc_parse(&doc, DOC_YAML, "calibration.yaml", cost_calibration, cost_calibration_size, &err))
-        finish(&known, &doc, &err);
+    return known.count > 0 ||
+           (doc_parse(&doc, DOC_YAML, "calibration.yaml", cost_calibration, cost_calibration_size, err) &&
+            finish(&known, &doc, err));
 }
 
 bool calibrations_add(const char *path, struct error *err)
@@ -206,8 +207,7 @@ bool calibrations_add(const char *path, struct error *err)
 
 const struct calibration *calibration_of(const struct cost_device *device)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_known);
+    cost_tables_needed();
     const struct calibration *found = calibration_find(&added, device->generation);
     if (!found)
         found = calibration_find(&known, device->generation);

@@ -1,4 +1,5 @@
 #include "cost/count_rules.h"
+#include "cost/count_tables.h"
 
 #include <float.h>
 #include <math.h>
@@ -398,6 +399,8 @@ bool module_count(struct module_count *count, const struct hlo_module *module,
                   const struct count_options *options, struct error *err)
 {
     memset(count, 0, sizeof *count);
+    if (!count_tables(err))
+        return false;
     bool fork = options->rules == COUNT_XLA_FORK;
     struct arena scratch = {0};
     struct counter c = {.module = module, .out = count, .options = *options, .scratch = &scratch, .err = err};

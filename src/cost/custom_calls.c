@@ -1,9 +1,10 @@
 #include "cost/custom_calls.h"
 
 #include "core/doc.h"
+#include "core/once.h"
+#include "cost/count_tables.h"
 
 #include <fnmatch.h>
-#include <pthread.h>
 #include <string.h>
 
 extern const char custom_calls_yaml[];
@@ -82,20 +83,29 @@ static bool read_entries(const struct doc *doc, struct error *err)
     return true;
 }
 
-static void read_built_in(void)
+static bool read_built_in(struct error *err)
 {
     struct doc doc;
-    struct error err;
-    if (!doc_parse(&doc, DOC_YAML, "custom-calls.yaml", custom_calls_yaml, custom_calls_yaml_size, &err))
-        return;
-    read_entries(&doc, &err);
+    if (!doc_parse(&doc, DOC_YAML, "custom-calls.yaml", custom_calls_yaml, custom_calls_yaml_size, err))
+        return false;
+    bool done = read_entries(&doc, err);
     doc_release(&doc);
+    if (!done) {
+        arena_release(&built_in.arena);
+        built_in.count = 0;
+    }
+    return done;
+}
+
+bool custom_calls_read(struct error *err)
+{
+    static struct once once = ONCE_INIT;
+    return once_read(&once, read_built_in, err);
 }
 
 const struct custom_call *custom_call_find(const char *target)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_built_in);
+    count_tables_needed();
     for (int i = 0; i < built_in.count; i++)
         if (fnmatch(built_in.calls[i].pattern, target, 0) == 0)
             return &built_in.calls[i];

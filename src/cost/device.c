@@ -2,8 +2,8 @@
 
 #include "core/text.h"
 #include "cost/device_read.h"
+#include "cost/tables.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <strings.h>
 
@@ -43,19 +43,22 @@ double cost_type_bytes(enum cost_type type)
 /* ---- the built-in table ---- */
 
 static struct cost_device_table built_in;
-static bool built_in_read;
-static pthread_once_t built_in_once = PTHREAD_ONCE_INIT;
 
-static void read_built_in(void)
+bool device_read_known(struct error *err)
 {
-    struct error err;
-    built_in_read = device_read(&built_in, NULL, "devices.yaml", device_data, device_data_size, &err);
+    return built_in.count > 0 ||
+           device_read(&built_in, NULL, "devices.yaml", device_data, device_data_size, err);
+}
+
+const struct cost_device_table *device_known(void)
+{
+    return &built_in;
 }
 
 const struct cost_device_table *cost_devices(void)
 {
-    pthread_once(&built_in_once, read_built_in);
-    return built_in_read ? &built_in : NULL;
+    cost_tables_needed();
+    return &built_in;
 }
 
 static bool is_called(const struct cost_device *device, const char *name)
@@ -121,8 +124,6 @@ static bool unknown_device(const struct cost_device_table *known, const char *na
 static bool table_of_one(struct cost_device_table *table, const char *name, struct error *err)
 {
     const struct cost_device *device = cost_device_find(name);
-    if (!cost_devices())
-        return error_memory(err);
     if (!device)
         return unknown_device(cost_devices(), name, err);
     table->devices = ARENA_NEW(&table->arena, struct cost_device);
@@ -135,22 +136,23 @@ static bool table_of_one(struct cost_device_table *table, const char *name, stru
 
 bool cost_devices_add(const char *path, struct error *err)
 {
-    return cost_devices() ? device_read_file(&added, cost_devices(), path, err) : error_memory(err);
+    return cost_tables(err) && device_read_file(&added, cost_devices(), path, err);
 }
 
 bool cost_device_load(struct cost_device_table *table, const char *path, struct error *err)
 {
     *table = (struct cost_device_table){0};
-    if (!is_file_name(path))
-        return table_of_one(table, path, err);
-    return cost_devices() ? device_read_file(table, cost_devices(), path, err) : error_memory(err);
+    if (!cost_tables(err))
+        return false;
+    return is_file_name(path) ? device_read_file(table, cost_devices(), path, err)
+                              : table_of_one(table, path, err);
 }
 
 bool cost_device_parse(struct cost_device_table *table, const char *path, const char *data, size_t length,
                        struct error *err)
 {
     *table = (struct cost_device_table){0};
-    return cost_devices() ? device_read(table, cost_devices(), path, data, length, err) : error_memory(err);
+    return cost_tables(err) && device_read(table, cost_devices(), path, data, length, err);
 }
 
 void cost_device_release(struct cost_device_table *table)

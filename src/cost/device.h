@@ -81,7 +81,7 @@ struct cost_device_table {
     struct cost_device *devices; /* in the order of the table */
 };
 
-/* The built-in table. Read once; lives as long as the program. NULL only when memory runs out. */
+/* The built-in table. cost_tables() has read it, or it is read now (cost/tables.h). */
 const struct cost_device_table *cost_devices(void);
 
 /* A user's file of devices (as cost_device_load's): from now on cost_device_find takes those before the built-in ones

@@ -22,4 +22,7 @@ void device_fill_types(struct cost_device *device);
 const char *device_nearest(const struct cost_device_table *first, const struct cost_device_table *second,
                            const char *name);
 
+/* The built-in table, while others are read that need it. */
+const struct cost_device_table *device_known(void);
+
 #endif

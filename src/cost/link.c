@@ -1,8 +1,8 @@
 #include "cost/link.h"
 
 #include "cost/link_read.h"
+#include "cost/tables.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <strings.h>
 
@@ -50,19 +50,16 @@ double link_transfer_share(const struct link_transfer *transfer, int devices)
 /* ---- the built-in table ---- */
 
 static struct cost_link_table built_in;
-static bool built_in_read;
-static pthread_once_t built_in_once = PTHREAD_ONCE_INIT;
 
-static void read_built_in(void)
+bool link_read_known(struct error *err)
 {
-    struct error err;
-    built_in_read = link_read(&built_in, NULL, "links.yaml", link_data, link_data_size, &err);
+    return built_in.count > 0 || link_read(&built_in, NULL, "links.yaml", link_data, link_data_size, err);
 }
 
 const struct cost_link_table *cost_links(void)
 {
-    pthread_once(&built_in_once, read_built_in);
-    return built_in_read ? &built_in : NULL;
+    cost_tables_needed();
+    return &built_in;
 }
 
 static bool is_called(const struct cost_link *link, const char *name)
@@ -124,14 +121,14 @@ static bool table_of_one(struct cost_link_table *table, const char *name, struct
 
 bool cost_links_add(const char *path, struct error *err)
 {
-    return cost_links() ? link_read_file(&added, cost_links(), path, err) : error_memory(err);
+    return cost_tables(err) && link_read_file(&added, cost_links(), path, err);
 }
 
 bool cost_link_load(struct cost_link_table *table, const char *path, struct error *err)
 {
     *table = (struct cost_link_table){0};
-    if (!cost_links())
-        return error_memory(err);
+    if (!cost_tables(err))
+        return false;
     return is_file_name(path) ? link_read_file(table, cost_links(), path, err)
                               : table_of_one(table, path, err);
 }
@@ -140,7 +137,7 @@ bool cost_link_parse(struct cost_link_table *table, const char *path, const char
                      struct error *err)
 {
     *table = (struct cost_link_table){0};
-    return cost_links() ? link_read(table, cost_links(), path, data, length, err) : error_memory(err);
+    return cost_tables(err) && link_read(table, cost_links(), path, data, length, err);
 }
 
 void cost_link_release(struct cost_link_table *table)

@@ -85,7 +85,7 @@ struct cost_link_table {
     struct cost_link *links; /* in the order of the table */
 };
 
-/* The built-in table. Read once; lives as long as the program. NULL only when memory runs out. */
+/* The built-in table. cost_tables() has read it, or it is read now (cost/tables.h). */
 const struct cost_link_table *cost_links(void);
 
 /* A user's file of links (as cost_link_load's): from now on cost_link_find takes those before the built-in ones of the

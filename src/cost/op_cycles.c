@@ -1,8 +1,8 @@
 /* The built-in cycles of elementwise operations: data/op-cycles.yaml. */
 #include "core/doc.h"
-#include "cost/count.h"
+#include "core/once.h"
+#include "cost/count_tables.h"
 
-#include <pthread.h>
 #include <string.h>
 
 extern const char op_cycles_yaml[];
@@ -56,7 +56,7 @@ static bool read_table(struct op_cycles *table, const struct doc *doc, const str
     for (const struct doc_node *row = cycles->first_child; row; row = row->next)
         if (!read_row(table, doc, row, types, err))
             return false;
-    return table->capability != NULL;
+    return table->capability || error_memory(err);
 }
 
 static bool read_tables(const struct doc *doc, struct error *err)
@@ -76,14 +76,22 @@ static bool read_tables(const struct doc *doc, struct error *err)
     return true;
 }
 
-static void read_built_in(void)
+static bool read_built_in(struct error *err)
 {
     struct doc doc;
-    struct error err;
-    if (!doc_parse(&doc, DOC_YAML, "op-cycles.yaml", op_cycles_yaml, op_cycles_yaml_size, &err))
-        return;
-    read_tables(&doc, &err);
+    if (!doc_parse(&doc, DOC_YAML, "op-cycles.yaml", op_cycles_yaml, op_cycles_yaml_size, err))
+        return false;
+    bool done = read_tables(&doc, err);
     doc_release(&doc);
+    if (!done)
+        arena_release(&built_in.arena);
+    return done;
+}
+
+bool op_cycles_read(struct error *err)
+{
+    static struct once once = ONCE_INIT;
+    return once_read(&once, read_built_in, err);
 }
 
 static const struct op_cycles *find(const char *capability, bool fork)
@@ -98,8 +106,7 @@ static const struct op_cycles *find(const char *capability, bool fork)
 
 const struct op_cycles *op_cycles_find(const char *capability, bool fork)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_built_in);
+    count_tables_needed();
     const struct op_cycles *table = capability ? find(capability, fork) : NULL;
     return table ? table : find("sm_86", fork);
 }

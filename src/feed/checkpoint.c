@@ -59,9 +59,11 @@ static bool start(struct checkpoint *checkpoint, struct error *err)
     checkpoint->chunk = chunk_of(storage_options(options->storage));
     checkpoint->workers = calloc((size_t)checkpoint->threads, sizeof *checkpoint->workers);
     checkpoint->parts = calloc((size_t)options->count, sizeof *checkpoint->parts);
-    checkpoint->pool = parallel_new(checkpoint->threads);
-    if (!checkpoint->workers || !checkpoint->parts || !checkpoint->pool)
+    if (!checkpoint->workers || !checkpoint->parts)
         return error_memory(err);
+    checkpoint->pool = parallel_new(checkpoint->threads, err);
+    if (!checkpoint->pool)
+        return false;
     for (int i = 0; i < checkpoint->threads; i++)
         if (!(checkpoint->workers[i].buffer = storage_buffer_new(checkpoint->chunk, err)))
             return false;

@@ -2,6 +2,7 @@
 
 #include "core/doc.h"
 #include "cost/device.h"
+#include "cost/tables.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -136,6 +137,8 @@ static bool find_model(const struct reading *r, const struct architecture **mode
 {
     const struct doc_node *node = doc_need(r->doc, r->doc->root, "model", r->err);
     if (!node || !doc_string(r->doc, node, name, r->err))
+        return false;
+    if (!cost_tables(r->err))
         return false;
     if (!*model)
         *model = architecture_find(*name);

@@ -47,7 +47,8 @@ static bool read_all(DIR *stream, const char *path, struct names *names, struct 
         errno = 0;
         const struct dirent *entry = readdir(stream);
         if (!entry && errno)
-            return error_set(err, ERROR_INPUT, "%s: cannot read the folder: %s", path, strerror(errno));
+            return error_set(err, error_of_input(errno), "%s: cannot read the folder: %s", path,
+                             strerror(errno));
         if (!entry)
             return true;
         if (entry->d_name[0] == '.')
@@ -66,7 +67,7 @@ static bool read_names(const char *path, struct names *names, struct error *err)
 {
     DIR *stream = opendir(path);
     if (!stream)
-        return error_set(err, ERROR_INPUT, "%s: cannot open the folder: %s", path, strerror(errno));
+        return error_set(err, error_of_input(errno), "%s: cannot open the folder: %s", path, strerror(errno));
     bool ok = read_all(stream, path, names, err);
     closedir(stream);
     if (!ok)

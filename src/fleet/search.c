@@ -155,16 +155,19 @@ static int lowest(const struct band *bands, int count)
     return low;
 }
 
-/* The plan for a limit, and what the program says about it. False: *band has the bound, and there is no plan. */
+/* The plan for a limit, and what the program says about it: where none is *found, *bound is the bound. */
 static bool plan_within(struct fleet_searcher *s, struct fleet_plan *plan, double least, double limit,
-                        double enough, double *bound, double *after, struct error *err)
+                        double enough, double *bound, double *after, bool *found, struct error *err)
 {
     double deadline;
     s->after = limit;
     fleet_pricer_limit(s->pricer, limit);
-    return find_deadline(s, plan->pipeline_count > 0 ? fmin(plan->seconds, enough) : enough, &deadline,
-                         bound) &&
-           fleet_choose(s, deadline, least, plan, after, err);
+    *found =
+        find_deadline(s, plan->pipeline_count > 0 ? fmin(plan->seconds, enough) : enough, &deadline, bound);
+    if (!*found || fleet_choose(s, deadline, least, plan, after, err))
+        return true;
+    *found = false;
+    return err->kind == ERROR_INFEASIBLE;
 }
 
 /* The band with the lowest bound is halved until that is close to the best plan, or above what is enough. */
@@ -174,7 +177,9 @@ static bool search(struct fleet_searcher *s, struct fleet_plan *plan, double eno
     int most = s->problem->bands > 0 ? s->problem->bands : FLEET_BANDS_MOST;
     int count = 1;
     double after = 0.0;
-    bool found = plan_within(s, plan, 0.0, INFINITY, enough, &bands[0].deadline, &after, err);
+    bool found, half;
+    if (!plan_within(s, plan, 0.0, INFINITY, enough, &bands[0].deadline, &after, &found, err))
+        return false;
     bands[0].most = after;
     while (found && count < most && count < FLEET_BANDS_MOST) {
         struct band *band = &bands[lowest(bands, count)];
@@ -188,7 +193,9 @@ static bool search(struct fleet_searcher *s, struct fleet_plan *plan, double eno
         double middle = band->least > 0.0 ? sqrt(band->least * band->most) : 0.5 * band->most;
         bands[count] = (struct band){band->least, middle, band->deadline};
         band->least = middle;
-        plan_within(s, plan, bands[count].least, middle, enough, &bands[count].deadline, &after, err);
+        if (!plan_within(s, plan, bands[count].least, middle, enough, &bands[count].deadline, &after, &half,
+                         err))
+            return false;
         count++;
     }
     const struct band *last = &bands[lowest(bands, count)];

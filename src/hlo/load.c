@@ -115,7 +115,7 @@ bool hlo_load(struct hlo_module *module, const char *path, struct error *err)
         return parse_stream(module, path, err);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return error_set(err, ERROR_INPUT, "%s: cannot open: %s", path, strerror(errno));
+        return error_set(err, error_of_input(errno), "%s: cannot open: %s", path, strerror(errno));
     struct stat info;
     bool ok;
     if (fstat(fd, &info) != 0)

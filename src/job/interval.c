@@ -1,9 +1,9 @@
 #include "job/interval.h"
 
 #include "core/doc.h"
+#include "core/once.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,17 +207,14 @@ extern const char job_residuals[];
 extern const size_t job_residuals_size;
 
 static struct residuals known;
-static bool known_ok;
 
-static void read_known(void)
+static bool read_known(struct error *err)
 {
-    struct error err;
-    known_ok = residuals_parse(&known, "residuals.yaml", job_residuals, job_residuals_size, &err);
+    return residuals_parse(&known, "residuals.yaml", job_residuals, job_residuals_size, err);
 }
 
-const struct residuals *residuals_known(void)
+const struct residuals *residuals_known(struct error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_known);
-    return known_ok ? &known : NULL;
+    static struct once once = ONCE_INIT;
+    return once_read(&once, read_known, err) ? &known : NULL;
 }

@@ -41,8 +41,8 @@ struct interval {
 
 struct likeness likeness_of(const struct job *job);
 
-/* The embedded ones. NULL only when memory runs out. */
-const struct residuals *residuals_known(void);
+/* The embedded ones; NULL when they cannot be read. */
+const struct residuals *residuals_known(struct error *err);
 
 /* Of a prediction. `blind`: without the residuals of runs that are alike in everything, which may be the run's own. */
 struct interval interval_of(const struct residuals *residuals, const struct likeness *likeness,

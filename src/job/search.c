@@ -35,7 +35,7 @@ struct searcher {
     _Atomic double
         worst; /* seconds of the last of the plans; INFINITY while there are too few, and for a front */
     _Atomic double fastest; /* seconds of the first of them */
-    atomic_bool late;
+    atomic_bool late, no_memory;
 };
 
 /* A thread's own. */
@@ -303,9 +303,9 @@ static void run_task(void *context, size_t first, size_t last, int thread)
     (void)thread;
     struct worker w = {.searcher = s, .blocks = malloc((size_t)s->stages_most * sizeof *w.blocks)};
     double left = INFINITY;
-    for (size_t i = first; i < last; i++) {
-        if (!w.blocks)
-            atomic_store(&s->late, true);
+    if (!w.blocks)
+        atomic_store(&s->no_memory, true);
+    for (size_t i = first; i < last && w.blocks; i++) {
         if (is_late(s))
             left = fmin(left, s->tasks[i].bound);
         else
@@ -435,14 +435,16 @@ static bool search_all(struct searcher *s, struct job_search *search, struct err
     size_t top = (size_t)s->options->top;
     parallel_for(pool, (size_t)s->space->layers_count, 1, price, s);
     if (!atomic_load(&s->late) && !list_tasks(s, &search->arena))
-        return error_set(err, ERROR_FAILED, "memory ran out");
+        return error_memory(err);
     if (atomic_load(&s->late)) /* not even bounds: no plan, then, and none can be bounded */
         return nothing_fits(s, err);
     s->plans = arena_alloc(&search->arena, top, sizeof *s->plans);
     s->blocks = arena_alloc(&search->arena, top * (size_t)s->stages_most, sizeof *s->blocks);
     if (!s->plans || !s->blocks)
-        return error_set(err, ERROR_FAILED, "memory ran out");
+        return error_memory(err);
     parallel_for(pool, (size_t)s->task_count, 1, run_task, s);
+    if (atomic_load(&s->no_memory))
+        return error_memory(err);
     if (s->plan_count == 0)
         return nothing_fits(s, err);
     qsort(s->plans, (size_t)s->plan_count, sizeof *s->plans, compare_for_sort);

@@ -271,7 +271,7 @@ static bool list_folder(struct listing *listing, const char *path, struct error 
     memset(listing, 0, sizeof *listing);
     DIR *dir = opendir(path);
     if (!dir)
-        return error_set(err, ERROR_INPUT, "%s: cannot read folder: %s", path, strerror(errno));
+        return error_set(err, error_of_input(errno), "%s: cannot read folder: %s", path, strerror(errno));
     bool done = true;
     const struct dirent *entry;
     while (done && (errno = 0, entry = readdir(dir)))

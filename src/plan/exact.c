@@ -219,6 +219,7 @@ static void solve_interval(struct search *search, struct interval *interval)
     exact->programs++;
     if ((int64_t)search->program.value_count > exact->states)
         exact->states = (int64_t)search->program.value_count;
+    search->no_memory |= status == PROGRAM_NO_MEMORY;
     if (status == PROGRAM_STOPPED || status == PROGRAM_TOO_LARGE)
         search->unresolved = fmin(search->unresolved, interval->bound);
     if (status != PROGRAM_DONE)

@@ -58,7 +58,7 @@ static double *values_of(const struct program *program, uint32_t state, int phas
     return program->values + program->offset[state] + (size_t)phase * (size_t)window_width(program, state);
 }
 
-static bool lay_out(struct program *program, int phases)
+static enum program_status lay_out(struct program *program, int phases)
 {
     size_t total = 0;
     for (uint32_t state = 0; state < program->lattice->count; state++) {
@@ -68,13 +68,13 @@ static bool lay_out(struct program *program, int phases)
     program->offset[program->lattice->count] = total;
     program->value_count = total;
     if (total > program->most_values)
-        return false;
+        return PROGRAM_TOO_LARGE;
     if (total > program->capacity) {
         free(program->values);
         program->values = malloc(total * sizeof(double));
         program->capacity = program->values ? total : 0;
     }
-    return program->values;
+    return program->values ? PROGRAM_DONE : PROGRAM_NO_MEMORY;
 }
 
 /* One node of `group` more: from phase `in` of state `from` through table plane `plane` to phase `out` of
@@ -183,8 +183,11 @@ enum program_status program_solve(struct program *program, const struct tile_cos
         window_width(program, program->lattice->count - 1) == 0)
         return PROGRAM_INFEASIBLE;
     int phases = phase_count(costs);
-    if (!lay_out(program, phases) || !tiles_fill(&program->tiles, costs, program->pool))
-        return PROGRAM_TOO_LARGE;
+    enum program_status status = lay_out(program, phases);
+    if (status != PROGRAM_DONE)
+        return status;
+    if (!tiles_fill(&program->tiles, costs, program->pool))
+        return PROGRAM_NO_MEMORY;
     double *start = values_of(program, 0, 0);
     for (int phase = 0; phase < phases; phase++)
         start[phase] = phase == 0 ? 0 : INFINITY;

@@ -39,7 +39,8 @@ enum program_status {
     PROGRAM_DONE,
     PROGRAM_INFEASIBLE,
     PROGRAM_STOPPED,   /* the deadline passed */
-    PROGRAM_TOO_LARGE, /* more than most_values, or no memory */
+    PROGRAM_TOO_LARGE, /* more than most_values */
+    PROGRAM_NO_MEMORY,
 };
 
 bool program_init(struct program *program, const struct ticks *ticks, const struct lattice *lattice,

@@ -53,7 +53,7 @@ static void every_index_is_run_once(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= 9; threads++) {
-        struct parallel *pool = parallel_new(threads);
+        struct parallel *pool = parallel_new(threads, &(struct error){0});
         assert_non_null(pool);
         assert_int_equal(parallel_threads(pool), threads);
         for (size_t c = 0; c < LENGTH(counts); c++)
@@ -76,14 +76,14 @@ static void without_a_pool_there_is_one_thread(void **state)
 static void a_pool_has_a_thread_per_processor_unless_told(void **state)
 {
     (void)state;
-    struct parallel *pool = parallel_new(0);
+    struct parallel *pool = parallel_new(0, &(struct error){0});
     assert_true(parallel_threads(pool) >= 1);
     require_once(pool, 100, 1);
     parallel_free(pool);
-    pool = parallel_new(-1);
+    pool = parallel_new(-1, &(struct error){0});
     assert_true(parallel_threads(pool) >= 1);
     parallel_free(pool);
-    pool = parallel_new(100000);
+    pool = parallel_new(100000, &(struct error){0});
     assert_true(parallel_threads(pool) <= 256);
     require_once(pool, 1000, 1);
     parallel_free(pool);
@@ -122,7 +122,7 @@ static void thousands_of_loops_follow_one_another(void **state)
     (void)state;
     uint64_t expected = many_steps(NULL, 300, 5000);
     for (int threads = 2; threads <= 5; threads++) {
-        struct parallel *pool = parallel_new(threads);
+        struct parallel *pool = parallel_new(threads, &(struct error){0});
         assert_non_null(pool);
         assert_true(many_steps(pool, 300, 5000) == expected);
         parallel_free(pool);
@@ -132,7 +132,7 @@ static void thousands_of_loops_follow_one_another(void **state)
 /* Long enough apart that the workers have gone to sleep. */
 static void sleeping_workers_are_woken(void **state)
 {
-    struct parallel *pool = parallel_new(4);
+    struct parallel *pool = parallel_new(4, &(struct error){0});
     (void)state;
     assert_non_null(pool);
     for (int i = 0; i < 20; i++) {
@@ -147,7 +147,7 @@ static void pools_come_and_go(void **state)
 {
     (void)state;
     for (int i = 0; i < 300; i++) {
-        struct parallel *pool = parallel_new(1 + i % 6);
+        struct parallel *pool = parallel_new(1 + i % 6, &(struct error){0});
         assert_non_null(pool);
         if (i % 3)
             require_once(pool, (size_t)i, 1);
@@ -174,7 +174,7 @@ static void use_scratch(void *context, size_t first, size_t last, int thread)
 static void threads_have_their_own_number(void **state)
 {
     struct scratch scratch = {0};
-    struct parallel *pool = parallel_new(8);
+    struct parallel *pool = parallel_new(8, &(struct error){0});
     (void)state;
     assert_non_null(pool);
     for (int i = 0; i < 200; i++)

@@ -23,7 +23,7 @@ static void fixture_init(struct fixture *f, int threads)
     *f = (struct fixture){.root = folder_make(), .work = {.ranks = 1}};
     f->folder.root = f->root;
     f->place = dataset_place_posix(&f->folder);
-    f->work.pool = parallel_new(threads);
+    f->work.pool = parallel_new(threads, &(struct error){0});
     assert_non_null(f->work.pool);
 }
 

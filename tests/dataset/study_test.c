@@ -388,7 +388,7 @@ static void threads_make_the_bytes_of_one(void **state)
         char *root = folder_make(), *path;
         struct dataset_folder folder = {.root = root};
         struct dataset_place place = dataset_place_posix(&folder);
-        struct dataset_work work = {.ranks = 1, .pool = parallel_new(3)};
+        struct dataset_work work = {.ranks = 1, .pool = parallel_new(3, &(struct error){0})};
         assert_non_null(work.pool);
         begin(&layout, names[formats[i]], 1, 40000019);
         if (!dataset_generate(&layout, &place, &work, &generated, &err))

@@ -133,7 +133,7 @@ static void threads_find_the_same(void **state)
 {
     (void)state;
     struct compared one, three;
-    struct parallel *pool = parallel_new(3);
+    struct parallel *pool = parallel_new(3, &(struct error){0});
     const char *rows = SLOW "b,H100,16,Megatron-Core,llama-3-8b,8192,bf16,2,2,1,1,1,64,none,10,printed\n";
     compare(&one, rows, NULL);
     compare(&three, rows, pool);

@@ -227,7 +227,7 @@ static void threads_change_nothing(void **state)
 {
     (void)state;
     struct job_question question = big_question();
-    struct parallel *pool = parallel_new(3);
+    struct parallel *pool = parallel_new(3, &(struct error){0});
     struct job_search one = found(&question, &(struct job_search_options){.top = 10});
     struct job_search three = found(&question, &(struct job_search_options){.top = 10, .pool = pool});
     assert_int_equal(one.plan_count, 10);

@@ -235,7 +235,7 @@ static void test_more_devices(void **state)
 static void test_threads(void **state)
 {
     (void)state;
-    struct parallel *pool = parallel_new(3);
+    struct parallel *pool = parallel_new(3, &(struct error){0});
     struct dapple_options one = {.time_limit = 0}, three = {.pool = pool};
     int cases = random_cases(300);
     for (int seed = 1; seed <= cases; seed++) {

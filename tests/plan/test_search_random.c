@@ -170,7 +170,7 @@ static bool same_plan(const struct plan *a, const struct plan *b)
 
 static void compare_threads(const struct random_shape *shape, int count)
 {
-    struct parallel *one = parallel_new(1), *two = parallel_new(2);
+    struct parallel *one = parallel_new(1, &(struct error){0}), *two = parallel_new(2, &(struct error){0});
     assert_non_null(one);
     assert_non_null(two);
     for (int seed = 0; seed < count; seed++) {

@@ -1,0 +1,25 @@
+/* What is read once and then lives as long as the program. Unlike pthread_once() it can fail, and say why. */
+#ifndef REHEARSE_CORE_ONCE_H
+#define REHEARSE_CORE_ONCE_H
+
+#include "core/error.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct once {
+    pthread_mutex_t lock;
+    atomic_bool done;
+};
+
+#define ONCE_INIT                                                                                            \
+    {                                                                                                        \
+        .lock = PTHREAD_MUTEX_INITIALIZER                                                                    \
+    }
+
+/* Calls read() unless an earlier call has succeeded; the next one tries again where it failed, so it leaves nothing
+ * then. Any number of threads may call. */
+bool once_read(struct once *once, bool (*read)(struct error *err), struct error *err);
+
+#endif
