@@ -23,11 +23,6 @@ static void add_time(struct text *out, int64_t time_ns)
         text_format(out, "%s.%09" PRId64 "Z", text, fraction);
 }
 
-static double seconds_between(int64_t from_ns, int64_t to_ns)
-{
-    return ((double)to_ns - (double)from_ns) * 1e-9;
-}
-
 /* ---- for people ---- */
 
 static void print_times(const struct trace_summary_times *times, struct text *out)
@@ -130,8 +125,8 @@ static void print_phases(const struct trace_reader *reader, const struct trace_s
         text_add(out, "\nphases             from       for  known from\n");
     for (int i = 0; i < count; i++)
         text_format(out, "%-12s %10s %9s  %s\n", phases[i].name,
-                    unit_text(&texts, seconds_between(summary->first_ns, phases[i].start_ns), UNIT_TIME),
-                    unit_text(&texts, seconds_between(phases[i].start_ns, phases[i].end_ns), UNIT_TIME),
+                    unit_text(&texts, trace_seconds(summary->first_ns, phases[i].start_ns), UNIT_TIME),
+                    unit_text(&texts, trace_seconds(phases[i].start_ns, phases[i].end_ns), UNIT_TIME),
                     phases[i].source);
 }
 
@@ -203,7 +198,7 @@ void trace_show_print(const char *path, const struct trace_reader *reader,
     } else {
         add_time(out, summary->first_ns);
         text_format(out, ", %s",
-                    unit_text(&texts, seconds_between(summary->first_ns, summary->last_ns), UNIT_TIME));
+                    unit_text(&texts, trace_seconds(summary->first_ns, summary->last_ns), UNIT_TIME));
     }
     print_shortfall(reader, out);
     print_classes(summary, out);
@@ -425,8 +420,8 @@ void trace_phases_print(const struct trace_reader *reader, const struct trace_ph
                             : "no phases: neither data that are read nor checkpoints\n");
     for (size_t i = 0; i < count; i++)
         text_format(out, "%-12s %10s %9s\n", phases[i].name,
-                    unit_text(&texts, seconds_between(first_ns, phases[i].start_ns), UNIT_TIME),
-                    unit_text(&texts, seconds_between(phases[i].start_ns, phases[i].end_ns), UNIT_TIME));
+                    unit_text(&texts, trace_seconds(first_ns, phases[i].start_ns), UNIT_TIME),
+                    unit_text(&texts, trace_seconds(phases[i].start_ns, phases[i].end_ns), UNIT_TIME));
     if (from)
         text_format(out, "\nagainst %s    in both / in either\n", from);
     for (size_t i = 0; log && from && i < PHASE_NAMES; i++) {

@@ -58,8 +58,7 @@ static void add_bar(struct text *rows, double y, double value, double low, doubl
 static void add_tic(struct text *tics, const char *name, double y)
 {
     text_add(tics, tics->length > 0 ? ", " : "");
-    gnuplot_add_string(tics, name);
-    text_format(tics, " %g", y);
+    gnuplot_add_tic(tics, name, y);
 }
 
 /* A kind's value is the mean of its components; false when there are none. */

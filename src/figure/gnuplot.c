@@ -48,16 +48,37 @@ bool figure_can_write(const char *path, struct error *err)
     return ok;
 }
 
-void gnuplot_add_string(struct text *script, const char *string)
+/* In double quotes, with all that means something there by its number: in single quotes gnuplot cannot have a string that
+ * is nothing but quotes. It takes any digits that follow for more of the number, so they are given by theirs. */
+static void add_string(struct text *script, const char *string, const char *percent)
 {
+    bool by_number = false;
     struct text plain = {0};
     text_add_printable(&plain, string, strlen(string), "");
-    text_add(script, "'");
-    for (const char *at = plain.data; at && *at; at++)
-        text_add_bytes(script, *at == '\'' ? "''" : at, *at == '\'' ? 2 : 1);
-    text_add(script, "'");
+    text_add(script, "\"");
+    for (const char *at = plain.data; at && *at; at++) {
+        by_number = strchr("\"\\`@", *at) || (by_number && *at >= '0' && *at <= '9');
+        if (by_number)
+            text_format(script, "\\%03o", (unsigned)*at);
+        else if (*at == '%')
+            text_add(script, percent);
+        else
+            text_add_bytes(script, at, 1);
+    }
+    text_add(script, "\"");
     script->failed = script->failed || plain.failed;
     text_release(&plain);
+}
+
+void gnuplot_add_string(struct text *script, const char *string)
+{
+    add_string(script, string, "%");
+}
+
+void gnuplot_add_tic(struct text *script, const char *label, double at)
+{
+    add_string(script, label, "%%");
+    text_format(script, " %.12g", at);
 }
 
 /* Where gnuplot reads and writes: files without names. */
@@ -96,7 +117,8 @@ static bool run_with_files(const struct ends *ends, struct error *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    char *const arguments[] = {"gnuplot", "-", NULL};
+    /* -d: not what the user, or this folder, has set for other drawings. */
+    char *const arguments[] = {"gnuplot", "-d", "-", NULL};
     pid_t child;
     int status = 0;
     if (!init_attributes(&attributes))

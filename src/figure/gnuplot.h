@@ -18,7 +18,11 @@ bool figure_can_write(const char *path, struct error *err);
 /* Runs a script that draws one page, and puts what it draws into the file `path`, as a whole or not at all. */
 bool gnuplot_run(const char *path, const struct text *script, struct error *err);
 
-/* Adds a string in single quotes. */
+/* Adds a string, in quotes: it is drawn as it is, whatever is in it; control characters, and bytes that are not UTF-8, as
+ * \x... */
 void gnuplot_add_string(struct text *script, const char *string);
+
+/* Adds a mark of an axis: its label, which gnuplot takes for a format, and where it is. */
+void gnuplot_add_tic(struct text *script, const char *label, double at);
 
 #endif

@@ -19,8 +19,7 @@ static void add_rows(const struct figure_stages *stages, struct text *script)
     text_add(script, "set ytics (");
     for (int i = 0; i < stages->count; i++) {
         text_add(script, i ? ", " : "");
-        gnuplot_add_string(script, stages->stages[i].label);
-        text_format(script, " %d", i);
+        gnuplot_add_tic(script, stages->stages[i].label, i);
     }
     text_format(script, ")\nset yrange [%d.7:-0.7]\n", stages->count - 1);
 }

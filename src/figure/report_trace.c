@@ -11,14 +11,9 @@
 
 #define MOST_PHASES 100
 
-static double seconds(int64_t ns)
-{
-    return (double)ns / 1e9;
-}
-
 static double length_of(const struct trace_summary *summary)
 {
-    return seconds(summary->last_ns - summary->first_ns);
+    return trace_seconds(summary->first_ns, summary->last_ns);
 }
 
 static int64_t events_of(const struct trace_summary *summary)
@@ -149,9 +144,9 @@ static void add_phases(struct trace_reader *reader, const struct trace_summary *
     for (int i = 0; i < count && i < MOST_PHASES; i++) {
         html_row(out);
         html_row_head(out, phases[i].name);
-        html_quantity(out, seconds(phases[i].start_ns - summary->first_ns), UNIT_TIME, 4);
-        html_quantity(out, seconds(phases[i].end_ns - summary->first_ns), UNIT_TIME, 4);
-        html_quantity(out, seconds(phases[i].end_ns - phases[i].start_ns), UNIT_TIME, 4);
+        html_quantity(out, trace_seconds(summary->first_ns, phases[i].start_ns), UNIT_TIME, 4);
+        html_quantity(out, trace_seconds(summary->first_ns, phases[i].end_ns), UNIT_TIME, 4);
+        html_quantity(out, trace_seconds(phases[i].start_ns, phases[i].end_ns), UNIT_TIME, 4);
         html_cell(out, phases[i].source);
         html_row_end(out);
     }

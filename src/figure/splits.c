@@ -36,8 +36,7 @@ static void add_rows(const struct job_search *search, struct text *script)
         snprintf(label, sizeof label, "tp %d cp %d ep %d pp %d dp %d, mbs %" PRId64 " vp %d", job->tensor,
                  job->context, job->expert, job->pipeline, job->data, job->microbatch, job->chunks);
         text_add(script, i ? ", " : "");
-        gnuplot_add_string(script, label);
-        text_format(script, " %d", i);
+        gnuplot_add_tic(script, label, i);
     }
     text_format(script, ")\nset yrange [%d.7:-0.7]\n", search->plan_count - 1);
 }

@@ -203,8 +203,7 @@ void figure_time_axis(struct figure_page *page, double from, double to, bool num
         double at = (double)i * step;
         format_time(label, sizeof label, at, minutes ? to : 0);
         text_add(&page->script, i > first ? ", " : "");
-        gnuplot_add_string(&page->script, numbers ? label : "");
-        text_format(&page->script, " %.12g", at);
+        gnuplot_add_tic(&page->script, numbers ? label : "", at);
     }
     text_add(&page->script, ")\n");
 }
@@ -253,8 +252,7 @@ static void add_mark(struct figure_page *page, double value, enum figure_unit un
     char label[64];
     format_value(label, sizeof label, value, unit);
     text_add(&page->script, first ? "" : ", ");
-    gnuplot_add_string(&page->script, numbers ? value == 0 ? "0" : label : "");
-    text_format(&page->script, " %.12g", value);
+    gnuplot_add_tic(&page->script, numbers ? value == 0 ? "0" : label : "", value);
 }
 
 /* From power to power by 2^k or 10^k. */

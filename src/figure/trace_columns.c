@@ -66,7 +66,7 @@ static void add_bytes(struct trace_lane *lane, const struct trace_columns *colum
         lane->bytes[(start - columns->from_ns) / columns->width_ns] += (double)span->bytes;
         return;
     }
-    double rate = (double)span->bytes / ((double)span->end_ns - (double)span->start_ns);
+    double rate = (double)span->bytes / (double)(span->end_ns - span->start_ns);
     while (start < end) {
         int64_t at = (start - columns->from_ns) / columns->width_ns;
         int64_t edge = smaller(end, columns->from_ns + (at + 1) * columns->width_ns);

@@ -23,7 +23,7 @@ static void set_outside(struct bin *bin, double seconds, double value)
 static void add_sample(struct bin *bins, const struct trace_columns *columns,
                        const struct trace_sample *sample)
 {
-    double seconds = ((double)sample->time_ns - (double)columns->from_ns) / 1e9;
+    double seconds = trace_seconds(columns->from_ns, sample->time_ns);
     if (!isfinite(sample->value))
         return;
     if (sample->time_ns < columns->from_ns) {

@@ -141,7 +141,7 @@ static double add_line(struct drawing *drawing, int which, const struct traced *
         int64_t from = columns->from_ns + i * columns->width_ns, to = from + columns->width_ns;
         if (to > columns->to_ns)
             to = columns->to_ns;
-        double seconds = (double)(to - from) / 1e9;
+        double seconds = trace_seconds(from, to);
         double rate = (measure == BYTES ? lane->bytes[i] : (double)lane->calls[i]) / seconds;
         most = fmax(most, rate);
         text_format(&drawing->page.script, "%.12g %.6g\n%.12g %.6g\n",

@@ -13,7 +13,7 @@
 
 double trace_window_seconds(const struct trace_window *window, int64_t time_ns)
 {
-    return (double)(time_ns - window->zero_ns) / 1e9;
+    return trace_seconds(window->zero_ns, time_ns);
 }
 
 static bool find_run(struct trace_reader *reader, const char *path, int64_t *first_ns, int64_t *last_ns,
@@ -125,6 +125,6 @@ bool trace_window_find(struct trace_reader *reader, const char *path, const stru
     if (window->from_ns < window->to_ns)
         return true;
     char length[32];
-    unit_format(length, sizeof length, (double)(last - first) / 1e9, UNIT_TIME, 4);
+    unit_format(length, sizeof length, trace_seconds(first, last), UNIT_TIME, 4);
     return error_set(err, ERROR_INPUT, "%s: nothing there to draw: the run takes %s", path, length);
 }

@@ -88,6 +88,12 @@ struct trace_event {
 
 enum trace_op { TRACE_OP_READ, TRACE_OP_WRITE, TRACE_OP_DISCARD, TRACE_OP_FLUSH, TRACE_OPS };
 
+/* From one time to another. Times are subtracted as whole numbers: as a double, one of today is off by up to 128 ns. */
+static inline double trace_seconds(int64_t from_ns, int64_t to_ns)
+{
+    return (double)(to_ns - from_ns) / 1e9;
+}
+
 /* Bytes that a call moved: results of reads and writes, sizes of faults; 0 where it failed, or moves none. */
 int64_t trace_bytes_moved(const struct trace_event *event);
 

@@ -705,9 +705,9 @@ bool trace_next_sample(struct trace_cursor *cursor, struct trace_sample *sample)
         sample->series = needed(cursor, 0, 1, cursor->reader->series.count);
         sample->time_ns = time_of(cursor, 1);
         sample->value = sqlite3_column_double(cursor->statement, 2);
-        if (type == SQLITE_NULL && !cursor->failed)
-            continue; /* no number was measured */
         bool number_there = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+        if (!cursor->failed && (type == SQLITE_NULL || (number_there && isinf(sample->value))))
+            continue; /* no value was measured */
         if (!number_there || !(fabs(sample->value) <= TRACE_VALUE_MOST))
             refuse(cursor, 2);
         return !cursor->failed;

@@ -6,7 +6,7 @@
 
 static const char *after(struct unit_texts *texts, int64_t first_ns, int64_t time_ns)
 {
-    return unit_text(texts, (double)(time_ns - first_ns) * 1e-9, UNIT_TIME);
+    return unit_text(texts, trace_seconds(first_ns, time_ns), UNIT_TIME);
 }
 
 struct trace_shortfall trace_shortfall_of(const struct trace_reader *reader)

@@ -94,6 +94,26 @@ static void columns_are_what_every_nanosecond_says(void **state)
     }
 }
 
+/* Times of today, in nanoseconds, and calls that take less than the last digit of such a time as a double. */
+static void short_calls_of_today_move_what_they_move(void **state)
+{
+    (void)state;
+    struct error err;
+    const int64_t today = INT64_C(1763818157123456789);
+    for (int64_t latency = 1; latency < 600; latency += 7) {
+        struct trace_columns columns = trace_columns_of(today, today + 10000, 7);
+        struct trace_lane lane;
+        double bytes = 0;
+        assert_true(trace_lane_init(&lane, &columns, &err));
+        for (int64_t start = today; start < today + 9000; start += 1000)
+            trace_lane_add(&lane, &columns, &(struct trace_span_of){start, start + latency, 4096});
+        for (int column = 0; column < columns.count; column++)
+            bytes += lane.bytes[column];
+        assert_true(fabs(bytes - 9 * 4096) < 1e-6);
+        trace_lane_release(&lane);
+    }
+}
+
 static void columns_cover_what_they_are_asked_for(void **state)
 {
     (void)state;
@@ -538,6 +558,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(columns_are_what_every_nanosecond_says),
+        TEST(short_calls_of_today_move_what_they_move),
         TEST(columns_cover_what_they_are_asked_for),
         TEST(lanes_add_up),
         TEST(columns_sum_to_what_the_store_holds),

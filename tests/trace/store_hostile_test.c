@@ -195,7 +195,7 @@ static void test_numbers_that_cannot_be(void **state)
         {"UPDATE block SET queue_ns = 9223372036854775807, service_ns = 9223372036854775807", "cannot be"},
         {"UPDATE block SET operation = -1 WHERE id = 50", "operation cannot be"},
         {"UPDATE sample SET time_ns = 9223372036854775807", "time_ns"},
-        {"UPDATE sample SET value = 9e999", "value cannot be"},
+        {"UPDATE sample SET value = 1e200", "value cannot be"},
         {"UPDATE sample SET value = 'x'", "value cannot be"},
         {"UPDATE sample SET series = 5", "series cannot be"},
         {"UPDATE phase SET start_ns = -9223372036854775808", "start_ns cannot be"},
@@ -220,13 +220,15 @@ static void test_a_sample_without_a_value_is_none(void **state)
     struct trace_sample sample;
     int64_t count = 0;
     make_good("a.db");
-    change("a.db", "UPDATE sample SET value = NULL WHERE rowid <= 40");
+    change(
+        "a.db",
+        "UPDATE sample SET value = NULL WHERE rowid <= 40; UPDATE sample SET value = 9e999 WHERE rowid > 90");
     struct trace_reader *reader = open_trace(in_folder("a.db"));
     struct trace_cursor *cursor = trace_samples(reader, &TRACE_ALL, &err);
     while (trace_next_sample(cursor, &sample))
         count++;
     assert_true(trace_cursor_close(cursor, &err));
-    assert_int_equal(count, 60);
+    assert_int_equal(count, 50);
     trace_reader_free(reader);
 }
 
