@@ -1,5 +1,6 @@
 #include "trace/capture.h"
 
+#include "core/unit.h"
 #include "trace/capture_command.h"
 #include "trace/capture_kernel.h"
 #include "trace/capture_rows.h"
@@ -38,6 +39,10 @@ struct capture {
     int64_t begun, next_sample, next_second;
     double cpu; /* seconds that this program had taken when it began */
     int end;    /* file that can be read when the traced process has ended; -1: none */
+    struct losing {
+        int64_t count, from, to;    /* so far, and between which times (CLOCK_MONOTONIC) */
+    } lost[CAPTURE_LOST_KINDS + 1]; /* the last: events that came while their program was running */
+    int64_t lost_looked;            /* when they were last looked at */
     bool rows_ready, forwarded;
 };
 
@@ -213,12 +218,60 @@ static bool begin(struct capture *capture, struct error *err)
     find_pids(capture);
     if (!options->no_bpf && !begin_kernel(capture, err))
         return false;
-    capture->begun = capture->next_sample = clock_now(CLOCK_MONOTONIC);
+    capture->begun = capture->next_sample = capture->lost_looked = clock_now(CLOCK_MONOTONIC);
     capture->next_second = capture->begun + SECOND;
     capture->report->load_seconds = cpu_seconds() - capture->cpu;
     if (options->begun)
         atomic_store(options->begun, true);
     return !options->command || capture_command_go(&capture->command, options->command[0], err);
+}
+
+/* ---- what is lost ---- */
+
+static const char *lost_name(int kind)
+{
+    static const char *const others[] = {"block", "process", "state"};
+    if (kind < TRACE_CLASSES)
+        return trace_class_name((enum trace_class)kind);
+    if (kind == CAPTURE_LOST_KINDS)
+        return "interrupted";
+    return kind >= CAPTURE_LOST_BLOCK && kind <= CAPTURE_LOST_STATE ? others[kind - CAPTURE_LOST_BLOCK]
+                                                                    : "other";
+}
+
+/* Once a second, so that it is known when they were lost, and of a tracer that is killed as well. */
+static bool look_for_lost(struct capture *capture, int64_t now, struct error *err)
+{
+    int64_t counts[CAPTURE_LOST_KINDS + 1], from = capture->lost_looked;
+    if (!capture->kernel)
+        return true;
+    capture_kernel_lost(capture->kernel, counts, &counts[CAPTURE_LOST_KINDS]);
+    capture->lost_looked = now;
+    for (int i = 0; i <= CAPTURE_LOST_KINDS; i++) {
+        struct losing *lost = &capture->lost[i];
+        int64_t more = counts[i] - lost->count;
+        if (more <= 0)
+            continue;
+        lost->from = lost->count > 0 ? lost->from : from;
+        lost->to = now;
+        lost->count = counts[i];
+        if (!trace_add_lost(capture->writer, lost_name(i), more, from + capture->to_utc,
+                            now + capture->to_utc, err))
+            return false;
+    }
+    return true;
+}
+
+static void note_lost(struct capture *capture, const char *name, const struct losing *lost)
+{
+    char from[32], to[32];
+    if (lost->count == 0)
+        return;
+    unit_format(from, sizeof from, (double)(lost->from - capture->begun) * 1e-9, UNIT_TIME, 4);
+    unit_format(to, sizeof to, (double)(lost->to - capture->begun) * 1e-9, UNIT_TIME, 4);
+    capture->report->lost += lost->count;
+    text_format(&capture->report->notes, "lost: %" PRId64 " of %s, between %s and %s\n", lost->count, name,
+                from, to);
 }
 
 /* ---- recording ---- */
@@ -230,7 +283,8 @@ static bool take_sample(struct capture *capture, int64_t now, struct error *err)
     refresh_pids(capture, second);
     if (second) {
         capture->next_second += SECOND;
-        if (!add_clock(capture, err) || !trace_writer_commit(capture->writer, err))
+        if (!add_clock(capture, err) || !look_for_lost(capture, now, err) ||
+            !trace_writer_commit(capture->writer, err))
             return false;
     }
     capture->next_sample += (int64_t)(interval * 1e9);
@@ -300,38 +354,19 @@ static bool record(struct capture *capture, struct error *err)
 
 /* ---- ending ---- */
 
-static const char *lost_name(int kind)
-{
-    static const char *const others[] = {"block", "process", "state"};
-    if (kind < TRACE_CLASSES)
-        return trace_class_name((enum trace_class)kind);
-    return kind >= CAPTURE_LOST_BLOCK && kind <= CAPTURE_LOST_STATE ? others[kind - CAPTURE_LOST_BLOCK]
-                                                                    : "other";
-}
-
-static bool add_lost(struct capture *capture, const char *name, int64_t count, struct error *err)
-{
-    if (count == 0)
-        return true;
-    capture->report->lost += count;
-    text_format(&capture->report->notes, "lost: %" PRId64 " of %s\n", count, name);
-    return trace_add_lost(capture->writer, name, count, TRACE_NONE, TRACE_NONE, err);
-}
-
 static bool end_kernel(struct capture *capture, struct error *err)
 {
-    int64_t lost[CAPTURE_LOST_KINDS], recursion;
     capture_kernel_detach(capture->kernel);
     while (!capture->rows.failed && drain(capture) > 0) {}
     if (capture->rows.failed) {
         *err = capture->rows.err;
         return false;
     }
-    capture_kernel_lost(capture->kernel, lost, &recursion);
-    for (int i = 0; i < CAPTURE_LOST_KINDS; i++)
-        if (!add_lost(capture, lost_name(i), lost[i], err))
-            return false;
-    return add_lost(capture, "interrupted", recursion, err);
+    if (!look_for_lost(capture, clock_now(CLOCK_MONOTONIC), err))
+        return false;
+    for (int i = 0; i <= CAPTURE_LOST_KINDS; i++)
+        note_lost(capture, lost_name(i), &capture->lost[i]);
+    return true;
 }
 
 bool trace_capture(const struct trace_capture_options *options, struct trace_capture_report *report,

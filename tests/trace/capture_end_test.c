@@ -61,8 +61,20 @@ static void stopping_ends_the_command_and_keeps_the_trace(void **state)
     struct trace_reader *reader = trace_reader_new(run.store, &err);
     assert_non_null(reader);
     assert_string_equal(trace_meta(reader, "command"), "sleep 1000");
+    assert_false(trace_unfinished(reader)); /* it ended as it was asked to */
     trace_reader_free(reader);
     capture_remove(&run);
+}
+
+static bool is_unfinished(const struct capture_run *run)
+{
+    struct error err;
+    struct trace_reader *reader = trace_reader_new(run->store, &err);
+    if (!reader)
+        fail_msg("%s", err.text);
+    bool unfinished = trace_unfinished(reader);
+    trace_reader_free(reader);
+    return unfinished;
 }
 
 /* ---- more than there is room for ---- */
@@ -111,6 +123,25 @@ static void nothing_is_lost_where_there_is_room(void **state)
     capture_remove(&run);
 }
 
+/* Each was lost between two moments of the run. */
+static void check_losses(const struct capture_run *run)
+{
+    struct error err;
+    int count;
+    int64_t first, last;
+    struct trace_reader *reader = trace_reader_new(run->store, &err);
+    assert_non_null(reader);
+    const struct trace_loss *losses = trace_losses(reader, &count);
+    assert_true(count > 0 && trace_span(reader, &first, &last, &err) && first != TRACE_NONE);
+    for (int i = 0; i < count; i++) {
+        assert_true(losses[i].count > 0 && losses[i].from_ns < losses[i].to_ns);
+        assert_true(losses[i].from_ns < last && losses[i].to_ns > first);
+        assert_true(losses[i].to_ns - losses[i].from_ns <= (int64_t)(run->report.seconds * 1e9));
+    }
+    assert_false(trace_unfinished(reader));
+    trace_reader_free(reader);
+}
+
 static void what_finds_no_room_is_counted_and_shown(void **state)
 {
     struct capture_run run;
@@ -125,7 +156,8 @@ static void what_finds_no_room_is_counted_and_shown(void **state)
     assert_int_equal(lost, run.report.lost);
     assert_in_range(reads + lost, ACTS_PLENTY, ACTS_PLENTY + 1000); /* of other classes too */
     assert_non_null(strstr(run.report.notes.data, "lost: "));
-    assert_non_null(strstr(run.report.notes.data, " of read"));
+    assert_non_null(strstr(run.report.notes.data, " of read, between "));
+    check_losses(&run);
     capture_remove(&run);
 }
 
@@ -152,6 +184,7 @@ static void a_full_disk_ends_the_trace_and_leaves_what_was_written(void **state)
     assert_true(run.report.ended); /* the command was not harmed */
     assert_int_equal(run.report.status, 0);
     assert_in_range(reads_of(&run, &lost), 50000, ACTS_PLENTY - 1);
+    assert_true(is_unfinished(&run));
     assert_int_equal(umount(small), 0);
     capture_remove(&run);
 }
@@ -268,10 +301,7 @@ static void a_tracer_that_is_killed_leaves_nothing_behind(void **state)
     assert_int_equal(left, 0);
     assert_int_equal(kill(command, 0), 0); /* it goes on, untraced */
     kill(command, SIGKILL);
-    struct error err;
-    struct trace_reader *reader = trace_reader_new(run.store, &err);
-    assert_non_null(reader);
-    trace_reader_free(reader);
+    assert_true(is_unfinished(&run));
     munmap(begun, sizeof *begun);
     capture_remove(&run);
 }
