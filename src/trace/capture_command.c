@@ -4,14 +4,21 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the child: what comes through the gate is its end. */
+/* In the child. A byte opens the gate, and not its end: another command that is started meanwhile, by another thread, may
+ * hold it open. Its end is that of the tracer, without which nothing is to run. */
 static _Noreturn void run(char *const *words, int gate, int failure)
 {
     char byte;
-    while (read(gate, &byte, 1) < 0 && errno == EINTR) {}
+    ssize_t got;
+    do
+        got = read(gate, &byte, 1);
+    while (got < 0 && errno == EINTR);
+    if (got != 1)
+        _exit(127);
     execvp(words[0], words);
     int code = errno;
     ssize_t written = write(failure, &code, sizeof code);
@@ -23,7 +30,7 @@ bool capture_command_start(struct capture_command *command, char *const *words, 
 {
     int gate[2], failure[2];
     *command = (struct capture_command){.gate = -1, .failure = -1};
-    if (pipe2(gate, O_CLOEXEC) != 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) != 0)
         return error_set(err, ERROR_FAILED, "cannot start '%s': %s", words[0], strerror(errno));
     if (pipe2(failure, O_CLOEXEC) != 0) {
         close(gate[0]);
@@ -55,6 +62,8 @@ bool capture_command_go(struct capture_command *command, const char *name, struc
 {
     int code = 0;
     ssize_t got;
+    send(command->gate, "", 1,
+         MSG_NOSIGNAL); /* whose process may have been killed: it is waited for all the same */
     close(command->gate);
     command->gate = -1;
     do

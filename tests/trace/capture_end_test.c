@@ -1,5 +1,6 @@
 /* How traces end, and what they hold when something is wrong. */
 #include "support/capture_run.h"
+#include "trace/capture_command.h"
 
 #include <dirent.h>
 #include <linux/bpf.h>
@@ -25,6 +26,56 @@ static void the_exit_status_is_passed_on(void **state)
     capture_need_bpf();
     capture_acts(&run, "seven", 7);
     assert_true(run.report.ended);
+    capture_remove(&run);
+}
+
+/* A command waits for its own tracer, whatever else is started before it may go. */
+static void commands_wait_for_nobody_else(void **state)
+{
+    char program[] = "true", argument[] = "";
+    char *words[] = {program, argument, NULL};
+    struct capture_command commands[3];
+    struct error err;
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_true(capture_command_start(&commands[i], words, &err));
+    for (int i = 0; i < 3; i++)
+        assert_true(capture_command_go(&commands[i], program, &err));
+    for (int i = 0; i < 3; i++) {
+        capture_command_drop(&commands[i]);
+        assert_true(commands[i].ended);
+        assert_int_equal(capture_command_status(&commands[i]), 0);
+    }
+}
+
+/* Nothing runs that nobody traces. */
+static void a_command_ends_with_its_tracer(void **state)
+{
+    struct capture_run run;
+    char program[] = "touch";
+    char *words[] = {program, run.log, NULL};
+    struct capture_command command;
+    struct error err;
+    int told[2], pid = 0;
+    (void)state;
+    capture_make(&run);
+    assert_int_equal(pipe(told), 0);
+    pid_t tracer = fork();
+    if (tracer == 0) { /* is killed before it lets the command go */
+        close(told[0]);
+        if (capture_command_start(&command, words, &err))
+            pid = (int)command.pid;
+        ssize_t written = write(told[1], &pid, sizeof pid);
+        _exit(written == sizeof pid ? 0 : 1);
+    }
+    close(told[1]);
+    assert_int_equal(read(told[0], &pid, sizeof pid), sizeof pid);
+    assert_true(pid > 0);
+    char byte;
+    assert_int_equal(read(told[0], &byte, 1), 0); /* both have ended: the command has this pipe as well */
+    close(told[0]);
+    assert_int_equal(waitpid(tracer, NULL, 0), tracer);
+    assert_int_not_equal(access(run.log, F_OK), 0);
     capture_remove(&run);
 }
 
@@ -354,6 +405,8 @@ int main(int argc, char **argv)
         return acts_main(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_exit_status_is_passed_on),
+        cmocka_unit_test(commands_wait_for_nobody_else),
+        cmocka_unit_test(a_command_ends_with_its_tracer),
         cmocka_unit_test(a_command_that_is_not_there_is_named),
         cmocka_unit_test(stopping_ends_the_command_and_keeps_the_trace),
         cmocka_unit_test(nothing_is_lost_where_there_is_room),
