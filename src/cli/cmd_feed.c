@@ -342,6 +342,8 @@ static const char *results_of(const struct feed_options *given, const struct wor
 
 static bool make_folder(const char *path, struct error *err)
 {
+    if (storage_is_s3(path))
+        return error_set(err, ERROR_USAGE, "%s: results go to a folder, not to S3", path);
     return file_make_folders_of(path, err) && file_make_directory(path, err);
 }
 
