@@ -297,7 +297,7 @@ static void read_manifest(const char *text, size_t length)
 static void check_layout(const struct dataset_layout *layout)
 {
     int64_t count = dataset_files(layout);
-    require(count > 0);
+    require(count >= 0); /* a set may be empty: checkpoints alone */
     for (int64_t i = 0; i < count; i = i == 0 && count > 1 ? count - 1 : count) {
         struct dataset_file file;
         dataset_file_init(&file, layout, i);
