@@ -1,23 +1,11 @@
 #include "dataset/compare.h"
 
-#include "dataset/npy.h"
 #include "dataset/writer.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The first byte at which a and b differ by more than `tolerance`, or n. */
-static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t n, int tolerance)
-{
-    if (memcmp(a, b, n) == 0)
-        return n;
-    for (size_t i = 0; i < n; i++)
-        if (abs(a[i] - b[i]) > tolerance)
-            return i;
-    return n;
-}
 
 struct comparison {
     const struct dataset_crew *crew;
@@ -31,7 +19,7 @@ static bool compare_piece(struct comparison *c, const unsigned char *expected, s
 {
     if (!c->source->read(c->source->context, c->offset, c->buffer, n, err))
         return false;
-    size_t at = first_difference(expected, c->buffer, n, 0);
+    size_t at = dataset_first_difference(expected, c->buffer, n, 0);
     if (at < n)
         *c->difference =
             (struct dataset_difference){true, -1, c->offset + (int64_t)at, expected[at], c->buffer[at]};
@@ -131,10 +119,8 @@ bool dataset_compare_bytes(const struct dataset_crew *crew, const struct dataset
 struct samples {
     const struct dataset_file *file;
     struct dataset_index index;
-    struct dataset_content content;
-    struct dataset_bytes bytes;
-    unsigned char *array; /* the whole content where samples are interleaved in it */
-    unsigned char *raw, *decoded, *expected;
+    struct dataset_expected expected;
+    unsigned char *raw, *decoded;
     struct dataset_extent *extents;
 };
 
@@ -154,30 +140,14 @@ static bool read_sample(struct samples *s, int64_t sample, const char *path,
                                            (size_t)s->index.sample_bytes, length, err);
 }
 
-static bool expect_sample(struct samples *s, int64_t sample, struct error *err)
-{
-    size_t length, n = (size_t)s->file->record_bytes;
-    if (s->array)
-        return npy_pick(&s->index, sample, s->array, (size_t)s->file->payload_bytes, s->expected, n, &length,
-                        err);
-    s->content.fill(s->content.context, sample * s->file->record_bytes, s->expected, n);
-    return true;
-}
-
 static bool compare_sample(struct samples *s, int64_t sample, const char *path,
                            const struct dataset_source *const *parts, struct dataset_difference *difference,
                            struct error *err)
 {
-    size_t length, n = (size_t)s->file->record_bytes;
-    if (!read_sample(s, sample, path, parts, &length, err) || !expect_sample(s, sample, err))
-        return false;
-    size_t common = length < n ? length : n;
-    size_t at = first_difference(s->expected, s->decoded, common, s->file->layout->format->tolerance);
-    if (at < common)
-        *difference = (struct dataset_difference){true, sample, (int64_t)at, s->expected[at], s->decoded[at]};
-    else if (length != n)
-        *difference = (struct dataset_difference){true, sample, (int64_t)common, -1, -1};
-    return true;
+    size_t length;
+    return read_sample(s, sample, path, parts, &length, err) &&
+           dataset_sample_compare(&s->expected, s->file, &s->index, sample, s->decoded, length, difference,
+                                  err);
 }
 
 static bool make_buffers(struct samples *s, struct error *err)
@@ -189,17 +159,8 @@ static bool make_buffers(struct samples *s, struct error *err)
     }
     s->raw = malloc((size_t)longest + 1);
     s->decoded = malloc((size_t)s->index.sample_bytes + 1);
-    s->expected = malloc((size_t)s->file->record_bytes + 1);
     s->extents = calloc((size_t)s->index.per_sample, sizeof *s->extents);
-    if (!s->raw || !s->decoded || !s->expected || !s->extents)
-        return error_memory(err);
-    if (s->index.interleaved > 1) {
-        s->array = malloc((size_t)s->file->payload_bytes + 1);
-        if (!s->array)
-            return error_memory(err);
-        s->content.fill(s->content.context, 0, s->array, (size_t)s->file->payload_bytes);
-    }
-    return true;
+    return s->raw && s->decoded && s->extents ? true : error_memory(err);
 }
 
 bool dataset_compare_samples(const struct dataset_crew *crew, const struct dataset_file *file,
@@ -208,20 +169,17 @@ bool dataset_compare_samples(const struct dataset_crew *crew, const struct datas
 {
     struct samples s = {.file = file};
     *difference = (struct dataset_difference){0};
-    dataset_content_init(&s.content, &s.bytes, file);
-    if (!dataset_locate(file->layout->format, &s.index, path, parts, err))
+    if (!dataset_open(file, &s.index, path, parts, err))
         return false;
-    bool done = s.index.samples == file->samples ||
-                error_set(err, ERROR_INPUT, "%s: %" PRId64 " samples, expected %" PRId64, path,
-                          s.index.samples, file->samples);
-    done = done && make_buffers(&s, err);
+    bool done = dataset_index_check(&s.index, file, path, err) && make_buffers(&s, err);
     for (int64_t i = 0; i < file->samples && done && !difference->differs; i++)
         done = dataset_crew_stopped(crew) ? error_set(err, ERROR_FAILED, "stopped")
                                           : compare_sample(&s, i, path, parts, difference, err);
-    free(s.array);
+    if (done && !difference->differs && file->layout->format->beside)
+        done = file->layout->format->beside(file, path, parts, err);
     free(s.raw);
     free(s.decoded);
-    free(s.expected);
+    dataset_expected_release(&s.expected);
     free(s.extents);
     dataset_index_release(&s.index);
     return done;

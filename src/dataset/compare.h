@@ -4,13 +4,7 @@
 
 #include "dataset/crew.h"
 #include "dataset/format.h"
-
-struct dataset_difference {
-    bool differs;
-    int64_t sample; /* -1: bytes of the file were compared; else of this decoded sample */
-    int64_t offset; /* of the first wrong byte, in either */
-    int expected, found;
-};
+#include "dataset/sample.h"
 
 /* Byte by byte: writes the part again, into a sink that compares. False: it cannot be read, or made. */
 bool dataset_compare_bytes(const struct dataset_crew *crew, const struct dataset_file *file, int part,

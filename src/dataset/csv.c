@@ -193,9 +193,12 @@ static bool count_rows(struct dataset_index *index, const char *path, const char
     size_t line_length;
     while (next_line(&at, text + length, &line, &line_length)) {
         int64_t values = count_values(line, line_length);
-        index->samples++;
-        if (values > index->sample_bytes)
+        if (index->samples++ == 0)
             index->sample_bytes = values;
+        else if (values != index->sample_bytes)
+            return error_set(err, ERROR_INPUT,
+                             "%s: row %" PRId64 " has %" PRId64 " values, the first has %" PRId64, path,
+                             index->samples, values, index->sample_bytes);
     }
     if (index->samples == 0)
         return error_set(err, ERROR_INPUT, "%s: no rows", path);
@@ -255,7 +258,6 @@ static bool csv_decode(const struct dataset_index *index, int64_t sample, const 
     const char *text, *line = NULL;
     unsigned char *made;
     size_t text_length, line_length = 0;
-    (void)index;
     bool done = text_of("csv", raw, raw_length, &text, &text_length, &made, err);
     if (done) {
         const char *at = text;
@@ -265,6 +267,9 @@ static bool csv_decode(const struct dataset_index *index, int64_t sample, const 
             error_set(err, ERROR_INPUT, "there is no row %" PRId64, sample + 1);
     }
     done = done && parse_row(sample, line, line_length, to, capacity, length, err);
+    if (done && *length != (size_t)index->sample_bytes)
+        done = error_set(err, ERROR_INPUT, "row %" PRId64 " has %zu values, expected %" PRId64, sample + 1,
+                         *length, index->sample_bytes);
     free(made);
     return done;
 }

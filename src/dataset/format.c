@@ -1,5 +1,6 @@
 #include "dataset/format.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 extern const struct dataset_format dataset_format_bert_tfrecord;
@@ -110,4 +111,40 @@ bool dataset_locate(const struct dataset_format *format, struct dataset_index *i
         return true;
     dataset_index_release(index);
     return false;
+}
+
+bool dataset_open(const struct dataset_file *file, struct dataset_index *index, const char *path,
+                  const struct dataset_source *const *parts, struct error *err)
+{
+    const struct dataset_format *format = file->layout->format;
+    bool whole = !format->container && dataset_file_bytes(file, 0) == parts[0]->size;
+    if (whole && format->expect && format->expect(file, index))
+        return true;
+    return dataset_locate(format, index, path, parts, err);
+}
+
+static bool same_dims(const struct dataset_index *a, const struct dataset_index *b)
+{
+    return a->dims_count == b->dims_count &&
+           memcmp(a->dims, b->dims, (size_t)a->dims_count * sizeof *a->dims) == 0;
+}
+
+bool dataset_index_check(const struct dataset_index *index, const struct dataset_file *file, const char *path,
+                         struct error *err)
+{
+    const struct dataset_format *format = file->layout->format;
+    struct dataset_index expected;
+    if (index->samples != file->samples)
+        return error_set(err, ERROR_INPUT, "%s: %" PRId64 " samples, expected %" PRId64, path, index->samples,
+                         file->samples);
+    if (!format->typed)
+        return true;
+    bool known = format->expect && format->expect(file, &expected);
+    if (!known)
+        dataset_index_shape(&expected, file);
+    bool same = index->element == expected.element && index->sample_bytes == expected.sample_bytes &&
+                (!known || same_dims(index, &expected));
+    if (known)
+        dataset_index_release(&expected);
+    return same || error_set(err, ERROR_INPUT, "%s: its samples are of another type or shape", path);
 }

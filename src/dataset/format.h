@@ -148,6 +148,16 @@ struct dataset_format {
     size_t (*sample)(const struct dataset_file *file, const struct dataset_content *random, int64_t sample,
                      unsigned char *to);
 
+    /* Has a file more than its samples, which a reader goes by: headers, a directory, an index? Whoever decodes reads it from
+     * there, though `expect` knows it, and finds that it is damaged, as the framework would. */
+    bool container;
+    bool typed; /* and does that say the samples' type and shape? */
+
+    /* Is what lies beside the samples (labels) what `write` makes? Of files that are compared sample by sample. NULL: there
+     * is nothing. */
+    bool (*beside)(const struct dataset_file *file, const char *path,
+                   const struct dataset_source *const *parts, struct error *err);
+
     /* Are the bytes of a file the same whatever library wrote them? Then it is verified byte by byte, else sample by sample,
      * as decoded. */
     bool exact;
@@ -171,6 +181,15 @@ void dataset_content_init(struct dataset_content *content, struct dataset_bytes 
  * content or, where it is NULL, the generated one. */
 bool dataset_write(const struct dataset_file *file, int part, const struct dataset_content *content,
                    const struct dataset_sink *sink, struct error *err);
+/* The index for whoever decodes: that of the container where there is one, else the one that follows from `file`, if that
+ * has the size it should. */
+bool dataset_open(const struct dataset_file *file, struct dataset_index *index, const char *path,
+                  const struct dataset_source *const *parts, struct error *err);
+
+/* Has the container as many samples, of the type and shape, as `file` should have? */
+bool dataset_index_check(const struct dataset_index *index, const struct dataset_file *file, const char *path,
+                         struct error *err);
+
 bool dataset_locate(const struct dataset_format *format, struct dataset_index *index, const char *path,
                     const struct dataset_source *const *parts, struct error *err);
 

@@ -461,6 +461,9 @@ const struct dataset_format dataset_format_hdf5 = {
     .expect = hdf5_expect,
     .locate = hdf5_locate,
     .decode = hdf5_decode,
+    .container = true,
+    .typed = true,
+    .beside = hdf5_labels,
     .exact = true,
 #else
     .missing = "HDF5",

@@ -82,6 +82,8 @@ void hdf5_chunk_runs(const struct hdf5_shape *shape, const hsize_t start[HDF5_MA
 
 bool hdf5_locate(struct dataset_index *index, const char *path, const struct dataset_source *const *parts,
                  struct error *err);
+bool hdf5_labels(const struct dataset_file *file, const char *path, const struct dataset_source *const *parts,
+                 struct error *err);
 bool hdf5_decode(const struct dataset_index *index, int64_t sample, const unsigned char *raw,
                  size_t raw_length, unsigned char *to, size_t capacity, size_t *length, struct error *err);
 

@@ -325,6 +325,41 @@ bool hdf5_locate(struct dataset_index *index, const char *path, const struct dat
     return located;
 }
 
+/* As many zeros as samples. */
+static bool read_labels(const struct dataset_file *file, hid_t in)
+{
+    hid_t set = H5Dopen2(in, "labels", H5P_DEFAULT), space = set < 0 ? H5I_INVALID_HID : H5Dget_space(set);
+    hsize_t count = 0;
+    bool zeros = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
+                 H5Sget_simple_extent_dims(space, &count, NULL) == 1 && count == (hsize_t)file->samples;
+    int64_t *labels = zeros ? calloc((size_t)count + 1, sizeof *labels) : NULL;
+    zeros = labels && H5Dread(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, labels) >= 0;
+    for (hsize_t i = 0; zeros && i < count; i++)
+        zeros = labels[i] == 0;
+    free(labels);
+    if (space >= 0)
+        H5Sclose(space);
+    if (set >= 0)
+        H5Dclose(set);
+    return zeros;
+}
+
+bool hdf5_labels(const struct dataset_file *file, const char *path, const struct dataset_source *const *parts,
+                 struct error *err)
+{
+    struct hdf5_session session;
+    struct error ignored;
+    struct hdf5_store store = {.source = parts[0], .err = &ignored};
+    hdf5_begin(&session);
+    hid_t in = hdf5_open(&store);
+    bool zeros = in >= 0 && read_labels(file, in);
+    if (in >= 0)
+        H5Fclose(in);
+    hdf5_end(&session);
+    return zeros ||
+           error_set(err, ERROR_INPUT, "%s: its labels are not %" PRId64 " zeros", path, file->samples);
+}
+
 /* One sample's part of a chunk. */
 struct scatter {
     int64_t sample;

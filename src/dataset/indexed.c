@@ -123,6 +123,7 @@ const struct dataset_format dataset_format_indexed_binary = {
     .expect = indexed_expect,
     .locate = indexed_locate,
     .decode = dataset_decode_copy,
+    .container = true,
     .exact = true,
 };
 
@@ -136,5 +137,6 @@ const struct dataset_format dataset_format_mmap_indexed_binary = {
     .expect = indexed_expect,
     .locate = indexed_locate,
     .decode = dataset_decode_copy,
+    .container = true,
     .exact = true,
 };

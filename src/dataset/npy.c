@@ -133,5 +133,7 @@ const struct dataset_format dataset_format_npy = {
     .expect = npy_expect,
     .locate = npy_locate,
     .decode = npy_pick,
+    .container = true,
+    .typed = true,
     .exact = true,
 };

@@ -12,6 +12,11 @@
 #define MAX_HEADER    65536
 #define MAX_EXPANSION 1032 /* of deflate: 258 bytes in two bits */
 
+/* What decoding goes by: sums of the member, and of the header in it, which is not read with the samples. */
+struct sums {
+    uint32_t whole, header;
+};
+
 /* Both members, with their places; sums are yet to come, and packed sizes where they are deflated. */
 struct plan {
     struct numpy_array arrays[2];
@@ -224,7 +229,21 @@ static bool locate_array(struct dataset_index *index, const char *path, const st
         index->compression = DATASET_ZIP;
         index->unpacked = member->size;
     }
+    struct sums *sums = malloc(sizeof *sums);
+    if (!sums)
+        return error_memory(err);
+    *sums = (struct sums){member->sum, dataset_crc32(0, header, (size_t)array.header_bytes)};
+    index->detail = sums;
     return true;
+}
+
+/* numpy goes by the first bytes, whatever zipfile would make of the rest. */
+static bool check_begin(const struct dataset_source *source, const char *path, struct error *err)
+{
+    unsigned char magic[4];
+    return dataset_read(source, path, 0, magic, sizeof magic, "its first bytes", err) &&
+           (dataset_little(magic, 4) == 0x04034b50 ||
+            error_set(err, ERROR_INPUT, "%s: no npz file: it does not begin with PK\\3\\4", path));
 }
 
 /* The samples are x.npy, or the first member of an archive without one. */
@@ -232,7 +251,7 @@ static bool npz_locate(struct dataset_index *index, const char *path,
                        const struct dataset_source *const *parts, struct error *err)
 {
     struct zip_member member;
-    if (!zip_find(parts[0], path, "x.npy", &member, err) && !zip_find(parts[0], path, NULL, &member, err))
+    if (!check_begin(parts[0], path, err) || !zip_find(parts[0], path, "x.npy", true, &member, err))
         return false;
     unsigned char *header = malloc(MAX_HEADER);
     if (!header)
@@ -242,12 +261,21 @@ static bool npz_locate(struct dataset_index *index, const char *path,
     return located;
 }
 
+static bool check_sum(const struct dataset_index *index, uint32_t sum, struct error *err)
+{
+    const struct sums *sums = index->detail;
+    return !sums || sum == sums->whole ||
+           error_set(err, ERROR_INPUT, "the sum (CRC-32) of its member of the archive is wrong");
+}
+
 static bool npz_decode(const struct dataset_index *index, int64_t sample, const unsigned char *raw,
                        size_t raw_length, unsigned char *to, size_t capacity, size_t *length,
                        struct error *err)
 {
+    const struct sums *sums = index->detail;
     if (index->compression == DATASET_NONE)
-        return npy_pick(index, sample, raw, raw_length, to, capacity, length, err);
+        return check_sum(index, dataset_crc32(sums ? sums->header : 0, raw, raw_length), err) &&
+               npy_pick(index, sample, raw, raw_length, to, capacity, length, err);
     size_t array_bytes = (size_t)(index->samples * index->sample_bytes);
     size_t unpacked, header = (size_t)index->unpacked - array_bytes;
     unsigned char *whole = malloc((size_t)index->unpacked + 1);
@@ -259,9 +287,58 @@ static bool npz_decode(const struct dataset_index *index, int64_t sample, const 
         done = error_set(err, ERROR_INPUT, "npz: compressed data of %zu bytes where %" PRId64 " should be",
                          unpacked, index->unpacked);
     if (done)
-        done = npy_pick(index, sample, whole + header, array_bytes, to, capacity, length, err);
+        done = check_sum(index, dataset_crc32(0, whole, unpacked), err) &&
+               npy_pick(index, sample, whole + header, array_bytes, to, capacity, length, err);
     free(whole);
     return done;
+}
+
+/* All of a member: its sum is right. The caller frees it. */
+static unsigned char *read_member(const struct dataset_source *source, const char *path,
+                                  const struct zip_member *member, struct error *err)
+{
+    unsigned char *packed = malloc((size_t)member->packed + 1), *bytes = packed;
+    size_t length = (size_t)member->packed;
+    bool read = packed ? dataset_read(source, path, member->data, packed, length, "a member", err)
+                       : error_memory(err);
+    if (read && member->deflated) {
+        bytes = malloc((size_t)member->size + 1);
+        read = bytes ? dataset_unpack(path, packed, (size_t)member->packed, DATASET_WRAP_NONE, bytes,
+                                      (size_t)member->size, true, &length, err)
+                     : error_memory(err);
+        free(packed);
+    }
+    if (read && (length != (size_t)member->size || dataset_crc32(0, bytes, length) != member->sum))
+        read =
+            error_set(err, ERROR_INPUT, "%s: the sum (CRC-32) of member '%s' is wrong", path, member->name);
+    if (read)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+/* Zeros, whatever the samples are. */
+static bool npz_labels(const struct dataset_file *file, const char *path,
+                       const struct dataset_source *const *parts, struct error *err)
+{
+    struct plan plan;
+    struct zip_member member;
+    plan_files(&plan, file);
+    if (!zip_find(parts[0], path, "y.npy", false, &member, err))
+        return false;
+    size_t header = (size_t)plan.arrays[1].header_bytes, zeros = (size_t)plan.arrays[1].bytes;
+    if (member.size != plan.members[1].size)
+        return error_set(err, ERROR_INPUT, "%s: its labels have %" PRId64 " bytes, expected %" PRId64, path,
+                         member.size, plan.members[1].size);
+    unsigned char *bytes = read_member(parts[0], path, &member, err);
+    if (!bytes)
+        return false;
+    bool same = memcmp(bytes, plan.headers[1], header) == 0;
+    for (size_t i = 0; i < zeros && same; i++)
+        same = bytes[header + i] == 0;
+    free(bytes);
+    return same ||
+           error_set(err, ERROR_INPUT, "%s: its labels are not %" PRId64 " zeros", path, file->samples);
 }
 
 const struct dataset_format dataset_format_npz = {
@@ -274,5 +351,8 @@ const struct dataset_format dataset_format_npz = {
     .expect = npz_expect,
     .locate = npz_locate,
     .decode = npz_decode,
+    .container = true,
+    .typed = true,
+    .beside = npz_labels,
     .exact = true,
 };

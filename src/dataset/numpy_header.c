@@ -54,9 +54,15 @@ static bool wrong(const struct scan *scan, const char *what)
     return error_set(scan->err, ERROR_INPUT, "%s: %s in the header of a numpy array", scan->path, what);
 }
 
+/* What Python takes for one: no vertical tab. */
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+
 static char peek(struct scan *scan)
 {
-    while (scan->at < scan->end && isspace((unsigned char)*scan->at))
+    while (scan->at < scan->end && is_blank(*scan->at))
         scan->at++;
     return scan->at < scan->end ? *scan->at : '\0';
 }
@@ -116,6 +122,8 @@ static bool scan_dimension(struct scan *scan, int64_t *value)
     *value = 0;
     if (!isdigit((unsigned char)peek(scan)))
         return wrong(scan, "expected a dimension");
+    if (*scan->at == '0' && scan->end - scan->at > 1 && isdigit((unsigned char)scan->at[1]))
+        return wrong(scan, "a dimension that begins with 0");
     for (; scan->at < scan->end && isdigit((unsigned char)*scan->at); scan->at++) {
         if (*value > INT64_MAX / 16)
             return wrong(scan, "a dimension over the limit");
@@ -134,8 +142,8 @@ static bool scan_shape(struct scan *scan, struct numpy_array *array)
             return wrong(scan, "more dimensions than are supported");
         if (!scan_dimension(scan, &array->dims[array->dims_count++]))
             return false;
-        if (!take(scan, ',') && peek(scan) != ')')
-            return wrong(scan, "expected ')'");
+        if (!take(scan, ',') && (peek(scan) != ')' || array->dims_count == 1))
+            return wrong(scan, array->dims_count == 1 ? "expected ','" : "expected ')'");
     }
     return true;
 }
@@ -173,6 +181,8 @@ static bool scan_map(struct scan *scan, struct numpy_array *array)
         if (!take(scan, ',') && peek(scan) != '}')
             return wrong(scan, "expected '}'");
     }
+    if (peek(scan) != '\0' || scan->at < scan->end)
+        return wrong(scan, "something behind '}'");
     return seen == 7 ? true : wrong(scan, "missing keys");
 }
 
@@ -196,7 +206,7 @@ bool numpy_header_read(struct numpy_array *array, const char *path, const char *
     if (length < PREFIX || memcmp(bytes, magic, sizeof magic) != 0)
         return error_set(err, ERROR_INPUT, "%s: no array of numpy: it does not begin with \\x93NUMPY", path);
     size_t prefix = b[6] == 1 ? PREFIX : 12;
-    if (b[6] < 1 || b[6] > 3 || length < prefix)
+    if (b[6] < 1 || b[6] > 3 || b[7] != 0 || length < prefix)
         return wrong(&scan, "expected version 1, 2 or 3");
     size_t text = b[8] | (size_t)b[9] << 8;
     if (prefix == 12)

@@ -244,5 +244,7 @@ const struct dataset_format dataset_format_unet3d_npy = {
     .locate = unet3d_locate,
     .decode = dataset_decode_copy,
     .sample = unet3d_sample,
+    .container = true,
+    .typed = true,
     .exact = true,
 };

@@ -29,8 +29,9 @@ void zip_put_header(struct dataset_writer *writer, const struct zip_member *memb
 void zip_put_trailer(struct dataset_writer *writer, const struct zip_member *member);
 void zip_put_tail(struct dataset_writer *writer, const struct zip_member *members, int count, int64_t offset);
 
-/* The member of this name, or, where `name` is NULL, the first. */
-bool zip_find(const struct dataset_source *source, const char *path, const char *name,
+/* The member of this name; with `or_first`, the first of an archive without it. The whole directory is checked, as zipfile
+ * does. */
+bool zip_find(const struct dataset_source *source, const char *path, const char *name, bool or_first,
               struct zip_member *member, struct error *err);
 
 #endif

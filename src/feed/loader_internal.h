@@ -3,7 +3,7 @@
 #define REHEARSE_FEED_LOADER_INTERNAL_H
 
 #include "core/text.h"
-#include "dataset/format.h"
+#include "dataset/sample.h"
 #include "feed/loader.h"
 
 #include <pthread.h>
@@ -82,8 +82,9 @@ struct loader_thread {
     struct dataset_extent *extents;
     struct storage_extent *reads;
     int64_t room; /* in these two */
-    unsigned char *decoded, *expected;
-    size_t decoded_size, expected_size;
+    unsigned char *decoded;
+    size_t decoded_size;
+    struct dataset_expected expected;
     _Atomic int64_t samples, opened, decode_cpu, verify_cpu; /* the latter nanoseconds */
     _Atomic int64_t bytes;
     _Atomic int tid;               /* 0: it has not begun */

@@ -1,8 +1,6 @@
 /* Reading one sample. */
 #include "feed/loader_internal.h"
 
-#include "dataset/npy.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +32,7 @@ void loader_thread_release(struct loader_thread *thread)
     free(thread->extents);
     free(thread->reads);
     free(thread->decoded);
-    free(thread->expected);
+    dataset_expected_release(&thread->expected);
     storage_reader_free(thread->reader);
 }
 
@@ -98,7 +96,10 @@ static bool locate(struct loader_thread *thread, struct loader_file *file, struc
         parts[part] = &sources[part];
     }
     file->read_open = true;
-    return dataset_locate(file->file.layout->format, &file->index, shown(thread, file), parts, err);
+    const char *path = shown(thread, file);
+    if (!dataset_locate(file->file.layout->format, &file->index, path, parts, err))
+        return false;
+    return !thread->loader->options.verify || dataset_index_check(&file->index, &file->file, path, err);
 }
 
 static bool wrong_size(struct loader_thread *thread, const struct loader_file *file, int64_t expected,
@@ -108,14 +109,17 @@ static bool wrong_size(struct loader_thread *thread, const struct loader_file *f
                      file->sizes[0] < expected ? "truncated: " : "", file->sizes[0], expected);
 }
 
-/* A file that has the size it should is what it should be, and nothing need be read to know where its samples lie. */
+/* A file that has the size it should is what it should be, and nothing need be read to know where its samples lie; unless
+ * they are to be decoded: then its container is, too. */
 static bool find_samples(struct loader_thread *thread, struct loader_file *file, struct error *err)
 {
     const struct dataset_format *format = file->file.layout->format;
     int64_t expected = dataset_file_bytes(&file->file, 0);
     if (expected >= 0 && expected != file->sizes[0] && thread->loader->options.exact)
         return wrong_size(thread, file, expected, err);
-    if (expected == file->sizes[0] && format->expect && format->expect(&file->file, &file->index))
+    const struct loader_options *options = &thread->loader->options;
+    bool parse = format->container && (options->decode || options->verify);
+    if (!parse && expected == file->sizes[0] && format->expect && format->expect(&file->file, &file->index))
         return true;
     return locate(thread, file, err);
 }
@@ -293,49 +297,20 @@ static bool grow(unsigned char **memory, size_t *size, int64_t wanted, struct er
     return true;
 }
 
-/* What the decoded sample should be, in thread->expected. */
-static bool expect(struct loader_thread *thread, const struct loader_file *file, int64_t sample,
-                   size_t *length, struct error *err)
-{
-    const struct dataset_format *format = file->file.layout->format;
-    struct dataset_content content;
-    struct dataset_bytes bytes;
-    size_t record = (size_t)file->file.record_bytes, array = (size_t)file->file.payload_bytes;
-    bool interleaved = file->index.interleaved > 0;
-    dataset_content_init(&content, &bytes, &file->file);
-    if (!grow(&thread->expected, &thread->expected_size, (int64_t)(interleaved ? record + array : record),
-              err))
-        return false;
-    if (interleaved) {
-        content.fill(content.context, 0, thread->expected + record, array);
-        return npy_pick(&file->index, sample, thread->expected + record, array, thread->expected, record,
-                        length, err);
-    }
-    *length = record;
-    if (format->sample)
-        *length = format->sample(&file->file, &content, sample, thread->expected);
-    else
-        content.fill(content.context, sample * file->file.record_bytes, thread->expected, record);
-    return true;
-}
-
 static bool verify(struct loader_thread *thread, const struct loader_file *file, int64_t sample,
                    size_t length, struct error *err)
 {
-    int tolerance = file->file.layout->format->tolerance;
-    size_t expected;
-    if (!expect(thread, file, sample, &expected, err))
+    struct dataset_difference d;
+    if (!dataset_sample_compare(&thread->expected, &file->file, &file->index, sample, thread->decoded, length,
+                                &d, err))
         return false;
-    if (length != expected)
-        return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 " has %zu bytes, expected %zu",
-                         shown(thread, file), sample, length, expected);
-    if (memcmp(thread->decoded, thread->expected, length) == 0)
+    if (!d.differs)
         return true;
-    for (size_t i = 0; i < length; i++)
-        if (abs(thread->decoded[i] - thread->expected[i]) > tolerance)
-            return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 ": byte %zu is %d, expected %d",
-                             shown(thread, file), sample, i, thread->decoded[i], thread->expected[i]);
-    return true;
+    if (d.found < 0)
+        return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 " ends or should end at byte %" PRId64,
+                         shown(thread, file), sample, d.offset);
+    return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 ": byte %" PRId64 " is %d, expected %d",
+                     shown(thread, file), sample, d.offset, d.found, d.expected);
 }
 
 /* Decoders know no names. */

@@ -306,7 +306,7 @@ static void a_number_that_is_no_byte_is_refused(void **state)
     const struct dataset_format *csv = dataset_format_find("csv");
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct dataset_index index = {.samples = 2};
+        struct dataset_index index = {.samples = 2, .sample_bytes = 2};
         unsigned char to[16];
         size_t length;
         struct error err;

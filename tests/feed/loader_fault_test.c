@@ -27,15 +27,16 @@ static struct error require_failure(const char *says)
     return err;
 }
 
+/* From the end where `offset` is negative. */
 static void change_byte(int64_t number, long offset)
 {
     char path[512];
     set_path(path, number);
     FILE *file = fopen(path, "r+");
     assert_non_null(file);
-    assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+    assert_int_equal(fseek(file, offset, offset < 0 ? SEEK_END : SEEK_SET), 0);
     int byte = getc(file);
-    assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+    assert_int_equal(fseek(file, offset, offset < 0 ? SEEK_END : SEEK_SET), 0);
     putc(byte ^ 1, file);
     assert_int_equal(fclose(file), 0);
 }
@@ -85,13 +86,34 @@ static void test_verifying_allows_for_the_loss_of_pictures(void **state)
 static void test_verifying_names_a_wrong_byte(void **state)
 {
     (void)state;
+    set_start("npy");
+    set_make();
     struct loader_options options = set_loader_options(1);
     options.verify = true;
     change_byte(5, 2000);
     begin(&options);
-    struct error err = require_failure("img_05_of_12.npz: sample ");
+    struct error err = require_failure("img_05_of_12.npy: sample ");
     assert_non_null(strstr(err.text, "expected"));
     assert_int_equal(err.kind, ERROR_INPUT);
+}
+
+/* Neither is of a sample: the first bytes of a file, and its last ones, in which the archive has its directory. */
+static void test_decoding_reads_the_container(void **state)
+{
+    (void)state;
+    struct loader_options options = set_loader_options(1);
+    begin(&options);
+    change_byte(5, 0);
+    assert_int_equal(set_take_all(1).samples, 48); /* nobody looks */
+    options.decode = true;
+    begin(&options);
+    require_failure("img_05_of_12.npz: no npz file: it does not begin with PK\\3\\4");
+    change_byte(5, 0);
+    options.decode = false;
+    options.verify = true;
+    change_byte(5, -1);
+    begin(&options);
+    require_failure("img_05_of_12.npz: no zip archive that can be read: ");
 }
 
 static void test_a_sample_that_cannot_be_decoded_is_named(void **state)
@@ -181,7 +203,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_verifying_finds_nothing_in_what_was_generated),
         TEST0(test_verifying_allows_for_the_loss_of_pictures),
-        TEST(test_verifying_names_a_wrong_byte),
+        TEST0(test_verifying_names_a_wrong_byte),
+        TEST(test_decoding_reads_the_container),
         TESTR(test_a_sample_that_cannot_be_decoded_is_named),
         TEST(test_a_truncated_file_is_named),
         TEST(test_a_missing_file_is_named),
