@@ -57,7 +57,8 @@ static bool empty(const struct file_part *part, const struct stat *ours, struct 
     if (!S_ISREG(ours->st_mode) || ours->st_nlink > 1)
         return error_set(err, ERROR_FAILED, "%s: cannot write: it is %s", part->name,
                          S_ISREG(ours->st_mode) ? "another file, too" : "no regular file");
-    return ftruncate(part->fd, 0) == 0 || cannot_write(part, errno, err);
+    /* of a new file it would make ext4 write it out when it is closed */
+    return ours->st_size == 0 || ftruncate(part->fd, 0) == 0 || cannot_write(part, errno, err);
 }
 
 /* Two writers of one file would give it its name when one of them has ended, with holes where the other still writes.
@@ -133,9 +134,11 @@ void file_part_close(struct file_part *part)
     *part = (struct file_part){.fd = -1};
 }
 
+/* Emptied first: what is not on the device yet need not go there, which of ext4's files that were emptied before takes as long
+ * as a sync. */
 void file_part_remove(struct file_part *part)
 {
-    if (part->name)
-        unlink(part->name);
+    if (part->name && unlink(part->name) == 0 && part->fd >= 0 && ftruncate(part->fd, 0) != 0)
+        errno = 0; /* then it takes longer */
     file_part_close(part);
 }

@@ -26,7 +26,8 @@ static bool save_file(struct checkpoint_crew *crew, const struct checkpoint_job 
                       struct checkpoint_worker *worker, struct checkpoint_part *spent, struct error *err)
 {
     const struct checkpoint_options *options = &crew->checkpoint->options;
-    struct storage_write_options how = {.sync = options->sync, .sync_folder = options->sync};
+    struct storage_write_options how = {
+        .sync = options->sync, .sync_folder = options->sync, .stop = options->stop};
     struct storage_written written;
     char *name = checkpoint_name(crew->folder, crew->manifest->files[job->file].shard.name, err);
     struct storage_writer *writer = name ? storage_create(options->storage, name, &how, err) : NULL;
@@ -38,7 +39,7 @@ static bool save_file(struct checkpoint_crew *crew, const struct checkpoint_job 
         return false;
     }
     if (!storage_commit(writer, &written, err))
-        return false;
+        return checkpoint_not_stopped(crew->checkpoint, crew->folder, err) && false; /* or it failed */
     spent->bytes = written.bytes;
     spent->transfer = written.write;
     spent->sync = written.sync;

@@ -85,14 +85,20 @@ static bool probe(struct search *search, int accelerators, struct run_probe *to,
     return ok;
 }
 
-/* Runs it once more: the mean of both, and an error that their difference is in. */
+/* Of two runs of the same compute as one: what was asked for over the time of both, not the mean of shares. */
+static double together(double au, double again)
+{
+    return au > 0 && again > 0 ? 2 / (1 / au + 1 / again) : 0;
+}
+
+/* Runs it once more: AU of both together, and an error that their difference is in. */
 static bool repeat(struct search *search, struct run_probe *known, struct error *err)
 {
     struct run_probe again;
     if (!probe(search, known->accelerators, &again, err))
         return false;
     double spread = fabs(known->au - again.au) / 2, error = fmax(known->error, again.error);
-    known->au = (known->au + again.au) / 2;
+    known->au = together(known->au, again.au);
     known->error = sqrt(spread * spread + error * error / 2);
     known->met = known->au >= search->target;
     return true;

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #define MAP_PIECE  ((size_t)1 << 30)  /* looked at in one call of mincore */
-#define SYNC_PIECE ((int64_t)8 << 20) /* bytes written between two looks at `stop` */
+#define SYNC_PIECE ((int64_t)4 << 20) /* bytes written between two looks at `stop` */
+#define SYNC_AHEAD 4                  /* pieces on their way */
 #define OVERLAY    0x794c7630         /* statfs's number of overlayfs: <linux/magic.h> */
 
 /* Linux 6.5, which older headers do not know; the number is the same everywhere but on Alpha. */
@@ -115,18 +116,28 @@ bool storage_resident(const char *path, struct storage_cached *cached, struct er
     return ok;
 }
 
-/* Only clean pages go. A file system that is read only has no others (EROFS, EINVAL). What cannot be written piece by
- * piece is written as a whole. */
+/* Some pieces are on their way while one is waited for. */
+bool storage_write_out(int fd, int64_t size, const atomic_bool *stop)
+{
+    const unsigned int wait =
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    for (int64_t at = 0, begun = 0; stop && at < size; at += SYNC_PIECE) {
+        for (; begun < size && begun < at + SYNC_AHEAD * SYNC_PIECE; begun += SYNC_PIECE)
+            if (sync_file_range(fd, begun, SYNC_PIECE, SYNC_FILE_RANGE_WRITE) != 0)
+                return true; /* not of such a file */
+        if (atomic_load_explicit(stop, memory_order_relaxed))
+            return false;
+        if (sync_file_range(fd, at, SYNC_PIECE, wait) != 0)
+            return true;
+    }
+    return !stop || !atomic_load_explicit(stop, memory_order_relaxed);
+}
+
+/* Only clean pages go. A file system that is read only has no others (EROFS, EINVAL). */
 static bool sync_file(const char *path, int fd, int64_t size, const atomic_bool *stop, struct error *err)
 {
-    const unsigned int write_and_wait =
-        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-    for (int64_t at = 0; stop && at < size; at += SYNC_PIECE) {
-        if (atomic_load_explicit(stop, memory_order_relaxed))
-            return error_set(err, ERROR_FAILED, "%s: stopped", path);
-        if (sync_file_range(fd, at, SYNC_PIECE, write_and_wait) != 0)
-            break;
-    }
+    if (!storage_write_out(fd, size, stop))
+        return error_set(err, ERROR_FAILED, "%s: stopped", path);
     return fdatasync(fd) == 0 || errno == EROFS || errno == EINVAL || cannot(err, path, "sync");
 }
 

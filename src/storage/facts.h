@@ -19,6 +19,10 @@ struct storage_cached {
 /* From cachestat(2), Linux 6.5, else mincore(2), which the kernel answers to who owns the file or may write it. */
 bool storage_resident(const char *path, struct storage_cached *cached, struct error *err);
 
+/* Writes a file's changes to the device, a piece at a time; false once `stop` (NULL: never) is set. What it could not write, a
+ * sync after it will tell: that takes no longer than what is left. */
+bool storage_write_out(int fd, int64_t size, const atomic_bool *stop);
+
 /* Writes a file's changes to the device, a piece at a time while `stop` (which may be NULL) is not set, and lets its
  * pages go. The kernel keeps those that somebody maps or locks, and all of a file system that lives in memory: *left
  * tells. */

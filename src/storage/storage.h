@@ -155,8 +155,9 @@ bool storage_read(struct storage_reader *reader, struct storage_file *file, stru
 struct storage_writer;
 
 struct storage_write_options {
-    bool sync;        /* fsync the file before it gets its name */
-    bool sync_folder; /* and the folder after that, so that the name lasts too */
+    bool sync;               /* fsync the file before it gets its name */
+    bool sync_folder;        /* and the folder after that, so that the name lasts too */
+    const atomic_bool *stop; /* set: the sync of a large file ends early, with an error; may be NULL */
 };
 
 /* What a file took, in seconds of a monotonic clock. */

@@ -1,6 +1,7 @@
 /* Writing of local files: NAME.part, locked while it is written, becomes NAME when it is whole. */
 #include "core/file.h"
 #include "core/file_output.h"
+#include "storage/facts.h"
 #include "storage/method.h"
 
 #include <errno.h>
@@ -149,6 +150,8 @@ static bool sync_file(struct storage_writer *writer, struct error *err)
     struct local_writer *local = writer->state;
     const struct storage_calls *calls = &writer->storage->calls;
     double started = storage_now();
+    if (!storage_write_out(local->part.fd, local->offset, writer->options.stop))
+        return error_set(err, ERROR_FAILED, "%s: stopped", writer->path);
     if (calls->fsync(calls->context, local->part.fd) != 0)
         return error_set(err, ERROR_FAILED, "%s: cannot sync: %s", writer->path, strerror(errno));
     writer->written.sync = storage_now() - started;
