@@ -73,7 +73,7 @@ static void make(const char *path, int64_t events)
     struct error err;
     int64_t ids[WORKERS + 3];
     uint64_t seed = 1;
-    struct trace_writer *writer = trace_writer_new(path, TRACE_STORE_WHOLE, &err);
+    struct trace_writer *writer = trace_writer_new(path, TRACE_STORE_WHOLE | TRACE_STORE_REPLACE, &err);
     if (!writer)
         die(&err);
     for (int i = 0; i < WORKERS; i++)

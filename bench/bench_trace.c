@@ -111,7 +111,7 @@ static void measure(const char *label, const char *text, const char *store, doub
     struct error err;
     struct trace_import_report report = {0};
     double start = measure_cpu();
-    struct trace_writer *writer = trace_writer_new(store, TRACE_STORE_WHOLE, &err);
+    struct trace_writer *writer = trace_writer_new(store, TRACE_STORE_WHOLE | TRACE_STORE_REPLACE, &err);
     if (!writer ||
         !trace_import(text, writer, &(struct trace_import_options){.zone = "UTC", .date = "2026-11-20"},
                       &report, &err))

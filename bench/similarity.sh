@@ -44,7 +44,7 @@ record()
         if [ "$cache" = warm ]; then cat "$file" >/dev/null; else dd of="$file" oflag=nocache conv=notrunc,fdatasync count=0 status=none; fi
     done
     # traced on the way and renamed: a run that is interrupted is recorded again
-    "$program" trace -o "$folder/part.db" -- "$@" >/dev/null 2>"$folder/said" || { cat "$folder/said" >&2; exit 1; }
+    "$program" trace --force -o "$folder/part.db" -- "$@" >/dev/null 2>"$folder/said" || { cat "$folder/said" >&2; exit 1; }
     mv "$folder/part.db" "$folder/$name.db"
 }
 

@@ -73,7 +73,8 @@ static struct trace_writer *writer_now(void)
         return writer;
     trace_writer_drop(writer);
     snprintf(path, sizeof path, "/tmp/fuzz-trace-%ld.db", (long)getpid());
-    writer = trace_writer_new(path, TRACE_STORE_WHOLE, &err); /* dropped, it leaves no file */
+    writer = trace_writer_new(path, TRACE_STORE_WHOLE | TRACE_STORE_REPLACE,
+                              &err); /* dropped, it leaves no file */
     if (!writer)
         fail(&err);
     runs = 0;

@@ -1,6 +1,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/stop.h"
+#include "core/child.h"
 #include "core/json.h"
 #include "trace/capture.h"
 
@@ -8,13 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct trace_options {
     struct option_list command;
-    const char *store, *cgroup;
+    const char *store, *cgroup, *user;
     int64_t pid;
     double buffer, interval, after;
-    bool system, no_bpf, sched, json;
+    bool system, no_bpf, sched, force, json;
 };
 
 static const struct option_spec table[] = {
@@ -24,7 +26,16 @@ static const struct option_spec table[] = {
      .at = offsetof(struct trace_options, store),
      .argument = "FILE",
      .initial = "run.db",
-     .help = "the trace, an SQLite file; one that is there is replaced"},
+     .help = "the trace, an SQLite file"},
+    {.name = "force",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct trace_options, force),
+     .help = "replace a trace that is there, as soon as the new one has begun"},
+    {.name = "user",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct trace_options, user),
+     .argument = "NAME",
+     .help = "run the command as this user instead of root, with the user's groups, HOME and USER"},
     {.name = "pid",
      .letter = 'p',
      .kind = OPTION_INTEGER,
@@ -83,6 +94,50 @@ static const struct option_spec table[] = {
     OPTION_END,
 };
 
+/* Is there a program of this name, as execvp looks for one? */
+static bool is_program(const char *name)
+{
+    const char *path = getenv("PATH");
+    char full[4096];
+    for (path = path ? path : "/bin:/usr/bin"; *path; path += *path == ':') {
+        size_t length = strcspn(path, ":");
+        int made = snprintf(full, sizeof full, "%.*s/%s", (int)length, length ? path : ".", name);
+        if (made > 0 && made < (int)sizeof full && access(full, X_OK) == 0)
+            return true;
+        path += length;
+    }
+    return false;
+}
+
+/* 'rehearse trace steps x' is 'figure steps' mistaken more often than a program of that name: a word of a command of ours
+ * is no program without '--', and what is nearly one is none where there is no such program. */
+static bool check_first_word(const struct trace_options *given, struct error *err)
+{
+    const char *word = given->command.count > 0 ? given->command.items[0] : "";
+    const char *last[64];
+    size_t count = 0, meant = SIZE_MAX;
+    if (given->command.count == 0 || given->command.after_dashes || strchr(word, '/'))
+        return true;
+    for (; commands[count] && count < sizeof last / sizeof *last; count++) {
+        const char *space = strchr(commands[count]->name, ' ');
+        last[count] = space ? space + 1 : commands[count]->name;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(last[i], word) == 0 &&
+            (meant == SIZE_MAX || text_starts_with(commands[i]->name, "trace ")))
+            meant = i;
+    const char *nearest = meant == SIZE_MAX && !is_program(word) ? text_nearest(word, last, count) : NULL;
+    for (size_t i = 0; nearest && i < count; i++)
+        if (strcmp(last[i], nearest) == 0 &&
+            (meant == SIZE_MAX || text_starts_with(commands[i]->name, "trace ")))
+            meant = i;
+    if (meant == SIZE_MAX)
+        return true;
+    return error_set(err, ERROR_USAGE,
+                     "trace: did you mean 'rehearse %s'? a program '%s' is traced by 'rehearse trace -- %s'",
+                     commands[meant]->name, word, word);
+}
+
 static bool check(const struct trace_options *given, struct error *err)
 {
     int ways = (given->command.count > 0) + (given->pid > 0) + (given->cgroup != NULL);
@@ -95,7 +150,9 @@ static bool check(const struct trace_options *given, struct error *err)
             err, ERROR_USAGE,
             "trace: what is to be traced? rehearse trace -o run.db -- COMMAND…, or --pid, --cgroup, "
             "--system");
-    return true;
+    if (given->user && given->command.count == 0)
+        return error_set(err, ERROR_USAGE, "trace: --user is for a command");
+    return check_first_word(given, err);
 }
 
 static void print_json(const struct trace_options *given, const struct trace_capture_report *report,
@@ -132,13 +189,17 @@ static void print_text(const struct trace_options *given, const struct trace_cap
     }
 }
 
-/* Standard output is the command's; so is the exit status. */
-static bool trace(void *context, struct error *err)
+/* The command goes on when its trace cannot. */
+static void warn(const struct trace_capture_report *report, const struct error *err)
 {
-    struct trace_options *given = context;
+    fprintf(stderr, "rehearse: warning: %s; the trace is incomplete from %.1f s on, the command went on\n",
+            err->text, report->seconds);
+}
+
+/* Standard output is the command's; so is the exit status. */
+static bool record(struct trace_options *given, const struct child_user *user, struct error *err)
+{
     struct text text = {0};
-    if (!check(given, err))
-        return false;
     char **words = calloc(given->command.count + 1, sizeof *words);
     if (!words)
         return error_memory(err);
@@ -147,6 +208,8 @@ static bool trace(void *context, struct error *err)
     struct trace_capture_report report;
     const struct trace_capture_options options = {
         .store = given->store,
+        .replace = given->force,
+        .user = user,
         .command = given->command.count > 0 ? words : NULL,
         .pid = (int)given->pid,
         .cgroup = given->cgroup,
@@ -164,11 +227,25 @@ static bool trace(void *context, struct error *err)
         given->json ? print_json(given, &report, &text) : print_text(given, &report, &text);
         output_say(&text);
     }
+    bool ran = report.began && report.ended;
+    if (!done && ran)
+        warn(&report, err);
     text_release(&text);
     trace_capture_report_release(&report);
     free(words);
-    if (done && report.ended && report.status != 0)
+    if (ran && report.status != 0)
         exit(report.status);
+    return done || ran;
+}
+
+static bool trace(void *context, struct error *err)
+{
+    struct trace_options *given = context;
+    struct child_user user = {0};
+    if (!check(given, err) || (given->user && !child_user_find(&user, given->user, err)))
+        return false;
+    bool done = record(given, given->user ? &user : NULL, err);
+    child_user_release(&user);
     return done;
 }
 
@@ -195,7 +272,9 @@ const struct command command_trace = {
         "\n"
         "It needs root, or CAP_BPF and CAP_PERFMON; --no-bpf needs nothing and records the samples alone. "
         "Ctrl-C ends\n"
-        "the command and then the trace. The exit status is that of COMMAND.\n"
+        "the command and then the trace. The exit status is that of COMMAND, also where the trace cannot be "
+        "written on.\n"
+        "A trace that is there already is kept: --force replaces it, once COMMAND has started.\n"
         "\n"
         "Events that found no room between the kernel and this program are counted by class and shown.",
     .options = table,

@@ -15,7 +15,7 @@
 struct import_options {
     struct option_list paths;
     const char *store, *zone, *day;
-    bool append, json;
+    bool append, force, json;
 };
 
 static const struct option_spec import_table[] = {
@@ -25,7 +25,11 @@ static const struct option_spec import_table[] = {
      .at = offsetof(struct import_options, store),
      .argument = "DB",
      .initial = "run.db",
-     .help = "the trace; one that is there is replaced, another kind of file is not"},
+     .help = "the trace, an SQLite file"},
+    {.name = "force",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct import_options, force),
+     .help = "replace a trace that is there, when the new one is whole"},
     {.name = "append",
      .kind = OPTION_FLAG,
      .at = offsetof(struct import_options, append),
@@ -78,8 +82,11 @@ static bool import(void *context, struct error *err)
 {
     const struct import_options *given = context;
     struct trace_import_report report = {0};
-    struct trace_writer *writer =
-        trace_writer_new(given->store, given->append ? TRACE_STORE_APPEND : TRACE_STORE_WHOLE, err);
+    if (given->append && given->force)
+        return error_set(err, ERROR_USAGE, "trace import: --append and --force exclude each other");
+    enum trace_mode mode =
+        given->append ? TRACE_STORE_APPEND : TRACE_STORE_WHOLE | (given->force ? TRACE_STORE_REPLACE : 0);
+    struct trace_writer *writer = trace_writer_new(given->store, mode, err);
     if (!writer)
         return false;
     bool done = import_paths(given, writer, &report, err);

@@ -181,7 +181,7 @@ static bool take_short(struct parse *parse, const char *word, struct error *err)
                      parse->command->name, word, parse->command->name);
 }
 
-static bool take_operand(struct parse *parse, const char *word, struct error *err)
+static bool take_operand(struct parse *parse, const char *word, bool after_dashes, struct error *err)
 {
     int most = parse->command->operands.most;
     if (!parse->operands || (most > 0 && parse->operands->count == (size_t)most))
@@ -190,6 +190,8 @@ static bool take_operand(struct parse *parse, const char *word, struct error *er
     if (!*word)
         return error_set(err, ERROR_USAGE, "%s: %s is empty", parse->command->name,
                          parse->command->operands.name);
+    if (parse->operands->count == 0)
+        parse->operands->after_dashes = after_dashes;
     return list_add(parse, parse->operands, word, err);
 }
 
@@ -201,7 +203,7 @@ static bool take_arguments(struct parse *parse, struct error *err)
         bool is_option = word[0] == '-' && word[1] && !only_operands;
         bool taken;
         if (!is_option)
-            taken = take_operand(parse, word, err);
+            taken = take_operand(parse, word, only_operands, err);
         else if (strcmp(word, "--") == 0)
             taken = only_operands = true;
         else if (word[1] == '-')

@@ -3,6 +3,7 @@
 #include "cli/output.h"
 #include "cli/stop.h"
 #include "cli/usage.h"
+#include "core/child.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@ static void set_limits(void)
 
 int main(int argc, char **argv)
 {
+    child_note_start();
     set_limits();
     clean_on_signals();
     struct error err = {.kind = ERROR_FAILED};

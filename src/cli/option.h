@@ -32,6 +32,7 @@ struct option_range {
 struct option_list {
     const char **items;
     size_t count;
+    bool after_dashes; /* operands: the first came after '--' */
 };
 
 #define OPTION_POSITIVE 4.9406564584124654e-324 /* `least` of a number that may not be 0 */

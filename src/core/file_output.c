@@ -278,6 +278,7 @@ static bool begin(struct file_output *output, const char *path, const char *what
     bool ok = output->writing->path ? open_file(output->writing, what, err) : error_memory(err);
     if (ok && (what || open_stream(output, err))) {
         output->temporary = output->writing->temporary;
+        output->target = output->writing->target;
         return true;
     }
     if (output->writing->fd < 0) { /* not made, though it has a name */
@@ -330,21 +331,21 @@ static bool renamed(const struct file_writing *writing, bool replace)
     return rename(writing->temporary, writing->target) == 0;
 }
 
-static bool finish(struct file_output *output, bool replace, struct error *err)
+static bool finish(struct file_output *output, struct error *err)
 {
     struct file_writing *writing = output->writing;
     if (!end_stream(output))
         return cannot_write(writing, writing->failure ? writing->failure : ENOMEM, err);
-    if ((writing->temporary && !synced(writing->fd)) || !closed(writing))
+    if ((writing->temporary && !output->unsynced && !synced(writing->fd)) || !closed(writing))
         return cannot_write(writing, errno, err);
     if (!writing->temporary)
         return true;
-    if (!renamed(writing, replace))
+    if (!renamed(writing, !output->fresh))
         return cannot_write(writing, errno, err);
     forget(writing->temporary);
     free(writing->temporary); /* no longer there, so not to be taken away */
     writing->temporary = NULL;
-    int folder = file_open_folder_of(writing->target);
+    int folder = output->unsynced ? -1 : file_open_folder_of(writing->target);
     if (folder >= 0) { /* makes the rename itself last; a file system that cannot do it has no say */
         (void)fsync(folder);
         close(folder);
@@ -352,21 +353,11 @@ static bool finish(struct file_output *output, bool replace, struct error *err)
     return true;
 }
 
-static bool end(struct file_output *output, bool done, bool replace, struct error *err)
+bool file_output_close(struct file_output *output, bool done, struct error *err)
 {
     if (!output->writing)
         return done;
-    done = done && finish(output, replace, err);
+    done = done && finish(output, err);
     release(output);
     return done;
-}
-
-bool file_output_close(struct file_output *output, bool done, struct error *err)
-{
-    return end(output, done, true, err);
-}
-
-bool file_output_close_new(struct file_output *output, bool done, struct error *err)
-{
-    return end(output, done, false, err);
 }

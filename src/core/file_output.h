@@ -15,6 +15,9 @@
 struct file_output {
     FILE *out;             /* what to write to; NULL after file_output_beside */
     const char *temporary; /* the file's name until it is whole; NULL: it is written in place */
+    const char *target;    /* the name that it will have: the path with its links followed */
+    bool fresh;    /* for the caller to set: a file that has the name by the end is an error, not replaced */
+    bool unsynced; /* the same: the disk is not waited for */
     struct file_writing *writing;
 };
 
@@ -28,9 +31,6 @@ bool file_output_beside(struct file_output *output, const char *path, const char
 /* Ends: gives the file its name where `done`, else takes it away. Returns `done`, or false when a write had failed. A null
  * output (nothing was opened) is allowed. */
 bool file_output_close(struct file_output *output, bool done, struct error *err);
-
-/* The same, and a file that has the name by now is an error: it is not replaced. */
-bool file_output_close_new(struct file_output *output, bool done, struct error *err);
 
 /* Removes the temporary files of all outputs that are open, when a signal ends the program: safe in its handler. */
 void file_output_abandon(void);

@@ -1,11 +1,10 @@
 #include "figure/gnuplot.h"
 
+#include "core/child.h"
 #include "core/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,9 +12,6 @@
 #include <unistd.h>
 
 #define FIGURE_MAX_BYTES ((size_t)256 << 20)
-#define NOT_FOUND        127 /* exit status of a child that could not start its program */
-
-extern char **environ;
 
 /* Letters of SVG are measured in pixels, those of the others in points. */
 bool gnuplot_set_terminal(const char *path, int width, int height, const struct figure_style *style,
@@ -99,49 +95,19 @@ static bool gnuplot_failed(int complaints, struct error *err)
     return error_set(err, ERROR_FAILED, "gnuplot failed%s%s", *line ? ": " : "", line + strspn(line, " "));
 }
 
-/* gnuplot does not look at what its writes come to: a file over the size limit is to end it, even where we ignore that signal. */
-static bool init_attributes(posix_spawnattr_t *attributes)
-{
-    sigset_t ending;
-    sigemptyset(&ending);
-    sigaddset(&ending, SIGXFSZ);
-    if (posix_spawnattr_init(attributes) != 0)
-        return false;
-    posix_spawnattr_setsigdefault(attributes, &ending);
-    posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF);
-    return true;
-}
-
-/* Runs gnuplot with the script on its standard input and a file as its standard output. */
+/* Runs gnuplot with the script on its standard input and a file as its standard output. It does not look at what its
+ * writes come to: a file over the size limit ends it, as the signal that we ignore is its own again. */
 static bool run_with_files(const struct ends *ends, struct error *err)
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
     /* -d: not what the user, or this folder, has set for other drawings. */
     char *const arguments[] = {"gnuplot", "-d", "-", NULL};
-    pid_t child;
     int status = 0;
-    if (!init_attributes(&attributes))
-        return error_memory(err);
-    if (posix_spawn_file_actions_init(&actions) != 0) {
-        posix_spawnattr_destroy(&attributes);
-        return error_memory(err);
-    }
-    posix_spawn_file_actions_adddup2(&actions, ends->script, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends->drawing, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends->complaints, STDERR_FILENO);
-    int failed = posix_spawnp(&child, "gnuplot", &actions, &attributes, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    while (!failed && waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            failed = errno;
-    if (failed == ENOENT || (!failed && WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND))
+    if (child_run(arguments, (const int[]){ends->script, ends->drawing, ends->complaints}, &status))
+        return (WIFEXITED(status) && WEXITSTATUS(status) == 0) || gnuplot_failed(ends->complaints, err);
+    if (errno == ENOENT)
         return error_set(err, ERROR_FAILED,
                          "figures need gnuplot, which is not installed (Debian: gnuplot-nox)");
-    if (failed)
-        return error_set(err, ERROR_FAILED, "cannot run gnuplot: %s", strerror(failed));
-    return (WIFEXITED(status) && WEXITSTATUS(status) == 0) || gnuplot_failed(ends->complaints, err);
+    return error_set(err, ERROR_FAILED, "cannot run gnuplot: %s", strerror(errno));
 }
 
 /* A file without a name, for one of gnuplot's ends. */

@@ -193,14 +193,36 @@ static int open_process(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
+/* Without programs in the kernel nothing else would find out. */
+static bool check_cgroup(const char *folder, struct error *err)
+{
+    struct text path = {0};
+    text_format(&path, "%s/cgroup.procs", folder);
+    bool found = !path.failed && access(path.data, R_OK) == 0;
+    text_release(&path);
+    return found ||
+           error_set(err, ERROR_INPUT, "%s: expected the folder of a control group of version 2", folder);
+}
+
+/* What a user did belongs to that user, and is not root's; what all did is. */
+static bool give_away(struct capture *capture, struct error *err)
+{
+    const struct child_user *user = capture->options->user;
+    return !user || capture->options->system ||
+           trace_writer_give(capture->writer, user->user, user->group, err);
+}
+
 static bool begin(struct capture *capture, struct error *err)
 {
     const struct trace_capture_options *options = capture->options;
     const char *why;
     if (options->pid && (capture->end = open_process(options->pid)) < 0)
         return error_set(err, ERROR_INPUT, "process %d: %s", options->pid, strerror(errno));
-    capture->writer = trace_writer_new(options->store, TRACE_STORE_KEEP, err);
-    if (!capture->writer || !add_clock(capture, err) || !set_meta(capture, err))
+    if (options->cgroup && options->no_bpf && !check_cgroup(options->cgroup, err))
+        return false;
+    capture->writer = trace_writer_new(options->store,
+                                       TRACE_STORE_KEEP | (options->replace ? TRACE_STORE_REPLACE : 0), err);
+    if (!capture->writer || !give_away(capture, err) || !add_clock(capture, err) || !set_meta(capture, err))
         return false;
     capture->sampler = sampler_new(capture->writer, err);
     if (!capture->sampler)
@@ -211,7 +233,7 @@ static bool begin(struct capture *capture, struct error *err)
     if (options->command) {
         if (options->no_bpf) /* what the command leaves behind is then still found below this process */
             prctl(PR_SET_CHILD_SUBREAPER, 1);
-        if (!capture_command_start(&capture->command, options->command, err))
+        if (!capture_command_start(&capture->command, options->command, options->user, err))
             return false;
         capture->end = open_process(capture->command.pid);
     }
@@ -223,7 +245,11 @@ static bool begin(struct capture *capture, struct error *err)
     capture->report->load_seconds = cpu_seconds() - capture->cpu;
     if (options->begun)
         atomic_store(options->begun, true);
-    return !options->command || capture_command_go(&capture->command, options->command[0], err);
+    if (options->command && !capture_command_go(&capture->command, options->command[0], err))
+        return false;
+    capture->report->began = true;
+    return trace_writer_publish(capture->writer,
+                                err); /* not before: a run that cannot begin replaces no trace */
 }
 
 /* ---- what is lost ---- */
@@ -354,6 +380,17 @@ static bool record(struct capture *capture, struct error *err)
 
 /* ---- ending ---- */
 
+/* What cannot be recorded goes on all the same, and is told to end when we are. */
+static void wait_for_command(struct capture *capture)
+{
+    int64_t end = 0;
+    while (capture->command.pid && !is_over(capture, clock_now(CLOCK_MONOTONIC), &end) &&
+           !capture->command.ended) {
+        struct pollfd ended = {.fd = capture->end, .events = POLLIN};
+        poll(&ended, 1, (int)(REST / MILLISECOND)); /* a signal ends it too */
+    }
+}
+
 static bool end_kernel(struct capture *capture, struct error *err)
 {
     capture_kernel_detach(capture->kernel);
@@ -391,7 +428,11 @@ bool trace_capture(const struct trace_capture_options *options, struct trace_cap
         capture_rows_release(&capture.rows);
     if (capture.writer && !done)
         trace_writer_cut(capture.writer);
-    bool closed = trace_writer_close(capture.writer, done ? err : &late);
+    bool closed = report->began && trace_writer_close(capture.writer, done ? err : &late);
+    if (report->began)
+        wait_for_command(&capture);
+    else
+        trace_writer_drop(capture.writer); /* and leave what has the name of the trace */
     capture_command_drop(&capture.command);
     report->status = capture_command_status(&capture.command);
     report->ended = capture.command.ended;

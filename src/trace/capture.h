@@ -5,6 +5,7 @@
 #ifndef REHEARSE_TRACE_CAPTURE_H
 #define REHEARSE_TRACE_CAPTURE_H
 
+#include "core/child.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -15,24 +16,27 @@
 #define TRACE_CAPTURE_BUFFER (INT64_C(64) << 20)
 
 struct trace_capture_options {
-    const char *store;       /* the file to write */
-    char *const *command;    /* ended by NULL; or one of the next three */
-    int pid;                 /* 0: none */
-    const char *cgroup;      /* folder of a control group of version 2 */
-    bool system;             /* all processes but this one */
-    bool no_bpf;             /* samples alone */
-    bool off_cpu;            /* also when threads are off the processor */
-    int64_t buffer;          /* bytes between the kernel and this program; 0: TRACE_CAPTURE_BUFFER */
-    double interval;         /* seconds between samples; 0: 0.1 */
-    double after;            /* seconds that go on after the command has ended, for write-back */
-    const char *version;     /* of this program, for the metadata */
-    const atomic_bool *stop; /* ends the trace when it becomes true; NULL: never */
-    atomic_bool *begun;      /* becomes true when all that follows is recorded; may be NULL */
+    const char *store;             /* the file to write */
+    bool replace;                  /* an older trace of this name */
+    char *const *command;          /* ended by NULL; or one of the next three */
+    int pid;                       /* 0: none */
+    const struct child_user *user; /* who runs the command; NULL: who runs this program */
+    const char *cgroup;            /* folder of a control group of version 2 */
+    bool system;                   /* all processes but this one */
+    bool no_bpf;                   /* samples alone */
+    bool off_cpu;                  /* also when threads are off the processor */
+    int64_t buffer;                /* bytes between the kernel and this program; 0: TRACE_CAPTURE_BUFFER */
+    double interval;               /* seconds between samples; 0: 0.1 */
+    double after;                  /* seconds that go on after the command has ended, for write-back */
+    const char *version;           /* of this program, for the metadata */
+    const atomic_bool *stop;       /* ends the trace when it becomes true; NULL: never */
+    atomic_bool *begun;            /* becomes true when all that follows is recorded; may be NULL */
 };
 
 struct trace_capture_report {
     int status; /* of the command: its exit status, or 128 and the signal that ended it */
     bool ended; /* the command has ended */
+    bool began; /* what is traced was running, and the trace had its name or failed to get it */
     double seconds;
     int64_t rows, lost; /* events and disk requests that were recorded, and those that were not */
     int gpus;

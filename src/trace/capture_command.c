@@ -10,7 +10,7 @@
 
 /* In the child. A byte opens the gate, and not its end: another command that is started meanwhile, by another thread, may
  * hold it open. Its end is that of the tracer, without which nothing is to run. */
-static _Noreturn void run(char *const *words, int gate, int failure)
+static _Noreturn void run(char *const *words, const struct child_user *user, int gate, int failure)
 {
     char byte;
     ssize_t got;
@@ -19,14 +19,14 @@ static _Noreturn void run(char *const *words, int gate, int failure)
     while (got < 0 && errno == EINTR);
     if (got != 1)
         _exit(127);
-    execvp(words[0], words);
-    int code = errno;
+    int code = child_execute(words, user);
     ssize_t written = write(failure, &code, sizeof code);
     (void)written;
     _exit(127);
 }
 
-bool capture_command_start(struct capture_command *command, char *const *words, struct error *err)
+bool capture_command_start(struct capture_command *command, char *const *words, const struct child_user *user,
+                           struct error *err)
 {
     int gate[2], failure[2];
     *command = (struct capture_command){.gate = -1, .failure = -1};
@@ -37,13 +37,11 @@ bool capture_command_start(struct capture_command *command, char *const *words, 
         close(gate[1]);
         return error_set(err, ERROR_FAILED, "cannot start '%s': %s", words[0], strerror(errno));
     }
-    pid_t pid = fork();
+    pid_t pid = child_fork();
     if (pid == 0) {
         close(gate[1]);
         close(failure[0]);
-        signal(SIGINT, SIG_DFL); /* the tracer handles both */
-        signal(SIGTERM, SIG_DFL);
-        run(words, gate[0], failure[1]);
+        run(words, user, gate[0], failure[1]);
     }
     int code = errno;
     close(gate[0]);

@@ -2,6 +2,7 @@
 #ifndef REHEARSE_TRACE_CAPTURE_COMMAND_H
 #define REHEARSE_TRACE_CAPTURE_COMMAND_H
 
+#include "core/child.h"
 #include "core/error.h"
 
 #include <stdbool.h>
@@ -15,7 +16,9 @@ struct capture_command {
     bool ended;
 };
 
-bool capture_command_start(struct capture_command *command, char *const *words, struct error *err);
+/* `user`: who runs it; NULL: whoever runs this program. */
+bool capture_command_start(struct capture_command *command, char *const *words, const struct child_user *user,
+                           struct error *err);
 
 /* Lets it begin; an error when the command cannot be executed. */
 bool capture_command_go(struct capture_command *command, const char *name, struct error *err);

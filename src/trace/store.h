@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define TRACE_SCHEMA_VERSION 2
 #define TRACE_NONE           INT64_MIN
@@ -130,15 +131,24 @@ bool trace_pid_fits(int64_t pid); /* TRACE_NONE does, too */
 /* Writing. */
 
 enum trace_mode {
-    TRACE_STORE_KEEP,   /* the file itself; what was committed stays when the program or the disk ends */
+    TRACE_STORE_KEEP, /* from trace_writer_publish on what was committed stays when the program or the disk ends */
     TRACE_STORE_WHOLE,  /* a temporary file beside it, which gets the name when it is closed; faster */
     TRACE_STORE_APPEND, /* adds to a store that is there already: all when it is closed, or nothing */
+    TRACE_STORE_REPLACE =
+        8, /* with one of the first two: an older trace of this name gives way; else it is an error */
 };
 
 struct trace_writer;
 
-/* NULL on failure. TRACE_STORE_KEEP and TRACE_STORE_WHOLE replace a store of this name; another kind of file is an error. */
+/* NULL on failure. A file of this name that is no trace is an error. */
 struct trace_writer *trace_writer_new(const char *path, enum trace_mode mode, struct error *err);
+
+/* TRACE_STORE_KEEP: gives the file its name, which it has no later than when it is closed; what is dropped before leaves
+ * nothing. Then it is what it will be, with a journal beside it. */
+bool trace_writer_publish(struct trace_writer *writer, struct error *err);
+
+/* TRACE_STORE_KEEP, before it is published: a new file will be this user's; one that replaces another keeps the owner. */
+bool trace_writer_give(struct trace_writer *writer, uid_t user, gid_t group, struct error *err);
 
 /* Makes the indexes, commits and frees. False when anything failed since the beginning; with TRACE_STORE_KEEP all that
  * was committed is kept, and the message says so. NULL is fine. */

@@ -1,4 +1,5 @@
 #include "trace/store_open.h"
+#include "trace/store_place.h"
 #include "trace/store_schema.h"
 #include "trace/store_writer.h"
 
@@ -6,12 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *file_of(const struct trace_writer *writer)
 {
-    return writer->temporary ? writer->temporary : writer->path;
+    return writer->output.temporary ? writer->output.temporary : writer->path;
 }
 
 bool trace_writer_fail(struct trace_writer *writer, struct error *err)
@@ -22,8 +22,8 @@ bool trace_writer_fail(struct trace_writer *writer, struct error *err)
         bool full = code == SQLITE_FULL || (code == SQLITE_IOERR && errno == ENOSPC);
         const char *text = full ? "no space left on the disk" : sqlite3_errmsg(writer->db);
         error_set(&writer->why, ERROR_FAILED, "cannot write '%s': %s; %s", writer->path, text,
-                  writer->temporary || writer->at_once ? "nothing was stored"
-                                                       : "what was committed before is kept");
+                  writer->output.temporary || writer->at_once ? "nothing was stored"
+                                                              : "what was committed before is kept");
         sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
     }
     *err = writer->why;
@@ -43,25 +43,6 @@ bool trace_writer_fail_memory(struct trace_writer *writer)
 static bool run_sql(struct trace_writer *writer, const char *sql, struct error *err)
 {
     return sqlite3_exec(writer->db, sql, NULL, NULL, NULL) == SQLITE_OK || trace_writer_fail(writer, err);
-}
-
-/* Nothing is in the way, or an older trace, which is taken away (and the journal of a run that was killed, which would
- * be played into the new one). */
-static bool make_way(const char *path, struct error *err)
-{
-    struct stat state;
-    if (stat(path, &state) == 0 && (!S_ISREG(state.st_mode) || state.st_size > 0)) {
-        struct trace_reader *reader = S_ISREG(state.st_mode) ? trace_reader_new(path, err) : NULL;
-        trace_reader_free(reader);
-        if (!reader)
-            return error_set(err, ERROR_FAILED, "'%s' is there already and is no trace; not overwritten",
-                             path);
-    }
-    char journal[4096];
-    if (snprintf(journal, sizeof journal, "%s-journal", path) >= (int)sizeof journal)
-        return error_set(err, ERROR_USAGE, "'%s': the name is too long", path);
-    unlink(journal);
-    return true;
 }
 
 static void kind_of_path(sqlite3_context *context, int count, sqlite3_value **values)
@@ -86,37 +67,31 @@ static bool bring_up(struct trace_writer *writer, int version, struct error *err
            run_sql(writer, sql, err);
 }
 
-static bool set_up(struct trace_writer *writer, enum trace_mode mode, int version, struct error *err)
+static bool open_database(struct trace_writer *writer, const char *journal, struct error *err)
 {
-    const char *file = file_of(writer);
-    if (mode != TRACE_STORE_APPEND && unlink(file) < 0 && errno != ENOENT)
-        return error_set(err, ERROR_FAILED, "cannot write '%s': %s", file, strerror(errno));
-    int flags =
-        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (mode == TRACE_STORE_APPEND ? 0 : SQLITE_OPEN_CREATE);
-    if (sqlite3_open_v2(file, &writer->db, flags, NULL) != SQLITE_OK)
+    if (sqlite3_open_v2(file_of(writer), &writer->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+        SQLITE_OK)
         return error_set(err, ERROR_FAILED, "cannot write '%s': %s", writer->path,
                          writer->db ? sqlite3_errmsg(writer->db) : "out of memory");
     if (!store_distrust(writer->db))
         return trace_writer_fail(writer, err);
     char sql[512];
     /* The machine being traced is not made to wait for the disk: a power cut may cost the file, the death of a
-     * process does not. A temporary file needs no journal that outlives the process. */
+     * process does not. */
     snprintf(sql, sizeof sql,
              "PRAGMA page_size = 16384; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
              "PRAGMA temp_store = FILE; PRAGMA cache_size = -16384; PRAGMA journal_mode = %s;",
-             mode == TRACE_STORE_WHOLE  ? "MEMORY"
-             : mode == TRACE_STORE_KEEP ? "TRUNCATE"
-                                        : "DELETE");
-    if (!run_sql(writer, sql, err))
-        return false;
-    if (mode == TRACE_STORE_APPEND)
-        return run_sql(writer, "BEGIN", err) && bring_up(writer, version, err) &&
-               trace_writer_prepare(writer, err);
-    snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d; BEGIN",
-             TRACE_APPLICATION_ID, TRACE_SCHEMA_VERSION);
+             journal);
+    return run_sql(writer, sql, err) && run_sql(writer, "BEGIN", err);
+}
+
+static bool add_schema(struct trace_writer *writer, struct error *err)
+{
+    char sql[128];
+    snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d", TRACE_APPLICATION_ID,
+             TRACE_SCHEMA_VERSION);
     return run_sql(writer, sql, err) && run_sql(writer, trace_schema_tables, err) &&
-           run_sql(writer, trace_schema_views, err) && trace_writer_prepare(writer, err) &&
-           trace_set_meta(writer, TRACE_STATE, TRACE_STATE_WRITING, err);
+           run_sql(writer, trace_schema_views, err);
 }
 
 bool trace_writer_commit(struct trace_writer *writer, struct error *err)
@@ -166,22 +141,39 @@ static bool load_names(struct trace_writer *writer, struct error *err)
     return true;
 }
 
+static bool open_added_to(struct trace_writer *writer, struct error *err)
+{
+    struct trace_reader *reader = trace_reader_new(writer->path, err);
+    int version = reader ? trace_version(reader) : 0;
+    trace_reader_free(reader);
+    return reader && open_database(writer, "DELETE", err) && bring_up(writer, version, err) &&
+           trace_writer_prepare(writer, err) && load_names(writer, err);
+}
+
+/* A temporary file needs no journal that outlives the process. */
+static bool open_new(struct trace_writer *writer, bool replace, struct error *err)
+{
+    if (!file_output_beside(&writer->output, writer->path, "a trace is a database", err) ||
+        !store_may_take(writer->path, writer->output.target, replace, err))
+        return false;
+    writer->output.fresh = !replace && access(writer->output.target, F_OK) != 0;
+    writer->output.unsynced = !writer->whole;
+    return open_database(writer, "MEMORY", err) && add_schema(writer, err) &&
+           trace_writer_prepare(writer, err) &&
+           trace_set_meta(writer, TRACE_STATE, TRACE_STATE_WRITING, err) && trace_writer_commit(writer, err);
+}
+
 static bool open_writer(struct trace_writer *writer, const char *path, enum trace_mode mode,
                         struct error *err)
 {
+    int way = (int)mode & ~TRACE_STORE_REPLACE;
     writer->path = strdup(path);
-    if (!writer->path ||
-        (mode == TRACE_STORE_WHOLE && asprintf(&writer->temporary, "%s.%ld.tmp", path, (long)getpid()) < 0))
+    if (!writer->path)
         return error_memory(err);
-    writer->at_once = mode == TRACE_STORE_APPEND;
-    if (writer->at_once) {
-        struct trace_reader *reader = trace_reader_new(path, err);
-        int version = reader ? trace_version(reader) : 0;
-        trace_reader_free(reader);
-        return reader && set_up(writer, mode, version, err) && load_names(writer, err);
-    }
-    return make_way(path, err) && set_up(writer, mode, TRACE_SCHEMA_VERSION, err) &&
-           trace_writer_commit(writer, err);
+    writer->at_once = way == TRACE_STORE_APPEND;
+    writer->whole = way == TRACE_STORE_WHOLE;
+    return writer->at_once ? open_added_to(writer, err)
+                           : open_new(writer, (int)mode & TRACE_STORE_REPLACE, err);
 }
 
 struct trace_writer *trace_writer_new(const char *path, enum trace_mode mode, struct error *err)
@@ -223,11 +215,38 @@ static bool finish(struct trace_writer *writer, struct error *err)
         return false;
     if (!close_database(writer))
         return error_set(err, ERROR_FAILED, "cannot write '%s'", writer->path);
-    if (writer->temporary && rename(writer->temporary, writer->path) < 0)
-        return error_set(err, ERROR_FAILED, "cannot write '%s': %s", writer->path, strerror(errno));
-    free(writer->temporary); /* no longer there, so not to be taken away */
-    writer->temporary = NULL;
-    return true;
+    return file_output_close(&writer->output, true, err);
+}
+
+bool trace_writer_give(struct trace_writer *writer, uid_t user, gid_t group, struct error *err)
+{
+    const struct file_output *output = &writer->output;
+    if (!output->temporary || access(output->target, F_OK) == 0 ||
+        lchown(output->temporary, user, group) == 0)
+        return true;
+    return error_set(err, ERROR_FAILED, "cannot write '%s': %s", writer->path, strerror(errno));
+}
+
+/* Under its own name the database is opened anew, so that its journal lies beside it. */
+static bool give_name(struct trace_writer *writer, struct error *err)
+{
+    if (!close_database(writer))
+        return error_set(err, ERROR_FAILED, "cannot write '%s'", writer->path);
+    return file_output_close(&writer->output, true, err) && open_database(writer, "TRUNCATE", err) &&
+           trace_writer_prepare(writer, err);
+}
+
+bool trace_writer_publish(struct trace_writer *writer, struct error *err)
+{
+    if (writer->whole || writer->at_once || !writer->output.temporary)
+        return true;
+    if (!trace_writer_commit(writer, err) || !run_sql(writer, "COMMIT", err))
+        return false;
+    if (give_name(writer, err))
+        return true;
+    writer->failed = true;
+    writer->why = *err;
+    return false;
 }
 
 void trace_writer_cut(struct trace_writer *writer)
@@ -240,11 +259,10 @@ void trace_writer_drop(struct trace_writer *writer)
     if (!writer)
         return;
     close_database(writer);
-    if (writer->temporary)
-        unlink(writer->temporary);
+    struct error unused;
+    file_output_close(&writer->output, false, &unused);
     for (int i = 0; i < DICTIONARIES; i++)
         trace_names_release(&writer->names[i]);
-    free(writer->temporary);
     free(writer->path);
     free(writer);
 }

@@ -2,6 +2,7 @@
 #ifndef REHEARSE_TRACE_STORE_WRITER_H
 #define REHEARSE_TRACE_STORE_WRITER_H
 
+#include "core/file_output.h"
 #include "trace/store.h"
 #include "trace/store_names.h"
 #include "trace/store_rows.h"
@@ -34,10 +35,12 @@ struct trace_writer {
     sqlite3_stmt *statements[INSERTS];
     struct trace_names names[DICTIONARIES];
     struct trace_rows events, blocks; /* not yet handed to SQLite */
-    char *path, *temporary;           /* temporary: TRACE_STORE_WHOLE, else NULL */
+    char *path;
+    struct file_output output; /* until the trace has its name: its temporary file */
     int64_t rows, pending; /* of events and blocks; of everything since the last commit; those handed over */
     int64_t others;        /* samples and phases */
     bool at_once;          /* TRACE_STORE_APPEND: one transaction */
+    bool whole;            /* TRACE_STORE_WHOLE: it gets its name when it is closed */
     bool cut;              /* the trace ends before what it tells of */
     bool failed;
     struct error why;

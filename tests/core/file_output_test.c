@@ -160,14 +160,16 @@ static void a_new_file_takes_nobodys_place(void **state)
     struct error err;
     (void)state;
     struct file_output output = require_open(path);
+    output.fresh = true;
     fputs("new", output.out);
     folder_write(&folder, "file", "meanwhile");
-    assert_false(file_output_close_new(&output, true, &err));
+    assert_false(file_output_close(&output, true, &err));
     assert_non_null(strstr(err.text, "/file: cannot write: File exists"));
     require_content(path, "meanwhile");
     assert_int_equal(entries(), 1);
     output = require_open(other);
-    assert_true(file_output_close_new(&output, true, &err));
+    output.fresh = true;
+    assert_true(file_output_close(&output, true, &err));
     require_content(other, "");
 }
 

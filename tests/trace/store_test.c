@@ -43,6 +43,17 @@ static int64_t count_events(const char *path, struct trace_filter filter)
     return count;
 }
 
+static int entries(void)
+{
+    int count = 0;
+    DIR *dir = opendir(folder.path);
+    assert_non_null(dir);
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
 static void test_a_trace_is_one_file(void **state)
 {
     (void)state;
@@ -51,13 +62,7 @@ static void test_a_trace_is_one_file(void **state)
         struct trace_writer *writer = make_trace("a.db", modes[i]);
         add_reads(writer, 10);
         finish_trace(writer);
-        int entries = 0;
-        DIR *dir = opendir(folder.path);
-        assert_non_null(dir);
-        for (struct dirent *entry; (entry = readdir(dir));)
-            entries += entry->d_name[0] != '.';
-        closedir(dir);
-        assert_int_equal(entries, 1);
+        assert_int_equal(entries(), 1);
     }
 }
 
@@ -223,7 +228,9 @@ static void test_a_killed_writer_leaves_what_it_committed(void **state)
     (void)state;
     pid_t child = fork();
     if (child == 0) {
-        add_reads(make_trace("a.db", TRACE_STORE_KEEP), TRACE_BATCH + 1000);
+        struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
+        publish_trace(writer);
+        add_reads(writer, TRACE_BATCH + 1000);
         _exit(0); /* nothing is closed */
     }
     int status;
@@ -249,6 +256,7 @@ static void test_a_full_disk_keeps_what_was_committed(void **state)
     (void)state;
     struct error err = {0};
     struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
+    publish_trace(writer);
     fill_disk(writer, &err);
     assert_non_null(strstr(err.text, "committed before is kept"));
     assert_false(trace_add_event(writer, &sample_read, &err));
@@ -294,6 +302,89 @@ static void test_a_trace_is_replaced_another_file_is_not(void **state)
     assert_null(trace_writer_new(in_folder("notes.txt"), TRACE_STORE_WHOLE, &err));
     assert_non_null(strstr(err.text, "is no trace; not overwritten"));
     assert_int_equal(access(in_folder("notes.txt"), F_OK), 0);
+}
+
+/* Nobody asked for it: an older trace stays. */
+static void test_a_trace_is_replaced_only_when_that_is_asked_for(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
+    add_reads(writer, 10);
+    finish_trace(writer);
+    assert_null(trace_writer_new(in_folder("a.db"), TRACE_STORE_KEEP, &err));
+    assert_non_null(strstr(err.text, "is there already; --force replaces it"));
+    assert_null(trace_writer_new(in_folder("a.db"), TRACE_STORE_WHOLE, &err));
+    /* and one that comes meanwhile, too */
+    writer = trace_writer_new(in_folder("b.db"), TRACE_STORE_KEEP, &err);
+    finish_trace(make_trace("b.db", TRACE_STORE_WHOLE));
+    assert_false(trace_writer_publish(writer, &err));
+    assert_non_null(strstr(err.text, "b.db: cannot write: File exists"));
+    assert_false(trace_writer_close(writer, &err));
+    assert_int_equal(count_events(in_folder("a.db"), TRACE_ALL), 10);
+    assert_int_equal(entries(), 2);
+}
+
+/* Until it is published, an older trace stays, and nothing of the new one when it is dropped. */
+static void test_an_older_trace_stays_until_the_new_one_has_begun(void **state)
+{
+    (void)state;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
+    add_reads(writer, 10);
+    finish_trace(writer);
+    writer = make_trace("a.db", TRACE_STORE_KEEP);
+    add_reads(writer, 3);
+    assert_int_equal(count_events(in_folder("a.db"), TRACE_ALL), 10);
+    trace_writer_drop(writer);
+    assert_int_equal(count_events(in_folder("a.db"), TRACE_ALL), 10);
+    writer = make_trace("a.db", TRACE_STORE_KEEP);
+    add_reads(writer, 3);
+    publish_trace(writer);
+    add_reads(writer, 4);
+    finish_trace(writer);
+    assert_int_equal(count_events(in_folder("a.db"), TRACE_ALL), 7);
+    assert_int_equal(entries(), 1);
+}
+
+/* SQLite takes NAME-journal and NAME-wal for its own, and removes them. */
+static void test_unrelated_files_stay(void **state)
+{
+    static const char *const names[] = {"a.db-journal", "a.db-wal"};
+    (void)state;
+    struct error err;
+    for (int i = 0; i < 2; i++) {
+        write_file(names[i], "do not lose me, please\n");
+        assert_null(trace_writer_new(in_folder("a.db"), TRACE_STORE_KEEP, &err));
+        assert_non_null(strstr(err.text, "is in the way: SQLite would take it for a part of"));
+        assert_null(trace_writer_new(in_folder("a.db"), TRACE_STORE_WHOLE | TRACE_STORE_REPLACE, &err));
+        assert_int_equal(entries(), 1);
+        assert_int_equal(unlink(in_folder(names[i])), 0);
+    }
+    finish_trace(make_trace("a.db", TRACE_STORE_WHOLE));
+    write_file("a.db-journal", "do not lose me, please\n");
+    assert_null(trace_writer_new(in_folder("a.db"), TRACE_STORE_KEEP | TRACE_STORE_REPLACE, &err));
+    assert_non_null(strstr(err.text, "is in the way"));
+    assert_int_equal(access(in_folder("a.db-journal"), F_OK), 0);
+}
+
+/* Its journal is played back, and not into the trace that replaces it. */
+static void test_the_trace_of_a_killed_writer_is_replaced(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
+        publish_trace(writer);
+        add_reads(writer, TRACE_BATCH + 1000);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
+    publish_trace(writer);
+    add_reads(writer, 7);
+    finish_trace(writer);
+    assert_int_equal(count_events(in_folder("a.db"), TRACE_ALL), 7);
+    assert_int_equal(entries(), 1);
 }
 
 static void check_refused(const char *name, const char *part)
@@ -548,6 +639,7 @@ static void test_an_unfinished_trace_says_so(void **state)
     assert_true(trace_add_event(writer, &event, &err));
     assert_true(trace_add_lost(writer, "read", 2, 1700000001000000000, 1700000002000000000, &err));
     assert_true(trace_writer_commit(writer, &err));
+    publish_trace(writer);
     trace_writer_drop(writer);
     check_unfinished(true, "unfinished: the recording was cut off 2.500 s after its beginning\n"
                            "lost: 2 of read, between 1.000 s and 2.000 s\n");
@@ -625,6 +717,10 @@ int main(void)
         TEST(test_a_full_disk_leaves_no_half_import),
         TEST(test_a_dropped_import_leaves_no_file),
         TEST(test_a_trace_is_replaced_another_file_is_not),
+        TEST(test_a_trace_is_replaced_only_when_that_is_asked_for),
+        TEST(test_an_older_trace_stays_until_the_new_one_has_begun),
+        TEST(test_unrelated_files_stay),
+        TEST(test_the_trace_of_a_killed_writer_is_replaced),
         TEST(test_files_that_are_no_trace_are_named),
         TEST(test_an_empty_trace_can_be_read),
         TEST(test_lost_and_meta_add_up),

@@ -72,10 +72,18 @@ static inline void write_file(const char *name, const char *text)
 static inline struct trace_writer *make_trace(const char *name, enum trace_mode mode)
 {
     struct error err;
-    struct trace_writer *writer = trace_writer_new(in_folder(name), mode, &err);
+    enum trace_mode way = mode == TRACE_STORE_APPEND ? mode : mode | TRACE_STORE_REPLACE;
+    struct trace_writer *writer = trace_writer_new(in_folder(name), way, &err);
     if (!writer)
         fail_msg("%s", err.text);
     return writer;
+}
+
+static inline void publish_trace(struct trace_writer *writer)
+{
+    struct error err;
+    if (!trace_writer_publish(writer, &err))
+        fail_msg("%s", err.text);
 }
 
 static inline void finish_trace(struct trace_writer *writer)
