@@ -127,6 +127,22 @@ static bool write_text(const struct dataset_place *place, const char *path, cons
     return place->commit(place->context, &sink, err);
 }
 
+/* Not for the formats of the VLDB study, whose files lie side by side. */
+static bool make_folders(const struct dataset_layout *layout, const struct dataset_place *place,
+                         struct error *err)
+{
+    struct dataset_file file;
+    struct text path = {0};
+    dataset_file_init(&file, layout, 0);
+    bool made = dataset_file_path(&file, 0, &path) ? true : error_memory(err);
+    bool usual = made && (strncmp(path.data, "train/", 6) == 0 || strncmp(path.data, "valid/", 6) == 0);
+    if (usual && place->make_folder)
+        made = place->make_folder(place->context, "train", err) &&
+               place->make_folder(place->context, "valid", err);
+    text_release(&path);
+    return made;
+}
+
 bool dataset_manifest_write(const struct dataset_layout *layout, const struct dataset_place *place,
                             struct error *err)
 {
@@ -152,7 +168,7 @@ bool dataset_manifest_write(const struct dataset_layout *layout, const struct da
     }
     text_release(&ours);
     text_release(&theirs);
-    return written;
+    return written && make_folders(layout, place, err);
 }
 
 struct dataset_need dataset_need(const struct dataset_layout *layout, const struct dataset_work *work)

@@ -25,7 +25,8 @@ struct dataset_generated {
     int64_t bytes_written, bytes_kept;
 };
 
-/* Writes the manifest, unless it is there already. One of another layout is an error: data sets are not mixed. Where
+/* Writes the manifest, unless it is there already, and makes the folders train and valid, which DLIO lists though there be no
+ * files for them. One of another layout is an error: data sets are not mixed. Where
  * several processes generate, one calls this before any begins. */
 bool dataset_manifest_write(const struct dataset_layout *layout, const struct dataset_place *place,
                             struct error *err);

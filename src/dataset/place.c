@@ -201,6 +201,18 @@ static bool posix_size(void *context, const char *path, int64_t *bytes, struct e
     return known;
 }
 
+static bool posix_make_folder(void *context, const char *path, struct error *err)
+{
+    char *below, *joined = NULL;
+    bool made = asprintf(&below, "%s/", path) >= 0;
+    if (!made)
+        return error_memory(err);
+    made = join(context, below, &joined, err) && file_make_folders_of(joined, err);
+    free(joined);
+    free(below);
+    return made;
+}
+
 struct dataset_place dataset_place_posix(struct dataset_folder *folder)
 {
     return (struct dataset_place){
@@ -209,6 +221,7 @@ struct dataset_place dataset_place_posix(struct dataset_folder *folder)
         .create = posix_create,
         .commit = posix_commit,
         .discard = posix_discard,
+        .make_folder = posix_make_folder,
         .open = posix_open,
         .close = posix_close,
         .size = posix_size,

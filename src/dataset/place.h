@@ -20,6 +20,9 @@ struct dataset_place {
     bool (*commit)(void *context, struct dataset_sink *sink, struct error *err);
     void (*discard)(void *context, struct dataset_sink *sink);
 
+    /* Makes a folder, which may be there; NULL where there are none (S3). */
+    bool (*make_folder)(void *context, const char *path, struct error *err);
+
     bool (*open)(void *context, const char *path, struct dataset_source *source, struct error *err);
     void (*close)(void *context, struct dataset_source *source);
 

@@ -1,5 +1,7 @@
 #include "feed/place.h"
 
+#include "core/file.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,19 @@ static bool create(void *context, const char *path, int64_t bytes, struct datase
     (void)bytes;
     *sink = (struct dataset_sink){.context = writer, .write = append};
     return writer != NULL;
+}
+
+static bool make_folder(void *context, const char *path, struct error *err)
+{
+    const struct feed_place *place = context;
+    char *below, *full;
+    if (asprintf(&below, "%s/", path) < 0)
+        return error_memory(err);
+    full = storage_path(place->storage, below, err);
+    bool made = full && file_make_folders_of(full, err);
+    free(full);
+    free(below);
+    return made;
 }
 
 static bool commit(void *context, struct dataset_sink *sink, struct error *err)
@@ -101,10 +116,12 @@ static bool size_of(void *context, const char *path, int64_t *bytes, struct erro
 
 struct dataset_place feed_place_of(struct feed_place *place)
 {
+    bool folders = storage_options(place->storage)->method != STORAGE_S3;
     return (struct dataset_place){
         .context = place,
         .name = storage_options(place->storage)->root,
         .create = create,
+        .make_folder = folders ? make_folder : NULL,
         .commit = commit,
         .discard = discard,
         .open = open_source,

@@ -1,9 +1,11 @@
 #include "dataset/generate.h"
 #include "dataset/io.h"
+
 #include "dataset/pack.h"
 #include "dataset/scale.h"
 #include "dataset/sum.h"
 #include "dataset/verify.h"
+#include <dirent.h>
 
 #include <errno.h>
 #include <signal.h>
@@ -75,6 +77,56 @@ static void layout_some(struct dataset_layout *layout, const char *format)
     layout->files_train = 6;
     layout->files_eval = 2;
     layout->subfolders_train = 2;
+}
+
+/* What DLIO's main.py finds in a folder (initialize, for train and valid): it lists it, which fails where there is none; what is
+ * in the first entry says whether there are subfolders, which must be as many as the workload has. Returns files. */
+static int dlio_lists(const struct fixture *f, const char *kind, int subfolders, const char *extension)
+{
+    char *folder = path_in(f, kind);
+    DIR *open = opendir(folder);
+    int files = 0, folders = 0;
+    if (!open)
+        fail_msg("DLIO cannot list '%s'", folder);
+    for (const struct dirent *entry; (entry = readdir(open));) {
+        const char *dot = strrchr(entry->d_name, '.');
+        char below[512];
+        if (entry->d_name[0] == '.')
+            continue;
+        if (entry->d_type == DT_DIR) {
+            folders++;
+            snprintf(below, sizeof below, "%s/%s", kind, entry->d_name);
+            files += dlio_lists(f, below, 0, extension);
+        } else if (dot && strcmp(dot + 1, extension) == 0) {
+            files++;
+        }
+    }
+    closedir(open);
+    free(folder);
+    if (files > 0)
+        assert_int_equal(folders, subfolders);
+    return files;
+}
+
+static void dlio_finds_all_files(void **state)
+{
+    static const int evals[] = {0, 1, 4}, subfolders[] = {0, 2};
+    (void)state;
+    for (size_t e = 0; e < 3; e++) {
+        for (size_t s = 0; s < 2; s++) {
+            struct fixture f;
+            struct dataset_layout layout;
+            fixture_init(&f, 1);
+            layout_make(&layout, "npz", 1000, 1);
+            layout.files_train = 5;
+            layout.files_eval = evals[e];
+            layout.subfolders_train = subfolders[s];
+            generate(&f, &layout);
+            assert_int_equal(dlio_lists(&f, "train", subfolders[s], "npz"), 5);
+            assert_int_equal(dlio_lists(&f, "valid", 0, "npz"), evals[e]);
+            fixture_release(&f);
+        }
+    }
 }
 
 static const char *const names[] = {
@@ -564,6 +616,7 @@ static void copies_are_numbered_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dlio_finds_all_files),
         cmocka_unit_test(every_format_is_made_and_verified),
         cmocka_unit_test(threads_and_ranks_make_the_same),
         cmocka_unit_test(ranks_that_share_a_file_write_its_size),
