@@ -181,13 +181,14 @@ static void got_batch(struct accelerators *all, int index)
     struct distribution_draw draw = {
         .seed = all->block.phase == METRICS_EVAL ? options->seed ^ EVAL_STREAM : options->seed,
         .stream = (uint32_t)(options->first + index),
-        .step = (uint64_t)(all->block.epoch * all->block.steps + a->step),
+        .step = (uint64_t)all->block.epoch * (uint64_t)all->block.steps + (uint64_t)a->step,
     };
-    int64_t bytes = options->copy_sample > 0 ? options->copy_sample * a->batch.samples : a->batch.bytes;
+    double bytes =
+        options->copy_sample > 0 ? options->copy_sample * (double)a->batch.samples : (double)a->batch.bytes;
     a->ready = a->batch.ready > a->start ? a->batch.ready : a->start;
     a->copied = a->ready;
     if (options->copy_rate > 0)
-        a->copied += distribution_nanoseconds((double)bytes / options->copy_rate);
+        a->copied += distribution_nanoseconds(bytes / options->copy_rate);
     a->asked = distribution_nanoseconds(distribution_sample(&all->block.compute, draw));
     a->deadline = a->copied + a->asked;
     compute_until_deadline(all, index);

@@ -25,10 +25,10 @@ struct accelerators_options {
     struct loader *loader;
     struct comm *comm;
     struct metrics *metrics;
-    int first, count;    /* of this process */
-    uint64_t seed;       /* of compute times */
-    double copy_rate;    /* bytes/s; 0: copies take no time */
-    int64_t copy_sample; /* bytes of a sample that are copied; 0: those that were read */
+    int first, count;   /* of this process */
+    uint64_t seed;      /* of compute times */
+    double copy_rate;   /* bytes/s; 0: copies take no time */
+    double copy_sample; /* bytes of a sample that are copied; 0: those that were read */
     bool no_barrier;
     struct result_steps *each; /* may be NULL */
     struct watch *watch;       /* may be NULL */

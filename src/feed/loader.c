@@ -119,7 +119,9 @@ static int64_t preprocessed(struct loader *loader, const struct loader_slot *slo
         struct distribution_draw draw = {
             .seed = options->seed,
             .stream = (uint32_t)(options->first + slot->accelerator),
-            .step = (uint64_t)((loader->pass.epoch * loader->pass.steps + slot->step) * loader->batch + i),
+            .step = ((uint64_t)loader->pass.epoch * (uint64_t)loader->pass.steps + (uint64_t)slot->step) *
+                        (uint64_t)loader->batch +
+                    (uint64_t)i,
         };
         int64_t start = *worker > slot->read_at[i] ? *worker : slot->read_at[i];
         int64_t length = distribution_nanoseconds(distribution_sample(&options->preprocess, draw));

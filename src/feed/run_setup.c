@@ -5,6 +5,7 @@
 #include "feed/compute_time.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #define PREPROCESS_STREAM UINT64_C(0x70726570) /* preprocessing draws times of its own */
@@ -153,10 +154,10 @@ int64_t run_evaluations(const struct run *run, int epoch)
         return 0;
     if (run->evals.first == 0)
         return after_epoch(evaluation->eval_after_epoch, evaluation->epochs_between_evals, epoch);
-    int64_t count = 0, steps = run->result->train.steps;
-    for (int64_t step = next_of(&run->evals, 0); step <= steps; step = next_of(&run->evals, step))
-        count++;
-    return count;
+    int64_t steps = run->result->train.steps;
+    if (steps < run->evals.first)
+        return 0;
+    return run->evals.every > 0 ? (steps - run->evals.first) / run->evals.every + 1 : 1;
 }
 
 bool run_saves_after(const struct run *run, int epoch)
@@ -207,20 +208,28 @@ static bool make_times(struct run *run, struct error *err)
     return true;
 }
 
+/* More steps than these there are none. */
+static int at_most_int(int64_t number)
+{
+    return number < INT_MAX ? (int)number : INT_MAX;
+}
+
 static bool make_metrics(struct run *run, struct error *err)
 {
     const struct workload *workload = run->options->workload;
     struct run_result *result = run->result;
-    int64_t evaluations = 0;
+    int64_t evaluations = 0, eval_steps;
     for (int epoch = 0; epoch < run->epochs; epoch++)
         if (run_evaluations(run, epoch) > evaluations)
             evaluations = run_evaluations(run, epoch);
+    if (__builtin_mul_overflow(result->eval.steps, evaluations, &eval_steps))
+        eval_steps = INT64_MAX;
     const struct metrics_options options = {
         .accelerators = run->total,
         .epochs = run->epochs,
-        .exclude_start = (int)workload->output.exclude_start_steps,
-        .exclude_end = (int)workload->output.exclude_end_steps,
-        .steps = {result->train.steps, result->eval.steps * evaluations},
+        .exclude_start = at_most_int(workload->output.exclude_start_steps),
+        .exclude_end = at_most_int(workload->output.exclude_end_steps),
+        .steps = {result->train.steps, eval_steps},
         .batch = {workload->reader.batch_size, workload->reader.batch_size_eval},
         .record_length = workload->dataset.record_length_bytes,
         .au_target = workload->metric.au,
@@ -271,14 +280,14 @@ static bool make_loader(struct run *run, enum metrics_phase phase, struct error 
 }
 
 /* Bytes of a sample after preprocessing; 0: as it was read. */
-static int64_t copied_bytes(const struct workload *workload)
+static double copied_bytes(const struct workload *workload)
 {
     const struct workload_integers *dims = &workload->reader.transformed_record_dims;
-    int64_t bytes = workload_element_bytes(workload->reader.transformed_record_element_type);
+    double bytes = (double)workload_element_bytes(workload->reader.transformed_record_element_type);
     if (dims->count == 0)
-        return (int64_t)workload->dataset.record_length_bytes_resize;
+        return floor(workload->dataset.record_length_bytes_resize);
     for (int i = 0; i < dims->count; i++)
-        bytes *= dims->values[i];
+        bytes *= (double)dims->values[i];
     return bytes;
 }
 

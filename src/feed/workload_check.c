@@ -54,6 +54,16 @@ static double product_of(const struct workload_integers *dims)
     return product;
 }
 
+static bool check_transformed(const struct workload *workload, struct error *err)
+{
+    const struct workload_reader *reader = &workload->reader;
+    if (product_of(&reader->transformed_record_dims) *
+            (double)workload_element_bytes(reader->transformed_record_element_type) >
+        MOST_BYTES)
+        return wrong(workload, "reader.transformed_record_dims", err, "a sample of more than 2^62 bytes");
+    return true;
+}
+
 static bool check_dims(const struct workload *workload, struct error *err)
 {
     const struct workload_dataset *data = &workload->dataset;
@@ -70,10 +80,7 @@ static bool check_dims(const struct workload *workload, struct error *err)
         return wrong(workload, "dataset.record_dims", err, "an image has at most 2, not %d",
                      data->record_dims.count);
     if (product_of(&data->record_dims) * (double)workload_element_bytes(data->record_element_type) >
-            MOST_BYTES ||
-        product_of(&workload->reader.transformed_record_dims) *
-                (double)workload_element_bytes(workload->reader.transformed_record_element_type) >
-            MOST_BYTES)
+        MOST_BYTES)
         return wrong(workload, "dataset.record_dims", err, "a sample of more than 2^62 bytes");
     return true;
 }
@@ -86,7 +93,7 @@ static bool check_dataset(const struct workload *workload, struct error *err)
     if (data->enable_chunking && data->chunk_size == 0 && data->chunk_dims.count == 0)
         return wrong(workload, "dataset.enable_chunking", err,
                      "neither chunk_size nor hdf5.chunk_dims is given");
-    return check_files(workload, err) && check_dims(workload, err);
+    return check_files(workload, err) && check_dims(workload, err) && check_transformed(workload, err);
 }
 
 static bool check_reader(const struct workload *workload, struct error *err)

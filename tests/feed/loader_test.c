@@ -393,6 +393,75 @@ static void test_waiting_ends_with_its_time(void **state)
     assert_true(loader_now() >= until);
 }
 
+static atomic_int at_the_gate;
+static atomic_bool gate_open;
+
+static ssize_t gated_pread(void *context, int fd, void *to, size_t length, off_t offset)
+{
+    (void)context;
+    atomic_fetch_add(&at_the_gate, 1);
+    while (!atomic_load(&gate_open))
+        usleep(1000);
+    return pread(fd, to, length, offset);
+}
+
+/* Two threads, of which one reads for a step that is measured while the first is waited for. Returns the wait; nothing is
+ * measured but that the one is part of the other. */
+static int64_t wait_at_the_gate(int64_t excluded, struct loader_batch *batch)
+{
+    struct error err;
+    struct loader_options options = set_loader_options(1);
+    set_start("tfrecord");
+    set.calls = (struct storage_calls){.pread = gated_pread};
+    set_make();
+    atomic_store(&at_the_gate, 0);
+    atomic_store(&gate_open, false);
+    options.storage = set.storage;
+    set_loader(&options);
+    set_order(1, 1);
+    const struct loader_pass pass = {.order = &set.order, .steps = 2, .excluded = excluded};
+    assert_true(loader_start(set.loader, &pass, &err));
+    int64_t begun = loader_now();
+    assert_false(loader_take(set.loader, 0, 0, batch));
+    while (atomic_load(&at_the_gate) < 2)
+        usleep(1000);
+    usleep(5000);
+    atomic_store(&gate_open, true);
+    assert_true(set_take(0, 0, batch, &err));
+    return loader_now() - begun;
+}
+
+static void test_the_first_wait_knows_what_is_read_ahead_in_it(void **state)
+{
+    struct loader_batch batch;
+    set_end(state);
+    int64_t waited = wait_at_the_gate(1, &batch);
+    assert_true(batch.ahead > 0 && batch.ahead < waited);
+    set_end(state);
+    wait_at_the_gate(0, &batch); /* every step is measured: there is nothing to be paid for */
+    assert_int_equal(batch.ahead, 0);
+}
+
+static void test_a_batch_knows_that_all_ahead_is_read(void **state)
+{
+    (void)state;
+    struct error err;
+    struct loader_batch batch;
+    struct loader_options options = set_loader_options(1);
+    set_loader(&options);
+    set_order(1, 4);
+    set_pass(0);
+    while (loader_depth(set.loader).ready < 2)
+        usleep(1000);
+    assert_true(set_take(0, 0, &batch, &err));
+    assert_true(batch.caught_up);
+    options.prefetch = 1;
+    set_loader(&options);
+    set_pass(0);
+    assert_true(set_take(0, 0, &batch, &err));
+    assert_true(batch.caught_up); /* nothing may be read ahead of it */
+}
+
 #define TEST(name)  cmocka_unit_test_setup_teardown(name, set_npz, set_end)
 #define TESTR(name) cmocka_unit_test_setup_teardown(name, set_tfrecord, set_end)
 #define TEST0(name) cmocka_unit_test_setup_teardown(name, NULL, set_end)
@@ -400,6 +469,8 @@ static void test_waiting_ends_with_its_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_the_first_wait_knows_what_is_read_ahead_in_it),
+        TEST(test_a_batch_knows_that_all_ahead_is_read),
         TEST(test_one_thread_reads_each_sample_once),
         TEST(test_many_threads_read_each_sample_once),
         TEST(test_threads_are_as_many_as_accelerators_have),

@@ -272,6 +272,7 @@ static void contradictions_are_named(void **state)
     assert_refused("dataset: {format: jpeg, record_element_type: float32}", "jpeg has uint8 alone");
     assert_refused("dataset: {enable_chunking: true}", "neither chunk_size nor hdf5.chunk_dims is given");
     assert_refused("dataset: {num_files_train: 1e12, num_samples_per_file: 1e12}", "more than 2^62 bytes");
+    assert_refused("reader: {transformed_record_dims: [4000000000, 4000000000]}", "more than 2^62 bytes");
     assert_refused("framework: pytorch\nreader: {data_loader: tensorflow}", "the framework is pytorch");
     assert_refused("storage: {storage_type: aistore}", "aistore is not supported");
     assert_refused("workflow: {checkpoint: true}\nmodel: {parallelism: {zero_stage: 3, pipeline: 2}}",
