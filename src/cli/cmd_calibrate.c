@@ -316,20 +316,19 @@ static void write_report(const struct report *report, struct text *out)
 
 /* ---- the command ---- */
 
-static bool is_folder(const char *path)
-{
-    size_t length = strlen(path);
-    return (length > 0 && path[length - 1] == '/') || file_is_directory(path);
-}
-
 static bool write_files(struct report *report, struct error *err)
 {
     const char *output = report->given->output;
+    enum file_kind kind;
     if (!output)
         return true;
-    if (!is_folder(output) && report->file_count == 1)
+    if (!file_look(output, &kind, err))
+        return false;
+    size_t length = strlen(output);
+    bool is_folder = kind == FILE_FOLDER || (length > 0 && output[length - 1] == '/');
+    if (!is_folder && report->file_count == 1)
         return output_text(output, &report->files[0].text, err);
-    if (!is_folder(output))
+    if (!is_folder)
         return error_set(err, ERROR_USAGE, "--output: there are %d files to write: name a folder, '%s/'",
                          report->file_count, output);
     if (!file_make_directory(output, err))

@@ -37,8 +37,10 @@ static bool write_profile(const struct cost_options *given, const struct profile
 {
     struct text text = {0};
     size_t length = given->output ? strlen(given->output) : 0;
-    bool folder = (length > 0 && given->output[length - 1] == '/') ||
-                  (given->output && file_is_directory(given->output));
+    enum file_kind kind = FILE_NONE;
+    if (given->output && !file_look(given->output, &kind, err))
+        return false;
+    bool folder = (length > 0 && given->output[length - 1] == '/') || kind == FILE_FOLDER;
     if (given->to == FORMAT_OOBLECK && !given->output)
         return error_set(err, ERROR_USAGE, "--to oobleck writes a folder: name it with --output");
     if (given->to == FORMAT_JSON && folder)

@@ -71,9 +71,12 @@ static bool run(void *context, struct error *err)
     const char *folder = given->folders.items[0];
     struct report report;
     char *output = NULL;
-    if (!file_is_directory(folder))
+    enum file_kind kind;
+    if (!file_look(folder, &kind, err))
+        return false;
+    if (kind != FILE_FOLDER)
         return error_set(err, ERROR_INPUT, "%s: %s", folder,
-                         file_exists(folder) ? "expected a folder, found a file" : "there is no such folder");
+                         kind != FILE_NONE ? "expected a folder, found a file" : "there is no such folder");
     if (given->json && given->output && strcmp(given->output, "-") == 0)
         return error_set(err, ERROR_USAGE, "--json and the page cannot both go to standard output");
     if ((given->output ? asprintf(&output, "%s", given->output)

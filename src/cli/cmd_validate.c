@@ -158,9 +158,8 @@ static bool find_best(const struct validate_options *given, struct validate_repo
     if (!pool)
         return false;
     report->betters = calloc((size_t)report->validation.count + 1, sizeof *report->betters);
-    bool ok = report->betters ? true : error_memory(err);
-    if (ok)
-        better_find(report->betters, &report->validation, pool);
+    bool ok =
+        report->betters ? better_find(report->betters, &report->validation, pool, err) : error_memory(err);
     parallel_free(pool);
     return ok;
 }

@@ -38,7 +38,10 @@ static bool load_graph(struct graph *graph, const char *path, struct error *err)
 {
     char *data;
     size_t length;
-    if (file_is_directory(path))
+    enum file_kind kind = FILE_NONE;
+    if (strcmp(path, "-") != 0 && !file_look(path, &kind, err))
+        return false;
+    if (kind == FILE_FOLDER)
         return error_set(err, ERROR_INPUT, "%s: a folder, expected a graph of operations (graph.txt)", path);
     if (!file_read(path, GRAPH_MAX_BYTES, &data, &length, err))
         return false;

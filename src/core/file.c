@@ -78,21 +78,27 @@ bool file_write(const char *path, const char *data, size_t length, struct error 
     return file_output_close(&output, true, err);
 }
 
-bool file_is_directory(const char *path)
+bool file_look(const char *path, enum file_kind *kind, struct error *err)
 {
     struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    *kind = FILE_NONE;
+    if (stat(path, &info) == 0)
+        *kind = S_ISDIR(info.st_mode) ? FILE_FOLDER : S_ISREG(info.st_mode) ? FILE_REGULAR : FILE_OTHER;
+    else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != ENAMETOOLONG)
+        return error_set(err, error_of_input(errno), "%s: cannot look at: %s", path, strerror(errno));
+    return true;
 }
 
-bool file_exists(const char *path)
+static bool is_folder(const char *path)
 {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    enum file_kind kind;
+    struct error ignored;
+    return file_look(path, &kind, &ignored) && kind == FILE_FOLDER;
 }
 
 bool file_make_directory(const char *path, struct error *err)
 {
-    if (mkdir(path, 0777) == 0 || (errno == EEXIST && file_is_directory(path)))
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && is_folder(path)))
         return true;
     return error_set(err, ERROR_FAILED, "%s: cannot make a directory: %s", path, strerror(errno));
 }
@@ -105,7 +111,7 @@ bool file_make_folders_of(const char *path, struct error *err)
         return error_memory(err);
     for (char *slash = strchr(copy + (*copy == '/'), '/'); slash && made; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(copy, 0777) != 0 && errno != EEXIST && !file_is_directory(copy))
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST && !is_folder(copy))
             made = error_set(err, ERROR_FAILED, "%s: cannot make a directory: %s", copy, strerror(errno));
         *slash = '/';
     }

@@ -15,9 +15,9 @@ bool file_read(const char *path, size_t limit, char **data, size_t *length, stru
 /* Writes a file as a whole or not at all, as core/file_output.h has it; "-" is standard output. */
 bool file_write(const char *path, const char *data, size_t length, struct error *err);
 
-/* Is there a directory (a regular file) of this name? */
-bool file_is_directory(const char *path);
-bool file_exists(const char *path);
+/* What there is of this name, behind links. False: that could not be found out. */
+enum file_kind { FILE_NONE, FILE_REGULAR, FILE_FOLDER, FILE_OTHER };
+bool file_look(const char *path, enum file_kind *kind, struct error *err);
 
 /* mkdir -p for the last component only; no error when it is there already. */
 bool file_make_directory(const char *path, struct error *err);

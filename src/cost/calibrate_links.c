@@ -215,17 +215,16 @@ static void choose_moves(struct fitting *fitting)
         fitting->moves[i] = !fitting->inside && i - SHARE < transfer->share_count;
 }
 
-static double minimise(struct fitting *fitting, const struct link_transfer *start, double *x)
+static bool minimise(struct fitting *fitting, const struct link_transfer *start, double *x, double *best)
 {
     struct link_transfer from = *start;
     double step[PARAMETERS];
-    double best = INFINITY;
     for (int i = 0; i < PARAMETERS; i++) {
         double value = fmin(fmax(*field(&from, i), least(fitting->kind, i)), most(i));
         x[i] = fitting->moves[i] ? log(value) : 0.0;
         step[i] = !fitting->moves[i] ? 0.0 : i >= SHARE ? SHARE_STEP : bounds[i].step;
     }
-    return fit_minimise(objective, fitting, x, step, PARAMETERS, EVALUATIONS, &best) ? best : INFINITY;
+    return fit_minimise(objective, fitting, x, step, PARAMETERS, EVALUATIONS, best);
 }
 
 /* Which of the two is called LL a fit cannot tell: the slower one is. */
@@ -252,8 +251,9 @@ static bool fit_one(struct fitting *fitting)
         if (start.protocols[p].rate <= 0.0)
             start.protocols[p] = rows.protocols[p];
     fitting->link.transfers[fitting->kind] = start;
-    double own = minimise(fitting, &start, own_x);
-    double other = minimise(fitting, &rows, rows_x);
+    double own, other;
+    if (!minimise(fitting, &start, own_x, &own) || !minimise(fitting, &rows, rows_x, &other))
+        return false;
     take(fitting, other < own ? rows_x : own_x);
     for (int p = 0; p < LINK_SIMPLE; p++) {
         double *upto = &fitting->link.transfers[fitting->kind].protocols[p].upto;

@@ -96,7 +96,8 @@ static void try_mix(const struct mixes *mixes, const struct plan_problem *mix, d
     options.better_than = result->feasible ? result->plan.iteration_time : 0;
     if (!plan_search_exact(mix, &options, &plan, &error)) {
         *bound = fmin(*bound, error.kind == ERROR_INFEASIBLE ? plan.lower_bound : 0);
-        if (!result->feasible && !*result->error.text) /* the fastest mix's says most */
+        /* the fastest mix's says most, but that the machine could not says that nothing is known */
+        if (error.kind == ERROR_FAILED || (!result->feasible && !*result->error.text))
             result->error = error;
         return;
     }
@@ -180,6 +181,12 @@ bool templates_make(struct template_set *set, const struct plan_problem *problem
         set->templates[j] = swap;
     }
     set->planning_seconds = clock_now() - started;
+    for (int i = 0; i < set->count; i++)
+        if (set->templates[i].error.kind == ERROR_FAILED) {
+            *err = set->templates[i].error;
+            templates_release(set);
+            return false;
+        }
     for (int i = 0; i < set->count; i++)
         if (set->templates[i].feasible)
             return true;

@@ -142,9 +142,11 @@ static bool fetch_drawing(int fd, const char *path, struct error *err)
     char *data = malloc((size_t)size);
     if (!data)
         return error_memory(err);
+    errno = 0;
     ssize_t got = pread(fd, data, (size_t)size, 0);
     bool ok = got == size ? file_write(path, data, (size_t)size, err)
-                          : error_set(err, ERROR_FAILED, "cannot read what gnuplot drew");
+                          : error_set(err, ERROR_FAILED, "cannot read what gnuplot drew: %s",
+                                      errno ? strerror(errno) : "it is cut off");
     free(data);
     return ok;
 }

@@ -1,12 +1,16 @@
 #include "job/better.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 struct finder {
     struct better *betters;
     const struct validation *validation;
+    pthread_mutex_t lock; /* of what follows */
+    bool failed;
+    struct error err;
 };
 
 static void add_change(struct better *better, const char *format, const char *name, int64_t from, int64_t to)
@@ -58,18 +62,18 @@ static void name_part(struct better *better, const struct job_time *used)
         }
 }
 
-static void find(struct better *better, const struct run *run)
+/* False: the machine could not. */
+static bool find(struct better *better, const struct run *run, struct error *err)
 {
     struct job_question question = {.job = run->job};
     double memory = (double)run->job.device->memory;
     struct job_search search;
-    struct error err;
     better->seconds = run->predicted.seconds;
     better->used_fits = run->predicted_memory.total <= memory;
     if (!better->used_fits) /* it ran: what is predicted to need no more does, too */
         question.headroom = 1.0 - run->predicted_memory.total / memory * (1.0 + 1e-9);
-    if (!job_search(&search, &question, &(struct job_search_options){.top = 1}, &err))
-        return;
+    if (!job_search(&search, &question, &(struct job_search_options){.top = 1}, err))
+        return err->kind != ERROR_FAILED;
     better->found = true;
     better->plan = search.plans[0];
     better->gain = better->seconds / better->plan.time.seconds - 1.0;
@@ -77,6 +81,7 @@ static void find(struct better *better, const struct run *run)
     name_part(better, &run->predicted);
     better->plan.job.stage_blocks = NULL; /* goes with the search */
     job_search_release(&search);
+    return true;
 }
 
 static void find_some(void *context, size_t first, size_t last, int thread)
@@ -85,13 +90,23 @@ static void find_some(void *context, size_t first, size_t last, int thread)
     (void)thread;
     for (size_t i = first; i < last; i++) {
         finder->betters[i] = (struct better){0};
-        if (!finder->validation->runs[i].reason)
-            find(&finder->betters[i], &finder->validation->runs[i]);
+        struct error err;
+        if (finder->validation->runs[i].reason ||
+            find(&finder->betters[i], &finder->validation->runs[i], &err))
+            continue;
+        pthread_mutex_lock(&finder->lock);
+        finder->failed = true;
+        finder->err = err;
+        pthread_mutex_unlock(&finder->lock);
     }
 }
 
-void better_find(struct better *betters, const struct validation *validation, struct parallel *pool)
+bool better_find(struct better *betters, const struct validation *validation, struct parallel *pool,
+                 struct error *err)
 {
-    struct finder finder = {betters, validation};
+    struct finder finder = {.betters = betters, .validation = validation, .lock = PTHREAD_MUTEX_INITIALIZER};
     parallel_for(pool, (size_t)validation->count, 1, find_some, &finder);
+    if (finder.failed)
+        *err = finder.err;
+    return !finder.failed;
 }

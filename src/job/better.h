@@ -19,6 +19,7 @@ struct better {
 
 /* betters[validation->count]; those of runs with a reason are {0}. Runs must have been predicted. A plan
  * may use all of the memory, or as much as is predicted for what was used where that is more: it ran. */
-void better_find(struct better *betters, const struct validation *validation, struct parallel *pool);
+bool better_find(struct better *betters, const struct validation *validation, struct parallel *pool,
+                 struct error *err);
 
 #endif

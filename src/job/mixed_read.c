@@ -316,7 +316,10 @@ static bool make_plan(struct reader *r)
     plan->replicas = replicas;
     plan->microbatches = microbatches;
     struct error err = {0};
-    return mixed_check(plan, &err) || cannot(r, "%s", err.text);
+    if (mixed_check(plan, &err))
+        return true;
+    r->no_memory |= err.kind == ERROR_FAILED;
+    return cannot(r, "%s", err.text);
 }
 
 /* ---- rows ---- */

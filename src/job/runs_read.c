@@ -58,8 +58,7 @@ static bool cannot(const struct reader *r, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     r->run->reason = arena_string(&r->validation->arena, text);
-    if (!r->run->reason)
-        r->run->reason = "memory ran out while it was read";
+    r->validation->no_memory |= !r->run->reason;
     return false;
 }
 

@@ -151,7 +151,7 @@ bool space_init(struct space *space, const struct job_question *question, struct
     *space = (struct space){.question = question};
     space->memory = (double)question->job.device->memory * (1.0 - question->headroom);
     if (!list_divisors(space, arena))
-        return error_set(err, ERROR_FAILED, "memory ran out");
+        return error_memory(err);
     list_cuts(space);
     if (space->layers_count == 0)
         return error_set(
@@ -162,7 +162,7 @@ bool space_init(struct space *space, const struct job_question *question, struct
     space->cuts = arena_alloc(arena, (size_t)space->cut_count, sizeof *space->cuts);
     space->layers = arena_alloc(arena, (size_t)space->layers_count, sizeof *space->layers);
     if (!space->cuts || !space->layers)
-        return error_set(err, ERROR_FAILED, "memory ran out");
+        return error_memory(err);
     list_cuts(space);
     return true;
 }

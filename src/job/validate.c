@@ -1,5 +1,6 @@
 #include "job/validate.h"
 
+#include "cost/tables.h"
 #include "job/runs_read.h"
 
 #include <math.h>
@@ -13,6 +14,10 @@ static bool read_runs(struct validation *validation, const struct validation_def
 {
     static const char *const needed[] = {"tp", "pp"}; /* or it is no table of runs */
     int column;
+    if (!cost_tables(err)) {
+        validation_release(validation);
+        return false;
+    }
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!csv_need(&validation->csv, needed[i], &column, err)) {
             validation_release(validation);
@@ -27,6 +32,10 @@ static bool read_runs(struct validation *validation, const struct validation_def
     }
     for (int i = 0; i < validation->count; i++)
         run_read(validation, defaults, i);
+    if (validation->no_memory) {
+        validation_release(validation);
+        return error_memory(err);
+    }
     return true;
 }
 

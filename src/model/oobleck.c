@@ -189,7 +189,10 @@ static bool read_file(struct profile *profile, const struct source *source, enum
     if (!path)
         return error_memory(err);
     const struct oobleck_text *text = source->texts ? &source->texts[file] : NULL;
-    if (name && (text ? !text->data : !file_exists(path)))
+    enum file_kind kind = FILE_REGULAR;
+    if (!text && !file_look(path, &kind, err))
+        return false;
+    if (name && (text ? !text->data : kind != FILE_REGULAR))
         return true;
     struct doc doc;
     if (!(text ? doc_parse(&doc, DOC_JSON, path, text->data, text->length, err) : doc_load(&doc, path, err)))
@@ -244,7 +247,12 @@ static bool list_entry(struct listing *listing, const char *path, const char *na
     char *full = arena_format(&listing->arena, "%s/%s", path, name);
     if (!full)
         return error_memory(err);
-    if (name[0] == '.' || !file_is_directory(full))
+    enum file_kind kind;
+    if (name[0] == '.')
+        return true;
+    if (!file_look(full, &kind, err))
+        return false;
+    if (kind != FILE_FOLDER)
         return true;
     if (listing->folder_count == PROFILE_MAX_DEVICES)
         return error_set(err, ERROR_INPUT, "%s: more than %d folders (one per device type)", path,

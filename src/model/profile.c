@@ -38,7 +38,10 @@ static bool load_file(struct profile *profile, const char *path, int microbatch_
 bool profile_load(struct profile *profile, const char *path, int microbatch_size, struct error *err)
 {
     memset(profile, 0, sizeof *profile);
-    if (file_is_directory(path))
+    enum file_kind kind = FILE_NONE;
+    if (strcmp(path, "-") != 0 && !file_look(path, &kind, err))
+        return false;
+    if (kind == FILE_FOLDER)
         return oobleck_load(profile, path, microbatch_size, err);
     bool done = load_file(profile, path, microbatch_size, err);
     if (done && microbatch_size > 0 && profile->microbatch_size > 0 &&

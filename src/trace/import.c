@@ -214,27 +214,33 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static bool list_one(struct listing *listing, const char *folder, const char *name, struct error *err)
+{
+    char *path;
+    enum file_kind kind;
+    if (asprintf(&path, "%s/%s", folder, name) < 0)
+        return error_memory(err);
+    bool done = file_look(path, &kind, err);
+    if (done && kind == FILE_REGULAR && listing->count == FOLDER_FILES)
+        done = error_set(err, ERROR_INPUT, "'%s': more than %d files", folder, FOLDER_FILES);
+    if (done && kind == FILE_REGULAR)
+        listing->paths[listing->count++] = path;
+    else
+        free(path);
+    return done;
+}
+
 static bool list_folder(struct listing *listing, const char *folder, struct error *err)
 {
     DIR *directory = opendir(folder);
     if (!directory)
-        return error_set(err, ERROR_INPUT, "cannot read '%s': %s", folder, strerror(errno));
+        return error_set(err, error_of_input(errno), "cannot read '%s': %s", folder, strerror(errno));
     bool done = true;
-    for (struct dirent *entry; done && (entry = readdir(directory));) {
-        char *path;
-        if (entry->d_name[0] == '.')
-            continue;
-        if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
-            done = error_memory(err);
-        else if (!file_exists(path))
-            free(path);
-        else if (listing->count == FOLDER_FILES) {
-            free(path);
-            done = error_set(err, ERROR_INPUT, "'%s': more than %d files", folder, FOLDER_FILES);
-        } else {
-            listing->paths[listing->count++] = path;
-        }
-    }
+    const struct dirent *entry;
+    while (done && (errno = 0, entry = readdir(directory)))
+        done = entry->d_name[0] == '.' || list_one(listing, folder, entry->d_name, err);
+    if (done && errno)
+        done = error_set(err, ERROR_FAILED, "cannot read '%s': %s", folder, strerror(errno));
     closedir(directory);
     return done;
 }
@@ -316,7 +322,9 @@ static bool import_folder(struct import *import, const char *folder, struct erro
         timeline = NULL;
         done = error_memory(err);
     }
-    if (done && file_is_directory(timeline))
+    enum file_kind kind = FILE_NONE;
+    done = done && file_look(timeline, &kind, err);
+    if (done && kind == FILE_FOLDER)
         done = list_folder(&listing, timeline, err);
     qsort(listing.paths, (size_t)listing.count, sizeof *listing.paths, by_name);
     done = done && import_listing(import, &listing, formats, &any, err);
@@ -367,10 +375,11 @@ bool trace_import(const char *path, struct trace_writer *writer, const struct tr
     struct import import;
     const struct trace_import_report before = *report;
     int64_t added = trace_writer_added(writer);
-    if (!begin(&import, writer, options, report, err))
+    enum file_kind kind;
+    if (!file_look(path, &kind, err) || !begin(&import, writer, options, report, err))
         return false;
-    bool done = file_is_directory(path) ? import_folder(&import, path, err)
-                                        : import_file(&import, path, NULL, 0, err);
+    bool done =
+        kind == FILE_FOLDER ? import_folder(&import, path, err) : import_file(&import, path, NULL, 0, err);
     return done && finish(&import, path, &before, trace_writer_added(writer) - added, err);
 }
 

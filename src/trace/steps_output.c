@@ -126,11 +126,15 @@ static bool look_beside(struct output *output, struct error *err)
         snprintf(timeline, sizeof timeline, "%.*s_timeline.pfw", folder + rank, whole) >=
             (int)sizeof timeline)
         return true;
-    if (file_exists(result) && !take_result(output, result, err))
+    enum file_kind result_kind, log_kind, timeline_kind;
+    if (!file_look(result, &result_kind, err) || !file_look(log, &log_kind, err) ||
+        !file_look(timeline, &timeline_kind, err))
         return false;
-    if (output->file->gpus == 0 && file_exists(log) && !take_log(output->file, log, err))
+    if (result_kind == FILE_REGULAR && !take_result(output, result, err))
         return false;
-    return !file_exists(timeline) || take_timeline(output, timeline, err);
+    if (output->file->gpus == 0 && log_kind == FILE_REGULAR && !take_log(output->file, log, err))
+        return false;
+    return timeline_kind != FILE_REGULAR || take_timeline(output, timeline, err);
 }
 
 static double number_at(const struct doc_node *list, const struct doc_node **at)

@@ -312,16 +312,22 @@ static void standard_output_is_a_dash(void **state)
     require_content(path, "first second", 12);
 }
 
+static enum file_kind kind_of(const char *name)
+{
+    struct error err;
+    enum file_kind kind;
+    assert_true(file_look(name, &kind, &err));
+    return kind;
+}
+
 static void files_and_directories_are_told_apart(void **state)
 {
     (void)state;
     folder_write(&folder, "file", "");
-    assert_true(file_exists(path));
-    assert_false(file_is_directory(path));
-    assert_false(file_exists(folder.path));
-    assert_true(file_is_directory(folder.path));
-    assert_false(file_exists(other));
-    assert_false(file_is_directory(other));
+    assert_int_equal(kind_of(path), FILE_REGULAR);
+    assert_int_equal(kind_of(folder.path), FILE_FOLDER);
+    assert_int_equal(kind_of("/dev/null"), FILE_OTHER);
+    assert_int_equal(kind_of(other), FILE_NONE);
 }
 
 static void a_directory_is_made_once(void **state)
@@ -330,7 +336,7 @@ static void a_directory_is_made_once(void **state)
     char inside[400];
     (void)state;
     assert_true(file_make_directory(path, &err));
-    assert_true(file_is_directory(path));
+    assert_int_equal(kind_of(path), FILE_FOLDER);
     assert_true(file_make_directory(path, &err));
     folder_write(&folder, "other", "");
     assert_false(file_make_directory(other, &err));

@@ -63,7 +63,10 @@ static int look_below(const char *path)
         char below[4096];
         const char *ending = strrchr(entry->d_name, '.');
         snprintf(below, sizeof below, "%s/%s", path, entry->d_name);
-        if (entry->d_name[0] != '.' && file_is_directory(below))
+        enum file_kind kind = FILE_NONE;
+        struct error err;
+        assert_true(file_look(below, &kind, &err));
+        if (entry->d_name[0] != '.' && kind == FILE_FOLDER)
             found += look_below(below);
         else if (ending && (strcmp(ending, ".c") == 0 || strcmp(ending, ".h") == 0))
             found += look_into(below);

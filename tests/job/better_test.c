@@ -36,7 +36,7 @@ static void compare(struct compared *compared, const char *rows, struct parallel
         fail_msg("%s", err.text);
     assert_true(compared->validation.count <= MOST);
     validation_predict(&compared->validation, NULL);
-    better_find(compared->betters, &compared->validation, pool);
+    assert_true(better_find(compared->betters, &compared->validation, pool, &err));
 }
 
 /* One stage after another, all recomputed, hardly any micro-batches: much to gain. */
