@@ -110,18 +110,21 @@ struct interval interval_of(const struct residuals *residuals, const struct like
 
 void residuals_write(const struct residuals *residuals, const char *source, struct text *out)
 {
-    text_format(out,
-                "# ln(measured / predicted) of runs, and what they are like; see docs/validate.md.\n"
-                "# Computed from %s\n"
-                "format: " FORMAT "\n"
-                "# generation, software, bits, experts, log2 of: devices, parameters, sequence, tokens of a "
-                "micro-batch, stages; residual\n"
-                "runs:\n",
-                source);
+    text_add(out, "# ln(measured / predicted) of runs, and what they are like; see docs/validate.md.\n"
+                  "# Computed from ");
+    text_add_printable(out, source, strlen(source), ""); /* one line, whatever a table calls its sources */
+    text_add(out,
+             "\nformat: " FORMAT "\n"
+             "# generation, software, bits, experts, log2 of: devices, parameters, sequence, tokens of a "
+             "micro-batch, stages; residual\n"
+             "runs:\n");
     for (int i = 0; i < residuals->count; i++) {
         const struct residual *row = &residuals->rows[i];
-        text_format(out, "  - [%s, %s, %d, %s", row->likeness.generation, row->likeness.software,
-                    row->likeness.bits, row->likeness.experts ? "true" : "false");
+        text_add(out, "  - [");
+        text_add_quoted(out, row->likeness.generation);
+        text_add(out, ", ");
+        text_add_quoted(out, row->likeness.software);
+        text_format(out, ", %d, %s", row->likeness.bits, row->likeness.experts ? "true" : "false");
         for (int s = 0; s < INTERVAL_SIZES; s++)
             text_format(out, ", %.2f", row->likeness.sizes[s]);
         text_format(out, ", %.4f]\n", row->log_ratio);

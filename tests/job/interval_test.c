@@ -70,10 +70,15 @@ static void reads_what_it_writes(void **state)
     struct text text = {0};
     struct error err;
     make(&residuals, 20, 0.2);
-    residuals_write(&residuals, "a test", &text);
+    /* as a user's device and table may call them */
+    residuals.rows[3].likeness.generation = "mine, ]\r\n: # true";
+    residuals.rows[4].likeness.software = "true";
+    residuals_write(&residuals, "a\ntest: [", &text);
     if (!residuals_parse(&again, "r.yaml", text.data, text.length, &err))
         fail_msg("%s", err.text);
     assert_int_equal(again.count, 20);
+    assert_string_equal(again.rows[3].likeness.generation, "mine, ]\r\n: # true");
+    assert_string_equal(again.rows[4].likeness.software, "true");
     assert_string_equal(again.rows[7].likeness.software, "fsdp");
     assert_true(fabs(again.rows[7].log_ratio - residuals.rows[7].log_ratio) < 1e-4);
     text_release(&text);
