@@ -215,6 +215,7 @@ static struct metrics_step measured(const struct accelerator *a, int64_t end)
         .barrier = end - a->arrived,
         .ahead = a->batch.ahead < a->ready - a->start ? a->batch.ahead : a->ready - a->start,
         .caught_up = a->batch.caught_up,
+        .read = a->batch.ready,
         .bytes = a->batch.bytes,
         .samples = a->batch.samples,
         .mark = a->batch.mark,

@@ -527,6 +527,7 @@ bool loader_take(struct loader *loader, int accelerator, int64_t step, struct lo
         ask(loader, accelerator, loader_now() - loader->window * loader->pass.interval);
     pthread_mutex_lock(&loader->lock);
     bool done = slot->done && slot->step == step;
+    int64_t ahead = window->asked - (step + 1); /* batches */
     if (done) {
         slot->done = false;
         loader->ready_count--;
@@ -537,7 +538,7 @@ bool loader_take(struct loader *loader, int accelerator, int64_t step, struct lo
             .bytes = slot->bytes,
             .mark = slot->mark,
             .ahead = slot->ahead,
-            .caught_up = window->done_count == window->asked - (step + 1),
+            .caught_up = loader->window == 1 || (ahead > 0 && window->done_count == ahead),
         };
     } else {
         window->wanted = step;

@@ -67,7 +67,7 @@ struct loader_batch {
     int64_t
         ahead; /* of an excluded step: nanoseconds of the wait for it in which threads read for steps that are
                        measured; of the wait so much as of the threads' time */
-    bool caught_up; /* all batches that may be read ahead of it have been */
+    bool caught_up; /* the batches that may be read ahead of it have been; of the last, none may: false */
 };
 
 struct loader_counts {

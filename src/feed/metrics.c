@@ -99,6 +99,19 @@ static void pay_ahead(struct metrics_row *row, const struct metrics_step *step)
         row->ahead = 0;
 }
 
+/* At the end of an epoch in which reading neither fell behind nor got ahead. */
+static void settle_ahead(struct metrics_row *row)
+{
+    if (row->ahead <= 0 || row->counted.steps == 0)
+        return;
+    double each = (double)(row->last_read - row->first_start) / (double)row->all.steps;
+    double lacking = each * (double)row->counted.steps - (double)row->counted.time;
+    int64_t paid = lacking <= 0 ? 0 : lacking < (double)row->ahead ? (int64_t)lacking : row->ahead;
+    row->counted.load += paid;
+    row->counted.time += paid;
+    row->ahead = 0;
+}
+
 static void add_counted(struct metrics *metrics, struct metrics_state *state, struct metrics_row *row,
                         const struct metrics_step *step)
 {
@@ -121,6 +134,9 @@ void metrics_step(struct metrics *metrics, int accelerator, const struct metrics
     int64_t in_epoch = row->all.steps, in_block = state->steps;
     add(&row->all, step, in_block > 0 ? state->end : step->start);
     row->mark += step->mark;
+    if (in_epoch == 0)
+        row->first_start = step->start;
+    row->last_read = step->read > row->last_read ? step->read : row->last_read;
     if (in_epoch < options->exclude_start)
         row->ahead += step->ahead;
     else if (in_epoch < end)
@@ -193,6 +209,7 @@ void metrics_epoch(struct metrics *metrics, int accelerator, int epoch, int64_t 
     struct metrics_row *row = metrics_row(metrics, accelerator, epoch, METRICS_TRAIN);
     row->start = start;
     row->end = end;
+    settle_ahead(row);
 }
 
 bool metrics_checkpoint(struct metrics *metrics, const struct metrics_checkpoint *checkpoint,

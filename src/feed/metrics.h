@@ -13,7 +13,9 @@
  * that do. Were this time left out with the step, those batches would have cost nothing, and AU would be too high
  * where an epoch has few steps (MLPerf Storage 2.0, section 4: left out are "the I/O operations from the first step"). So
  * it counts (`ahead`), as waiting, as soon as a counted step waits: then the head start is used up. Where all that may be
- * read ahead was there before any counted step waited, the storage keeps up, and nothing is counted. */
+ * read ahead was there before any counted step waited, the storage keeps up, and nothing is counted. Where neither happens
+ * before the epoch ends, the storage was read from without a pause: the steps took it as long as all reading, divided
+ * by all steps, and so much of the first wait counts as they are short of that. */
 #ifndef REHEARSE_FEED_METRICS_H
 #define REHEARSE_FEED_METRICS_H
 
@@ -49,7 +51,8 @@ struct metrics_step {
     int64_t barrier;       /* waited for the others */
     int64_t lost;          /* the step's end came so much later because the host noticed deadlines late */
     int64_t ahead;         /* of `load`, while the storage read for steps that count and this one does not */
-    bool caught_up;        /* all that may be read ahead of this step had been when it asked */
+    bool caught_up;        /* what may be read ahead of this step had been when it asked */
+    int64_t read;          /* when its batch was there, which may be before it asked */
     int64_t bytes;         /* really read for the samples of this batch */
     int64_t samples;
     uint64_t mark; /* sum of order_mark over the samples */
@@ -67,9 +70,10 @@ struct metrics_sums {
 struct metrics_row {
     struct metrics_sums all;
     struct metrics_sums counted;
-    int64_t ahead; /* of the excluded steps, not yet paid for */
-    int64_t last;  /* counted steps in which it came last to the barrier */
-    uint64_t mark; /* over all steps */
+    int64_t ahead;                  /* of the excluded steps, not yet paid for */
+    int64_t first_start, last_read; /* over all steps */
+    int64_t last;                   /* counted steps in which it came last to the barrier */
+    uint64_t mark;                  /* over all steps */
     int64_t blocks;
     int64_t dlio_steps;
     double dlio_au, dlio_throughput; /* of the blocks, each times its steps */

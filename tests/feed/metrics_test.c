@@ -369,74 +369,6 @@ static void a_checkpoint_takes_as_long_as_its_slowest_rank(void **state)
     metrics_release(&metrics);
 }
 
-/* Storage that needs 160 ms for a batch, and reads the first three at once; 16 steps of 100 ms. In the long run AU is 62.5 %,
- * and so it is here: two thirds of the first wait are reading for steps that count. */
-static void the_first_wait_counts_where_it_reads_ahead(void **state)
-{
-    struct metrics metrics;
-    struct metrics_figures f;
-    int64_t now = 0;
-    (void)state;
-    for (int blocks = 1; blocks <= 2; blocks++) {
-        init(&metrics, 1, 1, 16, 1, 0);
-        now = 0;
-        metrics_block_start(&metrics, 0, METRICS_TRAIN, 0, 1, now);
-        for (int s = 0; s < 16; s++) {
-            int64_t ready = (s < 3 ? 480 : 480 + 160 * (s - 2)) * MS, load = ready > now ? ready - now : 0;
-            struct metrics_step step = {
-                .start = now,
-                .end = now + load + 100 * MS,
-                .load = load,
-                .ahead = s == 0 ? 320 * MS : 0,
-                .compute_asked = 100 * MS,
-                .compute = 100 * MS,
-                .samples = 2,
-            };
-            if (blocks == 2 && s == 1) { /* a checkpoint after the first step */
-                ok(metrics_block_end(&metrics, 0, now, &err));
-                metrics_block_start(&metrics, 0, METRICS_TRAIN, 0, 2, now);
-            }
-            metrics_step(&metrics, 0, &step);
-            now = step.end;
-        }
-        ok(metrics_block_end(&metrics, 0, now, &err));
-        ok(metrics_figures(&metrics, METRICS_TRAIN, METRICS_RUN, &f, &err));
-        assert_true(near(f.au, 0.625));
-        assert_true(near(f.load, 0.375));
-        assert_true(near(f.samples_per_second, 15 * 2 / 2.4));
-        metrics_release(&metrics);
-    }
-}
-
-/* Storage that keeps up has read ahead all it may before the second step: a late batch further on is not the first wait's. */
-static void the_first_wait_does_not_count_where_storage_keeps_up(void **state)
-{
-    struct metrics metrics;
-    struct metrics_figures f;
-    int64_t now = 0;
-    (void)state;
-    init(&metrics, 1, 1, 16, 1, 0);
-    metrics_block_start(&metrics, 0, METRICS_TRAIN, 0, 1, now);
-    for (int s = 0; s < 16; s++) {
-        int64_t load = s == 0 ? 90 * MS : s == 9 ? 20 * MS : 0;
-        struct metrics_step step = {
-            .start = now,
-            .end = now + load + 100 * MS,
-            .load = load,
-            .ahead = s == 0 ? 60 * MS : 0,
-            .caught_up = s > 0 && s != 9,
-            .compute_asked = 100 * MS,
-            .compute = 100 * MS,
-        };
-        metrics_step(&metrics, 0, &step);
-        now = step.end;
-    }
-    ok(metrics_block_end(&metrics, 0, now, &err));
-    ok(metrics_figures(&metrics, METRICS_TRAIN, METRICS_RUN, &f, &err));
-    assert_true(near(f.au, 1.5 / 1.52));
-    metrics_release(&metrics);
-}
-
 /* A rank that does not know leaves the whole unknown. */
 static void what_was_restored_from_storage_adds_up(void **state)
 {
@@ -569,8 +501,6 @@ int main(void)
         cmocka_unit_test(bytes_are_those_that_were_read),
         cmocka_unit_test(a_late_sleep_is_not_use),
         cmocka_unit_test(lost_samples_are_noticed),
-        cmocka_unit_test(the_first_wait_counts_where_it_reads_ahead),
-        cmocka_unit_test(the_first_wait_does_not_count_where_storage_keeps_up),
         cmocka_unit_test(what_was_restored_from_storage_adds_up),
         cmocka_unit_test(a_checkpoint_takes_as_long_as_its_slowest_rank),
         cmocka_unit_test(ranks_are_put_together),
