@@ -111,8 +111,9 @@ bool file_make_folders_of(const char *path, struct error *err)
         return error_memory(err);
     for (char *slash = strchr(copy + (*copy == '/'), '/'); slash && made; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(copy, 0777) != 0 && errno != EEXIST && !is_folder(copy))
-            made = error_set(err, ERROR_FAILED, "%s: cannot make a directory: %s", copy, strerror(errno));
+        int code = mkdir(copy, 0777) == 0 ? 0 : errno;
+        if (code != 0 && code != EEXIST && !is_folder(copy)) /* EROFS comes before EEXIST */
+            made = error_set(err, ERROR_FAILED, "%s: cannot make a directory: %s", copy, strerror(code));
         *slash = '/';
     }
     free(copy);

@@ -200,6 +200,9 @@ static bool close_database(struct trace_writer *writer)
     return closed;
 }
 
+/* An empty journal would lie beside the trace for good. */
+static const char finish_journal[] = "PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = DELETE";
+
 static bool finish(struct trace_writer *writer, struct error *err)
 {
     bool whole = !writer->at_once && !writer->cut; /* what is added to stays as it was */
@@ -210,8 +213,7 @@ static bool finish(struct trace_writer *writer, struct error *err)
     if (!run_sql(writer, "PRAGMA cache_size = -65536", err) || !run_sql(writer, trace_schema_indexes, err) ||
         !run_sql(writer, "COMMIT", err))
         return false;
-    /* An empty journal would lie beside the trace for good. */
-    if (!run_sql(writer, "PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = DELETE", err))
+    if (!run_sql(writer, finish_journal, err))
         return false;
     if (!close_database(writer))
         return error_set(err, ERROR_FAILED, "cannot write '%s'", writer->path);
@@ -258,6 +260,8 @@ void trace_writer_drop(struct trace_writer *writer)
 {
     if (!writer)
         return;
+    if (writer->db) /* where that fails, the journal is needed */
+        sqlite3_exec(writer->db, finish_journal, NULL, NULL, NULL);
     close_database(writer);
     struct error unused;
     file_output_close(&writer->output, false, &unused);

@@ -38,7 +38,7 @@ static void commands_wait_for_nobody_else(void **state)
     struct error err;
     (void)state;
     for (int i = 0; i < 3; i++)
-        assert_true(capture_command_start(&commands[i], words, &err));
+        assert_true(capture_command_start(&commands[i], words, NULL, &err));
     for (int i = 0; i < 3; i++)
         assert_true(capture_command_go(&commands[i], program, &err));
     for (int i = 0; i < 3; i++) {
@@ -63,7 +63,7 @@ static void a_command_ends_with_its_tracer(void **state)
     pid_t tracer = fork();
     if (tracer == 0) { /* is killed before it lets the command go */
         close(told[0]);
-        if (capture_command_start(&command, words, &err))
+        if (capture_command_start(&command, words, NULL, &err))
             pid = (int)command.pid;
         ssize_t written = write(told[1], &pid, sizeof pid);
         _exit(written == sizeof pid ? 0 : 1);
