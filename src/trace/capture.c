@@ -247,6 +247,8 @@ static bool begin(struct capture *capture, struct error *err)
         atomic_store(options->begun, true);
     if (options->command && !capture_command_go(&capture->command, options->command[0], err))
         return false;
+    if (capture->rows_ready)
+        capture_rows_started(&capture->rows, clock_now(CLOCK_MONOTONIC));
     capture->report->began = true;
     return trace_writer_publish(capture->writer,
                                 err); /* not before: a run that cannot begin replaces no trace */

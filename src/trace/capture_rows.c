@@ -173,6 +173,11 @@ void capture_rows_command(struct capture_rows *rows, int pid, const char *progra
     rows->starting = (uint32_t)pid;
 }
 
+void capture_rows_started(struct capture_rows *rows, int64_t now)
+{
+    rows->started = (uint64_t)now;
+}
+
 void capture_rows_process(struct capture_rows *rows, int pid)
 {
     capture_map_set(&rows->alive, (uint64_t)pid, 1);
@@ -367,9 +372,13 @@ static bool block_row(struct capture_rows *rows, const struct capture_block *rec
 }
 
 /* What the command's process does until it executes is not the command's doing. */
-static bool is_before_command(const struct capture_rows *rows, const struct capture_record *record)
+static bool is_before_command(struct capture_rows *rows, const struct capture_record *record)
 {
-    return rows->starting && record->pid == rows->starting && record->kind != CAPTURE_EXEC;
+    if (!rows->starting || record->pid != rows->starting || record->kind == CAPTURE_EXEC)
+        return false;
+    if (record->start >= rows->started)
+        rows->starting = 0;
+    return rows->starting != 0;
 }
 
 bool capture_rows_add(void *context, const void *bytes_of, size_t bytes)

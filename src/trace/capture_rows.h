@@ -18,6 +18,7 @@ struct capture_rows {
     struct capture_map threads; /* pid and tid: id of the process in the store */
     struct capture_map names;   /* pid, or pid and tid where a thread has its own: number in `name` */
     uint32_t starting;        /* the command's process until it executes: what it does then is the tracer's */
+    uint64_t started;         /* CLOCK_MONOTONIC, when it had executed */
     struct capture_map alive; /* pid: 1; 0 when it has ended */
     struct capture_map named[2]; /* request to io_uring: id of its file, and of the second */
     char (*name)[16];
@@ -37,6 +38,9 @@ bool capture_rows_add(void *context, const void *record, size_t bytes);
 
 /* The process that will execute a command, and of which nothing else is told before that. */
 void capture_rows_command(struct capture_rows *rows, int pid, const char *program);
+
+/* It has executed by now; the record of that may be lost. */
+void capture_rows_started(struct capture_rows *rows, int64_t now);
 
 /* A process that runs already, and what it has open. */
 void capture_rows_process(struct capture_rows *rows, int pid);

@@ -343,13 +343,21 @@ static void run_ahead(void)
     }
 }
 
-/* Waits for a byte of standard input with a file open, so that the trace can begin in between. */
+/* Says on standard output that all is done that is not to be traced, and waits for a byte of standard input. */
+static void wait_for_trace(void)
+{
+    char byte = 'x';
+    if (write(STDOUT_FILENO, &byte, 1) != 1 || read(STDIN_FILENO, &byte, 1) != 1)
+        abort();
+}
+
+/* Waits with a file open. */
 static void run_waiting(void)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, act_path("before"), O_CREAT | O_RDWR, 0644);
-    char byte;
-    if (write(fd, act_bytes, 10) != 10 || read(STDIN_FILENO, &byte, 1) != 1)
+    if (write(fd, act_bytes, 10) != 10)
         abort();
+    wait_for_trace();
     ON(write, "before", fd, 10, 30, fd, act_bytes, 30);
     ON(pread64, "before", fd, 0, 40, fd, act_bytes, 40, 0L);
     act_close("before", fd);
@@ -358,10 +366,8 @@ static void run_waiting(void)
 /* The same, with a file that is opened only then. */
 static void *later_main(void *context)
 {
-    char byte;
     (void)context;
-    if (mkdir(act_path("before"), 0755) != 0 || read(STDIN_FILENO, &byte, 1) != 1)
-        abort();
+    wait_for_trace();
     int fd = act_open("after", O_CREAT | O_RDWR);
     ON(write, "after", fd, 0, 30, fd, act_bytes, 30);
     act_close("after", fd);

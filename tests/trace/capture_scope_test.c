@@ -58,7 +58,7 @@ static void two_traces_at_once_are_kept_apart(void **state)
         capture_remove(&traced[i].run);
 }
 
-/* A process that waits, with a file open, for a byte before it acts. */
+/* A process that waits for a byte before it acts, and has said that it does. */
 struct waiting {
     struct capture_run *run;
     pid_t pid;
@@ -68,25 +68,26 @@ struct waiting {
 static struct waiting start_waiting(struct capture_run *run, const char *what, const char *group)
 {
     struct waiting waiting = {.run = run};
-    char file[256];
-    int gate[2];
+    char byte;
+    int gate[2], ready[2];
     capture_make(run);
     assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
     waiting.pid = fork();
     if (waiting.pid == 0) {
         FILE *members = group ? fopen(group, "w") : NULL;
         if (group && (!members || fprintf(members, "%d\n", getpid()) < 0 || fclose(members) != 0))
             _exit(126);
         dup2(gate[0], STDIN_FILENO);
+        dup2(ready[1], STDOUT_FILENO);
         execl("/proc/self/exe", "capture_test", "act", what, run->data, run->log, NULL);
         _exit(127);
     }
     close(gate[0]);
+    close(ready[1]);
     waiting.gate = gate[1];
-    snprintf(file, sizeof file, "%s/before", run->data);
-    while (access(file, F_OK) != 0 && waitpid(waiting.pid, NULL, WNOHANG) == 0)
-        usleep(1000);
-    assert_int_equal(access(file, F_OK), 0);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
     return waiting;
 }
 
