@@ -375,7 +375,7 @@ static double last_of(const struct capture_run *run, const char *kind, const cha
     return last;
 }
 
-/* The command goes on until the store was committed twice: between that all was sampled, itself as well. */
+/* The command goes on until the store has its name and was committed twice: between that all was sampled, itself as well. */
 static void the_machine_is_sampled_without_bpf(void **state)
 {
     struct capture_run run;
@@ -383,7 +383,7 @@ static void the_machine_is_sampled_without_bpf(void **state)
     char program[] = "sh", flag[] = "-c",
          text[] =
              "changed() { stat -c %y \"$0\" 2>/dev/null; }\n"
-             "for i in 1 2; do before=$(changed); while [ \"$(changed)\" = \"$before\" ]; do :; done; done";
+             "for i in 1 2 3; do before=$(changed); while [ \"$(changed)\" = \"$before\" ]; do :; done; done";
     (void)state;
     capture_make(&run);
     char *words[] = {program, flag, text, run.store, NULL};
