@@ -233,9 +233,9 @@ static bool read_next(struct reader *reader, struct error *err)
 
 bool s3_xml_read(const char *data, size_t length, s3_xml_visit *visit, void *context, struct error *err)
 {
-    struct reader reader = {.at = data, .end = data + length, .visit = visit, .context = context};
-    if (length == 0)
+    if (length == 0) /* then there may be no data either */
         return wrong("it is empty", err);
+    struct reader reader = {.at = data, .end = data + length, .visit = visit, .context = context};
     if (memchr(data, 0, length) || text_valid_utf8(data, length) != length)
         return wrong("bytes that are no text", err);
     bool ok = true;

@@ -101,6 +101,9 @@ static void test_what_is_not_closed_is_refused(void **state)
     require_refused("<A><![CDATA[", "CDATA without an end");
     require_refused("<?xml", "an instruction without an end");
     require_refused("", "it is empty");
+    struct error err;
+    assert_false(s3_xml_read(NULL, 0, NULL, NULL, &err));
+    assert_non_null(strstr(err.text, "it is empty"));
     require_refused(" ", "it ends too early");
 }
 
