@@ -335,6 +335,8 @@ static void a_tracer_that_is_killed_leaves_nothing_behind(void **state)
     assert_non_null(said);
     assert_int_equal(fscanf(said, "%d", &command), 1);
     fclose(said);
+    while (access(run.store, F_OK) != 0 && waitpid(pid, NULL, WNOHANG) == 0)
+        usleep(10000); /* the trace gets its name once the command has begun */
     assert_true(atomic_load(begun));
     int count = programs_of(pid, ids, 64), left = count;
     assert_true(count >= 10);
