@@ -44,6 +44,7 @@ static void print_json(const char *output, const struct report *report, struct t
         json_string(&json, "path", report->entries[i].path);
         json_string(&json, "kind", report->entries[i].kind);
         json_string(&json, "problem", report->entries[i].problem);
+        json_string(&json, "undrawn", report->entries[i].undrawn);
         json_close(&json);
     }
     json_close(&json);
@@ -54,15 +55,26 @@ static bool deliver(const struct report_command *given, const char *output, stru
                     struct error *err)
 {
     struct text text = {0};
+    size_t undrawn = 0;
     if (!output_text(output, &report->page, err))
         return false;
     for (size_t i = 0; i < report->count; i++)
         if (report->entries[i].problem)
             output_warn("not in the report: %s: %s", report->entries[i].path, report->entries[i].problem);
-    if (!given->json)
-        return true;
-    print_json(output, report, &text);
-    return output_and_release(NULL, &text, err);
+    for (size_t i = 0; i < report->count; i++)
+        if (report->entries[i].undrawn) {
+            undrawn++;
+            fprintf(stderr, "rehearse: warning: without its picture: %s: %s\n", report->entries[i].path,
+                    report->entries[i].undrawn);
+        }
+    if (given->json) {
+        print_json(output, report, &text);
+        if (!output_and_release(NULL, &text, err))
+            return false;
+    }
+    return undrawn == 0 ||
+           error_set(err, ERROR_FAILED, "%s: written, but pictures of %zu file%s could not be drawn", output,
+                     undrawn, undrawn == 1 ? "" : "s");
 }
 
 static bool run(void *context, struct error *err)
@@ -108,7 +120,9 @@ const struct command command_report = {
         "and the folders in it: tables, figures and links to the files. It opens without a network, and "
         "prints.\n"
         "\n"
-        "What is not understood or cannot be read is listed in the page, and told as a warning.",
+        "What is not understood or cannot be read is listed in the page, and told as a warning. So is a "
+        "picture that\n"
+        "cannot be drawn, and then the exit status is 1; the page is written all the same.",
     .options = table,
     .options_size = sizeof(struct report_command),
     .operands = {.name = "DIR",

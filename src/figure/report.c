@@ -31,7 +31,7 @@ static const char *const group_titles[REPORT_GROUPS] = {
 struct item {
     const struct folder_file *file;
     const struct report_kind *kind;
-    const char *problem;
+    const char *problem, *undrawn;
     struct text section, says;
 };
 
@@ -151,7 +151,12 @@ static bool take(struct making *making, struct item *item, struct error *err)
         text_release(&part.out);
         text_release(&part.says);
     }
-    return (ok || item->problem) && !item->section.failed && !item->says.failed ? true : error_memory(err);
+    if (ok && part.undrawn.data)
+        item->undrawn = shorten(making, part.path, part.undrawn.data);
+    bool told = !part.undrawn.failed && (!ok || !part.undrawn.data || item->undrawn);
+    text_release(&part.undrawn);
+    return told && (ok || item->problem) && !item->section.failed && !item->says.failed ? true
+                                                                                        : error_memory(err);
 }
 
 /* ---- the page ---- */
@@ -369,8 +374,8 @@ static bool list_entries(struct making *making, struct error *err)
                                    ? arena_string(&report->arena, item->file->path)
                                    : NULL;
             if (path)
-                report->entries[report->count++] =
-                    (struct report_entry){path, item->kind ? item->kind->name : NULL, item->problem};
+                report->entries[report->count++] = (struct report_entry){
+                    path, item->kind ? item->kind->name : NULL, item->problem, item->undrawn};
         }
     return report->count == making->folder.count || error_memory(err);
 }

@@ -29,6 +29,7 @@ struct report_entry {
     const char *path;    /* below the folder */
     const char *kind;    /* "plan"; NULL: none that is known */
     const char *problem; /* why it is not shown, or not whole; NULL: it is */
+    const char *undrawn; /* why a picture of it could not be drawn; NULL: all were */
 };
 
 struct report {

@@ -82,8 +82,11 @@ bool report_draw(struct report_part *part, report_drawer *draw, const void *cont
         unlink(path);
     }
     free(path);
-    if (!ok)
-        html_element(&part->out, "p", "soft", "There is no picture here: %s.", without_path(part, why.text));
+    if (ok)
+        return true;
+    html_element(&part->out, "p", "soft", "There is no picture here: %s.", without_path(part, why.text));
+    if (why.kind == ERROR_FAILED && part->undrawn.length == 0)
+        text_add(&part->undrawn, without_path(part, why.text));
     return true;
 }
 

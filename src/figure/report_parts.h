@@ -34,6 +34,7 @@ struct report_part {
     const struct doc *doc; /* JSON and YAML; NULL for others */
     struct text out;       /* its section */
     struct text says;      /* in one line, plain text, for the overview */
+    struct text undrawn;   /* why a picture could not be drawn: the first reason; empty: all were */
 };
 
 /* Writes a section. What it has written when it fails is thrown away. */
@@ -61,7 +62,8 @@ bool report_flag(const struct doc_node *map, const char *key);
 const struct doc_node *report_list(const struct doc_node *map, const char *key); /* not an empty one */
 
 /* A drawing function of this room, run into a temporary file and the result put into the section, over the whole width of
- * the page or less. Where it cannot be drawn the section says so, and all is well. */
+ * the page or less. Where it is not there the section says so: that there is nothing to draw
+ * is no fault, and any other reason goes to part->undrawn. */
 typedef bool report_drawer(const char *path, const void *context, struct error *err);
 bool report_draw(struct report_part *part, report_drawer *draw, const void *context, bool wide,
                  const char *alternative, struct error *err);
