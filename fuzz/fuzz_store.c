@@ -326,7 +326,7 @@ static void summarise(struct trace_reader *reader, struct error *err)
     check(done, err);
     if (!done)
         return;
-    check(trace_add_warnings(reader, &text, err), err);
+    trace_add_warnings(reader, &text);
     trace_show_print("a.db", reader, &summary, &text);
     trace_show_write_json("a.db", reader, &summary, &text);
     text_release(&text);

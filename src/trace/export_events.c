@@ -1,12 +1,15 @@
-/* Chrome's JSON, DFTracer's .pfw and plain tables. */
+/* Chrome's JSON and plain tables. */
 #include "core/file_output.h"
 #include "trace/export_file.h"
+#include "trace/export_tracks.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define DISK_PID  1000000000 /* disks as processes, beyond all numbers of processes (PID_MAX_LIMIT is 2^22) */
-#define PHASE_PID 0
+#define PHASE_LINES 64
+#define RUN_PID                                                                                              \
+    1000000000 /* phases and series as a process, disks as those after it: beyond those that there are */
 
 /* What one of these files is made of. */
 struct export
@@ -14,15 +17,12 @@ struct export
     struct trace_reader *reader;
     FILE *out;
     int64_t first_ns; /* times count from here */
+    int64_t run_pid;  /* of phases and series; disks follow */
     int64_t number;   /* of the event */
+    struct export_tracks tracks;
+    struct trace_event *together; /* calls that begin at the same time */
+    size_t together_count, together_capacity;
 };
-
-/* The call's own name, else that of its class. */
-static const char *name_of(const struct export *export, const struct trace_event *event)
-{
-    const char *call = trace_call_name(export->reader, event->call);
-    return *call ? call : trace_class_name(event->class);
-}
 
 static int64_t known(int64_t value, int64_t otherwise)
 {
@@ -44,18 +44,35 @@ static void write_argument(FILE *out, bool *any, const char *key, int64_t value,
     *any = true;
 }
 
-static void write_chrome_event(struct export *export, const struct trace_event *event)
+/* All but the arguments. */
+static void write_call(struct export *export, const struct trace_event *event, const char *ph,
+                       int64_t start_ns)
+{
+    const struct trace_process_info *process = trace_process_info(export->reader, event->process);
+    int64_t pid = known(process->pid, 0);
+    fputs(export->number++ ? ",\n{\"name\":" : "{\"name\":", export->out);
+    export_string(export->out, export_call_name(export->reader, event));
+    fprintf(export->out, ",\"cat\":\"%s\",\"ph\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64,
+            trace_class_name(event->class), ph, pid, known(process->tid, pid));
+    write_micros(export->out, "ts", start_ns - export->first_ns);
+}
+
+/* Spans of a thread lie in each other, or apart. One that does not is an asynchronous one, of which there may be any. */
+static bool write_chrome_event(struct export *export, const struct trace_event *event, struct error *err)
 {
     const struct trace_process_info *process = trace_process_info(export->reader, event->process);
     const char *path = trace_file_info(export->reader, event->file)->path;
-    bool any = false;
-    int64_t pid = known(process->pid, 0);
-    fputs(export->number++ ? ",\n{\"name\":" : "{\"name\":", export->out);
-    export_string(export->out, name_of(export, event));
-    fprintf(export->out, ",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%" PRId64 ",\"tid\":%" PRId64,
-            trace_class_name(event->class), pid, known(process->tid, pid));
-    write_micros(export->out, "ts", event->start_ns - export->first_ns);
-    write_micros(export->out, "dur", known(event->latency_ns, 0));
+    bool any = false, nests;
+    int64_t pid = known(process->pid, 0), number = export->number;
+    int64_t length_ns = event->latency_ns > 0 ? event->latency_ns : 0; /* not known, or a clock went back */
+    if (!export_nests(&export->tracks, pid, known(process->tid, pid), event->start_ns,
+                      event->start_ns + length_ns, &nests, err))
+        return false;
+    write_call(export, event, nests ? "X" : "b", event->start_ns);
+    if (nests)
+        write_micros(export->out, "dur", length_ns);
+    else
+        fprintf(export->out, ",\"id\":%" PRId64, number);
     fputs(",\"args\":{", export->out);
     if (*path) {
         fputs("\"fname\":", export->out);
@@ -68,13 +85,53 @@ static void write_chrome_event(struct export *export, const struct trace_event *
     write_argument(export->out, &any, "ret", event->result, TRACE_NONE);
     write_argument(export->out, &any, "cached", event->cached, -1);
     fputs("}}", export->out);
+    if (!nests) {
+        write_call(export, event, "e", event->start_ns + length_ns);
+        fprintf(export->out, ",\"id\":%" PRId64 "}", number);
+    }
+    return true;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    const struct trace_event *x = a, *y = b;
+    return (x->latency_ns < y->latency_ns) - (x->latency_ns > y->latency_ns);
+}
+
+/* Of calls that begin together the longest holds the others, so it comes first. */
+static bool write_together(struct export *export, struct error *err)
+{
+    bool done = true;
+    if (export->together_count > 1)
+        qsort(export->together, export->together_count, sizeof *export->together, longest_first);
+    for (size_t i = 0; done && i < export->together_count; i++)
+        done = write_chrome_event(export, &export->together[i], err);
+    export->together_count = 0;
+    return done;
+}
+
+static bool take_event(struct export *export, const struct trace_event *event, struct error *err)
+{
+    if (export->together_count > 0 && export->together[0].start_ns != event->start_ns &&
+        !write_together(export, err))
+        return false;
+    if (export->together_count == export->together_capacity) {
+        size_t capacity = 2 * export->together_capacity + 16;
+        struct trace_event *events = reallocarray(export->together, capacity, sizeof *events);
+        if (!events)
+            return error_memory(err);
+        export->together = events;
+        export->together_capacity = capacity;
+    }
+    export->together[export->together_count++] = *event;
+    return true;
 }
 
 /* Requests overlap, which spans of one thread may not: the begin and the end of an asynchronous one. */
 static void write_chrome_block(struct export *export, const struct trace_block *block)
 {
     static const char *const names[TRACE_OPS] = {"read", "write", "discard", "flush"};
-    int64_t issued = block->start_ns + known(block->queue_ns, 0), pid = DISK_PID + block->disk;
+    int64_t issued = block->start_ns + known(block->queue_ns, 0), pid = export->run_pid + 1 + block->disk;
     int64_t number = export->number;
     for (int end = 0; end < 2; end++) {
         fprintf(export->out,
@@ -97,28 +154,67 @@ static void write_name(struct export *export, const char *what, int64_t pid, con
     fputs("}}", export->out);
 }
 
-static void write_chrome_names(struct export *export)
+static int by_start_then_longest(const void *a, const void *b)
+{
+    const struct trace_phase *x = a, *y = b;
+    int order = (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+    return order ? order : (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
+}
+
+/* Phases may overlap: those that do not lie in each other are on lines of their own. */
+static bool write_phases(struct export *export, struct error *err)
 {
     int count;
     const struct trace_phase *phases = trace_phases(export->reader, &count);
-    write_name(export, "process_name", PHASE_PID, "run");
+    struct trace_phase *sorted = calloc((size_t)count + 1, sizeof *sorted);
+    bool done = sorted || error_memory(err);
+    for (int i = 0; sorted && i < count; i++)
+        sorted[i] = phases[i];
+    if (sorted)
+        qsort(sorted, (size_t)count, sizeof *sorted, by_start_then_longest);
+    for (int i = 0; done && i < count; i++) {
+        int64_t line = 0,
+                end_ns = sorted[i].end_ns > sorted[i].start_ns ? sorted[i].end_ns : sorted[i].start_ns;
+        bool nests = false;
+        for (; done && !nests && line < PHASE_LINES; line += !nests)
+            done =
+                export_nests(&export->tracks, export->run_pid, line, sorted[i].start_ns, end_ns, &nests, err);
+        if (!nests)
+            continue; /* as many overlap as nobody can look at */
+        fputs(export->number++ ? ",\n{\"name\":" : "{\"name\":", export->out);
+        export_string(export->out, sorted[i].name);
+        fprintf(export->out, ",\"cat\":\"phase\",\"ph\":\"X\",\"pid\":%" PRId64 ",\"tid\":%" PRId64,
+                export->run_pid, line);
+        write_micros(export->out, "ts", sorted[i].start_ns - export->first_ns);
+        write_micros(export->out, "dur", end_ns - sorted[i].start_ns);
+        fputs(",\"args\":{\"source\":", export->out);
+        export_string(export->out, sorted[i].source);
+        fputs("}}", export->out);
+    }
+    free(sorted);
+    return done;
+}
+
+/* Beyond every process that there is. */
+static int64_t free_pid(const struct export *export)
+{
+    int64_t pid = RUN_PID;
+    for (int64_t id = 1; id <= trace_process_count(export->reader); id++)
+        if (trace_process_info(export->reader, id)->pid >= pid)
+            pid = trace_process_info(export->reader, id)->pid + 1;
+    return pid;
+}
+
+static void write_chrome_names(struct export *export)
+{
+    write_name(export, "process_name", export->run_pid, "run");
     for (int64_t id = 1; id <= trace_process_count(export->reader); id++) {
         const struct trace_process_info *process = trace_process_info(export->reader, id);
         if (*process->name && process->pid != TRACE_NONE)
             write_name(export, "process_name", process->pid, process->name);
     }
     for (int64_t id = 1; id <= trace_disk_count(export->reader); id++)
-        write_name(export, "process_name", DISK_PID + id, trace_disk_name(export->reader, id));
-    for (int i = 0; i < count; i++) {
-        fputs(",\n{\"name\":", export->out);
-        export_string(export->out, phases[i].name);
-        fprintf(export->out, ",\"cat\":\"phase\",\"ph\":\"X\",\"pid\":%d,\"tid\":0", PHASE_PID);
-        write_micros(export->out, "ts", phases[i].start_ns - export->first_ns);
-        write_micros(export->out, "dur", phases[i].end_ns - phases[i].start_ns);
-        fputs(",\"args\":{\"source\":", export->out);
-        export_string(export->out, phases[i].source);
-        fputs("}}", export->out);
-    }
+        write_name(export, "process_name", export->run_pid + 1 + id, trace_disk_name(export->reader, id));
 }
 
 static void write_chrome_sample(struct export *export, const struct trace_sample *sample)
@@ -128,7 +224,7 @@ static void write_chrome_sample(struct export *export, const struct trace_sample
     snprintf(name, sizeof name, "%s %s", series->kind, series->source);
     fputs(export->number++ ? ",\n{\"name\":" : "{\"name\":", export->out);
     export_string(export->out, name);
-    fprintf(export->out, ",\"ph\":\"C\",\"pid\":%d", PHASE_PID);
+    fprintf(export->out, ",\"ph\":\"C\",\"pid\":%" PRId64, export->run_pid);
     write_micros(export->out, "ts", sample->time_ns - export->first_ns);
     fprintf(export->out, ",\"args\":{\"value\":%.15g}}", sample->value);
 }
@@ -138,14 +234,23 @@ static bool write_chrome(struct export *export, const struct trace_filter *filte
     struct trace_event event;
     struct trace_block block;
     struct trace_sample sample;
+    struct error later;
     fprintf(export->out,
             "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"start_ns\":\"%" PRId64 "\"},\"traceEvents\":[\n",
             export->first_ns);
     write_chrome_names(export);
+    if (!write_phases(export, err))
+        return false;
     struct trace_cursor *cursor = trace_events(export->reader, filter, err);
-    while (cursor && trace_next_event(cursor, &event))
-        write_chrome_event(export, &event);
-    if (!cursor || !trace_cursor_close(cursor, err))
+    bool done = cursor != NULL;
+    while (done && trace_next_event(cursor, &event))
+        done = take_event(export, &event, err);
+    done = done && write_together(export, err);
+    if (!done) {
+        trace_cursor_close(cursor, &later);
+        return false;
+    }
+    if (!trace_cursor_close(cursor, err))
         return false;
     cursor = trace_blocks(export->reader, filter, err);
     while (cursor && trace_next_block(cursor, &block))
@@ -172,66 +277,10 @@ bool trace_export_chrome(struct trace_reader *reader, const char *path,
     if (!file_output_open(&file, path, err))
         return false;
     export.out = file.out;
-    return file_output_close(&file, write_chrome(&export, &filter, err), err);
-}
-
-/* "compute.forward" was category and name. */
-static void write_pfw_event(struct export *export, const struct trace_event *event)
-{
-    const struct trace_process_info *process = trace_process_info(export->reader, event->process);
-    const char *name = name_of(export, event), *dot = event->class == TRACE_REGION ? strchr(name, '.') : NULL;
-    bool any = false;
-    int64_t pid = known(process->pid, 0);
-    fprintf(export->out, "{\"id\":%" PRId64 ",\"name\":", ++export->number);
-    export_string(export->out, dot ? dot + 1 : name);
-    if (dot)
-        fprintf(export->out, ",\"cat\":\"%.*s\"", (int)(dot - name), name);
-    else
-        fputs(event->class == TRACE_REGION ? ",\"cat\":\"APP\"" : ",\"cat\":\"POSIX\"", export->out);
-    fprintf(export->out,
-            ",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":%" PRId64 ",\"dur\":%" PRId64
-            ",\"ph\":\"X\",\"args\":{",
-            pid, known(process->tid, pid), event->start_ns / 1000, known(event->latency_ns, 0) / 1000);
-    if (event->file) {
-        fprintf(export->out, "\"fhash\":\"%" PRIx64 "\"", (uint64_t)event->file);
-        any = true;
-    }
-    write_argument(export->out, &any, "fd", event->fd, TRACE_NONE);
-    write_argument(export->out, &any, "offset", event->offset, TRACE_NONE);
-    write_argument(export->out, &any, "count", event->size, TRACE_NONE);
-    write_argument(export->out, &any, "ret", event->result, TRACE_NONE);
-    fputs("}}\n", export->out);
-}
-
-bool trace_export_pfw(struct trace_reader *reader, const char *path,
-                      const struct trace_export_options *options, struct error *err)
-{
-    struct file_output file;
-    struct trace_event event;
-    struct export export = {.reader = reader};
-    struct trace_filter filter = export_filter(options);
-    const char *host = trace_meta(reader, "host");
-    if (!file_output_open(&file, path, err))
-        return false;
-    export.out = file.out;
-    fputs("[\n{\"id\":0,\"name\":\"HH\",\"cat\":\"dftracer\",\"pid\":0,\"tid\":0,\"ph\":\"M\",\"args\":{"
-          "\"name\":",
-          file.out);
-    export_string(file.out, host ? host : "unknown");
-    fputs(",\"value\":\"1\"}}\n", file.out);
-    for (int64_t id = 1; id <= trace_file_count(reader); id++) {
-        fprintf(file.out,
-                "{\"id\":%" PRId64
-                ",\"name\":\"FH\",\"cat\":\"dftracer\",\"pid\":0,\"tid\":0,\"ph\":\"M\",\"args\":{\"name\":",
-                ++export.number);
-        export_string(file.out, trace_file_info(reader, id)->path);
-        fprintf(file.out, ",\"value\":\"%" PRIx64 "\"}}\n", (uint64_t)id);
-    }
-    struct trace_cursor *cursor = trace_events(reader, &filter, err);
-    while (cursor && trace_next_event(cursor, &event))
-        write_pfw_event(&export, &event);
-    bool done = cursor && trace_cursor_close(cursor, err);
-    fputs("]\n", file.out);
+    export.run_pid = free_pid(&export);
+    bool done = write_chrome(&export, &filter, err);
+    export_tracks_release(&export.tracks);
+    free(export.together);
     return file_output_close(&file, done, err);
 }
 
@@ -261,7 +310,6 @@ bool trace_export_csv(struct trace_reader *reader, const char *path,
 {
     struct file_output file;
     struct trace_event event;
-    struct export export = {.reader = reader};
     struct trace_filter filter = export_filter(options);
     if (!file_output_open(&file, path, err))
         return false;
@@ -272,7 +320,7 @@ bool trace_export_csv(struct trace_reader *reader, const char *path,
         fprintf(file.out, "%" PRId64, event.start_ns);
         write_number(file.out, event.latency_ns, TRACE_NONE);
         fprintf(file.out, ",%s,", trace_class_name(event.class));
-        write_cell(file.out, name_of(&export, &event));
+        write_cell(file.out, export_call_name(reader, &event));
         write_number(file.out, process->pid, TRACE_NONE);
         write_number(file.out, process->tid, TRACE_NONE);
         putc(',', file.out);

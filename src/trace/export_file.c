@@ -36,6 +36,12 @@ void export_string(FILE *out, const char *text)
     text_release(&room);
 }
 
+const char *export_call_name(const struct trace_reader *reader, const struct trace_event *event)
+{
+    const char *call = trace_call_name(reader, event->call);
+    return *call ? call : trace_class_name(event->class);
+}
+
 struct trace_filter export_filter(const struct trace_export_options *options)
 {
     if (options->from_ns == 0 && options->to_ns == 0)

@@ -13,6 +13,9 @@ void export_time(FILE *out, int64_t time_ns, int digits);
 /* A string of JSON, in quotes; bytes that are not UTF-8 as text_utf8 has it. */
 void export_string(FILE *out, const char *text);
 
+/* The call's own name, else that of its class. */
+const char *export_call_name(const struct trace_reader *reader, const struct trace_event *event);
+
 /* The range of the options as a filter. */
 struct trace_filter export_filter(const struct trace_export_options *options);
 

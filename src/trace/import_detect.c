@@ -82,6 +82,8 @@ static bool is_strace(const char *start)
             time = scan_digits(&clock, &number) && *clock == '.';
         }
         const char *open = scan_blanks(scan_word(p));
+        if (begins(open, "(+") && strchr(open, ')'))
+            open = scan_blanks(strchr(open, ')') + 1);
         size_t name = strspn(open, "abcdefghijklmnopqrstuvwxyz0123456789_");
         if (time && name > 0 && (open[name] == '(' || begins(open, "+++") || begins(open, "---")))
             return true;

@@ -1,4 +1,4 @@
-/* strace -f -ttt|-tt -T: "[pid 12] 1690000000.123456 read(3</data/a>, "…", 8192) = 8192 <0.000012>". With -y a
+/* strace -f -T with -ttt, -tt, -t or -r: "[pid 12] 1690000000.123456 read(3</data/a>, "…", 8192) = 8192 <0.000012>". With -y a
  * descriptor says its file; without, it is learned from the openat of the same thread and forgotten at close. */
 #include "trace/import_internal.h"
 #include "trace/import_scan.h"
@@ -19,35 +19,106 @@ struct pending {
 struct strace {
     int64_t day, clock; /* of -tt: days passed at midnight */
     bool any;
+    bool since_before;  /* a time was that since the line before (-r) */
+    bool whole;         /* a clock showed seconds alone (-t) */
+    int64_t begin_ns;   /* of such a clock, at the first line */
+    int64_t elapsed_ns; /* since the first line, of times since the line before */
     struct pending pending[PENDING];
     struct trace_names descriptors; /* of {pid, fd} */
     int64_t *files;                 /* by their ids; 0: closed */
     size_t capacity;
 };
 
-/* "123.456", "12:34:56.789" */
-static bool take_time(struct import *import, const char **at, int64_t *time_ns)
+/* "12:34:56.789" */
+static bool take_clock(struct import *import, const char **at, int64_t *time_ns)
 {
     struct strace *strace = import->state;
     int64_t seconds;
-    const char *p = scan_blanks(*at);
-    if (scan_clock(&p, &seconds)) {
-        if (import->date == TRACE_NONE)
-            return false;
-        if (strace->any && seconds < strace->clock - DAY_S / 2)
-            strace->day++;
-        strace->any = true;
-        strace->clock = seconds;
-        *time_ns = import_utc(import, (import->date + strace->day) * DAY_S + seconds) * SECOND_NS;
-    } else if (scan_digits(&p, &seconds) && *p == '.' && seconds >= 0 &&
-               seconds < INT64_MAX / SECOND_NS / 2) {
-        *time_ns = seconds * SECOND_NS;
-    } else {
+    const char *p = *at;
+    if (!scan_clock(&p, &seconds) || import->date == TRACE_NONE)
         return false;
-    }
+    if (strace->any && seconds < strace->clock - DAY_S / 2)
+        strace->day++;
+    strace->any = true;
+    strace->clock = seconds;
+    *time_ns = import_utc(import, (import->date + strace->day) * DAY_S + seconds) * SECOND_NS;
+    strace->whole |= *p != '.';
     *time_ns += scan_fraction(&p);
     *at = p;
     return scan_is_end(p);
+}
+
+/* "1690000000.123456": of -ttt, else (before 1973) the time since the line before, of -r. */
+#define LEAST_EPOCH INT64_C(100000000)
+
+static bool take_seconds(const char **at, int64_t *time_ns, bool *relative)
+{
+    int64_t seconds;
+    const char *p = *at;
+    if (!scan_digits(&p, &seconds) || *p != '.' || seconds < 0 || seconds >= TRACE_TIME_MOST / SECOND_NS)
+        return false;
+    *relative = seconds < LEAST_EPOCH;
+    *time_ns = seconds * SECOND_NS + scan_fraction(&p);
+    *at = p;
+    return scan_is_end(p) || *p == ')';
+}
+
+/* Adds the time since the line before to what has passed; false: more than a trace can take. */
+static bool pass(struct strace *strace, int64_t since_ns)
+{
+    strace->elapsed_ns += since_ns;
+    return strace->elapsed_ns < TRACE_TIME_MOST / 2;
+}
+
+/* "(+     0.000234)", of -r with -t, -tt or -ttt: only beside a clock of whole seconds it tells more. */
+static bool take_since(struct strace *strace, const char **at, int64_t *time_ns, bool whole)
+{
+    int64_t since_ns;
+    bool relative;
+    const char *p = scan_blanks(*at);
+    if (strncmp(p, "(+", 2) != 0)
+        return true;
+    p = scan_blanks(p + 2);
+    if (!take_seconds(&p, &since_ns, &relative) || !relative || *p != ')' || !scan_is_end(p + 1))
+        return false;
+    *at = p + 1;
+    if (!whole)
+        return true;
+    if (strace->begin_ns == TRACE_NONE) {
+        strace->begin_ns = *time_ns;
+        since_ns = 0;
+    }
+    *time_ns = strace->begin_ns;
+    if (!pass(strace, since_ns))
+        return false;
+    *time_ns += strace->elapsed_ns;
+    return true;
+}
+
+/* The time in front of a call, of any of strace's ways to tell it: -t, -tt, -ttt, -r, and -r with one of these. */
+static bool take_time(struct import *import, const char **at, int64_t *time_ns)
+{
+    struct strace *strace = import->state;
+    const char *p = scan_blanks(*at);
+    bool relative = false;
+    if (take_clock(import, &p, time_ns)) {
+        bool whole = p - scan_blanks(*at) == 8; /* hh:mm:ss */
+        if (!take_since(strace, &p, time_ns, whole))
+            return false;
+    } else if (take_seconds(&p, time_ns, &relative) && *p != ')') {
+        if (!relative && !take_since(strace, &p, time_ns, false))
+            return false;
+        if (relative) {
+            strace->since_before = true;
+            if (!pass(strace, *time_ns))
+                return false;
+            *time_ns = strace->elapsed_ns;
+        }
+    } else {
+        return false;
+    }
+    *at = p;
+    return true;
 }
 
 /* "[pid  12]" or "12" before the time; without either there is one process, 0. */
@@ -307,8 +378,14 @@ bool import_strace(struct import *import, struct error *err)
     struct strace *strace = calloc(1, sizeof *strace);
     if (!strace)
         return error_memory(err);
+    strace->begin_ns = TRACE_NONE;
     import->state = strace;
     bool done = import_each_line(import, take_line, err);
+    if (strace->since_before)
+        import_note(import,
+                    "times are those since the line before (strace -r): they count from the first line");
+    else if (strace->whole && strace->begin_ns == TRACE_NONE)
+        import_note(import, "times are whole seconds (strace -t): -tt or -ttt tells more");
     trace_names_release(&strace->descriptors);
     free(strace->files);
     free(strace);

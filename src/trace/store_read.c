@@ -135,9 +135,11 @@ static int64_t length_of(struct trace_cursor *cursor, int column)
     return number(cursor, column, TRACE_NONE, -TRACE_LENGTH_MOST, TRACE_LENGTH_MOST);
 }
 
+/* Of what the dictionary does not have nothing is known. */
 static int64_t id_of(struct trace_cursor *cursor, int column, const struct table *table)
 {
-    return number(cursor, column, 0, 1, table->count);
+    int64_t id = number(cursor, column, 0, INT64_MIN, INT64_MAX);
+    return id > 0 && id <= table->count ? id : 0;
 }
 
 /* Adds to what all rows moved: so that whoever adds up some of them need not look. */
@@ -702,7 +704,7 @@ bool trace_next_sample(struct trace_cursor *cursor, struct trace_sample *sample)
 {
     while (next(cursor)) {
         int type = sqlite3_column_type(cursor->statement, 2);
-        sample->series = needed(cursor, 0, 1, cursor->reader->series.count);
+        sample->series = id_of(cursor, 0, &cursor->reader->series);
         sample->time_ns = time_of(cursor, 1);
         sample->value = sqlite3_column_double(cursor->statement, 2);
         bool number_there = type == SQLITE_INTEGER || type == SQLITE_FLOAT;

@@ -424,6 +424,89 @@ static void test_strace_with_seconds_and_descriptors(void **state)
     assert_int_equal(report.malformed, 1);
 }
 
+/* The same calls, as strace tells their times in each of its ways; of which clocks were on the wall, of which since when. */
+static void check_strace(const char *lines, const int64_t *starts, const char *note)
+{
+    write_file("strace.out", lines);
+    import_path(in_folder("strace.out"), "2026-11-20");
+    assert_int_equal(report.malformed, 0);
+    for (int i = 0; i < 3; i++)
+        if (event_at(i).start_ns != starts[i])
+            fail_msg("call %d of '%.30s' begins at %ld, not %ld", i, lines, event_at(i).start_ns, starts[i]);
+    bool noted = false;
+    for (int i = 0; i < report.place_count; i++)
+        noted |= note && strstr(report.places[i].what, note);
+    assert_true(noted == (note != NULL));
+    trace_reader_free(reader);
+    reader = NULL;
+    trace_import_report_release(&report);
+    memset(&report, 0, sizeof report);
+}
+
+static void test_strace_with_times_since_the_line_before(void **state)
+{
+    (void)state;
+    const int64_t day =
+        INT64_C(1795132800) * 1000000000 + INT64_C(5) * 3600 * 1000000000; /* 2026-11-20, -05:00 */
+    const int64_t clock = day + INT64_C(48544) * 1000000000, epoch = INT64_C(1795354144) * 1000000000;
+    const int64_t since[] = {0, 250000, 296500};
+    check_strace("     0.000000 close(3) = 0 <0.000011>\n"
+                 "     0.000250 close(4) = 0 <0.000011>\n"
+                 "     0.0000465 close(5) = 0 <0.000011>\n",
+                 since, "since the line before");
+    check_strace("7      0.000000 close(3) = 0\n8      0.000100 read(4,  <unfinished ...>\n"
+                 "7      0.000150 close(4) = 0\n8      0.0000465 close(5) = 0\n",
+                 since, "since the line before");
+    const int64_t micros[] = {clock + 73464000, clock + 73508000, clock + INT64_C(1073508000)};
+    check_strace(
+        "29573 13:29:04.073464 (+     0.000234) close(3) = 0\n29573 13:29:04.073508 (+     0.000040) "
+        "close(4) = 0\n29573 13:29:05.073508 (+     1.000000) close(5) = 0\n",
+        micros, NULL);
+    const int64_t epochs[] = {epoch + 329636000, epoch + 329690000, epoch + 329751000};
+    check_strace(
+        "9 1795354144.329636 (+     0.000264) close(3) = 0\n9 1795354144.329690 (+     0.000053) close(4) "
+        "= 0\n9 1795354144.329751 (+     0.000061) close(5) = 0\n",
+        epochs, NULL);
+    const int64_t sums[] = {clock, clock + 48000, clock + 1000048000};
+    check_strace("13:29:04 (+     0.000219) close(3) = 0\n13:29:04 (+     0.000048) close(4) = 0\n"
+                 "13:29:05 (+     1.000000) close(5) = 0\n",
+                 sums, NULL);
+    const int64_t seconds[] = {clock, clock, clock + 1000000000};
+    check_strace("13:29:04 close(3) = 0\n13:29:04 close(4) = 0\n13:29:05 close(5) = 0\n", seconds,
+                 "whole seconds");
+}
+
+/* Keys beside the events, in any order; objects in other lists are none. */
+static void test_chrome_traces_with_other_keys(void **state)
+{
+    (void)state;
+    import_file("a.json",
+                "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [\n{\n\"id\": 0, \"name\": \"A100\"\n},\n{"
+                "\"id\": 1, \"more\": [{\"x\": 1}]}\n],\n\"distributedInfo\": {\"ranks\": [{\"a\": 1}]},\n"
+                "\"traceEvents\": [\n{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 2, \"pid\": 3, "
+                "\"args\": {\"list\": [{\"no\": 1}]}},\n{\"ph\": \"X\", \"name\": \"b\", \"ts\": 2, \"dur\": "
+                "2}\n],\n\"stackFrames\": [{\"id\": 5}], \"traceEventsMore\": [{\"id\": 6}]\n}\n");
+    assert_int_equal(report.malformed, 0);
+    assert_int_equal(report.rows, 2);
+    assert_int_equal(event_at(1).start_ns, 2000);
+}
+
+/* -9223372036854775808 stands for "not known" inside. */
+static void test_processes_with_numbers_that_cannot_be(void **state)
+{
+    (void)state;
+    import_file("a.json",
+                "[{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 2, \"pid\": -9223372036854775808},\n"
+                "{\"ph\": \"X\", \"name\": \"b\", \"ts\": 1, \"dur\": 2, \"pid\": 9223372036854775807},\n"
+                "{\"ph\": \"B\", \"name\": \"c\", \"ts\": 1, \"pid\": 1, \"tid\": 9007199254740993},\n"
+                "{\"ph\": \"X\", \"name\": \"d\", \"ts\": 1, \"dur\": 9e15, \"pid\": 1},\n"
+                "{\"ph\": \"X\", \"name\": \"e\", \"ts\": 1, \"dur\": 2, \"pid\": -1}]\n");
+    assert_int_equal(report.rows, 1);
+    assert_int_equal(report.malformed, 4);
+    assert_string_equal(report.places[0].what, "the number of a process is none that can be");
+    assert_int_equal(trace_process_info(reader, event_at(0).process)->pid, -1);
+}
+
 static void test_strace_with_the_time_of_day(void **state)
 {
     (void)state;
@@ -532,6 +615,9 @@ int main(void)
         TEST(test_deep_brackets_do_no_harm),
         TEST(test_strace_with_seconds_and_descriptors),
         TEST(test_strace_with_the_time_of_day),
+        TEST(test_strace_with_times_since_the_line_before),
+        TEST(test_chrome_traces_with_other_keys),
+        TEST(test_processes_with_numbers_that_cannot_be),
         TEST(test_blkparse_pairs_its_lines),
         TEST(test_a_line_without_end_is_passed_over),
         TEST(test_unknown_files_and_options_are_refused),

@@ -385,8 +385,8 @@ static void test_odd_numbers_are_borne(void **state)
                                                .cached = -1,
                                                .start_ns = i,
                                                .latency_ns = i % 2 ? -1 : 1,
-                                               .process = i % 3,
-                                               .file = i / 4 % 2,
+                                               .process = odd[i % 4],
+                                               .file = 1 + odd[i / 4 % 4] % 3,
                                                .offset = odd[i / 16],
                                                .size = odd[i % 4],
                                                .result = results[i / 4 % 4]});
