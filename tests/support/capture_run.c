@@ -33,19 +33,25 @@ void capture_remove(struct capture_run *run)
     assert_int_equal(system(command), 0);
 }
 
-/* Is BPF allowed here? Skips the test, with the reason, where it is not. */
+/* Is BPF allowed here? Skips the test, with the reason, where it is not. Asked once: loading the programs is most of what a
+ * short trace takes. */
 void capture_need_bpf(void)
 {
-    struct text missing = {0};
-    struct error err;
-    const struct capture_kernel_options options = {.scope = CAPTURE_TREE, .buffer_bytes = 4096};
-    struct capture_kernel *kernel = capture_kernel_new(&options, NULL, NULL, &missing, &err);
-    text_release(&missing);
-    if (!kernel) {
+    static bool asked, allowed;
+    static struct error err;
+    if (!asked) {
+        struct text missing = {0};
+        const struct capture_kernel_options options = {.scope = CAPTURE_TREE, .buffer_bytes = 4096};
+        struct capture_kernel *kernel = capture_kernel_new(&options, NULL, NULL, &missing, &err);
+        text_release(&missing);
+        allowed = kernel != NULL;
+        asked = true;
+        capture_kernel_free(kernel);
+    }
+    if (!allowed) {
         print_message("# skipped: %s\n", err.text);
         skip();
     }
-    capture_kernel_free(kernel);
 }
 
 struct trace_capture_options capture_options_of(const struct capture_run *run, char *const *words)
