@@ -297,6 +297,17 @@ static int files_by_bytes(const void *a, const void *b)
     return x->calls != y->calls ? (x->calls < y->calls ? 1 : -1) : (x->file > y->file) - (x->file < y->file);
 }
 
+/* Of two rows of one process that of its main thread, and of what it executed later. A program that it executes again has
+ * the row it had before. */
+static int64_t later_name(const struct trace_reader *reader, int64_t a, int64_t b)
+{
+    const struct trace_process_info *x = trace_process_info(reader, a), *y = trace_process_info(reader, b);
+    bool x_leads = x->tid == x->pid, y_leads = y->tid == y->pid;
+    if (x_leads != y_leads)
+        return x_leads ? a : b;
+    return y_leads && y->start_ns >= x->start_ns ? b : a;
+}
+
 /* Threads and names of one process become one entry. */
 static size_t merge_processes(struct counting *counting)
 {
@@ -311,8 +322,7 @@ static size_t merge_processes(struct counting *counting)
     for (size_t i = 0; i < all; i++) {
         struct trace_summary_process *to = count > 0 ? &processes[count - 1] : NULL;
         if (to && to->pid == processes[i].pid) {
-            bool leads = trace_process_info(counting->reader, processes[i].id)->tid == to->pid;
-            to->id = leads ? processes[i].id : to->id;
+            to->id = later_name(counting->reader, to->id, processes[i].id);
             to->threads++;
             to->calls += processes[i].calls;
             to->bytes_read += processes[i].bytes_read;

@@ -120,6 +120,12 @@ static void test_what_is_no_file_is_apart(void **state)
     int64_t forked = trace_process(writer, 7, 7, "sh", 2), thread = trace_process(writer, 7, 8, "pool", 4),
             process = trace_process(writer, 7, 7, "python3", 7);
     int64_t pipe = trace_file(writer, 1, 1, "pipe:[1]", 8), file = trace_file(writer, 1, 2, "/data", 5);
+    struct error err;
+    int64_t script = trace_process(writer, 7, 7, "script", 6);
+    assert_true(trace_process_set(writer, forked, TRACE_NONE, 10, 20, NULL, &err) &&
+                trace_process_set(writer, process, TRACE_NONE, 20, 30, NULL, &err) &&
+                trace_process_set(writer, script, TRACE_NONE, 30, 40, NULL, &err) &&
+                trace_process_set(writer, process, TRACE_NONE, 40, TRACE_NONE, NULL, &err)); /* once more */
     add(writer, TRACE_READ, forked, pipe, 1000000, 9000);
     add(writer, TRACE_READ, thread, pipe, 1000000, 9000);
     add(writer, TRACE_WRITE, process, pipe, 10, 50);
@@ -139,7 +145,7 @@ static void test_what_is_no_file_is_apart(void **state)
     assert_int_equal(summary.others[1][TRACE_KIND_PIPE].calls, 1);
     assert_int_equal(summary.processes, 1);
     assert_string_equal(trace_process_info(reader, summary.top_processes[0].id)->name, "python3");
-    assert_int_equal(summary.top_processes[0].threads, 3);
+    assert_int_equal(summary.top_processes[0].threads, 4);
     assert_int_equal(summary.top_processes[0].bytes_read, 100);
     assert_int_equal(summary.top_processes[0].bytes_other, 18050);
     assert_int_equal(summary.files, 1);
