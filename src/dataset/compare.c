@@ -32,8 +32,8 @@ static bool compare_write(void *context, const void *from, size_t n, struct erro
 {
     struct comparison *c = context;
     const unsigned char *at = from;
-    if (dataset_crew_stopped(c->crew))
-        return error_set(err, ERROR_FAILED, "stopped");
+    if (!dataset_crew_go_on(c->crew, err))
+        return false;
     while (n > 0) {
         int64_t left = c->source->size - c->offset;
         size_t now = n < DATASET_BUFFER ? n : DATASET_BUFFER;
@@ -48,6 +48,12 @@ static bool compare_write(void *context, const void *from, size_t n, struct erro
         n -= now;
     }
     return true;
+}
+
+static bool compare_go_on(void *context, struct error *err)
+{
+    const struct comparison *c = context;
+    return dataset_crew_go_on(c->crew, err);
 }
 
 /* A large run of content is compared in pieces; of several differences the first counts. */
@@ -103,6 +109,7 @@ bool dataset_compare_bytes(const struct dataset_crew *crew, const struct dataset
     const struct dataset_sink sink = {
         .context = &c,
         .write = compare_write,
+        .go_on = compare_go_on,
         .fill = crew->inner ? compare_fill : NULL,
     };
     *difference = (struct dataset_difference){0};

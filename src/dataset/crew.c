@@ -127,15 +127,26 @@ bool dataset_crew_pieces(const struct dataset_crew *crew, int64_t bytes, dataset
     return !atomic_load(&pieces.failed);
 }
 
+bool dataset_crew_go_on(const struct dataset_crew *crew, struct error *err)
+{
+    return !dataset_crew_stopped(crew) || error_set(err, ERROR_FAILED, "stopped");
+}
+
+static bool watched_go_on(void *context, struct error *err)
+{
+    const struct dataset_watched *watched = context;
+    return dataset_crew_go_on(watched->crew, err);
+}
+
 static bool watched_write(void *context, const void *from, size_t n, struct error *err)
 {
     struct dataset_watched *watched = context;
-    if (dataset_crew_stopped(watched->crew))
-        return error_set(err, ERROR_FAILED, "stopped");
+    if (!dataset_crew_go_on(watched->crew, err))
+        return false;
     return watched->to.write(watched->to.context, from, n, err);
 }
 
 struct dataset_sink dataset_crew_watch(struct dataset_watched *watched)
 {
-    return (struct dataset_sink){.context = watched, .write = watched_write};
+    return (struct dataset_sink){.context = watched, .write = watched_write, .go_on = watched_go_on};
 }

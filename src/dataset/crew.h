@@ -25,6 +25,7 @@ bool dataset_crew_run(struct dataset_crew *crew, int64_t count, struct error *er
 
 /* Is it time to end? */
 bool dataset_crew_stopped(const struct dataset_crew *crew);
+bool dataset_crew_go_on(const struct dataset_crew *crew, struct error *err); /* else *err says "stopped" */
 
 /* Adds to what is done and says so. */
 void dataset_crew_done(struct dataset_crew *crew, int64_t files, int64_t bytes);

@@ -41,6 +41,9 @@ struct dataset_sink {
     /* The next n bytes are those of the content from `offset` on; the sink makes them itself, by as many threads as it has. */
     bool (*fill)(void *context, const struct dataset_content *content, int64_t offset, int64_t n,
                  struct error *err);
+
+    /* Is it not time to end? Asked while nothing is written for long (sums that stand before what they are of). */
+    bool (*go_on)(void *context, struct error *err);
 };
 
 struct dataset_extent {

@@ -27,6 +27,12 @@ static bool counted_write(void *context, const void *from, size_t n, struct erro
     return counted->to.write(counted->to.context, from, n, err);
 }
 
+static bool counted_go_on(void *context, struct error *err)
+{
+    const struct counted *counted = context;
+    return dataset_crew_go_on(counted->crew, err);
+}
+
 /* A large run of content: pieces of it, each to its place. */
 struct filling {
     const struct counted *counted;
@@ -65,6 +71,7 @@ static bool write_part(struct dataset_crew *crew, const struct dataset_file *fil
     const struct dataset_sink sink = {
         .context = &counted,
         .write = counted_write,
+        .go_on = counted_go_on,
         .fill = crew->inner && watched.to.write_at ? counted_fill : NULL,
     };
     bool written = dataset_write(file, part, NULL, &sink, err);

@@ -82,20 +82,21 @@ static void put_array(struct dataset_writer *writer, const struct plan *plan, in
 
 static bool swallow(void *context, const void *from, size_t n, struct error *err)
 {
-    (void)context;
+    const struct dataset_sink *sink = context;
     (void)from;
     (void)n;
-    (void)err;
-    return true;
+    return !sink->go_on || sink->go_on(sink->context, err);
 }
 
 /* The sum of a stored member stands before it, so it is made twice: that is cheaper than going back, and goes where
  * there is no way back. */
-static bool sum_array(struct plan *plan, int which, const struct dataset_content *content, struct error *err)
+static bool sum_array(struct dataset_writer *archive, struct plan *plan, int which,
+                      const struct dataset_content *content)
 {
     struct dataset_writer writer;
-    const struct dataset_sink nowhere = {.write = swallow};
-    if (!dataset_writer_init(&writer, &nowhere, err))
+    struct dataset_sink sink = *archive->sink;
+    const struct dataset_sink nowhere = {.context = &sink, .write = swallow};
+    if (!dataset_writer_init(&writer, &nowhere, archive->err))
         return false;
     writer.sum_of = dataset_crc32;
     put_array(&writer, plan, which, content);
@@ -126,7 +127,7 @@ static bool put_member(struct dataset_writer *archive, struct plan *plan, int wh
                        const struct dataset_content *content, int level)
 {
     struct zip_member *member = &plan->members[which];
-    if (!member->deflated && !sum_array(plan, which, content, archive->err))
+    if (!member->deflated && !sum_array(archive, plan, which, content))
         return false;
     zip_put_header(archive, member);
     if (!member->deflated)

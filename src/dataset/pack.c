@@ -63,6 +63,8 @@ static bool pack(void *context, const void *from, size_t n, struct error *err)
 {
     struct dataset_packer *packer = context;
     const unsigned char *at = from;
+    if (packer->to.go_on && !packer->to.go_on(packer->to.context, err)) /* zeros are written rarely */
+        return false;
     while (n > 0) {
         size_t now = n < ((size_t)1 << 30) ? n : (size_t)1 << 30;
         packer->stream.next_in = (unsigned char *)(uintptr_t)at; /* zlib's type is not const */

@@ -154,7 +154,7 @@ static bool item_bytes(const struct dataset_place *from, const struct dataset_it
 
 /* How many copies in turn have at least `bytes` bytes. */
 static bool count_copies(const struct dataset_place *from, const struct dataset_item *items, int64_t count,
-                         int64_t bytes, int64_t *copies, struct error *err)
+                         int64_t bytes, const atomic_bool *stop, int64_t *copies, struct error *err)
 {
     int64_t sum = 0;
     int64_t *sizes = calloc((size_t)count, sizeof *sizes);
@@ -162,7 +162,8 @@ static bool count_copies(const struct dataset_place *from, const struct dataset_
         return error_memory(err);
     bool known = true;
     for (int64_t i = 0; i < count && known; i++) {
-        known = item_bytes(from, &items[i], &sizes[i], err);
+        known = stop && atomic_load(stop) ? error_set(err, ERROR_FAILED, "stopped")
+                                          : item_bytes(from, &items[i], &sizes[i], err);
         sum += sizes[i];
     }
     if (known && sum <= 0)
@@ -185,7 +186,7 @@ bool dataset_scale(const struct dataset_place *from, const struct dataset_item *
     *scaled = (struct dataset_scaled){0};
     if (count < 1)
         return error_set(err, ERROR_INPUT, "%s: there are no files to copy", name_of(from));
-    if (!count_copies(from, items, count, bytes, &scaled->items, err))
+    if (!count_copies(from, items, count, bytes, work->stop, &scaled->items, err))
         return false;
     bool done = dataset_crew_run(&crew, scaled->items, err);
     scaled->files = crew.files;

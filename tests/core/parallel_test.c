@@ -44,6 +44,38 @@ static void require_once(struct parallel *pool, size_t count, size_t grain)
             fail_msg("index %zu of %zu, grain %zu: %d times", i, count, grain, marks.times[i]);
 }
 
+/* Ends after some pieces: of a loop that would take years nearly nothing is gone through. */
+struct ending {
+    atomic_size_t done;
+    size_t most;
+};
+
+static void count_piece(void *context, size_t first, size_t last, int thread)
+{
+    struct ending *ending = context;
+    (void)thread;
+    atomic_fetch_add(&ending->done, last - first);
+}
+
+static bool below_most(void *context)
+{
+    struct ending *ending = context;
+    return atomic_load(&ending->done) < ending->most;
+}
+
+static void a_loop_ends_when_it_is_told_to(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 5; threads += 2) {
+        struct parallel *pool = parallel_new(threads);
+        struct ending ending = {.most = 1000};
+        assert_non_null(pool);
+        parallel_while(pool, SIZE_MAX / 2, 1, count_piece, below_most, &ending);
+        assert_in_range(atomic_load(&ending.done), 1000, 1000 + (size_t)threads);
+        parallel_free(pool);
+    }
+}
+
 static const size_t counts[] = {0, 1, 2, 3, 7, 8, 63, 64, 65, 1000, 4999, MOST};
 static const size_t grains[] = {0, 1, 2, 3, 8, 64, 999, 1000, MOST, SIZE_MAX};
 
@@ -187,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_index_is_run_once),
+        cmocka_unit_test(a_loop_ends_when_it_is_told_to),
         cmocka_unit_test(without_a_pool_there_is_one_thread),
         cmocka_unit_test(a_pool_has_a_thread_per_processor_unless_told),
         cmocka_unit_test(thousands_of_loops_follow_one_another),
