@@ -67,7 +67,8 @@ static void a_loop_ends_when_it_is_told_to(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= 5; threads += 2) {
-        struct parallel *pool = parallel_new(threads);
+        struct error err;
+        struct parallel *pool = parallel_new(threads, &err);
         struct ending ending = {.most = 1000};
         assert_non_null(pool);
         parallel_while(pool, SIZE_MAX / 2, 1, count_piece, below_most, &ending);
