@@ -43,6 +43,31 @@ static double cut_off(const struct similarity_trace *trace)
     return trace->shortfall.cut_ns == TRACE_NONE ? NAN : (double)trace->shortfall.cut_ns * 1e-9;
 }
 
+/* The whole, and every tenth of the calls. */
+static bool within_noise(const struct similarity *result)
+{
+    const struct similarity_window *window = &result->window;
+    return result->value >= result->floor && !(window->value < window->floor);
+}
+
+static void add_window(const struct similarity *result, struct json *json)
+{
+    const struct similarity_window *window = &result->window;
+    if (window->stream < 0) {
+        json_null(json, "worst_window");
+        return;
+    }
+    json_open_flat(json, "worst_window", '{');
+    json_string(json, "name", similarity_stream_name(window->stream));
+    json_string(json, "of", similarity_part_names[window->part]);
+    json_number(json, "from", (double)window->tenth / SIMILARITY_TENTHS);
+    json_number(json, "to", (double)(window->tenth + 1) / SIMILARITY_TENTHS);
+    json_number(json, "value", window->value);
+    json_number(json, "latency_ratio", window->ratio);
+    json_number(json, "floor", window->floor);
+    json_close(json);
+}
+
 void comparison_write_json(const struct comparison *comparison, struct text *out)
 {
     struct json json = {.out = out};
@@ -57,8 +82,9 @@ void comparison_write_json(const struct comparison *comparison, struct text *out
     json_number(&json, "high", result->high);
     if (floor) {
         json_number(&json, "floor", result->floor);
-        json_bool(&json, "within_noise", result->value >= result->floor);
+        json_bool(&json, "within_noise", within_noise(result));
     }
+    add_window(result, &json);
     add_worst(result, &json);
     json_integer(&json, "lost_a", comparison->a->shortfall.lost);
     json_integer(&json, "lost_b", comparison->b->shortfall.lost);
@@ -91,7 +117,9 @@ void comparison_write_json(const struct comparison *comparison, struct text *out
 static void print_line(const char *kind, const char *name, double weight, double value, double low,
                        double high, double floor, struct text *out)
 {
-    text_format(out, "%-13s  %-28s  %5.1f %%   %.4f  %.4f-%.4f", kind, name, 100 * weight, value, low, high);
+    text_format(out, "%-13s  %-28s  %5.1f %%   %.4f", kind, name, 100 * weight, value);
+    if (!isnan(low))
+        text_format(out, "  %.4f-%.4f", low, high);
     if (!isnan(floor))
         text_format(out, "  %.4f  %s", floor, verdict(value, floor));
     text_add(out, "\n");
@@ -137,11 +165,31 @@ static void print_notes(const struct comparison *comparison, struct text *out)
                     drawn, comparison->options->values);
 }
 
+/* "latency of read, calls 70-80 % of TRAINING: 9.98 times as long (0.6672), repeats 0.9641 or more: beyond …" */
+static void print_window(const struct comparison *comparison, struct text *out)
+{
+    const struct similarity_window *window = &comparison->result->window;
+    if (window->stream < 0 || window->value == 1)
+        return;
+    bool longer = window->ratio >= 1;
+    text_format(out, "latencies differ most in %s, the calls from %d to %d %% of %s: %.4g times as %s (%.4f)",
+                similarity_stream_name(window->stream), 100 / SIMILARITY_TENTHS * window->tenth,
+                100 / SIMILARITY_TENTHS * (window->tenth + 1),
+                window->part == 0 ? "the run" : similarity_part_names[window->part],
+                longer ? window->ratio : 1 / window->ratio, longer ? "long" : "short", window->value);
+    if (!isnan(window->floor))
+        text_format(out, ", repeats %.4f or more: %s", window->floor, verdict(window->value, window->floor));
+    text_add(out, "\n");
+}
+
 void comparison_print(const struct comparison *comparison, struct text *out)
 {
     const struct similarity *result = comparison->result;
     const struct similarity_component *worst = similarity_worst(result);
-    text_format(out, "similarity  %.4f (95 %%: %.4f-%.4f)", result->value, result->low, result->high);
+    bool intervals = !isnan(result->low);
+    text_format(out, "similarity  %.4f", result->value);
+    if (!isnan(result->low))
+        text_format(out, " (95 %%: %.4f-%.4f)", result->low, result->high);
     if (comparison->floor)
         text_format(out, ", repeats %.4f or more: %s", result->floor, verdict(result->value, result->floor));
     if (worst)
@@ -149,10 +197,14 @@ void comparison_print(const struct comparison *comparison, struct text *out)
                     similarity_kind_names[worst->kind], worst->name, worst->value,
                     worst->weight * (1 - worst->value));
     text_add(out, "\n");
+    print_window(comparison, out);
     print_notes(comparison, out);
     print_kinds(result, out);
-    text_format(out, "\n%-13s  %-28s  %-7s  %s%s\n", "kind", "component", "weight", "similarity (95 %)",
-                comparison->floor ? "       repeats" : "");
+    text_format(out, "\n%-13s  %-28s  %-7s  %s%s\n", "kind", "component", "weight",
+                intervals ? "similarity (95 %)" : "similarity",
+                !comparison->floor ? ""
+                : intervals        ? "       repeats"
+                                   : "  repeats");
     for (size_t i = 0; i < result->count; i++) {
         const struct similarity_component *c = &result->components[i];
         print_line(similarity_kind_names[c->kind], c->name, c->weight, c->value, c->low, c->high, c->floor,
@@ -186,13 +238,18 @@ void comparison_print_matrix(const struct comparison_matrix *matrix, struct text
         for (size_t j = 0; j < matrix->count; j++)
             text_format(out, "  %*.4f", (int)fmax(6, (double)strlen(matrix->labels[j])), cell(matrix, i, j));
     }
-    text_format(out, "\n\n%-*s  %-*s  similarity (95 %%)       differs most in\n", width, "", width, "");
+    bool intervals = matrix->count > 1 && !isnan(pair_of(matrix, 0, 1)->low);
+    text_format(out, "\n\n%-*s  %-*s  %s  differs most in\n", width, "", width, "",
+                intervals ? "similarity (95 %)     " : "similarity");
     for (size_t i = 0; i < matrix->count; i++) {
         for (size_t j = i + 1; j < matrix->count; j++) {
             const struct similarity *pair = pair_of(matrix, i, j);
             const struct similarity_component *worst = similarity_worst(pair);
-            text_format(out, "%-*s  %-*s  %.4f (%.4f-%.4f)  ", width, matrix->labels[i], width,
-                        matrix->labels[j], pair->value, pair->low, pair->high);
+            text_format(out, intervals ? "%-*s  %-*s  %.4f" : "%-*s  %-*s  %10.4f", width, matrix->labels[i],
+                        width, matrix->labels[j], pair->value);
+            if (!isnan(pair->low))
+                text_format(out, " (%.4f-%.4f)", pair->low, pair->high);
+            text_add(out, "  ");
             if (worst)
                 text_format(out, "%s of %s\n", similarity_kind_names[worst->kind], worst->name);
             else

@@ -51,7 +51,7 @@ static const char *name_of(const struct similarity_trace *trace)
 
 static void add_bar(struct text *rows, double y, double value, double low, double high, double floor)
 {
-    text_format(rows, "%g %.6g %.6g %.6g ", y, value, low, high);
+    text_format(rows, "%g %.6g %.6g %.6g ", y, value, isnan(low) ? value : low, isnan(high) ? value : high);
     isnan(floor) ? text_add(rows, "?\n") : text_format(rows, "%.6g\n", floor);
 }
 
@@ -117,7 +117,9 @@ static void head_page(struct drawing *drawing, const struct figure_box *bars)
     const double middle = page->width / 2.0;
     const char *const colours[2] = {COLOUR_A, COLOUR_B};
     const struct similarity_trace *traces[2] = {drawing->a, drawing->b};
-    text_format(&text, "similarity %.4f (95 %%: %.4f-%.4f)", result->value, result->low, result->high);
+    text_format(&text, "similarity %.4f", result->value);
+    if (!isnan(result->low))
+        text_format(&text, " (95 %%: %.4f-%.4f)", result->low, result->high);
     if (!isnan(result->floor))
         text_format(&text, ", repeats %.4f or more", result->floor);
     figure_label(page, 0.5 * drawing->line, 0.9 * drawing->line, 'l', text.data ? text.data : "");

@@ -12,8 +12,7 @@ const char *const similarity_kind_names[SIMILARITY_KINDS + 1] = {
 
 const double similarity_kind_weights[SIMILARITY_KINDS] = {2, 1, 1, 2, 2, 1, 1, 0.5};
 
-/* A Wasserstein distance of three decades, a factor of 1000 throughout, is as far apart as can be. */
-#define RANGE 3.0
+#define RANGE SIMILARITY_RANGE
 
 /* Of times, in decades: the same work takes a quarter more or less with the processor's clock rate and its neighbours. */
 #define TIME_RESOLUTION 0.1
@@ -60,8 +59,8 @@ static struct similarity_component *add(struct comparing *at, enum similarity_ki
                                                .of_bytes = at->of_bytes,
                                                .weight = weight,
                                                .value = value,
-                                               .low = value,
-                                               .high = value,
+                                               .low = replicates ? value : NAN,
+                                               .high = replicates ? value : NAN,
                                                .floor = NAN};
     snprintf(component->name, sizeof component->name, "%s%s%s", name, *name && *measure ? "." : "", measure);
     return component;
@@ -448,7 +447,8 @@ static bool combine(struct comparing *at, struct error *err)
         interval(&result->replicates[i * (size_t)replicates], replicates, values, component->value,
                  &component->low, &component->high);
     }
-    result->value = result->low = result->high = whole(result, -1, 0);
+    result->value = whole(result, -1, 0);
+    result->low = result->high = replicates > 0 ? result->value : NAN;
     for (int i = 0; i < replicates; i++)
         values[replicates + i] = whole(result, i, replicates);
     interval(values + replicates, replicates, values, result->value, &result->low, &result->high);
@@ -480,6 +480,7 @@ bool similarity_compare(const struct similarity_trace *a, const struct similarit
     free(at.ranks);
     if (!done)
         return error_memory(err);
+    result->window = similarity_worst_window(a, b);
     return share_weights(result, options, err) && combine(&at, err);
 }
 
@@ -502,6 +503,8 @@ static struct similarity_component *find(struct similarity *result, const struct
 static void lower_floors(struct similarity *result, const struct similarity *repeat)
 {
     result->floor = fmin(result->floor, repeat->value);
+    if (repeat->window.stream >= 0)
+        result->window.floor = fmin(result->window.floor, repeat->window.value);
     for (size_t i = 0; i < repeat->count; i++) {
         struct similarity_component *component = find(result, &repeat->components[i]);
         if (component)

@@ -66,6 +66,8 @@ struct similarity_stream {
     int64_t before_ns;
     struct similarity_values size, latency, gap;
     double ops_curve[SIMILARITY_CURVE], bytes_curve[SIMILARITY_CURVE], squares_curve[SIMILARITY_CURVE];
+    double timed_curve[SIMILARITY_CURVE],
+        latency_curve[SIMILARITY_CURVE]; /* calls whose latency is known; its sum */
 };
 
 struct similarity_curve {
@@ -133,13 +135,26 @@ struct similarity_component {
     bool of_bytes; /* a rate of bytes, not of operations */
     double weight; /* share in the whole; the weights of all components sum to 1 */
     double value;
-    double low, high; /* 95 % of the bootstrap */
+    double low, high; /* 95 % of the bootstrap; NAN: there was none */
     bool drawn;       /* from a sample of the values, of which there were more than options.values */
     double floor;     /* the lowest among repeats; NAN: not known */
 };
 
+/* Latencies by tenths of the calls of a class, in the run or in a phase: what goes slower for a while is little of the whole
+ * and of its distributions, but all of a tenth. */
+enum { SIMILARITY_TENTHS = 10, SIMILARITY_TENTH_CALLS = 20 /* fewer tell nothing */ };
+struct similarity_window {
+    int stream;   /* -1: none has enough calls */
+    int part;     /* the run, or a phase */
+    int tenth;    /* of the calls, from 0 */
+    double value; /* 1: alike; 0: a factor of 1000 apart */
+    double ratio; /* how many times as long calls take in b */
+    double floor; /* the lowest among repeats; NAN: not known */
+};
+
 struct similarity {
     double value, low, high, floor;
+    struct similarity_window window; /* in which latencies are least alike */
     struct similarity_component *components;
     size_t count, capacity;
     double *replicates; /* of component i from i · options.replicates */
@@ -150,6 +165,10 @@ bool similarity_compare(const struct similarity_trace *a, const struct similarit
                         const struct similarity_options *options, struct similarity *result,
                         struct error *err);
 void similarity_release(struct similarity *result);
+
+/* Of all classes, and all tenths of their calls, the one that is least alike; its floor is NAN. */
+struct similarity_window similarity_worst_window(const struct similarity_trace *a,
+                                                 const struct similarity_trace *b);
 
 /* Fills the floors from all pairs among repeats of one run. */
 bool similarity_add_floor(struct similarity *result, const struct similarity_trace *repeats, size_t count,

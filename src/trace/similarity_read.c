@@ -120,6 +120,10 @@ static void count(struct reading *reading, int which, int64_t start_ns, int64_t 
         stream->ops_curve[bin]++;
         stream->bytes_curve[bin] += size;
         stream->squares_curve[bin] += size * size;
+        if (latency_ns != TRACE_NONE) {
+            stream->timed_curve[bin]++;
+            stream->latency_curve[bin] += log10(1 + fmax(0, (double)latency_ns) / MICROSECOND);
+        }
     }
 }
 

@@ -120,6 +120,111 @@ static void test_what_the_run_took_stands_for_the_machine(void **state)
     assert_true(component_of("a.db", "b.db", "process.cpu.dtw") == -1);
 }
 
+/* ---- tenths of the calls ---- */
+
+/* 3000 reads, the last third slower by a factor; `noise` makes them differ a little from run to run. */
+static void make_slow_end(const char *name, double factor, double phase_factor, uint32_t noise)
+{
+    struct trace_writer *writer = make_trace(name, TRACE_STORE_WHOLE);
+    struct error err;
+    int64_t file = trace_file(writer, TRACE_NONE, TRACE_NONE, "/data/0", 7), now = 0;
+    for (int i = 0; i < 3000; i++) {
+        noise = noise * 1664525 + 1013904223;
+        double latency = 100000.0 * (1 + 0.2 * (double)(noise >> 16) / 65536);
+        latency *= i >= 2000 ? factor : 1;
+        latency *= i >= 1000 && i < 1500 ? phase_factor : 1;
+        add_event(writer, (struct trace_event){.class = TRACE_READ,
+                                               .cached = -1,
+                                               .start_ns = now,
+                                               .latency_ns = (int64_t)latency,
+                                               .file = file,
+                                               .offset = INT64_C(4096) * i,
+                                               .size = 4096,
+                                               .result = 4096});
+        now += 20000000;
+    }
+    assert_true(trace_add_phase(writer, &(struct trace_phase){"TRAINING", 0, now, "dlio"}, &err));
+    finish_trace(writer);
+}
+
+static struct similarity_window window_of(const char *a, const char *b)
+{
+    struct similarity result = compare(a, b);
+    struct similarity_window window = result.window;
+    similarity_release(&result);
+    return window;
+}
+
+static void test_what_is_slow_for_a_while_is_seen(void **state)
+{
+    (void)state;
+    make_slow_end("a.db", 1, 1, 1);
+    make_slow_end("b.db", 1, 1, 2);
+    make_slow_end("slow.db", 10, 1, 3);
+    struct similarity_window same = window_of("a.db", "a.db"), repeat = window_of("a.db", "b.db"),
+                             slow = window_of("a.db", "slow.db"), back = window_of("slow.db", "a.db");
+    assert_true(same.value == 1 && same.ratio == 1);
+    assert_true(repeat.value > 0.99);
+    assert_int_equal(slow.stream, TRACE_READ);
+    assert_true(slow.tenth >= 7); /* the last third */
+    assert_string_equal(similarity_part_names[slow.part], "TRAINING");
+    assert_near(slow.ratio, 10, 0.5);
+    assert_near(slow.value, 1 - 1 / 3.0, 0.01);
+    assert_true(back.value == slow.value && back.tenth == slow.tenth); /* symmetric */
+    assert_near(back.ratio * slow.ratio, 1, 1e-9);
+}
+
+static void test_a_window_falls_with_what_slows_it(void **state)
+{
+    (void)state;
+    double before = 1;
+    make_slow_end("a.db", 1, 1, 1);
+    for (int step = 1; step <= 8; step++) {
+        make_slow_end("b.db", 1, pow(2, step), 1);
+        struct similarity_window window = window_of("a.db", "b.db");
+        assert_true(window.value < before);
+        assert_true(window.tenth == 3 || window.tenth == 4);
+        before = window.value;
+    }
+}
+
+/* A verdict of noise holds for the whole and for every window. */
+static void test_repeats_tell_how_far_windows_are_apart(void **state)
+{
+    (void)state;
+    struct error err;
+    struct similarity_trace traces[4];
+    struct similarity result;
+    const char *const names[] = {"a.db", "b.db", "c.db", "slow.db"};
+    for (int i = 0; i < 4; i++) {
+        make_slow_end(names[i], i == 3 ? 10 : 1, 1, (uint32_t)i + 1);
+        read_run(&traces[i], names[i]);
+    }
+    assert_true(similarity_compare(&traces[0], &traces[3], &options, &result, &err));
+    assert_true(isnan(result.window.floor));
+    assert_true(similarity_add_floor(&result, traces, 3, &options, &err));
+    assert_true(result.window.floor > 0.99 && result.window.value < result.window.floor);
+    similarity_release(&result);
+    for (int i = 0; i < 4; i++)
+        similarity_trace_release(&traces[i]);
+}
+
+static void test_without_a_bootstrap_there_is_no_interval(void **state)
+{
+    (void)state;
+    struct similarity_options none = options;
+    none.replicates = 0;
+    make_run("a.db", plain);
+    struct run other = plain;
+    other.latency = 2;
+    make_run("b.db", other);
+    struct similarity result = compare_with(&none, "a.db", "b.db");
+    assert_true(isnan(result.low) && isnan(result.high) && result.value < 1);
+    for (size_t i = 0; i < result.count; i++)
+        assert_true(isnan(result.components[i].low) && isnan(result.components[i].high));
+    similarity_release(&result);
+}
+
 static void test_files_are_known_in_another_folder(void **state)
 {
     (void)state;
@@ -412,6 +517,10 @@ int main(void)
         TEST(test_how_threads_interleave_does_not_matter),
         TEST(test_what_the_run_took_stands_for_the_machine),
         TEST(test_files_in_reverse_are_in_no_common_order),
+        TEST(test_what_is_slow_for_a_while_is_seen),
+        TEST(test_a_window_falls_with_what_slows_it),
+        TEST(test_repeats_tell_how_far_windows_are_apart),
+        TEST(test_without_a_bootstrap_there_is_no_interval),
         TEST(test_files_are_known_in_another_folder),
         TEST(test_files_count_as_far_as_they_are_common),
         TEST(test_a_run_twice_as_slow_has_the_same_rates_by_phase),
