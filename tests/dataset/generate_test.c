@@ -1,61 +1,22 @@
+#include "dataset/fixture.h"
 #include "dataset/generate.h"
-#include "dataset/io.h"
 
 #include "dataset/pack.h"
-#include "dataset/scale.h"
 #include "dataset/sum.h"
 #include "dataset/verify.h"
-#include <dirent.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-struct fixture {
-    char *root;
-    struct dataset_folder folder;
-    struct dataset_place place;
-    struct dataset_work work;
-};
-
-static void fixture_init(struct fixture *f, int threads)
-{
-    *f = (struct fixture){.root = folder_make(), .work = {.ranks = 1}};
-    f->folder.root = f->root;
-    f->place = dataset_place_posix(&f->folder);
-    f->work.pool = parallel_new(threads, &(struct error){0});
-    assert_non_null(f->work.pool);
-}
-
-static void fixture_release(struct fixture *f)
-{
-    parallel_free(f->work.pool);
-    folder_remove(f->root);
-}
-
-static struct dataset_generated generate(struct fixture *f, const struct dataset_layout *layout)
-{
-    struct dataset_generated generated;
-    struct error err = {0};
-    if (!dataset_generate(layout, &f->place, &f->work, &generated, &err))
-        fail_msg("%s", err.text);
-    return generated;
-}
-
 static void verify(struct fixture *f, const struct dataset_layout *layout, struct dataset_verified *verified)
 {
     struct error err = {0};
     if (!dataset_verify(layout, &f->place, &f->work, true, verified, &err))
         fail_msg("%s", err.text);
-}
-
-static char *path_in(const struct fixture *f, const char *path)
-{
-    char *joined;
-    assert_true(asprintf(&joined, "%s/%s", f->root, path) > 0);
-    return joined;
 }
 
 static void flip_byte(const struct fixture *f, const char *path, long offset)
@@ -69,14 +30,6 @@ static void flip_byte(const struct fixture *f, const char *path, long offset)
     fputc(c ^ 1, file);
     fclose(file);
     free(joined);
-}
-
-static void layout_some(struct dataset_layout *layout, const char *format)
-{
-    layout_make(layout, format, 50000, 3);
-    layout->files_train = 6;
-    layout->files_eval = 2;
-    layout->subfolders_train = 2;
 }
 
 /* What DLIO's main.py finds in a folder (initialize, for train and valid): it lists it, which fails where there is none; what is
@@ -578,76 +531,6 @@ static void two_writers_of_a_file_are_one_too_many(void **state)
     fixture_release(&f);
 }
 
-static void copies_go_round(void **state)
-{
-    struct fixture from, to;
-    struct dataset_layout layout;
-    struct dataset_scaled scaled;
-    struct error err = {0};
-    const struct dataset_item items[] = {{2, {"train/img_0_of_3.npy", "train/img_1_of_3.npy"}},
-                                         {1, {"train/img_2_of_3.npy"}}};
-    (void)state;
-    fixture_init(&from, 2);
-    fixture_init(&to, 2);
-    layout_make(&layout, "npy", 9872, 1); /* 10,000 bytes a file */
-    layout.files_train = 3;
-    generate(&from, &layout);
-    assert_true(dataset_scale(&from.place, items, 2, &to.place, 75000, &to.work, &scaled, &err));
-    assert_int_equal(scaled.items, 5); /* 20 + 10 + 20 + 10 + 20 kB */
-    assert_int_equal(scaled.bytes, 80000);
-    assert_int_equal(scaled.bytes_kept, 0);
-    char *last = path_in(&to, "train/img_7_of_3.npy"), *origin = path_in(&from, "train/img_1_of_3.npy");
-    struct blob a = blob_load(last), b = blob_load(origin);
-    assert_int_equal(a.length, b.length);
-    assert_memory_equal(a.bytes, b.bytes, a.length);
-    assert_true(dataset_scale(&from.place, items, 2, &to.place, 75000, &to.work, &scaled, &err));
-    assert_int_equal(scaled.bytes_kept, 80000);
-    free(a.bytes);
-    free(b.bytes);
-    free(last);
-    free(origin);
-    fixture_release(&from);
-    fixture_release(&to);
-}
-
-static void files_that_belong_together_are_listed_as_one(void **state)
-{
-    struct fixture f;
-    struct dataset_layout layout;
-    struct dataset_item *items;
-    struct arena arena = {0};
-    struct error err = {0};
-    int64_t count;
-    (void)state;
-    fixture_init(&f, 1);
-    layout_some(&layout, "indexed_binary");
-    generate(&f, &layout);
-    assert_true(dataset_items_list(f.root, &arena, &items, &count, &err));
-    assert_int_equal(count, 8);
-    assert_int_equal(items[3].count, 3);
-    assert_string_equal(items[3].paths[0], "train/1/img_1_of_6.indexed_binary");
-    assert_string_equal(items[3].paths[1], "train/1/img_1_of_6.indexed_binary.off.idx");
-    assert_false(dataset_items_list("/nowhere", &arena, &items, &count, &err));
-    assert_string_equal(err.text, "cannot open '/nowhere/': No such file or directory");
-    arena_release(&arena);
-    fixture_release(&f);
-}
-
-static void copies_are_numbered_on(void **state)
-{
-    struct text text = {0};
-    (void)state;
-    dataset_scale_path("a1/case_00209_x.npy", 1, 210, &text);
-    assert_string_equal(text.data, "a1/case_00419_x.npy");
-    text.length = 0;
-    dataset_scale_path("part-00027-of-00500", 2, 500, &text);
-    assert_string_equal(text.data, "part-01027-of-00500");
-    text.length = 0;
-    dataset_scale_path("d2/train.txt", 3, 1, &text);
-    assert_string_equal(text.data, "d2/train.copy3.txt");
-    text_release(&text);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -667,9 +550,6 @@ int main(void)
         cmocka_unit_test(a_stopped_run_leaves_whole_files),
         cmocka_unit_test(a_file_that_cannot_be_written_is_named),
         cmocka_unit_test(two_writers_of_a_file_are_one_too_many),
-        cmocka_unit_test(copies_go_round),
-        cmocka_unit_test(copies_are_numbered_on),
-        cmocka_unit_test(files_that_belong_together_are_listed_as_one),
     };
     return cmocka_run_group_tests_name("dataset generate", tests, NULL, NULL);
 }
