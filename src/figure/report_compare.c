@@ -21,7 +21,9 @@ static void add_bar(struct text *out, double value, double low, double high, dou
                     "<svg class=\"bar\" viewBox=\"0 0 %d 12\" preserveAspectRatio=\"none\" role=\"img\" "
                     "aria-label=\"",
                     WIDTH);
-        html_format(out, "%.4f, interval %.4f to %.4f", value, low, high);
+        html_format(out, "%.4f", value);
+        if (isfinite(low) && isfinite(high))
+            html_format(out, ", interval %.4f to %.4f", low, high);
         text_format(out, "\"><rect width=\"%.2f\" height=\"12\" fill=\"%s\"/>", w * value,
                     figure_colour_light(0));
         if (low >= 0 && high <= 1 && low <= high)
@@ -140,6 +142,21 @@ static void add_lost(struct text *out, const char *trace, double lost, double cu
                      trace ? trace : "A trace", lost);
 }
 
+/* Where latencies differ most, and whether repeats do so, too. */
+static void add_window(const struct doc_node *window, struct text *out)
+{
+    const char *name = report_string(window, "name"), *of = report_string(window, "of");
+    double value = report_number(window, "value"), floor = report_number(window, "floor");
+    double from = 100 * report_number(window, "from"), to = 100 * report_number(window, "to");
+    if (!name || !of || !isfinite(value) || !isfinite(from) || !isfinite(to))
+        return;
+    html_fact(out, "latencies differ most", "%.80s, calls %.0f to %.0f %% of %.80s: %.4f%s", name, from, to,
+              of, value,
+              !isfinite(floor) ? ""
+              : value >= floor ? ", within the noise of repeats"
+                               : ", beyond the noise of repeats");
+}
+
 bool report_comparison(struct report_part *part, struct error *err)
 {
     const struct doc_node *root = part->doc->root, *components = report_list(root, "components");
@@ -153,10 +170,13 @@ bool report_comparison(struct report_part *part, struct error *err)
     html_element(out, "p", NULL, "%s and %s.", a ? a : "?", b ? b : "?");
     html_facts(out);
     html_fact(out, "similarity", "%.4f", value);
-    html_fact(out, "95 % interval", "%.4f to %.4f", report_number(root, "low"), report_number(root, "high"));
+    if (isfinite(report_number(root, "low")) && isfinite(report_number(root, "high")))
+        html_fact(out, "95 % interval", "%.4f to %.4f", report_number(root, "low"),
+                  report_number(root, "high"));
     if (isfinite(floor))
         html_fact(out, "repeats, at least", "%.4f: %s", floor,
                   value >= floor ? "within their noise" : "beyond their noise");
+    add_window(doc_find(root, "worst_window"), out);
     if (report_string(worst, "name"))
         html_fact(out, "differs most in", "%s of %s",
                   report_string(worst, "kind") ? report_string(worst, "kind") : "",
