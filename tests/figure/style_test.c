@@ -66,13 +66,13 @@ static void expect_time_axis(double from, double to, const char *first, const ch
 static void time_has_marks_that_people_use(void **state)
 {
     (void)state;
-    expect_time_axis(0, 10, "'0 s' 0, '1 s' 1,", "'10 s' 10");
-    expect_time_axis(1.03, 1.07, "'1.03 s' 1.03, '1.035 s' 1.035,", "'1.07 s' 1.07");
-    expect_time_axis(0, 300, "'0:00' 0, '0:30' 30,", "'5:00' 300");
-    expect_time_axis(590, 602, "'9:50' 590, '9:52' 592", "'10:02' 602");
-    expect_time_axis(590, 590.5, "'590 s' 590, '590.05 s'", "'590.5 s' 590.5");
-    expect_time_axis(0, 7200, "'0:00:00' 0, '0:15:00' 900,", "'2:00:00' 7200");
-    expect_time_axis(-5, 5, "'-5 s' -5, '-4 s' -4,", "'5 s' 5");
+    expect_time_axis(0, 10, "\"0 s\" 0, \"1 s\" 1,", "\"10 s\" 10");
+    expect_time_axis(1.03, 1.07, "\"1.03 s\" 1.03, \"1.035 s\" 1.035,", "\"1.07 s\" 1.07");
+    expect_time_axis(0, 300, "\"0:00\" 0, \"0:30\" 30,", "\"5:00\" 300");
+    expect_time_axis(590, 602, "\"9:50\" 590, \"9:52\" 592", "\"10:02\" 602");
+    expect_time_axis(590, 590.5, "\"590 s\" 590, \"590.05 s\"", "\"590.5 s\" 590.5");
+    expect_time_axis(0, 7200, "\"0:00:00\" 0, \"0:15:00\" 900,", "\"2:00:00\" 7200");
+    expect_time_axis(-5, 5, "\"-5 s\" -5, \"-4 s\" -4,", "\"5 s\" 5");
 }
 
 static void expect_marks(void (*add)(struct figure_page *), const char *expected)
@@ -114,13 +114,16 @@ static void values_have_units_at_their_marks(void **state)
 {
     (void)state;
     expect_marks(sizes, "set logscale x 2\nset xrange [4096:16384]\n"
-                        "set xtics ('4 KiB' 4096, '8 KiB' 8192, '16 KiB' 16384)\n");
-    expect_marks(latencies, "set logscale x 10\nset xrange [1e-06:0.001]\n"
-                            "set xtics ('1 us' 1e-06, '10 us' 1e-05, '100 us' 0.0001, '1 ms' 0.001)\n");
-    expect_marks(rates, "set yrange [0:3000000000]\n"
-                        "set ytics ('0' 0, '1 GB/s' 1000000000, '2 GB/s' 2000000000, '3 GB/s' 3000000000)\n");
-    expect_marks(counts, "set yrange [0:40000]\nset ytics ('' 0, '' 10000, '' 20000, '' 30000, '' 40000)\n");
-    expect_marks(nothing, "set yrange [0:1]\nset ytics ('0' 0, '0.5' 0.5, '1' 1)\n");
+                        "set xtics (\"4 KiB\" 4096, \"8 KiB\" 8192, \"16 KiB\" 16384)\n");
+    expect_marks(latencies,
+                 "set logscale x 10\nset xrange [1e-06:0.001]\n"
+                 "set xtics (\"1 us\" 1e-06, \"10 us\" 1e-05, \"100 us\" 0.0001, \"1 ms\" 0.001)\n");
+    expect_marks(
+        rates, "set yrange [0:3000000000]\n"
+               "set ytics (\"0\" 0, \"1 GB/s\" 1000000000, \"2 GB/s\" 2000000000, \"3 GB/s\" 3000000000)\n");
+    expect_marks(
+        counts, "set yrange [0:40000]\nset ytics (\"\" 0, \"\" 10000, \"\" 20000, \"\" 30000, \"\" 40000)\n");
+    expect_marks(nothing, "set yrange [0:1]\nset ytics (\"0\" 0, \"0.5\" 0.5, \"1\" 1)\n");
 }
 
 static void values_have_the_digits_that_say_something(void **state)
