@@ -92,7 +92,14 @@ enum error_kind error_of_input(int number)
     }
 }
 
+#define NO_MEMORY "out of memory"
+
 bool error_memory(struct error *err)
 {
-    return error_set(err, ERROR_FAILED, "out of memory");
+    return error_set(err, ERROR_FAILED, NO_MEMORY);
+}
+
+bool error_is_memory(const struct error *err)
+{
+    return strcmp(err->text, NO_MEMORY) == 0;
 }

@@ -65,13 +65,17 @@ static bool walk_entries(struct listing *listing, DIR *open, const char *folder,
 {
     struct text path = {0};
     bool walked = true;
-    for (const struct dirent *entry; walked && (entry = readdir(open));) {
+    const struct dirent *entry;
+    while (walked && (errno = 0, entry = readdir(open))) {
         if (!is_data(entry->d_name))
             continue;
         path.length = 0;
         text_format(&path, "%s%s%s", folder, folder[0] ? "/" : "", entry->d_name);
         walked = path.failed ? error_memory(listing->err) : visit(listing, path.data, depth);
     }
+    if (walked && errno)
+        walked = error_set(listing->err, ERROR_FAILED, "cannot read '%s/%s': %s", listing->root, folder,
+                           strerror(errno));
     text_release(&path);
     return walked;
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jerror.h>
 #include <jpeglib.h>
 
 #define QUALITY 75
@@ -70,7 +71,10 @@ static void fail(j_common_ptr jpeg)
     struct failure *failure = (struct failure *)jpeg->err;
     char text[JMSG_LENGTH_MAX];
     jpeg->err->format_message(jpeg, text);
-    error_set(failure->err, ERROR_INPUT, "JPEG: %s", text);
+    if (jpeg->err->msg_code == JERR_OUT_OF_MEMORY)
+        error_memory(failure->err);
+    else
+        error_set(failure->err, ERROR_INPUT, "JPEG: %s", text);
     longjmp(failure->back, 1);
 }
 

@@ -67,7 +67,9 @@ static void out_flush(png_structp png)
 static void set_error(png_structp png, png_const_charp message)
 {
     struct error *err = png_get_error_ptr(png);
-    if (err && message[0])
+    if (err && strcasestr(message, "memory")) /* libpng's and zlib's own words */
+        error_memory(err);
+    else if (err && message[0])
         error_set(err, ERROR_INPUT, "PNG: %s", message);
     png_longjmp(png, 1);
 }

@@ -138,13 +138,13 @@ static bool compare(struct dataset_crew *crew, const struct dataset_file *file, 
 }
 
 static bool check_content(struct dataset_crew *crew, const struct dataset_file *file, int part,
-                          const char *path)
+                          const char *path, struct error *err)
 {
     struct dataset_difference difference;
-    struct error err = {0};
     struct dataset_fault unreadable = {.kind = DATASET_UNREADABLE, .number = file->number};
-    if (!compare(crew, file, part, path, &difference, &err))
-        return dataset_crew_stopped(crew) || add_fault(crew, unreadable, path, "%s", err.text);
+    if (!compare(crew, file, part, path, &difference, err))
+        return !error_is_memory(err) &&
+               (dataset_crew_stopped(crew) || add_fault(crew, unreadable, path, "%s", err->text));
     return !difference.differs || report(crew, file, path, &difference);
 }
 
@@ -164,7 +164,7 @@ static bool check_part(struct dataset_crew *crew, const struct dataset_file *fil
         fault.kind = DATASET_WRONG_SIZE;
         listed = add_fault(crew, fault, path, "%" PRId64 " bytes, expected %" PRId64, there, bytes);
     } else if (verification->content) {
-        listed = check_content(crew, file, part, path);
+        listed = check_content(crew, file, part, path, err);
     }
     dataset_crew_done(crew, 1, there < 0 ? 0 : there);
     return listed ? true : error_memory(err);

@@ -128,7 +128,7 @@ static bool fits(struct making *making, const struct report_part *part, struct e
     return true;
 }
 
-/* False when memory ran out. */
+/* What is wrong with a file is told of it; false when memory ran out. */
 static bool take(struct making *making, struct item *item, struct error *err)
 {
     struct arena *arena = &making->report->arena;
@@ -143,6 +143,12 @@ static bool take(struct making *making, struct item *item, struct error *err)
         return error_memory(err);
     bool ok = (is_document(part.path) ? write_document : write_file)(item, &part, &why) &&
               fits(making, &part, &why);
+    if (!ok && error_is_memory(&why)) {
+        *err = why;
+        text_release(&part.out);
+        text_release(&part.says);
+        return false;
+    }
     if (ok) {
         item->section = part.out;
         item->says = part.says;

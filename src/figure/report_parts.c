@@ -84,6 +84,10 @@ bool report_draw(struct report_part *part, report_drawer *draw, const void *cont
     free(path);
     if (ok)
         return true;
+    if (error_is_memory(&why)) {
+        *err = why;
+        return false;
+    }
     html_element(&part->out, "p", "soft", "There is no picture here: %s.", without_path(part, why.text));
     if (why.kind == ERROR_FAILED && part->undrawn.length == 0)
         text_add(&part->undrawn, without_path(part, why.text));

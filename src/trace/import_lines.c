@@ -41,7 +41,7 @@ bool import_lines_open(struct import_lines *lines, const char *path, const char 
         return true;
     lines->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (lines->fd < 0 || fstat(lines->fd, &state) < 0)
-        return error_set(err, ERROR_INPUT, "cannot read '%s': %s", path, strerror(errno));
+        return error_set(err, error_of_input(errno), "cannot read '%s': %s", path, strerror(errno));
     if (S_ISDIR(state.st_mode))
         return error_set(err, ERROR_INPUT, "cannot read '%s': %s", path, strerror(EISDIR));
     if (S_ISREG(state.st_mode) && pread(lines->fd, magic, 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b)

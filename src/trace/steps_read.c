@@ -156,12 +156,16 @@ static bool list_one(struct paths *paths, const char *folder, const char *name, 
     if (!path)
         return error_memory(err);
     snprintf(path, length, "%s/%s", folder, name);
-    if (lstat(path, &state) == 0 && S_ISDIR(state.st_mode)) {
+    if (lstat(path, &state) != 0) {
+        good =
+            errno == ENOENT || error_set(err, ERROR_FAILED, "cannot look at '%s': %s", path, strerror(errno));
+    } else if (S_ISDIR(state.st_mode)) {
         good = depth == DEPTH ? error_set(err, ERROR_INPUT, "'%s': more than %d folders deep", path, DEPTH)
                               : list(paths, path, depth + 1, err);
-    } else if (is_log(name) && stat(path, &state) == 0 && S_ISREG(state.st_mode)) {
-        good = add_path(paths, path, err);
-        kept = good;
+    } else if (is_log(name)) {
+        enum file_kind kind;
+        good = file_look(path, &kind, err) && (kind != FILE_REGULAR || add_path(paths, path, err));
+        kept = good && kind == FILE_REGULAR;
     }
     if (!kept)
         free(path);
@@ -172,11 +176,13 @@ static bool list(struct paths *paths, const char *folder, int depth, struct erro
 {
     DIR *open = opendir(folder);
     bool good = true;
+    const struct dirent *entry;
     if (!open)
-        return error_set(err, ERROR_INPUT, "cannot read '%s': %s", folder, strerror(errno));
-    for (const struct dirent *entry; good && (entry = readdir(open)) != NULL;)
-        if (entry->d_name[0] != '.')
-            good = list_one(paths, folder, entry->d_name, depth, err);
+        return error_set(err, error_of_input(errno), "cannot read '%s': %s", folder, strerror(errno));
+    while (good && (errno = 0, entry = readdir(open)))
+        good = entry->d_name[0] == '.' || list_one(paths, folder, entry->d_name, depth, err);
+    if (good && errno)
+        good = error_set(err, ERROR_FAILED, "cannot read '%s': %s", folder, strerror(errno));
     closedir(open);
     return good;
 }
@@ -205,7 +211,7 @@ bool steps_read(struct steps *steps, const char *path, const struct steps_option
     int64_t durations = 0;
     bool good;
     if (stat(path, &state) != 0)
-        return error_set(err, ERROR_INPUT, "cannot read '%s': %s", path, strerror(errno));
+        return error_set(err, error_of_input(errno), "cannot read '%s': %s", path, strerror(errno));
     if (S_ISDIR(state.st_mode)) {
         good = list(&paths, path, 0, err);
         if (good && paths.count > 1)

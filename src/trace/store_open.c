@@ -59,9 +59,17 @@ bool store_distrust(sqlite3 *db)
     return sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL) == SQLITE_OK;
 }
 
+/* Of the last read or write that failed. SQLite calls a file damaged that its disk fails to read. */
+static int system_error(sqlite3 *db)
+{
+    int number = 0;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
+    return number ? number : sqlite3_system_errno(db);
+}
+
 bool store_fail(sqlite3 *db, const struct store_guard *guard, const char *path, struct error *err)
 {
-    int code = sqlite3_errcode(db);
+    int code = sqlite3_errcode(db), number = system_error(db);
     if (guard->spent)
         return error_set(err, ERROR_INPUT,
                          "'%s' is damaged: reading it takes more steps than a file of %lld bytes can need",
@@ -70,6 +78,9 @@ bool store_fail(sqlite3 *db, const struct store_guard *guard, const char *path, 
         return error_set(err, ERROR_INPUT, "'%s' is not a database", path);
     if (code == SQLITE_NOMEM)
         return error_memory(err);
+    if (code == SQLITE_IOERR || code == SQLITE_CANTOPEN || (code == SQLITE_CORRUPT && number == EIO))
+        return error_set(err, ERROR_FAILED, "cannot read '%s': %s", path,
+                         number ? strerror(number) : sqlite3_errmsg(db));
     if (code == SQLITE_CORRUPT || code == SQLITE_ERROR || code == SQLITE_TOOBIG || code == SQLITE_AUTH)
         return error_set(err, ERROR_INPUT, "'%s' is damaged: %s", path, sqlite3_errmsg(db));
     return error_set(err, ERROR_FAILED, "cannot read '%s': %s", path, sqlite3_errmsg(db));
@@ -194,14 +205,13 @@ bool store_open(const char *path, sqlite3 **db, struct store_guard *guard, int *
     struct stat state;
     *db = NULL;
     if (access(path, R_OK) < 0 || stat(path, &state) < 0)
-        return error_set(err, ERROR_INPUT, "cannot read '%s': %s", path, strerror(errno));
+        return error_set(err, error_of_input(errno), "cannot read '%s': %s", path, strerror(errno));
     if (!S_ISREG(state.st_mode))
         return error_set(err, ERROR_INPUT, "'%s' is no file, and so no trace", path);
     *guard = (struct store_guard){.bytes = state.st_size};
     /* Not read-only: the journal of a writer that was killed has to be played back first. */
     if (sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
-        return error_set(err, ERROR_INPUT, "cannot read '%s': %s", path,
-                         *db ? sqlite3_errmsg(*db) : "out of memory");
+        return *db ? store_fail(*db, guard, path, err) : error_memory(err);
     sqlite3_progress_handler(*db, STEPS_PER_CALL, count_steps, guard);
     sqlite3_limit(*db, SQLITE_LIMIT_LENGTH, NAME_BYTES_MOST);
     if (!store_distrust(*db))

@@ -60,8 +60,12 @@ static bool begin(struct trace_cursor *cursor, struct trace_reader *reader, cons
 
 static bool next(struct trace_cursor *cursor)
 {
+    struct trace_reader *reader = cursor->reader;
     if (cursor->code == SQLITE_ROW)
         cursor->code = sqlite3_step(cursor->statement);
+    if (cursor->code != SQLITE_ROW && cursor->code != SQLITE_DONE && !cursor->failed)
+        /* at once: what another statement does next is forgotten by then */
+        cursor->failed = !store_fail(reader->db, &reader->guard, reader->path, &cursor->why);
     return cursor->code == SQLITE_ROW;
 }
 
@@ -92,12 +96,9 @@ static void refuse(struct trace_cursor *cursor, int column)
 
 static bool end(struct trace_cursor *cursor, struct error *err)
 {
-    struct trace_reader *reader = cursor->reader;
     bool failed = cursor->failed;
     if (failed)
         *err = cursor->why;
-    else if (cursor->code != SQLITE_ROW && cursor->code != SQLITE_DONE)
-        failed = !store_fail(reader->db, &reader->guard, reader->path, err);
     sqlite3_finalize(cursor->statement);
     return !failed;
 }
