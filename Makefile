@@ -4,11 +4,12 @@ BUILD        ?= build
 PREFIX       ?= /usr/local
 DESTDIR      ?=
 FUZZ_SECONDS ?= 60
+SOAK_MINUTES ?= 30
 WITH_CEPH    ?=
 
 SOURCES = $(shell find src tests fuzz bench include -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all demo test bench fuzz install format lint clean help
+.PHONY: all demo test bench fuzz soak install format lint clean help
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) $(if $(VERBOSE),-v) installed
@@ -38,6 +39,11 @@ fuzz:
 	@scripts/fuzz $(FUZZ_SECONDS)
 
 # The prefix first: ninja writes again where things go.
+soak: all
+	@ninja -C $(BUILD) --quiet tests/cli/faults.so
+	@tests/cli/refusals --all $(BUILD)/rehearse $(BUILD)/tests/cli/faults.so
+	@bench/soak $(BUILD)/rehearse $(SOAK_MINUTES)
+
 install: $(BUILD)/build.ninja
 	@meson configure $(BUILD) --prefix $(PREFIX)
 	@$(MAKE) --no-print-directory all
@@ -59,6 +65,7 @@ help:
 	@echo "                WITH_CEPH=1 installs Ceph, for the tests of S3 on a vendor's server too"
 	@echo "make bench      what the searches take, beside published figures"
 	@echo "make fuzz       every fuzz target, FUZZ_SECONDS each (default 60)"
+	@echo "make soak       what takes hours: each call of every command refused once, a feed of SOAK_MINUTES (default 30)"
 	@echo "make install    program, library, header, man pages, completion: PREFIX, DESTDIR"
 	@echo "make format     clang-format on all sources"
 	@echo "make lint       clang-tidy on src/"

@@ -209,14 +209,16 @@ static bool clean_one(const struct checkpoint *checkpoint, const char *folder, i
                           : checkpoint_remove(checkpoint, folder, err);
 }
 
-static bool nothing_there(const struct checkpoint *checkpoint)
+/* Is there nothing yet where checkpoints go? */
+static bool look(const struct checkpoint *checkpoint, bool *nothing, struct error *err)
 {
-    struct error ignored;
-    char *path = storage_path(checkpoint->options.storage, checkpoint->options.folder, &ignored);
-    bool nothing = path && storage_options(checkpoint->options.storage)->method != STORAGE_S3 &&
-                   access(path, F_OK) != 0 && errno == ENOENT;
+    char *path = storage_path(checkpoint->options.storage, checkpoint->options.folder, err);
+    if (!path)
+        return false;
+    *nothing = storage_options(checkpoint->options.storage)->method != STORAGE_S3 &&
+               access(path, F_OK) != 0 && errno == ENOENT;
     free(path);
-    return nothing;
+    return true;
 }
 
 static bool add_size(void *context, const char *name, int64_t size)
@@ -231,8 +233,11 @@ bool checkpoint_replaced(const struct checkpoint *checkpoint, checkpoint_replace
                          const void *context, int64_t most, int64_t *bytes, struct error *err)
 {
     struct listed listed;
+    bool nothing;
     *bytes = 0;
-    if (nothing_there(checkpoint))
+    if (!look(checkpoint, &nothing, err))
+        return false;
+    if (nothing)
         return true;
     if (!list_all(checkpoint, &listed, err))
         return false;
@@ -252,5 +257,6 @@ bool checkpoint_replaced(const struct checkpoint *checkpoint, checkpoint_replace
 
 bool checkpoint_clean(struct checkpoint *checkpoint, struct error *err)
 {
-    return nothing_there(checkpoint) || each(checkpoint, clean_one, err);
+    bool nothing;
+    return look(checkpoint, &nothing, err) && (nothing || each(checkpoint, clean_one, err));
 }

@@ -60,7 +60,7 @@ bool store_distrust(sqlite3 *db)
 }
 
 /* Of the last read or write that failed. SQLite calls a file damaged that its disk fails to read. */
-static int system_error(sqlite3 *db)
+int store_system_error(sqlite3 *db)
 {
     int number = 0;
     sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
@@ -69,7 +69,7 @@ static int system_error(sqlite3 *db)
 
 bool store_fail(sqlite3 *db, const struct store_guard *guard, const char *path, struct error *err)
 {
-    int code = sqlite3_errcode(db), number = system_error(db);
+    int code = sqlite3_errcode(db), number = store_system_error(db);
     if (guard->spent)
         return error_set(err, ERROR_INPUT,
                          "'%s' is damaged: reading it takes more steps than a file of %lld bytes can need",

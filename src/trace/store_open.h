@@ -35,4 +35,7 @@ void store_expect_numbers(sqlite3 *db);
 /* What went wrong with the last statement, in the user's terms. */
 bool store_fail(sqlite3 *db, const struct store_guard *guard, const char *path, struct error *err);
 
+/* The errno of the database's last read or write that failed; 0: there was none. */
+int store_system_error(sqlite3 *db);
+
 #endif

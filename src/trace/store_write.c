@@ -19,8 +19,13 @@ bool trace_writer_fail(struct trace_writer *writer, struct error *err)
     if (!writer->failed) {
         writer->failed = true;
         int code = sqlite3_errcode(writer->db);
-        bool full = code == SQLITE_FULL || (code == SQLITE_IOERR && errno == ENOSPC);
-        const char *text = full ? "no space left on the disk" : sqlite3_errmsg(writer->db);
+        int number = code == SQLITE_IOERR || code == SQLITE_CANTOPEN || code == SQLITE_CORRUPT ||
+                             code == SQLITE_READONLY
+                         ? store_system_error(writer->db)
+                         : 0;
+        const char *text = code == SQLITE_FULL || number == ENOSPC ? "no space left on the disk"
+                           : number                                ? strerror(number)
+                                                                   : sqlite3_errmsg(writer->db);
         error_set(&writer->why, ERROR_FAILED, "cannot write '%s': %s; %s", writer->path, text,
                   writer->output.temporary || writer->at_once ? "nothing was stored"
                                                               : "what was committed before is kept");
@@ -71,8 +76,7 @@ static bool open_database(struct trace_writer *writer, const char *journal, stru
 {
     if (sqlite3_open_v2(file_of(writer), &writer->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
-        return error_set(err, ERROR_FAILED, "cannot write '%s': %s", writer->path,
-                         writer->db ? sqlite3_errmsg(writer->db) : "out of memory");
+        return writer->db ? trace_writer_fail(writer, err) : error_memory(err);
     if (!store_distrust(writer->db))
         return trace_writer_fail(writer, err);
     char sql[512];

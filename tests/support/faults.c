@@ -450,9 +450,11 @@ CALL(FILE *, fopen64, "fopen", on_path(OPENS, "fopen", path), NULL, (const char 
      (path, mode))
 CALL(FILE *, fdopen, "fopen", on_fd(OPENS, "fopen", fd), NULL, (int fd, const char *mode), (fd, mode))
 
-/* What ferror() says from now on. */
+/* What ferror() says from now on. A stream without a descriptor has functions of the program's, whose calls are seen. */
 static bool fails(enum kind kind, const char *call, FILE *stream)
 {
+    if (fileno(stream) < 0)
+        return false;
     bool failed = on_fd(kind, call, fileno(stream)) == FAIL;
     if (failed)
         stream->_flags |= 0x20; /* _IO_ERR_SEEN */
