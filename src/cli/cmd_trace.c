@@ -169,14 +169,14 @@ static void print_json(const struct trace_options *given, const struct trace_cap
     json_integer(&json, "gpus", report->gpus);
     if (given->command.count > 0)
         json_integer(&json, "status", report->status);
-    json_string(&json, "notes", report->notes.data ? report->notes.data : "");
+    json_string(&json, "notes", text_within(&report->notes, out));
     json_close(&json);
 }
 
 static void print_text(const struct trace_options *given, const struct trace_capture_report *report,
                        struct text *out)
 {
-    const char *notes = report->notes.data ? report->notes.data : "";
+    const char *notes = text_within(&report->notes, out);
     text_format(out,
                 "rehearse: %s: %" PRId64 " events in %.1f s, %" PRId64
                 " lost; the tracer took %.2f s of a processor\n",

@@ -130,8 +130,7 @@ static bool write_residuals(const struct validate_options *given, const struct v
     if (!take_residuals(&report->validation, &residuals, err))
         return false;
     validate_name_sources(&report->validation, &sources);
-    residuals_write(&residuals, sources.data ? sources.data : "", &text);
-    text.failed = text.failed || sources.failed;
+    residuals_write(&residuals, text_within(&sources, &text), &text);
     bool written = output_text(given->residuals, &text, err);
     residuals_release(&residuals);
     text_release(&sources);

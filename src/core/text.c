@@ -66,6 +66,12 @@ void text_vformat(struct text *text, const char *format, va_list args)
     va_end(again);
 }
 
+const char *text_within(const struct text *part, struct text *whole)
+{
+    whole->failed = whole->failed || part->failed;
+    return part->data ? part->data : "";
+}
+
 void text_format(struct text *text, const char *format, ...)
 {
     va_list args;

@@ -18,6 +18,9 @@ struct text {
 void text_release(struct text *text);
 void text_add(struct text *text, const char *string);
 void text_add_bytes(struct text *text, const char *bytes, size_t length);
+/* What a part says, "" where nothing was added, for a whole that it goes into: where the part has failed, so has the whole. */
+const char *text_within(const struct text *part, struct text *whole);
+
 void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vformat(struct text *text, const char *format, va_list args);
 

@@ -214,7 +214,12 @@ static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t
     if (there == 0)
         return 0;
     trace(store, (int64_t)offset, (int64_t)there);
-    return store->source->read(store->source->context, (int64_t)offset, to, there, store->err) ? 0 : -1;
+    if (store->source->read(store->source->context, (int64_t)offset, to, there, store->err))
+        return 0;
+    /* so that it is the reason that hdf5_error finds */
+    H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_IO, H5E_READERROR, "%s",
+             store->err->text);
+    return -1;
 }
 
 static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t offset, size_t n,

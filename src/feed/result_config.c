@@ -43,9 +43,8 @@ static void write_overrides(const struct result_config *facts, struct text *out)
         struct json json = {.out = out};
         text_format(&whole, "++workload.%s", plain(facts->overrides[i]));
         text_add(out, "- ");
-        json_string(&json, NULL, whole.data ? whole.data : "");
+        json_string(&json, NULL, text_within(&whole, out));
         text_add(out, "\n");
-        out->failed = out->failed || whole.failed;
         text_release(&whole);
     }
 }

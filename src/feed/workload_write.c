@@ -119,9 +119,8 @@ void workload_write_yaml(const struct workload *workload, struct text *out)
         struct json json = {.out = &value};
         workload_write_value(workload, &keys[i], &json, NULL);
         add_indent(out, sections.count);
-        text_format(out, "%s: %.*s\n", sections.name, (int)strcspn(value.data ? value.data : "", "\n"),
-                    value.data ? value.data : "");
-        out->failed = out->failed || value.failed;
+        const char *line = text_within(&value, out);
+        text_format(out, "%s: %.*s\n", sections.name, (int)strcspn(line, "\n"), line);
         text_release(&value);
         open = sections;
     }

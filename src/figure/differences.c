@@ -122,7 +122,7 @@ static void head_page(struct drawing *drawing, const struct figure_box *bars)
         text_format(&text, " (95 %%: %.4f-%.4f)", result->low, result->high);
     if (!isnan(result->floor))
         text_format(&text, ", repeats %.4f or more", result->floor);
-    figure_label(page, 0.5 * drawing->line, 0.9 * drawing->line, 'l', text.data ? text.data : "");
+    figure_label(page, 0.5 * drawing->line, 0.9 * drawing->line, 'l', text_within(&text, &page->script));
     text_release(&text);
     figure_label(page, 0.5 * drawing->line, bars->top - 1.1 * drawing->line, 'l',
                  isnan(result->floor) ? "lines: 95 %" : "lines: 95 %; marks: the lowest of repeats");
@@ -151,7 +151,7 @@ static void draw_bars(struct drawing *drawing, const struct figure_box *box)
         script,
         "set xrange [0:1]\nset yrange [%g:-0.7]\nset xtics 0.25\nset ytics (%s) scale 0\nset grid noytics\n"
         "set bars 0.5\n",
-        depth, tics.data ? tics.data : "");
+        depth, text_within(&tics, script));
     if (drawing->page.style->legends)
         head_page(drawing, box);
     text_format(
@@ -271,7 +271,7 @@ static void head_panel(struct drawing *drawing, const struct similarity_componen
     if (component->kind == SIMILARITY_RATE)
         text_format(&head, "; in 1 %% of %s", drawing->a->phased && drawing->b->phased ? "a phase" : "time");
     figure_label(&drawing->page, box->left - 3.5 * drawing->line, box->top - 1.1 * drawing->line, 'l',
-                 head.data ? head.data : "");
+                 text_within(&head, &drawing->page.script));
     text_release(&head);
 }
 

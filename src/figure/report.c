@@ -219,7 +219,7 @@ static void write_overview_row(const struct making *making, size_t i, struct tex
         text_format(page, "<a href=\"#f%zu\">", i);
     html_text(page, item->kind ? item->kind->name : "other");
     text_add(page, item->section.length > 0 ? "</a></td>" : "</td>");
-    html_cell(page, item->says.data ? item->says.data : "");
+    html_cell(page, text_within(&item->says, page));
     html_quantity(page, (double)item->file->size, UNIT_BYTES, 3);
     html_row_end(page);
 }

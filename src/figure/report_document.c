@@ -224,7 +224,7 @@ static void add_facts(const struct doc_node *map, struct text *out)
             html_facts(out);
         any = true;
         add_value(node, 1, &value);
-        html_fact(out, name_of(node->key, name), "%s", value.data ? value.data : "");
+        html_fact(out, name_of(node->key, name), "%s", text_within(&value, out));
         text_release(&value);
     }
     if (any)

@@ -33,7 +33,7 @@ static void draw_one(struct figure_page *page, double left, const char *name,
 {
     struct text title = {0};
     figure_name_add(&title, name, shortfall);
-    figure_page_title(page, left, title.data ? title.data : "");
+    figure_page_title(page, left, text_within(&title, &page->script));
     text_release(&title);
 }
 
@@ -63,7 +63,7 @@ void figure_names_draw(struct figure_page *page, double left, const char *const 
         figure_name_add(&name, figure_trace_name(paths, count, i), shortfalls[i]);
         text_format(&page->script, "%sNaN with lines linewidth 4 linecolor rgb '%s' title ",
                     i > 0 ? ", " : "", figure_colour(i));
-        gnuplot_add_string(&page->script, name.data ? name.data : "");
+        gnuplot_add_string(&page->script, text_within(&name, &page->script));
         text_release(&name);
     }
     text_add(&page->script, "\n");

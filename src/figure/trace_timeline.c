@@ -374,7 +374,7 @@ static void write_title(const struct drawing *drawing, const char *trace, struct
         text_add(&name, ": ");
         add_clipped(&name, command, COMMAND_MOST);
     }
-    figure_name_add(title, name.data ? name.data : "", trace_shortfall_of(drawing->reader));
+    figure_name_add(title, text_within(&name, title), trace_shortfall_of(drawing->reader));
     text_release(&name);
 }
 
@@ -406,7 +406,7 @@ static bool draw(struct drawing *drawing, const char *path, const char *trace, s
     if (style->legends) {
         struct text title = {0};
         write_title(drawing, trace, &title);
-        figure_page_title(&drawing->page, LEFT, title.data ? title.data : "");
+        figure_page_title(&drawing->page, LEFT, text_within(&title, &drawing->page.script));
         text_release(&title);
     }
     draw_panels(drawing, &heights);

@@ -55,7 +55,7 @@ void launch_open_rest(struct json *json, const struct launch_note *notes, size_t
     struct text title = {0};
     launch_add_title(&title, job);
     json_open(json, "rehearse", '{');
-    json_string(json, "job", title.data ? title.data : "");
+    json_string(json, "job", text_within(&title, json->out));
     json_open(json, "set_elsewhere", '[');
     for (size_t i = 0; i < count; i++)
         if (notes[i].holds(job))

@@ -173,7 +173,7 @@ static void write_template(const struct pipeline *pipeline, const char *model, s
     struct text id = {0};
     text_format(&id, "%s-stages-%d", model, pipeline->count);
     json_open(json, NULL, '{');
-    json_string(json, "template_id", id.data ? id.data : "");
+    json_string(json, "template_id", text_within(&id, json->out));
     write_ranges(pipeline, json);
     json_integer(json, "tensor_parallel_size", pipeline->job->tensor);
     json_number(json, "forward_time", slowest->forward);

@@ -2,6 +2,7 @@
 #include "plan/plan.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *plural(int64_t count)
@@ -20,20 +21,19 @@ static int width_of_devices(const struct plan *plan, const struct plan_problem *
 }
 
 /* "7" or "-" */
-static const char *node_name(const struct plan_stage *stage, struct text *text)
+static const char *node_name(const struct plan_stage *stage, char *name, size_t size)
 {
-    text->length = 0;
     if (stage->node < 0)
         return "-";
-    text_format(text, "%d", stage->node);
-    return text->data ? text->data : "";
+    snprintf(name, size, "%d", stage->node);
+    return name;
 }
 
 static void print_stages(const struct plan *plan, const struct plan_problem *problem, struct text *out)
 {
     int width = width_of_devices(plan, problem);
     double slowest = plan_stage_time(&plan->stages[plan->bottleneck]);
-    struct text name = {0};
+    char name[16];
     text_format(out, "%5s  %11s  %-*s  %7s  %4s  %9s  %9s  %9s  %6s  %s\n", "stage", "layers", width,
                 "device type", "devices", "node", "forward", "backward", "together", "", "memory per device");
     for (int i = 0; i < plan->stage_count; i++) {
@@ -42,7 +42,7 @@ static void print_stages(const struct plan *plan, const struct plan_problem *pro
         char forward[32], backward[32], together[32], memory[32], limit[32];
         text_format(
             out, "%5d  %5d-%-5d  %-*s  %7d  %4s  %9s  %9s  %9s  %4.0f %%  %s", i, stage->first_layer,
-            stage->last_layer, width, group->device, stage->devices, node_name(stage, &name),
+            stage->last_layer, width, group->device, stage->devices, node_name(stage, name, sizeof name),
             unit_format(forward, sizeof forward, stage->forward, UNIT_TIME, 4),
             unit_format(backward, sizeof backward, stage->backward, UNIT_TIME, 4),
             unit_format(together, sizeof together, plan_stage_time(stage), UNIT_TIME, 4),
@@ -53,7 +53,6 @@ static void print_stages(const struct plan *plan, const struct plan_problem *pro
                         unit_format(limit, sizeof limit, (double)group->memory, UNIT_BYTES, 3));
         text_add(out, i == plan->bottleneck ? "  <- slowest\n" : "\n");
     }
-    text_release(&name);
 }
 
 static void print_time(const struct plan *plan, struct text *out)
