@@ -178,7 +178,8 @@ static void add_cell(const struct columns *columns, int i, const struct doc_node
     text_add(out, columns->numbers[i]          ? "<td class=\"n\">"
                   : value.length <= WHOLE_CELL ? "<td class=\"s\">"
                                                : "<td class=\"t\">");
-    html_text(out, value.data ? value.data : "\u2013");
+    const char *says = text_within(&value, out);
+    html_text(out, *says ? says : "\u2013");
     text_add(out, "</td>");
     text_release(&value);
 }
