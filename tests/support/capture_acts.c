@@ -344,6 +344,7 @@ static void wait_until_there(int fd, size_t size)
         count = 0;
         for (size_t i = 0; i < pages; i++)
             count += there[i] & 1;
+        posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED); /* somebody may have dropped the page cache meanwhile */
         sched_yield();
     }
     munmap(map, size);
