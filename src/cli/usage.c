@@ -130,7 +130,7 @@ void usage_write(const struct command *command, struct text *out)
     struct text line = {0};
     usage_write_line(command, &line);
     text_add(out, "usage: ");
-    write_wrapped(out, line.failed ? command->name : line.data, 7, 11);
+    write_wrapped(out, text_within(&line, out), 7, 11);
     text_release(&line);
     text_add(out, "\n");
     write_paragraphs(out, command->description);

@@ -101,5 +101,8 @@ bool error_memory(struct error *err)
 
 bool error_is_memory(const struct error *err)
 {
-    return strcmp(err->text, NO_MEMORY) == 0;
+    const char *system = strerror(ENOMEM);
+    size_t length = strlen(err->text), tail = strlen(system);
+    return strcmp(err->text, NO_MEMORY) == 0 ||
+           (length >= tail && strcmp(err->text + length - tail, system) == 0);
 }

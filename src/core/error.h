@@ -36,7 +36,7 @@ bool error_set(struct error *err, enum error_kind kind, const char *format, ...)
 
 /* The same for memory that could not be had. */
 bool error_memory(struct error *err);
-bool error_is_memory(const struct error *err);
+bool error_is_memory(const struct error *err); /* also where the system says so of a call */
 
 /* What an errno of opening, looking at or reading an input means: that it is not what the user said (there is no such file,
  * it is a folder, or forbidden), or that the machine could not. */

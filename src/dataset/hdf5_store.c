@@ -31,9 +31,14 @@ struct driver_file {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Of the file, in this session. libhdf5 may take it for a file that is none, or say nothing. */
+static bool read_failed;
+static struct error read_failure;
+
 void hdf5_begin(struct hdf5_session *session)
 {
     pthread_mutex_lock(&lock);
+    read_failed = false;
     H5dont_atexit(); /* all is closed by then, and after damaged files it complains */
     H5open();
     H5Eget_auto2(H5E_DEFAULT, &session->report, &session->report_context);
@@ -58,6 +63,10 @@ static herr_t take_reason(unsigned n, const H5E_error2_t *error, void *context)
 bool hdf5_error(const char *path, const char *what, struct error *err)
 {
     char *reason = NULL;
+    if (read_failed) {
+        *err = read_failure;
+        return false;
+    }
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_reason, &reason);
     error_set(err, ERROR_INPUT, "%s: %s%s%s", path, what, reason ? ": " : "", reason ? reason : "");
     free(reason);
@@ -216,9 +225,8 @@ static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t
     trace(store, (int64_t)offset, (int64_t)there);
     if (store->source->read(store->source->context, (int64_t)offset, to, there, store->err))
         return 0;
-    /* so that it is the reason that hdf5_error finds */
-    H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_IO, H5E_READERROR, "%s",
-             store->err->text);
+    read_failed = true;
+    read_failure = *store->err;
     return -1;
 }
 
