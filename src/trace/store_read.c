@@ -1,7 +1,5 @@
-#include "core/arena.h"
 #include "core/text.h"
-#include "trace/store.h"
-#include "trace/store_open.h"
+#include "trace/store_row.h"
 #include "trace/store_schema.h"
 
 #include <fnmatch.h>
@@ -11,179 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct trace_meta {
-    const char *key, *value;
-};
-
-/* Rows 1..count of a dictionary; row 0 is what is said of ids that are not there. */
-struct table {
-    void *rows;
-    int64_t count, capacity;
-};
-
-struct trace_reader {
-    sqlite3 *db;
-    struct store_guard guard;
-    struct arena arena;
-    char *path;
-    struct table processes, files, series, calls, disks, phases, meta, losses;
-    int64_t lost, text_bytes;
-    int version;
-    int64_t first_ns, last_ns; /* of a trace that is unfinished or lost events; TRACE_NONE: it is empty */
-    unsigned char *selected;   /* by id of a file, 0: none; NULL: everything */
-};
-
-/* Bits of `selected`. */
-enum { SELECT_EVENTS = 1, SELECT_BLOCKS = 2 };
-
-/* A statement that is run, row by row. What a row says is checked here, and nowhere else. */
-struct trace_cursor {
-    sqlite3_stmt *statement;
-    struct trace_reader *reader;
-    const char *table; /* for messages */
-    int code;
-    int64_t bytes; /* moved, of all rows so far */
-    bool failed;
-    struct error why;
-};
-
-/* ---- rows ---- */
-
-static bool begin(struct trace_cursor *cursor, struct trace_reader *reader, const char *table,
-                  const char *sql, struct error *err)
-{
-    *cursor = (struct trace_cursor){.reader = reader, .table = table, .code = SQLITE_ROW};
-    store_guard_begin(&reader->guard);
-    return sqlite3_prepare_v2(reader->db, sql, -1, &cursor->statement, NULL) == SQLITE_OK ||
-           store_fail(reader->db, &reader->guard, reader->path, err);
-}
-
-static bool next(struct trace_cursor *cursor)
-{
-    struct trace_reader *reader = cursor->reader;
-    if (cursor->code == SQLITE_ROW)
-        cursor->code = sqlite3_step(cursor->statement);
-    if (cursor->code != SQLITE_ROW && cursor->code != SQLITE_DONE && !cursor->failed)
-        /* at once: what another statement does next is forgotten by then */
-        cursor->failed = !store_fail(reader->db, &reader->guard, reader->path, &cursor->why);
-    return cursor->code == SQLITE_ROW;
-}
-
-/* The first failure is kept, and no further row comes. */
-static void stop(struct trace_cursor *cursor)
-{
-    cursor->failed = true;
-    cursor->code = SQLITE_DONE;
-}
-
-static void stop_memory(struct trace_cursor *cursor)
-{
-    error_memory(&cursor->why);
-    stop(cursor);
-}
-
-/* What is in a column is not what can be there. */
-static void refuse(struct trace_cursor *cursor, int column)
-{
-    const char *value = (const char *)sqlite3_column_text(cursor->statement, column);
-    if (cursor->failed)
-        return;
-    error_set(&cursor->why, ERROR_INPUT, "'%s' is damaged: table '%s': %s cannot be %s%.40s%s",
-              cursor->reader->path, cursor->table, sqlite3_column_name(cursor->statement, column),
-              value ? "'" : "", value ? value : "nothing", value ? "'" : "");
-    stop(cursor);
-}
-
-static bool end(struct trace_cursor *cursor, struct error *err)
-{
-    bool failed = cursor->failed;
-    if (failed)
-        *err = cursor->why;
-    sqlite3_finalize(cursor->statement);
-    return !failed;
-}
-
-/* A whole number of a range, which must be there. */
-static int64_t needed(struct trace_cursor *cursor, int column, int64_t least, int64_t most)
-{
-    int64_t value = sqlite3_column_int64(cursor->statement, column);
-    if (sqlite3_column_type(cursor->statement, column) == SQLITE_INTEGER && value >= least && value <= most)
-        return value;
-    refuse(cursor, column);
-    return least;
-}
-
-/* The same, or nothing. */
-static int64_t number(struct trace_cursor *cursor, int column, int64_t none, int64_t least, int64_t most)
-{
-    return sqlite3_column_type(cursor->statement, column) == SQLITE_NULL
-               ? none
-               : needed(cursor, column, least, most);
-}
-
-static int64_t any_number(struct trace_cursor *cursor, int column)
-{
-    return number(cursor, column, TRACE_NONE, INT64_MIN + 1, INT64_MAX);
-}
-
-static int64_t time_of(struct trace_cursor *cursor, int column)
-{
-    return needed(cursor, column, TRACE_TIME_LEAST, TRACE_TIME_MOST);
-}
-
-static int64_t length_of(struct trace_cursor *cursor, int column)
-{
-    return number(cursor, column, TRACE_NONE, -TRACE_LENGTH_MOST, TRACE_LENGTH_MOST);
-}
-
-/* Of what the dictionary does not have nothing is known. */
-static int64_t id_of(struct trace_cursor *cursor, int column, const struct table *table)
-{
-    int64_t id = number(cursor, column, 0, INT64_MIN, INT64_MAX);
-    return id > 0 && id <= table->count ? id : 0;
-}
-
-/* Adds to what all rows moved: so that whoever adds up some of them need not look. */
-static void count_bytes(struct trace_cursor *cursor, int column, int64_t bytes)
-{
-    if (bytes <= 0)
-        return;
-    if (bytes > TRACE_BYTES_MOST - cursor->bytes)
-        refuse(cursor, column);
-    else
-        cursor->bytes += bytes;
-}
-
-/* As UTF-8, whatever the kernel called it: nobody who writes a name has to ask. "" for nothing. Texts that share pages of the file are no more than the file can hold, either. */
-static const char *text(struct trace_cursor *cursor, int column)
-{
-    struct trace_reader *reader = cursor->reader;
-    const char *value = (const char *)sqlite3_column_text(cursor->statement, column);
-    if (!value) {
-        if (sqlite3_errcode(reader->db) == SQLITE_NOMEM)
-            stop_memory(cursor);
-        return "";
-    }
-    reader->text_bytes += sqlite3_column_bytes(cursor->statement, column);
-    if (reader->text_bytes / 2 >
-        reader->guard.bytes) { /* UTF-16 in the file may be half again as long here */
-        refuse(cursor, column);
-        return "";
-    }
-    struct text room = {0};
-    value = text_utf8(value, &room);
-    const char *copy = room.failed ? NULL : arena_string(&reader->arena, value);
-    text_release(&room);
-    if (!copy)
-        stop_memory(cursor);
-    return copy ? copy : "";
-}
-
 /* ---- dictionaries ---- */
 
 typedef void read_row(struct trace_cursor *cursor, void *row);
 
-#define OR_NONE(cursor, column, least, most) number(cursor, column, TRACE_NONE, least, most)
+#define OR_NONE(cursor, column, least, most) row_number(cursor, column, TRACE_NONE, least, most)
 
 static int64_t process_number(struct trace_cursor *cursor, int column)
 {
@@ -198,59 +28,59 @@ static void read_process(struct trace_cursor *cursor, void *row)
     process->parent_pid = process_number(cursor, 3);
     process->start_ns = OR_NONE(cursor, 4, TRACE_TIME_LEAST, TRACE_TIME_MOST);
     process->end_ns = OR_NONE(cursor, 5, TRACE_TIME_LEAST, TRACE_TIME_MOST);
-    process->name = text(cursor, 6);
-    process->command = text(cursor, 7);
+    process->name = row_text(cursor, 6);
+    process->command = row_text(cursor, 7);
 }
 
 static void read_file(struct trace_cursor *cursor, void *row)
 {
     struct trace_file_info *file = row;
-    file->device = any_number(cursor, 1);
-    file->inode = any_number(cursor, 2);
-    file->path = text(cursor, 3);
-    int64_t kind = number(cursor, 4, -1, 0, TRACE_KINDS - 1);
+    file->device = row_any_number(cursor, 1);
+    file->inode = row_any_number(cursor, 2);
+    file->path = row_text(cursor, 3);
+    int64_t kind = row_number(cursor, 4, -1, 0, TRACE_KINDS - 1);
     file->kind = kind >= 0 ? (enum trace_kind)kind : trace_kind_of_path(file->path, strlen(file->path));
 }
 
 static void read_series(struct trace_cursor *cursor, void *row)
 {
     struct trace_series_info *series = row;
-    series->kind = text(cursor, 1);
-    series->source = text(cursor, 2);
+    series->kind = row_text(cursor, 1);
+    series->source = row_text(cursor, 2);
 }
 
 static void read_name(struct trace_cursor *cursor, void *row)
 {
-    *(const char **)row = text(cursor, 1);
+    *(const char **)row = row_text(cursor, 1);
 }
 
 static void read_phase(struct trace_cursor *cursor, void *row)
 {
     struct trace_phase *phase = row;
-    phase->name = text(cursor, 0);
-    phase->start_ns = time_of(cursor, 1);
-    phase->end_ns = time_of(cursor, 2);
-    phase->source = text(cursor, 3);
+    phase->name = row_text(cursor, 0);
+    phase->start_ns = row_time(cursor, 1);
+    phase->end_ns = row_time(cursor, 2);
+    phase->source = row_text(cursor, 3);
 }
 
 static void read_meta(struct trace_cursor *cursor, void *row)
 {
     struct trace_meta *meta = row;
-    meta->key = text(cursor, 0);
-    meta->value = text(cursor, 1);
+    meta->key = row_text(cursor, 0);
+    meta->value = row_text(cursor, 1);
 }
 
 static void read_loss(struct trace_cursor *cursor, void *row)
 {
     struct trace_loss *loss = row;
-    loss->class = text(cursor, 0);
-    loss->count = needed(cursor, 1, 0, INT64_MAX);
+    loss->class = row_text(cursor, 0);
+    loss->count = row_needed(cursor, 1, 0, INT64_MAX);
     if (loss->count > INT64_MAX - cursor->reader->lost)
-        refuse(cursor, 1);
+        row_refuse(cursor, 1);
     else
         cursor->reader->lost += loss->count;
-    loss->from_ns = number(cursor, 2, TRACE_NONE, TRACE_TIME_LEAST, TRACE_TIME_MOST);
-    loss->to_ns = number(cursor, 3, TRACE_NONE, TRACE_TIME_LEAST, TRACE_TIME_MOST);
+    loss->from_ns = row_number(cursor, 2, TRACE_NONE, TRACE_TIME_LEAST, TRACE_TIME_MOST);
+    loss->to_ns = row_number(cursor, 3, TRACE_NONE, TRACE_TIME_LEAST, TRACE_TIME_MOST);
 }
 
 static const struct trace_process_info no_process = {.pid = TRACE_NONE,
@@ -298,22 +128,23 @@ static bool load_table(struct trace_reader *reader, struct table *table, const s
     if (!row)
         return error_memory(err);
     memcpy(row, dictionary->none, dictionary->size);
-    if (!begin(&cursor, reader, dictionary->name,
-               reader->version == 1 && dictionary->sql_of_1 ? dictionary->sql_of_1 : dictionary->sql, err))
+    if (!row_begin(&cursor, reader, dictionary->name,
+                   reader->version == 1 && dictionary->sql_of_1 ? dictionary->sql_of_1 : dictionary->sql,
+                   err))
         return false;
-    while (next(&cursor)) {
+    while (row_next(&cursor)) {
         int64_t at = table->count + 1;
         row = row_at(table, at, dictionary->size);
         if (!row)
-            stop_memory(&cursor);
+            row_stop_memory(&cursor);
         else if (dictionary->ids && sqlite3_column_int64(cursor.statement, 0) != at)
-            refuse(&cursor, 0);
+            row_refuse(&cursor, 0);
         if (cursor.failed)
             break;
         dictionary->read(&cursor, row);
         table->count = at;
     }
-    return end(&cursor, err);
+    return row_end(&cursor, err);
 }
 
 struct placed_phase {
@@ -529,17 +360,17 @@ static bool add_span(struct trace_reader *reader, int which, int64_t *first_ns, 
                      struct error *err)
 {
     struct trace_cursor cursor;
-    if (!begin(&cursor, reader, spans[which].table, spans[which].sql, err))
+    if (!row_begin(&cursor, reader, spans[which].table, spans[which].sql, err))
         return false;
-    if (next(&cursor) && sqlite3_column_type(cursor.statement, 0) != SQLITE_NULL) {
-        int64_t first = time_of(&cursor, 0);
-        time_of(&cursor, 1); /* texts sort after all numbers */
-        int64_t last = needed(&cursor, 2, TRACE_TIME_LEAST - 2 * TRACE_LENGTH_MOST,
-                              TRACE_TIME_MOST + 2 * TRACE_LENGTH_MOST);
+    if (row_next(&cursor) && sqlite3_column_type(cursor.statement, 0) != SQLITE_NULL) {
+        int64_t first = row_time(&cursor, 0);
+        row_time(&cursor, 1); /* texts sort after all numbers */
+        int64_t last = row_needed(&cursor, 2, TRACE_TIME_LEAST - 2 * TRACE_LENGTH_MOST,
+                                  TRACE_TIME_MOST + 2 * TRACE_LENGTH_MOST);
         *first_ns = *first_ns == TRACE_NONE || first < *first_ns ? first : *first_ns;
         *last_ns = *last_ns == TRACE_NONE || last > *last_ns ? last : *last_ns;
     }
-    return end(&cursor, err);
+    return row_end(&cursor, err);
 }
 
 static bool span(struct trace_reader *reader, int count, int64_t *first_ns, int64_t *last_ns,
@@ -594,7 +425,7 @@ static struct trace_cursor *open_cursor(struct trace_reader *reader, const struc
         text_format(&sql, " AND %s = ?3", source->which);
     text_format(&sql, " ORDER BY %s%srowid", filter->as_written ? "" : time, filter->as_written ? "" : ", ");
     struct trace_cursor *cursor = sql.failed ? NULL : calloc(1, sizeof *cursor);
-    bool begun = cursor ? begin(cursor, reader, source->table, sql.data, err) : error_memory(err);
+    bool begun = cursor ? row_begin(cursor, reader, source->table, sql.data, err) : error_memory(err);
     text_release(&sql);
     if (!begun) {
         free(cursor);
@@ -662,21 +493,21 @@ bool trace_next_event(struct trace_cursor *cursor, struct trace_event *event)
 {
     const struct trace_reader *reader = cursor->reader;
     do {
-        if (!next(cursor))
+        if (!row_next(cursor))
             return false;
-        event->file = id_of(cursor, 4, &reader->files);
+        event->file = row_id(cursor, 4, &reader->files);
     } while (!is_selected(reader, event->file, SELECT_EVENTS));
-    event->class = (enum trace_class)needed(cursor, 0, 0, TRACE_CLASSES - 1);
-    event->start_ns = time_of(cursor, 1);
-    event->latency_ns = length_of(cursor, 2);
-    event->process = id_of(cursor, 3, &reader->processes);
-    event->call = id_of(cursor, 5, &reader->calls);
-    event->fd = any_number(cursor, 6);
-    event->offset = any_number(cursor, 7);
-    event->size = any_number(cursor, 8);
-    event->result = any_number(cursor, 9);
-    event->cached = (int)number(cursor, 10, -1, 0, 1);
-    count_bytes(cursor, event->class == TRACE_FAULT ? 8 : 9, trace_bytes_moved(event));
+    event->class = (enum trace_class)row_needed(cursor, 0, 0, TRACE_CLASSES - 1);
+    event->start_ns = row_time(cursor, 1);
+    event->latency_ns = row_length(cursor, 2);
+    event->process = row_id(cursor, 3, &reader->processes);
+    event->call = row_id(cursor, 5, &reader->calls);
+    event->fd = row_any_number(cursor, 6);
+    event->offset = row_any_number(cursor, 7);
+    event->size = row_any_number(cursor, 8);
+    event->result = row_any_number(cursor, 9);
+    event->cached = (int)row_number(cursor, 10, -1, 0, 1);
+    row_count_bytes(cursor, event->class == TRACE_FAULT ? 8 : 9, trace_bytes_moved(event));
     return !cursor->failed;
 }
 
@@ -684,35 +515,35 @@ bool trace_next_block(struct trace_cursor *cursor, struct trace_block *block)
 {
     const struct trace_reader *reader = cursor->reader;
     do {
-        if (!next(cursor))
+        if (!row_next(cursor))
             return false;
-        block->file = id_of(cursor, 8, &reader->files);
+        block->file = row_id(cursor, 8, &reader->files);
     } while (!is_selected(reader, block->file, SELECT_BLOCKS));
-    block->op = (enum trace_op)needed(cursor, 0, 0, TRACE_OPS - 1);
-    block->start_ns = time_of(cursor, 1);
-    block->queue_ns = length_of(cursor, 2);
-    block->service_ns = length_of(cursor, 3);
-    block->disk = id_of(cursor, 4, &reader->disks);
-    block->sector = any_number(cursor, 5);
-    block->bytes = any_number(cursor, 6);
-    block->process = id_of(cursor, 7, &reader->processes);
-    block->cause = id_of(cursor, 9, &reader->processes);
-    count_bytes(cursor, 6, block->bytes);
+    block->op = (enum trace_op)row_needed(cursor, 0, 0, TRACE_OPS - 1);
+    block->start_ns = row_time(cursor, 1);
+    block->queue_ns = row_length(cursor, 2);
+    block->service_ns = row_length(cursor, 3);
+    block->disk = row_id(cursor, 4, &reader->disks);
+    block->sector = row_any_number(cursor, 5);
+    block->bytes = row_any_number(cursor, 6);
+    block->process = row_id(cursor, 7, &reader->processes);
+    block->cause = row_id(cursor, 9, &reader->processes);
+    row_count_bytes(cursor, 6, block->bytes);
     return !cursor->failed;
 }
 
 bool trace_next_sample(struct trace_cursor *cursor, struct trace_sample *sample)
 {
-    while (next(cursor)) {
+    while (row_next(cursor)) {
         int type = sqlite3_column_type(cursor->statement, 2);
-        sample->series = id_of(cursor, 0, &cursor->reader->series);
-        sample->time_ns = time_of(cursor, 1);
+        sample->series = row_id(cursor, 0, &cursor->reader->series);
+        sample->time_ns = row_time(cursor, 1);
         sample->value = sqlite3_column_double(cursor->statement, 2);
         bool number_there = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
         if (!cursor->failed && (type == SQLITE_NULL || (number_there && isinf(sample->value))))
             continue; /* no value was measured */
         if (!number_there || !(fabs(sample->value) <= TRACE_VALUE_MOST))
-            refuse(cursor, 2);
+            row_refuse(cursor, 2);
         return !cursor->failed;
     }
     return false;
@@ -722,7 +553,7 @@ bool trace_cursor_close(struct trace_cursor *cursor, struct error *err)
 {
     if (!cursor)
         return true;
-    bool done = end(cursor, err);
+    bool done = row_end(cursor, err);
     free(cursor);
     return done;
 }
