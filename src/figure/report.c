@@ -5,6 +5,7 @@
 #include "figure/report_folder.h"
 #include "figure/report_parts.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -328,7 +329,7 @@ static void write_page(const struct making *making, struct text *page)
 /* ---- all of it ---- */
 
 /* The way from the folder `from` to the folder `to`, both absolute, with a '/' at the end where it is not empty. */
-static bool relative_way(const char *from, const char *to, struct text *way)
+static void relative_way(const char *from, const char *to, struct text *way)
 {
     size_t same = 0, i = 0;
     for (; from[i] && from[i] == to[i]; i++)
@@ -343,7 +344,6 @@ static bool relative_way(const char *from, const char *to, struct text *way)
     to += *to == '/';
     if (*to)
         text_format(way, "%s/", to);
-    return !way->failed;
 }
 
 static bool find_links(struct making *making, struct error *err)
@@ -356,12 +356,13 @@ static bool find_links(struct making *making, struct error *err)
     char *copy = strdup(making->options->output);
     if (!copy)
         return error_memory(err);
+    errno = 0;
     bool known = realpath(dirname(copy), page) && realpath(making->options->folder, folder);
     free(copy);
     if (!known)
-        return true; /* that the page cannot be written is told when it is */
-    if (relative_way(page, folder, &way))
-        making->links = way.data ? arena_string(&making->report->arena, way.data) : "";
+        return errno != ENOMEM || error_memory(err); /* that the page cannot be written is told when it is */
+    relative_way(page, folder, &way);
+    making->links = way.failed ? NULL : arena_string(&making->report->arena, way.data ? way.data : "");
     text_release(&way);
     return making->links || error_memory(err);
 }
@@ -376,12 +377,13 @@ static bool list_entries(struct making *making, struct error *err)
     for (int group = 0; group <= REPORT_LINKED; group++)
         for (size_t i = 0; i < making->folder.count; i++) {
             const struct item *item = &making->items[i];
-            const char *path = group_of(item) == (enum report_group)group
-                                   ? arena_string(&report->arena, item->file->path)
-                                   : NULL;
-            if (path)
-                report->entries[report->count++] = (struct report_entry){
-                    path, item->kind ? item->kind->name : NULL, item->problem, item->undrawn};
+            if (group_of(item) != (enum report_group)group)
+                continue;
+            const char *path = arena_string(&report->arena, item->file->path);
+            if (!path)
+                return error_memory(err);
+            report->entries[report->count++] = (struct report_entry){
+                path, item->kind ? item->kind->name : NULL, item->problem, item->undrawn};
         }
     return report->count == making->folder.count || error_memory(err);
 }
