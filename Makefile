@@ -38,12 +38,12 @@ bench: $(BUILD)/build.ninja
 fuzz:
 	@scripts/fuzz $(FUZZ_SECONDS)
 
-# The prefix first: ninja writes again where things go.
 soak: all
 	@ninja -C $(BUILD) --quiet tests/cli/faults.so
 	@tests/cli/refusals --all $(BUILD)/rehearse $(BUILD)/tests/cli/faults.so
 	@bench/soak $(BUILD)/rehearse $(SOAK_MINUTES)
 
+# The prefix first: ninja writes again where things go.
 install: $(BUILD)/build.ninja
 	@meson configure $(BUILD) --prefix $(PREFIX)
 	@$(MAKE) --no-print-directory all

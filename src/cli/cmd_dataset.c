@@ -169,7 +169,6 @@ static bool generate_all(const struct generate_options *given, const struct data
 {
     struct data_work job = {0};
     struct dataset_generated made = {0};
-    int64_t bytes = dataset_layout_bytes(layout);
     bool begun = data_work_begin(&job, "writing", given->threads, err);
     if (!comm_agree(comm, begun, "the start of generating", err)) {
         if (begun)
@@ -178,11 +177,10 @@ static bool generate_all(const struct generate_options *given, const struct data
     }
     job.work.rank = comm_rank(comm);
     job.work.ranks = comm_size(comm);
-    job.all = bytes / job.work.ranks;
+    job.all = dataset_layout_bytes(layout) / job.work.ranks;
     if (job.work.rank > 0)
         job.work.progress = NULL;
-    bool done =
-        given->force || data->objects.storage || space_for_layout(comm, layout, data->root, &job.work, err);
+    bool done = given->force || space_for_layout(comm, layout, data->root, &job.work, err);
     if (done) {
         done = job.work.rank > 0 || dataset_manifest_write(layout, &data->place, err);
         done = comm_agree(comm, done, "the data set's manifest", err);

@@ -344,7 +344,7 @@ static bool make_folder(const char *path, struct error *err)
 {
     if (storage_is_s3(path))
         return error_set(err, ERROR_USAGE, "%s: results go to a folder, not to S3", path);
-    return file_make_folders_of(path, err) && file_make_directory(path, err);
+    return file_make_folders(path, err);
 }
 
 static bool deliver(const struct feed_options *given, struct session *session, struct error *err)

@@ -64,8 +64,7 @@ static bool deliver(const struct report_command *given, const char *output, stru
     for (size_t i = 0; i < report->count; i++)
         if (report->entries[i].undrawn) {
             undrawn++;
-            fprintf(stderr, "rehearse: warning: without its picture: %s: %s\n", report->entries[i].path,
-                    report->entries[i].undrawn);
+            output_warn("without its picture: %s: %s", report->entries[i].path, report->entries[i].undrawn);
         }
     if (given->json) {
         print_json(output, report, &text);

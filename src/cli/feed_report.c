@@ -95,9 +95,11 @@ static void report_phase(const struct session *session, enum metrics_phase phase
 static void report_saves(const struct session *session, enum metrics_kind kind, struct text *out)
 {
     struct metrics_checkpoints c;
-    struct error ignored;
+    struct error memory;
     struct unit_texts texts = {0};
-    if (!metrics_checkpoints(&session->run.whole, kind, &c, &ignored) || c.count == 0)
+    if (!metrics_checkpoints(&session->run.whole, kind, &c, &memory))
+        out->failed = true;
+    if (out->failed || c.count == 0)
         return;
     text_format(out, "checkpoints %s\n", kind == METRICS_SAVE ? "saved" : "restored");
     text_format(out, "  %d of %s, each in %s on average (%s at most)", c.count,

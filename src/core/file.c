@@ -120,6 +120,11 @@ bool file_make_folders_of(const char *path, struct error *err)
     return made;
 }
 
+bool file_make_folders(const char *path, struct error *err)
+{
+    return file_make_folders_of(path, err) && file_make_directory(path, err);
+}
+
 int file_open_folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -19,11 +19,14 @@ bool file_write(const char *path, const char *data, size_t length, struct error 
 enum file_kind { FILE_NONE, FILE_REGULAR, FILE_FOLDER, FILE_OTHER };
 bool file_look(const char *path, enum file_kind *kind, struct error *err);
 
-/* mkdir -p for the last component only; no error when it is there already. */
+/* Makes a folder in one that is there; no error when it is there already. */
 bool file_make_directory(const char *path, struct error *err);
 
 /* The folders that a path lies in, as far as they are not there. Another thread may make the same ones at the same time. */
 bool file_make_folders_of(const char *path, struct error *err);
+
+/* mkdir -p: the folder, and those that it lies in. */
+bool file_make_folders(const char *path, struct error *err);
 
 /* Opens the folder that a path lies in, to sync the name of a file; -1 and errno on failure. */
 int file_open_folder_of(const char *path);

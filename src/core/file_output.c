@@ -146,7 +146,9 @@ static bool make_temporary(struct file_writing *writing, const struct stat *old,
 {
     char letters[7];
     for (int i = 0; i < MAX_TRIES; i++) {
-        if (!random_letters(letters) || !name_temporary(writing, letters))
+        if (!random_letters(letters))
+            return cannot_write(writing, errno, err);
+        if (!name_temporary(writing, letters))
             return error_memory(err);
         writing->fd = open(writing->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                            old ? S_IRUSR | S_IWUSR : 0666);

@@ -167,7 +167,7 @@ static bool make_buffers(struct samples *s, struct error *err)
     s->raw = malloc((size_t)longest + 1);
     s->decoded = malloc((size_t)s->index.sample_bytes + 1);
     s->extents = calloc((size_t)s->index.per_sample, sizeof *s->extents);
-    return s->raw && s->decoded && s->extents ? true : error_memory(err);
+    return (s->raw && s->decoded && s->extents) || error_memory(err);
 }
 
 bool dataset_compare_samples(const struct dataset_crew *crew, const struct dataset_file *file,
@@ -180,8 +180,7 @@ bool dataset_compare_samples(const struct dataset_crew *crew, const struct datas
         return false;
     bool done = dataset_index_check(&s.index, file, path, err) && make_buffers(&s, err);
     for (int64_t i = 0; i < file->samples && done && !difference->differs; i++)
-        done = dataset_crew_stopped(crew) ? error_set(err, ERROR_FAILED, "stopped")
-                                          : compare_sample(&s, i, path, parts, difference, err);
+        done = dataset_crew_go_on(crew, err) && compare_sample(&s, i, path, parts, difference, err);
     if (done && !difference->differs && file->layout->format->beside)
         done = file->layout->format->beside(file, path, parts, err);
     free(s.raw);

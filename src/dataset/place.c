@@ -203,13 +203,9 @@ static bool posix_size(void *context, const char *path, int64_t *bytes, struct e
 
 static bool posix_make_folder(void *context, const char *path, struct error *err)
 {
-    char *below, *joined = NULL;
-    bool made = asprintf(&below, "%s/", path) >= 0;
-    if (!made)
-        return error_memory(err);
-    made = join(context, below, &joined, err) && file_make_folders_of(joined, err);
+    char *joined;
+    bool made = join(context, path, &joined, err) && file_make_folders(joined, err);
     free(joined);
-    free(below);
     return made;
 }
 

@@ -238,13 +238,16 @@ static bool read_back(struct checkpoint_crew *crew, struct error *err)
 {
     struct checkpoint *checkpoint = crew->checkpoint;
     struct origin_count *origin = &checkpoint->origin;
+    enum origin_evidence evidence;
     int64_t before, after;
+    if (!origin_evidence_for(checkpoint->options.storage, &evidence, err))
+        return false;
     bool counted = storage_process_read(&before), ok = checkpoint_crew_run(crew, err);
     counted = counted && storage_process_read(&after);
     origin->read = counted ? after - before : -1;
     for (int i = 0; i < checkpoint->options.count; i++)
         origin->delivered += checkpoint->parts[i].bytes;
-    checkpoint->from_storage = origin_from_storage(origin_evidence_for(checkpoint->options.storage), origin);
+    checkpoint->from_storage = origin_from_storage(evidence, origin);
     return ok;
 }
 

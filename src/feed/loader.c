@@ -239,6 +239,7 @@ static void *work(void *argument)
     }
     return NULL;
 }
+
 /* Asks for the next batch of an accelerator's window. `now`: of the batch before those in the window. */
 static void ask(struct loader *loader, int accelerator, int64_t now)
 {

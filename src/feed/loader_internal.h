@@ -55,8 +55,8 @@ struct loader_window {
     int64_t wanted;            /* the step that loader_take has refused, -1: none; the lock of what is done */
     int64_t preprocessed;      /* steps below have been; the lock of what is done */
     int64_t done_count;        /* slots that can be taken; the lock of what is done */
-    struct loader_busy
-        waited;       /* when loader_take refused a step that is not measured; the lock of what is done */
+    /* When loader_take refused a step that is not measured; the lock of what is done. */
+    struct loader_busy waited;
     int64_t *workers; /* [options.workers] until when each preprocesses */
 };
 

@@ -37,22 +37,35 @@ enum origin_evidence origin_evidence_of(const struct storage_options *storage, e
     return storage->direct ? ORIGIN_DIRECT : ORIGIN_CACHE;
 }
 
-enum origin_evidence origin_evidence_for(const struct storage *storage)
+/* Of the path, or of the nearest folder above it that is there. */
+static bool find_facts(char *path, struct storage_facts *facts, struct error *err)
+{
+    bool found = storage_facts(path, facts, err);
+    for (char *slash; !found && !error_is_memory(err) && (slash = strrchr(path, '/')) && slash > path;) {
+        *slash = '\0';
+        found = storage_facts(path, facts, err);
+    }
+    if (!found && !error_is_memory(err))
+        found = storage_facts(path[0] == '/' ? "/" : ".", facts, err);
+    return found;
+}
+
+bool origin_evidence_for(const struct storage *storage, enum origin_evidence *evidence, struct error *err)
 {
     const struct storage_options *options = storage_options(storage);
-    struct storage_facts facts = {.backing = STORAGE_BACKING_HIDDEN};
-    struct error ignored;
+    struct storage_facts facts = {0};
     int64_t bytes;
-    char *path = options->method == STORAGE_S3 ? NULL : storage_path(storage, ".", &ignored);
-    bool found = path && storage_facts(path, &facts, &ignored);
-    for (char *slash; path && !found && (slash = strrchr(path, '/')) && slash > path;) {
-        *slash = '\0';
-        found = storage_facts(path, &facts, &ignored);
+    bool known = options->method == STORAGE_S3;
+    if (!known) {
+        char *path = storage_path(storage, ".", err);
+        known = path && find_facts(path, &facts, err);
+        free(path);
+        if (!known && error_is_memory(err))
+            return false;
     }
-    if (path && !found)
-        storage_facts(path[0] == '/' ? "/" : ".", &facts, &ignored);
-    free(path);
-    return origin_evidence_of(options, facts.backing, storage_process_read(&bytes));
+    *evidence = origin_evidence_of(options, known ? facts.backing : STORAGE_BACKING_HIDDEN,
+                                   storage_process_read(&bytes));
+    return true;
 }
 
 void origin_add(struct origin_count *sum, const struct origin_count *count)

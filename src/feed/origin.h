@@ -34,8 +34,8 @@ const char *origin_words(enum origin_evidence evidence);
 enum origin_evidence origin_evidence_of(const struct storage_options *storage, enum storage_backing backing,
                                         bool counts);
 
-/* The same for a storage below its root, or the nearest folder above it that is there. */
-enum origin_evidence origin_evidence_for(const struct storage *storage);
+/* The same for a storage below its root, or the nearest folder above it that is there. False: no memory. */
+bool origin_evidence_for(const struct storage *storage, enum origin_evidence *evidence, struct error *err);
 
 /* One reading of files, by one process or by those of a host together. */
 struct origin_count {

@@ -27,13 +27,9 @@ static bool create(void *context, const char *path, int64_t bytes, struct datase
 static bool make_folder(void *context, const char *path, struct error *err)
 {
     const struct feed_place *place = context;
-    char *below, *full;
-    if (asprintf(&below, "%s/", path) < 0)
-        return error_memory(err);
-    full = storage_path(place->storage, below, err);
-    bool made = full && file_make_folders_of(full, err);
+    char *full = storage_path(place->storage, path, err);
+    bool made = full && file_make_folders(full, err);
     free(full);
-    free(below);
     return made;
 }
 

@@ -76,9 +76,9 @@ struct run_result {
     int64_t device_read, device_written; /* bytes, while the run went on, of the device under the data */
     double cpu_seconds;                  /* of this process */
     double throttled; /* seconds that control groups kept it from running, on all its processors together */
-    bool
-        abandoned; /* it was stopped while threads waited for storage: they use what the options name until the
-                         program ends, which must not be freed */
+    /* It was stopped while threads waited for storage: they use what the options name until the program ends, which must
+     * not be freed. */
+    bool abandoned;
     int64_t memory; /* bytes of this process that were resident at most, since it began */
 };
 

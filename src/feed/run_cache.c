@@ -28,10 +28,9 @@ static bool for_file(const struct run *run, int64_t number, file_action *action,
     bool ok = true;
     dataset_file_init(&file, run->options->layout, number);
     for (int part = 0; part < dataset_file_parts(&file) && ok; part++) {
-        struct error missing;
         ok = dataset_file_path(&file, part, &name) || error_memory(err);
         char *path = ok ? storage_path(run->options->storage, name.data, err) : NULL;
-        ok = path && (action(context, path, part == 0 ? err : &missing) || part > 0);
+        ok = path && (action(context, path, err) || (part > 0 && err->kind == ERROR_INPUT));
         free(path);
     }
     text_release(&name);
@@ -61,30 +60,30 @@ static int64_t unique(int64_t *numbers, int64_t count)
     return kept;
 }
 
-/* Of this process's accelerators, where they read fewer samples than there are files. The caller frees it; NULL without an
- * error: they may read any file. */
-static int64_t *own_files(const struct run *run, const struct order *order, int64_t epoch, int64_t *count,
-                          struct error *err)
+/* Of this process's accelerators, where they read fewer samples than there are files; else *numbers is NULL: they may read
+ * any file. The caller frees it. */
+static bool find_own_files(const struct run *run, const struct order *order, int64_t epoch, int64_t **numbers,
+                           int64_t *count, struct error *err)
 {
-    int64_t accelerators = run->options->accelerators, each;
+    int64_t accelerators = run->options->accelerators, each, at = 0;
+    *numbers = NULL;
     if (__builtin_mul_overflow(order->steps, order->options.batch, &each) ||
         __builtin_mul_overflow(each, accelerators, count) || *count >= order->options.files ||
         *count > MAX_OWN)
-        return NULL;
-    int64_t *numbers = malloc((size_t)(*count + 1) * sizeof *numbers), at = 0;
-    if (!numbers) {
-        error_memory(err);
-        return NULL;
-    }
+        return true;
+    int64_t *own = malloc((size_t)(*count + 1) * sizeof *own);
+    if (!own)
+        return error_memory(err);
     for (int a = run->first; a < run->first + accelerators; a++)
         for (int64_t step = 0; step < order->steps; step++)
             for (int64_t i = 0; i < order->options.batch; i++) {
                 struct order_place place;
                 if (order_at(order, epoch, a, step, i, &place))
-                    numbers[at++] = place.file;
+                    own[at++] = place.file;
             }
-    *count = unique(numbers, at);
-    return numbers;
+    *numbers = own;
+    *count = unique(own, at);
+    return true;
 }
 
 /* ---- Looking at them, and dropping them ---- */
@@ -127,9 +126,8 @@ static bool look_at_phase(struct look *look, enum metrics_phase phase, int64_t e
     const struct order *order = phase == METRICS_EVAL ? &run->result->eval : &run->result->train;
     int64_t first = phase == METRICS_EVAL ? layout->files_train : 0, count = 0;
     int64_t files = phase == METRICS_EVAL ? layout->files_eval : layout->files_train;
-    struct error none = {0};
-    int64_t *own = own_files(run, order, epoch, &count, &none);
-    bool ok = *none.text == '\0' || (*err = none, false);
+    int64_t *own;
+    bool ok = find_own_files(run, order, epoch, &own, &count, err);
     for (int64_t i = 0; own && ok && i < count && !run_is_stopped(run); i++)
         ok = look_at_file(look, first + own[i], err);
     int64_t step = comm_local_size(comm);

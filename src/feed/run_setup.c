@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define PREPROCESS_STREAM UINT64_C(0x70726570) /* preprocessing draws times of its own */
-#define MOST_SAVES        ((int64_t)1 << 40)   /* that are counted */
+#define MAX_SAVES         ((int64_t)1 << 40)   /* that are counted */
 
 static enum order_shuffle shuffle_of(enum workload_shuffle shuffle)
 {
@@ -192,7 +192,7 @@ int64_t run_saves(const struct run *run)
         return rhythm->first > steps
                    ? 0
                    : run->epochs * (1 + (rhythm->every > 0 ? (steps - rhythm->first) / rhythm->every : 0));
-    for (int epoch = 0; epoch < run->epochs && saves < MOST_SAVES; epoch++)
+    for (int epoch = 0; epoch < run->epochs && saves < MAX_SAVES; epoch++)
         saves += run_saves_after(run, epoch);
     return saves;
 }

@@ -55,7 +55,7 @@ static bool generate(struct session *session, struct error *err)
     };
     struct dataset_generated made;
     const struct storage_options *storage = storage_options(session->storage);
-    if (!session->options.force && storage->method != STORAGE_S3 &&
+    if (!session->options.force &&
         !space_for_layout(comm, &session->layout, storage->root ? storage->root : ".", &work, err))
         return false;
     bool begun = work.rank > 0 || dataset_manifest_write(&session->layout, &place, err);

@@ -151,21 +151,28 @@ static bool check_origin(struct session *session, const char *name, const struct
     return cold || warm;
 }
 
-/* Of what was restored. */
-static bool check_restored(struct session *session)
+/* Of what was restored. *cold: nothing, or from the storage. */
+static bool check_restored(struct session *session, bool *cold, struct error *err)
 {
     struct metrics_checkpoints restored;
-    struct error ignored;
-    if (!session->saves || !metrics_checkpoints(&session->run.whole, METRICS_LOAD, &restored, &ignored) ||
-        restored.count == 0)
+    enum origin_evidence evidence;
+    *cold = true;
+    if (!session->saves)
         return true;
+    if (!metrics_checkpoints(&session->run.whole, METRICS_LOAD, &restored, err))
+        return false;
+    if (restored.count == 0)
+        return true;
+    if (!origin_evidence_for(session->saves, &evidence, err))
+        return false;
     const struct origin origin = {
-        .evidence = origin_evidence_for(session->saves),
+        .evidence = evidence,
         .delivered = restored.all_bytes,
         .needed = restored.all_bytes,
         .from_storage = restored.from_storage,
     };
-    return check_origin(session, "restored from the storage", &origin);
+    *cold = check_origin(session, "restored from the storage", &origin);
+    return true;
 }
 
 /* ---- AU, and what follows ---- */
@@ -251,19 +258,22 @@ static void put_into_words(struct session *session, bool restored)
     }
 }
 
-static void judge(struct session *session)
+static bool judge(struct session *session, struct error *err)
 {
     session->check_count = 0;
     check_complete(session);
     check_samples(session);
     bool sound = first_failed(session) == NULL;
     session->verdict = judge_training(session);
-    bool restored = check_restored(session);
+    bool restored;
+    if (!check_restored(session, &restored, err))
+        return false;
     if (!sound)
         session->verdict = SESSION_NO_RESULT;
     else if (!restored && session->verdict == SESSION_OK)
         session->verdict = SESSION_FROM_MEMORY;
     put_into_words(session, restored);
+    return true;
 }
 
 /* ---- the rules of MLPerf Storage ---- */
@@ -346,8 +356,7 @@ bool session_judge(struct session *session, struct error *err)
     if (session->has_layout && resident->before.files >= session->layout.files_train &&
         session->run.eval.steps == 0)
         session->data_set = resident->before.bytes; /* what is really there */
-    judge(session);
-    return !session->options.rules || check_rules(session, err);
+    return judge(session, err) && (!session->options.rules || check_rules(session, err));
 }
 
 bool session_passed(const struct session *session, struct error *err)

@@ -127,8 +127,9 @@ static bool write_own(struct session *session, const char *folder, struct text *
     const struct storage *storage = session->storage ? session->storage : session->saves;
     const struct storage_options *used = storage_options(storage);
     struct storage_facts facts = {0};
-    struct error ignored;
-    bool local = used->method != STORAGE_S3 && storage_facts(used->root ? used->root : ".", &facts, &ignored);
+    bool local = used->method != STORAGE_S3 && storage_facts(used->root ? used->root : ".", &facts, err);
+    if (used->method != STORAGE_S3 && !local && error_is_memory(err))
+        return false;
     const struct result_json result = {
         .version = options->version,
         .workload = workload->name,

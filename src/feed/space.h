@@ -16,8 +16,8 @@ struct space_need {
 };
 
 /* Shares of one file system are added up, whether on one host or, of a network's, on several. Called by all ranks; false on
- * all where it does not fit. What is there is only looked at where it decides, and not once *stop is set, which may be
- * NULL. */
+ * all where it does not fit. S3 has no limit. What is there is only looked at where it decides, and not once *stop is set,
+ * which may be NULL. */
 bool space_fits(struct comm *comm, const struct space_need *need, const atomic_bool *stop, struct error *err);
 
 /* The same for a data set in the folder `root`. What is compressed has no size that is known before: only its files are

@@ -32,9 +32,7 @@ struct cache_counts {
 
 static bool cannot(struct error *err, const char *path, const char *what)
 {
-    bool input = errno == ENOENT || errno == ENOTDIR || errno == EACCES;
-    return error_set(err, input ? ERROR_INPUT : ERROR_FAILED, "%s: cannot %s: %s", path, what,
-                     strerror(errno));
+    return error_set(err, error_of_input(errno), "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
 static int open_file(const char *path, struct stat *info, struct error *err)

@@ -17,13 +17,6 @@
 #define MAX_MOUNTS   ((size_t)16 << 20) /* bytes of mountinfo */
 #define MAX_COUNTERS ((size_t)4096)     /* bytes of a device's stat, of a process's io */
 
-static bool cannot(struct error *err, const char *path, const char *what)
-{
-    bool input = errno == ENOENT || errno == ENOTDIR || errno == EACCES;
-    return error_set(err, input ? ERROR_INPUT : ERROR_FAILED, "%s: cannot %s: %s", path, what,
-                     strerror(errno));
-}
-
 /* The file system's type in the line of a mount: "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS… - TYPE SOURCE …". */
 static void type_of_mount(char *mounts, uint64_t id, struct storage_facts *facts)
 {
@@ -37,42 +30,42 @@ static void type_of_mount(char *mounts, uint64_t id, struct storage_facts *facts
     }
 }
 
-/* No network, no file: none of these unknowns is an error. */
-static void find_type(const char *path, struct storage_facts *facts)
+/* What the kernel does not tell is no error, here and below; that memory is lacking to read it is one. */
+static bool find_type(const char *path, struct storage_facts *facts, struct error *err)
 {
 #ifdef STATX_MNT_ID
     struct statx info;
-    struct error ignored;
     char *mounts;
     size_t length;
-    if (statx(AT_FDCWD, path, 0, STATX_MNT_ID, &info) != 0 || !(info.stx_mask & STATX_MNT_ID) ||
-        !file_read("/proc/self/mountinfo", MAX_MOUNTS, &mounts, &length, &ignored))
-        return;
+    if (statx(AT_FDCWD, path, 0, STATX_MNT_ID, &info) != 0 || !(info.stx_mask & STATX_MNT_ID))
+        return true;
+    if (!file_read("/proc/self/mountinfo", MAX_MOUNTS, &mounts, &length, err))
+        return !error_is_memory(err);
     type_of_mount(mounts, info.stx_mnt_id, facts);
     free(mounts);
 #else
-    (void)path, (void)facts;
+    (void)path, (void)facts, (void)err;
 #endif
+    return true;
 }
 
 /* Fields of /sys/dev/block/MAJOR:MINOR/stat (kernel: Documentation/block/stat.rst): 3 sectors read, 7 written. */
-static void find_device(dev_t device, struct storage_facts *facts)
+static bool find_device(dev_t device, struct storage_facts *facts, struct error *err)
 {
     char path[64], link[256];
     snprintf(path, sizeof path, "/sys/dev/block/%u:%u", major(device), minor(device));
     ssize_t length = readlink(path, link, sizeof link - 1);
     if (length <= 0)
-        return;
+        return true;
     link[length] = 0;
     const char *slash = strrchr(link, '/');
     snprintf(facts->device, sizeof facts->device, "%.63s", slash ? slash + 1 : link);
 
-    struct error ignored;
     char *text;
     size_t size;
     snprintf(path, sizeof path, "/sys/dev/block/%u:%u/stat", major(device), minor(device));
-    if (!file_read(path, MAX_COUNTERS, &text, &size, &ignored))
-        return;
+    if (!file_read(path, MAX_COUNTERS, &text, &size, err))
+        return !error_is_memory(err);
     int64_t fields[7];
     char *at = text;
     int found = 0;
@@ -85,10 +78,11 @@ static void find_device(dev_t device, struct storage_facts *facts)
     }
     free(text);
     if (found < 7)
-        return;
+        return true;
     facts->counted = true;
     facts->read_bytes = fields[2] * SECTOR;
     facts->written_bytes = fields[6] * SECTOR;
+    return true;
 }
 
 bool storage_facts(const char *path, struct storage_facts *facts, struct error *err)
@@ -97,11 +91,11 @@ bool storage_facts(const char *path, struct storage_facts *facts, struct error *
     struct statvfs system;
     *facts = (struct storage_facts){.file_system = "unknown", .device = "unknown"};
     if (stat(path, &info) != 0 || statvfs(path, &system) != 0)
-        return cannot(err, path, "look at");
+        return error_set(err, error_of_input(errno), "%s: cannot look at: %s", path, strerror(errno));
     uint64_t blocks = system.f_bavail, size = system.f_frsize;
     facts->free = size > 0 && blocks > INT64_MAX / size ? INT64_MAX : (int64_t)(blocks * size);
-    find_type(path, facts);
-    find_device(info.st_dev, facts);
+    if (!find_type(path, facts, err) || !find_device(info.st_dev, facts, err))
+        return false;
     facts->backing = storage_backing_of(facts->file_system, strcmp(facts->device, "unknown") != 0);
     return true;
 }

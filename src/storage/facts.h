@@ -12,8 +12,8 @@
 /* What of a file is in the page cache. */
 struct storage_cached {
     int64_t size; /* of the file */
-    int64_t
-        resident; /* bytes of it, in whole pages but never more than its size; -1: this user may not know */
+    /* Bytes of it, in whole pages but never more than its size; -1: this user may not know. */
+    int64_t resident;
 };
 
 /* From cachestat(2), Linux 6.5, else mincore(2), which the kernel answers to who owns the file or may write it. */

@@ -1,7 +1,9 @@
 #include "storage/method.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,7 +29,10 @@ char *storage_buffer_new(int64_t size, struct error *err)
     size_t asked = bytes + HUGE_PAGE;
     char *all = mmap(NULL, asked, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED) {
-        error_memory(err);
+        if (errno == ENOMEM)
+            error_memory(err);
+        else
+            error_set(err, ERROR_FAILED, "cannot map a buffer of %zu bytes: %s", bytes, strerror(errno));
         return NULL;
     }
     size_t before = (HUGE_PAGE - (uintptr_t)all % HUGE_PAGE) % HUGE_PAGE;

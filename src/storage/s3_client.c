@@ -12,8 +12,7 @@
 #define FIRST_PAUSE 0.1 /* s before the second attempt, doubled for each after that */
 #define MAX_PAUSE   20.0
 #define STOP_PERIOD 0.05 /* s between two looks at whether we are to stop */
-#define GRACE                                                                                                \
-    0.15 /* s that a request may take after that: enough for a server that answers, so that we clear up */
+#define GRACE       0.15 /* s that a request may take after that, so that a server that answers lets us clear up */
 
 struct s3_client {
     struct s3_config *config;

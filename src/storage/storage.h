@@ -63,8 +63,8 @@ struct storage_options {
     bool direct;     /* O_DIRECT, reads and writes; not for mmap */
     int64_t request; /* bytes asked for at a time; 0: posix a whole extent, uring 1 MiB, S3 8 MiB */
     int queue_depth; /* of uring and S3, requests in flight; 0: 16 */
-    const char *
-        root; /* folder that names are relative to; NULL: the working directory. s3://bucket/… for S3, and only for it */
+    const char
+        *root; /* that names are relative to: a folder, NULL: the working directory; of S3 s3://bucket/… */
     const struct storage_s3_options *s3; /* NULL: all from the environment */
     const struct storage_calls *calls;   /* NULL: the system's; see below */
     const atomic_bool *stop;             /* set: S3 ends what it waits for, as failed; NULL: never */
