@@ -192,7 +192,7 @@ static void print_text(const struct trace_options *given, const struct trace_cap
 /* The command goes on when its trace cannot. */
 static void warn(const struct trace_capture_report *report, const struct error *err)
 {
-    fprintf(stderr, "rehearse: warning: %s; the trace is incomplete from %.1f s on, the command went on\n",
+    fprintf(stderr, "rehearse: warning: %s; the trace was cut off within %.1f s, the command went on\n",
             err->text, report->seconds);
 }
 

@@ -92,8 +92,7 @@ static bool walk(struct listing *listing, const char *folder, int depth)
     DIR *open = opendir(full.data);
     bool walked = open != NULL;
     if (!open)
-        error_set(listing->err, errno == ENOENT ? ERROR_INPUT : ERROR_FAILED, "cannot open '%s': %s",
-                  full.data, strerror(errno));
+        error_set(listing->err, error_of_input(errno), "cannot open '%s': %s", full.data, strerror(errno));
     text_release(&full);
     if (!open)
         return false;

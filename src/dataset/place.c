@@ -30,7 +30,8 @@ static bool join(const struct dataset_folder *folder, const char *path, char **j
 
 static bool cannot(const char *verb, const char *path, int code, struct error *err)
 {
-    return error_set(err, code == ENOENT ? ERROR_INPUT : ERROR_FAILED, "%s: cannot %s: %s", path, verb,
+    bool absent = code == ENOENT || code == ENOTDIR;
+    return error_set(err, absent ? ERROR_INPUT : ERROR_FAILED, "%s: cannot %s: %s", path, verb,
                      strerror(code));
 }
 

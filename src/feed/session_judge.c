@@ -122,10 +122,8 @@ static bool check_host(struct session *session, const struct metrics_figures *fi
                   (int64_t)llround(1e6 * host.au_at_best));
     if (!kept_up)
         say(session, check,
-            "the host could not keep up: deadlines were noticed late by %.1f %% of the time, readers waited "
-            "for a "
-            "processor %.1f %% of theirs, control groups held the run back %.1f %%; without, AU is up to "
-            "%.1f %%",
+            "deadlines were noticed late by %.1f %% of the time, readers waited for a processor %.1f %% of "
+            "theirs, control groups held the run back %.1f %%; without, AU is up to %.1f %%",
             100.0 * host.late, 100.0 * host.delayed, 100.0 * host.throttled, 100.0 * host.au_at_best);
     return kept_up;
 }
@@ -247,7 +245,7 @@ static void put_into_words(struct session *session, bool restored)
         snprintf(text, size, "%s%s", text_of(session, "AU"), warm);
         return;
     case SESSION_HOST:
-        snprintf(text, size, "no verdict: %s", text_of(session, "the host kept up"));
+        snprintf(text, size, "no verdict: the host could not keep up; give the run more processors");
         return;
     case SESSION_FROM_MEMORY:
         snprintf(text, size, "no verdict, from memory: %s: %s; see --drop-caches, --direct and --warm",

@@ -332,13 +332,30 @@ static bool begin(struct workload *workload, const char *name, struct error *err
     return workload->name ? set_defaults(workload, err) : error_memory(err);
 }
 
+/* Refuses what other commands read and write: as a workload it would be nothing but defaults and warnings. */
+static bool check_is_workload(const struct doc *doc, struct error *err)
+{
+    static const char *const names[] = {"format", "schema"};
+    if (doc->root->type != DOC_MAP || !doc->root->first_child)
+        return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct doc_node *node = doc_find(doc->root, names[i]);
+        if (node && node->type == DOC_STRING && text_starts_with(node->text, "rehearse-"))
+            return doc_error(doc, node, err, "expected a workload, found '%s'", node->text);
+    }
+    for (const struct doc_node *node = doc->root->first_child; node; node = node->next)
+        if (strcmp(node->key, "workload") == 0 || workload_key_find(node->key) || is_section(node->key))
+            return true;
+    return doc_error(doc, doc->root, err, "not a workload: none of its keys is one of a workload's");
+}
+
 static bool read_text(struct workload *workload, const char *path, const char *text, size_t length,
                       bool strict, struct error *err)
 {
     struct doc doc;
     if (!doc_parse(&doc, doc_syntax_of(path), path, text, length, err))
         return false;
-    bool ok = workload_apply(workload, &doc, doc.root, "", strict, err);
+    bool ok = check_is_workload(&doc, err) && workload_apply(workload, &doc, doc.root, "", strict, err);
     doc_release(&doc);
     return ok;
 }

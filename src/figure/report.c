@@ -94,6 +94,8 @@ static bool write_document(struct item *item, struct report_part *part, struct e
 static bool write_file(struct item *item, struct report_part *part, struct error *err)
 {
     item->kind = report_kind_of_ending(part->path);
+    if (!item->kind && part->path[strlen(part->path) - 1] == '/')
+        return error_set(err, ERROR_INPUT, "a folder below a folder: not looked into");
     return !item->kind || !item->kind->write || item->kind->write(part, err);
 }
 

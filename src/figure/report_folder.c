@@ -115,7 +115,7 @@ static bool enter(struct reading *reading, const char *path, bool deep, struct e
     if (!name)
         return error_memory(err);
     if (deep)
-        return add_file(reading, name, 0, "a folder below a folder: not looked into", err);
+        return add_file(reading, name, 0, NULL, err);
     if (read_level(reading, path, &why))
         return true;
     if (why.kind != ERROR_INPUT) {

@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 struct folder_file {
-    const char *path; /* below the folder: "a.json", "feed/result.json" */
+    const char *path; /* below the folder: "a.json", "feed/result.json", "feed/dlio_config/" */
     int64_t size;
-    const char *reason; /* why it is not read (a socket, a folder too deep); NULL: it is a file */
+    const char *
+        reason; /* why it is not read (a socket, no permission); NULL: it is a file, or a folder below a folder */
 };
 
 struct folder {

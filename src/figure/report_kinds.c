@@ -25,6 +25,11 @@ const struct report_kind report_kinds[] = {
     {.keys = "num_accelerators num_hosts metric", .name = "DLIO's summary", .group = REPORT_FEEDS, .write = report_document},
     {.ending = "_per_epoch_stats.json", .name = "DLIO's epochs of one accelerator", .group = REPORT_LINKED},
     {.ending = "_output.json", .name = "DLIO's figures of one accelerator", .group = REPORT_LINKED},
+    {.ending = "rehearse_metadata.json", .name = "MLPerf Storage's facts about a run", .group = REPORT_LINKED},
+    {.ending = "dlio_config/", .name = "DLIO's configuration of a run", .group = REPORT_LINKED},
+    {.ending = "dlio_config/config.yaml", .name = "DLIO's configuration of a run", .group = REPORT_LINKED},
+    {.ending = "dlio_config/hydra.yaml", .name = "DLIO's configuration of a run", .group = REPORT_LINKED},
+    {.ending = "dlio_config/overrides.yaml", .name = "DLIO's configuration of a run", .group = REPORT_LINKED},
     {.ending = ".db", .name = "trace", .group = REPORT_TRACES, .write = report_trace},
     {.format = "rehearse-trace-summary/1", .name = "what is in a trace", .group = REPORT_TRACES, .write = report_document},
     {.format = "rehearse-trace-phases/1", .name = "phases of a trace", .group = REPORT_TRACES, .write = report_document},
@@ -103,7 +108,7 @@ const struct report_kind *report_kind_of_ending(const char *path)
     size_t length = strlen(path);
     for (const struct report_kind *kind = report_kinds; kind->name; kind++) {
         size_t ending = kind->ending ? strlen(kind->ending) : 0;
-        if (ending > 0 && length > ending && strcasecmp(path + length - ending, kind->ending) == 0)
+        if (ending > 0 && length >= ending && strcasecmp(path + length - ending, kind->ending) == 0)
             return kind;
     }
     return NULL;

@@ -215,6 +215,7 @@ static void so_many_warnings_are_kept(void **state)
 {
     struct text text = {0};
     (void)state;
+    text_add(&text, "framework: pytorch\n");
     for (int i = 0; i < 3 * WORKLOAD_MAX_WARNINGS; i++)
         text_format(&text, "key_%d: 1\n", i);
     struct workload w = read_text(text.data);
@@ -230,6 +231,16 @@ static void unknown_keys_are_errors_when_strict(void **state)
     (void)state;
     assert_refused_with("reader: {read_thread: 4}", &strict,
                         "a.yaml:1:23: reader.read_thread: unknown key; did you mean 'reader.read_threads'?");
+}
+
+static void other_files_are_no_workloads(void **state)
+{
+    (void)state;
+    assert_refused("{format: rehearse-plan/1, model: llama-2-7b}",
+                   "a.yaml:1:10: format: expected a workload, found 'rehearse-plan/1'");
+    assert_refused("{schema: rehearse-feed-result/1, storage: {}}",
+                   "a.yaml:1:10: schema: expected a workload, found 'rehearse-feed-result/1'");
+    assert_refused("{groups: []}", "a.yaml:1:1: not a workload: none of its keys is one of a workload's");
 }
 
 static void mistakes_say_where_they_are(void **state)
@@ -470,6 +481,7 @@ int main(void)
         cmocka_unit_test(unknown_keys_are_warnings_with_the_nearest),
         cmocka_unit_test(so_many_warnings_are_kept),
         cmocka_unit_test(unknown_keys_are_errors_when_strict),
+        cmocka_unit_test(other_files_are_no_workloads),
         cmocka_unit_test(mistakes_say_where_they_are),
         cmocka_unit_test(contradictions_are_named),
         cmocka_unit_test(ranks_must_fit_the_parallelism),
