@@ -25,14 +25,6 @@ static void write_configuration(const struct workload *workload, struct text *ou
     text_release(&own);
 }
 
-/* The key and its value, without what may stand before them. */
-static const char *plain(const char *override)
-{
-    static const char hydra[] = "workload.";
-    override += strspn(override, "+");
-    return strncmp(override, hydra, sizeof hydra - 1) == 0 ? override + sizeof hydra - 1 : override;
-}
-
 /* A text of JSON is one of YAML. */
 static void write_overrides(const struct result_config *facts, struct text *out)
 {
@@ -41,7 +33,7 @@ static void write_overrides(const struct result_config *facts, struct text *out)
     for (int i = 0; i < facts->override_count; i++) {
         struct text whole = {0};
         struct json json = {.out = out};
-        text_format(&whole, "++workload.%s", plain(facts->overrides[i]));
+        text_format(&whole, "++workload.%s", workload_override_plain(facts->overrides[i]));
         text_add(out, "- ");
         json_string(&json, NULL, text_within(&whole, out));
         text_add(out, "\n");
@@ -75,7 +67,7 @@ static void write_metadata(const struct result_config *facts, struct text *out)
     workload_write_json(workload, &json, "parameters");
     json_open(&json, "override_parameters", '[');
     for (int i = 0; i < facts->override_count; i++)
-        json_string(&json, NULL, plain(facts->overrides[i]));
+        json_string(&json, NULL, workload_override_plain(facts->overrides[i]));
     json_close(&json);
     json_close(&json);
 }

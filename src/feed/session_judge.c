@@ -296,10 +296,9 @@ static bool check_rules(struct session *session, struct error *err)
         hosts[i] = (struct rules_host){session->hosts[i].name, session->hosts[i].accelerators,
                                        session->hosts[i].memory};
     for (int i = 0; made && i < options->override_count; i++) {
-        const char *text = options->overrides[i];
+        const char *text = workload_override_plain(options->overrides[i]);
         const char *equals = strchr(text, '=');
         char *name = names + 256 * (size_t)i;
-        text += strspn(text, "+");
         snprintf(name, 256, "%.*s", equals && equals - text < 255 ? (int)(equals - text) : 255, text);
         parameters[i] = (struct rules_parameter){name, equals ? equals + 1 : ""};
     }

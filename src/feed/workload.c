@@ -235,12 +235,15 @@ static bool apply_override(struct workload *workload, const char *path, const ch
     return ok;
 }
 
-/* "reader.read_threads=8"; Hydra's "++workload." before it. */
+const char *workload_override_plain(const char *text)
+{
+    text += strspn(text, "+");
+    return text_starts_with(text, "workload.") ? text + strlen("workload.") : text;
+}
+
 static bool read_override(struct workload *workload, const char *text, struct error *err)
 {
-    const char *start = text + strspn(text, "+");
-    if (text_starts_with(start, "workload."))
-        start += strlen("workload.");
+    const char *start = workload_override_plain(text);
     const char *equals = strchr(start, '=');
     if (!equals || equals == start || equals - start >= LONGEST_PATH)
         return error_set(err, ERROR_USAGE, "override '%.100s': expected SECTION.KEY=VALUE", text);

@@ -335,6 +335,9 @@ const struct workload_key *workload_key_find(const char *path);
 /* Do both have the same value? */
 bool workload_key_equal(const struct workload *a, const struct workload *b, const struct workload_key *key);
 
+/* An override without what Hydra has before it: "reader.read_threads=8" of "++workload.reader.read_threads=8". */
+const char *workload_override_plain(const char *text);
+
 /* Was it given in the file or an override? */
 bool workload_key_given(const struct workload *workload, const struct workload_key *key);
 

@@ -120,7 +120,8 @@ bool storage_space(const char *path, struct storage_space *space, struct error *
     return found;
 }
 
-static bool add_entries(FTS *walk, const atomic_bool *stop, int64_t *bytes, int64_t *files, struct error *err)
+static bool add_entries(FTS *walk, const char *folder, const atomic_bool *stop, int64_t *bytes,
+                        int64_t *files, struct error *err)
 {
     for (const FTSENT *entry; (entry = fts_read(walk));) {
         if (stop && atomic_load_explicit(stop, memory_order_relaxed))
@@ -130,7 +131,8 @@ static bool add_entries(FTS *walk, const atomic_bool *stop, int64_t *bytes, int6
             ++*files;
         }
     }
-    return true;
+    /* fts_read has set it to 0 where that was all */
+    return errno == 0 || error_set(err, ERROR_FAILED, "%s: cannot look at: %s", folder, strerror(errno));
 }
 
 bool storage_space_used(const char *folder, const atomic_bool *stop, int64_t *bytes, int64_t *files,
@@ -140,7 +142,7 @@ bool storage_space_used(const char *folder, const atomic_bool *stop, int64_t *by
     char *const roots[] = {copy, NULL};
     FTS *walk = copy ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW, NULL) : NULL;
     *bytes = *files = 0;
-    bool added = walk ? add_entries(walk, stop, bytes, files, err) : error_memory(err);
+    bool added = walk ? add_entries(walk, folder, stop, bytes, files, err) : error_memory(err);
     if (walk)
         fts_close(walk);
     free(copy);
