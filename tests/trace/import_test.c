@@ -1,45 +1,6 @@
-#include "trace/import.h"
+#include "trace/imports.h"
 
 #include "support/reference.h"
-#include "trace/traces.h"
-
-#include <unistd.h>
-#include <zlib.h>
-
-static struct trace_import_report report;
-static struct trace_reader *reader;
-
-static int setup(void **state)
-{
-    memset(&report, 0, sizeof report);
-    reader = NULL;
-    return folder_setup(state);
-}
-
-static int teardown(void **state)
-{
-    trace_reader_free(reader);
-    trace_import_report_release(&report);
-    return folder_teardown(state);
-}
-
-/* Imports and opens what came of it. */
-static void import_path(const char *path, const char *date)
-{
-    struct error err;
-    struct trace_import_options options = {.zone = "-05:00", .date = date};
-    struct trace_writer *writer = make_trace("import.db", TRACE_STORE_WHOLE);
-    if (!trace_import(path, writer, &options, &report, &err))
-        fail_msg("%s", err.text);
-    finish_trace(writer);
-    reader = open_trace(in_folder("import.db"));
-}
-
-static void import_file(const char *name, const char *text)
-{
-    write_file(name, text);
-    import_path(in_folder(name), "2026-11-20");
-}
 
 static void check_refused(const char *path, const struct trace_import_options *options, const char *part)
 {
@@ -51,26 +12,6 @@ static void check_refused(const char *path, const struct trace_import_options *o
         fail_msg("'%s' does not say '%s'", err.text, part);
 }
 
-/* The event of this place, in the order of the file. */
-static struct trace_event event_at(int place)
-{
-    struct error err;
-    struct trace_event event;
-    struct trace_filter filter = TRACE_ALL;
-    filter.as_written = true;
-    struct trace_cursor *cursor = trace_events(reader, &filter, &err);
-    for (int i = 0; i <= place; i++)
-        if (!trace_next_event(cursor, &event))
-            fail_msg("there are only %d events", i);
-    assert_true(trace_cursor_close(cursor, &err));
-    return event;
-}
-
-static const char *path_at(int place)
-{
-    return trace_file_info(reader, event_at(place).file)->path;
-}
-
 static struct trace_block first_block(void)
 {
     struct error err;
@@ -79,26 +20,6 @@ static struct trace_block first_block(void)
     assert_true(trace_next_block(cursor, &block));
     assert_true(trace_cursor_close(cursor, &err));
     return block;
-}
-
-/* The first sample of a series, whose time is *time_ns. */
-static double first_sample(const char *kind, const char *source, int64_t *time_ns)
-{
-    struct error err;
-    for (int64_t id = 1; id <= trace_series_count(reader); id++) {
-        const struct trace_series_info *series = trace_series_info(reader, id);
-        if (strcmp(series->kind, kind) != 0 || strcmp(series->source, source) != 0)
-            continue;
-        struct trace_sample sample;
-        struct trace_cursor *cursor =
-            trace_samples(reader, &(struct trace_filter){id, INT64_MIN, INT64_MAX, false}, &err);
-        assert_true(trace_next_sample(cursor, &sample));
-        assert_true(trace_cursor_close(cursor, &err));
-        *time_ns = sample.time_ns;
-        return sample.value;
-    }
-    fail_msg("no series '%s' of '%s'", kind, source);
-    return 0;
 }
 
 /* 2026-11-21T02:42:20Z */
@@ -301,102 +222,6 @@ static void test_the_log_of_mlperf_tells_phases_of_rank_0(void **state)
     assert_int_equal(report.malformed, 1);
 }
 
-static const char pfw[] =
-    "[\n{\"id\":1,\"name\":\"FH\",\"cat\":\"dftracer\",\"pid\":5,\"tid\":6,\"ph\":\"M\","
-    "\"args\":{\"name\":\"/data/a\\u00e9\",\"value\":\"ab12\"}}\n"
-    "{\"id\":8,\"name\":\"pread64\",\"cat\":\"POSIX\",\"pid\":5,\"tid\":6,\"ts\":1700000000000001,"
-    "\"dur\":25,\"ph\":\"X\",\"args\":{\"hhash\":\"x\",\"fhash\":\"ab12\",\"ret\":-1,\"offset\":4096}}\n"
-    "{\"id\":9,\"name\":\"rea\n"
-    "{\"id\":10,\"name\":\"forward\",\"cat\":\"compute\",\"pid\":5,\"tid\":6,\"ts\":\"7.25\",\"dur\":1,"
-    "\"ph\":\"X\",\"args\":{\"step\":[1,{}]}}\n";
-
-static void check_pfw(void)
-{
-    struct trace_event event = event_at(0);
-    assert_int_equal(event.class, TRACE_READ);
-    assert_int_equal(event.start_ns, INT64_C(1700000000000001000));
-    assert_int_equal(event.latency_ns, 25000);
-    assert_int_equal(event.result, -1);
-    assert_int_equal(event.offset, 4096);
-    assert_string_equal(path_at(0), "/data/a\xc3\xa9");
-    assert_string_equal(trace_call_name(reader, event.call), "pread64");
-}
-
-static void test_dftracer_with_an_object_cut_off(void **state)
-{
-    (void)state;
-    import_file("a.pfw", pfw);
-    check_pfw();
-    assert_int_equal(event_at(1).class, TRACE_REGION);
-    assert_int_equal(event_at(1).start_ns, 7250);
-    assert_string_equal(trace_call_name(reader, event_at(1).call), "compute.forward");
-    assert_int_equal(report.malformed, 1);
-}
-
-static void test_dftracer_packed_and_truncated(void **state)
-{
-    (void)state;
-    char noise[20000];
-    unsigned seed = 1;
-    for (size_t i = 0; i < sizeof noise - 1; i++) {
-        seed = seed * 1103515245 + 12345;
-        noise[i] = (char)('a' + (seed >> 16) % 26);
-    }
-    noise[sizeof noise - 1] = '\0';
-    gzFile gz = gzopen(in_folder("a.pfw.gz"), "wb");
-    assert_int_equal(gzwrite(gz, pfw, sizeof pfw - 1), sizeof pfw - 1);
-    assert_int_equal(gzwrite(gz, noise, sizeof noise), sizeof noise);
-    assert_int_equal(gzclose(gz), Z_OK);
-    assert_int_equal(truncate(in_folder("a.pfw.gz"), 8000), 0);
-    import_path(in_folder("a.pfw.gz"), NULL);
-    check_pfw();
-    assert_int_equal(report.truncated, 1);
-}
-
-static void test_chrome_traces_in_one_line(void **state)
-{
-    (void)state;
-    int64_t time_ns;
-    import_file("timeline.json", "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [{\"name\": \"F1\", \"ph\": "
-                                 "\"X\", \"ts\": 1.5, \"dur\": 2e3, "
-                                 "\"pid\": 0, \"tid\": 3, \"args\": {}}, {\"ph\": \"C\", \"name\": "
-                                 "\"memory\", \"ts\": 9, \"args\": {\"used\": 7}}"
-                                 ", {\"ph\": \"X\", \"name\": \"no time\"}]}");
-    assert_int_equal(event_at(0).start_ns, 1500);
-    assert_int_equal(event_at(0).latency_ns, 2000000);
-    assert_true(first_sample("memory", "used", &time_ns) == 7);
-    assert_int_equal(report.malformed, 1);
-}
-
-static void test_spans_of_two_objects(void **state)
-{
-    (void)state;
-    import_file("timeline.json", "[{\"ph\": \"B\", \"name\": \"outer\", \"ts\": 1, \"pid\": 1, \"tid\": 1},\n"
-                                 "{\"ph\": \"B\", \"name\": \"other\", \"ts\": 2, \"pid\": 1, \"tid\": 2},\n"
-                                 "{\"ph\": \"B\", \"name\": \"inner\", \"ts\": 3, \"pid\": 1, \"tid\": 1},\n"
-                                 "{\"ph\": \"E\", \"ts\": 5, \"pid\": 1, \"tid\": 1},\n{\"ph\": \"E\", "
-                                 "\"ts\": 9, \"pid\": 1, \"tid\": 1},\n"
-                                 "{\"ph\": \"E\", \"ts\": 9, \"pid\": 1, \"tid\": 1}]");
-    assert_string_equal(trace_call_name(reader, event_at(0).call), "inner");
-    assert_int_equal(event_at(0).latency_ns, 2000);
-    assert_string_equal(trace_call_name(reader, event_at(1).call), "outer");
-    assert_int_equal(event_at(1).latency_ns, 8000);
-    assert_int_equal(report.malformed, 1);
-}
-
-/* Deeper than anything that is remembered; what comes after is read. */
-static void test_deep_brackets_do_no_harm(void **state)
-{
-    (void)state;
-    char text[1000] = "[{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 1, \"x\": ";
-    memset(text + strlen(text), '[', 100);
-    memset(text + strlen(text), ']', 100);
-    strcat(text, "}, {\"ph\": \"X\", \"name\": \"b\", \"ts\": 2, \"dur\": 1}]");
-    import_file("timeline.json", text);
-    assert_string_equal(trace_call_name(reader, event_at(0).call), "b");
-    assert_int_equal(report.malformed, 1);
-}
-
 static void test_strace_with_seconds_and_descriptors(void **state)
 {
     (void)state;
@@ -474,37 +299,6 @@ static void test_strace_with_times_since_the_line_before(void **state)
     const int64_t seconds[] = {clock, clock, clock + 1000000000};
     check_strace("13:29:04 close(3) = 0\n13:29:04 close(4) = 0\n13:29:05 close(5) = 0\n", seconds,
                  "whole seconds");
-}
-
-/* Keys beside the events, in any order; objects in other lists are none. */
-static void test_chrome_traces_with_other_keys(void **state)
-{
-    (void)state;
-    import_file("a.json",
-                "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [\n{\n\"id\": 0, \"name\": \"A100\"\n},\n{"
-                "\"id\": 1, \"more\": [{\"x\": 1}]}\n],\n\"distributedInfo\": {\"ranks\": [{\"a\": 1}]},\n"
-                "\"traceEvents\": [\n{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 2, \"pid\": 3, "
-                "\"args\": {\"list\": [{\"no\": 1}]}},\n{\"ph\": \"X\", \"name\": \"b\", \"ts\": 2, \"dur\": "
-                "2}\n],\n\"stackFrames\": [{\"id\": 5}], \"traceEventsMore\": [{\"id\": 6}]\n}\n");
-    assert_int_equal(report.malformed, 0);
-    assert_int_equal(report.rows, 2);
-    assert_int_equal(event_at(1).start_ns, 2000);
-}
-
-/* -9223372036854775808 stands for "not known" inside. */
-static void test_processes_with_numbers_that_cannot_be(void **state)
-{
-    (void)state;
-    import_file("a.json",
-                "[{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 2, \"pid\": -9223372036854775808},\n"
-                "{\"ph\": \"X\", \"name\": \"b\", \"ts\": 1, \"dur\": 2, \"pid\": 9223372036854775807},\n"
-                "{\"ph\": \"B\", \"name\": \"c\", \"ts\": 1, \"pid\": 1, \"tid\": 9007199254740993},\n"
-                "{\"ph\": \"X\", \"name\": \"d\", \"ts\": 1, \"dur\": 9e15, \"pid\": 1},\n"
-                "{\"ph\": \"X\", \"name\": \"e\", \"ts\": 1, \"dur\": 2, \"pid\": -1}]\n");
-    assert_int_equal(report.rows, 1);
-    assert_int_equal(report.malformed, 4);
-    assert_string_equal(report.places[0].what, "the number of a process is none that can be");
-    assert_int_equal(trace_process_info(reader, event_at(0).process)->pid, -1);
 }
 
 static void test_strace_with_the_time_of_day(void **state)
@@ -590,7 +384,7 @@ static void test_the_golden_folders_tell_the_same(void **state)
     free(processed);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, import_setup, import_teardown)
 
 int main(void)
 {
@@ -608,16 +402,9 @@ int main(void)
         TEST(test_iostat_with_iso_times),
         TEST(test_the_log_of_dlio_tells_phases),
         TEST(test_the_log_of_mlperf_tells_phases_of_rank_0),
-        TEST(test_dftracer_with_an_object_cut_off),
-        TEST(test_dftracer_packed_and_truncated),
-        TEST(test_chrome_traces_in_one_line),
-        TEST(test_spans_of_two_objects),
-        TEST(test_deep_brackets_do_no_harm),
         TEST(test_strace_with_seconds_and_descriptors),
         TEST(test_strace_with_the_time_of_day),
         TEST(test_strace_with_times_since_the_line_before),
-        TEST(test_chrome_traces_with_other_keys),
-        TEST(test_processes_with_numbers_that_cannot_be),
         TEST(test_blkparse_pairs_its_lines),
         TEST(test_a_line_without_end_is_passed_over),
         TEST(test_unknown_files_and_options_are_refused),
