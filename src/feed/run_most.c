@@ -79,6 +79,9 @@ static bool probe(struct search *search, int accelerators, struct run_probe *to,
     bool ok = result.complete
                   ? measure(search, &result, to, err)
                   : error_set(err, ERROR_FAILED, "stopped before the most accelerators were found");
+    if (!ok && result.complete && !error_is_memory(err))
+        error_set(err, err->kind, "with %d accelerator%s: %s", accelerators, accelerators == 1 ? "" : "s",
+                  err->text);
     run_release(&result);
     if (ok && search->found->probe_count < RUN_MAX_PROBES)
         search->found->probes[search->found->probe_count++] = *to;

@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Checks that a verdict quotes. */
+#define CHECK_HOST     "the host kept up"
+#define CHECK_READ     "read from the storage"
+#define CHECK_RESTORED "restored from the storage"
+#define CHECK_AU       "AU"
+
 /* ---- what must be so ---- */
 
 /* Its text is set afterwards: what is wrong, or worth knowing; none: nothing. */
@@ -116,10 +122,9 @@ static bool check_host(struct session *session, const struct metrics_figures *fi
 {
     const struct session_host host = session_host_of(session, figures);
     bool kept_up = figures->met || host.au_at_best < session->run.whole.options.au_target;
-    struct result_check *check =
-        add_check(session, "the host kept up", kept_up ? RESULT_PASSED : RESULT_FAILED,
-                  (int64_t)llround(1e6 * session->run.whole.options.au_target),
-                  (int64_t)llround(1e6 * host.au_at_best));
+    struct result_check *check = add_check(session, CHECK_HOST, kept_up ? RESULT_PASSED : RESULT_FAILED,
+                                           (int64_t)llround(1e6 * session->run.whole.options.au_target),
+                                           (int64_t)llround(1e6 * host.au_at_best));
     if (!kept_up)
         say(session, check,
             "deadlines were noticed late by %.1f %% of the time, readers waited for a processor %.1f %% of "
@@ -169,7 +174,7 @@ static bool check_restored(struct session *session, bool *cold, struct error *er
         .needed = restored.all_bytes,
         .from_storage = restored.from_storage,
     };
-    *cold = check_origin(session, "restored from the storage", &origin);
+    *cold = check_origin(session, CHECK_RESTORED, &origin);
     return true;
 }
 
@@ -179,8 +184,8 @@ static void check_utilisation(struct session *session, const struct metrics_figu
 {
     double target = session->run.whole.options.au_target;
     enum result_state state = !judged ? RESULT_OPEN : figures->met ? RESULT_PASSED : RESULT_FAILED;
-    struct result_check *check =
-        add_check(session, "AU", state, (int64_t)llround(1e6 * target), (int64_t)llround(1e6 * figures->au));
+    struct result_check *check = add_check(session, CHECK_AU, state, (int64_t)llround(1e6 * target),
+                                           (int64_t)llround(1e6 * figures->au));
     if (!judged)
         say(session, check, "%.1f %% says nothing of the storage", 100.0 * figures->au);
     else if (!figures->met)
@@ -196,11 +201,11 @@ static enum session_verdict judge_training(struct session *session)
     if (session->run.train.steps == 0)
         return SESSION_OK;
     if (!metrics_figures(&session->run.whole, METRICS_TRAIN, METRICS_RUN, &figures, &why)) {
-        say(session, add_check(session, "AU", RESULT_FAILED, 1, 0), "%s", why.text);
+        say(session, add_check(session, CHECK_AU, RESULT_FAILED, 1, 0), "%s", why.text);
         return SESSION_NO_RESULT;
     }
     bool kept_up = check_host(session, &figures);
-    bool cold = check_origin(session, "read from the storage", &session->run.origin);
+    bool cold = check_origin(session, CHECK_READ, &session->run.origin);
     check_utilisation(session, &figures, kept_up && (cold || !figures.met));
     if (!kept_up)
         return SESSION_HOST;
@@ -233,23 +238,23 @@ static const char *first_failed(const struct session *session)
 
 static void put_into_words(struct session *session, bool restored)
 {
-    static const char *const read = "read from the storage", *const back = "restored from the storage";
     char *text = session->verdict_text;
     size_t size = sizeof session->verdict_text;
     const char *warm = session->options.warm ? " with warm caches" : "";
+    const char *of_memory = restored ? CHECK_READ : CHECK_RESTORED;
     switch (session->verdict) {
     case SESSION_OK:
         snprintf(text, size, "ok%s", warm);
         return;
     case SESSION_TOO_SLOW:
-        snprintf(text, size, "%s%s", text_of(session, "AU"), warm);
+        snprintf(text, size, "%s%s", text_of(session, CHECK_AU), warm);
         return;
     case SESSION_HOST:
         snprintf(text, size, "no verdict: the host could not keep up; give the run more processors");
         return;
     case SESSION_FROM_MEMORY:
         snprintf(text, size, "no verdict, from memory: %s: %s; see --drop-caches, --direct and --warm",
-                 restored ? read : back, text_of(session, restored ? read : back));
+                 of_memory, text_of(session, of_memory));
         return;
     default:
         snprintf(text, size, "%s", first_failed(session));
