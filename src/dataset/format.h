@@ -55,8 +55,8 @@ struct dataset_extent {
 struct dataset_index {
     int64_t samples;
     int open_count;
-    struct dataset_extent
-        open[DATASET_MAX_OPEN]; /* what a framework reads when it opens the file, in order */
+    /* What a framework reads when it opens the file, in order. */
+    struct dataset_extent open[DATASET_MAX_OPEN];
 
     /* Sample k is read as `per_sample` extents: those from extents[k × per_sample] on, or, when extents is NULL, the one of
      * part 0 at first + k × stride of `length` bytes. Stride 0: every sample takes the whole array. */

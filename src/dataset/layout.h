@@ -83,8 +83,8 @@ struct dataset_layout {
 /* One file of it. */
 struct dataset_file {
     const struct dataset_layout *layout;
-    int64_t
-        number; /* of all: files_train training files, then files_eval evaluation files; its stream of bytes */
+    /* Of all: files_train training files, then files_eval evaluation files; its stream of bytes. */
+    int64_t number;
     bool eval;
     int64_t index; /* in train/ or valid/ */
     int64_t samples;

@@ -226,8 +226,10 @@ static bool look_at_cache(struct checkpoint_crew *crew, struct error *err)
     for (size_t i = 0; i < crew->count; i++) {
         size_t file = crew->jobs[i].file;
         if ((i == 0 || file != crew->jobs[i - 1].file) &&
-            !look_at_file(checkpoint, crew->folder, files[file].shard.name, err))
-            return checkpoint_not_stopped(checkpoint, crew->folder, err) && false;
+            !look_at_file(checkpoint, crew->folder, files[file].shard.name, err)) {
+            (void)checkpoint_not_stopped(checkpoint, crew->folder, err); /* says so where that is why */
+            return false;
+        }
     }
     checkpoint->resident = checkpoint->origin.resident;
     return true;

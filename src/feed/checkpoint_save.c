@@ -38,8 +38,10 @@ static bool save_file(struct checkpoint_crew *crew, const struct checkpoint_job 
         storage_discard(writer);
         return false;
     }
-    if (!storage_commit(writer, &written, err))
-        return checkpoint_not_stopped(crew->checkpoint, crew->folder, err) && false; /* or it failed */
+    if (!storage_commit(writer, &written, err)) {
+        (void)checkpoint_not_stopped(crew->checkpoint, crew->folder, err); /* says so where that is why */
+        return false;
+    }
     spent->bytes = written.bytes;
     spent->transfer = written.write;
     spent->sync = written.sync;

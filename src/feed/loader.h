@@ -64,9 +64,9 @@ struct loader_batch {
     int64_t ready; /* nanoseconds of CLOCK_MONOTONIC; may be yet to come: preprocessing */
     int64_t samples, bytes;
     uint64_t mark; /* sum of order_mark */
-    int64_t
-        ahead; /* of an excluded step: nanoseconds of the wait for it in which threads read for steps that are
-                       measured; of the wait so much as of the threads' time */
+    /* Of an excluded step: nanoseconds of the wait for it in which threads read for steps that are measured; of the wait
+     * so much as of the threads' time. */
+    int64_t ahead;
     bool caught_up; /* the batches that may be read ahead of it have been; of the last, none may: false */
 };
 

@@ -37,9 +37,9 @@ struct run_options {
     int64_t steps;                      /* at most so many of an epoch; 0: all */
     int64_t epochs;                     /* instead of the workload's; 0: those */
 
-    struct checkpoint
-        *checkpoint; /* NULL: none, whatever the workload says; its peers are checkpoint_peers_of(comm) */
-    bool force;      /* save checkpoints also where there seems to be no room for them */
+    /* NULL: none, whatever the workload says; its peers are checkpoint_peers_of(comm). */
+    struct checkpoint *checkpoint;
+    bool force;                /* save checkpoints also where there seems to be no room for them */
     struct result_steps *each; /* every step is added to it; may be NULL */
     struct watch *watch;       /* may be NULL */
     const atomic_bool *stop;   /* set (SIGINT): end after the step; may be NULL */

@@ -107,8 +107,8 @@ struct storage_extent {
     int64_t offset;
     int64_t length;
     char *to; /* where the bytes go; NULL: they are read and let go, which costs the least memory */
-    int64_t
-        room; /* bytes at `to`; 0: length. With more, an aligned `to` takes whole blocks and no copy is made */
+    /* Bytes at `to`; 0: length. With more, an aligned `to` takes whole blocks and no copy is made. */
+    int64_t room;
     char *at; /* set by storage_read: where the first byte is; `to`, or later in its room; NULL if let go */
 };
 
