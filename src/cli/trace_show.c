@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -140,9 +141,11 @@ static void print_top(const struct trace_reader *reader, const struct trace_summ
                     summary->processes, summary->processes == 1 ? "  " : "es");
     for (size_t i = 0; i < summary->process_count; i++) {
         const struct trace_summary_process *process = &summary->top_processes[i];
-        text_format(out, "%-11" PRId64 " %10" PRId64 " %10" PRId64 " %10s %10s %10s  %s\n", process->pid,
-                    process->threads, process->calls,
-                    unit_text(&texts, (double)process->bytes_read, UNIT_BYTES),
+        char pid[24] = "not known";
+        if (process->pid != TRACE_NONE)
+            snprintf(pid, sizeof pid, "%" PRId64, process->pid);
+        text_format(out, "%-11s %10" PRId64 " %10" PRId64 " %10s %10s %10s  %s\n", pid, process->threads,
+                    process->calls, unit_text(&texts, (double)process->bytes_read, UNIT_BYTES),
                     unit_text(&texts, (double)process->bytes_written, UNIT_BYTES),
                     unit_text(&texts, (double)process->bytes_other, UNIT_BYTES),
                     trace_process_info(reader, process->id)->name);
@@ -327,7 +330,10 @@ static void write_top(struct json *json, const struct trace_reader *reader,
     for (size_t i = 0; i < summary->process_count; i++) {
         const struct trace_summary_process *process = &summary->top_processes[i];
         json_open_flat(json, NULL, '{');
-        json_integer(json, "pid", process->pid);
+        if (process->pid == TRACE_NONE)
+            json_null(json, "pid");
+        else
+            json_integer(json, "pid", process->pid);
         json_string(json, "name", trace_process_info(reader, process->id)->name);
         json_integer(json, "threads", process->threads);
         json_integer(json, "calls", process->calls);

@@ -187,9 +187,10 @@ static void add_processes(struct trace_reader *reader, const struct trace_summar
     html_table(out, "Processes with the most bytes", titles);
     for (size_t i = 0; i < summary->process_count; i++) {
         const struct trace_summary_process *process = &summary->top_processes[i];
-        char name[160];
-        snprintf(name, sizeof name, "%.80s, %" PRId64, trace_process_info(reader, process->id)->name,
-                 process->pid);
+        char name[160] = "not known";
+        if (process->pid != TRACE_NONE)
+            snprintf(name, sizeof name, "%.80s, %" PRId64, trace_process_info(reader, process->id)->name,
+                     process->pid);
         add_moved(name, process->bytes_read, process->bytes_written, process->calls, out);
     }
     html_table_end(out);
