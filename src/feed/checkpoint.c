@@ -121,7 +121,7 @@ const struct checkpoint_part *checkpoint_parts(const struct checkpoint *checkpoi
 
 int64_t checkpoint_resident(const struct checkpoint *checkpoint)
 {
-    return checkpoint->resident;
+    return checkpoint->origin.resident;
 }
 
 int64_t checkpoint_now(void)

@@ -21,10 +21,9 @@ struct checkpoint {
     int threads;
     int64_t chunk;                 /* bytes of a worker's buffer */
     struct checkpoint_part *parts; /* [options.count] */
-    int64_t resident;
-    struct origin_count origin; /* of the last restore */
-    int64_t from_storage;       /* of its bytes; -1: not known */
-    int saved, loaded;          /* how many, for metrics */
+    struct origin_count origin;    /* of the last restore */
+    int64_t from_storage;          /* of its bytes; -1: not known */
+    int saved, loaded;             /* how many, for metrics */
     atomic_bool stopped;
 };
 

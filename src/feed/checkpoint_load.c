@@ -216,7 +216,6 @@ static bool look_at_cache(struct checkpoint_crew *crew, struct error *err)
 {
     struct checkpoint *checkpoint = crew->checkpoint;
     const struct checkpoint_file *files = crew->manifest->files;
-    checkpoint->resident = -1;
     checkpoint->origin = (struct origin_count){.resident = -1};
     if (storage_options(checkpoint->options.storage)->method == STORAGE_S3)
         return true;
@@ -231,7 +230,6 @@ static bool look_at_cache(struct checkpoint_crew *crew, struct error *err)
             return false;
         }
     }
-    checkpoint->resident = checkpoint->origin.resident;
     return true;
 }
 
