@@ -109,33 +109,37 @@ static bool is_program(const char *name)
     return false;
 }
 
+/* The command whose last word is this one, of several 'trace ...'; NULL: there is none. */
+static const struct command *command_of_word(const char *const *last, size_t count, const char *word)
+{
+    const struct command *found = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(last[i], word) == 0 && (!found || text_starts_with(commands[i]->name, "trace ")))
+            found = commands[i];
+    return found;
+}
+
 /* 'rehearse trace steps x' is 'figure steps' mistaken more often than a program of that name: a word of a command of ours
  * is no program without '--', and what is nearly one is none where there is no such program. */
 static bool check_first_word(const struct trace_options *given, struct error *err)
 {
     const char *word = given->command.count > 0 ? given->command.items[0] : "";
     const char *last[64];
-    size_t count = 0, meant = SIZE_MAX;
+    size_t count = 0;
     if (given->command.count == 0 || given->command.after_dashes || strchr(word, '/'))
         return true;
     for (; commands[count] && count < sizeof last / sizeof *last; count++) {
         const char *space = strchr(commands[count]->name, ' ');
         last[count] = space ? space + 1 : commands[count]->name;
     }
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(last[i], word) == 0 &&
-            (meant == SIZE_MAX || text_starts_with(commands[i]->name, "trace ")))
-            meant = i;
-    const char *nearest = meant == SIZE_MAX && !is_program(word) ? text_nearest(word, last, count) : NULL;
-    for (size_t i = 0; nearest && i < count; i++)
-        if (strcmp(last[i], nearest) == 0 &&
-            (meant == SIZE_MAX || text_starts_with(commands[i]->name, "trace ")))
-            meant = i;
-    if (meant == SIZE_MAX)
-        return true;
-    return error_set(err, ERROR_USAGE,
+    const struct command *meant = command_of_word(last, count, word);
+    const char *nearest = !meant && !is_program(word) ? text_nearest(word, last, count) : NULL;
+    if (nearest)
+        meant = command_of_word(last, count, nearest);
+    return !meant ||
+           error_set(err, ERROR_USAGE,
                      "trace: did you mean 'rehearse %s'? a program '%s' is traced by 'rehearse trace -- %s'",
-                     commands[meant]->name, word, word);
+                     meant->name, word, word);
 }
 
 static bool check(const struct trace_options *given, struct error *err)
@@ -192,8 +196,7 @@ static void print_text(const struct trace_options *given, const struct trace_cap
 /* The command goes on when its trace cannot. */
 static void warn(const struct trace_capture_report *report, const struct error *err)
 {
-    fprintf(stderr, "rehearse: warning: %s; the trace was cut off within %.1f s, the command went on\n",
-            err->text, report->seconds);
+    output_warn("%s; the trace was cut off within %.1f s, the command went on", err->text, report->seconds);
 }
 
 /* Standard output is the command's; so is the exit status. */

@@ -230,14 +230,16 @@ static bool export_all(const struct export_options *given, struct trace_reader *
     return false;
 }
 
-/* What follows tells too little; on standard error. */
-static void warn(const char *path, const struct trace_reader *reader)
+/* Says on standard error that a trace tells too little. */
+static bool warn(const char *path, const struct trace_reader *reader, struct error *err)
 {
     struct text warnings = {0};
     trace_add_warnings(reader, &warnings);
-    for (const char *line = warnings.data; line && *line; line = strchr(line, '\n') + 1)
-        fprintf(stderr, "rehearse: %s: %.*s\n", path, (int)strcspn(line, "\n"), line);
+    bool done = !warnings.failed || error_memory(err);
+    for (const char *line = warnings.data; done && line && *line; line = strchr(line, '\n') + 1)
+        output_warn("%s: %.*s", path, (int)strcspn(line, "\n"), line);
     text_release(&warnings);
+    return done;
 }
 
 static bool export(void *context, struct error *err)
@@ -250,9 +252,7 @@ static bool export(void *context, struct error *err)
     if (!select_read(&given->selected, 0, &selection, err))
         return false;
     struct trace_reader *reader = trace_reader_of(given->store.items[0], &selection, err);
-    bool done = reader && export_all(given, reader, err);
-    if (done)
-        warn(given->store.items[0], reader);
+    bool done = reader && export_all(given, reader, err) && warn(given->store.items[0], reader, err);
     trace_reader_free(reader);
     return done;
 }
@@ -306,12 +306,10 @@ static bool find_phases(void *context, struct error *err)
     size_t count = 0;
     struct text text = {0};
     struct trace_reader *reader = trace_reader_new(path, err);
-    bool done = reader && trace_phases_find(reader, &phases, &count, err);
-    if (done) {
-        warn(path, reader);
+    bool done = reader && trace_phases_find(reader, &phases, &count, err) && warn(path, reader, err);
+    if (done)
         given->json ? trace_phases_write_json(path, reader, phases, count, &text)
                     : trace_phases_print(reader, phases, count, &text);
-    }
     trace_reader_free(reader);
     done = done && (!given->keep || trace_phases_store(path, phases, count, err)) &&
            output_text(given->output, &text, err);

@@ -178,7 +178,7 @@ static void print_shortfall(const struct trace_reader *reader, struct text *out)
     struct text warnings = {0};
     trace_add_warnings(reader, &warnings);
     text_add(out, "\n");
-    for (const char *line = warnings.data; line && *line; line = strchr(line, '\n') + 1) {
+    for (const char *line = text_within(&warnings, out); *line; line = strchr(line, '\n') + 1) {
         int head = (int)strcspn(line, ":"), length = (int)strcspn(line, "\n");
         text_format(out, "%-10.*s %.*s\n", head, line, length - head - 2, line + head + 2);
     }

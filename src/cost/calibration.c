@@ -151,7 +151,8 @@ bool calibration_parse(struct calibration_table *table, const char *path, const 
 {
     struct doc doc;
     *table = (struct calibration_table){0};
-    return doc_parse(&doc, doc_syntax_of(path), path, data, length, err) && finish(table, &doc, err);
+    return cost_tables(err) && doc_parse(&doc, doc_syntax_of(path), path, data, length, err) &&
+           finish(table, &doc, err);
 }
 
 void calibration_table_release(struct calibration_table *table)

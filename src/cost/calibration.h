@@ -57,7 +57,7 @@ bool calibrations_add(const char *path, struct error *err);
 /* Of the device's generation, of an added file or the built-in table; the nearest one that was fitted when it was not. */
 const struct calibration *calibration_of(const struct cost_device *device);
 
-/* A file of the same form. On failure *table holds nothing; on success the caller ends it with
+/* A file of the same form, and the text of one. On failure *table holds nothing; on success the caller ends it with
  * calibration_table_release. */
 bool calibration_load(struct calibration_table *table, const char *path, struct error *err);
 bool calibration_parse(struct calibration_table *table, const char *path, const char *data, size_t length,

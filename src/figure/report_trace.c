@@ -39,7 +39,7 @@ static void add_warnings(struct trace_reader *reader, struct text *out)
 {
     struct text warnings = {0};
     trace_add_warnings(reader, &warnings);
-    for (const char *line = warnings.data; line && *line; line = strchr(line, '\n') + 1)
+    for (const char *line = text_within(&warnings, out); *line; line = strchr(line, '\n') + 1)
         html_element(out, "p", "bad", "It tells too little: %.*s.", (int)strcspn(line, "\n"), line);
     text_release(&warnings);
 }

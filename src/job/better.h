@@ -18,7 +18,8 @@ struct better {
 };
 
 /* betters[validation->count]; those of runs with a reason are {0}. Runs must have been predicted. A plan
- * may use all of the memory, or as much as is predicted for what was used where that is more: it ran. */
+ * may use all of the memory, or as much as is predicted for what was used where that is more: it ran. False where a
+ * search failed (memory ran out): *betters then says nothing. */
 bool better_find(struct better *betters, const struct validation *validation, struct parallel *pool,
                  struct error *err);
 

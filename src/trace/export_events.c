@@ -161,7 +161,42 @@ static int by_start_then_longest(const void *a, const void *b)
     return order ? order : (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
 }
 
-/* Phases may overlap: those that do not lie in each other are on lines of their own. */
+/* All but the length and the arguments. */
+static void write_phase(struct export *export, const struct trace_phase *phase, const char *ph, int64_t line,
+                        int64_t time_ns)
+{
+    fputs(export->number++ ? ",\n{\"name\":" : "{\"name\":", export->out);
+    export_string(export->out, phase->name);
+    fprintf(export->out, ",\"cat\":\"phase\",\"ph\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64, ph,
+            export->run_pid, line);
+    write_micros(export->out, "ts", time_ns - export->first_ns);
+}
+
+/* Phases may overlap: those that do not lie in each other are on lines of their own, and where there would be more lines
+ * than a viewer shows at once, asynchronous spans. */
+static bool write_chrome_phase(struct export *export, const struct trace_phase *phase, struct error *err)
+{
+    int64_t line = 0, end_ns = phase->end_ns > phase->start_ns ? phase->end_ns : phase->start_ns;
+    int64_t number = export->number;
+    bool nests = false;
+    for (; !nests && line < PHASE_LINES; line += !nests)
+        if (!export_nests(&export->tracks, export->run_pid, line, phase->start_ns, end_ns, &nests, err))
+            return false;
+    write_phase(export, phase, nests ? "X" : "b", line, phase->start_ns);
+    if (nests)
+        write_micros(export->out, "dur", end_ns - phase->start_ns);
+    else
+        fprintf(export->out, ",\"id\":%" PRId64, number);
+    fputs(",\"args\":{\"source\":", export->out);
+    export_string(export->out, phase->source);
+    fputs("}}", export->out);
+    if (!nests) {
+        write_phase(export, phase, "e", line, end_ns);
+        fprintf(export->out, ",\"id\":%" PRId64 "}", number);
+    }
+    return true;
+}
+
 static bool write_phases(struct export *export, struct error *err)
 {
     int count;
@@ -172,25 +207,8 @@ static bool write_phases(struct export *export, struct error *err)
         sorted[i] = phases[i];
     if (sorted)
         qsort(sorted, (size_t)count, sizeof *sorted, by_start_then_longest);
-    for (int i = 0; done && i < count; i++) {
-        int64_t line = 0,
-                end_ns = sorted[i].end_ns > sorted[i].start_ns ? sorted[i].end_ns : sorted[i].start_ns;
-        bool nests = false;
-        for (; done && !nests && line < PHASE_LINES; line += !nests)
-            done =
-                export_nests(&export->tracks, export->run_pid, line, sorted[i].start_ns, end_ns, &nests, err);
-        if (!nests)
-            continue; /* as many overlap as nobody can look at */
-        fputs(export->number++ ? ",\n{\"name\":" : "{\"name\":", export->out);
-        export_string(export->out, sorted[i].name);
-        fprintf(export->out, ",\"cat\":\"phase\",\"ph\":\"X\",\"pid\":%" PRId64 ",\"tid\":%" PRId64,
-                export->run_pid, line);
-        write_micros(export->out, "ts", sorted[i].start_ns - export->first_ns);
-        write_micros(export->out, "dur", end_ns - sorted[i].start_ns);
-        fputs(",\"args\":{\"source\":", export->out);
-        export_string(export->out, sorted[i].source);
-        fputs("}}", export->out);
-    }
+    for (int i = 0; done && i < count; i++)
+        done = write_chrome_phase(export, &sorted[i], err);
     free(sorted);
     return done;
 }

@@ -21,19 +21,33 @@ void export_time(FILE *out, int64_t time_ns, int digits)
         fprintf(out, ".%0*lld", digits, (long long)(fraction / units[digits]));
 }
 
+static void write_character(FILE *out, char c)
+{
+    if (c == '"' || c == '\\')
+        fprintf(out, "\\%c", c);
+    else if ((unsigned char)c < ' ')
+        fprintf(out, "\\u%04x", (unsigned)c);
+    else
+        putc(c, out);
+}
+
+/* Needs no memory, so that it cannot fail where nobody would see it. */
 void export_string(FILE *out, const char *text)
 {
-    struct text room = {0};
+    size_t left = strlen(text);
     putc('"', out);
-    for (const char *at = text_utf8(text, &room); *at; at++)
-        if (*at == '"' || *at == '\\')
-            fprintf(out, "\\%c", *at);
-        else if ((unsigned char)*at < ' ')
-            fprintf(out, "\\u%04x", (unsigned)*at);
-        else
-            putc(*at, out);
+    while (left > 0) {
+        size_t good = text_valid_utf8(text, left);
+        for (size_t i = 0; i < good; i++)
+            write_character(out, text[i]);
+        text += good;
+        left -= good;
+        if (left > 0) {
+            fprintf(out, "\\\\x%02x", (unsigned char)*text++);
+            left--;
+        }
+    }
     putc('"', out);
-    text_release(&room);
 }
 
 const char *export_call_name(const struct trace_reader *reader, const struct trace_event *event)

@@ -10,7 +10,7 @@
 /* "2026-11-21T02:42:36.414760903": `digits` of a second (0, 3, 6, 9). */
 void export_time(FILE *out, int64_t time_ns, int digits);
 
-/* A string of JSON, in quotes; bytes that are not UTF-8 as text_utf8 has it. */
+/* Writes a string of JSON, in quotes, with bytes that are not UTF-8 as text_utf8 has them. */
 void export_string(FILE *out, const char *text);
 
 /* The call's own name, else that of its class. */

@@ -66,8 +66,8 @@ struct similarity_stream {
     int64_t before_ns;
     struct similarity_values size, latency, gap;
     double ops_curve[SIMILARITY_CURVE], bytes_curve[SIMILARITY_CURVE], squares_curve[SIMILARITY_CURVE];
-    double timed_curve[SIMILARITY_CURVE],
-        latency_curve[SIMILARITY_CURVE]; /* calls whose latency is known; its sum */
+    /* calls whose latency is known, and the sum of log10(1 + its microseconds) */
+    double timed_curve[SIMILARITY_CURVE], latency_curve[SIMILARITY_CURVE];
 };
 
 struct similarity_curve {

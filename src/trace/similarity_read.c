@@ -158,7 +158,7 @@ static void follow(struct reading *reading, const struct trace_event *event, int
     if (recent->end >= 0) {
         trace->steps++;
         trace->sequential += event->offset == recent->end;
-        keep(reading, &trace->jumps, fabs((double)event->offset - (double)recent->end), 1);
+        keep(reading, &trace->jumps, fabs((double)(event->offset - recent->end)), 1);
     }
     recent->end = event->offset + bytes;
 }

@@ -132,10 +132,9 @@ bool trace_pid_fits(int64_t pid); /* TRACE_NONE does, too */
 
 enum trace_mode {
     TRACE_STORE_KEEP, /* from trace_writer_publish on what was committed stays when the program or the disk ends */
-    TRACE_STORE_WHOLE,  /* a temporary file beside it, which gets the name when it is closed; faster */
-    TRACE_STORE_APPEND, /* adds to a store that is there already: all when it is closed, or nothing */
-    TRACE_STORE_REPLACE =
-        8, /* with one of the first two: an older trace of this name gives way; else it is an error */
+    TRACE_STORE_WHOLE,       /* a temporary file beside it, which gets the name when it is closed; faster */
+    TRACE_STORE_APPEND,      /* adds to a store that is there already: all when it is closed, or nothing */
+    TRACE_STORE_REPLACE = 8, /* with one of the first two: an older trace gives way, else it is an error */
 };
 
 struct trace_writer;
@@ -213,10 +212,10 @@ struct trace_reader *trace_reader_new(const char *path, struct error *err);
 
 /* Which rows cursors give. A path's pattern is a shell's, but its '*' stands for slashes as well. */
 struct trace_selection {
-    unsigned
-        kinds; /* of calls: 1 << enum trace_kind for each; 0: all. Calls without a file are of all kinds */
-    const char
-        *path; /* calls and disk requests of files whose path fits; NULL: all, also those without a file */
+    /* of calls: 1 << enum trace_kind for each; 0: all; calls without a file are of all kinds */
+    unsigned kinds;
+    /* calls and disk requests of files whose path fits; NULL: all, also those without a file */
+    const char *path;
 };
 #define TRACE_SELECT_FILES ((struct trace_selection){.kinds = 1u << TRACE_KIND_FILE})
 
@@ -274,7 +273,7 @@ struct trace_shortfall trace_shortfall_of(const struct trace_reader *reader);
 /* For people: "cut off after 2.5 s, 7 events were lost"; nothing where the trace is whole. */
 void trace_shortfall_add(struct text *out, struct trace_shortfall shortfall);
 
-/* All that is known of it, a line each: "unfinished: …", "lost: …". */
+/* Adds all that is known of it, whole lines: "unfinished: …", "lost: …". */
 void trace_add_warnings(const struct trace_reader *reader, struct text *out);
 
 /* First start and last end of events, blocks, samples and phases; both TRACE_NONE when the trace is empty. False when

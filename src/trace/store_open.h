@@ -22,8 +22,8 @@ struct store_guard {
 bool store_distrust(sqlite3 *db);
 
 /* Opens for reading, and checks that the file is a trace whose tables are tables with the columns that are known. *db is
- * the caller's to close, also after a failure; *guard must live as long. *version: of the
- * schema. */
+ * the caller's to close, also after a failure; *guard must live as long. *version is that of
+ * the schema. */
 bool store_open(const char *path, sqlite3 **db, struct store_guard *guard, int *version, struct error *err);
 
 /* Before a statement is run: it may take what a statement may. */

@@ -17,8 +17,8 @@ bool row_next(struct trace_cursor *cursor)
     struct trace_reader *reader = cursor->reader;
     if (cursor->code == SQLITE_ROW)
         cursor->code = sqlite3_step(cursor->statement);
+    /* At once, for the database tells only of the statement that was run last. */
     if (cursor->code != SQLITE_ROW && cursor->code != SQLITE_DONE && !cursor->failed)
-        /* at once: what another statement does next is forgotten by then */
         cursor->failed = !store_fail(reader->db, &reader->guard, reader->path, &cursor->why);
     return cursor->code == SQLITE_ROW;
 }
@@ -108,7 +108,8 @@ void row_count_bytes(struct trace_cursor *cursor, int column, int64_t bytes)
         cursor->bytes += bytes;
 }
 
-/* As UTF-8, whatever the kernel called it: nobody who writes a name has to ask. "" for nothing. Texts that share pages of the file are no more than the file can hold, either. */
+/* Names are UTF-8 from here on, so that whoever writes one need not ask. Texts may share pages of the file, and so be more
+ * than it can hold: they have a limit. */
 const char *row_text(struct trace_cursor *cursor, int column)
 {
     struct trace_reader *reader = cursor->reader;

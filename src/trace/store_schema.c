@@ -58,7 +58,6 @@ const char trace_schema_views[] =
     " t.name AS kind FROM event e JOIN file f ON f.id = e.file LEFT JOIN kind t ON t.id = f.kind"
     " GROUP BY e.file;"
     /* of files: a wait at a pipe or a socket is no reading of data */
-
     "CREATE VIEW bytes_per_process AS SELECT p.pid, max(p.name) AS process, count(*) AS calls,"
     " sum(CASE WHEN e.class = 0 AND e.result > 0 THEN e.result ELSE 0 END) AS bytes_read,"
     " sum(CASE WHEN e.class = 1 AND e.result > 0 THEN e.result ELSE 0 END) AS bytes_written,"

@@ -41,10 +41,10 @@ void trace_add_warnings(const struct trace_reader *reader, struct text *out)
         text_format(out, "unfinished: the recording was cut off %s after its beginning\n",
                     after(&texts, first, last));
     for (int i = 0; i < count; i++) {
-        text_format(out, "lost: %" PRId64 " of %s", losses[i].count, losses[i].class);
-        if (spans && losses[i].from_ns != TRACE_NONE && losses[i].to_ns != TRACE_NONE)
-            text_format(out, ", between %s and %s", after(&texts, first, losses[i].from_ns),
-                        after(&texts, first, losses[i].to_ns));
-        text_add(out, "\n");
+        bool timed = spans && losses[i].from_ns != TRACE_NONE && losses[i].to_ns != TRACE_NONE;
+        /* at once: a line is there with its end, or not at all */
+        text_format(out, "lost: %" PRId64 " of %s%s%s%s%s\n", losses[i].count, losses[i].class,
+                    timed ? ", between " : "", timed ? after(&texts, first, losses[i].from_ns) : "",
+                    timed ? " and " : "", timed ? after(&texts, first, losses[i].to_ns) : "");
     }
 }

@@ -37,11 +37,11 @@ struct trace_writer {
     struct trace_rows events, blocks; /* not yet handed to SQLite */
     char *path;
     struct file_output output; /* until the trace has its name: its temporary file */
-    int64_t rows, pending; /* of events and blocks; of everything since the last commit; those handed over */
-    int64_t others;        /* samples and phases */
-    bool at_once;          /* TRACE_STORE_APPEND: one transaction */
-    bool whole;            /* TRACE_STORE_WHOLE: it gets its name when it is closed */
-    bool cut;              /* the trace ends before what it tells of */
+    int64_t rows, others;      /* handed to SQLite: events and blocks; samples and phases */
+    int64_t pending;           /* of all tables, since the last commit */
+    bool at_once;              /* TRACE_STORE_APPEND: one transaction */
+    bool whole;                /* TRACE_STORE_WHOLE: it gets its name when it is closed */
+    bool cut;                  /* the trace ends before what it tells of */
     bool failed;
     struct error why;
 };

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACE_SUMMARY_LISTED                                                                                 \
-    10 /* of processes and of files, those that moved the most bytes; pipes etc. after files */
+/* Processes and files are listed that moved the most bytes, and pipes and others after files. */
+#define TRACE_SUMMARY_LISTED 10
 
 /* Of latencies. Quantiles are exact below 256 ns, and to 0.4 % above. */
 struct trace_summary_times {
@@ -50,16 +50,16 @@ struct trace_summary_process {
 
 struct trace_summary_file {
     int64_t file; /* id */
-    bool is_file; /* and no pipe etc. */
+    bool is_file; /* and no pipe or other, and it had calls: it is listed before others */
     int64_t calls, bytes_read, bytes_written;
 };
 
 struct trace_summary {
     int64_t first_ns, last_ns;                         /* TRACE_NONE: the trace is empty */
     struct trace_summary_class classes[TRACE_CLASSES]; /* reads and writes: of files alone */
-    struct trace_summary_class others[2]
-                                     [TRACE_KINDS]; /* TRACE_READ and TRACE_WRITE of other kinds than files */
-    int64_t hits, misses;                           /* reads whose answer from the page cache is known */
+    /* reads, then writes, of other kinds than files */
+    struct trace_summary_class others[2][TRACE_KINDS];
+    int64_t hits, misses; /* reads whose answer from the page cache is known */
     struct trace_summary_disk *disks;
     size_t disk_count; /* that had requests */
     struct trace_summary_series *series;

@@ -388,6 +388,58 @@ static void test_viewers_take_every_span(void **state)
     }
 }
 
+/* More than there are lines for: none is left out. */
+static void test_phases_that_overlap_are_all_there(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    for (int i = 0; i < 100; i++)
+        assert_true(
+            trace_add_phase(writer, &(struct trace_phase){"EVAL", 10 * i, 2000 + 10 * i, "io"}, &err));
+    finish_trace(writer);
+    struct trace_reader *traced = open_trace(in_folder("a.db"));
+    assert_true(trace_export_chrome(traced, in_folder("a.json"), &everything, &err));
+    trace_reader_free(traced);
+    char *text = read_text(in_folder("a.json"));
+    int lines = 0, begun = 0, ended = 0;
+    for (const char *at = text; (at = strstr(at, "\"cat\":\"phase\",\"ph\":\"")) != NULL;) {
+        at += strlen("\"cat\":\"phase\",\"ph\":\"");
+        lines += *at == 'X';
+        begun += *at == 'b';
+        ended += *at == 'e';
+    }
+    assert_int_equal(lines + begun, 100);
+    assert_true(lines > 0 && begun > 0 && begun == ended);
+    free(text);
+}
+
+/* A category is cut within a character: what is left of that is escaped, and the file is JSON that tells the whole name. */
+static void test_names_that_are_cut_are_utf8(void **state)
+{
+    (void)state;
+    struct error err;
+    static const char name[] =
+        "caf\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+        "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+        "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+        "n\xc3\xa9\xc3\xa9.x";
+    struct trace_event event = {.class = TRACE_REGION, .cached = -1, .start_ns = 1, .latency_ns = 2};
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    event.call = trace_call(writer, name, strlen(name));
+    assert_true(trace_add_event(writer, &event, &err));
+    finish_trace(writer);
+    struct trace_reader *traced = open_trace(in_folder("a.db"));
+    assert_true(trace_export_pfw(traced, in_folder("a.pfw"), &everything, &err));
+    trace_reader_free(traced);
+    char *text = read_text(in_folder("a.pfw"));
+    assert_int_equal(text_valid_utf8(text, strlen(text)), strlen(text));
+    free(text);
+    traced = import_again("a.pfw");
+    assert_string_equal(trace_call_name(traced, first_of(traced, TRACE_REGION).call), name);
+    trace_reader_free(traced);
+}
+
 static void test_chrome_reads_back(void **state)
 {
     (void)state;
@@ -488,6 +540,8 @@ int main(void)
         TEST(test_the_golden_folder_is_processed_as_the_study_does),
         TEST(test_dftracer_reads_back),
         TEST(test_viewers_take_every_span),
+        TEST(test_phases_that_overlap_are_all_there),
+        TEST(test_names_that_are_cut_are_utf8),
         TEST(test_chrome_reads_back),
         TEST(test_gpus_of_the_study),
         TEST(test_tables),
