@@ -199,9 +199,12 @@ static bool check_cgroup(const char *folder, struct error *err)
     struct text path = {0};
     text_format(&path, "%s/cgroup.procs", folder);
     bool found = !path.failed && access(path.data, R_OK) == 0;
+    if (path.failed)
+        error_memory(err);
+    else if (!found)
+        error_set(err, ERROR_INPUT, "%s: expected the folder of a control group of version 2", folder);
     text_release(&path);
-    return found ||
-           error_set(err, ERROR_INPUT, "%s: expected the folder of a control group of version 2", folder);
+    return found;
 }
 
 /* What a user did belongs to that user, and is not root's; what all did is. */
