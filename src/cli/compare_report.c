@@ -37,12 +37,6 @@ static void add_options(const struct similarity_options *options, struct json *j
     json_close(json);
 }
 
-/* Seconds; not a number, which JSON has as null, of a whole trace. */
-static double cut_off(const struct similarity_trace *trace)
-{
-    return trace->shortfall.cut_ns == TRACE_NONE ? NAN : (double)trace->shortfall.cut_ns * 1e-9;
-}
-
 /* The whole, and every tenth of the calls. */
 static bool within_noise(const struct similarity *result)
 {
@@ -88,8 +82,8 @@ void comparison_write_json(const struct comparison *comparison, struct text *out
     add_worst(result, &json);
     json_integer(&json, "lost_a", comparison->a->shortfall.lost);
     json_integer(&json, "lost_b", comparison->b->shortfall.lost);
-    json_number(&json, "cut_off_after_a", cut_off(comparison->a));
-    json_number(&json, "cut_off_after_b", cut_off(comparison->b));
+    json_number(&json, "cut_off_after_a", trace_cut_seconds(comparison->a->shortfall));
+    json_number(&json, "cut_off_after_b", trace_cut_seconds(comparison->b->shortfall));
     json_integer(&json, "common_files", (int64_t)result->common_files);
     add_options(comparison->options, &json);
     json_open(&json, "components", '[');
@@ -165,7 +159,7 @@ static void print_notes(const struct comparison *comparison, struct text *out)
                     drawn, comparison->options->values);
 }
 
-/* "latency of read, calls 70-80 % of TRAINING: 9.98 times as long (0.6672), repeats 0.9641 or more: beyond …" */
+/* "latencies differ most in read, the calls from 70 to 80 % of TRAINING: 9.98 times as long (0.6672), repeats …" */
 static void print_window(const struct comparison *comparison, struct text *out)
 {
     const struct similarity_window *window = &comparison->result->window;
@@ -272,7 +266,7 @@ void comparison_write_matrix_json(const struct comparison_matrix *matrix, struct
         json_string(&json, "label", matrix->labels[i]);
         json_string(&json, "path", matrix->traces[i].path);
         json_integer(&json, "lost", matrix->traces[i].shortfall.lost);
-        json_number(&json, "cut_off_after", cut_off(&matrix->traces[i]));
+        json_number(&json, "cut_off_after", trace_cut_seconds(matrix->traces[i].shortfall));
         json_close(&json);
     }
     json_close(&json);

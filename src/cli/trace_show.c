@@ -378,9 +378,7 @@ void trace_show_write_json(const char *path, const struct trace_reader *reader,
         json_integer(&json, "first_ns", summary->first_ns);
         json_integer(&json, "last_ns", summary->last_ns);
     }
-    const struct trace_shortfall shortfall = trace_shortfall_of(reader);
-    json_number(&json, "cut_off_after",
-                shortfall.cut_ns == TRACE_NONE ? NAN : (double)shortfall.cut_ns * 1e-9);
+    json_number(&json, "cut_off_after", trace_cut_seconds(trace_shortfall_of(reader)));
     json_open_flat(&json, "lost", '{');
     for (int i = 0; i < count; i++)
         json_integer(&json, losses[i].class, losses[i].count);

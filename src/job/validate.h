@@ -36,7 +36,7 @@ struct validation {
     struct csv csv;
     int count;
     struct run *runs; /* in the order of the table */
-    bool no_memory;   /* for what is wrong with a row */
+    bool no_memory;   /* ran out while a row was read: the table is not loaded */
     double *errors;   /* room in which scores sort: one thread at a time */
 };
 

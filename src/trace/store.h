@@ -270,6 +270,9 @@ struct trace_shortfall {
 };
 struct trace_shortfall trace_shortfall_of(const struct trace_reader *reader);
 
+/* After how many seconds the recording was cut off; not a number, which JSON has as null: it was not. */
+double trace_cut_seconds(struct trace_shortfall shortfall);
+
 /* For people: "cut off after 2.5 s, 7 events were lost"; nothing where the trace is whole. */
 void trace_shortfall_add(struct text *out, struct trace_shortfall shortfall);
 

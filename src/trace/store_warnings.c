@@ -3,6 +3,7 @@
 #include "trace/store.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static const char *after(struct unit_texts *texts, int64_t first_ns, int64_t time_ns)
 {
@@ -18,6 +19,11 @@ struct trace_shortfall trace_shortfall_of(const struct trace_reader *reader)
     trace_span_when_short(reader, &first, &last); /* nothing was recorded: cut off at the beginning */
     shortfall.cut_ns = last - first;
     return shortfall;
+}
+
+double trace_cut_seconds(struct trace_shortfall shortfall)
+{
+    return shortfall.cut_ns == TRACE_NONE ? NAN : trace_seconds(0, shortfall.cut_ns);
 }
 
 void trace_shortfall_add(struct text *out, struct trace_shortfall shortfall)
