@@ -59,6 +59,15 @@ void metrics_release(struct metrics *metrics)
     *metrics = (struct metrics){0};
 }
 
+void metrics_keep_epochs(struct metrics *metrics, int epochs)
+{
+    size_t size = (size_t)epochs * METRICS_PHASES * sizeof *metrics->rows;
+    struct metrics_row *to = metrics->rows;
+    for (int i = 0; i < metrics->count; i++, to += (size_t)epochs * METRICS_PHASES)
+        memmove(to, metrics_row(metrics, metrics->first + i, 0, METRICS_TRAIN), size);
+    metrics->options.epochs = epochs;
+}
+
 struct metrics_row *metrics_row(const struct metrics *metrics, int accelerator, int epoch,
                                 enum metrics_phase phase)
 {

@@ -120,6 +120,9 @@ bool metrics_init(struct metrics *metrics, const struct metrics_options *options
                   struct error *err);
 void metrics_release(struct metrics *metrics);
 
+/* Keeps the first epochs, of those that there are, as if there had never been more. */
+void metrics_keep_epochs(struct metrics *metrics, int epochs);
+
 /* Epochs count from 0; blocks of training from 1 in each epoch, an evaluation is block 0. Between the two calls
  * come the steps of the block. */
 void metrics_block_start(struct metrics *metrics, int accelerator, enum metrics_phase phase, int epoch,

@@ -145,9 +145,22 @@ static bool run_all(struct run *run, struct error *err)
 {
     if (!run->train)
         return run_checkpoints(run, err);
-    for (int epoch = 0; epoch < run->epochs && !run->stopped; epoch++)
-        if (!run_epoch(run, epoch, err))
+    for (; run->begun < run->epochs && !run->stopped; run->begun++)
+        if (!run_epoch(run, run->begun, err))
             return false;
+    return true;
+}
+
+/* A stopped run has no results of the epochs that it never began, of which there may be millions. */
+static bool end_at_last_begun(struct run *run, struct error *err)
+{
+    int64_t begun = run->begun;
+    if (!run->train)
+        return true;
+    if (!comm_reduce_integers(run->options->comm, COMM_MAX, &begun, 1, "the end", err))
+        return false;
+    run->epochs = begun > 1 ? (int)begun : 1;
+    metrics_keep_epochs(&run->result->metrics, run->epochs);
     return true;
 }
 
@@ -249,6 +262,8 @@ static bool finish(struct run *run, struct error *err)
         add_counts(&result->counts, &counts);
         histogram_merge(&result->late, accelerators_late(run->accelerators[phase]));
     }
+    if (!end_at_last_begun(run, err))
+        return false;
     struct run_look after;
     bool looked = run_look(run, METRICS_TRAIN, run->epochs - 1, false, &after, err);
     return together(run, looked, "the end", err) && run_origin_gather(run, &run->before, &after, err) &&

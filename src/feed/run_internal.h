@@ -16,7 +16,7 @@ struct run {
     struct run_result *result;
     int first, total; /* accelerators: this process's first, of all processes */
     bool train, eval, save;
-    int epochs;
+    int epochs, begun; /* begun: epochs that have run, or are running */
     struct distribution compute, eval_compute;
     struct run_rhythm saves, evals;         /* within an epoch */
     struct loader *loaders[METRICS_PHASES]; /* NULL: there is no such phase */

@@ -394,6 +394,25 @@ static void what_was_restored_from_storage_adds_up(void **state)
 }
 
 /* One rank after the other, as bytes: the figures are those of one process that has seen it all. */
+static void epochs_that_were_not_begun_are_dropped(void **state)
+{
+    struct metrics metrics;
+    struct metrics_figures before[2], after[2];
+    (void)state;
+    init(&metrics, 2, 1000, 4, 1, 0);
+    for (int epoch = 0; epoch < 2; epoch++) {
+        play_block(&metrics, METRICS_TRAIN, epoch, 1, 2, 4, uneven, 0);
+        ok(metrics_figures(&metrics, METRICS_TRAIN, epoch, &before[epoch], &err));
+    }
+    metrics_keep_epochs(&metrics, 2);
+    assert_int_equal(metrics.options.epochs, 2);
+    for (int epoch = 0; epoch < 2; epoch++) {
+        ok(metrics_figures(&metrics, METRICS_TRAIN, epoch, &after[epoch], &err));
+        assert_memory_equal(&before[epoch], &after[epoch], sizeof *before);
+    }
+    metrics_release(&metrics);
+}
+
 static void ranks_are_put_together(void **state)
 {
     struct metrics whole, all, got;
@@ -503,6 +522,7 @@ int main(void)
         cmocka_unit_test(lost_samples_are_noticed),
         cmocka_unit_test(what_was_restored_from_storage_adds_up),
         cmocka_unit_test(a_checkpoint_takes_as_long_as_its_slowest_rank),
+        cmocka_unit_test(epochs_that_were_not_begun_are_dropped),
         cmocka_unit_test(ranks_are_put_together),
         cmocka_unit_test(metrics_of_another_run_are_refused),
         cmocka_unit_test(histogram_percentiles_are_near_at_every_size),

@@ -164,13 +164,14 @@ static void test_a_stop_leaves_a_part(void **state)
 {
     (void)state;
     atomic_bool stop = true;
-    CONFIGURE("train.epochs=3");
+    CONFIGURE("train.epochs=1000000");
     options.stop = &stop;
     require_run();
     assert_false(result.complete);
     assert_int_equal(steps_of(0, 0, METRICS_TRAIN), 0);
-    assert_int_equal(steps_of(0, 1, METRICS_TRAIN), 0);
-    require_samples(); /* says nothing of a part */
+    assert_int_equal(result.whole.options.epochs,
+                     1); /* the others are not looked through: that took seconds */
+    require_samples();   /* says nothing of a part */
 }
 
 static void test_another_compute_time_can_be_given(void **state)
