@@ -11,33 +11,10 @@ import struct
 import sys
 import warnings
 
-SYSTEM = "/usr/bin/python3"
-try:
-    import numpy
+sys.dont_write_bytecode = True
+from foreign import masked_sum, need_for
 
-    if sys.argv[1] == "hdf5":
-        import h5py
-    if sys.argv[1] in ("png", "jpeg"):
-        from PIL import Image
-except ImportError as error:
-    if sys.executable != SYSTEM and os.path.exists(SYSTEM):
-        os.execv(SYSTEM, [SYSTEM, *sys.argv])
-    print(error)
-    sys.exit(77)
-
-CASTAGNOLI = []
-for b in range(256):
-    for _ in range(8):
-        b = b >> 1 ^ (0x82F63B78 if b & 1 else 0)
-    CASTAGNOLI.append(b)
-
-
-def masked_sum(data):
-    s = 0xFFFFFFFF
-    for byte in data:
-        s = s >> 8 ^ CASTAGNOLI[(s ^ byte) & 0xFF]
-    s ^= 0xFFFFFFFF
-    return ((s >> 15 | s << 17) + 0xA282EAD8) & 0xFFFFFFFF
+numpy, reader = need_for(sys.argv[1])
 
 
 def array(a):
@@ -54,7 +31,7 @@ def npz(data):
 
 
 def hdf5(data):
-    with h5py.File(io.BytesIO(data), "r") as file:
+    with reader.File(io.BytesIO(data), "r") as file:
         names = sorted(name for name in file if name.startswith("records"))
         assert names
         return [array(file[name][:]) for name in names]
@@ -79,7 +56,7 @@ def tfrecord(data):
 
 
 def picture(data):
-    with Image.open(io.BytesIO(data)) as image:
+    with reader.open(io.BytesIO(data)) as image:
         image.load()
         return (image.mode, image.size, image.tobytes())
 

@@ -13,35 +13,10 @@ import sys
 import zipfile
 import zlib
 
-SYSTEM = "/usr/bin/python3"
-try:
-    import numpy
+sys.dont_write_bytecode = True
+from foreign import masked_sum, need_for
 
-    if sys.argv[1] == "hdf5":
-        import h5py
-    if sys.argv[1] in ("png", "jpeg"):
-        from PIL import Image
-    if sys.argv[1] == "pandas":
-        import pandas
-except ImportError as error:
-    if sys.executable != SYSTEM and os.path.exists(SYSTEM):
-        os.execv(SYSTEM, [SYSTEM, *sys.argv])
-    print(error)
-    sys.exit(77)
-
-CASTAGNOLI = []
-for b in range(256):
-    for _ in range(8):
-        b = b >> 1 ^ (0x82F63B78 if b & 1 else 0)
-    CASTAGNOLI.append(b)
-
-
-def masked_sum(data):
-    s = 0xFFFFFFFF
-    for byte in data:
-        s = s >> 8 ^ CASTAGNOLI[(s ^ byte) & 0xFF]
-    s ^= 0xFFFFFFFF
-    return ((s >> 15 | s << 17) + 0xA282EAD8) & 0xFFFFFFFF
+numpy, reader = need_for(sys.argv[1])
 
 
 def fields(message):
@@ -97,7 +72,7 @@ def read_csv(path):
 
 def read_pandas(path):
     """CSV, as DLIO reads it."""
-    frame = pandas.read_csv(path, header=None)
+    frame = reader.read_csv(path, header=None)
     assert not frame.isna().any(axis=None)
     return len(frame), frame.to_numpy().astype(numpy.uint8).tobytes()
 
@@ -137,7 +112,7 @@ def read_indexed_binary(path):
 
 
 def read_hdf5(path):
-    with h5py.File(path, "r") as file:
+    with reader.File(path, "r") as file:
         labels = file["labels"]
         assert labels.dtype == numpy.int64 and not labels[...].any()
         sets = [file[f"records_{i}"] for i in range(len(file) - 1)]
@@ -147,7 +122,7 @@ def read_hdf5(path):
 
 
 def read_image(path):
-    with Image.open(path) as image:
+    with reader.open(path) as image:
         assert image.mode == "L"
         return 1, image.tobytes()
 
