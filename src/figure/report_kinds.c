@@ -107,8 +107,12 @@ const struct report_kind *report_kind_of_ending(const char *path)
 {
     size_t length = strlen(path);
     for (const struct report_kind *kind = report_kinds; kind->name; kind++) {
-        size_t ending = kind->ending ? strlen(kind->ending) : 0;
-        if (ending > 0 && length >= ending && strcasecmp(path + length - ending, kind->ending) == 0)
+        if (!kind->ending)
+            continue;
+        size_t ending = strlen(kind->ending);
+        bool more = strchr("._", *kind->ending) !=
+                    NULL; /* "_output.json" is an ending only, "dlio_config/" a name, too */
+        if (length >= ending + more && strcasecmp(path + length - ending, kind->ending) == 0)
             return kind;
     }
     return NULL;

@@ -117,6 +117,9 @@ static void test_kinds_are_found_by_format_keys_and_ending(void **state)
     assert_string_equal(report_kind_of_ending("a.PFW.GZ")->name, "trace (DFTracer)");
     assert_null(report_kind_of_ending("a.xyz"));
     assert_null(report_kind_of_ending(".db"));
+    assert_non_null(report_kind_of_ending("feed/dlio_config/"));
+    assert_non_null(report_kind_of_ending("dlio_config/hydra.yaml"));
+    assert_null(report_kind_of_ending("hydra.yaml"));
 }
 
 int main(void)
