@@ -110,8 +110,7 @@ const struct report_kind *report_kind_of_ending(const char *path)
         if (!kind->ending)
             continue;
         size_t ending = strlen(kind->ending);
-        bool more = strchr("._", *kind->ending) !=
-                    NULL; /* "_output.json" is an ending only, "dlio_config/" a name, too */
+        bool more = *kind->ending == '.' || *kind->ending == '_'; /* alone these are no name of a file */
         if (length >= ending + more && strcasecmp(path + length - ending, kind->ending) == 0)
             return kind;
     }
