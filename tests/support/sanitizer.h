@@ -1,14 +1,23 @@
-/* Is this program built with the thread sanitizer? It has memory and threads of its own, and gives a child process that a
- * program of several threads forked no way to start threads. */
+/* Is this program built with the thread or the address sanitizer? Either has memory of its own, beyond what a limit of
+ * addresses allows. The thread sanitizer has threads, too, and gives a child process that a program of several threads
+ * forked no way to start threads. */
 #ifndef REHEARSE_TESTS_SUPPORT_SANITIZER_H
 #define REHEARSE_TESTS_SUPPORT_SANITIZER_H
 
-#if defined(__SANITIZE_THREAD__) /* gcc */
+#if defined(__has_feature) /* clang */
+#define THREAD_SANITIZER  __has_feature(thread_sanitizer)
+#define ADDRESS_SANITIZER __has_feature(address_sanitizer)
+#else /* gcc */
+#ifdef __SANITIZE_THREAD__
 #define THREAD_SANITIZER 1
-#elif defined(__has_feature) /* clang */
-#define THREAD_SANITIZER __has_feature(thread_sanitizer)
 #else
 #define THREAD_SANITIZER 0
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define ADDRESS_SANITIZER 1
+#else
+#define ADDRESS_SANITIZER 0
+#endif
 #endif
 
 #endif
