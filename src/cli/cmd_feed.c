@@ -463,7 +463,7 @@ static bool feed_together(const struct feed_options *given, struct comm *comm, s
     bool opened =
         feeding ? workload_given_open(&feeding->workload, &given->workload, ranks, comm_rank(comm) == 0, err)
                 : error_memory(err);
-    bool done = comm_agree(comm, opened, "the workload", err), abandoned = false;
+    bool done = comm_agree(comm, opened, "the workload", err) && opened, abandoned = false;
     if (done)
         done = given->show ? comm_rank(comm) > 0 || print_workload(given, &feeding->workload, err)
                            : feed_workload(given, feeding, comm, &abandoned, err);
