@@ -5,7 +5,7 @@
 #include "measure.h"
 
 #include "core/progress.h"
-#include "feed/checkpoint.h"
+#include "feed/checkpoint/checkpoint.h"
 
 #include <stdio.h>
 #include <stdlib.h>

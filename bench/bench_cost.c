@@ -4,8 +4,8 @@
 
 #include "core/text.h"
 #include "cost/layer.h"
-#include "cost/link.h"
 #include "cost/transformer_hlo.h"
+#include "devices/link.h"
 
 #include <dirent.h>
 #include <stdio.h>

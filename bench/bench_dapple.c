@@ -7,7 +7,7 @@
 #include "core/doc.h"
 #include "core/progress.h"
 #include "model/graph.h"
-#include "plan/dapple.h"
+#include "plan/dapple/dapple.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,10 +6,10 @@
 #include "measure.h"
 
 #include "core/error.h"
-#include "figure/trace_distribution.h"
-#include "figure/trace_throughput.h"
-#include "figure/trace_timeline.h"
-#include "trace/store.h"
+#include "figure/trace/distribution.h"
+#include "figure/trace/throughput.h"
+#include "figure/trace/timeline.h"
+#include "trace/store/store.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "measure.h"
 
 #include "core/progress.h"
-#include "fleet/of_job.h"
+#include "plan/fleet/of_job.h"
 
 #include <inttypes.h>
 #include <math.h>

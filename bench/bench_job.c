@@ -3,7 +3,7 @@
 #include "measure.h"
 
 #include "core/progress.h"
-#include "job/search.h"
+#include "plan/split/search.h"
 
 #include <inttypes.h>
 #include <stdio.h>

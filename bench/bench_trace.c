@@ -6,8 +6,8 @@
 #include "measure.h"
 
 #include "core/error.h"
-#include "trace/import.h"
-#include "trace/import_lines.h"
+#include "trace/import/import.h"
+#include "trace/import/lines.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /* Files that users write or pass on, each of them small: the first byte says which ('a': the first of the readers below).
  * What reads holds what its header promises, and what there is a writer for is read back as it was. */
-#include "cost/calibrate_links.h"
-#include "cost/calibration.h"
-#include "cost/gemm_samples.h"
+#include "cost/calibrate/gemm_samples.h"
+#include "cost/calibrate/links.h"
 #include "dataset/layout.h"
-#include "feed/checkpoint_manifest.h"
-#include "feed/checkpoint_plan.h"
-#include "job/interval.h"
-#include "job/validate.h"
-#include "plan/dapple.h"
+#include "devices/calibration.h"
+#include "evidence/interval.h"
+#include "evidence/validate.h"
+#include "feed/checkpoint/manifest.h"
+#include "feed/checkpoint/plan.h"
+#include "plan/dapple/dapple.h"
 #include "walk.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Plans, layer times and a setup, one after the other and separated by form feeds: every row is predicted or has a
  * reason. */
-#include "job/mixed_read.h"
+#include "evidence/mixed_read.h"
 #include "walk.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Any JSON as a section of a report: whatever a document of a known kind holds, the section is made of the elements that its
  * writers know, each of them closed, and of escaped text. */
-#include "figure/report_parts.h"
+#include "report/parts.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* What an S3 server answers: XML, a page of a list, an error. The first byte says which; no name leaves its folder. */
-#include "storage/s3_parse.h"
-#include "storage/s3_xml.h"
+#include "storage/s3/parse.h"
+#include "storage/s3/xml.h"
 #include "walk.h"
 
 #include <stddef.h>

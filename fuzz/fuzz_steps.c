@@ -1,7 +1,7 @@
 /* Logs of steps. The first byte says which; what it holds, the reader finds out. Nothing may crash, every failure has a
  * message, and what is kept is what statistics can be made of. */
-#include "trace/steps.h"
-#include "trace/steps_report.h"
+#include "trace/steps/report.h"
+#include "trace/steps/steps.h"
 #include "walk.h"
 
 #include <math.h>

@@ -2,18 +2,18 @@
  * which do what an attacker with SQLite and an editor can: values of any type in any row, statements that change the
  * schema, rows that are copied, bytes of the file that are changed, and its length. Then all that reads a trace reads it,
  * and what adds to one adds to it. Nothing may crash or take long, and every failure has a message. */
-#include "figure/report_parts.h"
-#include "figure/trace_distribution.h"
-#include "figure/trace_throughput.h"
-#include "figure/trace_timeline.h"
-#include "trace/export.h"
-#include "trace/phase.h"
-#include "trace/similarity.h"
-#include "trace/store.h"
+#include "figure/trace/distribution.h"
+#include "figure/trace/throughput.h"
+#include "figure/trace/timeline.h"
+#include "report/parts.h"
+#include "trace/export/export.h"
+#include "trace/phase/phase.h"
+#include "trace/similarity/similarity.h"
+#include "trace/store/store.h"
 #include "trace/summary.h"
 #include "walk.h"
 
-#include "cli/trace_show.c" /* NOLINT(bugprone-suspicious-include): a command's, and so in no library */
+#include "cli/trace/show.c" /* NOLINT(bugprone-suspicious-include): a command's, and so in no library */
 
 #include <sqlite3.h>
 #include <stdint.h>

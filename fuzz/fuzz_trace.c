@@ -1,7 +1,7 @@
 /* Traces of other tools. The first byte says which; the head that each is known by is put before the rest, so that what
  * is tried is the reading and not only the recognition. Nothing may crash, and every failure has a message.
  * FUZZ_FORMATS=7-9 tries only these rows of the table. */
-#include "trace/import.h"
+#include "trace/import/import.h"
 #include "walk.h"
 
 #include <stddef.h>

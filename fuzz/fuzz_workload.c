@@ -1,10 +1,10 @@
 /* DLIO's configuration: what reads must print, read back as the same, and give shards and times that are finite. The
  * first byte 0xff takes the rest as an override of the defaults. */
 #include "core/doc.h"
-#include "feed/checkpoint_shards.h"
-#include "feed/compute_time.h"
-#include "feed/workload.h"
-#include "feed/workload_layout.h"
+#include "feed/checkpoint/shards.h"
+#include "feed/workload/compute_time.h"
+#include "feed/workload/layout.h"
+#include "feed/workload/workload.h"
 
 #include <math.h>
 #include <stddef.h>

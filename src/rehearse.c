@@ -5,7 +5,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "cost/model_profile.h"
-#include "cost/tables.h"
+#include "devices/tables.h"
 #include "model/profile.h"
 #include "plan/plan.h"
 #include "plan/search.h"

@@ -2,7 +2,7 @@
 #ifndef REHEARSE_COST_COLLECTIVE_H
 #define REHEARSE_COST_COLLECTIVE_H
 
-#include "cost/link.h"
+#include "devices/link.h"
 
 enum collective_algorithm {
     ALGORITHM_RING,

@@ -5,7 +5,7 @@
 #ifndef REHEARSE_COST_GEMM_H
 #define REHEARSE_COST_GEMM_H
 
-#include "cost/device.h"
+#include "devices/device.h"
 
 #include <stdint.h>
 

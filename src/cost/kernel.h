@@ -5,9 +5,9 @@
 #ifndef REHEARSE_COST_KERNEL_H
 #define REHEARSE_COST_KERNEL_H
 
-#include "cost/calibration.h"
-#include "cost/device.h"
-#include "cost/software.h"
+#include "devices/calibration.h"
+#include "devices/device.h"
+#include "devices/software.h"
 
 #include <stdbool.h>
 #include <stdint.h>

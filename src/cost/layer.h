@@ -4,9 +4,9 @@
 #define REHEARSE_COST_LAYER_H
 
 #include "core/parallel.h"
-#include "cost/derive.h"
-#include "cost/fuse.h"
-#include "cost/link.h"
+#include "cost/derive/derive.h"
+#include "cost/derive/fuse.h"
+#include "devices/link.h"
 #include "model/profile.h"
 
 struct layer_options {

@@ -1,9 +1,9 @@
 /* Layers from files, and their times on several devices. */
 #include "core/file.h"
-#include "cost/fork.h"
+#include "cost/count/fork.h"
+#include "cost/count/xla_time.h"
 #include "cost/layer.h"
 #include "cost/profile_links.h"
-#include "cost/xla_time.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #define REHEARSE_COST_MODEL_PROFILE_H
 
 #include "core/error.h"
-#include "cost/architecture.h"
-#include "cost/device.h"
 #include "cost/transformer.h"
+#include "devices/architecture.h"
+#include "devices/device.h"
 #include "model/profile.h"
 
 /* How numbers are multiplied and kept. */

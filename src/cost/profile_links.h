@@ -2,7 +2,7 @@
 #ifndef REHEARSE_COST_PROFILE_LINKS_H
 #define REHEARSE_COST_PROFILE_LINKS_H
 
-#include "cost/link.h"
+#include "devices/link.h"
 #include "model/profile.h"
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 #ifndef REHEARSE_COST_TRANSFER_H
 #define REHEARSE_COST_TRANSFER_H
 
-#include "cost/calibration.h"
 #include "cost/collective.h"
+#include "devices/calibration.h"
 
 /* Seconds. Of a collective alone (cost/collective.h) the latency stays; the rest is stretched by the share of the
  * bandwidth that training reaches. */

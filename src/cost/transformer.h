@@ -2,9 +2,9 @@
 #ifndef REHEARSE_COST_TRANSFORMER_H
 #define REHEARSE_COST_TRANSFORMER_H
 
-#include "cost/architecture.h"
 #include "cost/kernel.h"
-#include "cost/software.h"
+#include "devices/architecture.h"
+#include "devices/software.h"
 
 enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
 

@@ -1,7 +1,7 @@
 #include "dataset/layout.h"
 
 #include "dataset/format.h"
-#include "dataset/numpy.h"
+#include "dataset/format/numpy.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "dataset/numpy.h"
+#include "dataset/format/numpy.h"
 
 #include <math.h>
 

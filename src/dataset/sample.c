@@ -1,6 +1,6 @@
 #include "dataset/sample.h"
 
-#include "dataset/npy.h"
+#include "dataset/format/npy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "feed/run.h"
 
 #include "feed/host.h"
-#include "feed/metrics_figures.h"
+#include "feed/result/metrics_figures.h"
 #include "feed/run_internal.h"
 
 #include <math.h>

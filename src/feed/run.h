@@ -5,15 +5,15 @@
 #ifndef REHEARSE_FEED_RUN_H
 #define REHEARSE_FEED_RUN_H
 
-#include "feed/checkpoint.h"
-#include "feed/comm.h"
-#include "feed/loader.h"
-#include "feed/metrics.h"
-#include "feed/order.h"
+#include "feed/checkpoint/checkpoint.h"
+#include "feed/comm/comm.h"
+#include "feed/loader/loader.h"
+#include "feed/loader/order.h"
 #include "feed/origin.h"
-#include "feed/result_steps.h"
+#include "feed/result/metrics.h"
+#include "feed/result/steps.h"
 #include "feed/watch.h"
-#include "feed/workload.h"
+#include "feed/workload/workload.h"
 
 #include <stdatomic.h>
 

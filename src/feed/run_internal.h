@@ -3,7 +3,7 @@
 #ifndef REHEARSE_FEED_RUN_INTERNAL_H
 #define REHEARSE_FEED_RUN_INTERNAL_H
 
-#include "feed/accelerator.h"
+#include "feed/loader/accelerator.h"
 #include "feed/run.h"
 
 /* Every how many steps something happens within an epoch. */

@@ -1,7 +1,7 @@
 /* The most accelerators that a storage keeps busy. */
 #include "feed/run.h"
 
-#include "feed/metrics_figures.h"
+#include "feed/result/metrics_figures.h"
 
 #include <math.h>
 

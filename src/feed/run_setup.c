@@ -2,7 +2,7 @@
 #include "feed/run_internal.h"
 
 #include "dataset/format.h"
-#include "feed/compute_time.h"
+#include "feed/workload/compute_time.h"
 
 #include <limits.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "dataset/verify.h"
 #include "feed/place.h"
 #include "feed/space.h"
-#include "feed/workload_layout.h"
+#include "feed/workload/layout.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -11,11 +11,11 @@
 #define REHEARSE_FEED_SESSION_H
 
 #include "dataset/layout.h"
-#include "feed/checkpoint_plan.h"
-#include "feed/result_json.h"
-#include "feed/rules.h"
+#include "feed/checkpoint/plan.h"
+#include "feed/result/json.h"
+#include "feed/result/rules.h"
 #include "feed/run.h"
-#include "feed/workload_storage.h"
+#include "feed/workload/storage.h"
 
 struct session_options {
     const struct workload *workload;

@@ -1,8 +1,8 @@
 /* What a session found: facts of hosts and storage, what must be so, and the files that say it. */
 #include "core/file.h"
-#include "feed/result_config.h"
-#include "feed/result_dlio.h"
-#include "feed/result_timeline.h"
+#include "feed/result/config.h"
+#include "feed/result/dlio.h"
+#include "feed/result/timeline.h"
 #include "feed/session_internal.h"
 #include "storage/facts.h"
 

@@ -3,7 +3,7 @@
 #define REHEARSE_FEED_SPACE_H
 
 #include "dataset/generate.h"
-#include "feed/comm.h"
+#include "feed/comm/comm.h"
 
 #include <stdbool.h>
 #include <stdint.h>

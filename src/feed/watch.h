@@ -2,7 +2,7 @@
 #ifndef REHEARSE_FEED_WATCH_H
 #define REHEARSE_FEED_WATCH_H
 
-#include "feed/metrics.h"
+#include "feed/result/metrics.h"
 
 #include <pthread.h>
 #include <stdbool.h>

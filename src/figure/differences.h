@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "figure/style.h"
-#include "trace/similarity.h"
+#include "trace/similarity/similarity.h"
 
 /* The ending of `path` says what is written. */
 bool figure_differences(const char *path, const struct similarity_trace *a, const struct similarity_trace *b,

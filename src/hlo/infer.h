@@ -2,7 +2,7 @@
 #ifndef REHEARSE_HLO_INFER_H
 #define REHEARSE_HLO_INFER_H
 
-#include "hlo/text.h"
+#include "hlo/text/text.h"
 
 struct hlo_inference {
     struct hlo_reader *reader;

@@ -9,7 +9,7 @@
 #include "core/arena.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "job/search.h"
+#include "plan/split/search.h"
 
 #include <stdbool.h>
 #include <stddef.h>

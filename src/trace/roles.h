@@ -3,7 +3,7 @@
 #define REHEARSE_TRACE_ROLES_H
 
 #include "core/error.h"
-#include "trace/store.h"
+#include "trace/store/store.h"
 
 #include <stdbool.h>
 #include <stdint.h>

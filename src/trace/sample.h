@@ -13,7 +13,7 @@
 #define REHEARSE_TRACE_SAMPLE_H
 
 #include "core/error.h"
-#include "trace/store.h"
+#include "trace/store/store.h"
 
 #include <stdbool.h>
 #include <stddef.h>

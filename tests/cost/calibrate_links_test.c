@@ -1,5 +1,5 @@
 /* Fitting links: parameters that are known come back, tables are read strictly, published ones are fitted well. */
-#include "cost/calibrate_links.h"
+#include "cost/calibrate/links.h"
 
 #include <math.h>
 #include <setjmp.h>

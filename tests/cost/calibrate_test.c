@@ -1,6 +1,6 @@
 /* Fitting matrix products: known parameters come back, tables are read strictly, what is written reads back, and
  * published tables are fitted well on rows that a fit did not see. */
-#include "cost/calibrate.h"
+#include "cost/calibrate/gemm.h"
 #include "cost/gemm.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * Two errors of each link are held: that of its parameters as they are in data/links.yaml, which were fitted to all rows,
  * and that on rows a fit did not see. Both are
  * printed. */
-#include "cost/calibrate_links.h"
+#include "cost/calibrate/links.h"
 
 #include "core/csv.h"
 #include "core/text.h"

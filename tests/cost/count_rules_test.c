@@ -1,6 +1,6 @@
 /* The rules of counting one by one, on small modules written here. */
 #include "core/text.h"
-#include "cost/count.h"
+#include "cost/count/count.h"
 
 #include <math.h>
 #include <setjmp.h>

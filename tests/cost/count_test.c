@@ -1,8 +1,8 @@
 /* Counts against XLA's own unit tests, the old flow's committed figures, and real modules. */
 #include "core/doc.h"
 #include "core/file.h"
-#include "cost/count.h"
-#include "cost/fork.h"
+#include "cost/count/count.h"
+#include "cost/count/fork.h"
 #include "support/reference.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* The backward pass: which products, sums and moves it has, and what it keeps of the forward pass. */
-#include "cost/cut.h"
-#include "cost/derive.h"
-#include "cost/fuse.h"
-#include "cost/op.h"
+#include "cost/derive/cut.h"
+#include "cost/derive/derive.h"
+#include "cost/derive/fuse.h"
+#include "cost/derive/op.h"
 #include "support/reference.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* The simplex on functions whose least value is known. */
-#include "cost/fit.h"
+#include "cost/calibrate/fit.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* Fusion: which instructions run as one kernel, and what kernels read and write. */
 #include "core/doc.h"
 #include "core/text.h"
-#include "cost/fuse.h"
-#include "cost/op.h"
+#include "cost/derive/fuse.h"
+#include "cost/derive/op.h"
 #include "support/reference.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Times of matrix products: they grow with the sizes, stay inside what the device can do, and hold against published
  * measurements, also those of a device whose own were not used. */
-#include "cost/calibrate.h"
+#include "cost/calibrate/gemm.h"
 #include "cost/gemm.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Profiles of layers from files. */
 #include "cost/layer.h"
-#include "cost/link.h"
 #include "cost/transformer_hlo.h"
+#include "devices/link.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* Layers from HLO: what BERT's and GPT's take on devices, forwards and backwards, and what they hold in memory. */
+#include "cost/count/xla_time.h"
 #include "cost/layer.h"
-#include "cost/link.h"
 #include "cost/transformer_hlo.h"
-#include "cost/xla_time.h"
+#include "devices/link.h"
 #include "support/reference.h"
 
 #include <math.h>

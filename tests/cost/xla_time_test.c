@@ -1,6 +1,6 @@
 /* XLA's own times against what its unit tests expect, and against a BERT layer's. */
 #include "core/doc.h"
-#include "cost/xla_time.h"
+#include "cost/count/xla_time.h"
 #include "support/reference.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* What goes for every format: what is written has the computed size, is found where it was expected, and decodes to
  * what was generated. */
+#include "dataset/format/npy.h"
 #include "dataset/io.h"
-#include "dataset/npy.h"
 #include "dataset/pack.h"
 
 struct parts {

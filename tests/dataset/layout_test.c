@@ -1,6 +1,6 @@
+#include "dataset/format/numpy.h"
 #include "dataset/io.h"
 #include "dataset/layout.h"
-#include "dataset/numpy.h"
 #include "dataset/pack.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
+#include "dataset/format/zip.h"
 #include "dataset/io.h"
-#include "dataset/zip.h"
 
 /* Bytes at the begin and at the end of a file that is larger than memory. */
 struct ends {

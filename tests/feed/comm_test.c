@@ -1,6 +1,6 @@
-#include "feed/comm.h"
+#include "feed/comm/comm.h"
 
-#include "feed/comm_internal.h"
+#include "feed/comm/internal.h"
 #include "feed/ranks.h"
 
 #include <signal.h>

@@ -2,7 +2,7 @@
 
 #include "feed/runs.h"
 
-#include "feed/metrics_figures.h"
+#include "feed/result/metrics_figures.h"
 
 #include <dirent.h>
 #include <errno.h>

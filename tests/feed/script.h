@@ -2,7 +2,7 @@
 #ifndef REHEARSE_TESTS_FEED_SCRIPT_H
 #define REHEARSE_TESTS_FEED_SCRIPT_H
 
-#include "feed/metrics_figures.h"
+#include "feed/result/metrics_figures.h"
 
 #include <math.h>
 #include <setjmp.h>

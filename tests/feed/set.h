@@ -3,7 +3,7 @@
 #define REHEARSE_TESTS_FEED_SET_H
 
 #include "dataset/generate.h"
-#include "feed/loader.h"
+#include "feed/loader/loader.h"
 
 #include "model/folder.h"
 

@@ -2,7 +2,7 @@
 #ifndef REHEARSE_TESTS_FEED_WORKLOADS_H
 #define REHEARSE_TESTS_FEED_WORKLOADS_H
 
-#include "feed/workload.h"
+#include "feed/workload/workload.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /* Columns of time against brute force, parts of a trace, and who is drawn with whom. */
 #include "trace/traces.h"
 
-#include "figure/trace_calls.h"
-#include "figure/trace_columns.h"
-#include "figure/trace_series.h"
-#include "figure/trace_window.h"
-#include "figure/trace_workers.h"
+#include "figure/trace/calls.h"
+#include "figure/trace/columns.h"
+#include "figure/trace/series.h"
+#include "figure/trace/window.h"
+#include "figure/trace/workers.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Published runs of MLPerf Training: their job as flags, read back, and as flags again. */
-#include "job/validate.h"
+#include "evidence/validate.h"
 #include "launch/launch.h"
 #include "support/reference.h"
 

@@ -1,5 +1,5 @@
 /* The DAPPLE planner on small problems that can be worked out by hand, and on bad ones. */
-#include "plan/dapple.h"
+#include "plan/dapple/dapple.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* The exact search over DAPPLE's objective against every plan of small random problems. */
 #include "support/random_problem.h"
 
-#include "plan/dapple.h"
+#include "plan/dapple/dapple.h"
 
 #include <math.h>
 #include <setjmp.h>

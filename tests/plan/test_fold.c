@@ -2,7 +2,7 @@
 #include "support/golden.h"
 #include "support/random_problem.h"
 
-#include "plan/reference_table.h"
+#include "plan/reference/reference_table.h"
 #include "plan/search.h"
 
 #include <math.h>

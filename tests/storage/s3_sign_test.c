@@ -1,6 +1,6 @@
 /* Signatures against the published examples of AWS: those of S3's API reference ("Signature Calculations for the
  * Authorization Header") and of the test suite of Signature Version 4. */
-#include "storage/s3_sign.h"
+#include "storage/s3/sign.h"
 
 #include "core/error.h"
 

@@ -1,4 +1,4 @@
-#include "storage/s3_xml.h"
+#include "storage/s3/xml.h"
 
 #include "core/text.h"
 

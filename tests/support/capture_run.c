@@ -1,6 +1,6 @@
 #include "support/capture_run.h"
 
-#include "trace/capture_kernel.h"
+#include "trace/capture/kernel.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -3,8 +3,8 @@
 #define REHEARSE_TESTS_CAPTURE_RUN_H
 
 #include "support/capture_acts.h"
-#include "trace/capture.h"
-#include "trace/store.h"
+#include "trace/capture/capture.h"
+#include "trace/store/store.h"
 
 struct capture_run {
     char top[160], data[200], log[200], store[200];

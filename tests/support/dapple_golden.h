@@ -3,7 +3,7 @@
 #define REHEARSE_TESTS_DAPPLE_GOLDEN_H
 
 #include "core/doc.h"
-#include "plan/dapple.h"
+#include "plan/dapple/dapple.h"
 
 struct dapple_golden {
     struct doc doc; /* owns the nodes */

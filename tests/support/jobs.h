@@ -2,7 +2,7 @@
 #ifndef REHEARSE_TESTS_JOBS_H
 #define REHEARSE_TESTS_JOBS_H
 
-#include "job/job.h"
+#include "plan/split/job.h"
 
 /* Llama 3 8B on eight H100 of one node: data parallel, one sequence of 4096 tokens per micro-batch, 64 per iteration,
  * bf16, Megatron's software. */

@@ -2,7 +2,7 @@
 #ifndef REHEARSE_TESTS_MIXED_REFERENCE_H
 #define REHEARSE_TESTS_MIXED_REFERENCE_H
 
-#include "job/mixed_read.h"
+#include "evidence/mixed_read.h"
 
 /* False: the tables are not there. */
 bool mixed_reference_amp(struct mixed_table *table);

@@ -1,9 +1,9 @@
-#include "trace/export.h"
+#include "trace/export/export.h"
 
 #include "core/doc.h"
 #include "core/file.h"
 #include "support/reference.h"
-#include "trace/import.h"
+#include "trace/import/import.h"
 #include "trace/traces.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The study's timeline/pid: who is a worker, who loads data for whom, and what each of them did. */
-#include "trace/export.h"
+#include "trace/export/export.h"
 
 #include "core/file.h"
 #include "trace/traces.h"

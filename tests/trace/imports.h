@@ -2,7 +2,7 @@
 #ifndef REHEARSE_TESTS_IMPORTS_H
 #define REHEARSE_TESTS_IMPORTS_H
 
-#include "trace/import.h"
+#include "trace/import/import.h"
 #include "trace/traces.h"
 
 static struct trace_import_report report;

@@ -1,4 +1,4 @@
-#include "trace/phase.h"
+#include "trace/phase/phase.h"
 
 #include "trace/traces.h"
 

@@ -2,8 +2,8 @@
 #ifndef REHEARSE_TESTS_RUNS_H
 #define REHEARSE_TESTS_RUNS_H
 
-#include "trace/similarity.h"
-#include "trace/similarity_math.h"
+#include "trace/similarity/math.h"
+#include "trace/similarity/similarity.h"
 #include "trace/traces.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* GPUs are sampled through the driver's library: here one of our own (fake_nvml.c), of known values. */
 #include "trace/sample.h"
-#include "trace/store.h"
+#include "trace/store/store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #define REHEARSE_TESTS_TRACES_H
 
 #include "core/error.h"
-#include "trace/store.h"
+#include "trace/store/store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "trace/capture_record.h"
+#include "trace/capture/record.h"
 
 #define AT_FDCWD      (-100)
 #define TYPE_MASK     0170000

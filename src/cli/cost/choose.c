@@ -1,0 +1,130 @@
+#include "cli/cost/choose.h"
+
+#include "core/text.h"
+#include "devices/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void cost_chosen_release(struct cost_chosen *chosen)
+{
+    architecture_table_release(&chosen->models);
+    for (int i = 0; i < chosen->table_count; i++)
+        cost_device_release(&chosen->tables[i]);
+}
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t length = strlen(name), tail = strlen(ending);
+    return length >= tail && strcmp(name + length - tail, ending) == 0;
+}
+
+static bool is_document(const char *name)
+{
+    return ends_with(name, ".yaml") || ends_with(name, ".yml") || ends_with(name, ".json");
+}
+
+/* Names of models have dots too ("opt-1.3b"), so what has another ending needs a slash. */
+static bool is_model_file(const char *name)
+{
+    return strchr(name, '/') || is_document(name);
+}
+
+static bool names_of(const struct architecture_table *table, const char *file, struct error *err)
+{
+    struct text names = {0};
+    for (int i = 0; i < table->count; i++)
+        text_format(&names, "%s%s", i ? ", " : "", table->models[i].name);
+    if (names.failed)
+        error_memory(err);
+    else
+        error_set(err, ERROR_USAGE, "--model: %s describes %d models, expected one: %s", file, table->count,
+                  names.data);
+    text_release(&names);
+    return false;
+}
+
+static bool load_model(struct cost_chosen *chosen, const char *file, struct error *err)
+{
+    if (!architecture_load(&chosen->models, file, err))
+        return false;
+    if (chosen->models.count != 1)
+        return names_of(&chosen->models, file, err);
+    chosen->model = &chosen->models.models[0];
+    return true;
+}
+
+/* A name is answered before an alias: the table shows names. */
+static bool unknown_model(const char *name, struct error *err)
+{
+    const struct architecture_table *table = architectures();
+    size_t most = 0, count = 0;
+    for (int i = 0; i < table->count; i++)
+        most += 1 + (size_t)table->models[i].alias_count;
+    const char **names = calloc(most + 1, sizeof *names);
+    if (!names)
+        return error_memory(err);
+    for (int i = 0; i < table->count; i++)
+        names[count++] = table->models[i].name;
+    const char *nearest = text_nearest(name, names, count);
+    count = 0;
+    for (int i = 0; i < table->count; i++)
+        for (int a = 0; a < table->models[i].alias_count; a++)
+            names[count++] = table->models[i].aliases[a];
+    if (!nearest)
+        nearest = text_nearest(name, names, count);
+    free(names);
+    if (nearest)
+        return error_set(err, ERROR_USAGE, "--model: unknown '%s', did you mean '%s'?", name, nearest);
+    return error_set(err, ERROR_USAGE, "--model: unknown '%s', see 'rehearse cost --list'", name);
+}
+
+bool cost_choose_model(struct cost_chosen *chosen, const char *name, struct error *err)
+{
+    if (is_model_file(name))
+        return load_model(chosen, name, err);
+    if (!cost_tables(err))
+        return false;
+    chosen->model = architecture_find(name);
+    return chosen->model ? true : unknown_model(name, err);
+}
+
+/* A name, or a file with one or more. */
+static bool choose_device(struct cost_chosen *chosen, const char *name, struct error *err)
+{
+    struct cost_device_table *table = &chosen->tables[chosen->table_count];
+    if (!cost_device_load(table, name, err)) {
+        err->kind = is_document(name) || err->kind == ERROR_FAILED ? err->kind : ERROR_USAGE;
+        return false;
+    }
+    chosen->table_count++;
+    for (int i = 0; i < table->count; i++) {
+        if (chosen->device_count == PROFILE_MAX_DEVICES)
+            return error_set(err, ERROR_USAGE, "--device: expected at most %d devices", PROFILE_MAX_DEVICES);
+        for (int other = 0; other < chosen->device_count; other++)
+            if (strcmp(chosen->devices[other]->name, table->devices[i].name) == 0)
+                return error_set(err, ERROR_USAGE, "--device: '%s' is named twice", table->devices[i].name);
+        chosen->devices[chosen->device_count++] = &table->devices[i];
+    }
+    return true;
+}
+
+bool cost_choose_devices(struct cost_chosen *chosen, const char *list, struct error *err)
+{
+    for (const char *name = list; name;) {
+        const char *comma = strchr(name, ',');
+        char one[1024];
+        size_t length = comma ? (size_t)(comma - name) : strlen(name);
+        if (length == 0 || length >= sizeof one)
+            return error_set(err, ERROR_USAGE,
+                             "--device: expected names with commas between them, found '%s'", list);
+        if (chosen->table_count == PROFILE_MAX_DEVICES)
+            return error_set(err, ERROR_USAGE, "--device: expected at most %d devices", PROFILE_MAX_DEVICES);
+        memcpy(one, name, length);
+        one[length] = '\0';
+        if (!choose_device(chosen, one, err))
+            return false;
+        name = comma ? comma + 1 : NULL;
+    }
+    return true;
+}

@@ -1,0 +1,25 @@
+/* Models and devices that `rehearse cost` is given by name or as a file. */
+#ifndef REHEARSE_CLI_COST_CHOOSE_H
+#define REHEARSE_CLI_COST_CHOOSE_H
+
+#include "devices/architecture.h"
+#include "devices/device.h"
+#include "model/profile.h"
+
+struct cost_chosen {
+    struct architecture_table models; /* of a file */
+    const struct architecture *model;
+    struct cost_device_table tables[PROFILE_MAX_DEVICES];
+    int table_count;
+    const struct cost_device *devices[PROFILE_MAX_DEVICES];
+    int device_count;
+};
+
+bool cost_choose_model(struct cost_chosen *chosen, const char *name, struct error *err);
+
+/* "rtx-4090,v100-16gb,mine.yaml" */
+bool cost_choose_devices(struct cost_chosen *chosen, const char *list, struct error *err);
+
+void cost_chosen_release(struct cost_chosen *chosen);
+
+#endif

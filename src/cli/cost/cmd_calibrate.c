@@ -1,0 +1,498 @@
+#include "cli/command.h"
+#include "cli/output.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "cost/calibrate/gemm.h"
+#include "cost/calibrate/links.h"
+#include "devices/tables.h"
+#include "evidence/calibrate_runs.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+struct calibrate_options {
+    const char *gemm, *collectives, *runs;
+    const char *device, *rows, *across, *name, *output;
+    int type;
+    bool json;
+};
+
+struct errors {
+    double median, mean, p90;
+};
+
+/* What was fitted: a type of matrix products, a kind of collective, runs. `after` is of rows left out of the fit. */
+struct line {
+    const char *what, *name;
+    int rows;
+    struct errors before, after;
+};
+
+#define LINES_MOST (COST_TYPE_COUNT + 2 * COLLECTIVE_KINDS + 1)
+#define FILES_MOST 4
+
+struct result {
+    const char *name; /* of the file in a folder, without ending */
+    struct text text;
+};
+
+struct report {
+    const struct calibrate_options *given;
+    struct arena arena;
+    struct cost_device_table table;
+    const struct cost_device *device;
+    int line_count, file_count;
+    struct line lines[LINES_MOST];
+    struct result files[FILES_MOST];
+};
+
+static void add_line(struct report *report, struct line line)
+{
+    report->lines[report->line_count++] = line;
+}
+
+static struct text *add_file(struct report *report, const char *name)
+{
+    report->files[report->file_count].name = name;
+    return &report->files[report->file_count++].text;
+}
+
+/* ---- the rows of a table that are meant ---- */
+
+/* "NVIDIA H100 80GB HBM3", "h100_sxm" and "H100-SXM": letters and digits count, the maker does not. */
+static void simplify(const char *name, char *out, size_t size)
+{
+    size_t length = 0;
+    if (strncasecmp(name, "nvidia", 6) == 0 || strncasecmp(name, "amd", 3) == 0)
+        name += tolower((unsigned char)*name) == 'n' ? 6 : 3;
+    for (; *name && length + 1 < size; name++)
+        if (isalnum((unsigned char)*name))
+            out[length++] = (char)tolower((unsigned char)*name);
+    out[length] = '\0';
+}
+
+static bool is_same_name(const char *left, const char *right)
+{
+    char a[128], b[128];
+    if (!left || !right)
+        return false;
+    simplify(left, a, sizeof a);
+    simplify(right, b, sizeof b);
+    return *a && strcmp(a, b) == 0;
+}
+
+static bool is_of_device(const char *cell, const struct cost_device *device)
+{
+    bool same = is_same_name(cell, device->name) || is_same_name(cell, device->title) ||
+                is_same_name(cell, device->capability);
+    for (int i = 0; i < device->alias_count && !same; i++)
+        same = is_same_name(cell, device->aliases[i]);
+    return same;
+}
+
+/* What the table calls the device: *name is NULL where it has no column that says. */
+static bool find_rows(const struct report *report, const struct csv *csv, const char **name,
+                      struct error *err)
+{
+    int column = csv_column(csv, "gpu");
+    *name = report->given->rows;
+    if (column < 0)
+        column = csv_column(csv, "device");
+    if (column < 0 && *name)
+        return error_set(err, ERROR_INPUT, "%s: --rows needs a column 'gpu' or 'device'", csv->path);
+    if (column < 0)
+        return true;
+    for (int row = 0; row < csv->row_count; row++) {
+        const char *cell = csv_cell(csv, row, column);
+        if (*name ? strcmp(cell, *name) == 0 : is_of_device(cell, report->device)) {
+            *name = cell;
+            return true;
+        }
+    }
+    if (*name)
+        return error_set(err, ERROR_INPUT, "%s: no row of '%s'", csv->path, *name);
+    return error_set(err, ERROR_INPUT,
+                     "%s: no row of '%s'; --rows says what the table calls it ('%s' is its first)", csv->path,
+                     report->device->name, csv->row_count > 0 ? csv_cell(csv, 0, column) : "");
+}
+
+/* ---- matrix products ---- */
+
+static const char *new_name(const struct report *report)
+{
+    return report->given->name ? report->given->name : report->device->name;
+}
+
+static bool add_gemm_lines(struct report *report, const struct gemm_fit *fit,
+                           const struct gemm_samples *samples, struct error *err)
+{
+    for (int t = 0; t < COST_TYPE_COUNT; t++) {
+        const struct gemm_error *after = &fit->types[t];
+        struct gemm_error before;
+        if (after->rows == 0)
+            continue;
+        if (!gemm_error_of(&before, report->device, samples, (enum cost_type)t, err))
+            return false;
+        add_line(report, (struct line){"matrix products",
+                                       cost_type_name((enum cost_type)t),
+                                       after->rows,
+                                       {before.median, before.mean, before.p90},
+                                       {after->median, after->mean, after->p90}});
+    }
+    return true;
+}
+
+static bool fit_gemm(struct report *report, const struct csv *csv, struct error *err)
+{
+    const char *rows;
+    struct gemm_samples samples;
+    struct gemm_fit fit;
+    if (!find_rows(report, csv, &rows, err) ||
+        !gemm_samples_read(&samples, csv, rows, (enum cost_type)report->given->type, err))
+        return false;
+    bool done =
+        gemm_fit_samples(&fit, &samples, report->device, err) && add_gemm_lines(report, &fit, &samples, err);
+    if (done)
+        gemm_fit_write(&fit, new_name(report), report->given->gemm, add_file(report, new_name(report)));
+    gemm_samples_release(&samples);
+    return done;
+}
+
+/* ---- collectives ---- */
+
+static bool add_link_lines(struct report *report, const struct link_fit *fit,
+                           const struct link_samples *samples, const struct cost_link *start,
+                           const struct cost_link *inside, struct error *err)
+{
+    for (int k = 0; k < COLLECTIVE_KINDS; k++) {
+        const struct link_error *after = &fit->kinds[k];
+        struct link_error before;
+        if (after->rows == 0)
+            continue;
+        if (!link_error_of(&before, samples, (enum collective_kind)k, start, inside, err))
+            return false;
+        add_line(report, (struct line){start->name,
+                                       collective_kind_name((enum collective_kind)k),
+                                       after->rows,
+                                       {before.median, before.mean, before.p90},
+                                       {after->median, after->mean, after->p90}});
+    }
+    return true;
+}
+
+/* A fitted link keeps its name, so that it takes the place of the known one wherever --links gives the file. */
+static bool fit_link(struct report *report, const struct link_samples *samples, const struct cost_link *start,
+                     const struct cost_link *inside, struct error *err)
+{
+    struct link_fit fit;
+    if (!link_fit_samples(&fit, samples, start, inside, start->name, err))
+        return false;
+    bool done = add_link_lines(report, &fit, samples, start, inside, err);
+    if (done)
+        cost_link_write(&fit.link, add_file(report, start->name));
+    link_fit_release(&fit);
+    return done;
+}
+
+static bool has_rows(const struct link_samples *samples, bool across)
+{
+    for (int i = 0; i < samples->count; i++)
+        if ((samples->samples[i].nodes > 1) == across)
+            return true;
+    return false;
+}
+
+static bool fit_links(struct report *report, const struct link_samples *samples, struct error *err)
+{
+    const struct calibrate_options *given = report->given;
+    if (!cost_tables(err))
+        return false;
+    const struct cost_link *inside = report->device->link ? cost_link_find(report->device->link) : NULL;
+    const struct cost_link *across = given->across ? cost_link_find(given->across) : NULL;
+    if (!inside)
+        return error_set(err, ERROR_INPUT, "%s: its link '%s' is not known, see 'rehearse cost --list'",
+                         report->device->name, report->device->link ? report->device->link : "");
+    if (given->across && !across)
+        return error_set(err, ERROR_USAGE, "--across: unknown link '%s', see 'rehearse cost --list'",
+                         given->across);
+    if (!across && !has_rows(samples, false))
+        return error_set(err, ERROR_INPUT,
+                         "%s: all rows are of several nodes; --across names the link between them",
+                         samples->path);
+    return (!has_rows(samples, false) || fit_link(report, samples, inside, NULL, err)) &&
+           (!across || fit_link(report, samples, across, inside, err));
+}
+
+static bool fit_collectives(struct report *report, const struct csv *csv, struct error *err)
+{
+    const char *rows;
+    struct link_samples samples;
+    if (!find_rows(report, csv, &rows, err) || !link_samples_read(&samples, csv, rows, err))
+        return false;
+    bool done = fit_links(report, &samples, err);
+    link_samples_release(&samples);
+    return done;
+}
+
+/* ---- runs ---- */
+
+static bool is_of_generation(const struct run *run, const void *generation)
+{
+    return strcmp(run->job.device->generation, generation) == 0;
+}
+
+static bool fit_runs(struct report *report, struct error *err)
+{
+    const char *generation = report->device->generation;
+    const struct validation_defaults defaults = {.gpu = report->device->name};
+    struct validation validation;
+    struct runs_fit fit;
+    if (!validation_load(&validation, report->given->runs, &defaults, err))
+        return false;
+    validation_predict(&validation, NULL);
+    struct validation_score before = validation_score(&validation, is_of_generation, generation);
+    bool done = calibrate_runs(&fit, &validation, generation, report->given->runs, err);
+    if (done) {
+        const struct validation_score *after = &fit.left_out;
+        add_line(report, (struct line){"runs",
+                                       generation,
+                                       fit.runs,
+                                       {before.median, before.mean, before.p90},
+                                       {after->median, after->mean, after->p90}});
+        struct text *out = add_file(report, "calibration");
+        text_add(out, "format: rehearse-calibration/1\ngenerations:\n");
+        calibration_write(&fit.calibration, out);
+    }
+    validation_release(&validation);
+    return done;
+}
+
+/* ---- the report ---- */
+
+static void print_report(const struct report *report, struct text *out)
+{
+    text_format(out, "%s, %s\n\n", report->device->name, report->device->title);
+    text_format(out, "%-17s %-15s %6s   %-27s   %s\n", "", "", "", "error before", "after, of rows left out");
+    text_format(out, "%-17s %-15s %6s   %8s %8s %8s    %8s %8s %8s\n", "fitted", "", "rows", "median", "mean",
+                "p90", "median", "mean", "p90");
+    for (int i = 0; i < report->line_count; i++) {
+        const struct line *line = &report->lines[i];
+        text_format(out, "%-17s %-15s %6d   %6.1f %% %6.1f %% %6.1f %%    %6.1f %% %6.1f %% %6.1f %%\n",
+                    line->what, line->name, line->rows, 100 * line->before.median, 100 * line->before.mean,
+                    100 * line->before.p90, 100 * line->after.median, 100 * line->after.mean,
+                    100 * line->after.p90);
+    }
+}
+
+static void write_errors(struct json *json, const char *key, const struct errors *errors)
+{
+    json_open_flat(json, key, '{');
+    json_number(json, "median_error", errors->median);
+    json_number(json, "mean_error", errors->mean);
+    json_number(json, "p90_error", errors->p90);
+    json_close(json);
+}
+
+static void write_report(const struct report *report, struct text *out)
+{
+    struct json json = {.out = out};
+    json_open(&json, NULL, '{');
+    json_string(&json, "device", report->device->name);
+    json_open(&json, "fitted", '[');
+    for (int i = 0; i < report->line_count; i++) {
+        const struct line *line = &report->lines[i];
+        json_open(&json, NULL, '{');
+        json_string(&json, "what", line->what);
+        json_string(&json, "name", line->name);
+        json_integer(&json, "rows", line->rows);
+        write_errors(&json, "before", &line->before);
+        write_errors(&json, "after", &line->after);
+        json_close(&json);
+    }
+    json_close(&json);
+    json_close(&json);
+}
+
+/* ---- the command ---- */
+
+static bool write_files(struct report *report, struct error *err)
+{
+    const char *output = report->given->output;
+    enum file_kind kind;
+    if (!output)
+        return true;
+    if (!file_look(output, &kind, err))
+        return false;
+    size_t length = strlen(output);
+    bool is_folder = kind == FILE_FOLDER || (length > 0 && output[length - 1] == '/');
+    if (!is_folder && report->file_count == 1)
+        return output_text(output, &report->files[0].text, err);
+    if (!is_folder)
+        return error_set(err, ERROR_USAGE, "--output: there are %d files to write: name a folder, '%s/'",
+                         report->file_count, output);
+    if (!file_make_directory(output, err))
+        return false;
+    for (int i = 0; i < report->file_count; i++) {
+        const char *path = arena_format(&report->arena, "%s/%s.yaml", output, report->files[i].name);
+        if (!path)
+            return error_memory(err);
+        if (!output_text(path, &report->files[i].text, err))
+            return false;
+    }
+    return true;
+}
+
+static bool show(const struct report *report, struct error *err)
+{
+    struct text text = {0};
+    if (report->given->output && strcmp(report->given->output, "-") == 0)
+        return true; /* where the files went */
+    if (report->given->json)
+        write_report(report, &text);
+    else
+        print_report(report, &text);
+    return output_and_release(NULL, &text, err);
+}
+
+static bool fit_table(struct report *report, const char *path,
+                      bool (*fit)(struct report *report, const struct csv *csv, struct error *err),
+                      struct error *err)
+{
+    struct csv csv;
+    if (!path)
+        return true;
+    if (!csv_load(&csv, path, err))
+        return false;
+    bool done = fit(report, &csv, err);
+    csv_release(&csv);
+    return done;
+}
+
+static bool check_options(const struct calibrate_options *given, struct error *err)
+{
+    if (!given->gemm && !given->collectives && !given->runs)
+        return error_set(err, ERROR_USAGE, "expected at least one of --gemm, --collectives and --runs");
+    if (given->across && !given->collectives)
+        return error_set(err, ERROR_USAGE, "--across needs --collectives");
+    if (given->name && !given->gemm)
+        return error_set(err, ERROR_USAGE, "--name needs --gemm: links and generations keep their names");
+    if (given->name && (!*given->name || strchr(given->name, '/') || strlen(given->name) > 64))
+        return error_set(err, ERROR_USAGE, "--name: expected from 1 to 64 characters without '/', found '%s'",
+                         given->name);
+    return true;
+}
+
+static bool choose_device(struct report *report, struct error *err)
+{
+    if (!cost_device_load(&report->table, report->given->device, err))
+        return false;
+    report->device = &report->table.devices[0];
+    return report->table.count == 1 ||
+           error_set(err, ERROR_USAGE, "--device: %s describes %d devices, expected one",
+                     report->given->device, report->table.count);
+}
+
+static bool run(void *context, struct error *err)
+{
+    const struct calibrate_options *given = context;
+    struct report report = {.given = given};
+    bool done = check_options(given, err) && choose_device(&report, err) &&
+                fit_table(&report, given->gemm, fit_gemm, err) &&
+                fit_table(&report, given->collectives, fit_collectives, err) &&
+                (!given->runs || fit_runs(&report, err)) && write_files(&report, err) && show(&report, err);
+    for (int i = 0; i < report.file_count; i++)
+        text_release(&report.files[i].text);
+    cost_device_release(&report.table);
+    arena_release(&report.arena);
+    return done;
+}
+
+/* In the order of enum cost_type. */
+static const char *const types[] = {"fp64", "fp32", "tf32", "fp16", "bf16", "int8", "fp8", "fp4", NULL};
+
+static const struct option_spec options[] = {
+    {.name = "device",
+     .letter = 'd',
+     .kind = OPTION_TEXT,
+     .required = true,
+     .at = offsetof(struct calibrate_options, device),
+     .argument = "NAME",
+     .help = "the device that was measured: a name, or a file that describes it; its rows of the tables are "
+             "taken"},
+    {.name = "gemm",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct calibrate_options, gemm),
+     .argument = "TABLE",
+     .help = "measured matrix products (CSV): fits the device"},
+    {.name = "collectives",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct calibrate_options, collectives),
+     .argument = "TABLE",
+     .help = "measured collectives (CSV): fits the device's link"},
+    {.name = "runs",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct calibrate_options, runs),
+     .argument = "TABLE",
+     .help = "measured training runs (CSV, as for 'rehearse validate'): fits the device's generation"},
+    {.name = "rows",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct calibrate_options, rows),
+     .argument = "NAME",
+     .help = "what the tables' column gpu or device calls the device, where that is none of its names"},
+    {.name = "type",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct calibrate_options, type),
+     .argument = "TYPE",
+     .initial = "bf16",
+     .words = types,
+     .help = "of the matrix products, where the table has no column dtype"},
+    {.name = "across",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct calibrate_options, across),
+     .argument = "LINK",
+     .help = "also fit this link between nodes, to the rows of several nodes"},
+    {.name = "name",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct calibrate_options, name),
+     .argument = "NEW",
+     .help = "what to call the fitted device; without, as before"},
+    OPTION_JSON(struct calibrate_options),
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_FILE,
+     .at = offsetof(struct calibrate_options, output),
+     .argument = "OUT",
+     .help = "write what was fitted to this file, or, of several tables, into this folder"},
+    OPTION_END,
+};
+
+static const struct command_example examples[] = {
+    {"rehearse calibrate --device h100 --gemm gemm.csv --name my-h100 -o my-h100.yaml",
+     "a device as measured here"},
+    {"rehearse cost --model gpt2-xl --device my-h100.yaml", "and its use"},
+    {"rehearse calibrate --device h100 --collectives nccl.csv --across ib-400g -o links/",
+     "links inside a node and between nodes"},
+    {NULL, NULL},
+};
+
+const struct command command_calibrate = {
+    .name = "calibrate",
+    .summary = "fit a device, its links and its generation to measurements",
+    .description =
+        "Reads tables of measurements (CSV) and fits to them the parameters that published numbers do not "
+        "give: "
+        "of the device's matrix products, of its collectives, and of whole training runs. Prints how far off "
+        "times were with the parameters that were known, and how far off they are for rows that a fit did "
+        "not "
+        "see (five fits, each without a fifth of the rows).\n\n"
+        "Columns of matrix products: m, n, k and time_us, time_ms, seconds or flops_per_sec; where there "
+        "are, "
+        "batch, dtype and gpu. Of collectives: collective, ranks, bytes and time_us, time_ms or seconds; "
+        "where "
+        "there are, nodes and gpu.",
+    .options = options,
+    .options_size = sizeof(struct calibrate_options),
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,572 @@
+#include "cli/command.h"
+#include "cli/cost/choose.h"
+#include "cli/cost/counts.h"
+#include "cli/cost/explain.h"
+#include "cli/cost/interval.h"
+#include "cli/cost/list.h"
+#include "cli/output.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "cost/layer.h"
+#include "cost/model_profile.h"
+#include "devices/calibration.h"
+#include "devices/link.h"
+#include "devices/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SEQUENCE     16777216
+#define MAX_ARGUMENTS    1000000
+#define SOFTWARE         "fsdp"
+#define EXPLAINED_DEVICE "h100-sxm" /* where none is named */
+
+enum format { FORMAT_BY_OUTPUT, FORMAT_JSON, FORMAT_OOBLECK };
+
+struct cost_options {
+    struct option_list files, backward;
+    const char *model, *devices, *software, *across, *links, *calibration, *parameters, *output;
+    int64_t microbatch_size, sequence, tensor, devices_per_node, nodes;
+    int precision, recompute, attention, rules, to;
+    bool explain, keep_all, no_tf32, first, list, json;
+};
+
+/* ---- profiles ---- */
+
+static bool write_profile(const struct cost_options *given, const struct profile *profile, struct error *err)
+{
+    struct text text = {0};
+    size_t length = given->output ? strlen(given->output) : 0;
+    enum file_kind kind = FILE_NONE;
+    if (given->output && !file_look(given->output, &kind, err))
+        return false;
+    bool folder = (length > 0 && given->output[length - 1] == '/') || kind == FILE_FOLDER;
+    if (given->to == FORMAT_OOBLECK && !given->output)
+        return error_set(err, ERROR_USAGE, "--to oobleck writes a folder: name it with --output");
+    if (given->to == FORMAT_JSON && folder)
+        return error_set(err, ERROR_USAGE, "--to json writes a file: --output '%s' is a folder",
+                         given->output);
+    if (folder || given->to == FORMAT_OOBLECK)
+        return profile_save_oobleck(profile, given->output, err);
+    if (given->json || given->output)
+        profile_write_json(profile, &text);
+    else
+        profile_print(profile, &text);
+    return output_and_release(given->output, &text, err);
+}
+
+static bool unknown_link(const struct cost_options *given, struct error *err)
+{
+    return error_set(err, ERROR_USAGE, "--across: unknown link '%s', see 'rehearse cost --list'",
+                     given->across);
+}
+
+static bool price_model(const struct cost_options *given, struct cost_chosen *chosen, struct error *err)
+{
+    struct profile profile;
+    struct model_options options = {
+        .microbatch = given->microbatch_size,
+        .sequence = given->sequence,
+        .precision = (enum model_precision)given->precision,
+        .tensor = (int)given->tensor,
+        .recompute = (enum recompute)given->recompute,
+        .software = software_find(given->software),
+        .devices_per_node = (int)given->devices_per_node,
+        .nodes = (int)given->nodes,
+        .across = given->across,
+    };
+    if (!given->devices)
+        return error_set(err, ERROR_USAGE, "--device is needed; 'rehearse cost --list' shows what there is");
+    if (!options.software)
+        return error_set(err, ERROR_USAGE, "--software: unknown '%s', see 'rehearse cost --list'",
+                         given->software);
+    if (!cost_tables(err))
+        return false;
+    if (!cost_link_find(given->across))
+        return unknown_link(given, err);
+    if (!cost_choose_model(chosen, given->model, err) || !cost_choose_devices(chosen, given->devices, err) ||
+        !model_profile(&profile, chosen->model, chosen->devices, chosen->device_count, &options, err))
+        return false;
+    bool written = cost_interval_note(&profile, chosen->model, chosen->devices, &options, err) &&
+                   write_profile(given, &profile, err);
+    profile_release(&profile);
+    return written;
+}
+
+/* ---- files ---- */
+
+/* What files of HLO are priced with. */
+struct pricing {
+    struct layer_profile_options options;
+    struct layer_file *files;
+    int *parameters;
+};
+
+/* "2-17,20": ascending or not, each at most once is not asked for. */
+static bool read_parameters(const char *list, struct pricing *pricing, struct error *err)
+{
+    struct layer_options *options = &pricing->options.layer;
+    for (const char *at = list; at;) {
+        char *end;
+        long first = strtol(at, &end, 10), last = first;
+        bool read = end > at && *at >= '0' && *at <= '9';
+        if (read && *end == '-') {
+            at = end + 1;
+            last = strtol(at, &end, 10);
+            read = end > at && *at >= '0' && *at <= '9';
+        }
+        if (!read || (*end && *end != ',') || first > last || last >= MAX_ARGUMENTS)
+            return error_set(err, ERROR_USAGE,
+                             "--parameters: expected numbers of arguments such as 2-17,20; found '%s'", list);
+        int *grown = realloc(pricing->parameters,
+                             (size_t)(options->parameter_count + last - first + 1) * sizeof *grown);
+        if (!grown)
+            return error_memory(err);
+        pricing->parameters = grown;
+        for (long i = first; i <= last; i++)
+            grown[options->parameter_count++] = (int)i;
+        options->parameters = grown;
+        at = *end ? end + 1 : NULL;
+    }
+    return true;
+}
+
+static bool begin_pricing(struct pricing *pricing, const struct cost_options *given, struct error *err)
+{
+    if (!cost_tables(err))
+        return false;
+    pricing->options = (struct layer_profile_options){
+        .layer = {.attention = (enum attention_kind)given->attention,
+                  .recompute = given->recompute == RECOMPUTE_FULL,
+                  .keep_all = given->keep_all,
+                  .no_tf32 = given->no_tf32,
+                  .is_first = given->first,
+                  .devices_per_node = (int)given->devices_per_node,
+                  .across = cost_link_find(given->across)},
+        .rules = (enum count_rules)given->rules,
+        .microbatch_size = (int)given->microbatch_size,
+        .devices_per_node = (int)given->devices_per_node,
+        .nodes = (int)given->nodes,
+    };
+    if (given->backward.count && given->backward.count != given->files.count)
+        return error_set(err, ERROR_USAGE, "--backward: expected one for each of %zu files, found %zu",
+                         given->files.count, given->backward.count);
+    if (given->backward.count && (given->recompute != RECOMPUTE_NONE || given->keep_all))
+        return error_set(err, ERROR_USAGE,
+                         "--%s is for backward passes that are derived: it does not go with --backward",
+                         given->keep_all ? "keep-all" : "recompute");
+    if (given->recompute == RECOMPUTE_SELECTIVE)
+        return error_set(err, ERROR_USAGE,
+                         "--recompute selective is for --model: files that keep no scores have "
+                         "--attention flash2");
+    if (!pricing->options.layer.across)
+        return unknown_link(given, err);
+    pricing->files = calloc(given->files.count, sizeof *pricing->files);
+    if (!pricing->files)
+        return error_memory(err);
+    for (size_t i = 0; i < given->files.count; i++) {
+        pricing->files[i].path = given->files.items[i];
+        pricing->files[i].backward = given->backward.count ? given->backward.items[i] : NULL;
+    }
+    return read_parameters(given->parameters, pricing, err);
+}
+
+static bool explain_file(const struct cost_options *given, const struct pricing *pricing, int file,
+                         const struct cost_chosen *chosen, struct json *json, struct text *out,
+                         struct error *err)
+{
+    const struct layer_file *of = &pricing->files[file];
+    struct hlo_module forward = {0}, backward = {0};
+    struct layer_cost layer = {0};
+    struct cost_explain explain = {
+        .path = of->path,
+        .layer = &layer,
+        .options = &pricing->options.layer,
+        .devices = chosen->devices,
+        .device_count = chosen->device_count,
+    };
+    bool done = hlo_load(&forward, of->path, err) &&
+                (!of->backward || hlo_load(&backward, of->backward, err)) &&
+                layer_cost(&layer, &forward, of->backward ? &backward : NULL, &pricing->options.layer, err);
+    if (done && given->json)
+        cost_explain_write(&explain, json);
+    else if (done)
+        cost_explain_print(&explain, out);
+    layer_release(&layer);
+    hlo_release(&backward);
+    hlo_release(&forward);
+    return done;
+}
+
+static bool explain_files(const struct cost_options *given, const struct pricing *pricing,
+                          const struct cost_chosen *chosen, struct error *err)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    bool several = given->files.count > 1, done = true;
+    if (given->rules != COUNT_REHEARSE)
+        return error_set(err, ERROR_USAGE, "--explain shows our own times: it does not go with --rules %s",
+                         cost_rules[given->rules]);
+    if (given->json && several)
+        json_open(&json, NULL, '[');
+    for (size_t i = 0; i < given->files.count && done; i++) {
+        if (!given->json && i > 0)
+            text_add(&text, "\n");
+        done = explain_file(given, pricing, (int)i, chosen, &json, &text, err);
+    }
+    if (given->json && several)
+        json_close(&json);
+    done = done && output_text(given->output, &text, err);
+    text_release(&text);
+    return done;
+}
+
+static bool profile_files(const struct cost_options *given, const struct pricing *pricing,
+                          const struct cost_chosen *chosen, struct error *err)
+{
+    struct profile profile;
+    struct parallel *pool = given->files.count > 1 ? parallel_new(0, err) : NULL;
+    if (given->files.count > 1 && !pool)
+        return false;
+    bool done = layer_profile(&profile, pricing->files, (int)given->files.count, chosen->devices,
+                              chosen->device_count, &pricing->options, pool, err);
+    parallel_free(pool);
+    if (!done)
+        return false;
+    done = (given->rules != COUNT_REHEARSE || cost_interval_note_files(&profile, chosen->devices, err)) &&
+           write_profile(given, &profile, err);
+    profile_release(&profile);
+    return done;
+}
+
+static bool price_files(const struct cost_options *given, struct cost_chosen *chosen, struct error *err)
+{
+    struct pricing pricing = {0};
+    if (given->files.count > PROFILE_MAX_LAYERS)
+        return error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS);
+    bool done = cost_choose_devices(chosen, given->devices ? given->devices : EXPLAINED_DEVICE, err) &&
+                begin_pricing(&pricing, given, err) &&
+                (given->explain ? explain_files(given, &pricing, chosen, err)
+                                : profile_files(given, &pricing, chosen, err));
+    free(pricing.files);
+    free(pricing.parameters);
+    return done;
+}
+
+/* ---- counts ---- */
+
+static bool count_file(const struct cost_options *given, const char *path, struct json *json,
+                       struct text *out, struct error *err)
+{
+    struct hlo_module module;
+    struct module_count count;
+    struct count_options options = {.rules = (enum count_rules)given->rules};
+    if (!hlo_load(&module, path, err))
+        return false;
+    bool counted = module_count(&count, &module, &options, err);
+    if (counted) {
+        if (given->json)
+            cost_counts_write(&module, &count, json);
+        else
+            cost_counts_print(&module, &count, out);
+        module_count_release(&count);
+    }
+    hlo_release(&module);
+    return counted;
+}
+
+/* One file is one map, several are a list of them. */
+static bool count_files(const struct cost_options *given, struct error *err)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    bool several = given->files.count > 1, done = true;
+    if (given->json && several)
+        json_open(&json, NULL, '[');
+    if (!given->json)
+        cost_counts_print_header(&text);
+    for (size_t i = 0; i < given->files.count && done; i++) {
+        if (given->json)
+            json_open(&json, NULL, '{');
+        done = count_file(given, given->files.items[i], &json, &text, err);
+        if (given->json)
+            json_close(&json);
+    }
+    if (given->json && several)
+        json_close(&json);
+    done = done && output_text(given->output, &text, err);
+    text_release(&text);
+    return done;
+}
+
+/* ---- the command ---- */
+
+static bool list(const struct cost_options *given, struct error *err)
+{
+    struct text text = {0};
+    if (given->files.count > 0 || given->model || given->devices)
+        return error_set(err, ERROR_USAGE, "--list shows all tables: it does not go with %s",
+                         given->files.count > 0 ? "files"
+                         : given->model         ? "--model"
+                                                : "--device");
+    if (!cost_tables(err))
+        return false;
+    if (given->json)
+        cost_list_write(&text);
+    else
+        cost_list_print(&text);
+    return output_and_release(given->output, &text, err);
+}
+
+/* Options that say nothing to what is asked for are not passed over in silence. */
+static bool check_options(const struct cost_options *given, struct error *err)
+{
+    const struct {
+        const char *name;
+        bool set;
+    } of_models[] = {{"sequence", given->sequence != 0},
+                     {"precision", given->precision != MODEL_MIXED},
+                     {"tensor", given->tensor != 1},
+                     {"software", strcmp(given->software, SOFTWARE) != 0}},
+      of_files[] = {{"explain", given->explain},
+                    {"backward", given->backward.count > 0},
+                    {"parameters", given->parameters != NULL},
+                    {"attention", given->attention != ATTENTION_UNFUSED},
+                    {"keep-all", given->keep_all},
+                    {"no-tf32", given->no_tf32},
+                    {"first", given->first},
+                    {"rules", given->rules != COUNT_REHEARSE}};
+    bool prices = given->devices || given->explain;
+    for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
+        if (!given->model && of_models[i].set)
+            return error_set(err, ERROR_USAGE, "--%s is for --model: files say it themselves",
+                             of_models[i].name);
+    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
+        if (of_files[i].set && given->model)
+            return error_set(err, ERROR_USAGE, "--%s is for files: it does not go with --model",
+                             of_files[i].name);
+        else if (of_files[i].set && !prices && strcmp(of_files[i].name, "rules") != 0)
+            return error_set(err, ERROR_USAGE, "--%s needs --device: without, files are only counted",
+                             of_files[i].name);
+    return true;
+}
+
+static bool run_with(const struct cost_options *given, struct cost_chosen *chosen, struct error *err)
+{
+    if (given->model && given->files.count > 0)
+        return error_set(err, ERROR_USAGE, "expected files or --model, found both");
+    if (!given->model && given->files.count == 0)
+        return error_set(
+            err, ERROR_USAGE,
+            "expected --model or files of HLO; 'rehearse cost --list' shows what models there are");
+    if (!check_options(given, err))
+        return false;
+    if (given->model)
+        return price_model(given, chosen, err);
+    return given->devices || given->explain ? price_files(given, chosen, err) : count_files(given, err);
+}
+
+static bool run(void *context, struct error *err)
+{
+    const struct cost_options *given = context;
+    struct cost_chosen chosen = {0};
+    bool done = (!given->links || cost_links_add(given->links, err)) &&
+                (!given->calibration || calibrations_add(given->calibration, err)) &&
+                (given->list ? list(given, err) : run_with(given, &chosen, err));
+    cost_chosen_release(&chosen);
+    return done;
+}
+
+/* In the order of enum model_precision, enum recompute. */
+static const char *const precisions[] = {"mixed", "fp32", "fp8", NULL};
+static const char *const recomputes[] = {"none", "selective", "full", NULL};
+static const char *const attentions[] = {"unfused", "flash2", "flash3", NULL}; /* enum attention_kind */
+static const char *const formats[] = {"by-output", "json", "oobleck", NULL};   /* enum format */
+
+static const struct option_spec options[] = {
+    {.name = "model",
+     .letter = 'm',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct cost_options, model),
+     .argument = "NAME",
+     .help = "the model: gpt2-xl, llama-3-8b, ..., or a file that describes one (rehearse-architecture/1)"},
+    {.name = "device",
+     .letter = 'd',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct cost_options, devices),
+     .argument = "NAME,...",
+     .help = "the device types, with commas between them: rtx-4090,v100-16gb,mine.yaml"},
+    {.name = "microbatch-size",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct cost_options, microbatch_size),
+     .argument = "N",
+     .initial = "1",
+     .least = 1,
+     .most = PROFILE_MAX_MICROBATCH,
+     .help = "samples in a micro-batch; of files it says how many they were made for, and changes no time"},
+    {.name = "sequence",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct cost_options, sequence),
+     .argument = "N",
+     .initial = "0",
+     .most = MAX_SEQUENCE,
+     .help = "tokens in a sample; 0 is what the model was trained on"},
+    {.name = "precision",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct cost_options, precision),
+     .argument = "NAME",
+     .initial = "mixed",
+     .words = precisions,
+     .help = "mixed multiplies in bf16 (fp16 where there is none) and keeps 16 bits, fp32 multiplies in tf32 "
+             "where "
+             "there is one and keeps 32 bits, fp8 multiplies in 8 bits"},
+    {.name = "tensor",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct cost_options, tensor),
+     .argument = "N",
+     .initial = "1",
+     .least = 1,
+     .most = 1024,
+     .help = "tensor parallel degree: devices of a node that share each layer"},
+    {.name = "recompute",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct cost_options, recompute),
+     .argument = "WHAT",
+     .initial = "none",
+     .words = recomputes,
+     .help = "what the backward pass computes again instead of keeping it"},
+    {.name = "backward",
+     .kind = OPTION_FILE,
+     .repeats = true,
+     .at = offsetof(struct cost_options, backward),
+     .argument = "FILE",
+     .help = "the backward pass of a file, once for each in the same order; without, it is derived"},
+    {.name = "parameters",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct cost_options, parameters),
+     .argument = "N,...",
+     .help = "the arguments of files that are parameters, by number from 0: 2-17,20; without, those that are "
+             "multiplied with, looked up in, or have one dimension"},
+    {.name = "attention",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct cost_options, attention),
+     .argument = "KIND",
+     .initial = "unfused",
+     .words = attentions,
+     .help = "how attention found in files runs: as it is written, or as one kernel"},
+    {.name = "keep-all",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct cost_options, keep_all),
+     .help = "keep all that the backward pass of files reads; without, elementwise work is done again where "
+             "that takes less memory"},
+    {.name = "no-tf32",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct cost_options, no_tf32),
+     .help = "multiply fp32 numbers of files in fp32, also where there is tf32"},
+    {.name = "first",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct cost_options, first),
+     .help = "the first file is the model's first layer: nothing wants the gradient of its input"},
+    {.name = "software",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct cost_options, software),
+     .argument = "NAME",
+     .initial = SOFTWARE,
+     .help = "the training software: how attention is computed and what is fused"},
+    {.name = "devices-per-node",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct cost_options, devices_per_node),
+     .argument = "N",
+     .initial = "8",
+     .most = 1024,
+     .help = "all-reduce times inside a node for up to N devices; 0 leaves them out"},
+    {.name = "nodes",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct cost_options, nodes),
+     .argument = "N",
+     .initial = "16",
+     .most = 65536,
+     .help = "all-reduce times across up to N nodes; 0 leaves them out"},
+    {.name = "across",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct cost_options, across),
+     .argument = "LINK",
+     .initial = "ib-200g",
+     .help = "the link between nodes"},
+    {.name = "links",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct cost_options, links),
+     .argument = "FILE",
+     .help = "links of your own, or in the place of known ones"},
+    {.name = "calibration",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct cost_options, calibration),
+     .argument = "FILE",
+     .help = "what 'rehearse calibrate --runs' fitted, in the place of what is known of a generation"},
+    {.name = "rules",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct cost_options, rules),
+     .argument = "NAME",
+     .initial = "rehearse",
+     .words = cost_rules,
+     .help =
+         "how files are counted, and timed with --device: xla-gpu as XLA does (given --backward), xla-fork "
+         "as its fork of April 2024 did, xla counts only"},
+    {.name = "explain",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct cost_options, explain),
+     .help = "show where the time of files goes: kernels, what bounds them, memory; on " EXPLAINED_DEVICE
+             " unless --device names others"},
+    {.name = "list",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct cost_options, list),
+     .help = "show the models, devices, links and software there are"},
+    {.name = "to",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct cost_options, to),
+     .argument = "FORMAT",
+     .initial = "by-output",
+     .words = formats,
+     .help = "json is rehearse-profile/1, a file; oobleck is a folder, or one folder per device type; "
+             "by-output is oobleck when --output is a folder, else json"},
+    OPTION_JSON(struct cost_options),
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_FILE,
+     .at = offsetof(struct cost_options, output),
+     .argument = "OUT",
+     .help = "write the profile to this file or folder"},
+    OPTION_END,
+};
+
+static const struct command_example examples[] = {
+    {"rehearse cost --model gpt2-xl --device rtx-4090,v100-16gb -o profile.json", "a profile to plan with"},
+    {"rehearse cost --model llama-3-8b --device h100 --tensor 8",
+     "look at the layers, each on eight devices"},
+    {"rehearse cost layers/*.mlir --device v100,a100-80gb,h100 -o profiles/",
+     "a profile per device type from exported layers"},
+    {"rehearse cost layer.mlir --explain --attention flash2", "where its time goes"},
+    {"rehearse cost layer.mlir --json", "operations and bytes of a module"},
+    {"rehearse cost --list", "models, devices, links and software"},
+    {NULL, NULL},
+};
+
+const struct command command_cost = {
+    .name = "cost",
+    .summary = "make a profile from HLO or from published numbers of a model and of devices",
+    .description = "Computes what each layer of a model takes on each device type: every kernel of the "
+                   "layer's forward and "
+                   "backward pass, timed by tiles and waves of matrix products, memory traffic and launches, "
+                   "with parameters "
+                   "fitted to measurements (docs/cost.md says which, and how far off they are).\n\n"
+                   "The model is one of a table, a file with its numbers, or files of HLO, StableHLO or MHLO "
+                   "text. Of files "
+                   "alone, without devices, operations and bytes are counted.",
+    .options = options,
+    .options_size = sizeof(struct cost_options),
+    .operands = {.name = "FILE",
+                 .help = "HLO, StableHLO or MHLO text: one layer per file, in order",
+                 .at = offsetof(struct cost_options, files)},
+    .examples = examples,
+    .run = run,
+};

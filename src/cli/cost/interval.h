@@ -1,0 +1,23 @@
+/* How far off the computed times of a model's layers may be. */
+#ifndef REHEARSE_CLI_COST_INTERVAL_H
+#define REHEARSE_CLI_COST_INTERVAL_H
+
+#include "core/error.h"
+#include "cost/model_profile.h"
+#include "evidence/interval.h"
+
+/* Adds to the profile's source, per device, between which shares of its computed times eight in ten published runs
+ * like it were measured, and whether no published run is like it. */
+bool cost_interval_note(struct profile *profile, const struct architecture *model,
+                        const struct cost_device *const *devices, const struct model_options *options,
+                        struct error *err);
+
+/* The same for a profile of files, which do not say what they are part of: of all runs on the devices' generations. */
+bool cost_interval_note_files(struct profile *profile, const struct cost_device *const *devices,
+                              struct error *err);
+
+/* As shares of a device's computed times: of the runs in the middle of those of its generation. False when memory
+ * runs out. */
+bool cost_interval_of_device(const struct cost_device *device, struct interval *interval, struct error *err);
+
+#endif

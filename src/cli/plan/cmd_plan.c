@@ -1,0 +1,451 @@
+#include "cli/command.h"
+#include "cli/plan/command.h"
+#include "figure/gnuplot.h"
+#include "figure/pipeline.h"
+#include "launch/launch.h"
+#include "plan/dapple/dapple.h"
+
+#include <string.h>
+
+#define IN(kind)  (1U << (kind))
+#define PIPELINE  (IN(PLAN_BY_PIPELINE) | IN(PLAN_BY_OOBLECK))
+#define DAPPLE    IN(PLAN_BY_DAPPLE)
+#define ITERATION IN(PLAN_BY_ITERATION)
+
+/* In the order of enum plan_kind. */
+static const char *const objectives[] = {"pipeline", "oobleck", "dapple", "iteration", NULL};
+static bool (*const planners[])(const struct plan_options *, struct error *) = {
+    plan_by_pipeline,
+    plan_by_pipeline,
+    plan_by_dapple,
+    plan_by_iteration,
+};
+
+/* In the order of enum plan_method, with the objectives that have it. */
+static const char *const searches[] = {"exact", "divide", "fold-greedy", "fold-dp", "hpgo", NULL};
+static const unsigned searched[] = {~0U, PIPELINE, PIPELINE, PIPELINE, DAPPLE};
+
+static const char *const rules[] = {"dapple", "dapple-fixed", NULL};    /* enum dapple_rules */
+static const char *const precisions[] = {"mixed", "fp32", "fp8", NULL}; /* enum model_precision */
+static const char *const imports[] = {"auto", "hpgo", "rehearse", NULL};
+
+static const struct option_spec options[] = {
+    {.name = "model",
+     .letter = 'm',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, model),
+     .argument = "NAME",
+     .help =
+         "plan a training job of this model: llama-3.1-405b, gpt3-175b, ..., or a file that describes one "
+         "(rehearse-architecture/1)"},
+    {.name = "device",
+     .letter = 'd',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, device),
+     .argument = "NAME",
+     .help = "iteration: the device type, by name or as a file"},
+    {.name = "profile",
+     .letter = 'p',
+     .kind = OPTION_FILE,
+     .at = offsetof(struct plan_options, planning.profile),
+     .argument = "P",
+     .help = "layer times: a rehearse-profile/1 file, an Oobleck profile folder, a folder of those named by "
+             "device type, or a graph of operations (graph.txt of PipeDream, TorchGraph, DAPPLE)"},
+    {.name = "cluster",
+     .letter = 'c',
+     .kind = OPTION_FILE,
+     .at = offsetof(struct plan_options, planning.cluster),
+     .argument = "FILE",
+     .help = "the cluster: rehearse-cluster/1, or for dapple its machines and three rates "
+             "(examples/dapple/a.yaml)"},
+    {.name = "objective",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct plan_options, planning.objective),
+     .argument = "NAME",
+     .words = objectives,
+     .help = "what is minimised: iteration is the whole of a training job (the default with --model or "
+             "--global-batch); pipeline (the default with --microbatches) is the sum of stage times + (N - "
+             "1) x the slowest; oobleck is the "
+             "reference's T1 + T2 + T3; dapple is the DAPPLE planner's hybrid of data and pipeline "
+             "parallelism"},
+    {.name = "microbatch-size",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct plan_options, planning.microbatch_size),
+     .argument = "N",
+     .most = PROFILE_MAX_MICROBATCH,
+     .help = "which mb{N}.json of an Oobleck folder to read, needed where there are several; dapple: samples "
+             "of a micro-batch for each outer replica, 1 if not given"},
+    {.name = "microbatches",
+     .letter = 'n',
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct plan_options, planning.microbatches),
+     .argument = "N",
+     .most = PLAN_MAX_MICROBATCHES,
+     .help = "pipeline, oobleck: micro-batches per iteration; 0 is the reference's default, three for each "
+             "stage"},
+    {.name = "global-batch",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, global_batch),
+     .argument = "RANGE",
+     .help = "iteration, dapple: samples (sequences) of an iteration. 32..4096 sweeps over 32, 64, 128, "
+             "..., 4096, 32..4096+64 over 32, 96, ..., 4096, and 16,48,64 over these"},
+    {.name = "devices",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, devices),
+     .argument = "RANGE",
+     .help = "iteration: how many devices there are; dapple: only the first N devices of the cluster, or a "
+             "sweep like --global-batch's; where the "
+             "cluster has fewer, machines like its last one are added"},
+    PLANNING_ALLREDUCE(struct plan_options),
+    {.name = "search",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct plan_options, search),
+     .argument = "METHOD",
+     .initial = "exact",
+     .words = searches,
+     .help =
+         "how the plan is found: exact is the optimum, proven; the others are the reference's methods, to "
+         "compare with (hpgo is dapple's)"},
+    {.name = "sequence",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct plan_options, sequence),
+     .argument = "N",
+     .initial = "0",
+     .most = 1 << 24,
+     .help = "iteration: tokens in a sample; 0 is what the model was trained on"},
+    {.name = "precision",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct plan_options, precision),
+     .argument = "NAME",
+     .initial = "mixed",
+     .words = precisions,
+     .help = "iteration: mixed multiplies in bf16 (fp16 where there is none), fp32 in tf32 where there is "
+             "one, fp8 in "
+             "8 bits"},
+    {.name = "software",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, software),
+     .argument = "NAME",
+     .initial = "megatron-core",
+     .help = "iteration: the training software: what is fused and hidden, and how it can split a model "
+             "('rehearse "
+             "cost --list')"},
+    {.name = "devices-per-node",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct plan_options, devices_per_node),
+     .argument = "N",
+     .initial = "0",
+     .most = 1024,
+     .help = "iteration: devices of a node; 0 is what is usual for them, 8 or 72"},
+    {.name = "inside",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, inside),
+     .argument = "LINK",
+     .help = "iteration: the link inside a node; without, the device's own"},
+    {.name = "across",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct plan_options, across),
+     .argument = "LINK",
+     .help = "iteration: the link between nodes; without, what is usual for the device's generation"},
+    {.name = "links",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct plan_options, links),
+     .argument = "FILE",
+     .help = "iteration: links of your own, or in the place of known ones"},
+    {.name = "calibration",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct plan_options, calibration),
+     .argument = "FILE",
+     .help =
+         "iteration: what 'rehearse calibrate --runs' fitted, in the place of what is known of a generation"},
+    {.name = "headroom",
+     .kind = OPTION_NUMBER,
+     .at = offsetof(struct plan_options, headroom),
+     .argument = "PERCENT",
+     .initial = "5",
+     .most = 90,
+     .help = "iteration: of each device's memory, to keep free"},
+    {.name = "fix",
+     .kind = OPTION_TEXT,
+     .repeats = true,
+     .at = offsetof(struct plan_options, fix),
+     .argument = "NAME=N,...",
+     .help = "iteration: what is not to be chosen, or from where to where: tp=8,pp=2..16,recompute=full; of "
+             "tp, pp, dp, "
+             "cp, ep (parallel degrees), mbs (micro-batch), vp (chunks of a stage), zero, recompute"},
+    {.name = "top",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct plan_options, top),
+     .argument = "N",
+     .initial = "1",
+     .least = 1,
+     .most = 1000,
+     .help = "iteration: show the N fastest splits, each with what is best for it"},
+    {.name = "pareto",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct plan_options, pareto),
+     .help = "iteration: of the plans that no other beats in time, memory and devices at once, the --top "
+             "fastest (20 "
+             "if that is not given)"},
+    {.name = "explain",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct plan_options, explain),
+     .help = "iteration: what 10 % more of each resource would give, and whether memory binds"},
+    {.name = "emit",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct plan_options, emit),
+     .argument = "FORMAT",
+     .words = launch_format_names,
+     .help = "iteration: print the plan as arguments of Megatron-LM, a configuration of DeepSpeed or "
+             "torchtitan, the "
+             "split for torch.distributed.pipelining, or a pipeline template of Oobleck, instead of a table"},
+    {.name = "flags",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct plan_options, flags),
+     .argument = "FILE",
+     .help = "iteration: what these arguments of Megatron-LM say is fixed (a shell script, or MLPerf's "
+             "exports); what "
+             "they leave open is chosen"},
+    {.name = "rules",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct plan_options, rules),
+     .argument = "NAME",
+     .initial = "dapple",
+     .words = rules,
+     .help = "dapple: its cost model as it is, or with the defects corrected that docs/dapple.md lists; only "
+             "then is memory a limit"},
+    {.name = "import",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct plan_options, import),
+     .argument = "NAME",
+     .initial = "auto",
+     .words = imports,
+     .help = "dapple: how the graph becomes a chain of layers: hpgo is the planner's way, rehearse our own "
+             "(docs/graph.md); auto is rehearse for an exact search under dapple-fixed, else hpgo"},
+    {.name = "profile-batch",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct plan_options, profile_batch),
+     .argument = "N",
+     .least = 1,
+     .most = PROFILE_MAX_MICROBATCH,
+     .help = "dapple: samples that the graph was measured with; needed where its name does not end in "
+             "-pbs-N.txt"},
+    {.name = "state-factor",
+     .kind = OPTION_NUMBER,
+     .at = offsetof(struct plan_options, state_factor),
+     .argument = "F",
+     .initial = "4",
+     .most = 1e6,
+     .help = "dapple: bytes of weights, gradients and optimizer state for each byte of weights; 4 is Adam in "
+             "fp32, HPGO's examples have 2 to 4"},
+    {.name = "sample-memory",
+     .kind = OPTION_QUANTITY,
+     .unit = UNIT_BYTES,
+     .at = offsetof(struct plan_options, sample_memory),
+     .argument = "BYTES",
+     .initial = "0",
+     .help = "dapple: activations of one sample through the whole model (350 MB); 0: as the graph says"},
+    PLANNING_TIME_LIMIT(struct plan_options),
+    {.name = "fold-exact-factors",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct plan_options, fold_exact_factors),
+     .help = "fold-*: a node of another type counts as what it is worth (2.15 nodes), not rounded (2)"},
+    {.name = "fold-longest-only",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct plan_options, fold_longest_only),
+     .help = "fold-greedy: recover only from the folded plan with the most stages, as the reference's script "
+             "does"},
+    PLANNING_THREADS(struct plan_options),
+    OPTION_JSON(struct plan_options),
+    {.name = "csv",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct plan_options, csv),
+     .help = "sweeps: print comma-separated values instead of a table"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_FILE,
+     .at = offsetof(struct plan_options, output),
+     .argument = "FILE",
+     .help = "also write the plan (rehearse-plan/1) or the sweep (rehearse-sweep/1) to FILE"},
+    {.name = "dot",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct plan_options, dot),
+     .help = "print a Graphviz graph instead of a table"},
+    {.name = "figure",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct plan_options, figure),
+     .argument = "FILE",
+     .help = "also draw the pipeline, or what a sweep found; the ending says how: .svg, .png or .pdf (needs "
+             "gnuplot)"},
+    OPTION_END,
+};
+
+/* Options that not every objective takes, or that some cannot do without. */
+static const struct scope {
+    const char *option;
+    unsigned takes, needs;
+} scopes[] = {
+    {"model", ITERATION, 0},
+    {"device", ITERATION, 0},
+    {"sequence", ITERATION, 0},
+    {"precision", ITERATION, 0},
+    {"software", ITERATION, 0},
+    {"devices-per-node", ITERATION, 0},
+    {"inside", ITERATION, 0},
+    {"across", ITERATION, 0},
+    {"links", ITERATION, 0},
+    {"calibration", ITERATION, 0},
+    {"headroom", ITERATION, 0},
+    {"fix", ITERATION, 0},
+    {"top", ITERATION, 0},
+    {"pareto", ITERATION, 0},
+    {"explain", ITERATION, 0},
+    {"emit", ITERATION, 0},
+    {"flags", ITERATION, 0},
+    {"profile", ~0U, PIPELINE | DAPPLE},
+    {"cluster", ~0U, PIPELINE | DAPPLE},
+    {"microbatches", PIPELINE, PIPELINE},
+    {"allreduce", PIPELINE | ITERATION, 0},
+    {"fold-exact-factors", PIPELINE, 0},
+    {"fold-longest-only", PIPELINE, 0},
+    {"global-batch", DAPPLE | ITERATION, DAPPLE},
+    {"devices", DAPPLE | ITERATION, 0},
+    {"rules", DAPPLE, 0},
+    {"import", DAPPLE, 0},
+    {"profile-batch", DAPPLE, 0},
+    {"state-factor", DAPPLE, 0},
+    {"sample-memory", DAPPLE, 0},
+    {"csv", DAPPLE | ITERATION, 0},
+};
+
+enum { SCOPES = sizeof scopes / sizeof *scopes };
+
+static const struct option_spec *option_named(const char *name)
+{
+    const struct option_spec *spec = options;
+    while (spec->name && strcmp(spec->name, name) != 0)
+        spec++;
+    return spec;
+}
+
+bool plan_is_given(const struct plan_options *given, const char *name)
+{
+    const struct option_spec *spec = option_named(name);
+    return spec->name && given->given[spec - options];
+}
+
+/* "pipeline, oobleck" */
+static void write_objectives(unsigned kinds, struct text *out)
+{
+    for (int i = 0; objectives[i]; i++)
+        if (kinds & IN(i)) {
+            text_add(out, out->length > 0 ? ", " : "");
+            text_add(out, objectives[i]);
+        }
+}
+
+static bool not_taken(const struct scope *scope, const char *objective, struct error *err)
+{
+    struct text takers = {0};
+    write_objectives(scope->takes, &takers);
+    error_set(err, ERROR_USAGE, "plan: '--%s' is not for --objective %s, but for %s", scope->option,
+              objective, takers.failed ? "others" : takers.data);
+    text_release(&takers);
+    return false;
+}
+
+static bool check_search(const struct plan_options *given, struct error *err)
+{
+    if (searched[given->search] & IN(given->planning.objective))
+        return true;
+    struct text words = {0};
+    for (int i = 0; searches[i]; i++)
+        if (searched[i] & IN(given->planning.objective)) {
+            text_add(&words, words.length > 0 ? ", " : "");
+            text_add(&words, searches[i]);
+        }
+    error_set(err, ERROR_USAGE, "--search: expected one of %s for --objective %s; found '%s'",
+              words.failed ? "its words" : words.data, objectives[given->planning.objective],
+              searches[given->search]);
+    text_release(&words);
+    return false;
+}
+
+/* Do the options go with the objective? */
+static bool check_scopes(const struct plan_options *given, struct error *err)
+{
+    unsigned kind = IN(given->planning.objective);
+    const char *objective = objectives[given->planning.objective];
+    for (int i = 0; i < SCOPES; i++)
+        if (!(scopes[i].takes & kind) && plan_is_given(given, scopes[i].option))
+            return not_taken(&scopes[i], objective, err);
+    for (int i = 0; i < SCOPES; i++)
+        if ((scopes[i].needs & kind) && !plan_is_given(given, scopes[i].option))
+            return error_set(err, ERROR_USAGE, "plan: '--%s %s' is missing, which --objective %s needs",
+                             scopes[i].option, option_named(scopes[i].option)->argument, objective);
+    return check_search(given, err);
+}
+
+/* Two of these would fill the same place. */
+static bool check_outputs(const struct plan_options *given, struct error *err)
+{
+    const bool wanted[] = {given->json, given->csv, given->dot, plan_is_given(given, "emit")};
+    static const char *const names[] = {"json", "csv", "dot", "emit"};
+    for (int i = 0; i < 4; i++)
+        for (int j = i + 1; j < 4; j++)
+            if (wanted[i] && wanted[j])
+                return error_set(err, ERROR_USAGE, "--%s and --%s both want standard output: choose one",
+                                 names[i], names[j]);
+    if (given->output && given->figure && strcmp(given->output, given->figure) == 0)
+        return error_set(err, ERROR_USAGE, "--output and --figure both want '%s': choose two names",
+                         given->output);
+    return !given->figure || figure_can_write(given->figure, err);
+}
+
+static bool run(void *context, struct error *err)
+{
+    struct plan_options *given = context;
+    if (!plan_is_given(given, "objective"))
+        given->planning.objective =
+            given->model || given->device || (given->global_batch && !plan_is_given(given, "microbatches"))
+                ? PLAN_BY_ITERATION
+                : PLAN_BY_PIPELINE;
+    return check_outputs(given, err) && check_scopes(given, err) &&
+           planners[given->planning.objective](given, err);
+}
+
+static const struct command_example examples[] = {
+    {"rehearse plan -p profile.json -c cluster.yaml -n 50", "the best pipeline, and why"},
+    {"rehearse plan -p profile.json -c cluster.yaml -n 50 -o plan.json --figure plan.svg",
+     "for programs and for slides"},
+    {"rehearse plan -p profile.json -c cluster.yaml -n 50 --objective oobleck --search divide",
+     "what Oobleck's planner would choose"},
+    {"rehearse plan -p vgg-19-pbs-32.txt -c examples/dapple/a.yaml --objective dapple --global-batch 2048",
+     "data and pipeline parallelism by DAPPLE's objective"},
+    {"rehearse plan -m llama-3.1-405b -d h100 --devices 16384 --global-batch 2048 --top 10",
+     "the fastest ways to train a model, proven"},
+    {"rehearse plan -m gpt3-175b -d a100-80gb --devices 64..1024 --global-batch 1536 --figure scaling.svg",
+     "how it scales"},
+    {"rehearse plan -m llama-3-70b -d h100 --devices 64 --global-batch 512 --emit megatron",
+     "as arguments of Megatron-LM"},
+    {NULL, NULL},
+};
+
+const struct command command_plan = {
+    .name = "plan",
+    .summary = "find the best pipeline for a model on a cluster, with a proof",
+    .description =
+        "Splits the model's layers into stages, gives every stage devices, and finds the way of "
+        "doing so that makes an iteration shortest.\n\n"
+        "By pipeline and oobleck, a stage has devices of one node, and nodes of all kinds are "
+        "ordered along the pipeline; every node and device is used, and a node's devices are split "
+        "by halving. By dapple, stages are replicated over any devices of equal kind, in any "
+        "machines.\n\n"
+        "The exact search proves its plan: the lower bound equals the iteration time. If it is "
+        "stopped before that, it says how far from the optimum the plan can be.",
+    .options = options,
+    .options_size = sizeof(struct plan_options),
+    .given_at = offsetof(struct plan_options, given),
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,111 @@
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/plan/planning.h"
+#include "core/json.h"
+#include "elastic/templates.h"
+
+struct templates_options {
+    struct planning_options planning;
+    struct option_range nodes;
+    const char *output;
+    bool json;
+};
+
+static bool choose_range(const struct templates_options *options, const struct plan_problem *problem,
+                         struct option_range *range, struct error *err)
+{
+    int nodes = plan_problem_nodes(problem);
+    *range = options->nodes;
+    if (range->last == 0)
+        *range = (struct option_range){1, nodes};
+    return range->last <= nodes ||
+           error_set(err, ERROR_USAGE, "--nodes: the cluster has %d nodes, found %lld", nodes,
+                     (long long)range->last);
+}
+
+static bool write_json(const char *path, const struct template_set *set, struct error *err)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    templates_write_json(set, &json);
+    return output_and_release(path, &text, err);
+}
+
+static bool deliver(const struct templates_options *options, const struct template_set *set,
+                    struct error *err)
+{
+    if (options->output && !write_json(options->output, set, err))
+        return false;
+    if (options->json)
+        return write_json(NULL, set, err);
+    struct text text = {0};
+    templates_print(set, &text);
+    return output_and_release(NULL, &text, err);
+}
+
+static bool run(void *context, struct error *err)
+{
+    const struct templates_options *options = context;
+    struct planning planning;
+    struct option_range range;
+    struct template_set set;
+    if (!planning_open(&planning, &options->planning, err))
+        return false;
+    bool ok =
+        choose_range(options, &planning.problem, &range, err) &&
+        templates_make(&set, &planning.problem, (int)range.first, (int)range.last, &planning.search, err);
+    if (ok) {
+        ok = deliver(options, &set, err);
+        templates_release(&set);
+    }
+    planning_close(&planning);
+    return ok;
+}
+
+static const struct option_spec options[] = {
+    PLANNING_OPTIONS(struct templates_options),
+    {.name = "nodes",
+     .kind = OPTION_RANGE,
+     .at = offsetof(struct templates_options, nodes),
+     .argument = "A..B",
+     .least = 1,
+     .most = CLUSTER_MAX_GROUPS * CLUSTER_MAX_NODES,
+     .help = "a template for each of these numbers of nodes; all there are where this is left out"},
+    {.name = "microbatches",
+     .letter = 'n',
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct templates_options, planning.microbatches),
+     .argument = "N",
+     .initial = "0",
+     .most = PLAN_MAX_MICROBATCHES,
+     .help = "micro-batches per iteration; 0 is the reference's default, three for each stage"},
+    PLANNING_OBJECTIVE(struct templates_options),
+    PLANNING_TIME_LIMIT(struct templates_options),
+    PLANNING_THREADS(struct templates_options),
+    OPTION_JSON(struct templates_options),
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_FILE,
+     .at = offsetof(struct templates_options, output),
+     .argument = "FILE",
+     .help = "also write the templates (rehearse-templates/1) to FILE"},
+    OPTION_END,
+};
+
+static const struct command_example examples[] = {
+    {"rehearse templates -p profile.json -c cluster.yaml --nodes 4..8",
+     "what to run with 4, 5, … 8 nodes left"},
+    {NULL, NULL},
+};
+
+const struct command command_templates = {
+    .name = "templates",
+    .summary = "find the best pipeline for every number of nodes",
+    .description = "One proven plan per number of nodes, so that after a failure the next pipeline is known "
+                   "already. On a mixed "
+                   "cluster, each is the best over all mixes of so many nodes.",
+    .options = options,
+    .options_size = sizeof(struct templates_options),
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,378 @@
+/* `rehearse plan --objective dapple`: hybrids of data and pipeline parallelism by the DAPPLE planner's objective. */
+#include "plan/dapple/dapple.h"
+#include "cli/output.h"
+#include "cli/plan/command.h"
+#include "cli/plan/range.h"
+#include "cli/plan/sweep.h"
+#include "core/file.h"
+#include "figure/pipeline.h"
+#include "model/graph.h"
+#include "plan/dapple/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_BATCH      (INT64_C(1) << 31) /* samples */
+#define GRAPH_MAX_BYTES ((size_t)256 << 20)
+
+/* The question, and what its answers are made from. */
+struct asking {
+    const struct plan_options *options;
+    bool hpgo_chain; /* imported HPGO's way */
+    struct chain chain;
+    struct dapple_cluster cluster; /* all of it */
+    double profile_batch;
+    struct range batches, devices;
+};
+
+static const char *import_name(const struct asking *asking)
+{
+    return asking->hpgo_chain ? "hpgo" : "rehearse";
+}
+
+/* ---- input ---- */
+
+static bool load_graph(struct graph *graph, const char *path, struct error *err)
+{
+    char *data;
+    size_t length;
+    enum file_kind kind = FILE_NONE;
+    if (strcmp(path, "-") != 0 && !file_look(path, &kind, err))
+        return false;
+    if (kind == FILE_FOLDER)
+        return error_set(err, ERROR_INPUT, "%s: a folder, expected a graph of operations (graph.txt)", path);
+    if (!file_read(path, GRAPH_MAX_BYTES, &data, &length, err))
+        return false;
+    bool done = length == 0 || graph_recognise(path, data, length)
+                    ? graph_parse(graph, path, data, length, err)
+                    : error_set(err, ERROR_INPUT,
+                                "%s: --objective dapple needs a graph of operations (graph.txt), whose lines "
+                                "begin with 'ID -- NAME -- forward_compute_time='",
+                                path);
+    free(data);
+    return done;
+}
+
+/* HPGO's chain may be too long, or not be there: ours always is. */
+static bool make_chain(struct asking *asking, const struct graph *graph, struct error *err)
+{
+    struct error cause;
+    if (!asking->hpgo_chain)
+        return graph_chain(graph, &asking->chain, err);
+    if (!graph_chain_hpgo(graph, &asking->chain, &cause))
+        return error_set(err, cause.kind, "%s%s", cause.text,
+                         cause.kind == ERROR_INPUT ? "; try --import rehearse" : "");
+    int layers = asking->chain.layer_count;
+    if (layers <= DAPPLE_MAX_LAYERS)
+        return true;
+    chain_release(&asking->chain);
+    return error_set(err, ERROR_INPUT,
+                     "%s: %d layers as HPGO counts cuts, at most %d can be planned; try --import rehearse",
+                     graph->path, layers, DAPPLE_MAX_LAYERS);
+}
+
+static bool know_batch(struct asking *asking, const struct graph *graph, struct error *err)
+{
+    const struct plan_options *options = asking->options;
+    asking->profile_batch =
+        (double)(options->profile_batch > 0 ? options->profile_batch : graph->profile_batch);
+    return asking->profile_batch > 0 ||
+           error_set(
+               err, ERROR_USAGE,
+               "plan: '--profile-batch N' is missing, since the name of '%s' does not say how many samples "
+               "it was measured with (…-pbs-N.txt)",
+               graph->path);
+}
+
+static bool load_model(struct asking *asking, struct error *err)
+{
+    const struct plan_options *options = asking->options;
+    struct graph graph;
+    bool exact = options->search == PLAN_EXACT && options->rules == DAPPLE_FIXED;
+    asking->hpgo_chain = options->import == PLAN_IMPORT_AUTO ? !exact : options->import == PLAN_IMPORT_HPGO;
+    if (!load_graph(&graph, options->planning.profile, err))
+        return false;
+    bool done = know_batch(asking, &graph, err) && make_chain(asking, &graph, err);
+    graph_release(&graph);
+    return done;
+}
+
+/* All devices of the cluster where nothing is said. */
+static bool read_devices(struct asking *asking, struct error *err)
+{
+    char all[16];
+    snprintf(all, sizeof all, "%d", dapple_devices(&asking->cluster));
+    return range_parse("devices", asking->options->devices ? asking->options->devices : all, 1,
+                       DAPPLE_MAX_DEVICES, &asking->devices, err);
+}
+
+static bool check_microbatch(const struct plan_options *options, struct error *err)
+{
+    if (plan_is_given(options, "microbatch-size") && options->planning.microbatch_size == 0)
+        return error_set(err, ERROR_USAGE,
+                         "--microbatch-size: expected at least 1 sample for --objective dapple, found '0'");
+    return true;
+}
+
+static void close_asking(struct asking *asking)
+{
+    range_release(&asking->devices);
+    range_release(&asking->batches);
+    dapple_cluster_release(&asking->cluster);
+    chain_release(&asking->chain);
+}
+
+/* What is not there yet is all zero, so that one function ends it. */
+static bool open_asking(struct asking *asking, const struct plan_options *options, struct error *err)
+{
+    *asking = (struct asking){.options = options};
+    bool done = check_microbatch(options, err) &&
+                range_parse("global-batch", options->global_batch, 1, MOST_BATCH, &asking->batches, err) &&
+                dapple_cluster_load(&asking->cluster, options->planning.cluster, err) &&
+                read_devices(asking, err) && load_model(asking, err);
+    if (!done)
+        close_asking(asking);
+    return done;
+}
+
+/* ---- one answer ---- */
+
+struct answer {
+    struct dapple_cluster cluster; /* the devices that may be used */
+    struct dapple_problem problem;
+    struct dapple_plan plan;
+    struct dapple_report report;
+};
+
+static void release_answer(struct answer *answer)
+{
+    dapple_plan_release(&answer->plan);
+    dapple_cluster_release(&answer->cluster);
+}
+
+static bool search(const struct asking *asking, struct answer *answer, struct parallel *pool,
+                   struct error *err)
+{
+    const struct dapple_options how = {.time_limit = asking->options->planning.time_limit, .pool = pool};
+    if (asking->options->search == PLAN_HPGO)
+        return dapple_search_hpgo(&answer->problem, &answer->plan, err);
+    return dapple_search_exact(&answer->problem, &how, &answer->plan, err);
+}
+
+/* The pool is for this search alone. */
+static bool find_answer(const struct asking *asking, int64_t batch, int64_t devices, struct parallel *pool,
+                        struct answer *answer, struct error *err)
+{
+    const struct plan_options *options = asking->options;
+    int64_t microbatch = options->planning.microbatch_size;
+    *answer = (struct answer){.plan = {.stage_count = 0}};
+    if (!dapple_cluster_take(&asking->cluster, (int)devices, &answer->cluster, err))
+        return false;
+    answer->problem = (struct dapple_problem){
+        .chain = &asking->chain,
+        .cluster = &answer->cluster,
+        .profile_batch = asking->profile_batch,
+        .global_batch = batch,
+        .microbatch = microbatch > 0 ? microbatch : 1,
+        .state_factor = options->state_factor,
+        .sample_memory = options->sample_memory,
+        .rules = (enum dapple_rules)options->rules,
+    };
+    double started = clock_now();
+    if (!search(asking, answer, pool, err)) {
+        dapple_cluster_release(&answer->cluster);
+        return false;
+    }
+    answer->report = (struct dapple_report){
+        .problem = &answer->problem,
+        .plan = &answer->plan,
+        .data = dapple_data_parallel(&answer->problem, false),
+        .import = import_name(asking),
+        .seconds = clock_now() - started,
+    };
+    return true;
+}
+
+static bool write_json(const char *path, const struct dapple_report *report, struct error *err)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    dapple_write_json(report, &json, NULL);
+    return output_and_release(path, &text, err);
+}
+
+static void describe_stage(const struct dapple_report *report, int stage, struct figure_stage *row)
+{
+    const struct dapple_stage *s = &report->plan->stages[stage];
+    double forward = dapple_stage_forward(report->problem, report->plan, stage);
+    snprintf(row->label, sizeof row->label, "%d device%s, layers %d-%d", s->devices,
+             s->devices == 1 ? "" : "s", s->first_layer, s->last_layer);
+    row->forward = forward;
+    row->backward = dapple_stage_time(report->problem, report->plan, stage) - forward;
+}
+
+static bool draw(const char *path, const struct dapple_report *report, struct error *err)
+{
+    const struct dapple_plan *plan = report->plan;
+    char title[160];
+    struct figure_stage *rows = calloc((size_t)plan->stage_count, sizeof *rows);
+    if (!rows)
+        return error_memory(err);
+    for (int s = 0; s < plan->stage_count; s++)
+        describe_stage(report, s, &rows[s]);
+    snprintf(title, sizeof title, "speedup %.2f on %d devices, global batch %lld%s", plan->speedup,
+             plan->device_count, (long long)report->problem->global_batch,
+             plan->proven_optimal ? ", proven optimal" : "");
+    const struct figure_stages stages = {.title = title, .count = plan->stage_count, .stages = rows};
+    bool done = figure_stages(path, &stages, err);
+    free(rows);
+    return done;
+}
+
+/* Files first: what goes to standard output says that all went well. */
+static bool deliver(const struct plan_options *options, const struct dapple_report *report, struct error *err)
+{
+    if ((options->output && !write_json(options->output, report, err)) ||
+        (options->figure && !draw(options->figure, report, err)))
+        return false;
+    if (options->json)
+        return write_json(NULL, report, err);
+    struct text text = {0};
+    if (options->dot)
+        dapple_write_dot(report, &text);
+    else
+        dapple_print(report, &text);
+    return output_and_release(NULL, &text, err);
+}
+
+static bool plan_once(const struct asking *asking, struct error *err)
+{
+    struct answer answer;
+    struct parallel *pool = parallel_new((int)asking->options->planning.threads, err);
+    if (!pool)
+        return false;
+    bool done = find_answer(asking, asking->batches.values[0], asking->devices.values[0], pool, &answer, err);
+    parallel_free(pool);
+    if (!done)
+        return false;
+    done = deliver(asking->options, &answer.report, err);
+    release_answer(&answer);
+    return done;
+}
+
+/* ---- sweeps ---- */
+
+enum column {
+    SPEEDUP,
+    ITERATION,
+    SHAPE,
+    REPLICAS,
+    USED,
+    MEMORY,
+    FITS,
+    GAP,
+    PLAIN,
+    OVERLAP,
+    PRIORITY,
+    COLUMNS
+};
+
+static const struct sweep_column columns[COLUMNS] = {
+    [SPEEDUP] = {"speedup", "speedup", SWEEP_NUMBER, "plan"},
+    [ITERATION] = {"iteration_time", "iteration", SWEEP_TIME, NULL},
+    [SHAPE] = {"stages", "devices of stages", SWEEP_TEXT, NULL},
+    [REPLICAS] = {"replicas", "replicas", SWEEP_INTEGER, NULL},
+    [USED] = {"devices_used", "used", SWEEP_INTEGER, NULL},
+    [MEMORY] = {"memory", "memory", SWEEP_BYTES, NULL},
+    [FITS] = {"fits", "fits", SWEEP_FLAG, NULL},
+    [GAP] = {"gap", "gap", SWEEP_SHARE, NULL},
+    [PLAIN] = {"data_parallel", "data parallel", SWEEP_NUMBER, "data parallel"},
+    [OVERLAP] = {"data_parallel_overlap", "overlapped", SWEEP_NUMBER, "data parallel, overlapped"},
+    [PRIORITY] = {"data_parallel_priority", "P3", SWEEP_NUMBER, "data parallel, P3"},
+};
+
+static bool answer_point(const void *context, const int64_t *at, struct sweep_cell *cells, struct error *err)
+{
+    struct answer answer;
+    if (!find_answer(context, at[0], at[1], NULL, &answer, err))
+        return false;
+    const struct dapple_plan *plan = &answer.plan;
+    double memory = dapple_most_memory(&answer.problem, plan);
+    cells[SPEEDUP].number = plan->speedup;
+    cells[ITERATION].number = plan->latency;
+    dapple_shape(plan, cells[SHAPE].text, sizeof cells[SHAPE].text);
+    cells[REPLICAS].number = plan->replicas;
+    cells[USED].number = plan->device_count - dapple_idle(plan);
+    cells[MEMORY].number = memory;
+    cells[FITS].number = memory <= answer.cluster.memory;
+    cells[GAP].number = plan->lower_bound > 0 ? dapple_gap(plan) : NAN;
+    cells[PLAIN].number = answer.report.data.plain;
+    cells[OVERLAP].number = answer.report.data.overlap;
+    cells[PRIORITY].number = answer.report.data.priority;
+    release_answer(&answer);
+    return true;
+}
+
+static const char *search_name(const struct asking *asking)
+{
+    return asking->options->search == PLAN_HPGO ? "hpgo" : "exact";
+}
+
+static void write_head(const void *context, struct json *json)
+{
+    const struct asking *asking = context;
+    const struct plan_options *options = asking->options;
+    json_string(json, "objective", "dapple");
+    json_string(json, "rules", dapple_rules_name((enum dapple_rules)options->rules));
+    json_string(json, "search", search_name(asking));
+    json_string(json, "import", import_name(asking));
+    json_integer(json, "microbatch_size",
+                 options->planning.microbatch_size > 0 ? options->planning.microbatch_size : 1);
+}
+
+static bool plan_sweep(const struct asking *asking, struct error *err)
+{
+    const struct plan_options *options = asking->options;
+    char title[128];
+    snprintf(title, sizeof title, "objective dapple, rules %s, search %s, import %s",
+             dapple_rules_name((enum dapple_rules)options->rules), search_name(asking), import_name(asking));
+    const struct sweep_axis axes[] = {
+        {.key = "global_batch", .title = "global batch", .range = asking->batches},
+        {.key = "devices", .title = "devices", .range = asking->devices, .scaling = true},
+    };
+    const struct sweep sweep = {.title = title,
+                                .axis_count = 2,
+                                .axes = axes,
+                                .column_count = COLUMNS,
+                                .columns = columns,
+                                .answer = answer_point,
+                                .head = write_head,
+                                .context = asking,
+                                .drawn = "speedup against one device"};
+    const struct sweep_output output = {.json = options->json,
+                                        .csv = options->csv,
+                                        .file = options->output,
+                                        .figure = options->figure,
+                                        .threads = (int)options->planning.threads};
+    return sweep_deliver(&sweep, &output, err);
+}
+
+bool plan_by_dapple(const struct plan_options *options, struct error *err)
+{
+    struct asking asking;
+    if (!open_asking(&asking, options, err))
+        return false;
+    bool sweep = asking.batches.count > 1 || asking.devices.count > 1;
+    bool done;
+    if (sweep && options->dot)
+        done = error_set(err, ERROR_USAGE, "--dot is for one plan, not for a sweep");
+    else if (!sweep && options->csv)
+        done = error_set(err, ERROR_USAGE,
+                         "--csv is for sweeps: give --global-batch or --devices several values");
+    else
+        done = sweep ? plan_sweep(&asking, err) : plan_once(&asking, err);
+    close_asking(&asking);
+    return done;
+}

@@ -1,0 +1,13 @@
+/* `--fix tp=8,pp=2..16,recompute=full`: what a search over training jobs may not choose itself. */
+#ifndef REHEARSE_CLI_PLAN_FIX_H
+#define REHEARSE_CLI_PLAN_FIX_H
+
+#include "cli/option.h"
+#include "plan/split/search.h"
+
+/* Each item of the list is one or several NAME=VALUE or NAME=LEAST..MOST with commas between them. A dimension that is
+ * said twice is an error. */
+bool fix_parse(const char *option, const struct option_list *list, struct job_range ranges[JOB_DIMENSIONS],
+               struct error *err);
+
+#endif

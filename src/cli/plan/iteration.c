@@ -1,0 +1,460 @@
+/* `rehearse plan --model`: the fastest split of a training job over devices that are alike. */
+#include "cli/cost/choose.h"
+#include "cli/output.h"
+#include "cli/plan/cluster.h"
+#include "cli/plan/command.h"
+#include "cli/plan/fix.h"
+#include "cli/plan/range.h"
+#include "cli/plan/sweep.h"
+#include "core/file.h"
+#include "cost/model_profile.h"
+#include "devices/usual.h"
+#include "evidence/search_report.h"
+#include "figure/splits.h"
+#include "launch/launch.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_BATCH   (INT64_C(1) << 24) /* sequences */
+#define MOST_DEVICES 1048576
+#define MORE         0.1 /* of each resource, for --explain */
+
+/* The question, and what it is made from. */
+struct asking {
+    const struct plan_options *options;
+    struct cost_chosen chosen;
+    struct cost_link_table inside, across; /* of files */
+    struct launch_options flags;           /* of a file */
+    struct job_question question;          /* of the first point */
+    struct range batches, devices;
+};
+
+/* ---- the question ---- */
+
+/* A name of the table, or a file; NULL: the one that is usual. */
+static const struct cost_link *choose_link(const char *option, const char *given, const char *usual,
+                                           struct cost_link_table *table, struct error *err)
+{
+    const struct cost_link *known = cost_link_find(given ? given : usual);
+    if (known)
+        return known;
+    if (!cost_link_load(table, given ? given : usual, err))
+        return NULL;
+    if (table->count == 1)
+        return &table->links[0];
+    error_set(err, ERROR_USAGE, "--%s: %s describes %d links, expected one", option, given, table->count);
+    return NULL;
+}
+
+static bool choose_machine(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    struct job *job = &asking->question.job;
+    if (!cost_choose_devices(&asking->chosen, given->device, err))
+        return false;
+    if (asking->chosen.device_count != 1)
+        return error_set(err, ERROR_USAGE, "--device: expected one device type, found %d",
+                         asking->chosen.device_count);
+    job->device = asking->chosen.devices[0];
+    job->calibration = calibration_of(job->device);
+    struct usual_node usual = usual_node(job->device);
+    job->devices_per_node = given->devices_per_node > 0 ? (int)given->devices_per_node : usual.devices;
+    job->inside = choose_link("inside", given->inside, job->device->link, &asking->inside, err);
+    if (!job->inside)
+        return false;
+    job->across = choose_link("across", given->across, usual.across, &asking->across, err);
+    job->type = model_type(job->device, (enum model_precision)given->precision);
+    return job->across;
+}
+
+static bool choose_model(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    struct job *job = &asking->question.job;
+    if (!cost_choose_model(&asking->chosen, given->model, err))
+        return false;
+    job->model = asking->chosen.model;
+    job->sequence = given->sequence > 0 ? given->sequence : job->model->sequence;
+    job->software = software_find(given->software);
+    if (!job->software)
+        return error_set(err, ERROR_USAGE, "--software: unknown '%s', see 'rehearse cost --list'",
+                         given->software);
+    if (job->sequence < 1)
+        return error_set(err, ERROR_USAGE,
+                         "--sequence N is missing, '%s' does not say how many tokens it is trained on",
+                         job->model->name);
+    if (job->model->positions > 0 && job->sequence > job->model->positions)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "--sequence: %" PRId64 " tokens are more than the %" PRId64 " positions of '%s'",
+                         job->sequence, job->model->positions, job->model->name);
+    return true;
+}
+
+/* ---- what arguments of Megatron-LM fix ---- */
+
+static bool read_flags(struct asking *asking, struct error *err)
+{
+    const char *path = asking->options->flags;
+    char *data;
+    size_t length;
+    if (!file_read(path, LAUNCH_MOST_BYTES, &data, &length, err))
+        return false;
+    bool ok = launch_read_megatron(path, data, length, &asking->flags, err);
+    free(data);
+    return ok;
+}
+
+/* What the command line says counts more, as far as both can be had. */
+static bool apply_flags(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    struct job *job = &asking->question.job, before = *job;
+    if (asking->devices.count > 1)
+        return error_set(err, ERROR_USAGE, "--flags is for one number of devices, not for a sweep over them");
+    job->devices = (int)asking->devices.values[0];
+    job->batch = 0;
+    if (!launch_fix(&asking->flags, &asking->question, err))
+        return false;
+    if (given->sequence > 0)
+        job->sequence = before.sequence;
+    if (plan_is_given(given, "precision"))
+        job->type = before.type;
+    if (given->global_batch)
+        return true;
+    if (job->batch == 0)
+        return error_set(err, ERROR_USAGE, "'%s' does not give a global batch: add --global-batch N",
+                         given->flags);
+    char batch[32];
+    snprintf(batch, sizeof batch, "%" PRId64, job->batch);
+    return range_parse("global-batch", batch, 1, MOST_BATCH, &asking->batches, err);
+}
+
+static bool ask(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    struct job_question *question = &asking->question;
+    if (!given->global_batch && !given->flags)
+        return error_set(err, ERROR_USAGE,
+                         "plan: '--global-batch RANGE' is missing, which --objective iteration needs");
+    question->headroom = given->headroom / 100.0;
+    return (!given->links || cost_links_add(given->links, err)) &&
+           (!given->calibration || calibrations_add(given->calibration, err)) &&
+           choose_machine(asking, err) && choose_model(asking, err) &&
+           fix_parse("fix", &given->fix, question->ranges, err) &&
+           (!given->global_batch ||
+            range_parse("global-batch", given->global_batch, 1, MOST_BATCH, &asking->batches, err)) &&
+           range_parse("devices", given->devices, 1, MOST_DEVICES, &asking->devices, err) &&
+           (!given->flags || (read_flags(asking, err) && apply_flags(asking, err)));
+}
+
+static void forget(struct asking *asking)
+{
+    launch_options_release(&asking->flags);
+    range_release(&asking->batches);
+    range_release(&asking->devices);
+    cost_link_release(&asking->inside);
+    cost_link_release(&asking->across);
+    cost_chosen_release(&asking->chosen);
+}
+
+/* ---- one answer ---- */
+
+static bool write_json(const char *path, const struct job_search_report *report, struct error *err)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    job_search_write_json(report, &json, NULL);
+    return output_and_release(path, &text, err);
+}
+
+static bool print(const struct plan_options *given, const struct job_search_report *report, struct error *err)
+{
+    struct text text = {0};
+    const struct job *best = &report->search->plans[0].job;
+    bool ok = true;
+    if (plan_is_given(given, "emit"))
+        ok = launch_write((enum launch_format)given->emit, best, &text, err);
+    else if (given->dot)
+        ok = launch_write(LAUNCH_DOT, best, &text, err);
+    else
+        job_search_print(report, &text);
+    ok = ok && output_text(NULL, &text, err);
+    text_release(&text);
+    return ok;
+}
+
+/* Files first: what goes to standard output says that all went well. */
+static bool deliver(const struct asking *asking, const struct job_search_report *report, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    if (given->output && !write_json(given->output, report, err))
+        return false;
+    if (given->figure && !figure_splits(given->figure, report->search, err))
+        return false;
+    return given->json ? write_json(NULL, report, err) : print(given, report, err);
+}
+
+static bool explain(const struct asking *asking, struct job_search_report *report, struct parallel *pool,
+                    struct job_sensitivity *sensitivity, struct error *err)
+{
+    const struct residuals *known = residuals_known(err);
+    const struct job_plan *best = &report->search->plans[0];
+    if (!known)
+        return false;
+    struct likeness likeness = likeness_of(&best->job);
+    report->interval = interval_of(known, &likeness, best->time.seconds, false);
+    if (!asking->options->explain)
+        return true;
+    report->sensitivity = sensitivity;
+    report->more = MORE;
+    return job_sensitivity(sensitivity, report->question, best, MORE, pool, err);
+}
+
+#define FRONT      20   /* plans, unless said otherwise, */
+#define FRONT_MOST 2000 /* of so many */
+
+static bool find_front(const struct asking *asking, struct job_search *front, struct parallel *pool,
+                       struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    const struct job_search_options options = {
+        .top = FRONT_MOST, .front = true, .time_limit = given->planning.time_limit, .pool = pool};
+    int wanted = plan_is_given(given, "top") ? (int)given->top : FRONT;
+    if (!job_search(front, &asking->question, &options, err))
+        return false;
+    front->plan_count = front->plan_count < wanted ? front->plan_count : wanted;
+    return true;
+}
+
+static bool answer_one(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    struct job_question *question = &asking->question;
+    struct progress progress;
+    struct job_search search;
+    struct job_sensitivity sensitivity[JOB_RESOURCES];
+    question->job.batch = asking->batches.values[0];
+    question->job.devices = (int)asking->devices.values[0];
+    struct parallel *pool = parallel_new((int)given->planning.threads, err);
+    if (!pool)
+        return false;
+    progress_start(&progress, "planning");
+    const struct job_search_options options = {.top = given->pareto ? 1 : (int)given->top,
+                                               .time_limit = given->planning.time_limit,
+                                               .pool = pool,
+                                               .progress = &progress};
+    bool ok = job_search(&search, question, &options, err);
+    progress_end(&progress);
+    if (ok) {
+        struct job_search front = {0};
+        struct job_search_report report = {.question = question, .search = &search};
+        ok = explain(asking, &report, pool, sensitivity, err) &&
+             (!given->pareto || find_front(asking, &front, pool, err));
+        report.front = given->pareto ? &front : NULL;
+        ok = ok && deliver(asking, &report, err);
+        job_search_release(&front);
+        job_search_release(&search);
+    }
+    parallel_free(pool);
+    return ok;
+}
+
+/* ---- sweeps ---- */
+
+enum column { TIME, TOKENS, UTILISATION, USED, SPLIT, MICROBATCH, CHUNKS, ZERO, RECOMPUTE, MEMORY, COLUMNS };
+
+static const struct sweep_column columns[COLUMNS] = {
+    [TIME] = {"iteration_time", "iteration", SWEEP_TIME, NULL},
+    [TOKENS] = {"tokens_per_second", "tokens/s", SWEEP_NUMBER, "best split"},
+    [UTILISATION] = {"utilisation", "of peak", SWEEP_SHARE, NULL},
+    [USED] = {"devices_used", "used", SWEEP_INTEGER, NULL},
+    [SPLIT] = {"split", "split", SWEEP_TEXT, NULL},
+    [MICROBATCH] = {"mbs", "mbs", SWEEP_INTEGER, NULL},
+    [CHUNKS] = {"vp", "vp", SWEEP_INTEGER, NULL},
+    [ZERO] = {"zero", "zero", SWEEP_INTEGER, NULL},
+    [RECOMPUTE] = {"recompute", "recompute", SWEEP_TEXT, NULL},
+    [MEMORY] = {"memory", "memory", SWEEP_BYTES, NULL},
+};
+
+/* The first axis is the global batch, the second the devices. */
+static bool answer_point(const void *context, const int64_t *at, struct sweep_cell *cells, struct error *err)
+{
+    const struct asking *asking = context;
+    struct job_question question = asking->question;
+    const struct job_search_options options = {.top = 1, .time_limit = asking->options->planning.time_limit};
+    struct job_search search;
+    question.job.batch = at[0];
+    question.job.devices = (int)at[1];
+    if (!job_search(&search, &question, &options, err))
+        return false;
+    const struct job_plan *plan = &search.plans[0];
+    const struct job *job = &plan->job;
+    cells[TIME].number = plan->time.seconds;
+    cells[TOKENS].number = (double)job->batch * (double)job->sequence / plan->time.seconds;
+    cells[UTILISATION].number = job_utilisation(plan);
+    cells[USED].number = job->devices;
+    snprintf(cells[SPLIT].text, sizeof cells[SPLIT].text, "tp %d cp %d ep %d pp %d dp %d", job->tensor,
+             job->context, job->expert, job->pipeline, job->data);
+    cells[MICROBATCH].number = (double)job->microbatch;
+    cells[CHUNKS].number = job->chunks;
+    cells[ZERO].number = job->sharding;
+    snprintf(cells[RECOMPUTE].text, sizeof cells[RECOMPUTE].text, "%s", job_recompute_name(job->recompute));
+    cells[MEMORY].number = plan->memory.total;
+    job_search_release(&search);
+    return true;
+}
+
+static void write_head(const void *context, struct json *json)
+{
+    const struct asking *asking = context;
+    const struct job *job = &asking->question.job;
+    json_string(json, "objective", "iteration");
+    json_string(json, "model", job->model->name);
+    json_string(json, "device_type", job->device->name);
+    json_string(json, "software", job->software->name);
+    json_integer(json, "sequence", job->sequence);
+}
+
+static bool answer_sweep(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    const struct job *job = &asking->question.job;
+    char title[256];
+    snprintf(title, sizeof title, "%.80s on %.80s, %.40s", job->model->name, job->device->name,
+             job->software->name);
+    const struct sweep_axis axes[] = {
+        {"global_batch", "global batch", asking->batches, false},
+        {"devices", "devices", asking->devices, false},
+    };
+    const struct sweep sweep = {
+        .title = title,
+        .axis_count = 2,
+        .axes = axes,
+        .column_count = COLUMNS,
+        .columns = columns,
+        .answer = answer_point,
+        .head = write_head,
+        .context = asking,
+        .drawn = "tokens per second",
+    };
+    const struct sweep_output output = {.json = given->json,
+                                        .csv = given->csv,
+                                        .file = given->output,
+                                        .figure = given->figure,
+                                        .threads = (int)given->planning.threads};
+    static const char *const others[] = {"explain", "pareto", "top", "dot", "emit"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (plan_is_given(given, others[i]))
+            return error_set(err, ERROR_USAGE, "--%s is for one plan, not for a sweep", others[i]);
+    return sweep_deliver(&sweep, &output, err);
+}
+
+/* ---- with a cluster file ---- */
+
+static bool one_batch(const struct plan_options *given, int64_t *batch, struct error *err)
+{
+    struct range range;
+    if (!given->global_batch)
+        return error_set(err, ERROR_USAGE,
+                         "plan: '--global-batch RANGE' is missing, which --objective iteration needs");
+    if (!range_parse("global-batch", given->global_batch, 1, MOST_BATCH, &range, err))
+        return false;
+    *batch = range.values[0];
+    bool one = range.count == 1;
+    range_release(&range);
+    return one || error_set(err, ERROR_USAGE, "--global-batch: a sweep is for devices that are all alike");
+}
+
+/* One group is what --device, --devices and --devices-per-node say. */
+static bool answer_group(struct asking *asking, const struct cluster *cluster, int64_t batch,
+                         struct error *err)
+{
+    struct job *job = &asking->question.job;
+    struct fleet_group group;
+    struct plan_links links = {0};
+    if (!plan_cluster_group(&group, cluster, 0, asking->options->across, &links, err))
+        return false;
+    struct cost_device device = *group.device;
+    device.memory = (int64_t)group.memory;
+    job->device = &device;
+    job->calibration = group.calibration;
+    job->inside = group.inside;
+    job->across = group.across;
+    job->devices_per_node = group.devices_per_node;
+    job->type = model_type(&device, (enum model_precision)asking->options->precision);
+    asking->question.headroom = asking->options->headroom / 100.0;
+    int64_t devices = (int64_t)group.nodes * group.devices_per_node;
+    asking->batches = (struct range){&batch, 1};
+    asking->devices = (struct range){&devices, 1};
+    bool ok =
+        fix_parse("fix", &asking->options->fix, asking->question.ranges, err) && answer_one(asking, err);
+    asking->batches = asking->devices = (struct range){0};
+    return ok;
+}
+
+static bool answer_cluster(struct asking *asking, struct error *err)
+{
+    const struct plan_options *given = asking->options;
+    struct cluster cluster;
+    int64_t batch = 0;
+    if (!cluster_load(&cluster, given->planning.cluster, err))
+        return false;
+    bool ok = one_batch(given, &batch, err) && (!given->links || cost_links_add(given->links, err)) &&
+              (!given->calibration || calibrations_add(given->calibration, err)) && choose_model(asking, err);
+    if (ok && cluster.group_count == 1 && !given->flags)
+        ok = answer_group(asking, &cluster, batch, err);
+    else if (ok)
+        ok = plan_model_on_cluster(given, &cluster, &asking->question.job, batch, err);
+    forget(asking);
+    cluster_release(&cluster);
+    return ok;
+}
+
+/* A model or a profile, and devices that are alike or a cluster file. */
+static bool check_inputs(const struct plan_options *given, struct error *err)
+{
+    const char *missing = !given->model && !given->planning.profile ? "model NAME"
+                          : given->planning.cluster                 ? NULL
+                          : given->planning.profile                 ? "cluster FILE"
+                          : !given->device                          ? "device NAME"
+                          : !given->devices                         ? "devices RANGE"
+                                                                    : NULL;
+    if (missing)
+        return error_set(err, ERROR_USAGE, "plan: '--%s' is missing, which --objective iteration needs",
+                         missing);
+    if (given->model && given->planning.profile)
+        return error_set(err, ERROR_USAGE, "plan: --model and --profile are two models: choose one");
+    if (given->planning.cluster &&
+        (given->device || given->devices || given->devices_per_node || given->inside))
+        return error_set(err, ERROR_USAGE, "plan: the devices are those of --cluster: leave '--%s' out",
+                         given->device             ? "device"
+                         : given->devices          ? "devices"
+                         : given->devices_per_node ? "devices-per-node"
+                                                   : "inside");
+    return true;
+}
+
+bool plan_by_iteration(const struct plan_options *options, struct error *err)
+{
+    struct asking asking = {.options = options};
+    int64_t batch = 0;
+    if (!check_inputs(options, err))
+        return false;
+    if (options->planning.profile)
+        return one_batch(options, &batch, err) && plan_profile_on_cluster(options, batch, err);
+    if (options->planning.cluster)
+        return answer_cluster(&asking, err);
+    bool ok = ask(&asking, err);
+    if (ok && asking.batches.count == 1 && asking.devices.count == 1)
+        ok = options->csv ? error_set(err, ERROR_USAGE,
+                                      "--csv is for a sweep: give --global-batch or --devices a range")
+                          : answer_one(&asking, err);
+    else if (ok)
+        ok = answer_sweep(&asking, err);
+    forget(&asking);
+    return ok;
+}

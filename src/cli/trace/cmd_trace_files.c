@@ -1,0 +1,404 @@
+/* Traces as files: in from other formats, out to them, and what one holds. */
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/trace/select_given.h"
+#include "cli/trace/show.h"
+#include "trace/export/export.h"
+#include "trace/phase/phase.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- import ---- */
+
+struct import_options {
+    struct option_list paths;
+    const char *store, *zone, *day;
+    bool append, force, json;
+};
+
+static const struct option_spec import_table[] = {
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_FILE,
+     .at = offsetof(struct import_options, store),
+     .argument = "DB",
+     .initial = "run.db",
+     .help = "the trace, an SQLite file"},
+    {.name = "force",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct import_options, force),
+     .help = "replace a trace that is there, when the new one is whole"},
+    {.name = "append",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct import_options, append),
+     .help = "add to the trace that is there, such as a GPU's log to a recorded run"},
+    {.name = "zone",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct import_options, zone),
+     .argument = "ZONE",
+     .help = "of clocks on the wall: UTC, +HH:MM or -HH:MM; else TZ, else this machine's"},
+    {.name = "day",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct import_options, day),
+     .argument = "YYYY-MM-DD",
+     .help = "of times without a date; else another file of the folder says it, else the file's own date"},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct import_options, json),
+     .help = "say what was read as JSON, on standard output"},
+    OPTION_END,
+};
+
+static bool import_paths(const struct import_options *given, struct trace_writer *writer,
+                         struct trace_import_report *report, struct error *err)
+{
+    const struct trace_import_options options = {.zone = given->zone, .date = given->day};
+    for (size_t i = 0; i < given->paths.count; i++)
+        if (!trace_import(given->paths.items[i], writer, &options, report, err))
+            return false;
+    return true;
+}
+
+static bool say_imported(const struct import_options *given, const struct trace_import_report *report,
+                         size_t phases, struct error *err)
+{
+    struct text text = {0};
+    if (given->json) {
+        trace_import_write_json(given->store, report, phases, &text);
+        return output_and_release(NULL, &text, err);
+    }
+    text_format(&text, "rehearse: %s: ", given->store);
+    trace_import_report_print(report, &text);
+    if (phases > 0)
+        text_format(&text, "no log tells the phases: %zu were found from the I/O\n", phases);
+    output_say(&text);
+    text_release(&text);
+    return true;
+}
+
+static bool import(void *context, struct error *err)
+{
+    const struct import_options *given = context;
+    struct trace_import_report report = {0};
+    if (given->append && given->force)
+        return error_set(err, ERROR_USAGE, "trace import: --append and --force exclude each other");
+    enum trace_mode mode =
+        given->append ? TRACE_STORE_APPEND : TRACE_STORE_WHOLE | (given->force ? TRACE_STORE_REPLACE : 0);
+    struct trace_writer *writer = trace_writer_new(given->store, mode, err);
+    if (!writer)
+        return false;
+    bool done = import_paths(given, writer, &report, err);
+    size_t phases;
+    if (done)
+        done = trace_writer_close(writer, err) && trace_phases_fill(given->store, &phases, err) &&
+               say_imported(given, &report, phases, err);
+    else
+        trace_writer_drop(writer);
+    trace_import_report_release(&report);
+    return done;
+}
+
+static const struct command_example import_examples[] = {
+    {"rehearse trace import raw/ --zone -05:00 -o run.db", "a raw folder of the VLDB study"},
+    {"rehearse trace import trace-*.pfw.gz -o run.db", "what DFTracer wrote, of all processes"},
+    {"rehearse trace import gpu.out --append -o run.db", "a GPU's log into a recorded run"},
+    {NULL, NULL},
+};
+
+const struct command command_trace_import = {
+    .name = "trace import",
+    .summary = "read traces of other tools",
+    .description =
+        "Reads files and folders of other tracers into a trace. What a file is, its first lines say: texts "
+        "of "
+        "the VLDB study's scripts (raw or processed), mpstat, nvidia-smi pmon, iostat, logs of MLPerf and "
+        "DLIO, "
+        "DFTracer and other Chrome traces, strace -ttt -T, blkparse; packed by gzip or not.\n\n"
+        "Lines that are not what they should be are passed over, counted, and the first ones shown. A packed "
+        "file that is cut off gives what it holds. The trace appears whole, or not at all. Where no log "
+        "tells the "
+        "phases, they are found from the I/O ('rehearse help trace phases').",
+    .options = import_table,
+    .options_size = sizeof(struct import_options),
+    .operands = {.name = "PATH",
+                 .help = "files, and folders of one run",
+                 .least = 1,
+                 .most = 0,
+                 .at = offsetof(struct import_options, paths)},
+    .examples = import_examples,
+    .run = import,
+};
+
+/* ---- export ---- */
+
+enum export_format { EXPORT_CHROME, EXPORT_PFW, EXPORT_CSV, EXPORT_CSV_BLOCKS, EXPORT_STUDY };
+static const char *const format_words[] = {"chrome", "pfw", "csv", "csv-blocks", "study", NULL};
+
+struct export_options {
+    struct option_list store;
+    struct select_given selected;
+    const char *output;
+    const char *workload;
+    int format;
+    double from, to;
+    bool overlook;
+};
+
+static const struct option_spec export_table[] = {
+    {.name = "format",
+     .letter = 'f',
+     .kind = OPTION_CHOICE,
+     .required = true,
+     .at = offsetof(struct export_options, format),
+     .argument = "FORMAT",
+     .words = format_words,
+     .help = "chrome (Perfetto opens it), pfw (DFTracer), csv of calls or of block I/O, or the study's "
+             "processed folder"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_FILE,
+     .required = true,
+     .at = offsetof(struct export_options, output),
+     .argument = "PATH",
+     .help = "the file, or the folder of the study's layout"},
+    {.name = "from",
+     .kind = OPTION_QUANTITY,
+     .unit = UNIT_TIME,
+     .at = offsetof(struct export_options, from),
+     .argument = "TIME",
+     .initial = "0s",
+     .most = 1e9,
+     .help = "only what begins so long after the beginning of the trace or later"},
+    {.name = "to",
+     .kind = OPTION_QUANTITY,
+     .unit = UNIT_TIME,
+     .at = offsetof(struct export_options, to),
+     .argument = "TIME",
+     .least = OPTION_POSITIVE,
+     .most = 1e9,
+     .help = "only what begins earlier than so long after the beginning"},
+    {.name = "workload",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct export_options, workload),
+     .argument = "NAME",
+     .help = "study: only block I/O of this workload's commands: unet3d, bert, dlrm or dlio; else all"},
+    {.name = "overlook",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct export_options, overlook),
+     .help = "study: leave out what its scripts overlook, the checkpoints in DLIO's log"},
+    OPTIONS_SELECT(struct export_options, "all"),
+    OPTION_END,
+};
+
+/* Seconds since the beginning, as times. */
+static bool choose_range(const struct export_options *given, struct trace_reader *reader,
+                         struct trace_export_options *options, struct error *err)
+{
+    int64_t first_ns, last_ns;
+    if (given->from == 0 && given->to == 0)
+        return true;
+    if (given->to > 0 && given->to <= given->from)
+        return error_set(err, ERROR_USAGE, "--to: expected a time after --from");
+    if (!trace_span(reader, &first_ns, &last_ns, err))
+        return false;
+    if (first_ns == TRACE_NONE)
+        return true;
+    options->from_ns = first_ns + (int64_t)(given->from * 1e9);
+    options->to_ns = given->to > 0 ? first_ns + (int64_t)(given->to * 1e9) : INT64_MAX;
+    return true;
+}
+
+static bool export_all(const struct export_options *given, struct trace_reader *reader, struct error *err)
+{
+    struct trace_export_options options = {.workload = given->workload, .overlook = given->overlook};
+    if (!choose_range(given, reader, &options, err))
+        return false;
+    switch ((enum export_format)given->format) {
+    case EXPORT_CHROME:
+        return trace_export_chrome(reader, given->output, &options, err);
+    case EXPORT_PFW:
+        return trace_export_pfw(reader, given->output, &options, err);
+    case EXPORT_CSV:
+        return trace_export_csv(reader, given->output, &options, err);
+    case EXPORT_CSV_BLOCKS:
+        return trace_export_csv_blocks(reader, given->output, &options, err);
+    case EXPORT_STUDY:
+        return trace_export_study(reader, given->output, &options, err);
+    }
+    return false;
+}
+
+/* Says on standard error that a trace tells too little. */
+static bool warn(const char *path, const struct trace_reader *reader, struct error *err)
+{
+    struct text warnings = {0};
+    trace_add_warnings(reader, &warnings);
+    bool done = !warnings.failed || error_memory(err);
+    for (const char *line = warnings.data; done && line && *line; line = strchr(line, '\n') + 1)
+        output_warn("%s: %.*s", path, (int)strcspn(line, "\n"), line);
+    text_release(&warnings);
+    return done;
+}
+
+static bool export(void *context, struct error *err)
+{
+    const struct export_options *given = context;
+    if ((given->workload || given->overlook) && given->format != EXPORT_STUDY)
+        return error_set(err, ERROR_USAGE, "--%s is for --format study",
+                         given->workload ? "workload" : "overlook");
+    struct trace_selection selection;
+    if (!select_read(&given->selected, 0, &selection, err))
+        return false;
+    struct trace_reader *reader = trace_reader_of(given->store.items[0], &selection, err);
+    bool done = reader && export_all(given, reader, err) && warn(given->store.items[0], reader, err);
+    trace_reader_free(reader);
+    return done;
+}
+
+static const struct command_example export_examples[] = {
+    {"rehearse trace export run.db --format chrome -o run.json", "to be opened at ui.perfetto.dev"},
+    {"rehearse trace export run.db --format csv --from 10s --to 12s -o calls.csv",
+     "two seconds of it, as a table"},
+    {NULL, NULL},
+};
+
+const struct command command_trace_export = {
+    .name = "trace export",
+    .summary = "write a trace for other tools",
+    .description = "Writes a trace (rehearse trace, rehearse trace import) in the format of another tool. "
+                   "docs/trace-store.md says what each holds.",
+    .options = export_table,
+    .options_size = sizeof(struct export_options),
+    .operands = {.name = "DB",
+                 .help = "the trace",
+                 .least = 1,
+                 .most = 1,
+                 .at = offsetof(struct export_options, store)},
+    .examples = export_examples,
+    .run = export,
+};
+
+/* ---- phases ---- */
+
+struct phases_options {
+    struct option_list store;
+    const char *output;
+    bool json, keep;
+};
+
+static const struct option_spec phases_table[] = {
+    {.name = "store",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct phases_options, keep),
+     .help = "also put them into the trace, instead of those found before"},
+    OPTION_JSON(struct phases_options),
+    OPTION_OUTPUT(struct phases_options),
+    OPTION_END,
+};
+
+static bool find_phases(void *context, struct error *err)
+{
+    const struct phases_options *given = context;
+    const char *path = given->store.items[0];
+    struct trace_phase *phases = NULL;
+    size_t count = 0;
+    struct text text = {0};
+    struct trace_reader *reader = trace_reader_new(path, err);
+    bool done = reader && trace_phases_find(reader, &phases, &count, err) && warn(path, reader, err);
+    if (done)
+        given->json ? trace_phases_write_json(path, reader, phases, count, &text)
+                    : trace_phases_print(reader, phases, count, &text);
+    trace_reader_free(reader);
+    done = done && (!given->keep || trace_phases_store(path, phases, count, err)) &&
+           output_text(given->output, &text, err);
+    text_release(&text);
+    free(phases);
+    return done;
+}
+
+static const struct command_example phases_examples[] = {
+    {"rehearse trace phases run.db --store", "for figures and comparisons of a job without a log"},
+    {NULL, NULL},
+};
+
+const struct command command_trace_phases = {
+    .name = "trace phases",
+    .summary = "find initialisation, training, evaluation and checkpoints from the I/O",
+    .description =
+        "Finds the phases of a training job from what it reads and writes, where no log tells them: which "
+        "files are data, when they come round again, what is read instead of them, and when much is "
+        "written. docs/trace-store.md has the rule, and what it cannot tell. Where the trace has phases "
+        "from a log, each kind is compared with those.",
+    .options = phases_table,
+    .options_size = sizeof(struct phases_options),
+    .operands = {.name = "DB",
+                 .help = "the trace",
+                 .least = 1,
+                 .most = 1,
+                 .at = offsetof(struct phases_options, store)},
+    .examples = phases_examples,
+    .run = find_phases,
+};
+
+/* ---- show ---- */
+
+struct show_options {
+    struct option_list store;
+    struct select_given selected;
+    const char *output;
+    bool json;
+};
+
+static const struct option_spec show_table[] = {
+    OPTIONS_SELECT(struct show_options, "all"),
+    OPTION_JSON(struct show_options),
+    OPTION_OUTPUT(struct show_options),
+    OPTION_END,
+};
+
+static bool show(void *context, struct error *err)
+{
+    const struct show_options *given = context;
+    const char *path = given->store.items[0];
+    struct trace_summary summary;
+    struct text text = {0};
+    struct trace_selection selection;
+    if (!select_read(&given->selected, 0, &selection, err))
+        return false;
+    struct trace_reader *reader = trace_reader_of(path, &selection, err);
+    bool done = reader && trace_summary_read(reader, &summary, err);
+    if (done) {
+        given->json ? trace_show_write_json(path, reader, &summary, &text)
+                    : trace_show_print(path, reader, &summary, &text);
+        trace_summary_release(&summary);
+        done = output_text(given->output, &text, err);
+    }
+    trace_reader_free(reader);
+    text_release(&text);
+    return done;
+}
+
+static const struct command_example show_examples[] = {
+    {"rehearse trace show run.db", "what a trace holds"},
+    {NULL, NULL},
+};
+
+const struct command command_trace_show = {
+    .name = "trace show",
+    .summary = "say what a trace holds",
+    .description =
+        "Prints where a trace comes from, its span, calls by class with bytes and latencies, requests to "
+        "disks, phases, series, and the processes and files that moved the most. Latencies at 50, 90 and "
+        "99 % are exact to 0.4 %.",
+    .options = show_table,
+    .options_size = sizeof(struct show_options),
+    .operands = {.name = "DB",
+                 .help = "the trace",
+                 .least = 1,
+                 .most = 1,
+                 .at = offsetof(struct show_options, store)},
+    .examples = show_examples,
+    .run = show,
+};

@@ -1,0 +1,32 @@
+#include "cli/trace/select_given.h"
+
+#include <string.h>
+
+#define ALL ((1u << TRACE_KINDS) - 1)
+
+/* 0: there is no such kind. */
+static unsigned kinds_of(const char *word)
+{
+    unsigned kinds = strcmp(word, "all") == 0 ? ALL : 0;
+    for (int i = 0; i < TRACE_KINDS; i++)
+        kinds |= strcmp(word, trace_kind_name((enum trace_kind)i)) == 0 ? 1u << i : 0;
+    return kinds;
+}
+
+bool select_read(const struct select_given *given, unsigned otherwise, struct trace_selection *selection,
+                 struct error *err)
+{
+    unsigned kinds = 0;
+    for (size_t i = 0; i < given->kinds.count; i++) {
+        unsigned more = kinds_of(given->kinds.items[i]);
+        if (!more)
+            return error_set(err, ERROR_USAGE,
+                             "--kind: expected file, pipe, socket, device, other or all, found '%s'",
+                             given->kinds.items[i]);
+        kinds |= more;
+    }
+    if (!kinds)
+        kinds = given->path ? ALL : otherwise;
+    *selection = (struct trace_selection){.kinds = kinds, .path = given->path};
+    return true;
+}

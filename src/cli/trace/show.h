@@ -1,0 +1,23 @@
+/* What `rehearse trace show` and `rehearse trace import` say. */
+#ifndef REHEARSE_CLI_TRACE_SHOW_H
+#define REHEARSE_CLI_TRACE_SHOW_H
+
+#include "core/text.h"
+#include "trace/import/import.h"
+#include "trace/summary.h"
+
+void trace_show_print(const char *path, const struct trace_reader *reader,
+                      const struct trace_summary *summary, struct text *out);
+void trace_show_write_json(const char *path, const struct trace_reader *reader,
+                           const struct trace_summary *summary, struct text *out);
+
+/* `phases` as found from the I/O, beside those that the trace has from elsewhere. */
+void trace_phases_print(const struct trace_reader *reader, const struct trace_phase *phases, size_t count,
+                        struct text *out);
+void trace_phases_write_json(const char *path, const struct trace_reader *reader,
+                             const struct trace_phase *phases, size_t count, struct text *out);
+
+void trace_import_write_json(const char *store, const struct trace_import_report *report, size_t phases,
+                             struct text *out);
+
+#endif

@@ -1,0 +1,332 @@
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/validate/mixed.h"
+#include "cli/validate/report.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "devices/device_name.h"
+#include "devices/tables.h"
+#include "evidence/interval.h"
+#include "evidence/runs_read.h"
+#include "evidence/validate.h"
+#include "figure/scatter.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct validate_options {
+    struct option_list tables;
+    const char *gpu, *software, *precision, *recompute, *across;
+    int64_t devices_per_node;
+    const char *devices, *links, *calibration;
+    const char *layers, *setup;
+    const char *figure, *residuals, *output;
+    int64_t threads;
+    bool rows, best, json;
+};
+
+/* ---- what runs are predicted with ---- */
+
+static bool add_tables(const struct validate_options *given, struct error *err)
+{
+    return (!given->devices || cost_devices_add(given->devices, err)) &&
+           (!given->links || cost_links_add(given->links, err)) &&
+           (!given->calibration || calibrations_add(given->calibration, err));
+}
+
+/* ---- what is said for all runs ---- */
+
+static bool unknown(const char *option, const char *word, const char *const *names, int count,
+                    struct error *err)
+{
+    const char *nearest = text_nearest(word, names, (size_t)count);
+    return error_set(err, ERROR_USAGE, "--%s: unknown '%s'%s%s%s", option, word,
+                     nearest ? ", did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+#define MOST_NAMES 256
+
+/* Names of the built-in tables, for messages. */
+static bool unknown_device(const char *word, struct error *err)
+{
+    const struct cost_device_table *table = cost_devices();
+    const char *names[MOST_NAMES];
+    int count = 0;
+    for (int i = 0; i < table->count && count < MOST_NAMES; i++)
+        names[count++] = table->devices[i].name;
+    return unknown("gpu", word, names, count, err);
+}
+
+static bool unknown_link(const char *word, struct error *err)
+{
+    const struct cost_link_table *table = cost_links();
+    const char *names[MOST_NAMES];
+    int count = 0;
+    for (int i = 0; i < table->count && count < MOST_NAMES; i++)
+        names[count++] = table->links[i].name;
+    return unknown("across", word, names, count, err);
+}
+
+static bool unknown_software(const char *word, struct error *err)
+{
+    const char *names[MOST_NAMES];
+    int count, known;
+    const struct software *all = software_all(&known);
+    for (count = 0; count < known && count < MOST_NAMES; count++)
+        names[count] = all[count].name;
+    return unknown("software", word, names, count, err);
+}
+
+/* A wrong word would be every row's reason: it is the command line's fault, not the table's. */
+static bool check_defaults(const struct validate_options *given, struct error *err)
+{
+    static const char *const types[] = {"fp4", "fp8", "bf16", "fp16", "tf32", "fp32"};
+    static const char *const recomputes[] = {"full", "selective", "none"};
+    enum cost_type type;
+    enum recompute recompute;
+    if (!cost_tables(err))
+        return false;
+    if (given->gpu && !device_named(given->gpu))
+        return unknown_device(given->gpu, err);
+    if (given->across && !cost_link_find(given->across))
+        return unknown_link(given->across, err);
+    if (!software_published(given->software))
+        return unknown_software(given->software, err);
+    if (!run_type_named(given->precision, &type))
+        return unknown("precision", given->precision, types, 6, err);
+    return !given->recompute || run_recompute_named(given->recompute, &recompute) ||
+           unknown("recompute", given->recompute, recomputes, 3, err);
+}
+
+/* ---- the command ---- */
+
+static bool take_residuals(const struct validation *validation, struct residuals *residuals,
+                           struct error *err)
+{
+    *residuals = (struct residuals){0};
+    residuals->rows = ARENA_ARRAY(&residuals->arena, (size_t)validation->count + 1, struct residual);
+    if (!residuals->rows)
+        return error_memory(err);
+    for (int i = 0; i < validation->count; i++) {
+        const struct run *run = &validation->runs[i];
+        if (!run->reason && run->scored)
+            residuals->rows[residuals->count++] = (struct residual){
+                .likeness = likeness_of(&run->job),
+                .log_ratio = log(run->seconds / run->predicted.seconds),
+            };
+    }
+    return true;
+}
+
+static bool write_residuals(const struct validate_options *given, const struct validate_report *report,
+                            struct error *err)
+{
+    if (!given->residuals)
+        return true;
+    struct text text = {0}, sources = {0};
+    struct residuals residuals;
+    if (!take_residuals(&report->validation, &residuals, err))
+        return false;
+    validate_name_sources(&report->validation, &sources);
+    residuals_write(&residuals, text_within(&sources, &text), &text);
+    bool written = output_text(given->residuals, &text, err);
+    residuals_release(&residuals);
+    text_release(&sources);
+    text_release(&text);
+    return written;
+}
+
+/* After the report, which a figure that cannot be drawn does not take away. */
+static bool draw(const struct validate_options *given, const struct validate_report *report,
+                 struct error *err)
+{
+    if (!given->figure)
+        return true;
+    if (validation_score(&report->validation, NULL, NULL).runs == 0)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "--figure: nothing to draw: no run that could be modelled has measured seconds");
+    return figure_scatter(&report->validation, given->figure, err);
+}
+
+static bool find_best(const struct validate_options *given, struct validate_report *report, struct error *err)
+{
+    if (!given->best)
+        return true;
+    struct parallel *pool = parallel_new((int)given->threads, err);
+    if (!pool)
+        return false;
+    report->betters = calloc((size_t)report->validation.count + 1, sizeof *report->betters);
+    bool ok =
+        report->betters ? better_find(report->betters, &report->validation, pool, err) : error_memory(err);
+    parallel_free(pool);
+    return ok;
+}
+
+static bool make_report(const struct validate_options *given, struct validate_report *report,
+                        struct error *err)
+{
+    struct text text = {0};
+    validation_predict(&report->validation, NULL);
+    if (!validate_find_intervals(report, err) || !find_best(given, report, err))
+        return false;
+    if (given->json)
+        validate_write(report, &text);
+    else
+        validate_print(report, &text);
+    bool done = output_text(given->output, &text, err) && write_residuals(given, report, err) &&
+                draw(given, report, err);
+    text_release(&text);
+    return done;
+}
+
+static bool run(void *context, struct error *err)
+{
+    const struct validate_options *given = context;
+    struct validate_report report = {.rows = given->rows};
+    const char *table = given->tables.items[0];
+    const struct validation_defaults defaults = {
+        .gpu = given->gpu,
+        .framework = given->software,
+        .precision = given->precision,
+        .recompute = given->recompute,
+        .across = given->across,
+        .devices_per_node = (int)given->devices_per_node,
+    };
+    if (given->layers || given->setup)
+        return validate_mixed(&(struct validate_mixed){.plans = table,
+                                                       .layers = given->layers,
+                                                       .setup = given->setup,
+                                                       .output = given->output,
+                                                       .rows = given->rows,
+                                                       .json = given->json},
+                              err);
+    if (!add_tables(given, err) || !check_defaults(given, err) ||
+        !validation_load(&report.validation, table, &defaults, err))
+        return false;
+    bool done = make_report(given, &report, err);
+    free(report.intervals);
+    free(report.betters);
+    validation_release(&report.validation);
+    return done;
+}
+
+static const struct option_spec options[] = {
+    {.name = "gpu",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct validate_options, gpu),
+     .argument = "NAME",
+     .help = "the device of all runs, where the table has no such column"},
+    {.name = "software",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct validate_options, software),
+     .argument = "NAME",
+     .initial = "megatron-core",
+     .help = "the training software, likewise"},
+    {.name = "precision",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct validate_options, precision),
+     .argument = "NAME",
+     .initial = "bf16",
+     .help = "the precision, likewise"},
+    {.name = "recompute",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct validate_options, recompute),
+     .argument = "WHAT",
+     .help = "what is recomputed, likewise"},
+    {.name = "devices-per-node",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct validate_options, devices_per_node),
+     .argument = "N",
+     .initial = "0",
+     .least = 0,
+     .most = 65536,
+     .help = "devices of a node, likewise; 0: what is usual for the device"},
+    {.name = "across",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct validate_options, across),
+     .argument = "NAME",
+     .help = "the link between nodes (rehearse cost --list), likewise"},
+    {.name = "devices",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, devices),
+     .argument = "FILE",
+     .help = "devices of your own, or in the place of known ones (docs/device.md)"},
+    {.name = "links",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, links),
+     .argument = "FILE",
+     .help = "links, likewise"},
+    {.name = "calibration",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, calibration),
+     .argument = "FILE",
+     .help = "what 'rehearse calibrate --runs' fitted, in the place of what is known of a generation"},
+    {.name = "layers",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, layers),
+     .argument = "FILE",
+     .help = "measured layer times (CSV): TABLE holds plans on mixed devices (docs/mixed.md)"},
+    {.name = "setup",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, setup),
+     .argument = "FILE",
+     .help = "models, links and software of those plans (examples/mixed/)"},
+    {.name = "rows",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct validate_options, rows),
+     .help = "print every run, and why others are not scored"},
+    {.name = "best",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct validate_options, best),
+     .help = "also plan every run anew on its devices, and say how much faster the best split is predicted "
+             "to be; with "
+             "--rows, why"},
+    OPTION_THREADS(struct validate_options),
+    {.name = "figure",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, figure),
+     .argument = "FILE",
+     .help = "draw predicted against measured times (.svg, .png, .pdf)"},
+    {.name = "residuals",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct validate_options, residuals),
+     .argument = "FILE",
+     .help = "write the residuals that intervals are made from"},
+    OPTION_JSON(struct validate_options),
+    OPTION_OUTPUT(struct validate_options),
+    OPTION_END,
+};
+
+static const struct command_example examples[] = {
+    {"rehearse validate runs.csv", "errors by source and device"},
+    {"rehearse validate runs.csv --rows --figure scatter.svg", "every run, and a picture"},
+    {"rehearse validate plans.csv --layers layers.csv --setup examples/mixed/amp.yaml",
+     "plans on devices of several kinds"},
+    {NULL, NULL},
+};
+
+const struct command command_validate = {
+    .name = "validate",
+    .summary = "predict the iteration time of measured training runs and say how far off it is",
+    .description =
+        "Reads a table of training runs (CSV), predicts the time of an iteration for every run that gives "
+        "enough, and prints the errors by source and device. One set of parameters per device generation is "
+        "used for all runs; nothing is fitted to single runs. Runs without a measured time are predicted all "
+        "the same, with --rows: a table of jobs to choose from. What cannot be modelled is listed with the "
+        "reason.\n\n"
+        "Columns by name: gpu, gpus, framework, model, layers, hidden, heads, kv_heads, ffn, seq, vocab, "
+        "precision, tp, pp, vp, dp, cp, ep, zero, mbs, gbs, recompute, sec_per_iter, mem_gb, sec_basis, "
+        "outcome, devices_per_node, across. A row whose sec_basis is not 'printed' or 'from_tokens_per_s' is "
+        "predicted and not scored.",
+    .options = options,
+    .options_size = sizeof(struct validate_options),
+    .operands = {.name = "TABLE",
+                 .help = "runs, one per row (CSV, also packed by gzip)",
+                 .least = 1,
+                 .most = 1,
+                 .at = offsetof(struct validate_options, tables)},
+    .examples = examples,
+    .run = run,
+};

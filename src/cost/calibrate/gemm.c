@@ -1,0 +1,344 @@
+#include "cost/calibrate/gemm.h"
+
+#include "cost/calibrate/fit.h"
+#include "cost/gemm.h"
+#include "devices/device_read.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARAMETERS  ((int)(sizeof(struct gemm_parameters) / sizeof(double)))
+#define EVALUATIONS 1500
+#define FIRST_STEP  0.25 /* of a parameter's logarithm */
+#define PENALTY     100  /* per unit of logarithm outside of the bounds */
+
+#define LARGEST_TILE (128.0 * 256) /* numbers; of those in cost/gemm.c */
+
+/* The samples of one type, in an order that has nothing to do with that of the table. */
+struct rows {
+    const struct gemm_sample **samples;
+    int count;
+    double *errors; /* room for as many */
+};
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+/* By what was measured, not by its place, so that the same rows in another order give the same fit. */
+static uint64_t key_of(const struct gemm_sample *sample)
+{
+    uint64_t key = mix((uint64_t)sample->m);
+    key = mix(key + (uint64_t)sample->n);
+    key = mix(key + (uint64_t)sample->k);
+    return mix(key + (uint64_t)sample->batch);
+}
+
+static int by_key(const void *left, const void *right)
+{
+    uint64_t a = key_of(*(const struct gemm_sample *const *)left);
+    uint64_t b = key_of(*(const struct gemm_sample *const *)right);
+    return a < b ? -1 : a > b;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+static void rows_release(struct rows *rows)
+{
+    free((void *)rows->samples);
+    free(rows->errors);
+}
+
+static bool rows_of(struct rows *rows, const struct gemm_samples *samples, enum cost_type type,
+                    struct error *err)
+{
+    *rows = (struct rows){0};
+    rows->samples = malloc(((size_t)samples->count + 1) * sizeof *rows->samples);
+    rows->errors = malloc(((size_t)samples->count + 1) * sizeof *rows->errors);
+    if (!rows->samples || !rows->errors) {
+        rows_release(rows);
+        return error_memory(err);
+    }
+    for (int i = 0; i < samples->count; i++)
+        if (samples->samples[i].type == type)
+            rows->samples[rows->count++] = &samples->samples[i];
+    qsort((void *)rows->samples, (size_t)rows->count, sizeof *rows->samples, by_key);
+    return true;
+}
+
+static double error_at(const struct cost_device *device, const struct gemm_sample *sample)
+{
+    struct gemm_time time = gemm_time(device, sample->type, sample->batch, sample->m, sample->n, sample->k);
+    return fabs(time.seconds / sample->seconds - 1);
+}
+
+static struct gemm_error summary(double *errors, int count)
+{
+    struct gemm_error error = {.rows = count};
+    if (count == 0)
+        return error;
+    qsort(errors, (size_t)count, sizeof *errors, by_value);
+    for (int i = 0; i < count; i++)
+        error.mean += errors[i] / count;
+    error.median = errors[count / 2];
+    error.p90 = errors[(int)(0.9 * (count - 1))];
+    return error;
+}
+
+bool gemm_error_of(struct gemm_error *error, const struct cost_device *device,
+                   const struct gemm_samples *samples, enum cost_type type, struct error *err)
+{
+    struct rows rows;
+    if (!rows_of(&rows, samples, type, err))
+        return false;
+    for (int i = 0; i < rows.count; i++)
+        rows.errors[i] = error_at(device, rows.samples[i]);
+    *error = summary(rows.errors, rows.count);
+    rows_release(&rows);
+    return true;
+}
+
+/* ---- one fit ---- */
+
+struct fitting {
+    struct cost_device device;
+    enum cost_type type;
+    const struct rows *rows;
+    int fold; /* whose rows are left out; -1: none */
+    int stride;
+};
+
+static const double bounds[][2] = {
+#define X(name, text, least, most) {least, most},
+    GEMM_PARAMETERS(X)
+#undef X
+};
+
+static bool left_out(const struct fitting *fitting, int row)
+{
+    return row % GEMM_FIT_FOLDS == fitting->fold;
+}
+
+/* Parameters from their logarithms; returns how far these are out of bounds. */
+static double set_parameters(struct gemm_parameters *parameters, const double *x)
+{
+    double *values = (double *)parameters;
+    double outside = 0;
+    for (int i = 0; i < PARAMETERS; i++) {
+        double least = log(bounds[i][0]);
+        double most = log(bounds[i][1]);
+        double inside = fmin(fmax(x[i], least), most);
+        outside += fabs(x[i] - inside);
+        values[i] = fmin(fmax(exp(inside), bounds[i][0]), bounds[i][1]);
+    }
+    return outside;
+}
+
+/* How far the largest tile would be above the peak: tables that hold no large product leave that open. */
+static double above_peak(const struct gemm_parameters *gemm)
+{
+    double share = gemm->efficiency / (1 + gemm->small_tile * gemm->small_tile / LARGEST_TILE);
+    return share > 1 ? log(share) : 0;
+}
+
+/* Mean error and half of the median one: what is far off must not decide alone. */
+static double objective(const double *x, void *context)
+{
+    struct fitting *fitting = context;
+    const struct rows *rows = fitting->rows;
+    double outside = set_parameters(&fitting->device.gemm[fitting->type], x);
+    int count = 0;
+    for (int row = 0; row < rows->count; row += fitting->stride)
+        if (!left_out(fitting, row))
+            rows->errors[count++] = error_at(&fitting->device, rows->samples[row]);
+    struct gemm_error error = summary(rows->errors, count);
+    outside += above_peak(&fitting->device.gemm[fitting->type]);
+    return error.mean + error.median / 2 + PENALTY * outside;
+}
+
+/* Coprime to the folds, so that a fit sees rows of all of them. */
+static int stride_for(int rows)
+{
+    int stride = 1 + rows / GEMM_FIT_MOST;
+    return stride % GEMM_FIT_FOLDS == 0 ? stride + 1 : stride;
+}
+
+static bool fit_fold(struct fitting *fitting, const struct gemm_parameters *start, int fold, double *value,
+                     struct error *err)
+{
+    double x[PARAMETERS];
+    double step[PARAMETERS];
+    fitting->fold = fold;
+    for (int i = 0; i < PARAMETERS; i++) {
+        x[i] = log(((const double *)start)[i]);
+        step[i] = FIRST_STEP;
+    }
+    if (!fit_minimise(objective, fitting, x, step, PARAMETERS, EVALUATIONS, value))
+        return error_memory(err);
+    set_parameters(&fitting->device.gemm[fitting->type], x);
+    return true;
+}
+
+/* A fit ends near where it starts: from the device as it is, and from one whose kernels want large tiles, long parts
+ * and cheap splits, as those of tf32 on Hopper do. */
+static bool fit_all_rows(struct fitting *fitting, const struct gemm_parameters *start,
+                         struct gemm_parameters *best, struct error *err)
+{
+    struct gemm_parameters large = *start;
+    double value;
+    double other;
+    large.small_tile = 100;
+    large.efficiency = 1;
+    large.step = 6.5e-9;
+    large.split = 4e-7;
+    large.split_least = 240;
+    if (!fit_fold(fitting, start, -1, &value, err))
+        return false;
+    *best = fitting->device.gemm[fitting->type];
+    if (!fit_fold(fitting, &large, -1, &other, err))
+        return false;
+    if (other < value)
+        *best = fitting->device.gemm[fitting->type];
+    return true;
+}
+
+/* Each fold starts from the fit to all rows, which saves most of the way: a handful of parameters of thousands of rows
+ * do not remember single ones. */
+static bool fit_type(struct gemm_fit *fit, const struct rows *rows, enum cost_type type, struct error *err)
+{
+    struct fitting fitting = {.device = fit->device, .type = type, .rows = rows};
+    fitting.stride = stride_for(rows->count);
+    struct gemm_parameters best;
+    if (!fit_all_rows(&fitting, &fit->device.gemm[type], &best, err))
+        return false;
+    double *errors = malloc((size_t)rows->count * sizeof *errors);
+    if (!errors)
+        return error_memory(err);
+    int count = 0;
+    for (int fold = 0; fold < GEMM_FIT_FOLDS; fold++) {
+        if (!fit_fold(&fitting, &best, fold, NULL, err)) {
+            free(errors);
+            return false;
+        }
+        for (int row = fold; row < rows->count; row += GEMM_FIT_FOLDS)
+            errors[count++] = error_at(&fitting.device, rows->samples[row]);
+    }
+    fit->types[type] = summary(errors, count);
+    fit->device.gemm[type] = best;
+    fit->device.gemm_own[type] = true;
+    free(errors);
+    return true;
+}
+
+bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
+                      const struct cost_device *start, struct error *err)
+{
+    int fitted = 0;
+    *fit = (struct gemm_fit){.device = *start};
+    for (int t = 0; t < COST_TYPE_COUNT; t++) {
+        struct rows rows;
+        if (!rows_of(&rows, samples, (enum cost_type)t, err))
+            return false;
+        bool enough = rows.count >= GEMM_FIT_LEAST && start->peak[t] > 0;
+        bool good = !enough || fit_type(fit, &rows, (enum cost_type)t, err);
+        rows_release(&rows);
+        if (!good)
+            return false;
+        fitted += enough;
+    }
+    device_fill_types(&fit->device);
+    if (fitted == 0)
+        return error_set(err, ERROR_INPUT,
+                         "%s: expected at least %d rows of a type that '%s' multiplies, found %d rows in all",
+                         samples->path, GEMM_FIT_LEAST, start->name, samples->count);
+    return true;
+}
+
+/* ---- the result as a file ---- */
+
+static void write_fitted(const struct gemm_fit *fit, const char *source, struct text *out)
+{
+    struct text words = {0};
+    text_format(&words, "fitted to %s:", source);
+    for (int t = 0; t < COST_TYPE_COUNT; t++) {
+        const struct gemm_error *error = &fit->types[t];
+        if (error->rows > 0)
+            text_format(&words, " %s %d rows, cross-validated median %.1f %%, mean %.1f %%;",
+                        cost_type_name((enum cost_type)t), error->rows, 100 * error->median,
+                        100 * error->mean);
+    }
+    if (words.failed) {
+        out->failed = true;
+    } else {
+        words.data[words.length - 1] = '\0'; /* the last separator */
+        text_add(out, "fitted: ");
+        text_add_quoted(out, words.data);
+        text_add(out, "\n");
+    }
+    text_release(&words);
+}
+
+static void write_text(struct text *out, const char *key, const char *value)
+{
+    if (!value)
+        return;
+    text_format(out, "%s: ", key);
+    text_add_quoted(out, value);
+    text_add(out, "\n");
+}
+
+static void write_datasheet(const struct cost_device *device, struct text *out)
+{
+    const char *separator = "";
+    text_format(out, "units: %d\nlanes: %d\nclock: %.10g\npeak: {", device->units, device->lanes,
+                device->clock);
+    for (int t = 0; t < COST_TYPE_COUNT; t++)
+        if (device->peak[t] > 0) {
+            text_format(out, "%s%s: %.10g", separator, cost_type_name((enum cost_type)t), device->peak[t]);
+            separator = ", ";
+        }
+    text_format(out, "}\nbandwidth: %.10g\nmemory: %" PRId64 "\nl2: %" PRId64 "\n", device->bandwidth,
+                device->memory, device->l2);
+    text_format(out, "launch: %.10g\nstream_efficiency: %.10g\nstream_half: %.10g\n", device->launch,
+                device->stream_efficiency, device->stream_half);
+}
+
+static void write_parameters(const struct gemm_parameters *gemm, enum cost_type type, struct text *out)
+{
+    const char *separator = "";
+    text_format(out, "  %s: {", cost_type_name(type));
+#define X(parameter, text, least, most)                                                                      \
+    text_format(out, "%s" #parameter ": %.6g", separator, gemm->parameter);                                  \
+    separator = ", ";
+    GEMM_PARAMETERS(X)
+#undef X
+    text_add(out, "}\n");
+}
+
+void gemm_fit_write(const struct gemm_fit *fit, const char *name, const char *source, struct text *out)
+{
+    const struct cost_device *device = &fit->device;
+    text_add(out, "format: rehearse-devices/1\n");
+    write_text(out, "name", name);
+    write_text(out, "title", device->title);
+    write_text(out, "generation", device->generation);
+    write_text(out, "capability", device->capability);
+    write_datasheet(device, out);
+    write_text(out, "link", device->link);
+    write_text(out, "source", device->source);
+    text_add(out, "gemm:\n");
+    for (int t = 0; t < COST_TYPE_COUNT; t++)
+        if (device->gemm_own[t])
+            write_parameters(&device->gemm[t], (enum cost_type)t, out);
+    write_fitted(fit, source, out);
+}

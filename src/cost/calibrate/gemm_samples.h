@@ -1,0 +1,35 @@
+/* Tables of measured matrix products. */
+#ifndef REHEARSE_COST_CALIBRATE_GEMM_SAMPLES_H
+#define REHEARSE_COST_CALIBRATE_GEMM_SAMPLES_H
+
+#include "core/arena.h"
+#include "core/csv.h"
+#include "core/error.h"
+#include "devices/device.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gemm_sample {
+    enum cost_type type;
+    int64_t batch, m, n, k;
+    double seconds;
+};
+
+struct gemm_samples {
+    struct arena arena;
+    const char *path;
+    int count, skipped; /* skipped: other devices, types that are not known */
+    struct gemm_sample *samples;
+};
+
+/* Columns, by their names: m, n, k; time_us, time_ms, seconds or flops_per_sec; where there are, b or batch (else 1),
+ * dtype or dtypes (else `type`), gpu or device. Of `bf16xbf16->f32` the first counts; f32 is multiplied as tf32. Rows
+ * of another device than `device` are left out; NULL takes all, and is an error where the table has several. On failure
+ * *samples holds nothing. */
+bool gemm_samples_read(struct gemm_samples *samples, const struct csv *csv, const char *device,
+                       enum cost_type type, struct error *err);
+void gemm_samples_release(struct gemm_samples *samples);
+
+#endif

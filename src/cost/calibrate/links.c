@@ -1,0 +1,434 @@
+#include "cost/calibrate/links.h"
+
+#include "core/parallel.h"
+#include "cost/calibrate/fit.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EVALUATIONS 16000
+/* Errors smaller than this count as noise: below it the objective is a square, above it a modulus. */
+#define NOISE 0.02
+/* How dear a parameter outside its bounds is, per unit of its logarithm. */
+#define PENALTY 0.1
+
+/* What is moved, as logarithms: a link's parameters are positive and differ by orders of magnitude. */
+enum {
+    OWN,
+    BASE,                                  /* of LL, then hop and rate; then those of LL128 and Simple */
+    UPTO = BASE + 3 * LINK_PROTOCOLS,      /* of LL and LL128 */
+    NVLS_BASE = UPTO + LINK_PROTOCOLS - 1, /* then rate */
+    SHARE = NVLS_BASE + 2,                 /* of each entry the link has */
+    PARAMETERS = SHARE + LINK_SHARES_MOST
+};
+
+/* Where parameters mean something. Without a least value a table of few numbers of devices gives all latency to `base`,
+ * and rings through many nodes come out too fast: of Simple it is NCCL's 3.4 us per step on NVLink times its factor 1.4
+ * for rings on their plateau, of the others about half of its 0.6 and 1.9 us (src/graph/tuning.cc). LL sends 4 bytes of
+ * flag with 4 of data, LL128 8 with 120. */
+static const struct {
+    double least, most, step;
+} bounds[SHARE] = {
+    [OWN] = {1e-3, 4, 0.4},
+    [BASE] = {0.5e-6, 3e-3, 0.4}, /* LL */
+    [BASE + 1] = {0.3e-6, 1e-3, 0.4},
+    [BASE + 2] = {1e-3, 0.5, 0.4},
+    [BASE + 3] = {0.5e-6, 3e-3, 0.4}, /* LL128 */
+    [BASE + 4] = {0.5e-6, 1e-3, 0.4},
+    [BASE + 5] = {5e-3, 0.94, 0.4},
+    [BASE + 6] = {0.5e-6, 3e-3, 0.4}, /* Simple */
+    [BASE + 7] = {4.8e-6, 1e-3, 0.4},
+    [BASE + 8] = {5e-3, 1.1, 0.4},
+    [UPTO] = {64, 1e12, 1.0},
+    [UPTO + 1] = {64, 1e12, 1.0},
+    [NVLS_BASE] = {0.5e-6, 3e-3, 0.4},
+    [NVLS_BASE + 1] = {0.01, 1.5, 0.4},
+};
+
+/* More bytes per device than this is no bound at all. */
+#define UPTO_ALL 1e9
+
+/* Few devices may have many more paths each, or far fewer, than many. */
+#define SHARE_LEAST 0.005
+#define SHARE_MOST  50.0
+#define SHARE_STEP  0.2
+
+/* Peers are sent to at the same time, without waiting for one another. */
+#define LEAST_DIRECT_HOP 1e-8
+
+static double *protocol_field(struct link_transfer *transfer, int parameter)
+{
+    struct link_protocol *protocol = &transfer->protocols[(parameter - BASE) / 3];
+    double *const fields[] = {&protocol->base, &protocol->hop, &protocol->rate};
+    return fields[(parameter - BASE) % 3];
+}
+
+static double *field(struct link_transfer *transfer, int parameter)
+{
+    if (parameter == OWN)
+        return &transfer->own;
+    if (parameter < UPTO)
+        return protocol_field(transfer, parameter);
+    if (parameter < NVLS_BASE)
+        return &transfer->protocols[parameter - UPTO].upto;
+    if (parameter < SHARE)
+        return parameter == NVLS_BASE ? &transfer->nvls.base : &transfer->nvls.rate;
+    return &transfer->shares[parameter - SHARE].share;
+}
+
+static bool is_ring(enum collective_kind kind)
+{
+    return kind != COLLECTIVE_SEND && kind != COLLECTIVE_ALL_TO_ALL;
+}
+
+static double least(enum collective_kind kind, int parameter)
+{
+    if (parameter >= SHARE)
+        return SHARE_LEAST;
+    bool hop = parameter > BASE && parameter < UPTO && (parameter - BASE) % 3 == 1;
+    return hop && !is_ring(kind) ? LEAST_DIRECT_HOP : bounds[parameter].least;
+}
+
+static double most(int parameter)
+{
+    return parameter >= SHARE ? SHARE_MOST : bounds[parameter].most;
+}
+
+/* ---- one fit: a kind, on the rows that are not of one fold ---- */
+
+struct fitting {
+    const struct link_samples *samples;
+    const struct cost_link *inside; /* NULL: it is the one that is fitted */
+    enum collective_kind kind;
+    int fold; /* whose rows are left out; LINK_FIT_FOLDS: none */
+    bool moves[PARAMETERS];
+    struct cost_link link;
+};
+
+/* Rows next to each other are often of one size: a hash keeps the folds alike. */
+static int fold_of(int row)
+{
+    return (int)(((uint32_t)row * UINT32_C(2654435761) >> 16) % LINK_FIT_FOLDS);
+}
+
+static bool belongs(const struct link_sample *sample, const struct cost_link *inside)
+{
+    return inside ? sample->nodes > 1 : sample->nodes == 1;
+}
+
+static double predict(const struct cost_link *link, const struct cost_link *inside,
+                      const struct link_sample *sample)
+{
+    struct collective_group group = {
+        .devices = sample->devices,
+        .devices_per_node = (sample->devices + sample->nodes - 1) / sample->nodes,
+        .inside = inside ? inside : link,
+        .across = inside ? link : NULL,
+    };
+    return collective_time(sample->kind, &group, sample->bytes).seconds;
+}
+
+static double outside_bounds(const struct fitting *fitting, const double *x)
+{
+    double sum = 0.0;
+    for (int i = 0; i < PARAMETERS; i++)
+        if (fitting->moves[i])
+            sum += fmax(0.0, log(least(fitting->kind, i)) - x[i]) + fmax(0.0, x[i] - log(most(i)));
+    return sum;
+}
+
+static void take(struct fitting *fitting, const double *x)
+{
+    for (int i = 0; i < PARAMETERS; i++)
+        if (fitting->moves[i])
+            *field(&fitting->link.transfers[fitting->kind], i) = exp(x[i]);
+}
+
+static bool is_seen(const struct fitting *fitting, int row)
+{
+    const struct link_sample *sample = &fitting->samples->samples[row];
+    return sample->kind == fitting->kind && belongs(sample, fitting->inside) && fold_of(row) != fitting->fold;
+}
+
+static double objective(const double *x, void *context)
+{
+    struct fitting *fitting = context;
+    double sum = 0.0;
+    int rows = 0;
+    take(fitting, x);
+    for (int row = 0; row < fitting->samples->count; row++) {
+        const struct link_sample *sample = &fitting->samples->samples[row];
+        if (!is_seen(fitting, row))
+            continue;
+        sum += hypot(log(predict(&fitting->link, fitting->inside, sample) / sample->seconds), NOISE);
+        rows++;
+    }
+    return sum / fmax(rows, 1) + PENALTY * outside_bounds(fitting, x);
+}
+
+/* A start from the rows alone: the least time is a latency, the best rate the link's. */
+static void start_from_rows(const struct fitting *fitting, struct link_transfer *transfer)
+{
+    double shortest = INFINITY;
+    double rate = 0.0;
+    for (int row = 0; row < fitting->samples->count; row++) {
+        const struct link_sample *sample = &fitting->samples->samples[row];
+        double n = sample->devices;
+        if (!is_seen(fitting, row))
+            continue;
+        double sent = fitting->kind == COLLECTIVE_SEND         ? 1.0
+                      : fitting->kind == COLLECTIVE_ALL_REDUCE ? 2.0 * (n - 1.0) / n
+                                                               : (n - 1.0) / n;
+        shortest = fmin(shortest, sample->seconds);
+        rate = fmax(rate, sent * sample->bytes / sample->seconds / fitting->link.bandwidth);
+    }
+    static const double hops[LINK_PROTOCOLS] = {0.2, 0.3, 0.5};
+    static const double rates[LINK_PROTOCOLS] = {0.15, 0.6, 1.0};
+    for (int p = 0; p < LINK_PROTOCOLS; p++) {
+        struct link_protocol *protocol = &transfer->protocols[p];
+        protocol->base = shortest * (0.7 + 0.15 * p);
+        protocol->hop = shortest * hops[p];
+        protocol->rate = rate * rates[p];
+    }
+    transfer->protocols[LINK_LL].upto = 16e3;
+    transfer->protocols[LINK_LL128].upto = 512e3;
+    transfer->own = 0.2;
+    if (transfer->nvls.rate > 0.0)
+        transfer->nvls = (struct link_switch){2.0 * shortest, rate, transfer->nvls.from};
+}
+
+/* What is fitted: all that the link has; between nodes the library is free in its choice of protocol. */
+static void choose_moves(struct fitting *fitting)
+{
+    const struct link_transfer *transfer = &fitting->link.transfers[fitting->kind];
+    for (int i = 0; i < PARAMETERS; i++)
+        fitting->moves[i] = true;
+    if (fitting->kind == COLLECTIVE_SEND)
+        fitting->moves[OWN] = false;
+    for (int i = UPTO; i < NVLS_BASE; i++)
+        fitting->moves[i] = !fitting->inside;
+    for (int i = NVLS_BASE; i < SHARE; i++)
+        fitting->moves[i] = transfer->nvls.rate > 0.0;
+    for (int i = SHARE; i < PARAMETERS; i++)
+        fitting->moves[i] = !fitting->inside && i - SHARE < transfer->share_count;
+}
+
+static bool minimise(struct fitting *fitting, const struct link_transfer *start, double *x, double *best)
+{
+    struct link_transfer from = *start;
+    double step[PARAMETERS];
+    for (int i = 0; i < PARAMETERS; i++) {
+        double value = fmin(fmax(*field(&from, i), least(fitting->kind, i)), most(i));
+        x[i] = fitting->moves[i] ? log(value) : 0.0;
+        step[i] = !fitting->moves[i] ? 0.0 : i >= SHARE ? SHARE_STEP : bounds[i].step;
+    }
+    return fit_minimise(objective, fitting, x, step, PARAMETERS, EVALUATIONS, best);
+}
+
+/* Which of the two is called LL a fit cannot tell: the slower one is. */
+static void order(struct link_transfer *transfer)
+{
+    struct link_protocol *protocols = transfer->protocols;
+    if (protocols[LINK_LL].rate <= protocols[LINK_LL128].rate)
+        return;
+    struct link_protocol faster = protocols[LINK_LL];
+    protocols[LINK_LL] = protocols[LINK_LL128];
+    protocols[LINK_LL128] = faster;
+}
+
+/* From the link's own parameters and from the rows: the better of both. */
+static bool fit_one(struct fitting *fitting)
+{
+    struct link_transfer start = fitting->link.transfers[fitting->kind];
+    struct link_transfer rows = start;
+    double own_x[PARAMETERS];
+    double rows_x[PARAMETERS];
+    choose_moves(fitting);
+    start_from_rows(fitting, &rows);
+    for (int p = 0; p < LINK_PROTOCOLS; p++)
+        if (start.protocols[p].rate <= 0.0)
+            start.protocols[p] = rows.protocols[p];
+    fitting->link.transfers[fitting->kind] = start;
+    double own, other;
+    if (!minimise(fitting, &start, own_x, &own) || !minimise(fitting, &rows, rows_x, &other))
+        return false;
+    take(fitting, other < own ? rows_x : own_x);
+    for (int p = 0; p < LINK_SIMPLE; p++) {
+        double *upto = &fitting->link.transfers[fitting->kind].protocols[p].upto;
+        if (*upto > UPTO_ALL)
+            *upto = INFINITY;
+    }
+    order(&fitting->link.transfers[fitting->kind]);
+    return isfinite(fmin(own, other));
+}
+
+/* ---- all of them ---- */
+
+/* One fit per fold, and the last of all rows. */
+#define FITS (LINK_FIT_FOLDS + 1)
+
+struct work {
+    struct fitting fittings[COLLECTIVE_KINDS][FITS];
+    bool done[COLLECTIVE_KINDS][FITS];
+    int rows[COLLECTIVE_KINDS];
+};
+
+static void fit_some(void *context, size_t first, size_t last, int thread)
+{
+    struct work *work = context;
+    (void)thread;
+    for (size_t i = first; i < last; i++) {
+        size_t kind = i / FITS;
+        size_t fold = i % FITS;
+        work->done[kind][fold] = work->rows[kind] < LINK_FIT_LEAST || fit_one(&work->fittings[kind][fold]);
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static struct link_error summary(double *errors, int count)
+{
+    struct link_error error = {.rows = count};
+    if (count == 0)
+        return error;
+    qsort(errors, (size_t)count, sizeof *errors, ascending);
+    error.median = 0.5 * (errors[(count - 1) / 2] + errors[count / 2]);
+    error.p90 = errors[(int)(0.9 * (count - 1))];
+    for (int i = 0; i < count; i++)
+        error.mean += errors[i] / count;
+    return error;
+}
+
+bool link_error_of(struct link_error *error, const struct link_samples *samples, enum collective_kind kind,
+                   const struct cost_link *link, const struct cost_link *inside, struct error *err)
+{
+    double *errors = calloc((size_t)samples->count + 1, sizeof *errors);
+    int count = 0;
+    if (!errors)
+        return error_memory(err);
+    for (int row = 0; row < samples->count; row++) {
+        const struct link_sample *sample = &samples->samples[row];
+        if (sample->kind == kind && belongs(sample, inside))
+            errors[count++] = fabs(predict(link, inside, sample) / sample->seconds - 1.0);
+    }
+    *error = summary(errors, count);
+    free(errors);
+    return true;
+}
+
+/* Each row is judged by the fit that did not see it. */
+static void judge(struct link_fit *fit, const struct work *work, const struct link_samples *samples,
+                  const struct cost_link *inside, double *errors)
+{
+    int all = 0;
+    for (int k = 0; k < COLLECTIVE_KINDS; k++) {
+        int count = 0;
+        for (int row = 0; row < samples->count && work->rows[k] >= LINK_FIT_LEAST; row++) {
+            const struct link_sample *sample = &samples->samples[row];
+            if ((int)sample->kind != k || !belongs(sample, inside))
+                continue;
+            const struct fitting *blind = &work->fittings[k][fold_of(row)];
+            errors[all + count++] = fabs(predict(&blind->link, inside, sample) / sample->seconds - 1.0);
+        }
+        fit->kinds[k] = summary(errors + all, count);
+        all += count;
+    }
+    fit->all = summary(errors, all);
+}
+
+static bool prepare(struct work *work, const struct link_samples *samples, const struct cost_link *start,
+                    const struct cost_link *inside, struct error *err)
+{
+    int rows = 0;
+    for (int row = 0; row < samples->count; row++)
+        if (belongs(&samples->samples[row], inside))
+            work->rows[samples->samples[row].kind]++;
+    for (int k = 0; k < COLLECTIVE_KINDS; k++)
+        rows = work->rows[k] > rows ? work->rows[k] : rows;
+    if (rows < LINK_FIT_LEAST)
+        return error_set(err, ERROR_INPUT, "%s: expected at least %d rows of a collective %s, found %d",
+                         samples->path, LINK_FIT_LEAST, inside ? "between nodes" : "inside a node", rows);
+    for (int k = 0; k < COLLECTIVE_KINDS; k++)
+        for (int fold = 0; fold < FITS; fold++)
+            work->fittings[k][fold] = (struct fitting){.samples = samples,
+                                                       .inside = inside,
+                                                       .kind = (enum collective_kind)k,
+                                                       .fold = fold,
+                                                       .link = *start};
+    return true;
+}
+
+static bool run(struct work *work, struct error *err)
+{
+    struct parallel *pool = parallel_new(0, err);
+    if (!pool)
+        return false;
+    parallel_for(pool, (size_t)COLLECTIVE_KINDS * FITS, 1, fit_some, work);
+    parallel_free(pool);
+    for (int k = 0; k < COLLECTIVE_KINDS; k++)
+        for (int fold = 0; fold < FITS; fold++)
+            if (!work->done[k][fold])
+                return error_memory(err);
+    return true;
+}
+
+static bool describe(struct link_fit *fit, const struct link_samples *samples, const struct cost_link *start,
+                     const char *name)
+{
+    struct cost_link *link = &fit->link;
+    link->alias_count = 0;
+    link->aliases = NULL;
+    link->name = arena_string(&fit->arena, name);
+    link->title = arena_string(&fit->arena, start->title);
+    link->source = start->source ? arena_string(&fit->arena, start->source) : NULL;
+    link->fitted = arena_format(&fit->arena,
+                                "%d rows of %s, from the parameters of %s; %d-fold cross-validated error: "
+                                "median %.1f %%, mean %.1f %%",
+                                fit->all.rows, samples->path, start->name, LINK_FIT_FOLDS,
+                                100.0 * fit->all.median, 100.0 * fit->all.mean);
+    return link->name && link->title && link->fitted && (link->source || !start->source);
+}
+
+static bool fit_all(struct link_fit *fit, struct work *work, const struct link_samples *samples,
+                    const struct cost_link *start, const struct cost_link *inside, const char *name,
+                    struct error *err)
+{
+    double *errors = ARENA_ARRAY(&fit->arena, (size_t)samples->count, double);
+    if (!errors)
+        return error_memory(err);
+    if (!prepare(work, samples, start, inside, err) || !run(work, err))
+        return false;
+    fit->link = *start;
+    for (int k = 0; k < COLLECTIVE_KINDS; k++)
+        if (work->rows[k] >= LINK_FIT_LEAST)
+            fit->link.transfers[k] = work->fittings[k][LINK_FIT_FOLDS].link.transfers[k];
+    judge(fit, work, samples, inside, errors);
+    return describe(fit, samples, start, name) || error_memory(err);
+}
+
+bool link_fit_samples(struct link_fit *fit, const struct link_samples *samples, const struct cost_link *start,
+                      const struct cost_link *inside, const char *name, struct error *err)
+{
+    *fit = (struct link_fit){0};
+    struct work *work = calloc(1, sizeof *work);
+    if (!work)
+        return error_memory(err);
+    bool done = fit_all(fit, work, samples, start, inside, name, err);
+    free(work);
+    if (!done)
+        link_fit_release(fit);
+    return done;
+}
+
+void link_fit_release(struct link_fit *fit)
+{
+    arena_release(&fit->arena);
+    *fit = (struct link_fit){0};
+}

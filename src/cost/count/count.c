@@ -1,0 +1,422 @@
+#include "cost/count/rules.h"
+#include "cost/count/tables.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double count_elements(const struct hlo_shape *shape)
+{
+    if (shape->type != HLO_TYPE_TUPLE)
+        return (double)hlo_elements(shape);
+    double elements = 0;
+    for (int i = 0; i < shape->part_count; i++)
+        elements += count_elements(shape->parts[i]);
+    return elements;
+}
+
+const struct hlo_shape *count_first(const struct hlo_shape *shape)
+{
+    return shape->type == HLO_TYPE_TUPLE && shape->part_count ? shape->parts[0] : shape;
+}
+
+double count_leaf_bytes(const struct hlo_shape *shape)
+{
+    if (shape->type != HLO_TYPE_TUPLE)
+        return (double)hlo_bytes(shape);
+    double bytes = 0;
+    for (int i = 0; i < shape->part_count; i++)
+        bytes += count_leaf_bytes(shape->parts[i]);
+    return bytes;
+}
+
+int count_ceil_log2(double n)
+{
+    if (!(n > 1))
+        return 0;
+    int exponent;
+    double fraction = frexp(n, &exponent); /* n = fraction x 2^exponent, fraction in [0.5, 1) */
+    return fraction > 0.5 ? exponent : exponent - 1;
+}
+
+void count_default(const struct counter *c, const struct hlo_instruction *instruction,
+                   struct instruction_count *count)
+{
+    /* A tuple's output was its table of pointers once, and is the sum of its arrays today. */
+    bool fork = c->options.rules == COUNT_XLA_FORK;
+    count->output_bytes = fork ? (double)hlo_bytes(instruction->shape) : count_leaf_bytes(instruction->shape);
+    count->bytes = count->output_bytes;
+    for (int i = 0; i < instruction->operand_count; i++) {
+        count->operand_bytes[i] = (double)hlo_bytes(instruction->operands[i]->shape);
+        count->operand_use[i] = 1;
+        count->bytes += count->operand_bytes[i];
+    }
+    count->emitted = 1;
+}
+
+void count_nothing(const struct hlo_instruction *instruction, struct instruction_count *count)
+{
+    count->bytes = count->output_bytes = 0;
+    for (int i = 0; i < instruction->operand_count; i++)
+        count->operand_bytes[i] = 0;
+}
+
+void count_set_operand(const struct hlo_instruction *instruction, struct instruction_count *count,
+                       int operand, double bytes)
+{
+    if (operand < instruction->operand_count)
+        count->operand_bytes[operand] = bytes;
+}
+
+static const struct count_sum *callee_sum(const struct counter *c, const struct hlo_instruction *instruction,
+                                          int callee)
+{
+    return callee < instruction->callee_count ? &c->sums[instruction->callees[callee]->index] : NULL;
+}
+
+void count_add_function(const struct counter *c, const struct hlo_instruction *instruction,
+                        struct instruction_count *count, int callee, double times)
+{
+    const struct count_sum *sum = callee_sum(c, instruction, callee);
+    if (!sum)
+        return;
+    /* XLA makes a reduction of no elements to one take back an operation. */
+    if (times < 0 && c->options.rules == COUNT_REHEARSE)
+        times = 0;
+    count->flops += times * sum->flops;
+    count->transcendentals += times * sum->transcendentals;
+    count->unknown |= sum->unknown;
+}
+
+void count_add_call(const struct counter *c, const struct hlo_instruction *instruction,
+                    struct instruction_count *count, int callee, double times)
+{
+    const struct count_sum *sum = callee_sum(c, instruction, callee);
+    if (!sum)
+        return;
+    count_add_function(c, instruction, count, callee, times);
+    count->bytes += times * sum->bytes;
+    count->output_bytes += times * sum->output_bytes;
+    count->transferred += times * sum->transferred;
+    count->emitted += sum->emitted;
+    for (int i = 0; i < instruction->operand_count && i < sum->operand_count; i++) {
+        count->operand_bytes[i] += times * sum->operand_bytes[i];
+        count->operand_use[i] += sum->operand_use[i];
+    }
+}
+
+void count_unknown(const struct counter *c, const struct hlo_instruction *instruction,
+                   struct instruction_count *count)
+{
+    double value = c->options.rules == COUNT_REHEARSE ? 0 : -1;
+    count->flops = count->bytes = count->output_bytes = value;
+    for (int i = 0; i < instruction->operand_count; i++)
+        count->operand_bytes[i] = value;
+    count->unknown = true;
+}
+
+/* Operands that the rules look at. */
+static int least_operands(enum hlo_opcode opcode)
+{
+    switch (opcode) {
+    case HLO_SCATTER:
+        return 3;
+    case HLO_DOT:
+    case HLO_SCALED_DOT:
+    case HLO_RAGGED_DOT:
+    case HLO_CONVOLUTION:
+    case HLO_SELECT_AND_SCATTER:
+    case HLO_TRIANGULAR_SOLVE:
+    case HLO_DYNAMIC_UPDATE_SLICE:
+    case HLO_GATHER:
+        return 2;
+    case HLO_SCAN:
+    case HLO_REDUCE:
+    case HLO_REDUCE_WINDOW:
+    case HLO_SORT:
+    case HLO_TOPK:
+    case HLO_FFT:
+    case HLO_CHOLESKY:
+    case HLO_TRANSPOSE:
+    case HLO_SLICE:
+    case HLO_DYNAMIC_SLICE:
+    case HLO_BROADCAST:
+    case HLO_BITCAST:
+    case HLO_BITCAST_CONVERT:
+    case HLO_CONCATENATE:
+    case HLO_BATCH_NORM_TRAINING:
+    case HLO_BATCH_NORM_INFERENCE:
+    case HLO_BATCH_NORM_GRAD:
+    case HLO_COLLECTIVE_PERMUTE:
+    case HLO_COLLECTIVE_PERMUTE_START:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static bool count_instruction(struct counter *c, const struct hlo_instruction *instruction,
+                              struct instruction_count *count)
+{
+    bool done = false;
+    if (instruction->operand_count < least_operands(instruction->opcode))
+        return error_set(c->err, ERROR_INPUT, "%s:%u:%u: %s of %d operands, expected at least %d",
+                         c->module->path, instruction->line, instruction->column,
+                         hlo_opcode_name(instruction->opcode), instruction->operand_count,
+                         least_operands(instruction->opcode));
+    count_default(c, instruction, count);
+    if (c->gpu && !count_gpu(c, instruction, count, &done))
+        return false;
+    if (c->options.rules == COUNT_REHEARSE && !count_rehearse(c, instruction, count, &done))
+        return false;
+    return done || count_xla(c, instruction, count);
+}
+
+static bool is_elementwise_computation(const bool *elementwise, const struct hlo_computation *computation)
+{
+    for (int i = 0; i < computation->count; i++) {
+        const struct hlo_instruction *instruction = computation->instructions[i];
+        if (instruction->opcode != HLO_PARAMETER && !count_is_elementwise(elementwise, instruction))
+            return false;
+    }
+    return true;
+}
+
+bool count_is_elementwise(const bool *elementwise, const struct hlo_instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case HLO_COPY:
+    case HLO_CONSTANT:
+    case HLO_RNG:
+        return true;
+    case HLO_BITCAST_CONVERT:
+        return hlo_type_bits(instruction->shape->type) ==
+               hlo_type_bits(instruction->operands[0]->shape->type);
+    case HLO_FUSION:
+        return instruction->callee_count && elementwise[instruction->callees[0]->index];
+    default:
+        return hlo_opcode_traits(instruction->opcode) & HLO_ELEMENTWISE;
+    }
+}
+
+/* Adds an instruction to the sums of its computation. */
+static void add_up(const struct counter *c, struct count_sum *sum, const struct hlo_instruction *instruction,
+                   const struct instruction_count *count)
+{
+    sum->flops += count->flops;
+    sum->transcendentals += count->transcendentals;
+    sum->bytes += count->bytes;
+    sum->output_bytes += count->output_bytes;
+    sum->transferred += count->transferred;
+    sum->emitted += count->emitted;
+    sum->unknown |= count->unknown;
+    for (int i = 0; i < instruction->operand_count; i++) {
+        sum->operand_bytes[i] += count->operand_bytes[i];
+        sum->operand_use[i] += count->operand_use[i];
+    }
+    /* GpuHloCostAnalysis visits what async-start wraps with the very visitor that sums up the computation. */
+    if (c->options.rules == COUNT_XLA_GPU && instruction->opcode == HLO_ASYNC_START &&
+        instruction->callee_count) {
+        const struct count_sum *wrapped = &c->sums[instruction->callees[0]->index];
+        sum->flops += wrapped->flops;
+        sum->transcendentals += wrapped->transcendentals;
+        sum->bytes += wrapped->bytes;
+    }
+}
+
+/* The counts of a computation, with room for those of its operands. */
+static struct instruction_count *new_counts(struct counter *c, const struct hlo_computation *computation,
+                                            int *most_operands)
+{
+    size_t operands = 0;
+    for (int i = 0; i < computation->count; i++) {
+        int count = computation->instructions[i]->operand_count;
+        operands += (size_t)count;
+        if (count > *most_operands)
+            *most_operands = count;
+    }
+    struct instruction_count *counts =
+        ARENA_ARRAY(&c->out->arena, (size_t)computation->count, struct instruction_count);
+    double *room = ARENA_ARRAY(&c->out->arena, operands * 2, double);
+    if (!counts || !room)
+        return NULL;
+    for (int i = 0; i < computation->count; i++) {
+        int count = computation->instructions[i]->operand_count;
+        counts[i].operand_bytes = room;
+        counts[i].operand_use = room + count;
+        room += 2 * (size_t)count;
+    }
+    return counts;
+}
+
+static bool count_computation(struct counter *c, const struct hlo_computation *computation)
+{
+    struct count_sum *sum = &c->sums[computation->index];
+    struct instruction_count *counts = new_counts(c, computation, &sum->operand_count);
+    sum->operand_bytes = ARENA_ARRAY(c->scratch, (size_t)sum->operand_count, double);
+    sum->operand_use = ARENA_ARRAY(c->scratch, (size_t)sum->operand_count, double);
+    if (!counts || !sum->operand_bytes || !sum->operand_use)
+        return error_memory(c->err);
+    c->out->computations[computation->index] = counts;
+    c->elementwise[computation->index] = is_elementwise_computation(c->elementwise, computation);
+    for (int i = 0; i < computation->count; i++) {
+        const struct hlo_instruction *instruction = computation->instructions[i];
+        if (!count_instruction(c, instruction, &counts[i]))
+            return false;
+        add_up(c, sum, instruction, &counts[i]);
+    }
+    return true;
+}
+
+/* How often a callee runs when its caller does; 0 for those that are no sequence of operations of their
+ * own. */
+static double calls_of(const struct counter *c, const struct hlo_instruction *instruction, int callee)
+{
+    switch (instruction->opcode) {
+    case HLO_CALL:
+    case HLO_CONDITIONAL:
+    case HLO_ASYNC_START:
+        return 1;
+    case HLO_WHILE: {
+        int64_t trips = c->options.rules == COUNT_REHEARSE ? hlo_trip_count(instruction) : -1;
+        if (trips < 0)
+            return 1;
+        return (double)trips + (callee == 0 ? 1 : 0); /* the condition once more than the body */
+    }
+    default:
+        return 0;
+    }
+}
+
+/* Callers come after their callees, so one walk from the last to the first sees all of a computation's
+ * callers before itself. */
+static bool find_runs(struct counter *c)
+{
+    double *runs = ARENA_ARRAY(c->scratch, (size_t)c->module->count, double);
+    if (!runs)
+        return error_memory(c->err);
+    runs[c->module->entry->index] = 1;
+    for (int i = c->module->count - 1; i >= 0; i--) {
+        const struct hlo_computation *computation = c->module->computations[i];
+        struct instruction_count *counts = count_of(c, computation);
+        for (int j = 0; j < computation->count && runs[i] > 0; j++) {
+            const struct hlo_instruction *instruction = computation->instructions[j];
+            counts[j].runs = runs[i];
+            for (int k = 0; k < instruction->callee_count; k++)
+                runs[instruction->callees[k]->index] += runs[i] * calls_of(c, instruction, k);
+        }
+    }
+    return true;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The targets of custom calls that no table knows, one per call, into `targets` when it is given. */
+static int list_unknown(const struct counter *c, const char **targets)
+{
+    int count = 0;
+    for (int i = 0; i < c->module->count; i++) {
+        const struct hlo_computation *computation = c->module->computations[i];
+        for (int j = 0; j < computation->count; j++) {
+            const struct hlo_instruction *instruction = computation->instructions[j];
+            if (instruction->opcode != HLO_CUSTOM_CALL || !count_of(c, computation)[j].unknown)
+                continue;
+            const char *target = instruction->attributes->target;
+            if (targets)
+                targets[count] = target ? target : "";
+            count++;
+        }
+    }
+    return count;
+}
+
+static bool find_unknown(struct counter *c)
+{
+    int found = list_unknown(c, NULL);
+    const char **targets = ARENA_ARRAY(&c->out->arena, (size_t)found, const char *);
+    if (!targets)
+        return error_memory(c->err);
+    list_unknown(c, targets);
+    if (found)
+        qsort(targets, (size_t)found, sizeof *targets, compare_texts);
+    int kept = 0;
+    for (int i = 0; i < found; i++)
+        if (!i || strcmp(targets[i], targets[kept - 1]) != 0)
+            targets[kept++] = targets[i];
+    for (int i = 0; i < kept; i++)
+        if (!(targets[i] = arena_string(&c->out->arena, targets[i])))
+            return error_memory(c->err);
+    c->out->unknown = targets;
+    c->out->unknown_count = kept;
+    return true;
+}
+
+static void find_unbounded_loops(struct counter *c)
+{
+    for (int i = 0; i < c->module->count; i++) {
+        const struct hlo_computation *computation = c->module->computations[i];
+        for (int j = 0; j < computation->count; j++)
+            if (computation->instructions[j]->opcode == HLO_WHILE &&
+                hlo_trip_count(computation->instructions[j]) < 0)
+                c->out->unbounded_loops++;
+    }
+}
+
+static bool sum_up(struct counter *c)
+{
+    const struct count_sum *sum = &c->sums[c->module->entry->index];
+    c->out->flops = sum->flops;
+    c->out->transcendentals = sum->transcendentals;
+    c->out->bytes = sum->bytes;
+    if (!isfinite(sum->flops) || !isfinite(sum->transcendentals) || !isfinite(sum->bytes))
+        return error_set(c->err, ERROR_INPUT, "%s: its operations are too many to count: over %.0e",
+                         c->module->path, DBL_MAX);
+    return true;
+}
+
+static bool count_module(struct counter *c)
+{
+    size_t count = (size_t)c->module->count;
+    c->out->rules = c->options.rules;
+    c->out->computations = ARENA_ARRAY(&c->out->arena, count, struct instruction_count *);
+    c->elementwise = ARENA_ARRAY(&c->out->arena, count, bool);
+    c->out->elementwise = c->elementwise;
+    c->sums = ARENA_ARRAY(c->scratch, count, struct count_sum);
+    if (!c->out->computations || !c->elementwise || !c->sums || (c->gpu && !c->cycles))
+        return error_memory(c->err);
+    for (int i = 0; i < c->module->count; i++)
+        if (!count_computation(c, c->module->computations[i]))
+            return false;
+    find_unbounded_loops(c);
+    return sum_up(c) && find_runs(c) && find_unknown(c);
+}
+
+bool module_count(struct module_count *count, const struct hlo_module *module,
+                  const struct count_options *options, struct error *err)
+{
+    memset(count, 0, sizeof *count);
+    if (!count_tables(err))
+        return false;
+    bool fork = options->rules == COUNT_XLA_FORK;
+    struct arena scratch = {0};
+    struct counter c = {.module = module, .out = count, .options = *options, .scratch = &scratch, .err = err};
+    c.gpu = fork || options->rules == COUNT_XLA_GPU;
+    c.repeated = c.gpu ? !options->once_per_operand : options->repeated_reads;
+    if (c.gpu)
+        c.cycles = options->cycles ? options->cycles : op_cycles_find(NULL, fork);
+    bool done = count_module(&c);
+    arena_release(&scratch);
+    if (!done)
+        module_count_release(count);
+    return done;
+}
+
+void module_count_release(struct module_count *count)
+{
+    arena_release(&count->arena);
+    memset(count, 0, sizeof *count);
+}

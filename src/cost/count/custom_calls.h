@@ -1,0 +1,26 @@
+/* What custom calls cost: data/custom-calls.yaml. */
+#ifndef REHEARSE_COST_COUNT_CUSTOM_CALLS_H
+#define REHEARSE_COST_COUNT_CUSTOM_CALLS_H
+
+enum custom_call_rule {
+    CUSTOM_CALL_FREE,
+    CUSTOM_CALL_ELEMENTS,
+    CUSTOM_CALL_GEMM,
+    CUSTOM_CALL_CONVOLUTION,
+    CUSTOM_CALL_ESTIMATE,
+    CUSTOM_CALL_FACTORIZATION,
+    CUSTOM_CALL_TRIANGULAR,
+    CUSTOM_CALL_TOPK,
+};
+
+struct custom_call {
+    const char *pattern; /* of the target, as fnmatch has it */
+    enum custom_call_rule rule;
+    double flops, transcendentals; /* per element */
+    double terms[3];               /* of p^2 q, p q^2, q^3 */
+};
+
+/* The entry of a target, or NULL. */
+const struct custom_call *custom_call_find(const char *target);
+
+#endif

@@ -1,0 +1,466 @@
+/* Fusions: what of the memory around them they touch. Inside of one nothing does.
+ *
+ * XLA's base rules look at the users of each parameter. Those of the GPU follow the use of elements from
+ * the root up: what is not elementwise reads a share of its operand's elements (a slice less than all, a
+ * broadcast each many times), and what computes an operand is computed as often. */
+#include "cost/count/rules.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ROOTS ((int64_t)1 << 26) /* entries of a fusion's sets: a bound on memory */
+
+/* ---- Uses: GpuHloCostAnalysis::FusionCalculateUtilizations ---- */
+
+static bool same_dimensions(const struct hlo_shape *a, const struct hlo_shape *b)
+{
+    if (a->rank != b->rank || a->type == HLO_TYPE_TUPLE || b->type == HLO_TYPE_TUPLE)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dims[i] != b->dims[i] ||
+            (a->layout ? a->layout[i] : a->rank - 1 - i) != (b->layout ? b->layout[i] : b->rank - 1 - i))
+            return false;
+    return true;
+}
+
+/* Does each of its elements come from the elements of the operands at the same place, or is it a tuple? */
+static bool passes_elements(const struct module_count *count, const struct hlo_instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case HLO_TUPLE:
+    case HLO_GET_TUPLE_ELEMENT:
+        return true;
+    case HLO_BITCAST:
+        return count->rules != COUNT_XLA_FORK &&
+               same_dimensions(instruction->shape, instruction->operands[0]->shape);
+    default:
+        return count_is_elementwise(count->elementwise, instruction);
+    }
+}
+
+static int merge(const struct count_roots *a, const struct count_roots *b, int *at)
+{
+    int i = 0, j = 0, count = 0;
+    while (i < a->count || j < b->count) {
+        if (j == b->count || (i < a->count && a->at[i] < b->at[j]))
+            at[count++] = a->at[i++];
+        else if (i == a->count || b->at[j] < a->at[i])
+            at[count++] = b->at[j++];
+        else {
+            at[count++] = a->at[i++];
+            j++;
+        }
+    }
+    return count;
+}
+
+static bool holds(const struct count_roots *roots, const struct count_roots *others)
+{
+    int i = 0;
+    for (int j = 0; j < others->count; j++) {
+        while (i < roots->count && roots->at[i] < others->at[j])
+            i++;
+        if (i == roots->count || roots->at[i] != others->at[j])
+            return false;
+    }
+    return true;
+}
+
+/* roots = roots united with others; sets that have become equal share their memory. */
+static bool add_roots(struct count_roots *roots, const struct count_roots *others, struct arena *scratch,
+                      int64_t *entries)
+{
+    if (holds(roots, others))
+        return true;
+    if (holds(others, roots)) {
+        *roots = *others;
+        return true;
+    }
+    int64_t most = (int64_t)roots->count + others->count;
+    int *at = (*entries += most) <= MAX_ROOTS ? ARENA_ARRAY(scratch, (size_t)most, int) : NULL;
+    if (!at)
+        return false;
+    roots->count = merge(roots, others, at);
+    roots->at = at;
+    return true;
+}
+
+/* A share that the dynamic slices make an average of; at least whole elements are read. The margin keeps a
+ * whole number that division made a little larger. */
+static double whole_elements(double share, double elements)
+{
+    if (!(elements > 0))
+        return 0;
+    double read = share * elements;
+    return ceil(read - read * 1e-9) / elements;
+}
+
+static bool add_root(struct count_roots *roots, int root, struct arena *scratch, int64_t *entries)
+{
+    int *at = ARENA_NEW(scratch, int);
+    if (!at)
+        return false;
+    *at = root;
+    return add_roots(roots, &(struct count_roots){1, at}, scratch, entries);
+}
+
+static bool use_operand(struct count_uses *uses, const struct module_count *count,
+                        const struct hlo_instruction *user, const struct instruction_count *user_count,
+                        int operand, struct arena *scratch, int64_t *entries)
+{
+    const struct hlo_instruction *used = user->operands[operand];
+    if (passes_elements(count, user))
+        return add_roots(&uses->roots[used->index], &uses->roots[user->index], scratch, entries);
+    double share = uses->use[user->index] * user_count->operand_use[operand];
+    uses->root_use[used->index] += whole_elements(share, count_elements(used->shape));
+    uses->root_emitted[used->index] += uses->emitted[user->index];
+    return add_root(&uses->roots[used->index], used->index, scratch, entries);
+}
+
+static bool new_uses(struct count_uses *uses, size_t count, struct arena *scratch)
+{
+    uses->use = ARENA_ARRAY(scratch, count, double);
+    uses->emitted = ARENA_ARRAY(scratch, count, double);
+    uses->root_use = ARENA_ARRAY(scratch, count, double);
+    uses->root_emitted = ARENA_ARRAY(scratch, count, double);
+    uses->roots = ARENA_ARRAY(scratch, count, struct count_roots);
+    return uses->use && uses->emitted && uses->root_use && uses->root_emitted && uses->roots;
+}
+
+bool count_uses_find(struct count_uses *uses, const struct module_count *count,
+                     const struct hlo_computation *fused, struct arena *scratch, struct error *err)
+{
+    const struct instruction_count *counts = count->computations[fused->index];
+    int root = fused->root->index;
+    int64_t entries = 0;
+    if (!new_uses(uses, (size_t)fused->count, scratch) ||
+        !add_root(&uses->roots[root], root, scratch, &entries))
+        return error_memory(err);
+    uses->root_use[root] = uses->root_emitted[root] = 1;
+    for (int i = fused->count - 1; i >= 0; i--) {
+        const struct hlo_instruction *user = fused->instructions[i];
+        for (int j = 0; j < uses->roots[i].count; j++) {
+            uses->use[i] += uses->root_use[uses->roots[i].at[j]];
+            uses->emitted[i] += uses->root_emitted[uses->roots[i].at[j]];
+        }
+        for (int j = 0; j < user->operand_count; j++)
+            if (!use_operand(uses, count, user, &counts[i], j, scratch, &entries))
+                return error_set(err, ERROR_FAILED, "'%s' is too tangled to count", fused->name);
+    }
+    return true;
+}
+
+bool count_common_use(const struct module_count *count, const struct hlo_computation *fused,
+                      const struct hlo_instruction *a, const struct hlo_instruction *b, double *use,
+                      struct error *err)
+{
+    struct arena scratch = {0};
+    struct count_uses uses;
+    bool found = count_uses_find(&uses, count, fused, &scratch, err);
+    *use = 0;
+    for (int i = 0; found && i < uses.roots[a->index].count; i++) {
+        int root = uses.roots[a->index].at[i];
+        if (holds(&uses.roots[b->index], &(struct count_roots){1, &root}))
+            *use += uses.root_use[root];
+    }
+    arena_release(&scratch);
+    return found;
+}
+
+/* ---- Reads of a parameter: HloCostAnalysis::FusionParameterReadBytes ---- */
+
+/* The users of each instruction of a computation, each user once. */
+struct users {
+    int *start; /* count + 1 of them */
+    const struct hlo_instruction **at;
+};
+
+static bool find_users(struct users *users, const struct hlo_computation *computation, struct arena *scratch)
+{
+    size_t operands = 0;
+    for (int i = 0; i < computation->count; i++)
+        operands += (size_t)computation->instructions[i]->operand_count;
+    users->start = ARENA_ARRAY(scratch, (size_t)computation->count + 2, int);
+    users->at = ARENA_ARRAY(scratch, operands, const struct hlo_instruction *);
+    int *last = ARENA_ARRAY(scratch, (size_t)computation->count, int);
+    if (!users->start || !users->at || !last)
+        return false;
+    /* Counted two places on, summed, and moved one back as they are filled in. */
+    for (int fill = 0; fill < 2; fill++) {
+        memset(last, -1, (size_t)computation->count * sizeof *last);
+        for (int i = 0; i < computation->count; i++) {
+            const struct hlo_instruction *user = computation->instructions[i];
+            for (int j = 0; j < user->operand_count; j++) {
+                int used = user->operands[j]->index;
+                if (last[used] == i)
+                    continue;
+                last[used] = i;
+                if (fill)
+                    users->at[users->start[used + 1]++] = user;
+                else
+                    users->start[used + 2]++;
+            }
+        }
+        for (int i = 0; !fill && i < computation->count; i++)
+            users->start[i + 2] += users->start[i + 1];
+    }
+    return true;
+}
+
+/* What is read of `value` by those users that share one read of the whole. */
+struct reading {
+    double whole, bytes;
+    bool shared;
+};
+
+static void read_whole(struct reading *reading)
+{
+    if (!reading->shared)
+        reading->bytes += reading->whole;
+    reading->shared = true;
+}
+
+/* A user that takes only a part, or overwrites one in place; false for others. */
+static bool read_part(struct reading *reading, const struct hlo_instruction *value,
+                      const struct hlo_instruction *user)
+{
+    switch (user->opcode) {
+    case HLO_SLICE:
+        reading->bytes += (double)hlo_bytes(user->shape);
+        return true;
+    case HLO_DYNAMIC_SLICE:
+        if (user->operands[0] == value)
+            reading->bytes += (double)hlo_bytes(user->shape);
+        else
+            read_whole(reading);
+        return true;
+    case HLO_DYNAMIC_UPDATE_SLICE:
+        if (user->operands[0] != value)
+            read_whole(reading);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A fusion in the fusion reads what its own users take of it when it hands its parameter through. */
+static double nested_reads(const struct counter *c, const struct users *users, double whole,
+                           const struct hlo_instruction *fusion, int operand)
+{
+    const struct hlo_computation *nested = fusion->callees[0];
+    const struct count_sum *sum = &c->sums[nested->index];
+    if (operand >= nested->parameter_count || !sum->parameter_reads)
+        return whole;
+    const struct hlo_instruction *root = nested->root;
+    bool simple = root->operand_count == 0 || root->operands[0] == nested->parameters[operand];
+    struct reading reading = {.whole = (double)hlo_bytes(fusion->shape)};
+    for (int i = users->start[fusion->index]; i < users->start[fusion->index + 1]; i++) {
+        if ((simple && read_part(&reading, fusion, users->at[i])) || reading.shared)
+            continue;
+        reading.shared = true;
+        reading.bytes += sum->parameter_reads[operand];
+    }
+    return reading.bytes;
+}
+
+static double value_reads(const struct counter *c, const struct users *users,
+                          const struct hlo_instruction *value)
+{
+    struct reading reading = {.whole = (double)hlo_bytes(value->shape)};
+    for (int i = users->start[value->index]; i < users->start[value->index + 1]; i++) {
+        const struct hlo_instruction *user = users->at[i];
+        if (user->opcode == HLO_FUSION && user->callee_count) {
+            for (int j = 0; j < user->operand_count; j++)
+                if (user->operands[j] == value)
+                    reading.bytes += nested_reads(c, users, reading.whole, user, j);
+        } else if (user->opcode == HLO_BROADCAST || user->opcode == HLO_RESHAPE) {
+            reading.bytes += reading.whole;
+        } else if (!read_part(&reading, value, user)) {
+            read_whole(&reading);
+        }
+    }
+    return reading.bytes;
+}
+
+/* ---- The fusion ---- */
+
+struct fusing {
+    const struct counter *c;
+    const struct hlo_computation *fused;
+    struct users users;
+    struct count_uses uses; /* of the GPU's rules */
+    struct arena scratch;
+};
+
+static double reads(const struct fusing *f, const struct hlo_instruction *value)
+{
+    if (!f->c->gpu)
+        return value_reads(f->c, &f->users, value);
+    double use = f->uses.use[value->index];
+    return round((double)hlo_bytes(value->shape) * (f->c->repeated ? use : fmin(use, 1)));
+}
+
+/* Of a tuple the leaves, each through the get-tuple-element that takes it out; where there is none, the
+ * tuple that it lies in stands for it. */
+static bool leaf_reads(struct fusing *f, const struct hlo_shape *shape, const struct hlo_instruction *value,
+                       double *bytes)
+{
+    if (shape->type != HLO_TYPE_TUPLE) {
+        *bytes += reads(f, value);
+        return true;
+    }
+    const struct hlo_instruction **taken =
+        ARENA_ARRAY(&f->scratch, (size_t)shape->part_count, const struct hlo_instruction *);
+    if (!taken)
+        return false;
+    for (int i = f->users.start[value->index]; i < f->users.start[value->index + 1]; i++) {
+        const struct hlo_instruction *user = f->users.at[i];
+        int64_t index = user->attributes->index;
+        if (user->opcode == HLO_GET_TUPLE_ELEMENT && index >= 0 && index < shape->part_count && !taken[index])
+            taken[index] = user;
+    }
+    for (int i = 0; i < shape->part_count; i++)
+        if (!leaf_reads(f, shape->parts[i], taken[i] ? taken[i] : value, bytes))
+            return false;
+    return true;
+}
+
+static bool count_parameters(struct fusing *f, const struct hlo_instruction *fusion,
+                             struct instruction_count *count)
+{
+    struct count_sum *sum = &f->c->sums[f->fused->index];
+    sum->parameter_reads = ARENA_ARRAY(f->c->scratch, (size_t)f->fused->parameter_count, double);
+    if (!sum->parameter_reads)
+        return false;
+    for (int i = 0; i < f->fused->parameter_count; i++) {
+        const struct hlo_instruction *parameter = f->fused->parameters[i];
+        double bytes = 0;
+        if (!leaf_reads(f, parameter->shape, parameter, &bytes))
+            return false;
+        sum->parameter_reads[i] = f->c->gpu ? 0 : value_reads(f->c, &f->users, parameter);
+        count->bytes += bytes;
+        count_set_operand(fusion, count, i, bytes);
+        if (i < fusion->operand_count)
+            count->operand_use[i] = f->c->gpu ? f->uses.use[parameter->index] : 1;
+    }
+    return true;
+}
+
+/* An output that is updated in place writes the update, and the place needs no reading. */
+static double written_bytes(const struct fusing *f, const struct hlo_instruction *producer,
+                            const struct hlo_shape *shape)
+{
+    if (producer->opcode != HLO_DYNAMIC_UPDATE_SLICE || shape->type == HLO_TYPE_TUPLE)
+        return count_leaf_bytes(shape);
+    count_of(f->c, f->fused)[producer->index].operand_use[0] = 0;
+    return (double)hlo_bytes(producer->operands[1]->shape);
+}
+
+static void count_output(const struct fusing *f, const struct hlo_instruction *fusion,
+                         struct instruction_count *count)
+{
+    const struct hlo_instruction *root = f->fused->root;
+    double bytes = 0;
+    if (root->opcode == HLO_TUPLE && fusion->shape->part_count == root->operand_count)
+        for (int i = 0; i < root->operand_count; i++)
+            bytes += written_bytes(f, root->operands[i], fusion->shape->parts[i]);
+    else
+        bytes = written_bytes(f, root, fusion->shape);
+    count->output_bytes = bytes;
+    count->bytes = bytes;
+}
+
+/* Those of one element, and on a GPU some more, are part of the code. */
+static void count_constants(const struct fusing *f, struct instruction_count *count)
+{
+    double most = f->c->gpu ? 8 : 1;
+    for (int i = 0; i < f->fused->count; i++) {
+        const struct hlo_instruction *constant = f->fused->instructions[i];
+        if (constant->opcode != HLO_CONSTANT || (double)hlo_elements(constant->shape) <= most)
+            continue;
+        double use = f->c->gpu ? f->uses.use[i] : 1;
+        count->bytes += (double)hlo_bytes(constant->shape) * (f->c->repeated ? use : fmin(use, 1));
+    }
+}
+
+/* What is computed several times takes that many times the operations. */
+static void count_uses(const struct fusing *f, struct instruction_count *count)
+{
+    const struct instruction_count *counts = count_of(f->c, f->fused);
+    count->flops = count->emitted = 0;
+    for (int i = 0; i < f->fused->count; i++) {
+        count->flops += f->uses.use[i] * counts[i].flops;
+        count->emitted += f->uses.emitted[i];
+    }
+}
+
+static bool count_fused(struct fusing *f, const struct hlo_instruction *fusion,
+                        struct instruction_count *count)
+{
+    const struct count_sum *sum = &f->c->sums[f->fused->index];
+    count->flops = sum->flops;
+    count->transcendentals = sum->transcendentals;
+    count->transferred = sum->transferred;
+    count->unknown = sum->unknown;
+    count_output(f, fusion, count);
+    if (f->c->gpu) {
+        if (!count_uses_find(&f->uses, f->c->out, f->fused, &f->scratch, f->c->err))
+            return false;
+        count_uses(f, count);
+    }
+    count_constants(f, count);
+    return (find_users(&f->users, f->fused, &f->scratch) && count_parameters(f, fusion, count)) ||
+           error_memory(f->c->err);
+}
+
+/* A custom fusion around a gather or a scatter is one. */
+static bool count_custom(const struct counter *c, const struct hlo_instruction *fusion,
+                         struct instruction_count *count)
+{
+    const struct hlo_computation *fused = fusion->callees[0];
+    for (int i = 0; i < fused->count; i++) {
+        const struct hlo_instruction *instruction = fused->instructions[i];
+        if (instruction->opcode == HLO_GATHER) {
+            count_gather(instruction, fusion, count);
+            return true;
+        }
+        if (instruction->opcode == HLO_SCATTER) {
+            count_scatter(c, instruction, fusion, count);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void copy_counts(struct instruction_count *count, const struct count_sum *sum)
+{
+    struct instruction_count copy = *sum->fused;
+    copy.operand_bytes = count->operand_bytes;
+    copy.operand_use = count->operand_use;
+    *count = copy;
+    memcpy(count->operand_bytes, sum->fused->operand_bytes,
+           (size_t)sum->fused_operands * sizeof *count->operand_bytes);
+    memcpy(count->operand_use, sum->fused->operand_use,
+           (size_t)sum->fused_operands * sizeof *count->operand_use);
+}
+
+bool count_fusion(const struct counter *c, const struct hlo_instruction *fusion,
+                  struct instruction_count *count)
+{
+    if (!fusion->callee_count)
+        return true;
+    if (fusion->attributes->fusion_kind == HLO_FUSION_CUSTOM && count_custom(c, fusion, count))
+        return true;
+    struct count_sum *sum = &c->sums[fusion->callees[0]->index];
+    if (sum->fused && sum->fused_operands == fusion->operand_count) {
+        copy_counts(count, sum);
+        return true;
+    }
+    struct fusing f = {.c = c, .fused = fusion->callees[0]};
+    bool done = count_fused(&f, fusion, count);
+    arena_release(&f.scratch);
+    sum->fused = count;
+    sum->fused_operands = fusion->operand_count;
+    return done;
+}

@@ -1,0 +1,190 @@
+/* Attention in a graph: softmax(queries x keys, scaled and masked) x values. */
+#include "cost/derive/fuse.h"
+#include "cost/derive/op.h"
+
+#include <stdlib.h>
+
+#define LOOK_MOST 512 /* instructions between the two products, and before the mask */
+
+struct pattern {
+    const struct graph *graph;
+    const int *reader_first,
+        *readers; /* of instruction i: readers[reader_first[i]] to [reader_first[i + 1]] */
+    const bool *is_result;
+    int *
+        found; /* instructions that the weights are made of, back to products and what is no simple operation */
+    int count;
+    unsigned *seen, *inside, round; /* inside: depends on the scores */
+    const struct hlo_instruction *scores;
+};
+
+static bool is_simple(const struct hlo_instruction *instruction)
+{
+    enum op_class class = op_class(instruction);
+    return class == OP_ELEMENTWISE || class == OP_VIEW || class == OP_REDUCE ||
+           instruction->opcode == HLO_IOTA;
+}
+
+/* All that the weights are made of; false when that is not one product and simple operations. */
+static bool look_back(struct pattern *p, const struct hlo_instruction *weights)
+{
+    p->round++;
+    p->count = 0;
+    p->scores = NULL;
+    p->found[p->count++] = weights->index;
+    p->seen[weights->index] = p->round;
+    for (int i = 0; i < p->count; i++) {
+        const struct hlo_instruction *at = p->graph->at[p->found[i]];
+        if (op_class(at) == OP_PRODUCT) {
+            if (p->scores)
+                return false;
+            p->scores = at;
+        }
+        for (int o = 0; is_simple(at) && o < at->operand_count; o++) {
+            int operand = at->operands[o]->index;
+            if (p->seen[operand] == p->round)
+                continue;
+            if (p->count == LOOK_MOST)
+                return false;
+            p->seen[operand] = p->round;
+            p->found[p->count++] = operand;
+        }
+    }
+    return p->scores && p->scores->opcode == HLO_DOT;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
+}
+
+/* What depends on the scores: a softmax, with no other use than the second product. */
+static bool is_softmax(struct pattern *p, const struct hlo_instruction *context)
+{
+    bool power = false, sum = false;
+    qsort(p->found, (size_t)p->count, sizeof *p->found, compare_ints);
+    for (int i = 0; i < p->count; i++) {
+        const struct hlo_instruction *at = p->graph->at[p->found[i]];
+        bool depends = at == p->scores;
+        for (int o = 0; !depends && is_simple(at) && o < at->operand_count; o++)
+            depends = p->inside[at->operands[o]->index] == p->round;
+        if (!depends)
+            continue;
+        p->inside[at->index] = p->round;
+        power = power || at->opcode == HLO_EXPONENTIAL;
+        sum = sum || (at->opcode == HLO_REDUCE && op_reducer(at) == HLO_ADD);
+    }
+    for (int i = 0; i < p->count; i++) {
+        int at = p->found[i];
+        if (p->inside[at] != p->round)
+            continue;
+        for (int r = p->reader_first[at]; r < p->reader_first[at + 1]; r++)
+            if (p->readers[r] != context->index && p->inside[p->readers[r]] != p->round)
+                return false;
+        if (p->is_result[at])
+            return false;
+    }
+    return power && sum;
+}
+
+/* Counts upwards along some dimension, perhaps from elsewhere? */
+static bool counts_up(const struct hlo_instruction *value, int depth)
+{
+    if (value->opcode == HLO_IOTA)
+        return true;
+    bool through = op_class(value) == OP_VIEW || value->opcode == HLO_CONVERT || value->opcode == HLO_ADD ||
+                   value->opcode == HLO_SUBTRACT;
+    for (int o = 0; through && depth < 16 && o < value->operand_count; o++)
+        if (counts_up(value->operands[o], depth + 1))
+            return true;
+    return false;
+}
+
+/* A mask that compares places of queries with places of keys. */
+static bool is_causal(const struct pattern *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        const struct hlo_instruction *at = p->graph->at[p->found[i]];
+        if (at->opcode == HLO_COMPARE && at->attributes->direction != HLO_EQ &&
+            at->attributes->direction != HLO_NE && counts_up(at->operands[0], 0) &&
+            counts_up(at->operands[1], 0))
+            return true;
+    }
+    return false;
+}
+
+/* Makes of the second product the whole; what was between is used no more. */
+static bool replace(struct graph *graph, struct hlo_instruction *context, int side, const struct pattern *p)
+{
+    struct op_product first, second;
+    if (!op_product(p->scores, &first) || !op_product(context, &second) || first.batch != second.batch)
+        return false;
+    int64_t queries = side == 0 ? second.m : second.n, keys = second.k;
+    bool plain = first.m == queries && first.n == keys;
+    if (!plain && !(first.n == queries && first.m == keys))
+        return false;
+    struct hlo_attributes *attributes = graph_attributes(graph);
+    int64_t sizes[5] = {first.batch, queries, keys, first.k, is_causal(p)};
+    attributes->target = GRAPH_ATTENTION;
+    attributes->sizes = graph_ints(graph, 5, sizes);
+    struct hlo_instruction **operands = ARENA_ARRAY(graph->arena, 3, struct hlo_instruction *);
+    if (!operands || graph->failed)
+        return false;
+    operands[0] = p->scores->operands[plain ? 0 : 1];
+    operands[1] = p->scores->operands[plain ? 1 : 0];
+    operands[2] = context->operands[1 - side];
+    context->opcode = HLO_CUSTOM_CALL;
+    context->attributes = attributes;
+    context->operands = operands;
+    context->operand_count = 3;
+    return true;
+}
+
+static bool find_readers(const struct graph *graph, struct arena *scratch, struct pattern *p)
+{
+    size_t count = (size_t)graph->count + 2, edges = 0;
+    for (int i = 0; i < graph->count; i++)
+        edges += (size_t)graph->at[i]->operand_count;
+    int *first = ARENA_ARRAY(scratch, count, int), *readers = ARENA_ARRAY(scratch, edges + 1, int);
+    bool *results = ARENA_ARRAY(scratch, count, bool);
+    p->found = ARENA_ARRAY(scratch, LOOK_MOST + 1, int);
+    p->seen = ARENA_ARRAY(scratch, count, unsigned);
+    p->inside = ARENA_ARRAY(scratch, count, unsigned);
+    if (!first || !readers || !results || !p->found || !p->seen || !p->inside)
+        return false;
+    for (int i = 0; i < graph->count; i++)
+        for (int o = 0; o < graph->at[i]->operand_count; o++)
+            first[graph->at[i]->operands[o]->index + 2]++;
+    for (int i = 2; i <= graph->count; i++)
+        first[i] += first[i - 1];
+    for (int i = 0; i < graph->count; i++)
+        for (int o = 0; o < graph->at[i]->operand_count; o++)
+            readers[first[graph->at[i]->operands[o]->index + 1]++] = i;
+    for (int i = 0; i < graph->root_count; i++)
+        results[graph->roots[i]->index] = true;
+    p->graph = graph;
+    p->reader_first = first;
+    p->readers = readers;
+    p->is_result = results;
+    return true;
+}
+
+int attention_rewrite(struct graph *graph)
+{
+    struct arena scratch = {0};
+    struct pattern p = {0};
+    int found = 0;
+    bool ready = find_readers(graph, &scratch, &p);
+    graph->failed = graph->failed || !ready;
+    for (int i = 0; ready && i < graph->count; i++) {
+        struct hlo_instruction *context = graph->at[i];
+        for (int side = 0; side < 2 && context->opcode == HLO_DOT; side++)
+            if (look_back(&p, context->operands[side]) && is_softmax(&p, context) &&
+                replace(graph, context, side, &p))
+                found++;
+    }
+    arena_release(&scratch);
+    if (found)
+        graph_drop_unused(graph);
+    return found;
+}

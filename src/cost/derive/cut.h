@@ -1,0 +1,34 @@
+/* Minimum cuts: of values that can be kept, those that take the least memory. */
+#ifndef REHEARSE_COST_DERIVE_CUT_H
+#define REHEARSE_COST_DERIVE_CUT_H
+
+#include "core/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CUT_NEVER ((int64_t)1 << 60) /* a capacity that no cut takes */
+
+struct cut_edge {
+    int to, next; /* next: of the same node; -1: the last */
+    int64_t left; /* capacity that is left */
+};
+
+struct cut {
+    struct arena *arena;
+    int node_count, edge_count, edge_room;
+    int *first;              /* edge of each node; -1: none */
+    struct cut_edge *edges;  /* in pairs, there and back */
+    int *level, *at, *queue; /* of each node, while searching */
+    bool failed;             /* memory ran out */
+};
+
+/* Node 0 is the source, node 1 the sink. False when memory runs out. */
+bool cut_init(struct cut *cut, struct arena *arena, int node_count);
+void cut_connect(struct cut *cut, int from, int to, int64_t capacity);
+
+/* Finds the cut nearest to the sink; then cut_reaches says of each node whether it is on the sink's side. */
+void cut_find(struct cut *cut);
+bool cut_reaches_sink(const struct cut *cut, int node);
+
+#endif

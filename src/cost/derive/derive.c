@@ -1,0 +1,331 @@
+#include "cost/derive/derive.h"
+
+#include "cost/derive/work.h"
+
+#include <string.h>
+
+/* Elements from which on a constant of floating point numbers is taken for a weight. */
+#define WEIGHT_LEAST 1024
+
+bool derive_is_weight(const struct hlo_instruction *instruction)
+{
+    return instruction->opcode == HLO_CONSTANT && !op_is_splat(instruction) &&
+           hlo_type_is_float(instruction->shape->type) && hlo_elements(instruction->shape) >= WEIGHT_LEAST;
+}
+
+/* ---- which arguments are parameters ---- */
+
+/* Of each value: the argument that it is a view or conversion of. */
+enum { COMPUTED = -1 };
+
+static int argument_of(const int *origin, const struct hlo_instruction *instruction)
+{
+    if (instruction->opcode == HLO_PARAMETER && instruction->parameter >= 0)
+        return (int)instruction->parameter;
+    bool through = op_class(instruction) == OP_VIEW || instruction->opcode == HLO_CONVERT ||
+                   instruction->opcode == HLO_COPY;
+    return through ? origin[instruction->operands[0]->index] : COMPUTED;
+}
+
+static void mark(enum argument_kind *kinds, const struct graph *graph, int argument)
+{
+    if (argument >= 0 && argument < graph->parameter_count && graph->parameters[argument] &&
+        hlo_type_is_float(graph->parameters[argument]->shape->type))
+        kinds[argument] = ARGUMENT_PARAMETER;
+}
+
+static bool is_vector(const struct hlo_shape *shape)
+{
+    return shape->rank == 1 && shape->dims[0] > 1;
+}
+
+static void mark_product(enum argument_kind *kinds, const struct graph *graph, const int *origin,
+                         const struct hlo_instruction *product)
+{
+    int left = origin[product->operands[0]->index], right = origin[product->operands[1]->index];
+    int argument = right >= 0 && left < 0 ? right : left >= 0 && right < 0 ? left : COMPUTED;
+    if (product->opcode == HLO_CONVOLUTION)
+        mark(kinds, graph, right);
+    else if (product->attributes->lhs_batch.count == 0)
+        mark(kinds, graph, argument >= 0 ? argument : right);
+    else if (argument >= 0 && graph->parameters[argument] && graph->parameters[argument]->shape->rank == 3)
+        mark(kinds, graph, argument);
+}
+
+bool derive_arguments(const struct graph *graph, struct arena *arena, enum argument_kind **arguments,
+                      struct error *err)
+{
+    struct arena scratch = {0};
+    enum argument_kind *kinds = ARENA_ARRAY(arena, (size_t)graph->parameter_count + 1, enum argument_kind);
+    int *origin = ARENA_ARRAY(&scratch, (size_t)graph->count + 1, int);
+    if (!kinds || !origin) {
+        arena_release(&scratch);
+        return error_memory(err);
+    }
+    for (int i = 0; i < graph->count; i++) {
+        const struct hlo_instruction *at = graph->at[i];
+        origin[i] = argument_of(origin, at);
+        if (op_class(at) == OP_PRODUCT && at->opcode != HLO_CUSTOM_CALL && at->operand_count >= 2)
+            mark_product(kinds, graph, origin, at);
+        else if (at->opcode == HLO_GATHER)
+            mark(kinds, graph, origin[at->operands[0]->index]);
+    }
+    for (int i = 0; i < graph->parameter_count; i++)
+        if (graph->parameters[i] && is_vector(graph->parameters[i]->shape))
+            mark(kinds, graph, i);
+    arena_release(&scratch);
+    *arguments = kinds;
+    return true;
+}
+
+/* ---- what has a gradient ---- */
+
+static bool has_float(const struct hlo_shape *shape)
+{
+    for (int i = 0; i < shape->part_count; i++)
+        if (has_float(shape->parts[i]))
+            return true;
+    return hlo_type_is_float(shape->type) || shape->type == HLO_TYPE_C64 || shape->type == HLO_TYPE_C128;
+}
+
+/* A mask or table of positions: only ever stretched over something larger. */
+static bool stretches(const bool *stretched, const struct hlo_instruction *user)
+{
+    if (user->opcode == HLO_BROADCAST && hlo_elements(user->shape) > hlo_elements(user->operands[0]->shape))
+        return true;
+    return op_class(user) == OP_VIEW && stretched[user->index];
+}
+
+/* stretched[i]: all uses are views that end stretched. */
+static void find_stretched(const struct graph *graph, bool *stretched)
+{
+    for (int i = 0; i < graph->count; i++)
+        stretched[i] = true;
+    for (int i = 0; i < graph->root_count; i++)
+        stretched[graph->roots[i]->index] = false;
+    for (int i = graph->count; i-- > 0;) {
+        const struct hlo_instruction *user = graph->at[i];
+        for (int o = 0; o < user->operand_count; o++)
+            if (!stretches(stretched, user))
+                stretched[user->operands[o]->index] = false;
+    }
+}
+
+static bool leaf_needs(const struct deriver *d, const struct hlo_instruction *at,
+                       const struct derive_options *options, const bool *stretched)
+{
+    if (at->opcode == HLO_CONSTANT)
+        return derive_is_weight(at);
+    if (!has_float(at->shape))
+        return false;
+    if (options->arguments && at->parameter >= 0 && at->parameter < d->graph->parameter_count &&
+        options->arguments[at->parameter] == ARGUMENT_PARAMETER)
+        return true;
+    return !options->no_input_gradients && !stretched[at->index];
+}
+
+static bool find_needs(struct deriver *d, const struct derive_options *options)
+{
+    struct arena scratch = {0};
+    bool *stretched = ARENA_ARRAY(&scratch, (size_t)d->forward + 1, bool);
+    if (!stretched) {
+        arena_release(&scratch);
+        return error_memory(d->err);
+    }
+    find_stretched(d->graph, stretched);
+    for (int i = 0; i < d->forward; i++) {
+        const struct hlo_instruction *at = d->graph->at[i];
+        if (op_class(at) == OP_INPUT) {
+            d->needs[i] = leaf_needs(d, at, options, stretched);
+            continue;
+        }
+        for (int o = 0; has_float(at->shape) && !d->needs[i] && o < at->operand_count; o++)
+            d->needs[i] = d->needs[at->operands[o]->index];
+    }
+    arena_release(&scratch);
+    return true;
+}
+
+void derive_give(struct deriver *d, struct hlo_instruction *to, struct hlo_instruction *gradient)
+{
+    if (!gradient || !d->needs[to->index])
+        return;
+    if (to->shape->part_count == 0) {
+        if (hlo_elements(gradient->shape) != hlo_elements(to->shape))
+            return; /* a number that stands for all elements: a bound, a predicate */
+        gradient = graph_convert(
+            d->graph,
+            graph_reshape(d->graph, gradient, graph_like(d->graph, to->shape, gradient->shape->type)),
+            to->shape->type);
+    }
+    struct hlo_instruction **sum = &d->gradient[to->index];
+    *sum = *sum ? graph_binary(d->graph, HLO_ADD, *sum, gradient) : gradient;
+}
+
+/* ---- the pass ---- */
+
+/* How often each value is read. */
+static int *count_readers(const struct graph *graph, struct arena *scratch)
+{
+    int *readers = ARENA_ARRAY(scratch, (size_t)graph->count + 1, int);
+    for (int i = 0; readers && i < graph->count; i++)
+        for (int o = 0; o < graph->at[i]->operand_count; o++)
+            readers[graph->at[i]->operands[o]->index]++;
+    return readers;
+}
+
+/* A result that other instructions read too is one that a given forward pass returns for its backward pass. */
+static bool is_kept_result(const struct hlo_instruction *result, const int *readers)
+{
+    if (readers[result->index] > 0)
+        return true;
+    while (op_class(result) == OP_VIEW) {
+        result = result->operands[0];
+        if (readers[result->index] > 1)
+            return true;
+    }
+    return op_class(result) == OP_INPUT;
+}
+
+static bool is_argument(const struct hlo_instruction *result)
+{
+    while (op_class(result) == OP_VIEW)
+        result = result->operands[0];
+    return op_class(result) == OP_INPUT;
+}
+
+bool derive_result_bytes(const struct graph *graph, int64_t *output_bytes, int64_t *kept_bytes,
+                         struct error *err)
+{
+    struct arena scratch = {0};
+    const int *readers = count_readers(graph, &scratch);
+    *output_bytes = *kept_bytes = 0;
+    for (int i = 0; readers && i < graph->root_count; i++) {
+        const struct hlo_instruction *root = graph->roots[i];
+        if (!is_kept_result(root, readers))
+            *output_bytes += hlo_leaf_bytes(root->shape);
+        else if (!is_argument(root))
+            *kept_bytes += hlo_leaf_bytes(root->shape);
+    }
+    if (*output_bytes == 0 && graph->root_count)
+        *output_bytes = hlo_leaf_bytes(graph->roots[0]->shape);
+    arena_release(&scratch);
+    return readers || error_memory(err);
+}
+
+static void give_result(struct deriver *d, struct hlo_instruction *result)
+{
+    struct hlo_instruction from = {
+        .opcode = HLO_PARAMETER,
+        .name = result->name,
+        .shape = result->shape,
+        .attributes = result->attributes,
+        .parameter = -1,
+    };
+    if (d->needs[result->index] && result->shape->part_count == 0) {
+        derive_give(d, result, graph_add(d->graph, &from));
+        d->derived->gradients++;
+    }
+}
+
+static bool give_results(struct deriver *d, const struct derive_options *options)
+{
+    struct arena scratch = {0};
+    struct graph *graph = d->graph;
+    int *readers = count_readers(graph, &scratch);
+    if (!readers)
+        return error_memory(d->err);
+    for (int i = 0; i < graph->root_count; i++)
+        if (options->is_body ? op_class(graph->roots[i]) != OP_VIEW
+                             : !is_kept_result(graph->roots[i], readers))
+            give_result(d, graph->roots[i]);
+    for (int i = 0; d->derived->gradients == 0 && i < graph->root_count; i++)
+        give_result(d, graph->roots[i]);
+    arena_release(&scratch);
+    return true;
+}
+
+/* The results are the gradients of what comes from outside. */
+static bool set_roots(struct deriver *d)
+{
+    struct graph *graph = d->graph;
+    graph->roots = ARENA_ARRAY(graph->arena, (size_t)d->forward + 1, struct hlo_instruction *);
+    if (!graph->roots)
+        return error_memory(d->err);
+    graph->root_count = 0;
+    for (int i = 0; i < d->forward; i++) {
+        struct hlo_instruction *of = graph->at[i];
+        bool leaf = op_class(of) == OP_INPUT ||
+                    (of->opcode == HLO_GET_TUPLE_ELEMENT && of->operands[0]->opcode == HLO_PARAMETER);
+        if (leaf && d->gradient[i] && d->gradient[i]->index >= d->forward)
+            graph->roots[graph->root_count++] = d->gradient[i];
+    }
+    return true;
+}
+
+/* Leaves out of what was added all that no gradient needs. */
+static void drop_added(struct deriver *d)
+{
+    struct graph *graph = d->graph;
+    bool *used = ARENA_ARRAY(d->arena, (size_t)graph->count + 1, bool);
+    if (!used) {
+        graph->failed = true;
+        return;
+    }
+    for (int i = 0; i < graph->root_count; i++)
+        used[graph->roots[i]->index] = true;
+    for (int i = graph->count; i-- > d->forward;)
+        for (int o = 0; used[i] && o < graph->at[i]->operand_count; o++)
+            used[graph->at[i]->operands[o]->index] = true;
+    int kept = d->forward;
+    for (int i = d->forward; i < graph->count; i++)
+        if (used[i]) {
+            graph->at[kept] = graph->at[i];
+            graph->counts[kept] = graph->counts[i];
+            graph->at[kept]->index = kept;
+            kept++;
+        }
+    graph->count = kept;
+}
+
+static bool derive(struct deriver *d, const struct derive_options *options)
+{
+    if (!find_needs(d, options) || !give_results(d, options))
+        return false;
+    for (int i = d->forward; i-- > 0;) {
+        d->graph->name = d->graph->at[i]->name;
+        if (d->needs[i] && (d->gradient[i] || d->parts[i]) &&
+            !derive_instruction(d, d->graph->at[i], d->gradient[i]))
+            return false;
+    }
+    d->graph->name = NULL;
+    if (!set_roots(d))
+        return false;
+    drop_added(d);
+    return graph_check(d->graph, d->err) && derive_keep(d, options);
+}
+
+bool derive_backward(struct derived *derived, struct arena *arena, const struct graph *graph,
+                     const struct derive_options *options, struct error *err)
+{
+    *derived = (struct derived){.graph = *graph, .first = graph->count};
+    /* what is added grows lists of its own */
+    derived->graph.room = graph->count;
+    struct arena scratch = {0};
+    size_t count = (size_t)graph->count + 1;
+    struct deriver d = {
+        .graph = &derived->graph,
+        .forward = graph->count,
+        .needs = ARENA_ARRAY(&scratch, count, bool),
+        .gradient = ARENA_ARRAY(&scratch, count, struct hlo_instruction *),
+        .parts = ARENA_ARRAY(&scratch, count, struct hlo_instruction **),
+        .derived = derived,
+        .arena = arena,
+        .err = err,
+    };
+    derived->graph.arena = arena;
+    bool made = d.needs && d.gradient && d.parts;
+    made = made ? derive(&d, options) : error_memory(err);
+    arena_release(&scratch);
+    return made;
+}

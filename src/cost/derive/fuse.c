@@ -1,0 +1,517 @@
+#include "cost/derive/fuse.h"
+
+#include "cost/count/custom_calls.h"
+#include "cost/derive/fuse_group.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Everything that becomes kernels: a graph, and the bodies of its loops. */
+struct fusing {
+    struct fused *fused;
+    struct arena *arena;
+    const struct fuse_options *options;
+    int kernel_room, transfer_room, unknown_room;
+    double repeats; /* of what is being fused */
+    int depth;
+    struct error *err;
+};
+
+static bool fuse_part(struct fusing *work, const struct graph *graph, int first, const bool *kept);
+
+/* ---- lists that grow ---- */
+
+static void *grown(struct arena *arena, void *items, int count, int *room, size_t size)
+{
+    if (count < *room)
+        return items;
+    int more = *room ? 2 * *room : 16;
+    void *copy = arena_alloc(arena, (size_t)more, size);
+    if (copy && count)
+        memcpy(copy, items, (size_t)count * size);
+    if (copy)
+        *room = more;
+    return copy;
+}
+
+static struct fused_kernel *add_kernel(struct fusing *work)
+{
+    struct fused *fused = work->fused;
+    fused->kernels =
+        grown(work->arena, fused->kernels, fused->kernel_count, &work->kernel_room, sizeof *fused->kernels);
+    if (!fused->kernels)
+        return error_memory(work->err), NULL;
+    struct fused_kernel *added = &fused->kernels[fused->kernel_count++];
+    *added = (struct fused_kernel){.kernel = {.kind = KERNEL_STREAM, .repeats = work->repeats}};
+    return added;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of the larger of operands and result. What starts a collective results in a tuple of both; what ends one moves
+ * nothing. */
+static int64_t transfer_bytes(const struct hlo_instruction *instruction)
+{
+    const struct hlo_shape *result = instruction->shape;
+    int64_t bytes = 0;
+    switch (instruction->opcode) {
+    case HLO_ALL_GATHER_DONE:
+    case HLO_ALL_REDUCE_DONE:
+    case HLO_COLLECTIVE_PERMUTE_DONE:
+    case HLO_SEND_DONE:
+    case HLO_RECV_DONE:
+        return 0;
+    case HLO_ALL_GATHER_START:
+    case HLO_COLLECTIVE_PERMUTE_START:
+        for (int i = 0; i < result->part_count; i++)
+            bytes = larger(bytes, hlo_leaf_bytes(result->parts[i]));
+        return result->part_count ? bytes : hlo_leaf_bytes(result);
+    default:
+        for (int i = 0; i < instruction->operand_count; i++)
+            bytes += hlo_leaf_bytes(instruction->operands[i]->shape);
+        return larger(bytes, hlo_leaf_bytes(result));
+    }
+}
+
+static bool add_transfer(struct fusing *work, const struct hlo_instruction *instruction)
+{
+    struct fused *fused = work->fused;
+    int64_t bytes = transfer_bytes(instruction);
+    if (bytes == 0)
+        return true;
+    fused->transfers = grown(work->arena, fused->transfers, fused->transfer_count, &work->transfer_room,
+                             sizeof *fused->transfers);
+    if (!fused->transfers)
+        return error_memory(work->err);
+    fused->transfers[fused->transfer_count++] = (struct fused_transfer){
+        .instruction = instruction,
+        .bytes = (double)bytes,
+        .group = instruction->attributes->group_size,
+        .repeats = work->repeats,
+    };
+    return true;
+}
+
+static bool add_unknown(struct fusing *work, const char *target)
+{
+    struct fused *fused = work->fused;
+    target = target ? target : "custom call without a target";
+    for (int i = 0; i < fused->unknown_count; i++)
+        if (strcmp(fused->unknown[i], target) == 0)
+            return true;
+    fused->unknown =
+        grown(work->arena, fused->unknown, fused->unknown_count, &work->unknown_room, sizeof *fused->unknown);
+    if (!fused->unknown)
+        return error_memory(work->err);
+    fused->unknown[fused->unknown_count++] = target;
+    return true;
+}
+
+/* ---- traffic ---- */
+
+struct reading {
+    int *part_seen, *base_seen; /* by index: the group that counted it last */
+    double *base_bytes;         /* what that group read of it */
+};
+
+static double bytes_read(const struct fuser *f, struct reading *reading, int group)
+{
+    double sum = 0.0;
+    for (int n = f->groups[group].head; n >= 0; n = f->nodes[n].next)
+        for (int e = 0; e < f->nodes[n].edge_count; e++) {
+            const struct fuse_edge *edge = &f->edges[f->nodes[n].edge_first + e];
+            if (f->nodes[edge->base].group == group || reading->part_seen[edge->part] == group + 1)
+                continue;
+            reading->part_seen[edge->part] = group + 1;
+            if (reading->base_seen[edge->base] != group + 1) {
+                reading->base_seen[edge->base] = group + 1;
+                reading->base_bytes[edge->base] = 0.0;
+            }
+            /* parts that overlap are no more than the whole */
+            double left =
+                (double)hlo_leaf_bytes(f->graph->at[edge->base]->shape) - reading->base_bytes[edge->base];
+            double bytes = fmin((double)edge->bytes, left);
+            reading->base_bytes[edge->base] += bytes;
+            sum += bytes;
+        }
+    return sum;
+}
+
+static bool is_written(const struct fuser *f, int n)
+{
+    const struct fuse_node *node = &f->nodes[n];
+    for (int r = 0; r < node->reader_count; r++)
+        if (f->nodes[f->readers[node->reader_first + r]].group != node->group)
+            return true;
+    return node->escapes;
+}
+
+/* An update is written in place. */
+static double bytes_made(const struct hlo_instruction *instruction)
+{
+    bool update = instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE;
+    return (double)hlo_leaf_bytes(update ? instruction->operands[1]->shape : instruction->shape);
+}
+
+static double bytes_written(const struct fuser *f, int group)
+{
+    double sum = 0.0;
+    for (int n = f->groups[group].head; n >= 0; n = f->nodes[n].next)
+        if (is_written(f, n))
+            sum += bytes_made(f->graph->at[n]);
+    return sum;
+}
+
+/* The kernels run by position; what a kernel writes lives until the last one that reads it has run, what escapes
+ * until the end. `freed` has room for an entry per group. */
+static double peak_bytes(const struct fuser *f, double *freed)
+{
+    double live = 0.0, most = 0.0;
+    for (int i = 0; i < f->before_count; i++) {
+        int group = f->before[i].group;
+        for (int n = f->groups[group].head; n >= 0; n = f->nodes[n].next) {
+            const struct fuse_node *node = &f->nodes[n];
+            if (!is_written(f, n))
+                continue;
+            int last = group;
+            for (int r = 0; r < node->reader_count; r++) {
+                int reader = f->nodes[f->readers[node->reader_first + r]].group;
+                if (f->groups[reader].position > f->groups[last].position)
+                    last = reader;
+            }
+            live += bytes_made(f->graph->at[n]);
+            if (!node->escapes)
+                freed[last] += bytes_made(f->graph->at[n]);
+        }
+        most = fmax(most, live);
+        live -= freed[group];
+    }
+    return most;
+}
+
+/* ---- kernels ---- */
+
+static int compare_instructions(const void *a, const void *b)
+{
+    const struct hlo_instruction *const *x = a, *const *y = b;
+    return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
+}
+
+static bool list_instructions(struct fusing *work, const struct fuser *f, const struct fuse_group *group,
+                              struct fused_kernel *kernel)
+{
+    kernel->instructions = ARENA_ARRAY(work->arena, (size_t)group->count, const struct hlo_instruction *);
+    if (!kernel->instructions)
+        return error_memory(work->err);
+    kernel->instructions[kernel->count++] = f->graph->at[group->hero];
+    for (int n = group->head; n >= 0; n = f->nodes[n].next)
+        if (n != group->hero)
+            kernel->instructions[kernel->count++] = f->graph->at[n];
+    qsort(kernel->instructions + 1, (size_t)kernel->count - 1, sizeof(void *), compare_instructions);
+    return true;
+}
+
+static bool has(const struct fused_kernel *kernel, enum hlo_opcode opcode)
+{
+    for (int i = 0; i < kernel->count; i++)
+        if (kernel->instructions[i]->opcode == opcode)
+            return true;
+    return false;
+}
+
+static const char *stream_name(const struct fused_kernel *kernel, const struct fuse_group *group)
+{
+    if (group->reduction == REDUCTION_ROWS && has(kernel, HLO_EXPONENTIAL))
+        return "softmax";
+    if (group->reduction == REDUCTION_ROWS && (has(kernel, HLO_RSQRT) || has(kernel, HLO_SQRT)))
+        return "norm";
+    if (group->reduction != REDUCTION_NONE)
+        return "reduce";
+    return kernel->count == 1 ? hlo_opcode_name(kernel->instructions[0]->opcode) : "elementwise";
+}
+
+/* Batched products with a side no wider than this are attention's: the width of a head. */
+#define HEAD_MOST 256
+
+static void set_product(struct kernel *kernel, const struct op_product *product)
+{
+    kernel->kind = KERNEL_GEMM;
+    kernel->type = product->type;
+    kernel->batch = product->batch;
+    kernel->m = product->m;
+    kernel->n = product->n;
+    kernel->k = product->k;
+    kernel->inner =
+        product->batch > 1 && (product->m <= HEAD_MOST || product->n <= HEAD_MOST || product->k <= HEAD_MOST);
+}
+
+static void set_attention(struct kernel *kernel, const struct hlo_instruction *instruction,
+                          enum attention_kind attention)
+{
+    struct op_product product;
+    const int64_t *sizes = instruction->attributes->sizes.at;
+    op_product(instruction, &product);
+    set_product(kernel, &product);
+    kernel->kind = KERNEL_ATTENTION;
+    kernel->name = "attention";
+    kernel->inner = false;
+    kernel->causal = sizes[4] != 0;
+    kernel->backward = op_is_target(instruction, GRAPH_ATTENTION_BACKWARD);
+    kernel->attention = attention == ATTENTION_UNFUSED ? ATTENTION_FLASH2 : attention;
+}
+
+static bool group_kernel(struct fusing *work, const struct fuser *f, int at, struct reading *reading)
+{
+    const struct fuse_group *group = &f->groups[at];
+    const struct hlo_instruction *hero = f->graph->at[group->hero];
+    struct op_product product = {0};
+    if (group->kind == OP_PRODUCT ? !op_product(hero, &product) : group->elements == 0)
+        return true;
+    struct fused_kernel *kernel = add_kernel(work);
+    if (!kernel || !list_instructions(work, f, group, kernel))
+        return false;
+    for (int i = 0; i < kernel->count; i++)
+        kernel->kernel.lane_flops += op_lane_flops(kernel->instructions[i]);
+    kernel->kernel.bytes = bytes_read(f, reading, at) + bytes_written(f, at);
+    if (group->kind == OP_PRODUCT) {
+        set_product(&kernel->kernel, &product);
+        kernel->kernel.name = hero->opcode == HLO_CONVOLUTION ? "convolution" : "gemm";
+    } else if (group->kind == OP_ATTENTION) {
+        set_attention(&kernel->kernel, hero, work->options->attention);
+    } else {
+        kernel->kernel.name = stream_name(kernel, group);
+    }
+    return true;
+}
+
+/* ---- what stands alone ---- */
+
+static struct fused_kernel *lone_kernel(struct fusing *work, const struct graph *graph, int index)
+{
+    const struct hlo_instruction *instruction = graph->at[index];
+    const struct instruction_count *count = graph->counts[index];
+    struct fused_kernel *kernel = add_kernel(work);
+    const struct hlo_instruction **list =
+        kernel ? ARENA_ARRAY(work->arena, 1, const struct hlo_instruction *) : NULL;
+    if (!list)
+        return error_memory(work->err), NULL;
+    list[0] = instruction;
+    kernel->count = 1;
+    kernel->instructions = list;
+    kernel->kernel.name = hlo_opcode_name(instruction->opcode);
+    kernel->kernel.bytes = count ? count->bytes : op_bytes(instruction);
+    kernel->kernel.lane_flops = op_lane_flops(instruction);
+    return kernel;
+}
+
+/* The products of a library, from their operations and the elements of operands and result:
+ * batch m k, batch k n, batch m n, 2 batch m n k. */
+static bool library_product(const struct hlo_instruction *call, double flops, struct op_product *product)
+{
+    const struct hlo_shape *out = call->shape->part_count ? call->shape->parts[0] : call->shape;
+    if (call->operand_count < 2 || flops <= 0.0 || hlo_elements(out) == 0)
+        return false;
+    double results = (double)hlo_elements(out), k = fmax(flops / (2.0 * results), 1.0);
+    double left = (double)hlo_elements(call->operands[0]->shape) / k;
+    double right = (double)hlo_elements(call->operands[1]->shape) / k;
+    double batch = fmax(floor(left * right / results + 0.5), 1.0);
+    /* a convolution reads its input more than once: then only the kernel's side is known */
+    double n = fmax(floor(right / batch + 0.5), 1.0);
+    struct hlo_instruction like = *call;
+    struct hlo_attributes sizes = *call->attributes;
+    int64_t given[4] = {(int64_t)batch, (int64_t)fmax(results / (batch * n), 1.0), (int64_t)n, (int64_t)k};
+    sizes.sizes = (struct hlo_ints){4, given};
+    like.attributes = &sizes;
+    return op_product(&like, product);
+}
+
+static bool custom_kernel(struct fusing *work, const struct graph *graph, int index)
+{
+    const struct hlo_instruction *call = graph->at[index];
+    const struct instruction_count *count = graph->counts[index];
+    const char *target = call->attributes->target;
+    if (op_is_target(call, GRAPH_LOOP_BACKWARD))
+        return true;
+    const struct custom_call *known = target ? custom_call_find(target) : NULL;
+    if (!known || (count && count->unknown))
+        return add_unknown(work, target);
+    if (known->rule == CUSTOM_CALL_FREE)
+        return true;
+    struct fused_kernel *kernel = lone_kernel(work, graph, index);
+    if (!kernel)
+        return false;
+    struct op_product product;
+    kernel->kernel.name = target;
+    double elements = (double)op_elements(call);
+    kernel->kernel.lane_flops = count ? count->flops + 20.0 * count->transcendentals
+                                      : elements * (known->flops + 20.0 * known->transcendentals);
+    if ((known->rule == CUSTOM_CALL_GEMM || known->rule == CUSTOM_CALL_CONVOLUTION) && count &&
+        library_product(call, count->flops, &product)) {
+        kernel->kernel.lane_flops = 0.0;
+        set_product(&kernel->kernel, &product);
+    }
+    return true;
+}
+
+static const struct hlo_instruction *find_products(const struct hlo_computation *computation, int depth,
+                                                   int *count)
+{
+    const struct hlo_instruction *found = NULL;
+    for (int i = 0; i < computation->count && depth < GRAPH_DEPTH; i++) {
+        const struct hlo_instruction *instruction = computation->instructions[i], *inner = NULL;
+        if (op_class(instruction) == OP_PRODUCT) {
+            inner = instruction;
+            ++*count;
+        } else if (instruction->opcode == HLO_FUSION && instruction->callee_count) {
+            inner = find_products(instruction->callees[0], depth + 1, count);
+        }
+        found = inner ? inner : found;
+    }
+    return found;
+}
+
+static bool fuse_computation(struct fusing *work, const struct hlo_computation *computation, double times)
+{
+    struct graph graph;
+    double repeats = work->repeats;
+    if (++work->depth > GRAPH_DEPTH)
+        return error_set(work->err, ERROR_INPUT, "loops and fusions are nested more than %d deep",
+                         GRAPH_DEPTH);
+    work->repeats *= times;
+    bool fused = graph_flatten(&graph, work->arena, computation, work->options->counts, true, work->err) &&
+                 fuse_part(work, &graph, 0, NULL);
+    work->repeats = repeats;
+    work->depth--;
+    return fused;
+}
+
+/* One kernel, as its maker meant it; one with several products is taken apart. */
+static bool fusion_kernel(struct fusing *work, const struct graph *graph, int index)
+{
+    const struct hlo_instruction *fusion = graph->at[index];
+    int products = 0;
+    if (!fusion->callee_count)
+        return true;
+    const struct hlo_instruction *hero = find_products(fusion->callees[0], 0, &products);
+    if (products > 1)
+        return fuse_computation(work, fusion->callees[0], 1.0);
+    struct fused_kernel *kernel = lone_kernel(work, graph, index);
+    if (!kernel)
+        return false;
+    struct op_product product;
+    if (hero && op_product(hero, &product)) {
+        set_product(&kernel->kernel, &product);
+        kernel->kernel.name = hero->opcode == HLO_CONVOLUTION ? "convolution" : "gemm";
+    }
+    return true;
+}
+
+static bool loop_kernels(struct fusing *work, const struct hlo_instruction *loop)
+{
+    int64_t trips = hlo_trip_count(loop);
+    if (trips < 0) {
+        work->fused->unbounded_loops += work->repeats;
+        trips = 1;
+    }
+    for (int i = 0; i < loop->callee_count; i++)
+        if (!fuse_computation(work, loop->callees[i], (double)trips + (i == 0 ? 1.0 : 0.0)))
+            return false;
+    return true;
+}
+
+static bool lone_group(struct fusing *work, const struct fuser *f, const struct fuse_group *group)
+{
+    const struct hlo_instruction *instruction = f->graph->at[group->hero];
+    if (group->kind == OP_LOOP)
+        return loop_kernels(work, instruction);
+    if (group->kind == OP_COLLECTIVE)
+        return add_transfer(work, instruction);
+    if (instruction->opcode == HLO_CUSTOM_CALL)
+        return custom_kernel(work, f->graph, group->hero);
+    if (instruction->opcode == HLO_FUSION)
+        return fusion_kernel(work, f->graph, group->hero);
+    return lone_kernel(work, f->graph, group->hero) != NULL;
+}
+
+/* ---- all ---- */
+
+static bool find_order(struct fuser *f)
+{
+    f->before_count = 0;
+    for (int i = 0; i < f->group_count; i++)
+        if (f->groups[i].count)
+            f->before[f->before_count++] = (struct fuse_reach){f->groups[i].position, i};
+    return f->before_count > 0;
+}
+
+static bool add_kernels(struct fusing *work, struct fuser *f)
+{
+    size_t count = (size_t)f->graph->count + 1;
+    struct reading reading = {
+        .part_seen = ARENA_ARRAY(f->arena, count, int),
+        .base_seen = ARENA_ARRAY(f->arena, count, int),
+        .base_bytes = ARENA_ARRAY(f->arena, count, double),
+    };
+    if (!reading.part_seen || !reading.base_seen || !reading.base_bytes)
+        return error_memory(work->err);
+    if (!find_order(f))
+        return true;
+    qsort(f->before, (size_t)f->before_count, sizeof *f->before, fuse_by_position);
+    work->fused->peak_bytes = fmax(work->fused->peak_bytes, peak_bytes(f, reading.base_bytes));
+    memset(reading.base_bytes, 0, count * sizeof *reading.base_bytes);
+    for (int i = 0; i < f->before_count; i++) {
+        int at = f->before[i].group;
+        enum op_class kind = f->groups[at].kind;
+        bool grouped = kind == OP_ELEMENTWISE || kind == OP_PRODUCT || kind == OP_ATTENTION;
+        if (grouped ? !group_kernel(work, f, at, &reading) : !lone_group(work, f, &f->groups[at]))
+            return false;
+    }
+    return true;
+}
+
+static bool fuse_part(struct fusing *work, const struct graph *graph, int first, const bool *kept)
+{
+    struct arena scratch = {0};
+    struct fuse_options options = *work->options;
+    options.first = first;
+    options.kept = kept;
+    struct fuser f = {.arena = &scratch, .graph = graph, .options = &options, .err = work->err};
+    bool fused = fuse_find_edges(&f) && fuse_find_groups(&f) && add_kernels(work, &f);
+    arena_release(&scratch);
+    return fused;
+}
+
+bool fuse_graph(struct fused *fused, struct arena *arena, const struct graph *graph,
+                const struct fuse_options *options, struct error *err)
+{
+    *fused = (struct fused){0};
+    struct fusing work = {.fused = fused, .arena = arena, .options = options, .repeats = 1.0, .err = err};
+    return fuse_part(&work, graph, options->first, options->kept);
+}
+
+double fused_product_flops(const struct fused *fused)
+{
+    double sum = 0.0;
+    for (int i = 0; i < fused->kernel_count; i++) {
+        const struct kernel *kernel = &fused->kernels[i].kernel;
+        double product = kernel->repeats * (double)kernel->batch * (double)kernel->m * (double)kernel->n *
+                         (double)kernel->k;
+        if (kernel->kind == KERNEL_GEMM)
+            sum += 2.0 * product;
+        else if (kernel->kind == KERNEL_ATTENTION)
+            sum += (kernel->backward ? 10.0 : 4.0) * (kernel->causal ? 0.5 : 1.0) * product;
+    }
+    return sum;
+}
+
+double fused_bytes(const struct fused *fused)
+{
+    double sum = 0.0;
+    for (int i = 0; i < fused->kernel_count; i++)
+        sum += fused->kernels[i].kernel.repeats * fused->kernels[i].kernel.bytes;
+    return sum;
+}

@@ -1,0 +1,352 @@
+/* Which instructions become one kernel. */
+#include "cost/derive/fuse_group.h"
+
+#include <stdlib.h>
+
+/* A row that a group of threads keeps at hand between reducing it and using the result: 64 Ki numbers, about
+ * what a cluster's shared memory holds. Longer ones are read again by the next kernel. */
+#define ROW_MOST ((int64_t)1 << 16)
+
+/* Groups looked through for a way from one to another; where it takes more they stay apart. */
+#define SEARCH_MOST 2048
+
+/* ---- what a reduction reduces ---- */
+
+/* [outer, width, inner] -> [outer, inner], when the reduced dimensions are neighbours. */
+static bool reduced_dims(const struct hlo_instruction *reduce, struct fuse_group *group)
+{
+    const struct hlo_shape *shape = reduce->operands[0]->shape;
+    bool reduced[HLO_MAX_RANK] = {false};
+    for (int i = 0; i < reduce->attributes->dimensions.count; i++)
+        reduced[reduce->attributes->dimensions.at[i]] = true;
+    int stage = 0; /* before, in, after the reduced dimensions */
+    group->outer = group->width = group->inner = 1;
+    for (int i = 0; i < shape->rank; i++) {
+        int64_t dim = shape->dims[i];
+        if (dim == 1)
+            continue;
+        if (reduced[i] ? stage == 2 : stage == 1)
+            stage++;
+        else if (reduced[i] && stage == 0)
+            stage = 1;
+        if (stage > 2 || (reduced[i] && stage == 2))
+            return false;
+        *(stage == 0 ? &group->outer : stage == 1 ? &group->width : &group->inner) *= dim;
+    }
+    return true;
+}
+
+static enum fuse_reduction reduction_of(const struct hlo_instruction *instruction, struct fuse_group *group)
+{
+    if (instruction->opcode != HLO_REDUCE)
+        return REDUCTION_NONE;
+    bool rows = reduced_dims(instruction, group) && group->width <= ROW_MOST &&
+                (group->outer > 1 || group->inner == 1);
+    return rows ? REDUCTION_ROWS : REDUCTION_ACROSS;
+}
+
+static int64_t row_count(const struct fuse_group *group)
+{
+    return group->outer * group->inner;
+}
+
+/* ---- the order of groups ---- */
+
+/* Positions are a topological order of the groups that joining keeps up, as Pearce and Kelly 2006 do for edges
+ * ("A dynamic topological sort algorithm for directed acyclic graphs"): only what lies between the two groups
+ * is looked at and moved. */
+
+struct search {
+    struct fuse_reach *found;
+    int count;
+    int low, high; /* positions, both excluded */
+    int target;    /* reached by way of another group: a cycle if the two were one */
+    bool around;
+};
+
+static void reach(struct fuser *f, struct search *search, int from, int group)
+{
+    if (group < 0 || group == from)
+        return;
+    struct fuse_group *at = &f->groups[group];
+    if (group == search->target && from >= 0)
+        search->around = true;
+    if (at->position <= search->low || at->position >= search->high || at->seen == f->search)
+        return;
+    at->seen = f->search;
+    search->found[search->count++] = (struct fuse_reach){at->position, group};
+}
+
+static void reach_sources(struct fuser *f, struct search *search, int from, int of)
+{
+    for (int n = f->groups[of].head; n >= 0; n = f->nodes[n].next)
+        for (int e = 0; e < f->nodes[n].edge_count; e++)
+            reach(f, search, from, f->nodes[f->edges[f->nodes[n].edge_first + e].base].group);
+}
+
+static void reach_readers(struct fuser *f, struct search *search, int of)
+{
+    for (int n = f->groups[of].head; n >= 0; n = f->nodes[n].next)
+        for (int r = 0; r < f->nodes[n].reader_count; r++)
+            reach(f, search, -1, f->nodes[f->readers[f->nodes[n].reader_first + r]].group);
+}
+
+/* Finds what must run between the groups, `a` before `b`; false when there is a way from one to the other by a
+ * third, or when it is too far to tell. */
+static bool can_meet(struct fuser *f, int a, int b)
+{
+    int low = f->groups[a].position, high = f->groups[b].position;
+    struct search back = {.found = f->before, .low = low, .high = high, .target = a};
+    f->search++;
+    reach_sources(f, &back, -1, b);
+    for (int i = 0; i < back.count && !back.around; i++) {
+        if (back.count > SEARCH_MOST)
+            return false;
+        reach_sources(f, &back, back.found[i].group, back.found[i].group);
+    }
+    if (back.around)
+        return false;
+    struct search ahead = {.found = f->after, .low = low, .high = high, .target = -1};
+    reach_readers(f, &ahead, a);
+    for (int i = 0; i < ahead.count; i++) {
+        if (ahead.count > SEARCH_MOST)
+            return false;
+        reach_readers(f, &ahead, ahead.found[i].group);
+    }
+    f->before_count = back.count;
+    f->after_count = ahead.count;
+    return true;
+}
+
+int fuse_by_position(const void *a, const void *b)
+{
+    const struct fuse_reach *x = a, *y = b;
+    return (x->position > y->position) - (x->position < y->position);
+}
+
+/* What `b` needs, then the two as one, then what needs `a`, in the places that all of them had. */
+static void reorder(struct fuser *f, int a, int b, int joined)
+{
+    int befores = f->before_count, afters = f->after_count;
+    qsort(f->before, (size_t)befores, sizeof *f->before, fuse_by_position);
+    qsort(f->after, (size_t)afters, sizeof *f->after, fuse_by_position);
+    int places[2 * SEARCH_MOST + 2], count = 0, i = 0, j = 0;
+    places[count++] = f->groups[a].position;
+    while (i < befores || j < afters) {
+        bool left = j == afters || (i < befores && f->before[i].position < f->after[j].position);
+        places[count++] = left ? f->before[i++].position : f->after[j++].position;
+    }
+    places[count] = f->groups[b].position;
+    count = 0;
+    for (i = 0; i < befores; i++)
+        f->groups[f->before[i].group].position = places[count++];
+    f->groups[joined].position = places[count++];
+    for (j = 0; j < afters; j++)
+        f->groups[f->after[j].group].position = places[count++];
+}
+
+/* ---- may two groups be one? ---- */
+
+static int64_t result_elements(const struct hlo_instruction *instruction)
+{
+    const struct hlo_shape *shape = instruction->shape;
+    return hlo_elements(shape->part_count ? shape->parts[0] : shape);
+}
+
+/* Of every read of `a`'s results in `b`. Sums across rows are known when all rows have been read: then only what
+ * is as small as they are may follow. Rows stay rows only in the order they have. */
+static bool reads_allow(const struct fuser *f, int a, int b)
+{
+    bool rows = f->groups[a].reduction == REDUCTION_ROWS || f->groups[b].reduction == REDUCTION_ROWS;
+    for (int n = f->groups[b].head; n >= 0; n = f->nodes[n].next) {
+        const struct fuse_node *node = &f->nodes[n];
+        for (int e = 0; e < node->edge_count; e++) {
+            const struct fuse_edge *edge = &f->edges[node->edge_first + e];
+            const struct fuse_node *base = &f->nodes[edge->base];
+            if (base->group != a)
+                continue;
+            if (rows && edge->moved)
+                return false;
+            int64_t elements = op_elements(f->graph->at[n]), read = result_elements(f->graph->at[edge->base]);
+            if (base->late && (node->class == OP_REDUCE || elements > read))
+                return false;
+            if (elements < f->groups[a].elements && elements != read)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Are all results of `a` used in `b` alone? */
+static bool only_read_by(const struct fuser *f, int a, int b)
+{
+    for (int n = f->groups[a].head; n >= 0; n = f->nodes[n].next) {
+        const struct fuse_node *node = &f->nodes[n];
+        if (node->escapes)
+            return false;
+        for (int r = 0; r < node->reader_count; r++) {
+            int reader = f->nodes[f->readers[node->reader_first + r]].group;
+            if (reader != a && reader != b)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Every element once: its size is that of the whole group. */
+static bool sizes_allow(const struct fuser *f, int a, int b)
+{
+    const struct fuse_group *from = &f->groups[a], *to = &f->groups[b];
+    bool plain = from->reduction == REDUCTION_NONE && to->reduction == REDUCTION_NONE;
+    if (from->kind == OP_PRODUCT || to->kind == OP_PRODUCT)
+        return from->kind != to->kind && plain && !from->gathers && !to->gathers &&
+               from->elements == to->elements;
+    if (from->elements == to->elements)
+        return from->reduction != REDUCTION_ROWS || to->reduction != REDUCTION_ROWS ||
+               (from->outer == to->outer && from->width == to->width && from->inner == to->inner);
+    if (from->elements > to->elements)
+        return to->reduction == REDUCTION_NONE &&
+               (from->reduction == REDUCTION_ACROSS ||
+                (from->reduction == REDUCTION_ROWS && to->elements == row_count(from)));
+    return from->reduction == REDUCTION_NONE &&
+           ((to->reduction == REDUCTION_ROWS && from->elements == row_count(to)) || only_read_by(f, a, b));
+}
+
+static bool can_join(struct fuser *f, int a, int b)
+{
+    const struct fuse_group *from = &f->groups[a], *to = &f->groups[b];
+    bool kinds = (from->kind == OP_ELEMENTWISE || from->kind == OP_PRODUCT) &&
+                 (to->kind == OP_ELEMENTWISE || to->kind == OP_PRODUCT);
+    return kinds && sizes_allow(f, a, b) && reads_allow(f, a, b) && reads_allow(f, b, a) &&
+           (f->groups[a].position < f->groups[b].position ? can_meet(f, a, b) : can_meet(f, b, a));
+}
+
+/* The larger one takes the smaller one's nodes. Returns which it is. Comes right after can_join. */
+static int join(struct fuser *f, int a, int b)
+{
+    bool ahead = f->groups[a].position < f->groups[b].position;
+    int into = f->groups[a].count >= f->groups[b].count ? a : b, other = into == a ? b : a;
+    struct fuse_group *to = &f->groups[into], *from = &f->groups[other];
+    reorder(f, ahead ? a : b, ahead ? b : a, into);
+    for (int n = from->head; n >= 0; n = f->nodes[n].next)
+        f->nodes[n].group = into;
+    f->nodes[to->tail].next = from->head;
+    to->tail = from->tail;
+    to->count += from->count;
+    to->first = to->first < from->first ? to->first : from->first;
+    to->last = to->last > from->last ? to->last : from->last;
+    bool theirs = from->kind == OP_PRODUCT || (to->kind != OP_PRODUCT && from->reduction == REDUCTION_ROWS &&
+                                               to->reduction != REDUCTION_ROWS);
+    if (theirs || (to->kind != OP_PRODUCT && to->reduction == REDUCTION_NONE && from->reduction)) {
+        to->kind = from->kind;
+        to->reduction = from->reduction;
+        to->outer = from->outer;
+        to->width = from->width;
+        to->inner = from->inner;
+        to->hero = from->hero;
+    }
+    if (from->elements > to->elements)
+        to->elements = from->elements;
+    to->gathers = to->gathers || from->gathers;
+    from->head = from->tail = -1;
+    from->count = 0;
+    return into;
+}
+
+/* ---- the passes ---- */
+
+static int new_group(struct fuser *f, int index)
+{
+    const struct hlo_instruction *instruction = f->graph->at[index];
+    struct fuse_node *node = &f->nodes[index];
+    bool joins = node->class == OP_ELEMENTWISE || node->class == OP_MOVE || node->class == OP_REDUCE;
+    struct fuse_group *group = &f->groups[f->group_count];
+    *group = (struct fuse_group){
+        .kind = joins ? OP_ELEMENTWISE : node->class,
+        .elements = op_elements(instruction),
+        .hero = index,
+        .first = index,
+        .last = index,
+        .head = index,
+        .tail = index,
+        .count = 1,
+        .gathers = node->class == OP_MOVE && op_class(instruction) != OP_VIEW &&
+                   instruction->opcode != HLO_RNG && instruction->opcode != HLO_IOTA,
+        .position = index,
+    };
+    group->reduction = reduction_of(instruction, group);
+    node->group = f->group_count;
+    return f->group_count++;
+}
+
+static void find_late(struct fuser *f, int index)
+{
+    struct fuse_node *node = &f->nodes[index];
+    node->late = f->groups[node->group].reduction == REDUCTION_ACROSS;
+    for (int e = 0; !node->late && e < node->edge_count; e++) {
+        int base = f->edges[node->edge_first + e].base;
+        node->late = f->nodes[base].late && node->class == OP_ELEMENTWISE &&
+                     op_elements(f->graph->at[index]) <= result_elements(f->graph->at[base]);
+    }
+}
+
+/* Joins an instruction to the groups of what it reads, the latest first: what comes late is nearest to it. */
+static void join_sources(struct fuser *f, int index)
+{
+    const struct fuse_node *node = &f->nodes[index];
+    int bound = index;
+    for (;;) {
+        int latest = -1;
+        for (int e = 0; e < node->edge_count; e++) {
+            int base = f->edges[node->edge_first + e].base;
+            if (base < bound && base > latest)
+                latest = base;
+        }
+        if (latest < 0)
+            return;
+        bound = latest;
+        int source = f->nodes[latest].group;
+        if (source >= 0 && source != node->group && can_join(f, source, node->group))
+            join(f, source, node->group);
+    }
+}
+
+/* Two groups of the same size that read the same array whole read it once when they are one. */
+static void join_readers(struct fuser *f, int base)
+{
+    const struct fuse_node *node = &f->nodes[base];
+    int64_t elements = hlo_elements(f->graph->at[base]->shape);
+    int before = -1;
+    for (int r = 0; r < node->reader_count; r++) {
+        int group = f->nodes[f->readers[node->reader_first + r]].group;
+        if (group < 0 || f->groups[group].kind != OP_ELEMENTWISE || f->groups[group].elements != elements)
+            continue;
+        if (before >= 0 && before != group && can_join(f, before, group))
+            before = join(f, before, group);
+        else
+            before = group;
+    }
+}
+
+bool fuse_find_groups(struct fuser *f)
+{
+    size_t count = (size_t)f->graph->count + 1;
+    f->groups = ARENA_ARRAY(f->arena, count, struct fuse_group);
+    f->before = ARENA_ARRAY(f->arena, count, struct fuse_reach);
+    f->after = ARENA_ARRAY(f->arena, count, struct fuse_reach);
+    if (!f->groups || !f->before || !f->after)
+        return error_memory(f->err);
+    for (int i = f->options->first; i < f->graph->count; i++) {
+        if (!fuse_runs(f, i))
+            continue;
+        new_group(f, i);
+        find_late(f, i);
+        bool joins = f->groups[f->nodes[i].group].kind == OP_ELEMENTWISE;
+        if (joins && !f->options->unfused)
+            join_sources(f, i);
+    }
+    for (int i = 0; !f->options->unfused && i < f->graph->count; i++)
+        if (f->nodes[i].class != OP_VIEW && f->nodes[i].reader_count > 1)
+            join_readers(f, i);
+    return true;
+}

@@ -1,0 +1,79 @@
+/* Groups of instructions that become kernels; only for the files that fuse. */
+#ifndef REHEARSE_COST_DERIVE_FUSE_GROUP_H
+#define REHEARSE_COST_DERIVE_FUSE_GROUP_H
+
+#include "cost/derive/fuse.h"
+#include "cost/derive/op.h"
+
+/* What an instruction reads: an array in memory or of another instruction, as it is or through views. */
+struct fuse_edge {
+    int base;      /* what computed it: no view */
+    int part;      /* the last view that takes a part of it, else the base: who reads both reads it once */
+    int64_t bytes; /* of that part */
+    bool moved;    /* its elements are read in another order */
+};
+
+struct fuse_node {
+    enum op_class class; /* a view that must be in memory is OP_MOVE */
+    int base, part;      /* of a view */
+    int64_t bytes;
+    bool moved;
+    bool folded;  /* made of constants: computed where it is used */
+    bool escapes; /* a result, or kept */
+    bool late;    /* known only after a reduction across rows: the sum itself and what is computed of it */
+    int group;    /* -1: none */
+    int next;     /* in its group; -1: the last */
+    int edge_first, edge_count;
+    int reader_first, reader_count; /* of what is based on it */
+};
+
+enum fuse_reduction { REDUCTION_NONE, REDUCTION_ROWS, REDUCTION_ACROSS };
+
+struct fuse_group {
+    enum op_class kind;            /* OP_ELEMENTWISE: may be joined with its like, else as op_class has it */
+    int64_t elements;              /* it runs over */
+    enum fuse_reduction reduction; /* of OP_ELEMENTWISE */
+    int64_t outer, width, inner;   /* of a reduction along rows: [outer, width, inner] -> [outer, inner] */
+    int hero;                      /* instruction */
+    int first, last;               /* instructions by index */
+    int head, tail, count;         /* its nodes */
+    bool gathers;                  /* has nodes that read elements from elsewhere */
+    int position;                  /* a group comes after all groups that it reads */
+    unsigned seen;                 /* by which search */
+};
+
+struct fuse_reach {
+    int position, group;
+};
+
+struct fuser {
+    struct arena *arena;
+    const struct graph *graph;
+    const struct fuse_options *options;
+    struct fuse_node *nodes;
+    struct fuse_edge *edges;
+    int edge_count, edge_room;
+    int *readers; /* nodes, by base */
+    struct fuse_group *groups;
+    int group_count;
+    struct fuse_reach *before, *after; /* found by the last search */
+    int before_count, after_count;
+    unsigned search;
+    struct error *err;
+};
+
+/* fuse_view.c: nodes and edges. */
+bool fuse_find_edges(struct fuser *f);
+
+/* fuse_group.c: groups. A group without nodes was joined to another. */
+bool fuse_find_groups(struct fuser *f);
+int fuse_by_position(const void *a, const void *b); /* of struct fuse_reach, for qsort */
+
+static inline bool fuse_runs(const struct fuser *f, int index)
+{
+    const struct fuse_node *node = &f->nodes[index];
+    return index >= f->options->first && !node->folded && node->class != OP_INPUT && node->class != OP_VIEW &&
+           node->class != OP_NOTHING;
+}
+
+#endif

@@ -1,0 +1,216 @@
+/* Who reads what: views are looked through, what is made of constants is left out. */
+#include "cost/derive/fuse_group.h"
+
+enum demand { DEMAND_RESULT = 1, DEMAND_PRODUCT = 2, DEMAND_BUFFER = 4 };
+
+static bool is_expanding(const struct hlo_instruction *instruction)
+{
+    return instruction->opcode == HLO_BROADCAST &&
+           hlo_elements(instruction->shape) > hlo_elements(instruction->operands[0]->shape);
+}
+
+/* Does it change the order of dimensions longer than 1? */
+static bool is_moving(const struct hlo_instruction *instruction)
+{
+    if (instruction->opcode != HLO_TRANSPOSE)
+        return false;
+    int64_t before = -1;
+    const struct hlo_ints *order = &instruction->attributes->dimensions;
+    for (int i = 0; i < order->count; i++) {
+        if (instruction->shape->dims[i] <= 1)
+            continue;
+        if (order->at[i] < before)
+            return true;
+        before = order->at[i];
+    }
+    return false;
+}
+
+/* What reading a value for `user` asks of it: does it have to lie in memory, element after element? Products
+ * read transposed and sliced operands as they are. */
+static unsigned demand_of(const struct fuser *f, const unsigned *demands, const struct hlo_instruction *user,
+                          int operand)
+{
+    switch (f->nodes[user->index].class) {
+    case OP_VIEW:
+        return demands[user->index];
+    case OP_PRODUCT:
+    case OP_ATTENTION:
+        return DEMAND_PRODUCT;
+    case OP_MOVE:
+        return user->opcode == HLO_DYNAMIC_UPDATE_SLICE && operand == 0 ? DEMAND_BUFFER : 0;
+    case OP_ELEMENTWISE:
+    case OP_REDUCE:
+    case OP_INPUT:
+        return 0;
+    default:
+        return DEMAND_BUFFER;
+    }
+}
+
+static bool must_be_in_memory(const struct hlo_instruction *view, unsigned demand)
+{
+    if (is_expanding(view))
+        return demand != 0;
+    return (is_moving(view) || view->opcode == HLO_SLICE) && demand & (DEMAND_RESULT | DEMAND_BUFFER);
+}
+
+/* Of instructions before `first` nothing is asked: they have run. */
+static void find_demands(struct fuser *f, unsigned *demands)
+{
+    const struct graph *graph = f->graph;
+    for (int i = 0; i < graph->root_count; i++)
+        demands[graph->roots[i]->index] |= DEMAND_RESULT;
+    for (int i = graph->count; i-- > f->options->first;) {
+        struct fuse_node *node = &f->nodes[i];
+        const struct hlo_instruction *instruction = graph->at[i];
+        if (node->folded && demands[i])
+            node->folded = false;
+        if (node->class == OP_VIEW && !node->folded && must_be_in_memory(instruction, demands[i]))
+            node->class = OP_MOVE;
+        for (int o = 0; o < instruction->operand_count; o++)
+            demands[instruction->operands[o]->index] |= demand_of(f, demands, instruction, o);
+    }
+}
+
+static void classify(struct fuser *f)
+{
+    for (int i = 0; i < f->graph->count; i++) {
+        const struct hlo_instruction *instruction = f->graph->at[i];
+        struct fuse_node *node = &f->nodes[i];
+        node->class = op_class(instruction);
+        node->group = node->next = -1;
+        node->escapes = f->options->kept && f->options->kept[i];
+        bool simple = node->class == OP_VIEW || node->class == OP_ELEMENTWISE || node->class == OP_MOVE;
+        bool made = instruction->opcode == HLO_IOTA || instruction->operand_count > 0;
+        node->folded = op_is_splat(instruction) || (simple && made && instruction->opcode != HLO_RNG);
+        for (int o = 0; node->folded && o < instruction->operand_count; o++)
+            node->folded = f->nodes[instruction->operands[o]->index].folded;
+    }
+}
+
+/* A view's base is its operand's; of several views in a row the narrowest counts. */
+static void find_bases(struct fuser *f)
+{
+    for (int i = 0; i < f->graph->count; i++) {
+        const struct hlo_instruction *instruction = f->graph->at[i];
+        struct fuse_node *node = &f->nodes[i];
+        node->base = node->part = i;
+        node->bytes = hlo_leaf_bytes(instruction->shape);
+        if (node->class != OP_VIEW)
+            continue;
+        const struct fuse_node *of = &f->nodes[instruction->operands[0]->index];
+        node->base = of->base;
+        node->part = of->part;
+        node->moved = of->moved || is_moving(instruction);
+        if (of->bytes <= node->bytes)
+            node->bytes = of->bytes;
+        else
+            node->part = i;
+    }
+}
+
+static bool add_edge(struct fuser *f, const struct fuse_node *read)
+{
+    if (f->edge_count == f->edge_room) {
+        int room = f->edge_room ? 2 * f->edge_room : 1024;
+        struct fuse_edge *edges = ARENA_ARRAY(f->arena, (size_t)room, struct fuse_edge);
+        if (!edges)
+            return error_memory(f->err);
+        for (int i = 0; i < f->edge_count; i++)
+            edges[i] = f->edges[i];
+        f->edges = edges;
+        f->edge_room = room;
+    }
+    f->edges[f->edge_count++] = (struct fuse_edge){read->base, read->part, read->bytes, read->moved};
+    return true;
+}
+
+/* What reads only some elements of its first operand, as many as it makes; an update in place reads none. */
+static void narrow_edge(struct fuser *f, const struct hlo_instruction *reader)
+{
+    struct fuse_edge *edge = &f->edges[f->edge_count - 1];
+    bool update = reader->opcode == HLO_DYNAMIC_UPDATE_SLICE;
+    if (!update && reader->opcode != HLO_DYNAMIC_SLICE && reader->opcode != HLO_GATHER)
+        return;
+    int64_t bytes = update ? 0 : hlo_bytes(reader->shape);
+    if (bytes < edge->bytes) {
+        edge->bytes = bytes;
+        edge->part = reader->index;
+    }
+}
+
+static bool add_operand(struct fuser *f, const struct hlo_instruction *operand)
+{
+    const struct fuse_node *node = &f->nodes[operand->index];
+    if (operand->opcode == HLO_TUPLE) {
+        for (int i = 0; i < operand->operand_count; i++)
+            if (!add_operand(f, operand->operands[i]))
+                return false;
+        return true;
+    }
+    return node->folded || add_edge(f, node);
+}
+
+static bool add_edges(struct fuser *f)
+{
+    for (int i = 0; i < f->graph->count; i++) {
+        const struct hlo_instruction *instruction = f->graph->at[i];
+        struct fuse_node *node = &f->nodes[i];
+        node->edge_first = f->edge_count;
+        for (int o = 0; fuse_runs(f, i) && o < instruction->operand_count; o++) {
+            int before = f->edge_count;
+            if (!add_operand(f, instruction->operands[o]))
+                return false;
+            if (o == 0 && f->edge_count > before)
+                narrow_edge(f, instruction);
+        }
+        node->edge_count = f->edge_count - node->edge_first;
+    }
+    return true;
+}
+
+static bool add_readers(struct fuser *f)
+{
+    f->readers = ARENA_ARRAY(f->arena, (size_t)f->edge_count + 1, int);
+    if (!f->readers)
+        return error_memory(f->err);
+    int sum = 0;
+    for (int e = 0; e < f->edge_count; e++)
+        f->nodes[f->edges[e].base].reader_count++;
+    for (int i = 0; i < f->graph->count; i++) {
+        f->nodes[i].reader_first = sum;
+        sum += f->nodes[i].reader_count;
+        f->nodes[i].reader_count = 0;
+    }
+    for (int i = 0; i < f->graph->count; i++)
+        for (int e = 0; e < f->nodes[i].edge_count; e++) {
+            struct fuse_node *base = &f->nodes[f->edges[f->nodes[i].edge_first + e].base];
+            f->readers[base->reader_first + base->reader_count++] = i;
+        }
+    return true;
+}
+
+/* A result that is a view of something is that something in memory. */
+static void mark_results(struct fuser *f)
+{
+    for (int i = 0; i < f->graph->root_count; i++)
+        f->nodes[f->nodes[f->graph->roots[i]->index].base].escapes = true;
+    for (int i = 0; i < f->graph->count; i++)
+        if (f->nodes[i].escapes)
+            f->nodes[f->nodes[i].base].escapes = true;
+}
+
+bool fuse_find_edges(struct fuser *f)
+{
+    size_t count = (size_t)f->graph->count + 1;
+    f->nodes = ARENA_ARRAY(f->arena, count, struct fuse_node);
+    unsigned *demands = ARENA_ARRAY(f->arena, count, unsigned);
+    if (!f->nodes || !demands)
+        return error_memory(f->err);
+    classify(f);
+    find_demands(f, demands);
+    find_bases(f);
+    mark_results(f);
+    return add_edges(f) && add_readers(f);
+}

@@ -1,0 +1,366 @@
+#include "cost/derive/op.h"
+
+#include "cost/derive/graph.h"
+
+#include <math.h>
+#include <string.h>
+
+bool op_is_target(const struct hlo_instruction *instruction, const char *target)
+{
+    return instruction->opcode == HLO_CUSTOM_CALL && instruction->attributes->target &&
+           strcmp(instruction->attributes->target, target) == 0;
+}
+
+/* Annotations of where data lies: nothing runs. */
+static bool is_annotation(const struct hlo_instruction *instruction)
+{
+    static const char *const names[] = {"Sharding",
+                                        "SPMDFullToShardShape",
+                                        "SPMDShardToFullShape",
+                                        "annotate_device_placement",
+                                        "LayoutConstraint",
+                                        "MoveToDevice",
+                                        "MoveToHost"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (op_is_target(instruction, names[i]))
+            return instruction->operand_count > 0;
+    return false;
+}
+
+static enum op_class custom_class(const struct hlo_instruction *instruction)
+{
+    if (op_is_target(instruction, GRAPH_PRODUCT))
+        return OP_PRODUCT;
+    if (op_is_target(instruction, GRAPH_ATTENTION) || op_is_target(instruction, GRAPH_ATTENTION_BACKWARD))
+        return OP_ATTENTION;
+    return is_annotation(instruction) ? OP_VIEW : OP_ALONE;
+}
+
+enum op_class op_class(const struct hlo_instruction *instruction)
+{
+    enum hlo_opcode opcode = instruction->opcode;
+    if (hlo_opcode_traits(opcode) & HLO_ELEMENTWISE)
+        return OP_ELEMENTWISE;
+    if (hlo_opcode_traits(opcode) & HLO_COLLECTIVE)
+        return OP_COLLECTIVE;
+    switch (opcode) {
+    case HLO_PARAMETER:
+    case HLO_CONSTANT:
+        return OP_INPUT;
+    case HLO_TUPLE:
+    case HLO_AFTER_ALL:
+    case HLO_PARTITION_ID:
+    case HLO_REPLICA_ID:
+    case HLO_INFEED:
+    case HLO_OUTFEED:
+    case HLO_RNG_GET_AND_UPDATE_STATE:
+        return OP_NOTHING;
+    case HLO_BITCAST:
+    case HLO_BROADCAST:
+    case HLO_DYNAMIC_RESHAPE:
+    case HLO_GET_TUPLE_ELEMENT:
+    case HLO_RESHAPE:
+    case HLO_SET_DIMENSION_SIZE:
+    case HLO_SLICE:
+    case HLO_TRANSPOSE:
+    case HLO_ADD_DEPENDENCY:
+    case HLO_DOMAIN:
+    case HLO_OPT_BARRIER:
+        return instruction->operand_count ? OP_VIEW : OP_NOTHING;
+    case HLO_CONCATENATE:
+    case HLO_COPY:
+    case HLO_DYNAMIC_SLICE:
+    case HLO_DYNAMIC_UPDATE_SLICE:
+    case HLO_GATHER:
+    case HLO_GET_DIMENSION_SIZE:
+    case HLO_IOTA:
+    case HLO_PAD:
+    case HLO_REDUCE_WINDOW:
+    case HLO_REVERSE:
+    case HLO_RNG:
+        return OP_MOVE;
+    case HLO_REDUCE:
+        return OP_REDUCE;
+    case HLO_CONVOLUTION:
+    case HLO_DOT:
+    case HLO_RAGGED_DOT:
+    case HLO_SCALED_DOT:
+        return OP_PRODUCT;
+    case HLO_WHILE:
+        return OP_LOOP;
+    case HLO_CUSTOM_CALL:
+        return custom_class(instruction);
+    default:
+        return OP_ALONE;
+    }
+}
+
+static int64_t leaf_elements(const struct hlo_shape *shape)
+{
+    if (shape->part_count == 0)
+        return hlo_elements(shape);
+    return leaf_elements(shape->parts[0]); /* variadic: all alike */
+}
+
+int64_t op_elements(const struct hlo_instruction *instruction)
+{
+    if (instruction->opcode == HLO_REDUCE && instruction->operand_count)
+        return hlo_elements(instruction->operands[0]->shape);
+    if (instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE && instruction->operand_count > 1)
+        return hlo_elements(instruction->operands[1]->shape);
+    return leaf_elements(instruction->shape);
+}
+
+enum hlo_opcode op_reducer(const struct hlo_instruction *reduce)
+{
+    return reduce->callee_count ? reduce->callees[0]->root->opcode : HLO_ADD;
+}
+
+bool op_is_splat(const struct hlo_instruction *instruction)
+{
+    return instruction->opcode == HLO_CONSTANT &&
+           (instruction->splat || hlo_elements(instruction->shape) <= 1);
+}
+
+/* ---- arithmetic ---- */
+
+/* fp32 operations of one element: what CUDA's math library takes to within its stated accuracy, in rounded
+ * numbers of instructions (CUDA C++ Programming Guide, section 16, and the throughput table of section 8). */
+static double element_flops(enum hlo_opcode opcode)
+{
+    switch (opcode) {
+    case HLO_DIVIDE:
+    case HLO_EXPONENTIAL:
+    case HLO_RSQRT:
+    case HLO_SQRT:
+        return 8.0;
+    case HLO_LOG:
+    case HLO_LOGISTIC:
+    case HLO_EXPONENTIAL_MINUS_ONE:
+    case HLO_LOG_PLUS_ONE:
+    case HLO_REMAINDER:
+        return 12.0;
+    case HLO_RNG:
+    case HLO_RNG_BIT_GENERATOR:
+        return 16.0;
+    default:
+        return hlo_opcode_traits(opcode) & HLO_TRANSCENDENTAL ? 20.0 : 1.0;
+    }
+}
+
+static double callee_flops(const struct hlo_instruction *instruction, int callee)
+{
+    if (callee >= instruction->callee_count || instruction->callees[callee]->count == 0)
+        return 1.0;
+    const struct hlo_computation *computation = instruction->callees[callee];
+    double sum = 0.0;
+    for (int i = 0; i < computation->count; i++)
+        if (op_class(computation->instructions[i]) == OP_ELEMENTWISE)
+            sum += element_flops(computation->instructions[i]->opcode);
+    return sum;
+}
+
+static double window_size(const struct hlo_instruction *instruction)
+{
+    double size = 1.0;
+    for (int i = 0; i < instruction->attributes->window_rank; i++)
+        size *= (double)instruction->attributes->window[i].size;
+    return size;
+}
+
+/* Of all that is inside the module's own fusion. */
+static double fusion_flops(const struct hlo_instruction *fusion, int depth)
+{
+    double sum = 0.0;
+    if (!fusion->callee_count || depth > GRAPH_DEPTH)
+        return 0.0;
+    for (int i = 0; i < fusion->callees[0]->count; i++) {
+        const struct hlo_instruction *inner = fusion->callees[0]->instructions[i];
+        sum += inner->opcode == HLO_FUSION ? fusion_flops(inner, depth + 1) : op_lane_flops(inner);
+    }
+    return sum;
+}
+
+double op_lane_flops(const struct hlo_instruction *instruction)
+{
+    double elements = (double)op_elements(instruction);
+    switch (instruction->opcode) {
+    case HLO_MAP:
+    case HLO_REDUCE:
+        return elements * callee_flops(instruction, 0);
+    case HLO_REDUCE_WINDOW:
+        return elements * window_size(instruction) * callee_flops(instruction, 0);
+    case HLO_SELECT_AND_SCATTER:
+        return (double)hlo_elements(instruction->operands[1]->shape) * (window_size(instruction) + 1.0);
+    case HLO_SCATTER:
+        return instruction->operand_count > 2 ? (double)hlo_elements(instruction->operands[2]->shape)
+                                              : elements;
+    case HLO_SORT:
+    case HLO_TOPK: /* a bitonic network's comparisons */
+        elements = (double)leaf_elements(instruction->operands[0]->shape);
+        return elements * fmax(log2(fmax(elements, 2.0)), 1.0);
+    case HLO_FFT:
+        return 5.0 * elements * log2(fmax(elements, 2.0));
+    case HLO_CHOLESKY:
+    case HLO_TRIANGULAR_SOLVE: {
+        const struct hlo_shape *a = instruction->operands[0]->shape;
+        return elements * (a->rank ? (double)a->dims[a->rank - 1] : 1.0);
+    }
+    case HLO_FUSION:
+        return fusion_flops(instruction, 0);
+    case HLO_RNG_BIT_GENERATOR:
+        return (double)hlo_leaf_bytes(instruction->shape) / 4.0 * element_flops(HLO_RNG);
+    default:
+        break;
+    }
+    enum op_class class = op_class(instruction);
+    return class == OP_ELEMENTWISE || instruction->opcode == HLO_RNG
+               ? elements * element_flops(instruction->opcode)
+               : 0.0;
+}
+
+/* ---- traffic of what is a kernel of its own ---- */
+
+/* Rows up to this many elements are sorted in one kernel, longer ones by radix in passes of 8 bits (Merrill and
+ * Grimshaw 2011, as in CUB). */
+#define SORT_IN_ONE 4096
+
+static double sort_passes(const struct hlo_instruction *sort)
+{
+    const struct hlo_shape *keys = sort->operands[0]->shape;
+    const struct hlo_ints *dims = &sort->attributes->dimensions;
+    int64_t dim = dims->count ? dims->at[0] : keys->rank - 1;
+    if (keys->rank == 0 || dim < 0 || dim >= keys->rank || keys->dims[dim] <= SORT_IN_ONE)
+        return 1.0;
+    int bytes = (hlo_type_bits(keys->type) + 7) / 8;
+    return bytes;
+}
+
+static double operand_bytes(const struct hlo_instruction *instruction, int first)
+{
+    double bytes = 0.0;
+    for (int i = first; i < instruction->operand_count; i++)
+        bytes += (double)hlo_leaf_bytes(instruction->operands[i]->shape);
+    return bytes;
+}
+
+double op_bytes(const struct hlo_instruction *instruction)
+{
+    double output = (double)hlo_leaf_bytes(instruction->shape);
+    double inputs = operand_bytes(instruction, 0);
+    switch (instruction->opcode) {
+    case HLO_SCATTER: { /* operands, indices, updates: the updates are read, what they change read and written */
+        int count = (instruction->operand_count - 1) / 2;
+        if (count < 1)
+            break;
+        double indices = (double)hlo_leaf_bytes(instruction->operands[count]->shape);
+        return 3.0 * operand_bytes(instruction, count + 1) + indices;
+    }
+    case HLO_SORT:
+        return sort_passes(instruction) * (inputs + output);
+    default:
+        break;
+    }
+    return inputs + output;
+}
+
+/* ---- products ---- */
+
+static enum cost_type type_of(enum hlo_type type)
+{
+    switch (type) {
+    case HLO_TYPE_F64:
+    case HLO_TYPE_C128:
+        return COST_FP64;
+    case HLO_TYPE_F16:
+        return COST_FP16;
+    case HLO_TYPE_BF16:
+        return COST_BF16;
+    case HLO_TYPE_S4:
+    case HLO_TYPE_U4:
+    case HLO_TYPE_S8:
+    case HLO_TYPE_U8:
+    case HLO_TYPE_PRED:
+        return COST_INT8;
+    case HLO_TYPE_F4E2M1FN:
+        return COST_FP4;
+    default:
+        return hlo_type_is_float(type) && hlo_type_bits(type) <= 8 ? COST_FP8 : COST_FP32;
+    }
+}
+
+/* Of two operands the wider one's. */
+static enum cost_type product_type(const struct hlo_shape *a, const struct hlo_shape *b)
+{
+    return type_of(hlo_type_bits(a->type) >= hlo_type_bits(b->type) ? a->type : b->type);
+}
+
+static int64_t dims_product(const struct hlo_shape *shape, const struct hlo_ints *dims)
+{
+    int64_t product = 1;
+    for (int i = 0; i < dims->count; i++)
+        product *= shape->dims[dims->at[i]];
+    return product;
+}
+
+static bool dot_product(const struct hlo_instruction *dot, struct op_product *product)
+{
+    const struct hlo_shape *lhs = dot->operands[0]->shape, *rhs = dot->operands[1]->shape;
+    int64_t left = hlo_elements(lhs), right = hlo_elements(rhs);
+    if (left == 0 || right == 0)
+        return false;
+    product->k = dims_product(lhs, &dot->attributes->lhs_contracting);
+    product->batch = dims_product(lhs, &dot->attributes->lhs_batch);
+    product->m = left / product->k / product->batch;
+    product->n = right / product->k / product->batch;
+    if (dot->opcode == HLO_RAGGED_DOT && dot->attributes->rhs_group.count) {
+        int64_t groups = dims_product(rhs, &dot->attributes->rhs_group);
+        product->n /= groups;
+        product->m = product->m > groups ? product->m / groups : 1;
+        product->batch *= groups;
+    }
+    product->type = product_type(lhs, rhs);
+    if (lhs->type == HLO_TYPE_C64 || lhs->type == HLO_TYPE_C128)
+        product->k *= 4; /* real and imaginary parts */
+    return true;
+}
+
+/* As an implicit GEMM (cuDNN): rows are the output's positions, the long dimension is channels x window. Of a
+ * dilated input only the elements between the zeros are multiplied. */
+static bool convolution_product(const struct hlo_instruction *convolution, struct op_product *product)
+{
+    const struct hlo_attributes *attributes = convolution->attributes;
+    const struct hlo_shape *kernel = convolution->operands[1]->shape;
+    int64_t out = hlo_elements(convolution->shape), features = 1, dilation = 1;
+    int64_t groups = attributes->feature_groups > 1 ? attributes->feature_groups
+                     : attributes->batch_groups > 1 ? attributes->batch_groups
+                                                    : 1;
+    product->k = hlo_elements(kernel);
+    for (int i = 0; i < kernel->rank && i < attributes->kernel_labels.count; i++)
+        if (attributes->kernel_labels.at[i] == HLO_LABEL_FEATURE)
+            features = kernel->dims[i];
+    for (int i = 0; i < attributes->window_rank; i++)
+        dilation *= attributes->window[i].base_dilation > 1 ? attributes->window[i].base_dilation : 1;
+    if (out == 0 || product->k == 0 || hlo_elements(convolution->operands[0]->shape) == 0)
+        return false;
+    product->k = (product->k / features + dilation - 1) / dilation;
+    product->m = out / features > 0 ? out / features : 1;
+    product->n = features / groups > 0 ? features / groups : 1;
+    product->batch = groups;
+    product->type = product_type(convolution->operands[0]->shape, kernel);
+    return true;
+}
+
+bool op_product(const struct hlo_instruction *instruction, struct op_product *product)
+{
+    const struct hlo_ints *sizes = &instruction->attributes->sizes;
+    if (instruction->opcode == HLO_CUSTOM_CALL) {
+        *product = (struct op_product){sizes->at[0], sizes->at[1], sizes->at[2], sizes->at[3],
+                                       type_of(instruction->operands[0]->shape->type)};
+        return true;
+    }
+    if (instruction->operand_count < 2)
+        return false;
+    return instruction->opcode == HLO_CONVOLUTION ? convolution_product(instruction, product)
+                                                  : dot_product(instruction, product);
+}

@@ -1,0 +1,49 @@
+/* What an instruction is to a fusion, and what it computes. */
+#ifndef REHEARSE_COST_DERIVE_OP_H
+#define REHEARSE_COST_DERIVE_OP_H
+
+#include "devices/device.h"
+#include "hlo/module.h"
+
+enum op_class {
+    OP_INPUT,       /* parameter, constant: lies in memory */
+    OP_NOTHING,     /* tuple, token: neither computes nor moves */
+    OP_VIEW,        /* another look at operand 0: reshape, transpose, broadcast, slice, part of a tuple */
+    OP_ELEMENTWISE, /* an element of the result from the operands' at the same place */
+    OP_MOVE,        /* an element of the result from some element of the operands: pad, concatenate, gather */
+    OP_REDUCE,
+    OP_PRODUCT,   /* dot, convolution */
+    OP_ATTENTION, /* rehearse.attention */
+    OP_LOOP,
+    OP_COLLECTIVE,
+    OP_ALONE, /* a kernel of its own: sort, scatter, custom call, the module's own fusion */
+};
+
+enum op_class op_class(const struct hlo_instruction *instruction);
+
+/* Elements it runs over: of the result, of a reduction its operand. */
+int64_t op_elements(const struct hlo_instruction *instruction);
+
+/* Arithmetic outside of the matrix units in fp32 operations: elements times what one takes. */
+double op_lane_flops(const struct hlo_instruction *instruction);
+
+/* Bytes that an instruction which is a kernel of its own moves. */
+double op_bytes(const struct hlo_instruction *instruction);
+
+struct op_product {
+    int64_t batch, m, n, k;
+    enum cost_type type; /* COST_FP32 of fp32 numbers: whether that means tf32 is decided at timing */
+};
+
+/* A dot or convolution as matrix products; false when it multiplies nothing (an empty dimension). */
+bool op_product(const struct hlo_instruction *instruction, struct op_product *product);
+
+/* What a reduction combines two elements with. */
+enum hlo_opcode op_reducer(const struct hlo_instruction *reduce);
+
+/* A constant whose elements are all alike. */
+bool op_is_splat(const struct hlo_instruction *instruction);
+
+bool op_is_target(const struct hlo_instruction *instruction, const char *target);
+
+#endif

@@ -1,0 +1,168 @@
+/* The gradients of products: two each. */
+#include "cost/derive/work.h"
+
+typedef struct hlo_instruction *value;
+
+/* The dimensions of one operand of a dot. */
+struct side {
+    int batch, contracted, free;
+    int64_t batches[HLO_MAX_RANK], contractions[HLO_MAX_RANK],
+        frees[HLO_MAX_RANK]; /* ascending: the last two */
+    const struct hlo_ints *batch_dims, *contracted_dims;
+};
+
+static struct side side_of(const struct hlo_shape *shape, const struct hlo_ints *batch,
+                           const struct hlo_ints *contracted)
+{
+    struct side side = {.batch_dims = batch, .contracted_dims = contracted};
+    bool is_batch[HLO_MAX_RANK] = {false}, is_contracted[HLO_MAX_RANK] = {false};
+    for (int i = 0; i < batch->count; i++) {
+        is_batch[batch->at[i]] = true;
+        side.batches[side.batch++] = batch->at[i];
+    }
+    for (int i = 0; i < contracted->count; i++)
+        is_contracted[contracted->at[i]] = true;
+    for (int i = 0; i < shape->rank; i++)
+        if (is_contracted[i])
+            side.contractions[side.contracted++] = i;
+        else if (!is_batch[i])
+            side.frees[side.free++] = i;
+    return side;
+}
+
+static struct hlo_ints from_to(struct graph *graph, int first, int count)
+{
+    int64_t dims[HLO_MAX_RANK];
+    for (int i = 0; i < count; i++)
+        dims[i] = first + i;
+    return graph_ints(graph, count, dims);
+}
+
+static int place_of(int64_t dim, const int64_t *dims, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (dims[i] == dim)
+            return i;
+    return 0;
+}
+
+/* The gradient of `of`, whose other operand is `other`: the product of the dot's gradient with `other`, summed
+ * over what only `other` has. The dot's dimensions are batch, free of the left, free of the right. */
+static value operand_gradient(struct graph *graph, value gradient, value of, value other,
+                              const struct side *mine, const struct side *theirs, bool left)
+{
+    struct hlo_attributes *attributes = graph_attributes(graph);
+    struct hlo_ints batch = from_to(graph, 0, mine->batch);
+    struct hlo_ints summed = from_to(graph, mine->batch + (left ? mine->free : 0), theirs->free);
+    struct hlo_ints others = graph_ints(graph, theirs->free, theirs->frees);
+    attributes->lhs_batch = left ? batch : *theirs->batch_dims;
+    attributes->rhs_batch = left ? *theirs->batch_dims : batch;
+    attributes->lhs_contracting = left ? summed : others;
+    attributes->rhs_contracting = left ? others : summed;
+    int64_t dims[HLO_MAX_RANK], order[HLO_MAX_RANK];
+    int rank = 0, first = mine->batch + (left ? 0 : theirs->contracted);
+    int contracted = mine->batch + (left ? mine->free : 0);
+    for (int i = 0; i < mine->batch; i++)
+        dims[rank++] = of->shape->dims[mine->batches[i]];
+    for (int i = 0; left && i < mine->free; i++)
+        dims[rank++] = of->shape->dims[mine->frees[i]];
+    for (int i = 0; i < theirs->contracted; i++)
+        dims[rank++] = other->shape->dims[theirs->contractions[i]];
+    for (int i = 0; !left && i < mine->free; i++)
+        dims[rank++] = of->shape->dims[mine->frees[i]];
+    for (int i = 0; i < mine->batch; i++)
+        order[mine->batches[i]] = i;
+    for (int i = 0; i < mine->free; i++)
+        order[mine->frees[i]] = first + i;
+    for (int i = 0; i < mine->contracted; i++) /* in pairs, as the dot gives them */
+        order[mine->contracted_dims->at[i]] =
+            contracted + place_of(theirs->contracted_dims->at[i], theirs->contractions, theirs->contracted);
+    const struct hlo_shape *shape = graph_shape(graph, of->shape->type, rank, dims);
+    value dot = graph_make(graph, HLO_DOT, shape, 2,
+                           left ? (value[]){gradient, other} : (value[]){other, gradient}, attributes);
+    return graph_transpose(graph, dot, order);
+}
+
+static void derive_dot(struct deriver *d, value dot, value gradient)
+{
+    value lhs = dot->operands[0], rhs = dot->operands[1];
+    const struct hlo_attributes *attributes = dot->attributes;
+    struct side left = side_of(lhs->shape, &attributes->lhs_batch, &attributes->lhs_contracting);
+    struct side right = side_of(rhs->shape, &attributes->rhs_batch, &attributes->rhs_contracting);
+    /* gradients are multiplied in the type of the operands, however the sums are kept */
+    if (d->needs[lhs->index])
+        derive_give(d, lhs,
+                    operand_gradient(d->graph, graph_convert(d->graph, gradient, rhs->shape->type), lhs, rhs,
+                                     &left, &right, true));
+    if (d->needs[rhs->index])
+        derive_give(d, rhs,
+                    operand_gradient(d->graph, graph_convert(d->graph, gradient, lhs->shape->type), rhs, lhs,
+                                     &right, &left, false));
+}
+
+static value product(struct graph *graph, const struct hlo_shape *shape, value a, value b, int64_t batch,
+                     int64_t m, int64_t n, int64_t k)
+{
+    struct hlo_attributes *attributes = graph_attributes(graph);
+    attributes->target = GRAPH_PRODUCT;
+    attributes->sizes = graph_ints(graph, 4, (int64_t[]){batch, m, n, k});
+    return graph_make(graph, HLO_CUSTOM_CALL, shape, 2, (value[]){a, b}, attributes);
+}
+
+/* As implicit GEMMs with as many operations as the forward one: rows are the input's positions for the
+ * gradient of the input, the long dimension is the output's positions for that of the kernel. */
+static void derive_sizes(struct deriver *d, value of, value gradient)
+{
+    value lhs = of->operands[0], rhs = of->operands[1];
+    struct op_product p;
+    if (!op_product(of, &p))
+        return;
+    gradient = graph_convert(d->graph, gradient, lhs->shape->type);
+    int64_t m = p.m, n = p.k;
+    if (of->opcode == HLO_CONVOLUTION) {
+        const struct hlo_attributes *attributes = of->attributes;
+        int64_t features = 1;
+        for (int i = 0; i < lhs->shape->rank && i < attributes->input_labels.count; i++)
+            if (attributes->input_labels.at[i] == HLO_LABEL_FEATURE)
+                features = lhs->shape->dims[i];
+        n = features / p.batch > 0 ? features / p.batch : 1;
+        m = hlo_elements(lhs->shape) / features;
+    }
+    double k = (double)p.m / (double)m * (double)p.n * (double)p.k / (double)n;
+    if (d->needs[lhs->index])
+        derive_give(d, lhs,
+                    product(d->graph, lhs->shape, gradient, rhs, p.batch, m, n, k < 1.0 ? 1 : (int64_t)k));
+    if (d->needs[rhs->index])
+        derive_give(d, rhs, product(d->graph, rhs->shape, lhs, gradient, p.batch, p.n, p.k, p.m));
+}
+
+void derive_product(struct deriver *d, value of, value gradient)
+{
+    if (of->opcode == HLO_DOT)
+        derive_dot(d, of, gradient);
+    else
+        derive_sizes(d, of, gradient);
+}
+
+/* One kernel, as FlashAttention has it (Dao 2023, arXiv:2307.08691, algorithm 2): from queries, keys, values,
+ * the result and its gradient the gradients of the first three. */
+void derive_attention(struct deriver *d, value attention, value gradient)
+{
+    const struct hlo_shape **shapes = ARENA_ARRAY(d->graph->arena, 3, const struct hlo_shape *);
+    struct hlo_shape *tuple = ARENA_NEW(d->graph->arena, struct hlo_shape);
+    if (!shapes || !tuple) {
+        d->graph->failed = true;
+        return;
+    }
+    for (int i = 0; i < 3; i++)
+        shapes[i] = attention->operands[i]->shape;
+    *tuple = (struct hlo_shape){.type = HLO_TYPE_TUPLE, .part_count = 3, .parts = shapes};
+    struct hlo_attributes *attributes = graph_attributes(d->graph);
+    attributes->target = GRAPH_ATTENTION_BACKWARD;
+    attributes->sizes = attention->attributes->sizes;
+    value *o = attention->operands;
+    value backward = graph_make(d->graph, HLO_CUSTOM_CALL, tuple, 5,
+                                (value[]){o[0], o[1], o[2], attention, gradient}, attributes);
+    for (int i = 0; i < 3; i++)
+        derive_give(d, o[i], graph_tuple_part(d->graph, backward, i));
+}

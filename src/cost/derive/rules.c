@@ -1,0 +1,485 @@
+/* The gradient of each operation but products: what its operands get of what its result got. */
+#include "cost/derive/work.h"
+
+typedef struct hlo_instruction *value;
+
+static value times(struct deriver *d, value a, value b)
+{
+    return graph_binary(d->graph, HLO_MULTIPLY, a, b);
+}
+
+/* By one number, plus one number, from one number: for cost one is as good as the other. */
+static value scaled(struct deriver *d, value a)
+{
+    return a ? times(d, a, graph_splat(d->graph, a->shape)) : NULL;
+}
+
+static value shifted(struct deriver *d, value a)
+{
+    return a ? graph_binary(d->graph, HLO_ADD, a, graph_splat(d->graph, a->shape)) : NULL;
+}
+
+static value unary(struct deriver *d, enum hlo_opcode opcode, value a)
+{
+    return graph_unary(d->graph, opcode, a);
+}
+
+static value divided(struct deriver *d, value a, value b)
+{
+    return graph_binary(d->graph, HLO_DIVIDE, a, b);
+}
+
+/* g where a and b compare, 0 elsewhere */
+static value where(struct deriver *d, value a, value b, value g)
+{
+    value mask = graph_binary(d->graph, HLO_COMPARE, a, b);
+    return g ? graph_select(d->graph, mask, g, graph_splat(d->graph, g->shape)) : NULL;
+}
+
+/* ---- elementwise ---- */
+
+/* g dy/dx of y = f(x); NULL: none */
+static value unary_gradient(struct deriver *d, const struct hlo_instruction *f, value x, value y, value g)
+{
+    switch (f->opcode) {
+    case HLO_COPY:
+    case HLO_REDUCE_PRECISION:
+    case HLO_CONVERT:
+    case HLO_REAL:
+    case HLO_IMAG:
+        return g;
+    case HLO_NEGATE:
+        return unary(d, HLO_NEGATE, g);
+    case HLO_ABS:
+        return times(d, g, unary(d, HLO_SIGN, x));
+    case HLO_EXPONENTIAL:
+        return times(d, g, y);
+    case HLO_EXPONENTIAL_MINUS_ONE:
+        return times(d, g, shifted(d, y));
+    case HLO_LOG:
+        return divided(d, g, x);
+    case HLO_LOG_PLUS_ONE:
+        return divided(d, g, shifted(d, x));
+    case HLO_TANH: /* 1 - y^2 */
+    case HLO_TAN:
+        return times(d, g, shifted(d, times(d, y, y)));
+    case HLO_LOGISTIC: /* y (1 - y) */
+        return times(d, g, times(d, y, shifted(d, y)));
+    case HLO_SQRT: /* 1 / 2y */
+        return divided(d, scaled(d, g), y);
+    case HLO_RSQRT: /* - y^3 / 2 */
+    case HLO_CBRT:
+        return times(d, scaled(d, g), times(d, y, times(d, y, y)));
+    case HLO_SINE:
+        return times(d, g, unary(d, HLO_COSINE, x));
+    case HLO_COSINE:
+        return times(d, g, unary(d, HLO_SINE, x));
+    case HLO_ERF: /* 2 / sqrt pi exp(-x^2) */
+        return times(d, scaled(d, g), unary(d, HLO_EXPONENTIAL, unary(d, HLO_NEGATE, times(d, x, x))));
+    case HLO_CEIL:
+    case HLO_FLOOR:
+    case HLO_ROUND_NEAREST_AFZ:
+    case HLO_ROUND_NEAREST_EVEN:
+    case HLO_SIGN:
+        return NULL;
+    default: /* the rest has a derivative that takes as long as itself */
+        return times(d, g, unary(d, f->opcode, x));
+    }
+}
+
+static const struct hlo_instruction *through_views(const struct hlo_instruction *from)
+{
+    while (op_class(from) == OP_VIEW)
+        from = from->operands[0];
+    return from;
+}
+
+/* Is `shift` the maximum of rows of x? A softmax is the same for any shift. */
+static bool is_row_maximum(const struct hlo_instruction *x, const struct hlo_instruction *shift)
+{
+    shift = through_views(shift);
+    for (int o = 0; shift->opcode == HLO_MAXIMUM && o < 2; o++) /* not below a number */
+        if (through_views(shift->operands[o])->opcode == HLO_REDUCE)
+            shift = through_views(shift->operands[o]);
+    if (shift->opcode != HLO_REDUCE || op_reducer(shift) != HLO_MAXIMUM)
+        return false;
+    return through_views(shift->operands[0]) == through_views(x);
+}
+
+static void binary_gradients(struct deriver *d, value f, value g)
+{
+    value a = f->operands[0], b = f->operands[1];
+    bool needs_a = d->needs[a->index], needs_b = d->needs[b->index];
+    switch (f->opcode) {
+    case HLO_ADD:
+    case HLO_COMPLEX:
+        derive_give(d, a, g);
+        derive_give(d, b, g);
+        return;
+    case HLO_SUBTRACT:
+        derive_give(d, a, g);
+        if (needs_b && !is_row_maximum(a, b))
+            derive_give(d, b, unary(d, HLO_NEGATE, g));
+        return;
+    case HLO_MULTIPLY:
+        if (needs_a)
+            derive_give(d, a, times(d, g, b));
+        if (needs_b)
+            derive_give(d, b, times(d, g, a));
+        return;
+    case HLO_DIVIDE: {
+        value quotient = divided(d, g, b);
+        if (needs_a)
+            derive_give(d, a, quotient);
+        if (needs_b)
+            derive_give(d, b, unary(d, HLO_NEGATE, times(d, quotient, f)));
+        return;
+    }
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM:
+        if (needs_a)
+            derive_give(d, a, where(d, a, b, g));
+        if (needs_b)
+            derive_give(d, b, where(d, b, a, g));
+        return;
+    case HLO_POWER: /* b y / a; y log a */
+        if (needs_a)
+            derive_give(d, a, times(d, g, divided(d, times(d, b, f), a)));
+        if (needs_b)
+            derive_give(d, b, times(d, g, times(d, f, unary(d, HLO_LOG, a))));
+        return;
+    case HLO_REMAINDER:
+        derive_give(d, a, g);
+        return;
+    default:
+        if (needs_a)
+            derive_give(d, a, times(d, g, graph_binary(d->graph, f->opcode, a, b)));
+        if (needs_b)
+            derive_give(d, b, times(d, g, graph_binary(d->graph, f->opcode, a, b)));
+    }
+}
+
+static void elementwise_gradients(struct deriver *d, value f, value g)
+{
+    value zero = NULL;
+    switch (f->opcode) {
+    case HLO_SELECT:
+        zero = graph_splat(d->graph, g->shape);
+        if (d->needs[f->operands[1]->index])
+            derive_give(d, f->operands[1], graph_select(d->graph, f->operands[0], g, zero));
+        if (d->needs[f->operands[2]->index])
+            derive_give(d, f->operands[2], graph_select(d->graph, f->operands[0], zero, g));
+        return;
+    case HLO_CLAMP:
+        derive_give(d, f->operands[1], where(d, f->operands[1], f, g));
+        return;
+    default:
+        break;
+    }
+    if (f->operand_count == 2 && f->opcode != HLO_MAP)
+        binary_gradients(d, f, g);
+    else
+        for (int i = 0; i < f->operand_count; i++)
+            if (d->needs[f->operands[i]->index])
+                derive_give(d, f->operands[i],
+                            f->opcode == HLO_MAP ? times(d, g, f->operands[i])
+                                                 : unary_gradient(d, f, f->operands[i], f, g));
+}
+
+/* ---- views ---- */
+
+/* Sums over the dimensions that were added. */
+static value broadcast_gradient(struct deriver *d, const struct hlo_instruction *f, value g)
+{
+    const struct hlo_shape *from = f->operands[0]->shape;
+    const struct hlo_ints *dims = &f->attributes->dimensions;
+    bool kept[HLO_MAX_RANK] = {false};
+    int64_t summed[HLO_MAX_RANK];
+    int count = 0;
+    for (int i = 0; i < dims->count; i++)
+        kept[dims->at[i]] = from->dims[i] == f->shape->dims[dims->at[i]];
+    for (int i = 0; i < f->shape->rank; i++)
+        if (!kept[i] && f->shape->dims[i] != 1)
+            summed[count++] = i;
+    if (count)
+        g = graph_reduce(d->graph, HLO_ADD, g, graph_ints(d->graph, count, summed));
+    return graph_reshape(d->graph, g, from);
+}
+
+static value padded(struct deriver *d, const struct hlo_shape *shape, value g)
+{
+    value zero = graph_splat(d->graph, graph_shape(d->graph, shape->type, 0, NULL));
+    return graph_make(d->graph, HLO_PAD, shape, 2, (value[]){g, zero}, NULL);
+}
+
+static value transpose_gradient(struct deriver *d, const struct hlo_instruction *f, value g)
+{
+    int64_t inverse[HLO_MAX_RANK] = {0};
+    const struct hlo_ints *order = &f->attributes->dimensions;
+    for (int i = 0; i < order->count; i++)
+        inverse[order->at[i]] = i;
+    return graph_transpose(d->graph, g, inverse);
+}
+
+static void view_gradient(struct deriver *d, value f, value g)
+{
+    value of = f->operands[0];
+    switch (f->opcode) {
+    case HLO_GET_TUPLE_ELEMENT: {
+        int64_t part = f->attributes->index;
+        if (of->shape->part_count == 0 || part >= of->shape->part_count) {
+            derive_give(d, of, g);
+            return;
+        }
+        value **parts = &d->parts[of->index];
+        if (!*parts)
+            *parts = ARENA_ARRAY(d->arena, (size_t)of->shape->part_count, value);
+        if (!*parts)
+            d->graph->failed = true;
+        else
+            (*parts)[part] = (*parts)[part] ? graph_binary(d->graph, HLO_ADD, (*parts)[part], g) : g;
+        return;
+    }
+    case HLO_BROADCAST:
+        derive_give(d, of, broadcast_gradient(d, f, g));
+        return;
+    case HLO_SLICE:
+        derive_give(d, of, padded(d, of->shape, g));
+        return;
+    case HLO_TRANSPOSE:
+        derive_give(d, of, transpose_gradient(d, f, g));
+        return;
+    default:
+        derive_give(d, of, g);
+    }
+}
+
+/* ---- reductions and moves ---- */
+
+static void reduce_gradient(struct deriver *d, value f, value g)
+{
+    value x = f->operands[0];
+    int64_t kept[HLO_MAX_RANK];
+    bool reduced[HLO_MAX_RANK] = {false};
+    int count = 0;
+    for (int i = 0; i < f->attributes->dimensions.count; i++)
+        reduced[f->attributes->dimensions.at[i]] = true;
+    for (int i = 0; i < x->shape->rank; i++)
+        if (!reduced[i])
+            kept[count++] = i;
+    struct hlo_ints dims = graph_ints(d->graph, count, kept);
+    value wide = graph_broadcast(d->graph, g, x->shape, dims);
+    if (op_reducer(f) == HLO_ADD || f->shape->part_count) {
+        derive_give(d, x, wide);
+        return;
+    }
+    value y = graph_broadcast(d->graph, f, x->shape, dims);
+    if (op_reducer(f) == HLO_MAXIMUM || op_reducer(f) == HLO_MINIMUM)
+        derive_give(d, x, where(d, x, y, wide));
+    else
+        derive_give(d, x, times(d, wide, divided(d, y, x)));
+}
+
+static value sliced(struct deriver *d, const struct hlo_shape *shape, value g)
+{
+    return graph_make(d->graph, HLO_SLICE, shape, 1, &g, NULL);
+}
+
+/* Into zeros of the operand's shape. */
+static void scattered(struct deriver *d, value f, value g)
+{
+    value zeros = graph_splat(d->graph, f->operands[0]->shape);
+    if (f->opcode == HLO_DYNAMIC_SLICE) {
+        value update[2] = {zeros, g};
+        derive_give(d, f->operands[0],
+                    graph_make(d->graph, HLO_DYNAMIC_UPDATE_SLICE, f->operands[0]->shape, 2, update, NULL));
+        return;
+    }
+    value operands[3] = {zeros, f->operands[f->operand_count > 1], g};
+    derive_give(d, f->operands[0],
+                graph_make(d->graph, HLO_SCATTER, f->operands[0]->shape, 3, operands, f->attributes));
+}
+
+static void move_gradient(struct deriver *d, value f, value g)
+{
+    if (f->operand_count == 0)
+        return;
+    value first = f->operands[0];
+    switch (f->opcode) {
+    case HLO_CONCATENATE:
+        for (int i = 0; i < f->operand_count; i++)
+            if (d->needs[f->operands[i]->index])
+                derive_give(d, f->operands[i], sliced(d, f->operands[i]->shape, g));
+        return;
+    case HLO_PAD:
+        derive_give(d, first, sliced(d, first->shape, g));
+        return;
+    case HLO_COPY:
+        derive_give(d, first, g);
+        return;
+    case HLO_DYNAMIC_SLICE:
+    case HLO_GATHER:
+        scattered(d, f, g);
+        return;
+    case HLO_DYNAMIC_UPDATE_SLICE:
+        derive_give(d, first, g);
+        derive_give(d, f->operands[1], sliced(d, f->operands[1]->shape, g));
+        return;
+    case HLO_REDUCE_WINDOW: /* of a maximum: to where it was; of a sum: to all of the window */
+        if (f->callee_count && op_reducer(f) != HLO_ADD)
+            derive_give(d, first,
+                        graph_make(d->graph, HLO_SELECT_AND_SCATTER, first->shape, 3,
+                                   (value[]){first, g, f->operands[f->operand_count - 1]}, f->attributes));
+        else
+            derive_give(d, first,
+                        graph_make(d->graph, HLO_REDUCE_WINDOW, first->shape, 1, &g, f->attributes));
+        return;
+    case HLO_REVERSE:
+        derive_give(d, first, graph_make(d->graph, HLO_REVERSE, first->shape, 1, &g, f->attributes));
+        return;
+    default:
+        return;
+    }
+}
+
+/* ---- collectives, loops and the rest ---- */
+
+static void collective_gradient(struct deriver *d, value f, value g)
+{
+    enum hlo_opcode opcode = f->opcode;
+    if (opcode == HLO_ALL_GATHER || opcode == HLO_ALL_GATHER_START)
+        opcode = HLO_REDUCE_SCATTER;
+    else if (opcode == HLO_REDUCE_SCATTER)
+        opcode = HLO_ALL_GATHER;
+    if (f->operand_count)
+        derive_give(d, f->operands[0],
+                    graph_make(d->graph, opcode, f->operands[0]->shape, 1, &g, f->attributes));
+}
+
+/* What stands alone: a lookup for sorts and scatters, else the same again. */
+static void lone_gradient(struct deriver *d, value f, value g)
+{
+    for (int i = 0; i < f->operand_count; i++) {
+        value of = f->operands[i];
+        if (!d->needs[of->index])
+            continue;
+        bool lookup = f->opcode == HLO_SORT || f->opcode == HLO_SCATTER || f->opcode == HLO_TOPK;
+        value operands[2] = {g, of};
+        if (lookup)
+            derive_give(d, of, graph_make(d->graph, HLO_GATHER, of->shape, 1, &g, NULL));
+        else
+            derive_give(d, of, graph_make(d->graph, f->opcode, of->shape, 2, operands, f->attributes));
+    }
+}
+
+static bool add_loop(struct deriver *d, const struct derived *body, double times)
+{
+    struct derived *all = d->derived;
+    int room = d->loop_room;
+    while (room < all->loop_count + body->loop_count + 1)
+        room = room ? 2 * room : 4;
+    if (room != d->loop_room) {
+        struct derived_loop *loops = ARENA_ARRAY(d->arena, (size_t)room, struct derived_loop);
+        if (!loops)
+            return error_memory(d->err);
+        for (int i = 0; i < all->loop_count; i++)
+            loops[i] = all->loops[i];
+        all->loops = loops;
+        d->loop_room = room;
+    }
+    all->loops[all->loop_count++] = (struct derived_loop){body->graph, body->first, times};
+    for (int i = 0; i < body->loop_count; i++) {
+        all->loops[all->loop_count] = body->loops[i];
+        all->loops[all->loop_count++].times *= times;
+    }
+    all->kept_bytes += (int64_t)(times * (double)body->kept_bytes);
+    return true;
+}
+
+/* What stands for a loop backwards: the gradients of its results go in, those of its start come out. */
+static value loop_backward(struct deriver *d, value loop, value gradient)
+{
+    struct hlo_attributes *attributes = graph_attributes(d->graph);
+    value *parts = d->parts[loop->index];
+    value *given = ARENA_ARRAY(d->arena, (size_t)loop->shape->part_count + 1, value);
+    int count = 0;
+    if (!given)
+        return d->graph->failed = true, NULL;
+    for (int i = 0; parts && i < loop->shape->part_count; i++)
+        if (parts[i])
+            given[count++] = parts[i];
+    if (!parts)
+        given[count++] = gradient;
+    attributes->target = GRAPH_LOOP_BACKWARD;
+    return graph_make(d->graph, HLO_CUSTOM_CALL, loop->shape, count, given, attributes);
+}
+
+/* The body backwards, as often as it ran forwards. */
+static bool loop_gradient(struct deriver *d, value loop, value gradient)
+{
+    if (loop->callee_count < 2 || loop->operand_count != 1)
+        return true;
+    int64_t trips = hlo_trip_count(loop);
+    struct graph graph;
+    struct derived body;
+    struct derive_options options = {.is_body = true};
+    if (!graph_flatten(&graph, d->arena, loop->callees[1], NULL, false, d->err) ||
+        !derive_backward(&body, d->arena, &graph, &options, d->err))
+        return false;
+    if (body.gradients == 0)
+        return true;
+    if (!add_loop(d, &body, trips < 0 ? 1.0 : (double)trips))
+        return false;
+    value start = loop->operands[0];
+    value backward = loop_backward(d, loop, gradient);
+    if (start->shape->part_count == 0)
+        derive_give(d, start, backward);
+    for (int i = 0; start->opcode == HLO_TUPLE && i < start->operand_count; i++)
+        if (d->needs[start->operands[i]->index])
+            derive_give(d, start->operands[i], graph_tuple_part(d->graph, backward, i));
+    return true;
+}
+
+bool derive_instruction(struct deriver *d, value f, value g)
+{
+    bool has_parts = d->parts[f->index] != NULL;
+    if (!g && has_parts) {
+        value *parts = d->parts[f->index];
+        for (int i = 0; !g && i < f->shape->part_count; i++)
+            g = parts[i];
+    }
+    if (!g)
+        return true;
+    switch (op_class(f)) {
+    case OP_VIEW:
+        view_gradient(d, f, g);
+        break;
+    case OP_ELEMENTWISE:
+        elementwise_gradients(d, f, g);
+        break;
+    case OP_MOVE:
+        move_gradient(d, f, g);
+        break;
+    case OP_REDUCE:
+        reduce_gradient(d, f, g);
+        break;
+    case OP_PRODUCT:
+        derive_product(d, f, g);
+        break;
+    case OP_ATTENTION:
+        derive_attention(d, f, g);
+        break;
+    case OP_COLLECTIVE:
+        collective_gradient(d, f, g);
+        break;
+    case OP_LOOP:
+        return loop_gradient(d, f, g);
+    case OP_ALONE:
+        lone_gradient(d, f, g);
+        break;
+    case OP_INPUT:
+    case OP_NOTHING:
+        break;
+    }
+    return !d->graph->failed || graph_check(d->graph, d->err);
+}

@@ -1,0 +1,35 @@
+/* The parts of deriving the backward pass; only for the files that do. */
+#ifndef REHEARSE_COST_DERIVE_WORK_H
+#define REHEARSE_COST_DERIVE_WORK_H
+
+#include "cost/derive/derive.h"
+#include "cost/derive/op.h"
+
+struct deriver {
+    struct graph *graph; /* the forward pass, then what is added */
+    int forward;         /* instructions of the forward pass */
+    bool *needs;         /* by index: has a gradient */
+    struct hlo_instruction **gradient;
+    struct hlo_instruction ***parts; /* the same of a tuple's parts */
+    struct derived *derived;
+    struct arena *arena;
+    int loop_room;
+    struct error *err;
+};
+
+/* Adds to the gradient of a forward value; nothing when it has none. */
+void derive_give(struct deriver *d, struct hlo_instruction *to, struct hlo_instruction *gradient);
+
+/* derive_rules.c: gives the operands of an instruction their share of its gradient (NULL for a tuple, whose
+ * parts' are in d->parts). */
+bool derive_instruction(struct deriver *d, struct hlo_instruction *instruction,
+                        struct hlo_instruction *gradient);
+
+/* derive_product.c: of dots, convolutions, attention */
+void derive_product(struct deriver *d, struct hlo_instruction *product, struct hlo_instruction *gradient);
+void derive_attention(struct deriver *d, struct hlo_instruction *attention, struct hlo_instruction *gradient);
+
+/* derive_keep.c: chooses what is kept, and puts what is computed again in front of the backward pass. */
+bool derive_keep(struct deriver *d, const struct derive_options *options);
+
+#endif

@@ -1,0 +1,41 @@
+/* What numpy makes, made again: numbers of its legacy generator, headers of its files. */
+#ifndef REHEARSE_DATASET_FORMAT_NUMPY_H
+#define REHEARSE_DATASET_FORMAT_NUMPY_H
+
+#include "core/error.h"
+#include "dataset/layout.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* numpy.random.RandomState(seed): MT19937 (Matsumoto and Nishimura 1998), normal draws by the polar method. */
+struct numpy_random {
+    uint32_t state[624];
+    int position;
+    bool has_normal;
+    double normal; /* the second of a pair */
+};
+
+void numpy_random_init(struct numpy_random *random, uint32_t seed);
+double numpy_random_normal(struct numpy_random *random, double mean, double deviation);
+
+/* What an array's file says of it: format 1.0 of numpy/lib/format.py. */
+struct numpy_array {
+    enum dataset_element element;
+    int dims_count;
+    int64_t dims[DATASET_MAX_DIMS + 1]; /* one more than a sample: of the samples */
+    int64_t header_bytes;               /* before the elements */
+    int64_t bytes;                      /* of the elements */
+};
+
+/* The header that numpy 1.23 and later write, with its padding; at most NUMPY_MAX_HEADER bytes. Returns how many. */
+#define NUMPY_MAX_HEADER 512
+size_t numpy_header_write(const struct numpy_array *array, char to[NUMPY_MAX_HEADER]);
+
+/* Reads a header at the start of `length` bytes; `path` is for messages. Elements of the other byte order, columns
+ * first, and what is no number are errors. */
+bool numpy_header_read(struct numpy_array *array, const char *path, const char *bytes, size_t length,
+                       struct error *err);
+
+#endif

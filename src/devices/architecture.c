@@ -1,0 +1,492 @@
+#include "devices/architecture.h"
+
+#include "core/doc.h"
+#include "devices/tables.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FORMAT "rehearse-architecture/1"
+
+/* Wide enough for anything real; narrow enough that a product of two widths, of a width and a sequence, or
+ * of the scores of all heads (sequence x sequence x heads) stays within int64_t. */
+#define LAYERS_MOST     100000
+#define WIDTH_MOST      (INT64_C(1) << 24)
+#define HEADS_MOST      (INT64_C(1) << 14)
+#define EXPERTS_MOST    (INT64_C(1) << 16)
+#define PARAMETERS_MOST 0x1p53
+
+#define MODELS_MOST  1000
+#define ALIASES_MOST 8
+
+enum field_type { FIELD_INT, FIELD_INT64, FIELD_FLAG };
+
+/* The keys of a model that are numbers or flags. Numbers that may be left out are 0 then. */
+struct field {
+    const char *key;
+    size_t offset;
+    enum field_type type;
+    int64_t least, most;
+};
+
+#define NUMBER(member, its_type, its_least, its_most)                                                        \
+    {                                                                                                        \
+#member, offsetof(struct architecture, member), its_type, its_least, its_most                        \
+    }
+#define FLAG(member)                                                                                         \
+    {                                                                                                        \
+#member, offsetof(struct architecture, member), FIELD_FLAG, 0, 1                                     \
+    }
+
+static const struct field fields[] = {
+    NUMBER(layers, FIELD_INT, 1, LAYERS_MOST),
+    NUMBER(encoder_layers, FIELD_INT, 0, LAYERS_MOST),
+    NUMBER(hidden, FIELD_INT64, 1, WIDTH_MOST),
+    NUMBER(heads, FIELD_INT64, 1, HEADS_MOST),
+    NUMBER(kv_heads, FIELD_INT64, 0, HEADS_MOST),
+    NUMBER(head_width, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(ffn, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(vocabulary, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(embedding_width, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(sequence, FIELD_INT64, 1, WIDTH_MOST),
+    NUMBER(positions, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(token_types, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(relative_buckets, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(patch, FIELD_INT64, 0, 4096),
+    NUMBER(classes, FIELD_INT64, 0, WIDTH_MOST),
+    FLAG(causal),
+    FLAG(gated),
+    FLAG(biased),
+    FLAG(qkv_biased),
+    FLAG(qk_norm),
+    FLAG(sinks),
+    FLAG(rms_norm),
+    FLAG(norm_biased),
+    FLAG(post_norm),
+    FLAG(embedding_norm),
+    FLAG(tied),
+    FLAG(masked),
+    FLAG(dropout),
+    NUMBER(experts, FIELD_INT64, 0, EXPERTS_MOST),
+    NUMBER(active_experts, FIELD_INT64, 0, EXPERTS_MOST),
+    NUMBER(shared_experts, FIELD_INT64, 0, EXPERTS_MOST),
+    NUMBER(expert_ffn, FIELD_INT64, 0, WIDTH_MOST),
+    FLAG(router_biased),
+    NUMBER(dense_layers, FIELD_INT, 0, LAYERS_MOST),
+    NUMBER(window, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(window_every, FIELD_INT, 0, LAYERS_MOST),
+    NUMBER(query_rank, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(kv_rank, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(rope_width, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(nope_width, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(value_width, FIELD_INT64, 0, WIDTH_MOST),
+};
+
+#define FIELD_COUNT (sizeof fields / sizeof *fields)
+
+static int64_t field_get(const struct architecture *model, const struct field *field)
+{
+    const void *at = (const char *)model + field->offset;
+    switch (field->type) {
+    case FIELD_INT:
+        return *(const int *)at;
+    case FIELD_INT64:
+        return *(const int64_t *)at;
+    case FIELD_FLAG:
+        break;
+    }
+    return *(const bool *)at;
+}
+
+static void field_set(struct architecture *model, const struct field *field, int64_t value)
+{
+    void *at = (char *)model + field->offset;
+    switch (field->type) {
+    case FIELD_INT:
+        *(int *)at = (int)value;
+        break;
+    case FIELD_INT64:
+        *(int64_t *)at = value;
+        break;
+    case FIELD_FLAG:
+        *(bool *)at = value != 0;
+        break;
+    }
+}
+
+/* What goes together. */
+
+static bool in_range(const struct architecture *model, const char *place, struct error *err)
+{
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        const struct field *field = &fields[i];
+        int64_t value = field_get(model, field);
+        if (value < field->least || value > field->most)
+            return error_set(err, ERROR_INPUT,
+                             "%s: %s: expected a whole number from %" PRId64 " to %" PRId64
+                             ", found '%" PRId64 "'",
+                             place, field->key, field->least, field->most, value);
+    }
+    return true;
+}
+
+static bool fails(const char *place, struct error *err, const char *why)
+{
+    return error_set(err, ERROR_INPUT, "%s: %s", place, why);
+}
+
+static bool check_latent(struct architecture *model, const char *place, struct error *err)
+{
+    if (!model->kv_rank) {
+        if (model->query_rank || model->rope_width || model->nope_width || model->value_width)
+            return fails(place, err, "query_rank, rope_width, nope_width and value_width need a kv_rank");
+        return true;
+    }
+    if (!model->rope_width || !model->nope_width || !model->value_width)
+        return fails(place, err, "kv_rank needs rope_width, nope_width and value_width");
+    if (model->encoder_layers)
+        return fails(place, err, "an encoder has plain attention: kv_rank is not for it");
+    int64_t width = model->nope_width + model->rope_width;
+    if (model->head_width && model->head_width != width)
+        return fails(place, err, "with kv_rank, head_width is nope_width + rope_width");
+    model->head_width = width;
+    return true;
+}
+
+static bool check_heads(struct architecture *model, const char *place, struct error *err)
+{
+    if (!model->kv_heads)
+        model->kv_heads = model->heads;
+    if (model->heads % model->kv_heads != 0)
+        return error_set(err, ERROR_INPUT, "%s: kv_heads (%" PRId64 ") do not divide heads (%" PRId64 ")",
+                         place, model->kv_heads, model->heads);
+    if (!model->head_width && model->hidden % model->heads != 0)
+        return error_set(err, ERROR_INPUT,
+                         "%s: heads (%" PRId64 ") do not divide hidden (%" PRId64
+                         ") and there is no head_width",
+                         place, model->heads, model->hidden);
+    if (!model->head_width)
+        model->head_width = model->hidden / model->heads;
+    if (model->heads * model->head_width > WIDTH_MOST || model->heads * model->value_width > WIDTH_MOST)
+        return error_set(err, ERROR_INPUT, "%s: all heads together are wider than %" PRId64, place,
+                         WIDTH_MOST);
+    return true;
+}
+
+static bool check_experts(struct architecture *model, const char *place, struct error *err)
+{
+    if (!model->experts) {
+        if (model->active_experts || model->shared_experts || model->expert_ffn || model->router_biased ||
+            model->dense_layers)
+            return fails(place, err, "keys of a mixture (active_experts, dense_layers, …) need experts");
+        return true;
+    }
+    if (model->encoder_layers)
+        return fails(place, err, "a model with an encoder has no experts");
+    if (model->active_experts < 1 || model->active_experts > model->experts)
+        return error_set(err, ERROR_INPUT,
+                         "%s: active_experts: expected from 1 to the number of experts (%" PRId64
+                         "), found '%" PRId64 "'",
+                         place, model->experts, model->active_experts);
+    if (model->dense_layers > model->layers)
+        return error_set(err, ERROR_INPUT, "%s: dense_layers (%d) are more than layers (%d)", place,
+                         model->dense_layers, model->layers);
+    if (!model->expert_ffn)
+        model->expert_ffn = model->ffn;
+    return true;
+}
+
+static bool check_tokens(struct architecture *model, const char *place, struct error *err)
+{
+    if (!model->vocabulary && !model->patch)
+        return fails(place, err, "expected a vocabulary, or for images a patch");
+    if (model->vocabulary && model->patch)
+        return fails(place, err, "expected a vocabulary or a patch, found both");
+    if (model->patch && (model->tied || model->masked))
+        return fails(place, err, "tied and masked need a vocabulary");
+    if (model->classes && !model->patch)
+        return fails(place, err, "classes need a patch");
+    if (model->window_every && !model->window)
+        return fails(place, err, "window_every needs a window");
+    if (!model->embedding_width)
+        model->embedding_width = model->hidden;
+    return true;
+}
+
+static bool check_size(const struct architecture *model, const char *place, struct error *err)
+{
+    double parameters = architecture_parameters(model);
+    if (parameters > PARAMETERS_MOST)
+        return error_set(err, ERROR_INPUT, "%s: %.3g parameters are more than %.3g", place, parameters,
+                         PARAMETERS_MOST);
+    return true;
+}
+
+bool architecture_check(struct architecture *model, const char *place, struct error *err)
+{
+    if (!in_range(model, place, err))
+        return false;
+    if (!model->ffn)
+        model->ffn = 4 * model->hidden;
+    return check_latent(model, place, err) && check_heads(model, place, err) &&
+           check_experts(model, place, err) && check_tokens(model, place, err) &&
+           in_range(model, place, err) && check_size(model, place, err);
+}
+
+/* Names. */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_separator(char c)
+{
+    return c == '-' || c == '_' || c == ' ' || c == '.';
+}
+
+/* The next character of a name that counts, in lower case; 0 at its end. Separators count between two
+ * digits only, where a point is one thing ("llama-3.1") and all others are another. */
+static char next_character(const char *name, size_t *at)
+{
+    size_t from = *at;
+    size_t to = from;
+    char separator = '-';
+    for (; is_separator(name[to]); to++)
+        if (name[to] == '.')
+            separator = '.';
+    *at = to;
+    if (to > from && from > 0 && is_digit(name[from - 1]) && is_digit(name[to]))
+        return separator;
+    if (name[to] == '\0')
+        return '\0';
+    *at = to + 1;
+    return name[to] >= 'A' && name[to] <= 'Z' ? (char)(name[to] - 'A' + 'a') : name[to];
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    size_t i = 0;
+    size_t j = 0;
+    for (;;) {
+        char c = next_character(a, &i);
+        if (c != next_character(b, &j))
+            return false;
+        if (c == '\0')
+            return true;
+    }
+}
+
+static const struct architecture *find(const struct architecture *models, int count, const char *name)
+{
+    for (int i = 0; i < count; i++) {
+        if (same_name(models[i].name, name))
+            return &models[i];
+        for (int j = 0; j < models[i].alias_count; j++)
+            if (same_name(models[i].aliases[j], name))
+                return &models[i];
+    }
+    return NULL;
+}
+
+/* The file. */
+
+struct reader {
+    struct architecture_table *table;
+    const struct doc *doc;
+    struct error *err;
+};
+
+/* A name that no model before has, with something in it besides separators. */
+static bool read_name(struct reader *r, const struct doc_node *node, const char **name)
+{
+    const char *text;
+    if (!doc_string(r->doc, node, &text, r->err))
+        return false;
+    if (same_name(text, ""))
+        return doc_error(r->doc, node, r->err, "expected a name, found '%s'", text);
+    const struct architecture *other = find(r->table->models, r->table->count, text);
+    if (other)
+        return doc_error(r->doc, node, r->err, "'%s' is already a name of the model '%s'", text, other->name);
+    *name = arena_string(&r->table->arena, text);
+    return *name ? true : error_memory(r->err);
+}
+
+static bool read_aliases(struct reader *r, const struct doc_node *map, struct architecture *model)
+{
+    const struct doc_node *list = doc_find(map, "aliases");
+    if (!list)
+        return true;
+    if (!doc_is_list(r->doc, list, r->err))
+        return false;
+    if (list->count > ALIASES_MOST)
+        return doc_error(r->doc, list, r->err, "expected at most %d aliases, found %u", ALIASES_MOST,
+                         list->count);
+    const char **aliases = ARENA_ARRAY(&r->table->arena, list->count, const char *);
+    if (!aliases)
+        return error_memory(r->err);
+    model->aliases = aliases;
+    for (const struct doc_node *node = list->first_child; node; node = node->next)
+        if (!read_name(r, node, &aliases[model->alias_count++]))
+            return false;
+    return true;
+}
+
+static bool read_source(struct reader *r, const struct doc_node *map, struct architecture *model)
+{
+    const struct doc_node *node = doc_find(map, "source");
+    const char *text;
+    if (!node)
+        return true;
+    if (!doc_string(r->doc, node, &text, r->err))
+        return false;
+    model->source = arena_string(&r->table->arena, text);
+    return model->source ? true : error_memory(r->err);
+}
+
+/* What a flag is that is left out. Biases go together unless said otherwise; since LLaMA, models without
+ * them have RMSNorm. */
+static bool flag_left_out(const struct architecture *model, const char *key)
+{
+    if (strcmp(key, "causal") == 0)
+        return true;
+    if (strcmp(key, "qkv_biased") == 0)
+        return model->biased;
+    if (strcmp(key, "router_biased") == 0)
+        return model->experts && model->biased;
+    if (strcmp(key, "rms_norm") == 0)
+        return !model->biased;
+    if (strcmp(key, "norm_biased") == 0)
+        return !model->rms_norm;
+    return false;
+}
+
+static bool read_field(struct reader *r, const struct doc_node *map, const struct field *field,
+                       struct architecture *model)
+{
+    const struct doc_node *node =
+        field->least > 0 ? doc_need(r->doc, map, field->key, r->err) : doc_find(map, field->key);
+    int64_t value = 0;
+    if (!node && field->least > 0)
+        return false;
+    if (field->type == FIELD_FLAG) {
+        if (node && node->type != DOC_BOOL)
+            return doc_error(r->doc, node, r->err, "expected true or false");
+        value = node ? node->boolean : flag_left_out(model, field->key);
+    } else if (node && !doc_integer(r->doc, node, field->least, field->most, &value, r->err)) {
+        return false;
+    }
+    field_set(model, field, value);
+    return true;
+}
+
+static bool known_keys(struct reader *r, const struct doc_node *map, bool alone)
+{
+    const char *keys[FIELD_COUNT + 4] = {"name", "aliases", "source"};
+    size_t count = 3;
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        keys[count++] = fields[i].key;
+    if (alone)
+        keys[count++] = "format";
+    return doc_only_keys(r->doc, map, keys, count, r->err);
+}
+
+/* `alone`: the map is the whole file. */
+static bool read_model(struct reader *r, const struct doc_node *map, bool alone)
+{
+    struct architecture model = {0};
+    char place[64];
+    if (!doc_is_map(r->doc, map, r->err) || !known_keys(r, map, alone))
+        return false;
+    const struct doc_node *name = doc_need(r->doc, map, "name", r->err);
+    if (!name || !read_name(r, name, &model.name) || !read_aliases(r, map, &model) ||
+        !read_source(r, map, &model))
+        return false;
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        if (!read_field(r, map, &fields[i], &model))
+            return false;
+    struct error why;
+    snprintf(place, sizeof place, "%.60s", model.name);
+    if (!architecture_check(&model, place, &why))
+        return doc_error(r->doc, map, r->err, "%s", why.text);
+    r->table->models[r->table->count++] = model;
+    return true;
+}
+
+static bool read_models(struct reader *r, const struct doc_node *root)
+{
+    static const char *const keys[] = {"format", "models"};
+    const struct doc_node *list = doc_find(root, "models");
+    if (list && (!doc_only_keys(r->doc, root, keys, 2, r->err) || !doc_is_list(r->doc, list, r->err)))
+        return false;
+    uint32_t count = list ? list->count : 1;
+    if (count < 1 || count > MODELS_MOST)
+        return doc_error(r->doc, list, r->err, "expected 1 to %d models, found %u", MODELS_MOST, count);
+    r->table->models = ARENA_ARRAY(&r->table->arena, count, struct architecture);
+    if (!r->table->models)
+        return error_memory(r->err);
+    if (!list)
+        return read_model(r, root, true);
+    for (const struct doc_node *node = list->first_child; node; node = node->next)
+        if (!read_model(r, node, false))
+            return false;
+    return true;
+}
+
+static bool from_doc(struct architecture_table *table, struct doc *doc, struct error *err)
+{
+    struct reader r = {table, doc, err};
+    bool done = doc_is_map(doc, doc->root, err) && doc_need(doc, doc->root, "format", err) &&
+                doc_is_format(doc, doc->root, FORMAT, err) && read_models(&r, doc->root);
+    doc_release(doc);
+    if (!done)
+        architecture_table_release(table);
+    return done;
+}
+
+bool architecture_load(struct architecture_table *table, const char *path, struct error *err)
+{
+    struct doc doc;
+    memset(table, 0, sizeof *table);
+    return doc_load(&doc, path, err) && from_doc(table, &doc, err);
+}
+
+bool architecture_parse(struct architecture_table *table, enum doc_syntax syntax, const char *path,
+                        const char *data, size_t length, struct error *err)
+{
+    struct doc doc;
+    memset(table, 0, sizeof *table);
+    return doc_parse(&doc, syntax, path, data, length, err) && from_doc(table, &doc, err);
+}
+
+void architecture_table_release(struct architecture_table *table)
+{
+    arena_release(&table->arena);
+    memset(table, 0, sizeof *table);
+}
+
+/* The built-in table: data/models.yaml. */
+
+extern const char data_models[];
+extern const size_t data_models_size;
+
+static struct architecture_table built_in;
+
+bool architecture_read_known(struct error *err)
+{
+    return built_in.count > 0 ||
+           architecture_parse(&built_in, DOC_YAML, "models.yaml", data_models, data_models_size, err);
+}
+
+const struct architecture_table *architectures(void)
+{
+    cost_tables_needed();
+    return &built_in;
+}
+
+const struct architecture *architecture_find(const char *name)
+{
+    const struct architecture_table *table = architectures();
+    return find(table->models, table->count, name);
+}

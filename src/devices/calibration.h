@@ -1,0 +1,82 @@
+/* What was learnt from runs about a generation of devices: how much of its published numbers training reaches.
+ *
+ * One set per generation (data/calibration.yaml); `rehearse calibrate --runs` fits them to measured runs. The
+ * parameters of single GEMMs are not here (cost/gemm.h): these are the rest. */
+#ifndef REHEARSE_DEVICES_CALIBRATION_H
+#define REHEARSE_DEVICES_CALIBRATION_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "devices/device.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* X(name, what it is, least, most, value where nothing was learnt) */
+#define CALIBRATION_PARAMETERS(X)                                                                            \
+    X(gemm, "rate of matrix products in training, of that measured alone", 0.3, 1.2, 0.95)                   \
+    X(gemm_narrow, "the same for 8-bit and narrower products", 0.3, 1.3, 0.95)                               \
+    X(bmm, "the same for the batched products of unfused attention", 0.2, 1.2, 0.8)                          \
+    X(bmm_odd, "the same where the width of a head is not a multiple of 8", 0.02, 1.0, 0.15)                 \
+    X(flash2_forward, "share of the matrix peak, FlashAttention-2, forward", 0.05, 0.9, 0.5)                 \
+    X(flash2_backward, "the same, backward", 0.05, 0.9, 0.4)                                                 \
+    X(flash3, "share of the matrix peak, FlashAttention-3 or cuDNN, forward; backward four fifths", 0.2,     \
+      0.85, 0.6)                                                                                             \
+    X(flash_ramp, "tokens of a sequence at which flash attention is at half its rate", 1, 4000, 200)         \
+    X(narrow_head, "rate of flash attention with heads of 64, of that with 128", 0.5, 1.2, 0.85)             \
+    X(stream, "share of the memory bandwidth, elementwise kernels", 0.2, 1.0, 0.8)                           \
+    X(quantize, "share of the memory bandwidth, casts to 8 bits", 0.1, 3.0, 0.7)                             \
+    X(inside, "bandwidth inside a node in training, of that measured alone", 0.2, 1.5, 0.9)                  \
+    X(across, "bandwidth across nodes in training, of that measured alone", 0.2, 2.0, 0.8)                   \
+    X(exchange, "all-to-all bandwidth between experts in training, of that measured alone", 0.1, 1.5, 0.7)   \
+    X(send, "share of the transfers between stages that is not hidden", 0.0, 3.0, 0.7)                       \
+    X(hide_shards, "share of computing under which gathers and scatters of shards hide", 0.0, 1.0, 0.8)      \
+    X(slow_shards, "time lost per time of hidden gathers and scatters", 0.0, 1.0, 0.05)                      \
+    X(jitter, "share of the computing lost to waiting, per doubling of the nodes", 0.0, 0.05, 0.005)         \
+    X(step, "seconds of an iteration that are neither kernel nor transfer", 0.0, 0.5, 0.005)
+
+struct calibration {
+    const char *generation; /* "hopper" */
+    const char *fitted;     /* to what, and with what error; NULL: not fitted */
+#define X(name, text, least, most, value) double name;
+    CALIBRATION_PARAMETERS(X)
+#undef X
+};
+
+struct calibration_table {
+    struct arena arena;
+    int count;
+    struct calibration *generations;
+};
+
+/* From now on the generations of this file take the place of the known ones. Not for several threads at once; on
+ * failure nothing has changed. */
+bool calibrations_add(const char *path, struct error *err);
+
+/* Of the device's generation, of an added file or the built-in table; the nearest one that was fitted when it was not. */
+const struct calibration *calibration_of(const struct cost_device *device);
+
+/* A file of the same form, and the text of one. On failure *table holds nothing; on success the caller ends it with
+ * calibration_table_release. */
+bool calibration_load(struct calibration_table *table, const char *path, struct error *err);
+bool calibration_parse(struct calibration_table *table, const char *path, const char *data, size_t length,
+                       struct error *err);
+void calibration_table_release(struct calibration_table *table);
+
+/* NULL when it is not there. */
+const struct calibration *calibration_find(const struct calibration_table *table, const char *generation);
+
+/* One entry of such a file. */
+void calibration_write(const struct calibration *calibration, struct text *out);
+
+/* The parameters as a list, for reading, writing and fitting. */
+struct calibration_parameter {
+    const char *name, *text;
+    double least, most, value;
+    size_t offset; /* in struct calibration */
+};
+const struct calibration_parameter *calibration_parameters(int *count);
+double *calibration_value(struct calibration *calibration, const struct calibration_parameter *parameter);
+
+#endif

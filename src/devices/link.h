@@ -1,0 +1,119 @@
+/* Links: what connects the devices of a node, and nodes, as collectives see it.
+ *
+ * The table is data/links.yaml (embedded); a user's own link is a file of the same form, which is told at
+ * the head of that one. Every number there names its source.
+ *
+ * A transfer runs under one of NCCL's three protocols: LL (8-byte stores that carry a flag: quick to start, slow),
+ * LL128 (128-byte ones) and Simple (large blocks and fences: slow to start, fast). For a collective of s steps, of
+ * which each device sends w bytes on the wire and keeps a part of b/n bytes for itself, a protocol takes
+ *
+ *     base + sqrt((hop s)^2 + (w / (rate bandwidth) + own (b/n) / bandwidth)^2)
+ *
+ * : steps and bytes overlap, since the ring is a pipeline. See cost/collective.c. */
+#ifndef REHEARSE_DEVICES_LINK_H
+#define REHEARSE_DEVICES_LINK_H
+
+#include "core/arena.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum collective_kind {
+    COLLECTIVE_ALL_REDUCE,
+    COLLECTIVE_ALL_GATHER,     /* bytes: of the gathered result */
+    COLLECTIVE_REDUCE_SCATTER, /* bytes: of the whole input */
+    COLLECTIVE_ALL_TO_ALL,     /* bytes: of one device's send buffer */
+    COLLECTIVE_SEND,           /* bytes: of the message, one device to another */
+    COLLECTIVE_KINDS
+};
+
+enum link_protocol_name { LINK_LL, LINK_LL128, LINK_SIMPLE, LINK_PROTOCOLS };
+
+struct link_protocol {
+    double base; /* seconds, of any transfer: launch, first fence */
+    double hop;  /* seconds per step */
+    double rate; /* share of the bandwidth; 0: the link does not have this protocol */
+    double
+        upto; /* bytes per device up to which the library chooses it; INFINITY: wherever it is the fastest */
+};
+
+/* Reduction and multicast in the switch (NVLink SHARP): no steps, each device sends all bytes once. */
+struct link_switch {
+    double base; /* seconds */
+    double rate; /* share of the bandwidth; 0: there is none */
+    double from; /* least devices it is used for */
+};
+
+/* Where devices are not all alike near, fewer of them may have other paths: 2 of 8 V100 share one or two of six
+ * NVLinks, 8 PCIe cards are on two sockets. */
+struct link_share {
+    int devices;  /* of the group, in one node; the entry for the least number not below that counts */
+    double share; /* of the rates */
+};
+
+#define LINK_SHARES_MOST 8
+
+/* What a kind of collective costs. */
+struct link_transfer {
+    struct link_protocol protocols[LINK_PROTOCOLS];
+    double
+        own; /* of copying the part that stays, per byte; 1 is as dear as sending it at the full bandwidth */
+    struct link_switch nvls;
+    int share_count;
+    struct link_share shares[LINK_SHARES_MOST]; /* by devices; above the last: 1 */
+};
+
+struct cost_link {
+    const char *name;  /* "nvlink4" */
+    const char *title; /* "NVLink 4 through NVSwitch, 8 H100" */
+    int alias_count;
+    const char **aliases;
+    double bandwidth; /* bytes/s per device and direction, datasheet */
+    int devices;      /* most devices it connects; 0: no limit */
+    struct link_transfer transfers[COLLECTIVE_KINDS];
+    double
+        barrier; /* seconds all devices take to meet, where all-reduces are single kernels that read their peers'
+                       memory (one- and two-shot); 0: there are none */
+    const char *source; /* of the datasheet's numbers */
+    const char *fitted; /* what the parameters were fitted to, and their error; NULL: carried over by ratio */
+};
+
+struct cost_link_table {
+    struct arena arena;
+    int count;
+    struct cost_link *links; /* in the order of the table */
+};
+
+/* The built-in table. cost_tables() has read it, or it is read now (cost/tables.h). */
+const struct cost_link_table *cost_links(void);
+
+/* A user's file of links (as cost_link_load's): from now on cost_link_find takes those before the built-in ones of the
+ * same name. Once, before there are threads; they live as long as the program. */
+bool cost_links_add(const char *path, struct error *err);
+
+/* A link by name or alias, a user's or of the built-in table; NULL when there is none. */
+const struct cost_link *cost_link_find(const char *name);
+
+/* A name of the table, or, when it ends in .yaml, .yml or .json, a file that describes one or more links (a `like:`
+ * names the one whose numbers are taken where the file gives none). Errors say the nearest known name. */
+bool cost_link_load(struct cost_link_table *table, const char *path, struct error *err);
+
+/* Reads text in the syntax of cost_link_load's files; `path` is for messages. */
+bool cost_link_parse(struct cost_link_table *table, const char *path, const char *data, size_t length,
+                     struct error *err);
+
+void cost_link_release(struct cost_link_table *table);
+
+/* The link of this name or alias, whatever its capitals; NULL when there is none. */
+const struct cost_link *cost_link_in(const struct cost_link_table *table, const char *name);
+
+/* Of the rates, what a group of so many devices in a node gets. */
+double link_transfer_share(const struct link_transfer *transfer, int devices);
+
+/* "all_reduce", as files write it; "ll", "ll128", "simple". */
+const char *collective_kind_name(enum collective_kind kind);
+bool collective_kind_find(const char *name, enum collective_kind *kind);
+const char *link_protocol_name(enum link_protocol_name protocol);
+
+#endif

@@ -1,0 +1,197 @@
+#include "devices/software.h"
+
+#include "core/text.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+/* The passes are counted from the kernels each software launches, and scaled together by what published runs
+ * show (docs/validate.md); what hides under what follows each software's documented defaults. */
+
+/* Transformer Engine, distributed optimizer, interleaving. */
+#define MEGATRON_CORE                                                                                        \
+    .attention = ATTENTION_FLASH3, .middle = 3, .loss_kept = 6, .optimizer = 30, .accumulate = 4,            \
+    .expert_rate = 0.58, .gradient_bytes = 4, .sequence_parallel = true, .sharded = true,                    \
+    .interleaves = true, .caches_weights = true, .parameter_bytes = 2, .stored_gradient_bytes = 4,           \
+    .state_bytes = 12, .backward_working = 1, .matrix_working = 6, .runtime_share = 0, .selective_kept = 1,  \
+    .selective = 0.0, .zero = 3, .zero_staged = 3
+
+#define ALL_DEGREES (OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS | OFFERS_CONTEXT | OFFERS_EXPERT)
+
+/* Scores in memory, a fused softmax, gradients exchanged after the backward pass. */
+#define MEGATRON_UNFUSED                                                                                     \
+    .attention = ATTENTION_UNFUSED, .middle = 1, .loss = 16, .loss_kept = 6, .optimizer = 30,                \
+    .tensor_shown = 1, .data_shown = 1, .gradient_bytes = 2, .parameter_bytes = 2, .matrix_working = 0,      \
+    .selective_kept = 1, .selective = 0.0
+
+/* As NVIDIA ran it. */
+#define NVIDIA                                                                                               \
+    .block_forward = 12.2, .block_backward = 16.9, .softmax_forward = 5, .softmax_backward = 7,              \
+    .accumulate = 6, .stored_gradient_bytes = 2, .state_bytes = 15, .backward_working = 1,                   \
+    .runtime_share = 0.04, .zero = 3, .zero_staged = 3,                                                      \
+    .offers = OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS
+
+/* As BigScience ran it, with DeepSpeed's ZeRO. */
+#define BIGSCIENCE                                                                                           \
+    .block_forward = 60, .block_backward = 80, .softmax_forward = 3.96, .softmax_backward = 5.91,            \
+    .state_bytes = 17, .backward_working = 4.3, .runtime_share = 0.072, .sharded = true, .zero = 15,         \
+    .zero_staged = 3, .offers = OFFERS_TENSOR | OFFERS_PIPELINE
+
+/* FSDP2, FlashAttention-2, one pipeline per local batch. */
+#define TORCHTITAN                                                                                           \
+    .attention = ATTENTION_FLASH2, .loss_kept = 12, .optimizer = 30, .data_shown = 0.5, .gradient_bytes = 2, \
+    .sequence_parallel = true, .fully_sharded = true, .sharded = true, .keeps_gathered = true,               \
+    .splits_local_batch = true, .parameter_bytes = 4, .stored_gradient_bytes = 4, .state_bytes = 8,          \
+    .backward_working = 1, .runtime_share = 0.05, .zero = 12, .zero_staged = 12, .offers = ALL_DEGREES
+
+static const struct software softwares[] = {
+    {
+        .name = "megatron-core",
+        .text = "Megatron-Core from 2025 on, Megatron-Bridge: Transformer Engine, cuDNN attention",
+        MEGATRON_CORE,
+        .offers = ALL_DEGREES | OFFERS_LAYOUTS,
+        .block_forward = 10.1,
+        .block_backward = 14.2,
+        .loss = 40,
+        .expert_host = 0.00836,
+        .tensor_shown = 0.538,
+        .data_shown = 0.821,
+    },
+    {
+        .name = "megatron-core-2024",
+        .text = "Megatron-Core of 2023 and 2024, NeMo: the same, less of it fused and hidden",
+        MEGATRON_CORE,
+        .offers = ALL_DEGREES,
+        .block_forward = 14.1,
+        .block_backward = 26.9,
+        .loss = 32,
+        .expert_host = 8e-3,
+        .tensor_shown = 0.576,
+        .data_shown = 0.238,
+    },
+    {
+        .name = "megatron-2021",
+        .text = "Megatron-LM until 2022: unfused attention with a fused softmax",
+        MEGATRON_UNFUSED,
+        NVIDIA,
+    },
+    {
+        .name = "megatron-2022",
+        .text = "Megatron-LM of 2022: the same with sequence parallelism",
+        MEGATRON_UNFUSED,
+        NVIDIA,
+        .sequence_parallel = true,
+    },
+    {
+        .name = "megatron-deepspeed",
+        .text = "BigScience's Megatron-DeepSpeed of 2021 and 2022",
+        MEGATRON_UNFUSED,
+        BIGSCIENCE,
+        .accumulate = 6,
+        .stored_gradient_bytes = 2.65,
+    },
+    {
+        .name = "megatron-deepspeed-bf16",
+        .text = "the same in bf16: gradients are added up in fp32",
+        MEGATRON_UNFUSED,
+        BIGSCIENCE,
+        .accumulate = 10,
+        .stored_gradient_bytes = 7.4,
+    },
+    {
+        .name = "fsdp",
+        .text = "PyTorch FSDP as in llm-foundry: fused attention in Triton, slower than FlashAttention-2",
+        .attention = ATTENTION_FLASH2,
+        .attention_forward = 1,
+        .attention_backward = 0.558,
+        .block_forward = 7.42,
+        .block_backward = 30,
+        .middle = 1.5,
+        .loss = 21.3,
+        .loss_kept = 3,
+        .optimizer = 30,
+        .accumulate = 6,
+        .tensor_shown = 1,
+        .data_shown = 0.5,
+        .gradient_bytes = 2,
+        .fully_sharded = true,
+        .sharded = true,
+        .parameter_bytes = 4,
+        .stored_gradient_bytes = 4,
+        .state_bytes = 8,
+        .backward_working = 1,
+        .matrix_working = 6,
+        .runtime_share = 0.05,
+        .zero = 12,
+        .selective_kept = 0.33,
+        .selective = 0.598,
+    },
+    {
+        .name = "torchtitan",
+        .text = "torchtitan, compiled: FSDP2, FlashAttention-2",
+        TORCHTITAN,
+        .block_forward = 15,
+        .block_backward = 18.1,
+        .middle = 1,
+        .loss = 16,
+        .accumulate = 6,
+        .tensor_shown = 1,
+        .matrix_working = 6,
+        .selective_kept = 0.47,
+        .selective = 0.8,
+    },
+    {
+        .name = "torchtitan-eager",
+        .text = "torchtitan without compilation",
+        TORCHTITAN,
+        .block_forward = 30,
+        .block_backward = 42,
+        .middle = 2,
+        .loss = 24,
+        .accumulate = 8,
+        .tensor_shown = 0.5,
+        .matrix_working = 0,
+        .selective_kept = 0.55,
+        .selective = 0.3,
+    },
+};
+
+/* How published tables call them; the first that begins the name. */
+static const struct {
+    const char *start, *name;
+} known_as[] = {
+    {"NeMo", "megatron-core-2024"},
+    {"Megatron-Bridge", "megatron-core"},
+    {"Megatron-Core", "megatron-core"},
+    {"Megatron-DeepSpeed", "megatron-deepspeed"},
+    {"Megatron + Deepspeed 3D", "megatron-deepspeed"},
+    {"Megatron + Deepspeed ZeRO", "megatron-2021"},
+    {"Megatron", "megatron-2021"},
+    {"PyTorch FSDP", "fsdp"},
+    {"ColossalAI", "fsdp"},
+    {"torchtitan", "torchtitan"},
+};
+
+const struct software *software_all(int *count)
+{
+    *count = (int)(sizeof softwares / sizeof *softwares);
+    return softwares;
+}
+
+const struct software *software_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof softwares / sizeof *softwares; i++)
+        if (strcasecmp(name, softwares[i].name) == 0)
+            return &softwares[i];
+    return NULL;
+}
+
+const struct software *software_published(const char *name)
+{
+    const struct software *found = software_find(name);
+    for (size_t i = 0; !found && i < sizeof known_as / sizeof *known_as; i++)
+        if (strncasecmp(name, known_as[i].start, strlen(known_as[i].start)) == 0)
+            found = software_find(known_as[i].name);
+    return found;
+}

@@ -1,0 +1,112 @@
+#include "evidence/better.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+struct finder {
+    struct better *betters;
+    const struct validation *validation;
+    pthread_mutex_t lock; /* of what follows */
+    bool failed;
+    struct error err;
+};
+
+static void add_change(struct better *better, const char *format, const char *name, int64_t from, int64_t to)
+{
+    size_t length = strlen(better->changes);
+    snprintf(better->changes + length, sizeof better->changes - length, format, length > 0 ? ", " : "", name,
+             from, to);
+}
+
+static void name_changes(struct better *better, const struct job *used)
+{
+    const struct job *plan = &better->plan.job;
+    if (plan->devices != used->devices)
+        add_change(better, "%s%s %" PRId64 " to %" PRId64, "devices", used->devices, plan->devices);
+    for (int d = 0; d < JOB_RECOMPUTE; d++) {
+        int64_t from = job_dimension_value(used, (enum job_dimension)d);
+        int64_t to = job_dimension_value(plan, (enum job_dimension)d);
+        if (from != to && d != JOB_DATA)
+            add_change(better, "%s%s %" PRId64 " to %" PRId64, job_dimension_name((enum job_dimension)d),
+                       from, to);
+    }
+    size_t length = strlen(better->changes);
+    if (plan->recompute != used->recompute)
+        snprintf(better->changes + length, sizeof better->changes - length, "%srecompute %s to %s",
+                 length > 0 ? ", " : "", job_recompute_name(used->recompute),
+                 job_recompute_name(plan->recompute));
+    length = strlen(better->changes);
+    if (plan->stage_blocks)
+        snprintf(better->changes + length, sizeof better->changes - length, "%suneven stages",
+                 length > 0 ? ", " : "");
+}
+
+static void name_part(struct better *better, const struct job_time *used)
+{
+    const struct job_time *plan = &better->plan.time;
+    const struct {
+        const char *name;
+        double saved;
+    } parts[] = {
+        {"compute", used->compute - plan->compute}, {"bubble", used->bubble - plan->bubble},
+        {"tensor", used->tensor - plan->tensor},    {"send", used->send - plan->send},
+        {"data", used->data - plan->data},          {"optimizer", used->optimizer - plan->optimizer},
+        {"other", used->other - plan->other},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].saved > better->saved) {
+            better->saved = parts[i].saved;
+            better->part = parts[i].name;
+        }
+}
+
+/* False: the machine could not. */
+static bool find(struct better *better, const struct run *run, struct error *err)
+{
+    struct job_question question = {.job = run->job};
+    double memory = (double)run->job.device->memory;
+    struct job_search search;
+    better->seconds = run->predicted.seconds;
+    better->used_fits = run->predicted_memory.total <= memory;
+    if (!better->used_fits) /* it ran: what is predicted to need no more does, too */
+        question.headroom = 1.0 - run->predicted_memory.total / memory * (1.0 + 1e-9);
+    if (!job_search(&search, &question, &(struct job_search_options){.top = 1}, err))
+        return err->kind != ERROR_FAILED;
+    better->found = true;
+    better->plan = search.plans[0];
+    better->gain = better->seconds / better->plan.time.seconds - 1.0;
+    name_changes(better, &run->job);
+    name_part(better, &run->predicted);
+    better->plan.job.stage_blocks = NULL; /* goes with the search */
+    job_search_release(&search);
+    return true;
+}
+
+static void find_some(void *context, size_t first, size_t last, int thread)
+{
+    struct finder *finder = context;
+    (void)thread;
+    for (size_t i = first; i < last; i++) {
+        finder->betters[i] = (struct better){0};
+        struct error err;
+        if (finder->validation->runs[i].reason ||
+            find(&finder->betters[i], &finder->validation->runs[i], &err))
+            continue;
+        pthread_mutex_lock(&finder->lock);
+        finder->failed = true;
+        finder->err = err;
+        pthread_mutex_unlock(&finder->lock);
+    }
+}
+
+bool better_find(struct better *betters, const struct validation *validation, struct parallel *pool,
+                 struct error *err)
+{
+    struct finder finder = {.betters = betters, .validation = validation, .lock = PTHREAD_MUTEX_INITIALIZER};
+    parallel_for(pool, (size_t)validation->count, 1, find_some, &finder);
+    if (finder.failed)
+        *err = finder.err;
+    return !finder.failed;
+}

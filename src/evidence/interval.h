@@ -1,0 +1,58 @@
+/* How far off a prediction may be, told by how far off others like it were.
+ *
+ * The residuals of published runs (data/residuals.yaml, written by `rehearse validate --residuals`) are kept with what
+ * a run is like: device generation, software, width of the numbers, experts or none, and the sizes of job and model. The interval of a
+ * prediction is that of the residuals of its nearest runs. */
+#ifndef REHEARSE_EVIDENCE_INTERVAL_H
+#define REHEARSE_EVIDENCE_INTERVAL_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "plan/split/job.h"
+
+#define INTERVAL_SIZES 5
+
+/* What a run is like. */
+struct likeness {
+    const char *generation, *software;
+    int bits;     /* of the numbers that are multiplied: 16 (and more), 8 or 4 */
+    bool experts; /* a mixture of experts */
+    double
+        sizes[INTERVAL_SIZES]; /* log2 of devices, of the model's parameters, of the tokens of a sequence, of
+                                     those of a micro-batch, of pipeline stages */
+};
+
+struct residual {
+    struct likeness likeness;
+    double log_ratio; /* ln(measured / predicted) */
+};
+
+struct residuals {
+    struct arena arena;
+    int count;
+    struct residual *rows;
+};
+
+struct interval {
+    double low, high;  /* seconds: the measured time lies between them in 80 of 100 such runs */
+    bool extrapolates; /* no run like this one was seen */
+};
+
+struct likeness likeness_of(const struct job *job);
+
+/* The embedded ones; NULL when they cannot be read. */
+const struct residuals *residuals_known(struct error *err);
+
+/* Of a prediction. `blind`: without the residuals of runs that are alike in everything, which may be the run's own. */
+struct interval interval_of(const struct residuals *residuals, const struct likeness *likeness,
+                            double seconds, bool blind);
+
+/* The file's text. */
+void residuals_write(const struct residuals *residuals, const char *source, struct text *out);
+
+bool residuals_parse(struct residuals *residuals, const char *path, const char *data, size_t length,
+                     struct error *err);
+void residuals_release(struct residuals *residuals);
+
+#endif

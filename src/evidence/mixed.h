@@ -1,0 +1,106 @@
+/* Iteration time of a training plan whose stages run on devices of several kinds.
+ *
+ * A plan cuts the layers of a model into stages; each stage has one replica per pipeline, and a replica is a group of
+ * tensor parallel devices of one type in one node. Replicas of a stage may differ in device type and degree. Closed
+ * formulas, no simulation and no allocation: docs/mixed.md says what is counted, and where each term comes from.
+ *
+ * What layers take is not known here: whoever measures or predicts them hands in sums (struct mixed_times). */
+#ifndef REHEARSE_EVIDENCE_MIXED_H
+#define REHEARSE_EVIDENCE_MIXED_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MIXED_NODES_MOST     4096
+#define MIXED_PIPELINES_MOST 1024
+#define MIXED_STAGES_MOST    1024
+
+struct mixed_link {
+    double bandwidth; /* bytes/s and direction */
+    double latency;   /* seconds until a message starts */
+};
+
+struct mixed_node {
+    struct mixed_link inside;  /* as one device sees it */
+    struct mixed_link network; /* of all its devices together */
+};
+
+/* What the layers take on a device type at a tensor parallel degree, one micro-batch of the plan. Sums: entry l is that
+ * of the layers before l, so that a stage is one subtraction. */
+struct mixed_times {
+    const double *seconds; /* [layer_count + 1] forward and backward */
+    const double *launch;  /* [layer_count + 1] of those, host time in which nothing runs; NULL: not known */
+    const double *update;  /* [layer_count + 1] optimizer; NULL: not known, taken as 0 */
+    const double *activations; /* [layer_count + 1] bytes kept on each device; NULL: not known, taken as 0 */
+};
+
+/* What is the same on every device. */
+struct mixed_model {
+    int layer_count;
+    const double *parameters; /* [layer_count + 1] sums, as above */
+    const double
+        *outputs; /* [layer_count] bytes of one micro-batch that go to the next layer, of all ranks */
+    double tied;  /* parameters that the first and the last stage both hold; 0: none */
+};
+
+struct mixed_software {
+    double gradient_bytes; /* of a parameter, in the all-reduce between replicas */
+    double tied_bytes;     /* in the one between the first and the last stage */
+    double state_bytes;    /* of a parameter, in memory: itself, gradient, optimizer */
+    double runtime_bytes;  /* of a device's memory: context, buffers of communication and reduction */
+    double buffer_bytes;   /* messages up to this size leave their sender free to go on */
+    double stage_seconds;  /* of each stage and micro-batch beside its layers */
+    double step_seconds;   /* of each iteration beside everything else */
+};
+
+struct mixed_replica {
+    const struct mixed_times *times;
+    int tensor; /* devices */
+    int node;   /* where they are */
+};
+
+struct mixed_plan {
+    const struct mixed_model *model;
+    const struct mixed_software *software;
+    const struct mixed_node *nodes;
+    int node_count;
+    int stages, pipelines;
+    const int *first; /* [stages + 1] first layer of each stage; the last entry: layer_count */
+    const struct mixed_replica *replicas; /* [stages * pipelines]: stage after stage */
+    const int64_t *microbatches;          /* [pipelines] of each pipeline in an iteration */
+};
+
+/* Seconds of one iteration, and where they go: the parts add up to the whole. */
+struct mixed_time {
+    double seconds;
+    double compute;   /* of the stage that the slowest pipeline waits for, all its micro-batches */
+    double send;      /* of the same stage: what it waits for activations and gradients of its neighbours */
+    double bubble;    /* the pipeline fills and drains */
+    double gradients; /* all-reduces between replicas */
+    double tied;      /* of what the first and the last stage share */
+    double optimizer;
+    double other;
+    int pipeline, stage; /* the slowest */
+    bool
+        launch_bound; /* on tensor parallel devices of a pipeline with several stages, kernels are shorter than
+                            launching them takes: what waiting costs there is not modelled, seconds is a lower bound */
+};
+
+/* Layers that are in order and each in one stage, nodes that exist, limits. */
+bool mixed_check(const struct mixed_plan *plan, struct error *err);
+
+/* Of a plan that mixed_check accepts, as are the following. */
+struct mixed_time mixed_time(const struct mixed_plan *plan);
+
+/* Bytes on each device of a replica: parameters, gradients, optimizer, activations of the micro-batches in flight. */
+double mixed_memory(const struct mixed_plan *plan, int stage, int pipeline);
+
+/* Fills `sums`, of layer_count + 1 entries, from forward times of single samples, each run alone: `launch` of a layer's seconds is host time, which a training
+ * step takes once per micro-batch, and the rest is kernels, of which the backward pass has twice as many and which grow
+ * with the micro-batch. `launches` may be NULL. */
+void mixed_sums_of_forward(const double *forward, const double *launch, int layer_count, int64_t microbatch,
+                           double *sums, double *launches);
+
+#endif

@@ -1,0 +1,75 @@
+/* Tables of measured plans, and of layer times, of the planners for mixed devices that publish them.
+ *
+ * Plans (CSV, by column name):
+ *   AMP: experiment, model, gbs, mbs, tp, dp, pp, partition (0|14|30: first layers and their number), real_s, outcome;
+ *        ranks fill the nodes of the cluster in order, data parallel ranks next to tensor parallel ones;
+ *   Sailor: cluster, model, gbs, mbs, dp, pp, tp, layers_per_stage (7|9|9), stage_gpus (stages separated by ';', their
+ *        replicas by '+', each TYPExN:tpN in a node of its own), real_s_per_iter, max_mem_bytes.
+ * Layer times, one layer per row:
+ *   AMP: model, gpu, tp, layer, cost (forward seconds of one sample);
+ *   Sailor: model, gpu, mbs_key, tp_key, layer, fwd_s, bwd_s, update_s (of all the layers of the model). */
+#ifndef REHEARSE_EVIDENCE_MIXED_READ_H
+#define REHEARSE_EVIDENCE_MIXED_READ_H
+
+#include "core/csv.h"
+#include "evidence/mixed_setup.h"
+
+#define MIXED_ROWS_MOST 10000
+
+struct mixed_row {
+    const char *cluster; /* of the setup; NULL: none is called so */
+    const char *label;   /* "mbs 4, tp 1, dp 4, pp 4: 9|6|6|9" */
+    int line;
+    const char *reason; /* why it is not modelled; NULL: it is */
+    const char *mark;   /* why it is doubtful; NULL: it is not */
+    struct mixed_plan plan;
+    double measured;                          /* seconds; 0: not given */
+    double measured_memory, predicted_memory; /* bytes on the fullest device; measured 0: not given */
+    struct mixed_time predicted;
+    double planner; /* seconds by the formula of fleet/fleet.h, where that was asked; 0: it was not */
+    double error;   /* predicted / measured - 1; 0 where not given */
+};
+
+struct mixed_table {
+    struct arena arena;
+    struct csv plans, layers;
+    struct mixed_setup setup;
+    int count;
+    struct mixed_row *rows; /* in the order of the table */
+};
+
+/* Is this a table of plans on mixed devices? By its columns. */
+bool mixed_table_is(const struct csv *csv);
+
+/* Reads and predicts. On failure *table holds nothing; on success the caller ends it with mixed_table_release. */
+bool mixed_table_load(struct mixed_table *table, const char *plans, const char *layers, const char *setup,
+                      struct error *err);
+void mixed_table_release(struct mixed_table *table);
+
+/* The same from plans, layers and setup that have been read; on failure they are still the caller's to end. */
+bool mixed_table_make(struct mixed_table *table, struct error *err);
+
+/* Of absolute errors, and of order. */
+struct mixed_score {
+    int rows;
+    double mean, median, p90;
+    double bias; /* median of the signed errors */
+    double rank; /* Spearman's correlation of predicted and measured; 0 for fewer than two rows */
+};
+
+/* Of the seconds of a cluster's measured rows (NULL: all); `doubtful`: marked ones, too. */
+bool mixed_table_score(const struct mixed_table *table, const char *cluster, bool doubtful,
+                       struct mixed_score *score, struct error *err);
+
+/* The same of `planner`. */
+bool mixed_table_planner(const struct mixed_table *table, const char *cluster, bool doubtful,
+                         struct mixed_score *score, struct error *err);
+
+/* Of the bytes on the fullest device of those that give them. */
+bool mixed_table_memory(const struct mixed_table *table, const char *cluster, struct mixed_score *score,
+                        struct error *err);
+
+/* Spearman's rank correlation of `count` pairs; equal values share the mean of their ranks. `room`: 2 * count. */
+double mixed_rank_correlation(const double *a, const double *b, int count, double *room);
+
+#endif

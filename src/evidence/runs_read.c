@@ -1,0 +1,434 @@
+#include "evidence/runs_read.h"
+
+#include "core/text.h"
+#include "devices/device_name.h"
+#include "devices/usual.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define GIGABYTE 0x1p30
+
+/* What a cell may say at most: far above what there is, and small enough that products of degrees, and of batches, do
+ * not overflow. */
+#define DEGREE_MOST     65536
+#define DEVICES_MOST    1048576
+#define BATCH_MOST      ((int64_t)1 << 30)
+#define MICROBATCH_MOST ((int64_t)1 << 20)
+#define LAYERS_MOST     100000
+#define WIDTH_MOST      ((int64_t)1 << 30)
+
+/* Where published runs ran, when it is not one fast network port per device. */
+static const struct site {
+    const char *source, *gpu; /* the gpu's beginning */
+    int devices_per_node;
+    const char *across;
+} sites[] = {
+    /* Jean Zay: 8 A100 and four 100 Gb/s OmniPath ports per node; 4 V100 and four such ports per node
+     * (idris.fr/eng/jean-zay) */
+    {"bigscience-workshop/bigscience", "A100", 8, "opa-4x100"},
+    {"bigscience-workshop/bigscience", "V100", 4, "opa-v100"},
+};
+
+struct reader {
+    struct validation *validation;
+    const struct csv *csv;
+    const struct validation_defaults *defaults;
+    int row;
+    struct run *run;
+};
+
+/* ---- cells ---- */
+
+/* The first reason stays. Returns false. */
+static bool cannot(const struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool cannot(const struct reader *r, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    if (r->run->reason)
+        return false;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    r->run->reason = arena_string(&r->validation->arena, text);
+    r->validation->no_memory |= !r->run->reason;
+    return false;
+}
+
+static const char *cell(const struct reader *r, const char *column)
+{
+    return csv_cell(r->csv, r->row, csv_column(r->csv, column));
+}
+
+/* A cell, or what is taken for all rows where the table does not have the column. */
+static const char *cell_or(const struct reader *r, const char *column, const char *otherwise)
+{
+    return csv_column(r->csv, column) < 0 && otherwise ? otherwise : cell(r, column);
+}
+
+/* How tables write that they do not say. */
+static bool is_unsaid(const char *text)
+{
+    static const char *const words[] = {"", "-", "n/a", "null"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(text, words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Is all of the text this number, blanks after it aside? */
+static bool read_number(const char *text, double *value)
+{
+    char *end;
+    *value = text_number(text, &end);
+    bool any = end != text && isfinite(*value);
+    return any && end[strspn(end, " ")] == '\0';
+}
+
+/* A whole number of a cell; `missing` where it says none, and where what it says is a reason not to model the row. */
+static int64_t whole(const struct reader *r, const char *column, int64_t least, int64_t most, int64_t missing)
+{
+    const char *text = cell(r, column);
+    double value;
+    if (is_unsaid(text))
+        return missing;
+    if (read_number(text, &value) && value == floor(value) && value >= (double)least && value <= (double)most)
+        return (int64_t)value;
+    cannot(r, "%s: expected a whole number from %" PRId64 " to %" PRId64 ", found '%s'", column, least, most,
+           text);
+    return missing;
+}
+
+/* The same of a measurement; 0 where there is none. */
+static double number(const struct reader *r, const char *column, double least, double most)
+{
+    const char *text = cell(r, column);
+    double value;
+    if (is_unsaid(text))
+        return 0.0;
+    if (read_number(text, &value) && value >= least && value <= most)
+        return value;
+    cannot(r, "%s: expected a number from %g to %g, found '%s'", column, least, most, text);
+    return 0.0;
+}
+
+static bool contains(const char *text, const char *part)
+{
+    return strcasestr(text, part) != NULL;
+}
+
+/* ---- the model ---- */
+
+/* "LLAMA3_70B SFT" and "Qwen3_30B_a3B (tokendrop)" name their models and something else. */
+static const struct architecture *named_model(const char *name)
+{
+    static const char *const tails[] = {" SFT", " LoRA", " Pretrain"};
+    char text[128];
+    snprintf(text, sizeof text, "%s", name);
+    char *bracket = strstr(text, " (");
+    if (bracket)
+        *bracket = '\0';
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+        size_t length = strlen(text), tail = strlen(tails[i]);
+        if (length > tail && strcasecmp(text + length - tail, tails[i]) == 0)
+            text[length - tail] = '\0';
+    }
+    return architecture_find(text);
+}
+
+/* Widths go together: one that is given without the other must be the named model's. */
+static bool read_widths(struct reader *r, struct architecture *model)
+{
+    int64_t known_hidden = model->hidden, known_heads = model->heads;
+    int64_t hidden = whole(r, "hidden", 1, WIDTH_MOST, 0), heads = whole(r, "heads", 1, WIDTH_MOST, 0);
+    int64_t kv_heads = whole(r, "kv_heads", 1, WIDTH_MOST, 0), ffn = whole(r, "ffn", 1, WIDTH_MOST, 0);
+    if (hidden > 0 && heads > 0) {
+        if (known_hidden != hidden || known_heads != heads)
+            model->head_width = 0;
+        model->hidden = hidden;
+        model->heads = heads;
+        model->kv_heads = heads;
+        model->ffn = 4 * hidden;
+    } else if (hidden > 0 && hidden != known_hidden) {
+        return cannot(r, "hidden is %" PRId64 ", that of '%s' is %" PRId64 ", and heads are not given",
+                      hidden, model->name, known_hidden);
+    } else if (heads > 0 && heads != known_heads) {
+        return cannot(r, "heads are %" PRId64 ", those of '%s' are %" PRId64 ", and hidden is not given",
+                      heads, model->name, known_heads);
+    }
+    model->kv_heads = kv_heads > 0 ? kv_heads : model->kv_heads;
+    model->ffn = ffn > 0 ? ffn : model->ffn;
+    return !r->run->reason;
+}
+
+static void read_layers(struct reader *r, struct architecture *model)
+{
+    int layers = (int)whole(r, "layers", 1, LAYERS_MOST, 0);
+    if (layers == 0)
+        return;
+    /* a model cut to fewer layers keeps its share of dense ones */
+    if (layers < model->layers && model->dense_layers > 0)
+        model->dense_layers =
+            (int)fmax(1.0, round((double)model->dense_layers * (double)layers / model->layers));
+    model->layers = layers;
+}
+
+/* The row's own numbers over those of the model it names. */
+static bool read_model(struct reader *r)
+{
+    struct run *run = r->run;
+    const struct architecture *known = named_model(run->model_name);
+    struct architecture *model = &run->model;
+    if (!known &&
+        (is_unsaid(cell(r, "layers")) || is_unsaid(cell(r, "hidden")) || is_unsaid(cell(r, "heads"))))
+        return cannot(r, "no layers, hidden or heads are given, and model '%s' is not known",
+                      run->model_name);
+    if (known)
+        *model = *known;
+    else
+        *model = (struct architecture){
+            .name = run->model_name, .causal = true, .biased = true, .tied = true, .dropout = true};
+    read_layers(r, model);
+    if (!read_widths(r, model))
+        return false;
+    /* images have patches in the place of a vocabulary; GPT-2's is what most runs that do not say had */
+    int64_t vocabulary = model->vocabulary > 0 || model->patch > 0 ? model->vocabulary : 50257;
+    model->vocabulary = whole(r, "vocab", 1, WIDTH_MOST, vocabulary);
+    model->sequence = whole(r, "seq", 1, WIDTH_MOST, model->sequence);
+    if (contains(run->source,
+                 "llm-foundry")) /* MPT: no biases, no dropout (mosaicml/llm-foundry, mpt yamls) */
+        model->biased = model->dropout = false;
+    struct error err;
+    if (!r->run->reason && !architecture_check(model, "model", &err))
+        return cannot(r, "its numbers do not fit together: %s", err.text);
+    return !r->run->reason;
+}
+
+/* ---- how it is computed, and on what ---- */
+
+bool run_type_named(const char *text, enum cost_type *type)
+{
+    static const struct {
+        const char *part;
+        enum cost_type type;
+    } names[] = {
+        {"fp4", COST_FP4},   {"fp8", COST_FP8},   {"float8", COST_FP8}, {"bf16", COST_BF16},
+        {"fp16", COST_FP16}, {"tf32", COST_TF32}, {"fp32", COST_FP32},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (contains(text, names[i].part)) {
+            *type = names[i].type;
+            return true;
+        }
+    return false;
+}
+
+static bool read_type(struct reader *r)
+{
+    const char *text = cell_or(r, "precision", r->defaults->precision);
+    return run_type_named(text, &r->run->job.type) || cannot(r, "no precision that is known: '%s'", text);
+}
+
+/* Nodes nothing is said about. */
+static struct usual_node nodes_of(const struct run *run)
+{
+    struct usual_node node = usual_node(run->job.device);
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
+        if (strcmp(sites[i].source, run->source) == 0 && text_starts_with(run->gpu, sites[i].gpu))
+            node = (struct usual_node){sites[i].devices_per_node, sites[i].across};
+    return node;
+}
+
+static bool read_device(struct reader *r)
+{
+    struct run *run = r->run;
+    struct job *job = &run->job;
+    const struct validation_defaults *defaults = r->defaults;
+    job->device = device_named(run->gpu);
+    if (!job->device)
+        return cannot(r, "device '%s' is not in the table", run->gpu);
+    job->calibration = calibration_of(job->device);
+    job->inside = cost_link_find(job->device->link);
+    const char *said = cell_or(r, "across", defaults->across);
+    struct usual_node node = nodes_of(run);
+    if (csv_column(r->csv, "devices_per_node") < 0 && defaults->devices_per_node > 0)
+        node.devices = defaults->devices_per_node;
+    job->devices_per_node = (int)whole(r, "devices_per_node", 1, DEGREE_MOST, node.devices);
+    job->across = cost_link_find(is_unsaid(said) ? node.across : said);
+    if (!job->across && !is_unsaid(said))
+        return cannot(r, "across: link '%s' is not known", said);
+    if (!job->inside || !job->across)
+        return cannot(r, "no link for device '%s'", run->gpu);
+    return !run->reason;
+}
+
+static bool read_software(struct reader *r)
+{
+    struct run *run = r->run;
+    if (contains(run->framework, "offload"))
+        return cannot(r, "offloads to the CPU: '%s'", run->framework);
+    run->job.software = software_published(run->framework);
+    if (!run->job.software)
+        return cannot(r, "software '%s' is not known", run->framework);
+    if (contains(cell_or(r, "precision", r->defaults->precision), "eager") &&
+        strcmp(run->job.software->name, "torchtitan") == 0)
+        run->job.software = software_find("torchtitan-eager");
+    if (contains(cell(r, "recompute"), "SP") && strcmp(run->job.software->name, "megatron-2021") == 0)
+        run->job.software = software_find("megatron-2022");
+    /* BigScience's 176B trials went over to bf16 on 28 February 2022; earlier rows are fp16 */
+    if (strcmp(run->job.software->name, "megatron-deepspeed") == 0 && contains(cell(r, "notes"), "; 02-28"))
+        run->job.software = software_find("megatron-deepspeed-bf16");
+    return true;
+}
+
+/* ---- how it is split ---- */
+
+static int degree(const struct reader *r, const char *column)
+{
+    return (int)whole(r, column, 1, DEGREE_MOST, 1);
+}
+
+static bool read_degrees(struct reader *r)
+{
+    struct run *run = r->run;
+    struct job *job = &run->job;
+    const struct software *software = job->software;
+    job->tensor = degree(r, "tp");
+    job->pipeline = degree(r, "pp");
+    job->context = degree(r, "cp");
+    job->expert = degree(r, "ep");
+    int64_t data = whole(r, "dp", 1, DEVICES_MOST, 0);
+    int64_t devices = whole(r, "gpus", 1, DEVICES_MOST, 0);
+    int64_t chunks = whole(r, "vp", 0, LAYERS_MOST, 0);
+    int64_t model_parallel = (int64_t)job->tensor * job->pipeline * job->context;
+    bool zero = contains(run->framework, "ZeRO") || software->fully_sharded;
+    job->sharding = (int)whole(r, "zero", 0, 3, zero ? 3 : software->sharded ? 1 : 0);
+    if (run->reason)
+        return false;
+    if (model_parallel > DEVICES_MOST ||
+        (devices == 0 && data * model_parallel > DEVICES_MOST)) /* at most 2^40 here */
+        return cannot(r, "its parallel degrees multiply to more than %d devices", DEVICES_MOST);
+    devices = devices > 0 ? devices : data * model_parallel;
+    if (devices == 0)
+        return cannot(r, "no number of devices");
+    if (devices % model_parallel != 0)
+        return cannot(r, "tensor x pipeline x context parallel does not divide its devices");
+    job->devices = (int)devices;
+    job->data = (int)(devices / model_parallel);
+    bool interleaves = job->pipeline > 1 && software->interleaves && run->model.layers % job->pipeline == 0;
+    job->chunks = chunks > 0 ? (int)chunks : interleaves ? run->model.layers / job->pipeline : 1;
+    return true;
+}
+
+bool run_recompute_named(const char *text, enum recompute *recompute)
+{
+    static const struct {
+        const char *start;
+        enum recompute recompute;
+    } names[] = {
+        {"full", RECOMPUTE_FULL},
+        {"selective", RECOMPUTE_SELECTIVE},
+        {"none", RECOMPUTE_NONE},
+        {"no", RECOMPUTE_NONE},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t length = strlen(names[i].start);
+        if (strncasecmp(text, names[i].start, length) == 0 && !isalnum((unsigned char)text[length])) {
+            *recompute = names[i].recompute;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_recompute(struct reader *r)
+{
+    const char *text = cell_or(r, "recompute", r->defaults->recompute);
+    bool said = !is_unsaid(text);
+    r->run->job.recompute = RECOMPUTE_NONE;
+    r->run->says_all = said && !is_unsaid(cell(r, "zero"));
+    return !said || run_recompute_named(text, &r->run->job.recompute) ||
+           cannot(r, "recompute: expected full, selective or none, found '%s'", text);
+}
+
+static bool read_batch(struct reader *r)
+{
+    struct job *job = &r->run->job;
+    job->sequence = r->run->model.sequence;
+    job->batch = whole(r, "gbs", 1, BATCH_MOST, 0);
+    job->microbatch = whole(r, "mbs", 1, MICROBATCH_MOST, 0);
+    int64_t count = whole(r, "microbatches", 1, MICROBATCH_MOST, 0);
+    if (r->run->reason)
+        return false;
+    /* where they contradict each other, the micro-batch was left over from another row */
+    if (count > 0 && job->batch > 0 && job->batch % (job->data * count) == 0)
+        job->microbatch = job->batch / (job->data * count);
+    if (job->batch == 0)
+        job->batch = job->microbatch * count * job->data;
+    if (r->run->ran_out) { /* one micro-batch of one sequence is the least that can run out */
+        job->microbatch = job->microbatch > 0 ? job->microbatch : 1;
+        job->batch = job->batch > 0 ? job->batch : job->microbatch * job->data;
+    }
+    if (job->software->splits_local_batch && job->pipeline > 1)
+        job->microbatch = 1;
+    if (job->sequence < 1 || job->batch < 1 || job->microbatch < 1)
+        return cannot(r, "no sequence, global batch or micro-batch");
+    if (job->batch > BATCH_MOST)
+        return cannot(r, "micro-batch x micro-batches x data parallel is more than %" PRId64 " sequences",
+                      BATCH_MOST);
+    return true;
+}
+
+static bool check_job(struct reader *r)
+{
+    struct error err;
+    return job_check_degrees(&r->run->job, &err) || cannot(r, "%s", err.text);
+}
+
+/* ---- a row ---- */
+
+static void read_measured(struct reader *r)
+{
+    struct run *run = r->run;
+    bool milliseconds = csv_column(r->csv, "real_ms") >= 0;
+    /* a microsecond to a year */
+    run->seconds =
+        milliseconds ? 1e-3 * number(r, "real_ms", 1e-3, 3.2e10) : number(r, "sec_per_iter", 1e-6, 3.2e7);
+    const char *column = csv_column(r->csv, "real_mem_gib") < 0 ? "mem_gb" : "real_mem_gib";
+    run->memory = number(r, column, 1e-6, 1e6) * GIGABYTE;
+    if (strcmp(cell(r, "mem_basis"), "analytic") == 0) /* computed, not measured */
+        run->memory = 0.0;
+    run->ran_out = strcasecmp(cell(r, "outcome"), "OOM") == 0;
+    const char *basis = cell(r, "sec_basis");
+    run->scored =
+        run->seconds > 0.0 && (csv_column(r->csv, "sec_basis") < 0 || strcmp(basis, "printed") == 0 ||
+                               strcmp(basis, "from_tokens_per_s") == 0);
+}
+
+void run_read(struct validation *validation, const struct validation_defaults *defaults, int row)
+{
+    struct run *run = &validation->runs[row];
+    struct reader *r = &(struct reader){validation, &validation->csv, defaults, row, run};
+    run->id = cell(r, "id");
+    run->source = cell(r, "source_repo");
+    run->gpu = cell_or(r, "gpu", defaults->gpu);
+    run->model_name = cell(r, "model");
+    run->framework = cell_or(r, "framework", defaults->framework);
+    run->line = r->csv->lines[row];
+    run->job.model = &run->model;
+    run->job.frozen = contains(run->model_name, "LoRA");
+    /* NeMo fine-tunes on packed sequences of SQuAD, whose questions have some 250 tokens with their texts */
+    if (run->job.frozen || contains(run->model_name, "SFT"))
+        run->job.document = 256;
+    read_measured(r);
+    if (!run->reason && read_software(r) && read_device(r) && read_model(r) && read_type(r) &&
+        read_degrees(r) && read_batch(r) && read_recompute(r))
+        check_job(r);
+}

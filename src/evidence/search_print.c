@@ -1,0 +1,257 @@
+#include "core/unit.h"
+#include "evidence/search_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+double job_utilisation(const struct job_plan *plan)
+{
+    const struct job *job = &plan->job;
+    double peak = job->device->peak[cost_device_type(job->device, job->type)];
+    return plan->time.flops / (plan->time.seconds * peak);
+}
+
+static void print_question(const struct job_search_report *report, struct text *out)
+{
+    const struct job *job = &report->question->job;
+    int nodes = (job->devices + job->devices_per_node - 1) / job->devices_per_node;
+    text_format(out, "%s on %d x %s", job->model->name, job->devices, job->device->name);
+    if (nodes > 1)
+        text_format(out, ", %d nodes of %d: %s inside, %s between\n", nodes, job->devices_per_node,
+                    job->inside->name, job->across->name);
+    else
+        text_format(out, ", one node: %s\n", job->inside->name);
+    text_format(out, "global batch %" PRId64 " x %" PRId64 " tokens, products in %s, %s\n\n", job->batch,
+                job->sequence, cost_type_name(cost_device_type(job->device, job->type)), job->software->name);
+}
+
+static void print_proof(const struct job_search_report *report, struct text *out)
+{
+    const struct job_search *search = report->search;
+    struct unit_texts texts = {0};
+    double best = search->plans[0].time.seconds;
+    if (search->complete)
+        text_format(out, "proven: of %.0f combinations none that is allowed and fits is faster\n",
+                    search->combinations);
+    else
+        text_format(out,
+                    "stopped early: the best of %.0f combinations; none takes less than %s (gap %.1f %%)\n",
+                    search->combinations, unit_text(&texts, search->lower_bound, UNIT_TIME),
+                    100.0 * (best / search->lower_bound - 1.0));
+}
+
+static void print_head(const struct job_search_report *report, struct text *out)
+{
+    const struct job_plan *plan = &report->search->plans[0];
+    const struct job *job = &plan->job;
+    const struct interval *interval = &report->interval;
+    struct unit_texts texts = {0};
+    double tokens = (double)job->batch * (double)job->sequence;
+    text_format(out, "iteration %s", unit_text(&texts, plan->time.seconds, UNIT_TIME));
+    text_format(out, "; 80 of 100 such runs: %s to %s%s\n", unit_text(&texts, interval->low, UNIT_TIME),
+                unit_text(&texts, interval->high, UNIT_TIME),
+                interval->extrapolates ? ", though no published run is like it" : "");
+    text_format(out, "%.4g tokens/s, %.4g per device; %.1f %% of the devices' peak\n",
+                tokens / plan->time.seconds, tokens / plan->time.seconds / job->devices,
+                100.0 * job_utilisation(plan));
+    print_proof(report, out);
+}
+
+static void print_split(const struct job_search_report *report, struct text *out)
+{
+    const struct job *job = &report->search->plans[0].job;
+    int idle = report->question->job.devices - job->devices;
+    text_format(out, "\ntensor %d x context %d x pipeline %d x data %d = %d device%s, ", job->tensor,
+                job->context, job->pipeline, job->data, job->devices, job->devices == 1 ? "" : "s");
+    if (idle > 0)
+        text_format(out, "%d idle: no plan that uses them is faster\n", idle);
+    else
+        text_add(out, "all of them\n");
+    if (job->expert > 1)
+        text_format(out, "expert parallel %d\n", job->expert);
+    if (job->chunks > 1)
+        text_format(out, "%d chunks per stage (interleaved 1F1B)\n", job->chunks);
+    text_format(
+        out, "micro-batch %" PRId64 ", %" PRId64 " of them per pipeline; ZeRO stage %d; recomputation: %s\n",
+        job->microbatch, job_microbatches(job), job->sharding, job_recompute_name(job->recompute));
+}
+
+static void print_part(const char *name, double part, double whole, const char *text, struct text *out)
+{
+    struct unit_texts texts = {0};
+    if (part > 0.0)
+        text_format(out, "  %-12s %10s  %5.1f %%  %s\n", name, unit_text(&texts, part, UNIT_TIME),
+                    100.0 * part / whole, text);
+}
+
+static void print_parts(const struct job_time *time, struct text *out)
+{
+    text_add(out, "\nwhere the iteration goes\n");
+    print_part("compute", time->compute, time->seconds, "the slowest stage, all its micro-batches", out);
+    print_part("bubble", time->bubble, time->seconds, "the pipeline fills and drains", out);
+    print_part("tensor", time->tensor, time->seconds,
+               "tensor, context and expert parallel transfers that show", out);
+    print_part("send", time->send, time->seconds, "from stage to stage", out);
+    print_part("data", time->data, time->seconds, "gradients and shards of parameters that show", out);
+    print_part("optimizer", time->optimizer, time->seconds, "", out);
+    print_part("other", time->other, time->seconds, "host, and waiting for the slowest node", out);
+}
+
+static void print_memory(const struct job_search_report *report, struct text *out)
+{
+    const struct job_plan *plan = &report->search->plans[0];
+    const struct job_memory *m = &plan->memory;
+    const struct {
+        const char *name;
+        double bytes;
+    } parts[] = {
+        {"parameters", m->parameters},   {"gradients", m->gradients}, {"optimizer", m->optimizer},
+        {"activations", m->activations}, {"working", m->working},     {"runtime", m->runtime},
+    };
+    struct unit_texts texts = {0};
+    double limit = (double)plan->job.device->memory;
+    text_format(out, "\nmemory of the fullest device: %s of %s (%.0f %%), %.0f %% kept free\n",
+                unit_text(&texts, m->total, UNIT_BYTES), unit_text(&texts, limit, UNIT_BYTES),
+                100.0 * m->total / limit, 100.0 * report->question->headroom);
+    const char *between = "  ";
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].bytes > 0.0) {
+            text_format(out, "%s%s %s", between, parts[i].name,
+                        unit_text(&texts, parts[i].bytes, UNIT_BYTES));
+            between = ", ";
+        }
+    text_add(out, "\n");
+}
+
+/* ---- stages ---- */
+
+struct stage_row {
+    int blocks;
+    double seconds, memory;
+    double compute, transfers, after; /* shares of the iteration; the rest is waiting */
+    const char *ends;
+};
+
+static struct stage_row stage_row(const struct job_plan *plan, const struct job_layers *layers, int stage)
+{
+    const struct job *job = &plan->job;
+    int first = job_stage_first(job, layers->block_count, stage);
+    int last = job_stage_first(job, layers->block_count, stage + 1);
+    struct job_layer layer = job_stage(job, layers, stage, first, last);
+    const struct job_pass *pass = &layer.pass;
+    bool begins = stage == 0, ends = stage == job->pipeline - 1;
+    const struct job_time *time = &plan->time;
+    double compute = pass->forward + pass->backward + pass->recompute, count = (double)job_microbatches(job);
+    return (struct stage_row){
+        .blocks = last - first,
+        .seconds = compute + pass->tensor,
+        .compute = count * compute / time->seconds,
+        .transfers = (count * pass->tensor + time->send) / time->seconds,
+        .after = (time->data + time->optimizer + time->other) / time->seconds,
+        .memory = job_stage_memory(job, layers, stage, &layer).total,
+        .ends = begins && ends ? "embedding, head"
+                : begins       ? "embedding"
+                : ends         ? "head"
+                               : "",
+    };
+}
+
+static bool rows_alike(const struct stage_row *a, const struct stage_row *b)
+{
+    return a->blocks == b->blocks && a->ends == b->ends && a->seconds == b->seconds;
+}
+
+/* Neighbours that differ only in how many micro-batches they hold share a row. */
+static void print_stages(const struct job_plan *plan, struct text *out)
+{
+    const struct job *job = &plan->job;
+    struct job_layers layers = job_layers_of(job);
+    struct unit_texts texts = {0};
+    if (job->pipeline == 1)
+        return;
+    text_add(out, "\n   stages  blocks  and        per micro-batch  compute  transfers  after  waits  memory "
+                  "per device\n");
+    for (int stage = 0, end; stage < job->pipeline; stage = end) {
+        struct stage_row row = stage_row(plan, &layers, stage), last = row;
+        char range[32], memory[80];
+        for (end = stage + 1; end < job->pipeline; end++) {
+            struct stage_row next = stage_row(plan, &layers, end);
+            if (!rows_alike(&row, &next))
+                break;
+            last = next;
+        }
+        snprintf(range, sizeof range, end - stage > 1 ? "%d-%d" : "%d", stage, end - 1);
+        snprintf(memory, sizeof memory, row.memory > last.memory ? "%s to %s" : "%s",
+                 unit_text(&texts, row.memory, UNIT_BYTES), unit_text(&texts, last.memory, UNIT_BYTES));
+        double waits = fmax(1.0 - row.compute - row.transfers - row.after, 0.0);
+        text_format(out, "%9s  %6d  %-9s  %15s  %5.1f %%    %5.1f %% %4.1f %% %4.1f %%  %s\n", range,
+                    row.blocks, row.ends, unit_text(&texts, row.seconds, UNIT_TIME), 100.0 * row.compute,
+                    100.0 * row.transfers, 100.0 * row.after, 100.0 * waits, memory);
+    }
+}
+
+/* ---- the runners-up ---- */
+
+static void print_plans(const struct job_search_report *report, struct text *out)
+{
+    const struct job_search *search = report->front ? report->front : report->search;
+    struct unit_texts texts = {0};
+    if (search->plan_count == 1 && !report->front)
+        return;
+    text_add(out, report->front ? "\nno other plan is faster, smaller and on fewer devices at once\n"
+                                : "\nthe best of each split\n");
+    text_add(
+        out,
+        "    iteration  slower    tp  cp  ep   pp    dp  mbs  vp  zero  recompute  devices     memory\n");
+    for (int i = 0; i < search->plan_count; i++) {
+        const struct job_plan *plan = &search->plans[i];
+        const struct job *job = &plan->job;
+        text_format(out,
+                    "%13s  %4.1f %%  %4d  %2d  %2d  %3d  %4d  %3" PRId64 "  %2d  %4d  %-9s  %7d  %9s%s%s\n",
+                    unit_text(&texts, plan->time.seconds, UNIT_TIME),
+                    100.0 * (plan->time.seconds / search->plans[0].time.seconds - 1.0), job->tensor,
+                    job->context, job->expert, job->pipeline, job->data, job->microbatch, job->chunks,
+                    job->sharding, job_recompute_name(job->recompute), job->devices,
+                    unit_text(&texts, plan->memory.total, UNIT_BYTES),
+                    plan->on_front && !report->front ? " *" : "", job->stage_blocks ? " uneven" : "");
+    }
+    if (!report->front)
+        text_add(out, "* none of these is faster, smaller and on fewer devices at once\n");
+}
+
+/* ---- what more would give ---- */
+
+static void print_sensitivity(const struct job_search_report *report, struct text *out)
+{
+    struct unit_texts texts = {0};
+    const struct job_sensitivity *results = report->sensitivity;
+    double now = report->search->plans[0].time.seconds;
+    if (!results)
+        return;
+    text_format(out, "\n%.0f %% more of\n", 100.0 * report->more);
+    for (int r = 0; r < JOB_ALL_MEMORY; r++)
+        text_format(out, "  %-20s %10s  %5.1f %% less%s\n", job_resource_name((enum job_resource)r),
+                    unit_text(&texts, results[r].seconds, UNIT_TIME),
+                    100.0 * (1.0 - results[r].seconds / now),
+                    results[r].differs ? ", split another way" : "");
+    double freed = 1.0 - results[JOB_ALL_MEMORY].seconds / now;
+    if (freed > 1e-9)
+        text_format(out, "memory binds: with as much as any split needs it would be %s, %.1f %% less\n",
+                    unit_text(&texts, results[JOB_ALL_MEMORY].seconds, UNIT_TIME), 100.0 * freed);
+    else
+        text_add(out, "memory does not bind: no split that needs more is faster\n");
+}
+
+void job_search_print(const struct job_search_report *report, struct text *out)
+{
+    const struct job_plan *best = &report->search->plans[0];
+    print_question(report, out);
+    print_head(report, out);
+    print_split(report, out);
+    print_parts(&best->time, out);
+    print_memory(report, out);
+    print_stages(best, out);
+    print_plans(report, out);
+    print_sensitivity(report, out);
+}

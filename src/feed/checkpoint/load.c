@@ -1,0 +1,270 @@
+#include "feed/checkpoint/internal.h"
+#include "storage/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- one file, or a part of one ------------------------------------------------------------------------------- */
+
+static bool wrong_byte(const char *path, int64_t offset, const char *expected, const char *found, size_t n,
+                       struct error *err)
+{
+    size_t i = 0;
+    while (i < n && expected[i] == found[i])
+        i++;
+    return error_set(err, ERROR_INPUT, "%s: byte %lld is not what was saved: expected 0x%02x, found 0x%02x",
+                     path, (long long)offset + (long long)i, (unsigned char)expected[i],
+                     (unsigned char)found[i]);
+}
+
+static bool read_content(const struct checkpoint_crew *crew, const struct checkpoint_job *job,
+                         const char *path, struct storage_file *file, const struct checkpoint_worker *worker,
+                         struct checkpoint_part *spent, struct error *err)
+{
+    int64_t chunk = crew->checkpoint->chunk, end = job->offset + job->length;
+    char *to = storage_reader_buffer(worker->reader, 0, chunk + STORAGE_SLACK, err);
+    struct checkpoint_content content;
+    if (!to)
+        return false;
+    checkpoint_content_init(&content, crew->manifest, job->file);
+    for (int64_t at = job->offset; at < end; at += chunk) {
+        int64_t n = end - at < chunk ? end - at : chunk;
+        struct storage_extent extent = {.offset = at, .length = n, .to = to, .room = chunk + STORAGE_SLACK};
+        int64_t started = checkpoint_now();
+        if (!checkpoint_crew_go_on(crew, err) || !storage_read(worker->reader, file, &extent, 1, err))
+            return false;
+        int64_t read = checkpoint_now();
+        spent->transfer += 1e-9 * (double)(read - started);
+        if (!crew->checkpoint->options.verify)
+            continue;
+        checkpoint_content_fill(&content, at, worker->buffer, (size_t)n);
+        if (memcmp(worker->buffer, extent.at, (size_t)n) != 0)
+            return wrong_byte(path, at, worker->buffer, extent.at, (size_t)n, err);
+        spent->content += 1e-9 * (double)(checkpoint_now() - read);
+    }
+    spent->bytes = job->length;
+    return true;
+}
+
+static bool check_size(const struct checkpoint_crew *crew, const struct checkpoint_job *job, const char *path,
+                       struct storage_reader *reader, struct storage_file *file, struct error *err)
+{
+    int64_t size, expected = checkpoint_file_bytes(crew->manifest, job->file);
+    if (!storage_file_size(reader, file, &size, err))
+        return false;
+    if (size == expected)
+        return true;
+    return error_set(err, ERROR_INPUT, "%s: %s: %lld bytes, of which " CHECKPOINT_MANIFEST " says %lld", path,
+                     size < expected ? "truncated" : "too long", (long long)size, (long long)expected);
+}
+
+static bool load_file(struct checkpoint_crew *crew, const struct checkpoint_job *job,
+                      struct checkpoint_worker *worker, struct checkpoint_part *spent, struct error *err)
+{
+    struct storage *storage = crew->checkpoint->options.storage;
+    if (!worker->reader && !(worker->reader = storage_reader_new(storage, err)))
+        return false;
+    char *name = checkpoint_name(crew->folder, crew->manifest->files[job->file].shard.name, err);
+    char *path = name ? storage_path(storage, name, err) : NULL;
+    struct storage_file *file = path ? storage_open(worker->reader, name, err) : NULL;
+    bool ok = file && check_size(crew, job, path, worker->reader, file, err) &&
+              read_content(crew, job, path, file, worker, spent, err);
+    storage_close(file);
+    free(path);
+    free(name);
+    return ok;
+}
+
+/* --- who reads what ------------------------------------------------------------------------------------------- */
+
+/* Each rank reads files of one rank. */
+static bool add_same(struct checkpoint_crew *crew, struct error *err)
+{
+    const struct checkpoint_options *options = &crew->checkpoint->options;
+    const struct checkpoint_manifest *manifest = crew->manifest;
+    int64_t shift = options->shift % manifest->ranks, origin = options->first + shift + manifest->ranks;
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct checkpoint_file *file = &manifest->files[i];
+        int64_t rank = (file->rank - origin % manifest->ranks + manifest->ranks) % manifest->ranks;
+        if (rank >= options->count)
+            continue;
+        struct checkpoint_job job = {
+            .file = i, .rank = (int)rank, .turn = file->index, .length = checkpoint_file_bytes(manifest, i)};
+        if (!checkpoint_crew_add(crew, job, err))
+            return false;
+    }
+    return true;
+}
+
+/* Where the part of a rank begins in a sequence of bytes; at a multiple of 8, so that no number is cut. */
+static int64_t part_start(int64_t bytes, int64_t rank, int64_t ranks)
+{
+    int64_t start = bytes / ranks * rank + bytes % ranks * rank / ranks;
+    return rank == ranks ? bytes : start - start % 8;
+}
+
+/* What of the files of a kind lies in from … to - 1 of their sequence, for one rank. */
+static bool add_range(struct checkpoint_crew *crew, enum checkpoint_kind kind, int rank, int64_t from,
+                      int64_t to, struct error *err)
+{
+    const struct checkpoint_manifest *manifest = crew->manifest;
+    int64_t header = checkpoint_header_bytes(manifest), begin = 0;
+    int turn = 0;
+    for (size_t i = 0; i < manifest->count && begin < to; i++) {
+        const struct checkpoint_shard *shard = &manifest->files[i].shard;
+        if (shard->kind != kind)
+            continue;
+        int64_t end = begin + shard->bytes;
+        int64_t first = from > begin ? from : begin, last = to < end ? to : end;
+        struct checkpoint_job job = {
+            .file = i, .rank = rank, .turn = turn, .offset = header + first - begin, .length = last - first};
+        if (first < last && !checkpoint_crew_add(crew, job, err))
+            return false;
+        turn += first < last;
+        begin = end;
+    }
+    return true;
+}
+
+static bool add_parts(struct checkpoint_crew *crew, enum checkpoint_kind kind, struct error *err)
+{
+    const struct checkpoint_options *options = &crew->checkpoint->options;
+    int64_t bytes = 0, ranks = options->shards.ranks;
+    for (size_t i = 0; i < crew->manifest->count; i++)
+        if (crew->manifest->files[i].shard.kind == kind)
+            bytes += crew->manifest->files[i].shard.bytes;
+    for (int i = 0; i < options->count; i++) {
+        int64_t rank = (options->first + options->shift + i) % ranks;
+        if (!add_range(crew, kind, i, part_start(bytes, rank, ranks), part_start(bytes, rank + 1, ranks),
+                       err))
+            return false;
+    }
+    return true;
+}
+
+static bool same_ranks(const struct checkpoint_manifest *manifest, const struct checkpoint_shards *shards)
+{
+    return manifest->ranks == shards->ranks && manifest->tensor == shards->tensor &&
+           manifest->pipeline == shards->pipeline && manifest->data == shards->data &&
+           manifest->zero_stage == shards->zero_stage;
+}
+
+static bool add_jobs(struct checkpoint_crew *crew, struct error *err)
+{
+    if (same_ranks(crew->manifest, &crew->checkpoint->options.shards))
+        return add_same(crew, err);
+    return add_parts(crew, CHECKPOINT_MODEL, err) && add_parts(crew, CHECKPOINT_OPTIMIZER, err);
+}
+
+/* --- before and after ----------------------------------------------------------------------------------------- */
+
+static bool not_complete(const struct checkpoint *checkpoint, const char *folder, struct error *err)
+{
+    char *path = storage_path(checkpoint->options.storage, folder, err);
+    if (path)
+        error_set(err, ERROR_INPUT, "%s: no complete checkpoint: there is no " CHECKPOINT_MANIFEST, path);
+    free(path);
+    return false;
+}
+
+static bool read_manifest(const struct checkpoint *checkpoint, const char *folder,
+                          const struct checkpoint_moment *moment, struct checkpoint_manifest *manifest,
+                          struct error *err)
+{
+    struct checkpoint_found found;
+    if (!checkpoint_look(checkpoint, folder, &found, err))
+        return false;
+    if (!found.manifest)
+        return not_complete(checkpoint, folder, err);
+    char *name = checkpoint_name(folder, CHECKPOINT_MANIFEST, err);
+    bool ok = name && checkpoint_manifest_read(manifest, checkpoint->options.storage, name, err);
+    if (ok && (manifest->epoch != moment->epoch || manifest->step != moment->step)) {
+        ok = error_set(err, ERROR_INPUT, "%s: of epoch %lld, step %lld: not what the folder says", name,
+                       (long long)manifest->epoch, (long long)manifest->step);
+        checkpoint_manifest_release(manifest);
+    }
+    free(name);
+    return ok;
+}
+
+/* Its pages are dropped, if asked for, and counted. */
+static bool look_at_file(struct checkpoint *checkpoint, const char *folder, const char *name,
+                         struct error *err)
+{
+    const struct checkpoint_options *options = &checkpoint->options;
+    struct origin_count *origin = &checkpoint->origin;
+    char *file = checkpoint_name(folder, name, err);
+    char *path = file ? storage_path(options->storage, file, err) : NULL;
+    struct storage_cached cached = {.resident = -1};
+    bool ok = path && (options->cold ? storage_drop_file(path, options->stop, &cached, err)
+                                     : storage_resident(path, &cached, err));
+    origin->size += cached.size;
+    origin->resident = origin->resident < 0 || cached.resident < 0 ? -1 : origin->resident + cached.resident;
+    free(path);
+    free(file);
+    return ok;
+}
+
+static int by_file(const void *a, const void *b)
+{
+    const struct checkpoint_job *x = a, *y = b;
+    return (x->file > y->file) - (x->file < y->file);
+}
+
+/* Of the files that this process will read. */
+static bool look_at_cache(struct checkpoint_crew *crew, struct error *err)
+{
+    struct checkpoint *checkpoint = crew->checkpoint;
+    const struct checkpoint_file *files = crew->manifest->files;
+    checkpoint->origin = (struct origin_count){.resident = -1};
+    if (storage_options(checkpoint->options.storage)->method == STORAGE_S3)
+        return true;
+    checkpoint->origin.resident = 0;
+    if (crew->count > 0)
+        qsort(crew->jobs, crew->count, sizeof *crew->jobs, by_file);
+    for (size_t i = 0; i < crew->count; i++) {
+        size_t file = crew->jobs[i].file;
+        if ((i == 0 || file != crew->jobs[i - 1].file) &&
+            !look_at_file(checkpoint, crew->folder, files[file].shard.name, err)) {
+            (void)checkpoint_not_stopped(checkpoint, crew->folder, err); /* says so where that is why */
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads, and knows afterwards what came from the storage. */
+static bool read_back(struct checkpoint_crew *crew, struct error *err)
+{
+    struct checkpoint *checkpoint = crew->checkpoint;
+    struct origin_count *origin = &checkpoint->origin;
+    enum origin_evidence evidence;
+    int64_t before, after;
+    if (!origin_evidence_for(checkpoint->options.storage, &evidence, err))
+        return false;
+    bool counted = storage_process_read(&before), ok = checkpoint_crew_run(crew, err);
+    counted = counted && storage_process_read(&after);
+    origin->read = counted ? after - before : -1;
+    for (int i = 0; i < checkpoint->options.count; i++)
+        origin->delivered += checkpoint->parts[i].bytes;
+    checkpoint->from_storage = origin_from_storage(evidence, origin);
+    return ok;
+}
+
+bool checkpoint_load(struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
+                     struct metrics *metrics, struct error *err)
+{
+    struct checkpoint_manifest manifest = {0};
+    char *folder = checkpoint_folder_of(checkpoint, moment, err);
+    struct checkpoint_crew crew = {
+        .checkpoint = checkpoint, .manifest = &manifest, .folder = folder, .body = load_file};
+    bool ready = folder && read_manifest(checkpoint, folder, moment, &manifest, err) &&
+                 add_jobs(&crew, err) && look_at_cache(&crew, err);
+    bool ok = checkpoint_together(checkpoint, ready, "the start of a restore", err) &&
+              checkpoint_together(checkpoint, read_back(&crew, err), "the end of a restore", err) &&
+              checkpoint_record(checkpoint, METRICS_LOAD, &checkpoint->loaded, moment, metrics, err);
+    checkpoint_manifest_release(&manifest);
+    free(crew.jobs);
+    free(folder);
+    return ok;
+}

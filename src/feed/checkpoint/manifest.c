@@ -1,0 +1,332 @@
+#include "feed/checkpoint/manifest.h"
+
+#include "core/doc.h"
+#include "core/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT     "rehearse-checkpoint/1"
+#define MOST_FILES ((size_t)1 << 22)
+
+static const char *const layout_names[] = {"raw", "safetensors"};
+static const char *const kind_names[] = {"model", "optimizer"};
+
+void checkpoint_manifest_release(struct checkpoint_manifest *manifest)
+{
+    free(manifest->files);
+    *manifest = (struct checkpoint_manifest){0};
+}
+
+bool checkpoint_manifest_make(struct checkpoint_manifest *manifest, const struct checkpoint_options *options,
+                              const struct checkpoint_moment *moment, struct error *err)
+{
+    const struct checkpoint_shards *shards = &options->shards;
+    *manifest = (struct checkpoint_manifest){
+        .epoch = moment->epoch,
+        .step = moment->step,
+        .seed = options->seed,
+        .compressibility = options->compressibility,
+        .layout = options->layout,
+        .ranks = shards->ranks,
+        .tensor = shards->tensor,
+        .pipeline = shards->pipeline,
+        .data = shards->data,
+        .zero_stage = shards->zero_stage,
+    };
+    size_t count = 0;
+    for (int64_t rank = 0; rank < shards->ranks; rank++)
+        count += (size_t)checkpoint_shards_count(shards, rank);
+    if (count > MOST_FILES)
+        return error_set(err, ERROR_INPUT, "checkpoint: %zu files; at most %zu", count, MOST_FILES);
+    manifest->files = calloc(count + 1, sizeof *manifest->files);
+    if (!manifest->files)
+        return error_memory(err);
+    for (int64_t rank = 0; rank < shards->ranks; rank++) {
+        for (int index = 0, of = checkpoint_shards_count(shards, rank); index < of; index++) {
+            struct checkpoint_file *file = &manifest->files[manifest->count++];
+            checkpoint_shards_get(shards, rank, index, &file->shard);
+            file->rank = rank;
+            file->index = index;
+        }
+    }
+    return true;
+}
+
+/* --- out ------------------------------------------------------------------------------------------------------ */
+
+static int64_t all_bytes(const struct checkpoint_manifest *manifest)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < manifest->count; i++)
+        bytes += manifest->files[i].shard.bytes;
+    return bytes;
+}
+
+static void write_text(const struct checkpoint_manifest *manifest, struct text *text)
+{
+    struct json json = {.out = text};
+    json_open(&json, NULL, '{');
+    json_string(&json, "format", FORMAT);
+    json_integer(&json, "epoch", manifest->epoch);
+    json_integer(&json, "step", manifest->step);
+    json_integer(&json, "seed", manifest->seed);
+    json_number(&json, "compressibility", manifest->compressibility);
+    json_string(&json, "layout", layout_names[manifest->layout]);
+    json_integer(&json, "ranks", manifest->ranks);
+    json_integer(&json, "tensor", manifest->tensor);
+    json_integer(&json, "pipeline", manifest->pipeline);
+    json_integer(&json, "data", manifest->data);
+    json_integer(&json, "zero_stage", manifest->zero_stage);
+    json_integer(&json, "bytes", all_bytes(manifest));
+    json_open(&json, "shards", '[');
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct checkpoint_file *file = &manifest->files[i];
+        json_open_flat(&json, NULL, '{');
+        json_string(&json, "name", file->shard.name);
+        json_string(&json, "kind", kind_names[file->shard.kind]);
+        json_integer(&json, "rank", file->rank);
+        json_integer(&json, "bytes", file->shard.bytes);
+        json_close(&json);
+    }
+    json_close(&json);
+    json_close(&json);
+}
+
+bool checkpoint_manifest_write(const struct checkpoint_manifest *manifest, struct storage *storage,
+                               const char *name, bool sync, struct error *err)
+{
+    struct text text = {0};
+    write_text(manifest, &text);
+    struct storage_write_options options = {.sync = sync, .sync_folder = sync};
+    struct storage_writer *writer =
+        text.failed ? (error_memory(err), NULL) : storage_create(storage, name, &options, err);
+    bool ok = writer && storage_write(writer, text.data, text.length, err);
+    if (ok)
+        ok = storage_commit(writer, NULL, err);
+    else
+        storage_discard(writer);
+    text_release(&text);
+    return ok;
+}
+
+/* --- in ------------------------------------------------------------------------------------------------------- */
+
+static bool read_whole(struct storage_reader *reader, struct storage_file *file, const char *name,
+                       char **data, size_t *length, struct error *err)
+{
+    int64_t size;
+    if (!storage_file_size(reader, file, &size, err))
+        return false;
+    if (size > (int64_t)DOC_MAX_BYTES)
+        return error_set(err, ERROR_INPUT, "%s: %lld bytes are too many for a manifest", name,
+                         (long long)size);
+    *data = malloc((size_t)size + 1);
+    if (!*data)
+        return error_memory(err);
+    *length = (size_t)size;
+    struct storage_extent all = {.length = size, .to = *data};
+    return size == 0 || storage_read(reader, file, &all, 1, err);
+}
+
+static bool load_text(struct storage *storage, const char *name, char **data, size_t *length,
+                      struct error *err)
+{
+    *data = NULL;
+    struct storage_reader *reader = storage_reader_new(storage, err);
+    struct storage_file *file = reader ? storage_open(reader, name, err) : NULL;
+    bool ok = file && read_whole(reader, file, name, data, length, err);
+    storage_close(file);
+    storage_reader_free(reader);
+    if (!ok)
+        free(*data);
+    return ok;
+}
+
+static bool read_integer(const struct doc *doc, const struct doc_node *map, const char *key, int64_t least,
+                         int64_t *value, struct error *err)
+{
+    const struct doc_node *node = doc_need(doc, map, key, err);
+    return node && doc_integer(doc, node, least, WORKLOAD_MAX_INTEGER, value, err);
+}
+
+static bool read_word(const struct doc *doc, const struct doc_node *map, const char *key,
+                      const char *const words[2], int *value, struct error *err)
+{
+    const struct doc_node *node = doc_need(doc, map, key, err);
+    const char *text;
+    if (!node || !doc_string(doc, node, &text, err))
+        return false;
+    for (*value = 0; *value < 2; ++*value)
+        if (strcmp(text, words[*value]) == 0)
+            return true;
+    return doc_error(doc, node, err, "expected '%s' or '%s', found '%s'", words[0], words[1], text);
+}
+
+static bool read_name(const struct doc *doc, const struct doc_node *map, char *name, size_t size,
+                      struct error *err)
+{
+    const struct doc_node *node = doc_need(doc, map, "name", err);
+    const char *text;
+    if (!node || !doc_string(doc, node, &text, err))
+        return false;
+    if (strchr(text, '/') || *text == '.' || text_starts_with(text, "checkpoint."))
+        return doc_error(doc, node, err, "'%s' is no name of a shard", text);
+    size_t length = strlen(text);
+    if (length >= size)
+        return doc_error(doc, node, err, "a name of %zu bytes; at most %zu", length, size - 1);
+    memcpy(name, text, length + 1);
+    return true;
+}
+
+static bool read_file(const struct doc *doc, const struct doc_node *node,
+                      const struct checkpoint_manifest *manifest, struct checkpoint_file *file,
+                      struct error *err)
+{
+    int kind = 0;
+    if (!read_name(doc, node, file->shard.name, sizeof file->shard.name, err) ||
+        !read_word(doc, node, "kind", kind_names, &kind, err) ||
+        !read_integer(doc, node, "rank", 0, &file->rank, err) ||
+        !read_integer(doc, node, "bytes", 0, &file->shard.bytes, err))
+        return false;
+    if (file->rank >= manifest->ranks)
+        return doc_error(doc, node, err, "rank %lld of %lld", (long long)file->rank,
+                         (long long)manifest->ranks);
+    file->shard.kind = (enum checkpoint_kind)kind;
+    return true;
+}
+
+static bool read_files(const struct doc *doc, struct checkpoint_manifest *manifest, struct error *err)
+{
+    const struct doc_node *list = doc_need(doc, doc->root, "shards", err);
+    int64_t bytes, sum = 0;
+    if (!list || !doc_is_list(doc, list, err) || !read_integer(doc, doc->root, "bytes", 0, &bytes, err))
+        return false;
+    manifest->files = calloc((size_t)list->count + 1, sizeof *manifest->files);
+    if (!manifest->files)
+        return error_memory(err);
+    for (const struct doc_node *node = list->first_child; node; node = node->next) {
+        struct checkpoint_file *file = &manifest->files[manifest->count];
+        if (!read_file(doc, node, manifest, file, err))
+            return false;
+        if (manifest->count > 0 && file[-1].rank > file->rank)
+            return doc_error(doc, node, err, "shards are not in the order of their ranks");
+        if (manifest->count > 0 && file[-1].rank == file->rank)
+            file->index = file[-1].index + 1;
+        if (file->shard.bytes > bytes - sum)
+            return doc_error(doc, node, err, "the shards have more than the %lld bytes of the checkpoint",
+                             (long long)bytes);
+        sum += file->shard.bytes;
+        manifest->count++;
+    }
+    if (sum != bytes)
+        return doc_error(doc, list, err, "the shards have %lld bytes, the checkpoint %lld", (long long)sum,
+                         (long long)bytes);
+    return true;
+}
+
+static bool read_doc(const struct doc *doc, struct checkpoint_manifest *manifest, struct error *err)
+{
+    const struct doc_node *root = doc->root;
+    if (!doc_is_map(doc, root, err) || !doc_need(doc, root, "format", err) ||
+        !doc_is_format(doc, root, FORMAT, err))
+        return false;
+    const struct doc_node *compressibility = doc_need(doc, root, "compressibility", err);
+    int layout = 0;
+    if (!compressibility || !doc_number(doc, compressibility, 0, 1, &manifest->compressibility, err) ||
+        !read_word(doc, root, "layout", layout_names, &layout, err))
+        return false;
+    manifest->layout = (enum checkpoint_layout)layout;
+    return read_integer(doc, root, "epoch", 0, &manifest->epoch, err) &&
+           read_integer(doc, root, "step", 0, &manifest->step, err) &&
+           read_integer(doc, root, "seed", 0, &manifest->seed, err) &&
+           read_integer(doc, root, "ranks", 1, &manifest->ranks, err) &&
+           read_integer(doc, root, "tensor", 1, &manifest->tensor, err) &&
+           read_integer(doc, root, "pipeline", 1, &manifest->pipeline, err) &&
+           read_integer(doc, root, "data", 1, &manifest->data, err) &&
+           read_integer(doc, root, "zero_stage", 0, &manifest->zero_stage, err) &&
+           read_files(doc, manifest, err);
+}
+
+bool checkpoint_manifest_parse(struct checkpoint_manifest *manifest, const char *path, const char *text,
+                               size_t length, struct error *err)
+{
+    struct doc doc;
+    *manifest = (struct checkpoint_manifest){0};
+    if (!doc_parse(&doc, DOC_JSON, path, text, length, err))
+        return false;
+    bool ok = read_doc(&doc, manifest, err);
+    doc_release(&doc);
+    if (!ok)
+        checkpoint_manifest_release(manifest);
+    return ok;
+}
+
+bool checkpoint_manifest_read(struct checkpoint_manifest *manifest, struct storage *storage, const char *name,
+                              struct error *err)
+{
+    *manifest = (struct checkpoint_manifest){0};
+    char *data, *path = storage_path(storage, name, err);
+    size_t length = 0;
+    if (!path)
+        return false;
+    bool ok = load_text(storage, name, &data, &length, err);
+    if (ok) {
+        ok = checkpoint_manifest_parse(manifest, path, data, length, err);
+        free(data);
+    }
+    free(path);
+    return ok;
+}
+
+/* --- content -------------------------------------------------------------------------------------------------- */
+
+int64_t checkpoint_header_bytes(const struct checkpoint_manifest *manifest)
+{
+    return manifest->layout == CHECKPOINT_SAFETENSORS ? CHECKPOINT_HEADER : 0;
+}
+
+int64_t checkpoint_file_bytes(const struct checkpoint_manifest *manifest, size_t file)
+{
+    return checkpoint_header_bytes(manifest) + manifest->files[file].shard.bytes;
+}
+
+/* Safetensors (github.com/huggingface/safetensors, "Format"): the length of the header, 8 bytes, little-endian; the
+ * header, JSON with spaces behind it; the bytes of the tensors, here one. */
+static void make_head(struct checkpoint_content *content, int64_t bytes)
+{
+    memset(content->head, ' ', sizeof content->head);
+    uint64_t length = sizeof content->head - 8;
+    for (int i = 0; i < 8; i++)
+        content->head[i] = (char)(length >> 8 * i);
+    char text[256];
+    int n = snprintf(text, sizeof text,
+                     "{\"state\":{\"dtype\":\"U8\",\"shape\":[%lld],\"data_offsets\":[0,%lld]}}",
+                     (long long)bytes, (long long)bytes);
+    memcpy(content->head + 8, text, (size_t)n);
+}
+
+/* Each checkpoint has bytes of its own: storage that finds what it has already would have nothing to do. */
+void checkpoint_content_init(struct checkpoint_content *content, const struct checkpoint_manifest *manifest,
+                             size_t file)
+{
+    uint64_t seed =
+        dataset_draw_bits((uint64_t)manifest->seed, (uint64_t)manifest->epoch, (uint64_t)manifest->step);
+    content->header = checkpoint_header_bytes(manifest);
+    dataset_bytes_init(&content->bytes, seed, file, manifest->compressibility);
+    if (content->header > 0)
+        make_head(content, manifest->files[file].shard.bytes);
+}
+
+void checkpoint_content_fill(const struct checkpoint_content *content, int64_t offset, char *to, size_t n)
+{
+    if (offset < content->header) {
+        size_t left = (size_t)(content->header - offset), part = n < left ? n : left;
+        memcpy(to, content->head + offset, part);
+        offset += (int64_t)part;
+        to += part;
+        n -= part;
+    }
+    dataset_bytes_fill(&content->bytes, offset - content->header, to, n);
+}

@@ -1,0 +1,55 @@
+/* What a checkpoint consists of: `rehearse-checkpoint/1`, the manifest in its folder. */
+#ifndef REHEARSE_FEED_CHECKPOINT_MANIFEST_H
+#define REHEARSE_FEED_CHECKPOINT_MANIFEST_H
+
+#include "dataset/bytes.h"
+#include "feed/checkpoint/checkpoint.h"
+
+#include <stddef.h>
+
+struct checkpoint_file {
+    struct checkpoint_shard shard;
+    int64_t rank; /* that saved it */
+    int index;    /* among its rank's files */
+};
+
+struct checkpoint_manifest {
+    int64_t epoch, step, seed;
+    double compressibility;
+    enum checkpoint_layout layout;
+    int64_t ranks, tensor, pipeline, data, zero_stage;
+    struct checkpoint_file *files; /* by rank, then index */
+    size_t count;
+};
+
+/* What all ranks will save. */
+bool checkpoint_manifest_make(struct checkpoint_manifest *manifest, const struct checkpoint_options *options,
+                              const struct checkpoint_moment *moment, struct error *err);
+void checkpoint_manifest_release(struct checkpoint_manifest *manifest);
+
+bool checkpoint_manifest_write(const struct checkpoint_manifest *manifest, struct storage *storage,
+                               const char *name, bool sync, struct error *err);
+bool checkpoint_manifest_read(struct checkpoint_manifest *manifest, struct storage *storage, const char *name,
+                              struct error *err);
+
+/* From text; `path` is for messages. */
+bool checkpoint_manifest_parse(struct checkpoint_manifest *manifest, const char *path, const char *text,
+                               size_t length, struct error *err);
+
+/* Bytes before the shard's in its file; of the whole file. */
+int64_t checkpoint_header_bytes(const struct checkpoint_manifest *manifest);
+int64_t checkpoint_file_bytes(const struct checkpoint_manifest *manifest, size_t file);
+
+/* What is in a file. */
+#define CHECKPOINT_HEADER 4096
+struct checkpoint_content {
+    struct dataset_bytes bytes;
+    int64_t header;
+    char head[CHECKPOINT_HEADER];
+};
+
+void checkpoint_content_init(struct checkpoint_content *content, const struct checkpoint_manifest *manifest,
+                             size_t file);
+void checkpoint_content_fill(const struct checkpoint_content *content, int64_t offset, char *to, size_t n);
+
+#endif

@@ -1,0 +1,50 @@
+/* Runs of checkpoints only. */
+#include "feed/checkpoint/internal.h"
+#include "feed/workload/distribution.h"
+
+#include <time.h>
+
+#define SLICE ((int64_t)100000000) /* ns of sleep between two looks at `stop` */
+
+/* As long as the compute between two checkpoints takes. */
+static bool wait_for(struct checkpoint *checkpoint, double seconds, struct error *err)
+{
+    int64_t end = checkpoint_now() + distribution_nanoseconds(seconds);
+    for (int64_t now = checkpoint_now(); now < end; now = checkpoint_now()) {
+        int64_t left = end - now < SLICE ? end - now : SLICE;
+        struct timespec time = {.tv_nsec = (long)left};
+        if (!checkpoint_not_stopped(checkpoint, checkpoint->options.folder, err))
+            return false;
+        nanosleep(&time, NULL);
+    }
+    return true;
+}
+
+typedef bool checkpoint_action(struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
+                               struct metrics *metrics, struct error *err);
+
+static bool one(struct checkpoint *checkpoint, const struct checkpoint_loop *loop, int64_t step,
+                int64_t block, checkpoint_action *action, struct metrics *metrics, struct error *err)
+{
+    struct checkpoint_moment moment = {.epoch = 1, .step = step, .block = (int)block};
+    bool ok = loop->between <= 0 || wait_for(checkpoint, loop->between, err);
+    return checkpoint_together(checkpoint, ok, "the compute before a checkpoint", err) &&
+           action(checkpoint, &moment, metrics, err);
+}
+
+bool checkpoint_run(struct checkpoint *checkpoint, const struct checkpoint_loop *loop,
+                    struct metrics *metrics, struct error *err)
+{
+    int64_t writes = loop->writes > 0 ? loop->writes : 0, keep = checkpoint->options.keep;
+    int64_t there = writes > 0 ? writes : loop->reads;
+    if (keep > 0 && keep < there && writes > 0)
+        there = keep;
+    for (int64_t i = 0; i < writes; i++)
+        if (!one(checkpoint, loop, i + 1, i + 1, checkpoint_save, metrics, err))
+            return false;
+    int64_t first = writes > 0 ? writes - there + 1 : 1;
+    for (int64_t i = 0; i < loop->reads; i++)
+        if (!one(checkpoint, loop, first + i % there, i + 1, checkpoint_load, metrics, err))
+            return false;
+    return true;
+}

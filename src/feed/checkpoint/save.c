@@ -1,0 +1,142 @@
+#include "feed/checkpoint/internal.h"
+
+#include <stdlib.h>
+
+static bool write_content(const struct checkpoint_crew *crew, const struct checkpoint_job *job,
+                          struct storage_writer *writer, char *buffer, struct checkpoint_part *spent,
+                          struct error *err)
+{
+    struct checkpoint_content content;
+    int64_t chunk = crew->checkpoint->chunk;
+    checkpoint_content_init(&content, crew->manifest, job->file);
+    for (int64_t at = 0; at < job->length; at += chunk) {
+        size_t n = (size_t)(job->length - at < chunk ? job->length - at : chunk);
+        int64_t started = checkpoint_now();
+        if (!checkpoint_crew_go_on(crew, err))
+            return false;
+        checkpoint_content_fill(&content, at, buffer, n);
+        spent->content += 1e-9 * (double)(checkpoint_now() - started);
+        if (!storage_write(writer, buffer, n, err))
+            return false;
+    }
+    return true;
+}
+
+static bool save_file(struct checkpoint_crew *crew, const struct checkpoint_job *job,
+                      struct checkpoint_worker *worker, struct checkpoint_part *spent, struct error *err)
+{
+    const struct checkpoint_options *options = &crew->checkpoint->options;
+    struct storage_write_options how = {
+        .sync = options->sync, .sync_folder = options->sync, .stop = options->stop};
+    struct storage_written written;
+    char *name = checkpoint_name(crew->folder, crew->manifest->files[job->file].shard.name, err);
+    struct storage_writer *writer = name ? storage_create(options->storage, name, &how, err) : NULL;
+    free(name);
+    if (!writer)
+        return false;
+    if (!write_content(crew, job, writer, worker->buffer, spent, err)) {
+        storage_discard(writer);
+        return false;
+    }
+    if (!storage_commit(writer, &written, err)) {
+        (void)checkpoint_not_stopped(crew->checkpoint, crew->folder, err); /* says so where that is why */
+        return false;
+    }
+    spent->bytes = written.bytes;
+    spent->transfer = written.write;
+    spent->sync = written.sync;
+    spent->rename = written.rename;
+    spent->sync_folder = written.sync_folder;
+    return true;
+}
+
+static bool add_jobs(struct checkpoint_crew *crew, struct error *err)
+{
+    const struct checkpoint_options *options = &crew->checkpoint->options;
+    for (size_t i = 0; i < crew->manifest->count; i++) {
+        const struct checkpoint_file *file = &crew->manifest->files[i];
+        int64_t rank = file->rank - options->first;
+        if (rank < 0 || rank >= options->count)
+            continue;
+        struct checkpoint_job job = {.file = i,
+                                     .rank = (int)rank,
+                                     .turn = file->index,
+                                     .length = checkpoint_file_bytes(crew->manifest, i)};
+        if (!checkpoint_crew_add(crew, job, err))
+            return false;
+    }
+    return true;
+}
+
+/* What killed runs or an earlier save have left goes, and what this one may leave is noted. */
+static bool begin(const struct checkpoint_crew *crew, struct error *err)
+{
+    const struct checkpoint *checkpoint = crew->checkpoint;
+    if (!checkpoint_leads(checkpoint))
+        return true;
+    char *name = checkpoint_name(crew->folder, CHECKPOINT_UNFINISHED, err);
+    bool ok = name && checkpoint_remove(checkpoint, crew->folder, err) &&
+              checkpoint_manifest_write(crew->manifest, checkpoint->options.storage, name,
+                                        checkpoint->options.sync, err);
+    free(name);
+    return ok;
+}
+
+/* All files have their names: now it is a checkpoint. */
+static bool finish(const struct checkpoint_crew *crew, struct error *err)
+{
+    struct checkpoint *checkpoint = crew->checkpoint;
+    if (!checkpoint_leads(checkpoint))
+        return true;
+    int64_t started = checkpoint_now();
+    char *manifest = checkpoint_name(crew->folder, CHECKPOINT_MANIFEST, err);
+    char *unfinished = manifest ? checkpoint_name(crew->folder, CHECKPOINT_UNFINISHED, err) : NULL;
+    struct storage *storage = checkpoint->options.storage;
+    bool ok = unfinished &&
+              checkpoint_manifest_write(crew->manifest, storage, manifest, checkpoint->options.sync, err) &&
+              storage_remove(storage, unfinished, err);
+    checkpoint->parts[0].end += checkpoint_now() - started;
+    free(manifest);
+    free(unfinished);
+    return ok;
+}
+
+/* Every process has ended its own writing before what all have written is removed. */
+static bool give_up(const struct checkpoint_crew *crew)
+{
+    struct error ignored;
+    checkpoint_together(crew->checkpoint, true, "the end of a checkpoint that failed", &ignored);
+    if (checkpoint_leads(crew->checkpoint) && crew->folder)
+        checkpoint_remove(crew->checkpoint, crew->folder, &ignored);
+    return false;
+}
+
+static bool save(struct checkpoint_crew *crew, bool ready, struct error *err)
+{
+    const struct checkpoint *checkpoint = crew->checkpoint;
+    if (!checkpoint_together(checkpoint, ready, "the start of a checkpoint", err) ||
+        !checkpoint_together(checkpoint, checkpoint_crew_run(crew, err), "the files of a checkpoint", err) ||
+        !checkpoint_together(checkpoint, finish(crew, err), "the end of a checkpoint", err))
+        return give_up(crew);
+    if (checkpoint->options.keep <= 0)
+        return true;
+    bool rotated = !checkpoint_leads(checkpoint) || checkpoint_rotate(checkpoint, err);
+    return checkpoint_together(checkpoint, rotated, "the removal of old checkpoints", err);
+}
+
+bool checkpoint_save(struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
+                     struct metrics *metrics, struct error *err)
+{
+    struct checkpoint_manifest manifest = {0};
+    char *folder = checkpoint_folder_of(checkpoint, moment, err);
+    struct checkpoint_crew crew = {
+        .checkpoint = checkpoint, .manifest = &manifest, .folder = folder, .body = save_file};
+    bool ready = folder && checkpoint_manifest_make(&manifest, &checkpoint->options, moment, err) &&
+                 add_jobs(&crew, err) && begin(&crew, err);
+    bool ok = save(&crew, ready, err) &&
+              checkpoint_record(checkpoint, METRICS_SAVE, &checkpoint->saved, moment, metrics, err);
+    checkpoint_manifest_release(&manifest);
+    free(crew.jobs);
+    free(folder);
+    return ok;
+}

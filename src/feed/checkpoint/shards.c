@@ -1,0 +1,260 @@
+#include "feed/checkpoint/shards.h"
+
+#include "feed/workload/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_BYTES 0x1p62
+
+/* --- sizes ---------------------------------------------------------------------------------------------------- */
+
+/* Heads' width times key and value heads; the width is rounded down, as DLIO does. */
+static int64_t kv_width(const struct workload_model *model)
+{
+    return model->hidden_size / model->num_attention_heads * model->num_kv_heads;
+}
+
+/* Of a block: query, key and value; projection; the two matrices into a gated MLP; the one out of it; two norms. */
+static double block_parameters(const struct workload_model *model)
+{
+    double h = (double)model->hidden_size, ffn = (double)model->ffn_hidden_size;
+    return h * (h + 2 * (double)kv_width(model)) + h * h + 3 * h * ffn + 2 * h;
+}
+
+static double all_parameters(const struct workload_model *model)
+{
+    double h = (double)model->hidden_size;
+    return 2 * (double)model->vocab_size * h + (double)model->num_layers * block_parameters(model) + h;
+}
+
+static bool transformer_sizes(struct checkpoint_shards *shards, const struct workload_model *model,
+                              struct error *err)
+{
+    double widest =
+        16 * ((double)model->hidden_size + (double)model->ffn_hidden_size + (double)model->vocab_size);
+    shards->parameters = all_parameters(model);
+    if (widest * (double)model->hidden_size > MOST_BYTES || 24 * shards->parameters > MOST_BYTES)
+        return error_set(err, ERROR_INPUT, "model.transformer: more than 2^62 bytes");
+    int64_t h = model->hidden_size, ffn = model->ffn_hidden_size;
+    int64_t t = shards->tensor, d = shards->zero_stage == 3 ? shards->data : 1;
+    shards->embedding = shards->head = model->vocab_size * h / t / d;
+    shards->norm = h / d;
+    shards->block = h * (h + 2 * kv_width(model)) / t / d + h * h / t / d + 2 * h * ffn / t / d +
+                    h * ffn / t / d + 2 * (h / d); /* norms are on every tensor rank */
+    return true;
+}
+
+/* Mixed precision: master weights and two moments, each with five vectors beside (base_checkpointing.py). */
+static void optimizer_size(struct checkpoint_shards *shards, const struct workload_model *model)
+{
+    int64_t parts = shards->tensor * shards->pipeline * (shards->zero_stage > 0 ? shards->data : 1);
+    int64_t share = (int64_t)shards->parameters / parts;
+    int64_t elements = share > 0 ? 3 * (share + 5 * model->hidden_size) : 0;
+    shards->optimizer = elements * workload_datatype_bytes(model->optimizer_datatype);
+}
+
+/* optimization_groups and layer_parameters: numbers of one byte each. */
+static bool given_sizes(struct checkpoint_shards *shards, const struct workload_model *model,
+                        struct error *err)
+{
+    double layer = 0, groups = 0;
+    for (int i = 0; i < model->layer_parameters.count; i++) {
+        int64_t part = model->layer_parameters.values[i] / shards->tensor;
+        layer += (double)part;
+    }
+    for (int i = 0; i < model->optimization_groups.count; i++)
+        groups += 3 * (double)model->optimization_groups.values[i];
+    if (layer * (double)(shards->layers + 1) > WORKLOAD_MAX_INTEGER || groups > WORKLOAD_MAX_INTEGER)
+        return error_set(err, ERROR_INPUT,
+                         "model.layer_parameters, optimization_groups: more than 2^53 bytes");
+    shards->given_layer = (int64_t)layer;
+    if (groups > 0)
+        shards->optimizer = (int64_t)groups;
+    return true;
+}
+
+bool checkpoint_shards_init(struct checkpoint_shards *shards, const struct workload *workload, int64_t ranks,
+                            struct error *err)
+{
+    const struct workload_model *model = &workload->model;
+    bool subset = workload->checkpoint.mode == WORKLOAD_CHECKPOINT_SUBSET;
+    bool transformer = workload_is_transformer(workload);
+    if (ranks < 1)
+        return error_set(err, ERROR_USAGE, "a checkpoint needs at least one rank");
+    if (!workload_check_parallelism(workload, ranks, err))
+        return false;
+    *shards = (struct checkpoint_shards){
+        .ranks = ranks,
+        .tensor = model->tensor,
+        .pipeline = model->pipeline,
+        .data = subset ? model->data : ranks / (model->tensor * model->pipeline),
+        .zero_stage = model->zero_stage,
+        .layers = model->num_layers > 0 ? model->num_layers : 0,
+        .model_element = workload_datatype_bytes(model->model_datatype),
+        .whole_model = transformer ? 0 : model->model_size_bytes,
+        .ending = workload->framework == WORKLOAD_TENSORFLOW ? "pb" : "pt",
+    };
+    if (shards->layers > 0) {
+        if (!transformer_sizes(shards, model, err))
+            return false;
+        optimizer_size(shards, model);
+    }
+    return given_sizes(shards, model, err);
+}
+
+/* --- files ---------------------------------------------------------------------------------------------------- */
+
+/* Where a rank is. */
+struct place {
+    int64_t model;             /* tensor and pipeline together: of a replica */
+    int64_t data;              /* replica */
+    int64_t first_layer, last; /* both included */
+    bool first_replica;
+};
+
+static struct place place_of(const struct checkpoint_shards *shards, int64_t rank)
+{
+    int64_t replica = shards->tensor * shards->pipeline;
+    int64_t stage = rank / shards->tensor % shards->pipeline;
+    int64_t each = shards->layers / shards->pipeline, more = shards->layers % shards->pipeline;
+    struct place place = {.model = rank % replica, .data = rank / replica, .first_replica = rank < replica};
+    place.first_layer = stage * each + (stage < more ? stage : more) + 1;
+    place.last = place.first_layer + each + (stage < more ? 1 : 0) - 1;
+    if (shards->given_layer == 0 && stage == shards->pipeline - 1)
+        place.last = shards->layers + 2;
+    if (shards->given_layer == 0 && stage == 0)
+        place.first_layer = 0;
+    return place;
+}
+
+static int64_t layer_bytes(const struct checkpoint_shards *shards, int64_t layer)
+{
+    if (shards->given_layer > 0)
+        return shards->given_layer;
+    int64_t elements = shards->block;
+    if (layer == 0)
+        elements = shards->embedding;
+    if (layer == shards->layers + 1)
+        elements = shards->head;
+    if (layer == shards->layers + 2)
+        elements = shards->norm;
+    return elements * shards->model_element;
+}
+
+static int64_t all_layers_bytes(const struct checkpoint_shards *shards, const struct place *place)
+{
+    int64_t bytes = 0;
+    for (int64_t layer = place->first_layer; layer <= place->last; layer++)
+        bytes += layer_bytes(shards, layer);
+    return bytes;
+}
+
+/* Without ZeRO only the first replica writes at all. */
+static bool writes(const struct checkpoint_shards *shards, const struct place *place)
+{
+    return shards->zero_stage > 0 || place->first_replica;
+}
+
+/* Files of layers: one each in a pipeline, else one with all of them. */
+static int layer_files(const struct checkpoint_shards *shards, const struct place *place)
+{
+    bool sharded = shards->zero_stage == 3;
+    if (shards->layers == 0 || !writes(shards, place) || (!sharded && !place->first_replica))
+        return 0;
+    bool by_layer = shards->pipeline > 1 && (shards->zero_stage == 1 || shards->zero_stage == 2);
+    return by_layer ? (int)(place->last - place->first_layer + 1) : 1;
+}
+
+static bool whole_file(const struct checkpoint_shards *shards, const struct place *place)
+{
+    return shards->whole_model > 0 && writes(shards, place);
+}
+
+/* Does this rank write a file of experts? */
+static bool expert_file(const struct checkpoint_shards *shards, const struct place *place)
+{
+    bool unsharded = shards->zero_stage == 1 || shards->zero_stage == 2;
+    return unsharded && shards->experts > 0 &&
+           place->data * shards->tensor + place->model % shards->tensor < shards->expert;
+}
+
+/* Of all blocks of its stage. */
+static int64_t expert_bytes(const struct checkpoint_shards *shards, const struct place *place)
+{
+    int64_t first = place->first_layer > 1 ? place->first_layer : 1;
+    int64_t last = place->last < shards->layers ? place->last : shards->layers;
+    return (last - first + 1) * shards->experts * shards->model_element;
+}
+
+int checkpoint_shards_count(const struct checkpoint_shards *shards, int64_t rank)
+{
+    struct place place = place_of(shards, rank);
+    return whole_file(shards, &place) + layer_files(shards, &place) + expert_file(shards, &place) +
+           (shards->optimizer > 0 && writes(shards, &place) ? 1 : 0);
+}
+
+static void get_layers(const struct checkpoint_shards *shards, const struct place *place, int index,
+                       struct checkpoint_shard *shard)
+{
+    long long layer = place->first_layer + index, model = place->model, data = place->data;
+    bool single = shards->zero_stage == 1 || shards->zero_stage == 2;
+    shard->bytes =
+        single && shards->pipeline > 1 ? layer_bytes(shards, layer) : all_layers_bytes(shards, place);
+    if (single && shards->pipeline > 1)
+        snprintf(shard->name, sizeof shard->name, "layer_%lld-model_%lld_model_states.%s", layer, model,
+                 shards->ending);
+    else if (single)
+        snprintf(shard->name, sizeof shard->name, "model_%lld_model_states.%s", model, shards->ending);
+    else
+        snprintf(shard->name, sizeof shard->name, "zero_pp_rank_%lld_mp_rank_%lld_model_states.%s", data,
+                 model, shards->ending);
+}
+
+void checkpoint_shards_get(const struct checkpoint_shards *shards, int64_t rank, int index,
+                           struct checkpoint_shard *shard)
+{
+    struct place place = place_of(shards, rank);
+    int whole = whole_file(shards, &place), layers = layer_files(shards, &place);
+    shard->kind = CHECKPOINT_MODEL;
+    if (index < whole) {
+        shard->bytes = shards->whole_model;
+        snprintf(shard->name, sizeof shard->name, "model_states-%lld.%s", (long long)rank, shards->ending);
+    } else if (index < whole + layers) {
+        get_layers(shards, &place, index - whole, shard);
+    } else if (index < whole + layers + expert_file(shards, &place)) {
+        shard->bytes = expert_bytes(shards, &place);
+        snprintf(shard->name, sizeof shard->name, "zero_pp_rank_%lld_mp_rank_%lld_expert_states.%s",
+                 (long long)place.data, (long long)place.model, shards->ending);
+    } else {
+        shard->kind = CHECKPOINT_OPTIMIZER;
+        shard->bytes = shards->optimizer;
+        snprintf(shard->name, sizeof shard->name, "zero_pp_rank_%lld_mp_rank_%lld_optim_states.%s",
+                 (long long)place.data, (long long)place.model, shards->ending);
+    }
+}
+
+double checkpoint_shards_rank_bytes(const struct checkpoint_shards *shards, int64_t rank)
+{
+    struct checkpoint_shard shard;
+    double bytes = 0;
+    for (int i = 0, count = checkpoint_shards_count(shards, rank); i < count; i++) {
+        checkpoint_shards_get(shards, rank, i, &shard);
+        bytes += (double)shard.bytes;
+    }
+    return bytes;
+}
+
+double checkpoint_shards_bytes(const struct checkpoint_shards *shards)
+{
+    double bytes = 0;
+    for (int64_t rank = 0; rank < shards->ranks; rank++)
+        bytes += checkpoint_shards_rank_bytes(shards, rank);
+    return bytes;
+}
+
+char *checkpoint_shards_folder(char *buffer, int64_t epoch, int64_t step)
+{
+    snprintf(buffer, CHECKPOINT_FOLDER_SIZE, "global_epoch%lld_step%lld", (long long)epoch, (long long)step);
+    return buffer;
+}

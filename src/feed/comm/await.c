@@ -1,0 +1,151 @@
+/* Waiting for other ranks, with an end.
+ *
+ * A rank whose time is up tells rank 0 (LATE). Rank 0, told so or late itself, asks every rank (ASK); who waits in a
+ * collective answers (HERE), who does not answer for a while is late or dead. Rank 0 then tells those that wait whom
+ * they wait for (VERDICT). Where rank 0 itself is the one that is missed nobody asks, and that is said. */
+#include "feed/comm/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define GRACE        1.0    /* seconds that an answer may take */
+#define LISTEN       0.01   /* between two looks for such messages */
+#define SPIN         20e-6  /* without sleep */
+#define LEAST_SLEEP  20000  /* nanoseconds */
+#define MOST_SLEEP   200000 /* so much a meeting of many hosts may be noticed late */
+#define MESSAGE_SIZE 900
+#define NAMED        8 /* ranks, the others are counted */
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void sleep_for(long nanoseconds)
+{
+    nanosleep(&(struct timespec){.tv_nsec = nanoseconds}, NULL);
+}
+
+/* Sent and forgotten: the run is over, and what a dead rank does not fetch nobody can wait for. */
+static char outgoing[MESSAGE_SIZE];
+
+static void tell(struct comm *comm, int to, int tag)
+{
+    (void)comm->calls->send(to, tag, outgoing, MESSAGE_SIZE);
+}
+
+static bool fetch(struct comm *comm, int from, int tag, char message[MESSAGE_SIZE])
+{
+    void *request = comm->calls->receive(from, tag, message, MESSAGE_SIZE);
+    enum comm_state state = COMM_BROKEN;
+    double end = now() + GRACE;
+    while (request && (state = comm->calls->test(request)) == COMM_PENDING && now() < end)
+        sleep_for(LEAST_SLEEP);
+    message[MESSAGE_SIZE - 1] = 0;
+    return state == COMM_DONE;
+}
+
+/* Adds "rank 2 (host)" for each rank that has not answered. */
+static void name_missing(const struct comm *comm, const bool *here, char *text, size_t size)
+{
+    int missing = 0;
+    size_t length = 0;
+    for (int rank = 0; rank < comm->size; rank++) {
+        if (here[rank])
+            continue;
+        if (++missing <= NAMED && length < size)
+            length += (size_t)snprintf(text + length, size - length, "%srank %d (%s)",
+                                       missing > 1 ? ", " : "", rank, comm_host(comm, rank));
+    }
+    if (missing > NAMED && length < size)
+        snprintf(text + length, size - length, " and %d more", missing - NAMED);
+    if (missing == 0)
+        snprintf(text, size, "none of the ranks: all wait, and the network between them carries nothing");
+}
+
+/* Rank 0. */
+static bool find_missing(struct comm *comm, double waited, const char *what, struct error *err)
+{
+    bool *here = calloc((size_t)comm->size, sizeof *here);
+    char message[MESSAGE_SIZE], missing[MESSAGE_SIZE - 200];
+    if (!here)
+        return error_memory(err);
+    here[0] = true;
+    for (int rank = 1; rank < comm->size; rank++)
+        tell(comm, rank, COMM_TAG_ASK);
+    for (double end = now() + GRACE; now() < end; sleep_for(MOST_SLEEP))
+        for (int from; comm->calls->probe(COMM_TAG_HERE, &from) && fetch(comm, from, COMM_TAG_HERE, message);)
+            here[from] = true;
+    name_missing(comm, here, missing, sizeof missing);
+    snprintf(outgoing, sizeof outgoing, "%.100s: waited %.0f s for %s", what, waited, missing);
+    for (int rank = 1; rank < comm->size; rank++)
+        if (here[rank])
+            tell(comm, rank, COMM_TAG_VERDICT);
+    free(here);
+    return error_set(err, ERROR_FAILED, "%s", outgoing);
+}
+
+/* What another rank has to say meanwhile. True: the wait is over, *err says why. */
+static bool listen(struct comm *comm, double started, const char *what, struct error *err)
+{
+    char message[MESSAGE_SIZE];
+    int from;
+    if (comm->rank == 0 && comm->calls->probe(COMM_TAG_LATE, &from)) {
+        find_missing(comm, now() - started, what, err);
+        return true;
+    }
+    if (comm->rank != 0 && comm->calls->probe(COMM_TAG_ASK, &from) && fetch(comm, 0, COMM_TAG_ASK, message))
+        tell(comm, 0, COMM_TAG_HERE);
+    if (comm->rank != 0 && comm->calls->probe(COMM_TAG_VERDICT, &from) &&
+        fetch(comm, 0, COMM_TAG_VERDICT, message)) {
+        error_set(err, ERROR_FAILED, "%s", message);
+        return true;
+    }
+    return false;
+}
+
+/* The time is up. */
+static bool give_up(struct comm *comm, double started, const char *what, struct error *err)
+{
+    if (comm->rank == 0)
+        return find_missing(comm, now() - started, what, err);
+    tell(comm, 0, COMM_TAG_LATE);
+    for (double end = now() + 3 * GRACE; now() < end; sleep_for(MOST_SLEEP))
+        if (listen(comm, started, what, err))
+            return false;
+    return error_set(err, ERROR_FAILED, "%s: waited %.0f s; rank 0 (%s) did not come and does not answer",
+                     what, now() - started, comm_host(comm, 0));
+}
+
+bool comm_await(struct comm *comm, void *request, const char *what, struct error *err)
+{
+    double started = now(), listened = started;
+    long sleep = LEAST_SLEEP;
+    enum comm_state state = COMM_BROKEN;
+    while (request && (state = comm->calls->test(request)) == COMM_PENDING) {
+        double time = now();
+        if (time - listened > LISTEN) {
+            listened = time;
+            if (listen(comm, started, what, err)) {
+                comm->broken = true;
+                return false;
+            }
+        }
+        if (time - started > comm->timeout) {
+            comm->broken = true;
+            return give_up(comm, started, what, err);
+        }
+        if (time - started > SPIN) {
+            sleep_for(sleep);
+            sleep = 2 * sleep < MOST_SLEEP ? 2 * sleep : MOST_SLEEP;
+        }
+    }
+    if (state == COMM_DONE)
+        return true;
+    comm->broken = true;
+    return error_set(err, ERROR_FAILED, "%s: MPI says that the connection to another rank is lost", what);
+}

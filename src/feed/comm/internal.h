@@ -1,0 +1,34 @@
+/* Inside comm. */
+#ifndef REHEARSE_FEED_COMM_INTERNAL_H
+#define REHEARSE_FEED_COMM_INTERNAL_H
+
+#include "feed/comm/module.h"
+
+#define COMM_HOST_SIZE 65
+
+/* Messages of the operations, and of those who wait: comm_await.c. */
+enum comm_tag {
+    COMM_TAG_LENGTH = 1,
+    COMM_TAG_BYTES,
+    COMM_TAG_LATE,
+    COMM_TAG_ASK,
+    COMM_TAG_HERE,
+    COMM_TAG_VERDICT,
+};
+
+struct comm {
+    const struct comm_calls *calls; /* NULL: one process */
+    int rank, size;
+    double timeout; /* seconds */
+    bool broken;
+    char (*hosts)[COMM_HOST_SIZE]; /* [size] */
+    int host_count, local_rank, local_size;
+};
+
+/* The module's table. NULL: *err says why not. */
+const struct comm_calls *comm_load_module(struct error *err);
+
+/* Waits for a request that has been begun (NULL is one that could not be). */
+bool comm_await(struct comm *comm, void *request, const char *what, struct error *err);
+
+#endif

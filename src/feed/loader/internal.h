@@ -1,0 +1,135 @@
+/* Inside the loader: loader.c hands out work, loader_read.c reads samples. */
+#ifndef REHEARSE_FEED_LOADER_INTERNAL_H
+#define REHEARSE_FEED_LOADER_INTERNAL_H
+
+#include "core/text.h"
+#include "dataset/sample.h"
+#include "feed/loader/loader.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define LOADER_OPEN_FILES 8 /* of each thread */
+
+/* Memory of one sample of a batch: hold. */
+struct loader_held {
+    char *memory;
+    int64_t size;
+};
+
+/* One batch of an accelerator's window. */
+struct loader_slot {
+    int accelerator; /* of this process, from 0 */
+    int64_t step;
+    int64_t deadline;      /* about when it is needed */
+    int64_t samples, next; /* next: first that nobody reads yet; the queue's lock */
+    _Atomic int64_t left;  /* not yet read */
+    _Atomic int64_t bytes;
+    _Atomic uint64_t mark;
+    int64_t *read_at;         /* [batch] when each was there; NULL: no preprocessing */
+    struct loader_held *held; /* [batch]; NULL: nothing is held */
+    bool read, done;          /* and what follows: the lock of what is done */
+    int64_t ready, ahead;
+};
+
+/* Batches that wait, a heap: the earliest deadline comes first. */
+struct loader_queue {
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* there is some, or the end */
+    pthread_cond_t rest; /* nobody works */
+    struct loader_slot **slots;
+    int count;
+    int idle, busy; /* threads */
+    bool ending;
+};
+
+/* Nanoseconds of all threads together, until `at`. */
+struct loader_busy {
+    int64_t at;
+    int64_t excluded, counted; /* for steps that are not measured, and that are */
+};
+
+struct loader_window {
+    struct loader_slot *slots; /* [window], step s in slot s mod window */
+    int64_t asked;             /* steps below are asked for, or done with */
+    int64_t wanted;            /* the step that loader_take has refused, -1: none; the lock of what is done */
+    int64_t preprocessed;      /* steps below have been; the lock of what is done */
+    int64_t done_count;        /* slots that can be taken; the lock of what is done */
+    /* When loader_take refused a step that is not measured; the lock of what is done. */
+    struct loader_busy waited;
+    int64_t *workers; /* [options.workers] until when each preprocesses */
+};
+
+/* A file that a thread has open. */
+struct loader_file {
+    bool open;
+    struct dataset_file file;
+    struct storage_file *parts[DATASET_MAX_PARTS];
+    int64_t sizes[DATASET_MAX_PARTS];
+    struct dataset_index index;
+    bool read_open;  /* what opening takes has been read */
+    bool read_whole; /* the array that holds all samples has been read */
+    int64_t used;
+};
+
+struct loader_thread {
+    struct loader *loader;
+    pthread_t thread;
+    struct storage_reader *reader;
+    struct loader_file files[LOADER_OPEN_FILES];
+    int64_t clock; /* for files[].used */
+    struct text path;
+    struct dataset_extent *extents;
+    struct storage_extent *reads;
+    int64_t room; /* in these two */
+    unsigned char *decoded;
+    size_t decoded_size;
+    struct dataset_expected expected;
+    _Atomic int64_t samples, opened, decode_cpu, verify_cpu; /* the latter nanoseconds */
+    _Atomic int64_t bytes;
+    _Atomic int tid;               /* 0: it has not begun */
+    _Atomic int64_t busy_excluded; /* nanoseconds in pieces that are done */
+    _Atomic int64_t busy_counted;
+    _Atomic int64_t began;      /* the piece it is at; 0: none */
+    atomic_bool begun_excluded; /* whose that is */
+};
+
+struct loader {
+    struct loader_options options;
+    struct loader_pass pass;
+    int window;    /* batches, at least 1 */
+    int64_t batch; /* room for samples in a slot */
+    int64_t piece; /* samples of one piece of work */
+    struct loader_window *windows;
+    struct loader_queue queue;
+    struct loader_thread *threads;
+    int thread_count;
+    _Atomic uint64_t *once; /* a bit per sample that is in memory */
+    int64_t once_words;
+    _Atomic int64_t held;
+    _Atomic int ready_count;
+
+    pthread_mutex_t lock; /* of what is done */
+    pthread_cond_t done;
+    int *told; /* [count] accelerators that loader_wait is to name */
+    int told_count;
+    bool waiting; /* loader_wait sleeps */
+    atomic_bool failed;
+    struct error error;
+};
+
+/* Reads a sample of a pass, in a thread of the loader. `held` may be NULL. *bytes: those that were read. */
+bool loader_read_sample(struct loader_thread *thread, const struct order_place *place,
+                        struct loader_held *held, int64_t *bytes, struct error *err);
+
+/* What threads are busy with (loader_busy.c): a piece of a step begins and ends; all of it until now; and the part of a wait
+ * in which they read for other steps. */
+void loader_busy_begin(struct loader_thread *thread, int64_t step);
+void loader_busy_end(struct loader_thread *thread);
+struct loader_busy loader_busy_now(struct loader *loader);
+int64_t loader_busy_ahead(const struct loader_busy *before, const struct loader_busy *now);
+
+/* Closes the files and frees the memory of a thread. */
+void loader_thread_release(struct loader_thread *thread);
+
+#endif

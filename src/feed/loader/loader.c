@@ -1,0 +1,573 @@
+#include "feed/loader/internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_WINDOW  65536
+#define PIECE_BYTES ((int64_t)1 << 20) /* of one piece of work, about */
+#define MOST_PIECE  ((int64_t)64)      /* samples */
+#define STACK       ((size_t)1 << 20)
+#define MAX_ONCE    ((int64_t)1 << 33) /* samples whose being read is noted: 1 GiB of bits */
+
+int64_t loader_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* ---- The queue ---- */
+
+/* Is a needed before b? */
+static bool before(const struct loader_slot *a, const struct loader_slot *b)
+{
+    if (a->deadline != b->deadline)
+        return a->deadline < b->deadline;
+    return a->step != b->step ? a->step < b->step : a->accelerator < b->accelerator;
+}
+
+static void queue_add(struct loader_queue *queue, struct loader_slot *slot)
+{
+    int at = queue->count++;
+    for (int up; at > 0 && before(slot, queue->slots[up = (at - 1) / 2]); at = up)
+        queue->slots[at] = queue->slots[up];
+    queue->slots[at] = slot;
+}
+
+static void queue_remove_first(struct loader_queue *queue)
+{
+    struct loader_slot *slot = queue->slots[--queue->count];
+    int at = 0;
+    for (int down; (down = 2 * at + 1) < queue->count; at = down) {
+        if (down + 1 < queue->count && before(queue->slots[down + 1], queue->slots[down]))
+            down++;
+        if (!before(queue->slots[down], slot))
+            break;
+        queue->slots[at] = queue->slots[down];
+    }
+    queue->slots[at] = slot;
+}
+
+struct piece {
+    struct loader_slot *slot;
+    int64_t first, count;
+};
+
+/* The next piece of the batch that is needed first. False: the end. One thread wakes the next while there is work, so
+ * that who adds work wakes one only. */
+static bool take_piece(struct loader *loader, struct piece *piece)
+{
+    struct loader_queue *queue = &loader->queue;
+    pthread_mutex_lock(&queue->lock);
+    while (queue->count == 0 && !queue->ending) {
+        queue->idle++;
+        pthread_cond_wait(&queue->work, &queue->lock);
+        queue->idle--;
+    }
+    bool found = !queue->ending;
+    if (found) {
+        struct loader_slot *slot = queue->slots[0];
+        int64_t left = slot->samples - slot->next;
+        *piece = (struct piece){slot, slot->next, left < loader->piece ? left : loader->piece};
+        slot->next += piece->count;
+        if (slot->next == slot->samples)
+            queue_remove_first(queue);
+        queue->busy++;
+        if (queue->count > 0 && queue->idle > 0)
+            pthread_cond_signal(&queue->work);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return found;
+}
+
+static void piece_done(struct loader *loader)
+{
+    struct loader_queue *queue = &loader->queue;
+    pthread_mutex_lock(&queue->lock);
+    if (--queue->busy == 0)
+        pthread_cond_signal(&queue->rest);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* Forgets what nobody has begun, and waits for those who have. */
+static void queue_clear(struct loader *loader)
+{
+    struct loader_queue *queue = &loader->queue;
+    pthread_mutex_lock(&queue->lock);
+    queue->count = 0;
+    while (queue->busy > 0)
+        pthread_cond_wait(&queue->rest, &queue->lock);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* ---- Batches ---- */
+
+/* When the last sample of a batch leaves the emulated workers: each takes the next sample that is there. */
+static int64_t preprocessed(struct loader *loader, const struct loader_slot *slot)
+{
+    const struct loader_options *options = &loader->options;
+    struct loader_window *window = &loader->windows[slot->accelerator];
+    int64_t last = 0;
+    for (int64_t i = 0; i < slot->samples; i++) {
+        int64_t *worker = window->workers;
+        for (int w = 1; w < options->workers; w++)
+            if (window->workers[w] < *worker)
+                worker = &window->workers[w];
+        struct distribution_draw draw = {
+            .seed = options->seed,
+            .stream = (uint32_t)(options->first + slot->accelerator),
+            .step = ((uint64_t)loader->pass.epoch * (uint64_t)loader->pass.steps + (uint64_t)slot->step) *
+                        (uint64_t)loader->batch +
+                    (uint64_t)i,
+        };
+        int64_t start = *worker > slot->read_at[i] ? *worker : slot->read_at[i];
+        int64_t length = distribution_nanoseconds(distribution_sample(&options->preprocess, draw));
+        *worker = start < DISTRIBUTION_NEVER ? start + length : start;
+        last = *worker > last ? *worker : last;
+    }
+    return last;
+}
+
+/* It may be taken. True: loader_wait is to tell so. */
+static bool batch_ready(struct loader *loader, struct loader_slot *slot, int64_t ready)
+{
+    struct loader_window *window = &loader->windows[slot->accelerator];
+    slot->ready = ready;
+    slot->done = true;
+    loader->ready_count++;
+    window->done_count++;
+    if (window->wanted != slot->step)
+        return false;
+    if (slot->step < loader->pass.excluded) {
+        const struct loader_busy now = loader_busy_now(loader);
+        slot->ahead = loader_busy_ahead(&window->waited, &now);
+    }
+    window->wanted = -1;
+    loader->told[loader->told_count++] = slot->accelerator;
+    return true;
+}
+
+/* The emulated workers take batches in their order, whichever was read first. */
+static bool preprocess(struct loader *loader, struct loader_window *window)
+{
+    bool told = false;
+    struct loader_slot *slot = &window->slots[window->preprocessed % loader->window];
+    while (slot->read && slot->step == window->preprocessed) {
+        slot->read = false;
+        told |= batch_ready(loader, slot, slot->samples > 0 ? preprocessed(loader, slot) : loader_now());
+        slot = &window->slots[++window->preprocessed % loader->window];
+    }
+    return told;
+}
+
+/* Its last sample was read. */
+static void batch_done(struct loader *loader, struct loader_slot *slot)
+{
+    bool told;
+    int64_t now = loader_now();
+    pthread_mutex_lock(&loader->lock);
+    slot->read = true;
+    if (slot->read_at)
+        told = preprocess(loader, &loader->windows[slot->accelerator]);
+    else
+        told = batch_ready(loader, slot, now);
+    bool wake = told && loader->waiting;
+    if (wake)
+        loader->waiting = false;
+    pthread_mutex_unlock(&loader->lock);
+    if (wake)
+        pthread_cond_signal(&loader->done);
+}
+
+static void fail(struct loader *loader, const struct error *err)
+{
+    pthread_mutex_lock(&loader->lock);
+    if (!atomic_load(&loader->failed)) {
+        loader->error = *err;
+        atomic_store(&loader->failed, true);
+    }
+    loader->waiting = false;
+    pthread_mutex_unlock(&loader->lock);
+    pthread_cond_signal(&loader->done);
+}
+
+static bool read_piece(struct loader_thread *thread, const struct piece *piece, struct error *err)
+{
+    struct loader *loader = thread->loader;
+    struct loader_slot *slot = piece->slot;
+    int64_t bytes = 0, sample_bytes;
+    uint64_t mark = 0;
+    struct order_place place;
+    for (int64_t i = piece->first; i < piece->first + piece->count; i++) {
+        if (atomic_load(&loader->failed)) /* of others: what follows is for nobody */
+            return error_set(err, ERROR_FAILED, "reading was given up");
+        if (!order_at(loader->pass.order, loader->pass.epoch, loader->options.first + slot->accelerator,
+                      slot->step, i, &place))
+            return error_set(err, ERROR_FAILED, "step %" PRId64 " has no sample %" PRId64, slot->step, i);
+        if (!loader_read_sample(thread, &place, slot->held ? &slot->held[i] : NULL, &sample_bytes, err))
+            return false;
+        bytes += sample_bytes;
+        mark += order_mark(loader->pass.order, &place);
+        if (slot->read_at)
+            slot->read_at[i] = loader_now();
+    }
+    slot->bytes += bytes;
+    slot->mark += mark;
+    return true;
+}
+
+static void *work(void *argument)
+{
+    struct loader_thread *thread = argument;
+    struct loader *loader = thread->loader;
+    struct piece piece;
+    struct error err;
+    while (take_piece(loader, &piece)) {
+        if (!atomic_load(&loader->failed)) {
+            loader_busy_begin(thread, piece.slot->step);
+            bool read = read_piece(thread, &piece, &err);
+            loader_busy_end(thread);
+            if (!read)
+                fail(loader, &err);
+            else if (atomic_fetch_sub(&piece.slot->left, piece.count) == piece.count)
+                batch_done(loader, piece.slot);
+        }
+        piece_done(loader);
+    }
+    return NULL;
+}
+
+/* Asks for the next batch of an accelerator's window. `now`: of the batch before those in the window. */
+static void ask(struct loader *loader, int accelerator, int64_t now)
+{
+    struct loader_window *window = &loader->windows[accelerator];
+    struct loader_queue *queue = &loader->queue;
+    struct loader_slot *slot = &window->slots[window->asked % loader->window];
+    int64_t samples = order_batch(loader->pass.order, loader->options.first + accelerator, window->asked);
+    slot->step = window->asked++;
+    slot->deadline = now + loader->window * loader->pass.interval;
+    slot->samples = samples;
+    slot->next = 0;
+    slot->left = samples;
+    slot->bytes = 0;
+    slot->mark = 0;
+    slot->ahead = 0;
+    if (samples == 0) {
+        batch_done(loader, slot);
+        return;
+    }
+    pthread_mutex_lock(&queue->lock);
+    queue_add(queue, slot);
+    bool wake = queue->idle > 0;
+    pthread_mutex_unlock(&queue->lock);
+    if (wake)
+        pthread_cond_signal(&queue->work);
+}
+
+/* ---- Beginning and ending ---- */
+
+static bool check(const struct loader_options *options, struct error *err)
+{
+    if (options->count < 1 || options->read_threads < 0 || options->workers < 0 || options->prefetch < 0)
+        return error_set(err, ERROR_INPUT,
+                         "accelerators must be positive, read threads and prefetch not negative");
+    if (options->prefetch > MAX_WINDOW)
+        return error_set(err, ERROR_INPUT, "reader.prefetch_size: at most %d batches, found %d", MAX_WINDOW,
+                         options->prefetch);
+    if (options->threads_most < 0 || options->threads_most > LOADER_MAX_THREADS)
+        return error_set(err, ERROR_INPUT, "read threads of a process: at most %d", LOADER_MAX_THREADS);
+    return true;
+}
+
+static bool make_once(struct loader *loader, struct error *err)
+{
+    const struct dataset_layout *layout = loader->options.layout;
+    int64_t samples;
+    if (!loader->options.once)
+        return true;
+    if (__builtin_mul_overflow(dataset_files(layout), layout->samples_per_file, &samples) ||
+        samples > MAX_ONCE)
+        return error_set(err, ERROR_INPUT,
+                         "reader.read_type: memory: at most %" PRId64 " samples can be kept count of",
+                         MAX_ONCE);
+    loader->once = calloc((size_t)(samples / 64 + 1), sizeof *loader->once);
+    return loader->once || error_memory(err);
+}
+
+static bool preprocesses(const struct loader *loader)
+{
+    const struct distribution *time = &loader->options.preprocess;
+    return time->type != DISTRIBUTION_CONSTANT || time->first > 0;
+}
+
+static bool make_windows(struct loader *loader, struct error *err)
+{
+    size_t count = (size_t)loader->options.count, window = (size_t)loader->window;
+    if (window > SIZE_MAX / count / sizeof(struct loader_slot *))
+        return error_memory(err);
+    loader->windows = calloc(count, sizeof *loader->windows);
+    loader->told = calloc(count, sizeof *loader->told);
+    loader->queue.slots = calloc(count * window, sizeof(struct loader_slot *));
+    if (!loader->windows || !loader->told || !loader->queue.slots)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        struct loader_window *w = &loader->windows[i];
+        w->wanted = -1;
+        w->slots = calloc(window, sizeof *w->slots);
+        w->workers =
+            preprocesses(loader) ? calloc((size_t)loader->options.workers, sizeof *w->workers) : NULL;
+        if (!w->slots || (preprocesses(loader) && !w->workers))
+            return error_memory(err);
+        for (size_t s = 0; s < window; s++)
+            w->slots[s].accelerator = (int)i;
+    }
+    return true;
+}
+
+static int thread_count(const struct loader_options *options)
+{
+    int most = options->threads_most > 0 ? options->threads_most : LOADER_THREADS;
+    return options->count < most / options->read_threads ? options->count * options->read_threads : most;
+}
+
+static bool start_threads(struct loader *loader, struct error *err)
+{
+    int count = thread_count(&loader->options);
+    pthread_attr_t attributes;
+    loader->threads = calloc((size_t)count, sizeof *loader->threads);
+    if (!loader->threads)
+        return error_memory(err);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK);
+    bool ok = true;
+    for (int i = 0; i < count && ok; i++) {
+        struct loader_thread *thread = &loader->threads[i];
+        thread->loader = loader;
+        thread->reader = storage_reader_new(loader->options.storage, err);
+        int result = thread->reader ? pthread_create(&thread->thread, &attributes, work, thread) : 0;
+        ok = thread->reader && (result == 0 || error_set(err, ERROR_FAILED, "cannot start read thread %d: %s",
+                                                         i + 1, strerror(result)));
+        if (ok)
+            loader->thread_count++;
+        else
+            storage_reader_free(thread->reader);
+    }
+    pthread_attr_destroy(&attributes);
+    return ok;
+}
+
+static void make_locks(struct loader *loader)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&loader->lock, NULL);
+    pthread_cond_init(&loader->done, &monotonic);
+    pthread_mutex_init(&loader->queue.lock, NULL);
+    pthread_cond_init(&loader->queue.work, NULL);
+    pthread_cond_init(&loader->queue.rest, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+struct loader *loader_new(const struct loader_options *options, struct error *err)
+{
+    if (!check(options, err))
+        return NULL;
+    struct loader *loader = calloc(1, sizeof *loader);
+    if (!loader) {
+        error_memory(err);
+        return NULL;
+    }
+    loader->options = *options;
+    if (loader->options.read_threads == 0)
+        loader->options.read_threads = 1;
+    if (loader->options.workers == 0)
+        loader->options.workers = loader->options.read_threads;
+    loader->window = options->prefetch > 0 ? options->prefetch : 1;
+    make_locks(loader);
+    if (make_once(loader, err) && make_windows(loader, err) && start_threads(loader, err))
+        return loader;
+    loader_free(loader);
+    return NULL;
+}
+
+bool loader_give_up(struct loader *loader, int64_t patience)
+{
+    struct loader_queue *queue = &loader->queue;
+    struct error err;
+    int64_t until = loader_now() + patience;
+    struct timespec end = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+    error_set(&err, ERROR_FAILED, "reading was given up");
+    fail(loader, &err);
+    pthread_mutex_lock(&queue->lock);
+    queue->count = 0;
+    while (queue->busy > 0 && pthread_cond_timedwait(&queue->rest, &queue->lock, &end) != ETIMEDOUT)
+        ;
+    bool rests = queue->busy == 0;
+    pthread_mutex_unlock(&queue->lock);
+    return rests;
+}
+
+static void free_slot(struct loader *loader, struct loader_slot *slot)
+{
+    for (int64_t i = 0; slot->held && i < loader->batch; i++)
+        storage_buffer_free(slot->held[i].memory, slot->held[i].size);
+    free(slot->held);
+    free(slot->read_at);
+    slot->held = NULL;
+    slot->read_at = NULL;
+}
+
+void loader_free(struct loader *loader)
+{
+    if (!loader)
+        return;
+    pthread_mutex_lock(&loader->queue.lock);
+    loader->queue.ending = true;
+    pthread_cond_broadcast(&loader->queue.work);
+    pthread_mutex_unlock(&loader->queue.lock);
+    for (int i = 0; i < loader->thread_count; i++) {
+        pthread_join(loader->threads[i].thread, NULL);
+        loader_thread_release(&loader->threads[i]);
+    }
+    for (int i = 0; loader->windows && i < loader->options.count; i++) {
+        struct loader_window *window = &loader->windows[i];
+        for (int s = 0; window->slots && s < loader->window; s++)
+            free_slot(loader, &window->slots[s]);
+        free(window->slots);
+        free(window->workers);
+    }
+    pthread_mutex_destroy(&loader->lock);
+    pthread_cond_destroy(&loader->done);
+    pthread_mutex_destroy(&loader->queue.lock);
+    pthread_cond_destroy(&loader->queue.work);
+    pthread_cond_destroy(&loader->queue.rest);
+    free(loader->threads);
+    free(loader->windows);
+    free(loader->told);
+    free(loader->queue.slots);
+    free(loader->once);
+    free(loader);
+}
+
+/* Memory for batches of another size. */
+static bool make_slots(struct loader *loader, int64_t batch, struct error *err)
+{
+    if (batch == loader->batch)
+        return true;
+    for (int i = 0; i < loader->options.count; i++)
+        for (int s = 0; s < loader->window; s++)
+            free_slot(loader, &loader->windows[i].slots[s]);
+    loader->held = 0;
+    loader->batch = batch;
+    for (int i = 0; i < loader->options.count; i++) {
+        for (int s = 0; s < loader->window; s++) {
+            struct loader_slot *slot = &loader->windows[i].slots[s];
+            if (preprocesses(loader))
+                slot->read_at = calloc((size_t)batch, sizeof *slot->read_at);
+            if (loader->options.hold)
+                slot->held = calloc((size_t)batch, sizeof *slot->held);
+            if ((preprocesses(loader) && !slot->read_at) || (loader->options.hold && !slot->held))
+                return error_memory(err);
+        }
+    }
+    return true;
+}
+
+/* Small samples are taken several at a time, yet so that all threads find some. */
+static int64_t piece_of(const struct loader *loader)
+{
+    const struct dataset_layout *layout = loader->options.layout;
+    struct dataset_file file;
+    dataset_file_init(&file, layout, loader->pass.eval ? layout->files_train : 0);
+    int64_t piece = file.record_bytes > 0 ? PIECE_BYTES / file.record_bytes : MOST_PIECE;
+    int64_t share = (loader->batch + loader->thread_count - 1) / loader->thread_count;
+    piece = piece < share ? piece : share;
+    return piece < 1 ? 1 : piece < MOST_PIECE ? piece : MOST_PIECE;
+}
+
+bool loader_start(struct loader *loader, const struct loader_pass *pass, struct error *err)
+{
+    queue_clear(loader);
+    if (atomic_load(&loader->failed)) {
+        *err = loader->error;
+        return false;
+    }
+    loader->pass = *pass;
+    if (!make_slots(loader, pass->order->options.batch, err))
+        return false;
+    loader->piece = piece_of(loader);
+    loader->told_count = 0;
+    loader->ready_count = 0;
+    for (int i = 0; i < loader->options.count; i++) {
+        struct loader_window *window = &loader->windows[i];
+        window->asked = window->preprocessed = window->done_count = 0;
+        window->wanted = -1;
+        for (int s = 0; s < loader->window; s++)
+            window->slots[s].done = window->slots[s].read = false;
+        for (int w = 0; window->workers && w < loader->options.workers; w++)
+            window->workers[w] = 0;
+    }
+    int64_t now = loader_now();
+    for (int s = 0; s < loader->options.prefetch && s < pass->steps; s++)
+        for (int i = 0; i < loader->options.count; i++)
+            ask(loader, i, now + (s - loader->window) * pass->interval);
+    return true;
+}
+
+/* ---- Taking ---- */
+
+bool loader_take(struct loader *loader, int accelerator, int64_t step, struct loader_batch *batch)
+{
+    struct loader_window *window = &loader->windows[accelerator];
+    struct loader_slot *slot = &window->slots[step % loader->window];
+    if (window->asked == step) /* prefetch 0 */
+        ask(loader, accelerator, loader_now() - loader->window * loader->pass.interval);
+    pthread_mutex_lock(&loader->lock);
+    bool done = slot->done && slot->step == step;
+    int64_t ahead = window->asked - (step + 1); /* batches */
+    if (done) {
+        slot->done = false;
+        loader->ready_count--;
+        window->done_count--;
+        *batch = (struct loader_batch){
+            .ready = slot->ready,
+            .samples = slot->samples,
+            .bytes = slot->bytes,
+            .mark = slot->mark,
+            .ahead = slot->ahead,
+            .caught_up = loader->window == 1 || (ahead > 0 && window->done_count == ahead),
+        };
+    } else {
+        window->wanted = step;
+        if (step < loader->pass.excluded)
+            window->waited = loader_busy_now(loader);
+    }
+    pthread_mutex_unlock(&loader->lock);
+    if (done && loader->options.prefetch > 0 && window->asked < loader->pass.steps)
+        ask(loader, accelerator, batch->ready > loader_now() ? batch->ready : loader_now());
+    return done;
+}
+
+int loader_wait(struct loader *loader, int64_t until, int *accelerators, int count, struct error *err)
+{
+    struct timespec end = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+    pthread_mutex_lock(&loader->lock);
+    loader->waiting = loader->told_count == 0 && !atomic_load(&loader->failed);
+    while (loader->waiting) {
+        if (until == LOADER_NEVER)
+            pthread_cond_wait(&loader->done, &loader->lock);
+        else if (pthread_cond_timedwait(&loader->done, &loader->lock, &end) == ETIMEDOUT)
+            loader->waiting = false;
+    }
+    int told = atomic_load(&loader->failed) ? -1 : 0;
+    if (told < 0)
+        *err = loader->error;
+    while (told >= 0 && told < count && loader->told_count > 0)
+        accelerators[told++] = loader->told[--loader->told_count];
+    pthread_mutex_unlock(&loader->lock);
+    return told;
+}

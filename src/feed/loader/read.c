@@ -1,0 +1,391 @@
+/* Reading one sample. */
+#include "feed/loader/internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Pieces of a file with less between them are read as one: a request costs more than so many bytes. */
+#define NEAR ((int64_t)65536)
+
+static int64_t cpu_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static void close_file(struct loader_file *file)
+{
+    for (int part = 0; part < DATASET_MAX_PARTS; part++)
+        storage_close(file->parts[part]);
+    dataset_index_release(&file->index);
+    *file = (struct loader_file){0};
+}
+
+void loader_thread_release(struct loader_thread *thread)
+{
+    for (int i = 0; i < LOADER_OPEN_FILES; i++)
+        close_file(&thread->files[i]);
+    text_release(&thread->path);
+    free(thread->extents);
+    free(thread->reads);
+    free(thread->decoded);
+    dataset_expected_release(&thread->expected);
+    storage_reader_free(thread->reader);
+}
+
+/* ---- Opening ---- */
+
+static bool open_part(struct loader_thread *thread, struct loader_file *file, int part, struct error *err)
+{
+    if (file->parts[part])
+        return true;
+    if (!dataset_file_path(&file->file, part, &thread->path))
+        return error_memory(err);
+    file->parts[part] = storage_open(thread->reader, thread->path.data, err);
+    if (!file->parts[part])
+        return false;
+    thread->opened++;
+    return storage_file_size(thread->reader, file->parts[part], &file->sizes[part], err);
+}
+
+/* The file, as people know it: with its folder. */
+static const char *shown(struct loader_thread *thread, const struct loader_file *file)
+{
+    struct error ignored;
+    if (!dataset_file_path(&file->file, 0, &thread->path))
+        return "a file of the data set";
+    char *path = storage_path(thread->loader->options.storage, thread->path.data, &ignored);
+    if (path) {
+        thread->path.length = 0;
+        text_add(&thread->path, path);
+    }
+    free(path);
+    return thread->path.data;
+}
+
+struct source {
+    struct loader_thread *thread;
+    struct storage_file *file;
+};
+
+static bool read_source(void *context, int64_t offset, void *to, size_t n, struct error *err)
+{
+    const struct source *source = context;
+    struct storage_extent extent = {.offset = offset, .length = (int64_t)n, .to = to};
+    return storage_read(source->thread->reader, source->file, &extent, 1, err);
+}
+
+/* As the framework does it: by reading. */
+static bool locate(struct loader_thread *thread, struct loader_file *file, struct error *err)
+{
+    struct source contexts[DATASET_MAX_PARTS];
+    struct dataset_source sources[DATASET_MAX_PARTS];
+    const struct dataset_source *parts[DATASET_MAX_PARTS] = {0};
+    for (int part = 0; part < dataset_file_parts(&file->file); part++) {
+        struct error missing; /* an index that is not there: the format says whether it is needed */
+        if (!open_part(thread, file, part, part == 0 ? err : &missing)) {
+            if (part == 0)
+                return false;
+            continue;
+        }
+        contexts[part] = (struct source){thread, file->parts[part]};
+        sources[part] = (struct dataset_source){&contexts[part], file->sizes[part], read_source};
+        parts[part] = &sources[part];
+    }
+    file->read_open = true;
+    const char *path = shown(thread, file);
+    if (!dataset_locate(file->file.layout->format, &file->index, path, parts, err))
+        return false;
+    return !thread->loader->options.verify || dataset_index_check(&file->index, &file->file, path, err);
+}
+
+static bool wrong_size(struct loader_thread *thread, const struct loader_file *file, int64_t expected,
+                       struct error *err)
+{
+    return error_set(err, ERROR_INPUT, "%s: %s%" PRId64 " bytes, expected %" PRId64, shown(thread, file),
+                     file->sizes[0] < expected ? "truncated: " : "", file->sizes[0], expected);
+}
+
+/* A file that has the size it should is what it should be, and nothing need be read to know where its samples lie; unless
+ * they are to be decoded: then its container is, too. */
+static bool find_samples(struct loader_thread *thread, struct loader_file *file, struct error *err)
+{
+    const struct dataset_format *format = file->file.layout->format;
+    int64_t expected = dataset_file_bytes(&file->file, 0);
+    if (expected >= 0 && expected != file->sizes[0] && thread->loader->options.exact)
+        return wrong_size(thread, file, expected, err);
+    const struct loader_options *options = &thread->loader->options;
+    bool parse = format->container && (options->decode || options->verify);
+    if (!parse && expected == file->sizes[0] && format->expect && format->expect(&file->file, &file->index))
+        return true;
+    return locate(thread, file, err);
+}
+
+static struct loader_file *slot_for(struct loader_thread *thread, int64_t number)
+{
+    struct loader_file *oldest = &thread->files[0];
+    for (int i = 0; i < LOADER_OPEN_FILES; i++) {
+        struct loader_file *file = &thread->files[i];
+        if (file->open && file->file.number == number)
+            return file;
+        if (file->used < oldest->used)
+            oldest = file;
+    }
+    return oldest;
+}
+
+static struct loader_file *open_file(struct loader_thread *thread, int64_t number, struct error *err)
+{
+    struct loader_file *file = slot_for(thread, number);
+    bool same = file->open && file->file.number == number;
+    if (!same || thread->loader->options.reopen) {
+        close_file(file);
+        dataset_file_init(&file->file, thread->loader->options.layout, number);
+        if (!open_part(thread, file, 0, err) || !find_samples(thread, file, err)) {
+            close_file(file);
+            return NULL;
+        }
+        file->open = true;
+    }
+    file->used = ++thread->clock;
+    return file;
+}
+
+/* ---- Reading ---- */
+
+static bool make_room(struct loader_thread *thread, int64_t extents, struct error *err)
+{
+    if (extents <= thread->room)
+        return true;
+    free(thread->extents);
+    free(thread->reads);
+    thread->room = 0;
+    thread->extents = malloc((size_t)extents * sizeof *thread->extents);
+    thread->reads = malloc((size_t)extents * sizeof *thread->reads);
+    if (!thread->extents || !thread->reads)
+        return error_memory(err);
+    thread->room = extents;
+    return true;
+}
+
+static int compare_extents(const void *a, const void *b)
+{
+    const struct dataset_extent *x = a, *y = b;
+    if (x->part != y->part)
+        return x->part < y->part ? -1 : 1;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Of sorted extents. Returns how many are left. */
+static int64_t join(struct dataset_extent *extents, int64_t count)
+{
+    int64_t last = 0;
+    for (int64_t i = 1; i < count; i++) {
+        int64_t end = extents[last].offset + extents[last].length,
+                next = extents[i].offset + extents[i].length;
+        if (extents[i].part == extents[last].part && extents[i].offset <= end + NEAR)
+            extents[last].length = (next > end ? next : end) - extents[last].offset;
+        else
+            extents[++last] = extents[i];
+    }
+    return count > 0 ? last + 1 : 0;
+}
+
+/* All extents of each part in one call. They are sorted by part. */
+static bool read_parts(struct loader_thread *thread, struct loader_file *file, int64_t count,
+                       struct error *err)
+{
+    for (int64_t first = 0, end; first < count; first = end) {
+        int part = thread->extents[first].part;
+        for (end = first; end < count && thread->extents[end].part == part; end++)
+            ;
+        if (!open_part(thread, file, part, err) ||
+            !storage_read(thread->reader, file->parts[part], thread->reads + first, (int)(end - first), err))
+            return false;
+    }
+    return true;
+}
+
+/* What opening takes, unless it has been read. Returns how many extents that is. */
+static int64_t add_open(struct loader_thread *thread, struct loader_file *file)
+{
+    if (file->read_open)
+        return 0;
+    file->read_open = true;
+    memcpy(thread->extents, file->index.open, (size_t)file->index.open_count * sizeof *thread->extents);
+    return file->index.open_count;
+}
+
+static bool let_go(struct loader_thread *thread, struct loader_file *file, int64_t sample, struct error *err)
+{
+    int64_t count = add_open(thread, file);
+    bool shared = !file->index.extents && file->index.stride == 0 && file->index.samples > 1;
+    if (!shared || !file->read_whole)
+        count += dataset_index_extents(&file->index, sample, thread->extents + count);
+    file->read_whole = true;
+    if (count > 1)
+        qsort(thread->extents, (size_t)count, sizeof *thread->extents, compare_extents);
+    count = join(thread->extents, count);
+    for (int64_t i = 0; i < count; i++)
+        thread->reads[i] =
+            (struct storage_extent){.offset = thread->extents[i].offset, .length = thread->extents[i].length};
+    return read_parts(thread, file, count, err);
+}
+
+static char *memory_of(struct loader_thread *thread, struct loader_held *held, int64_t size,
+                       struct error *err)
+{
+    if (!held)
+        return storage_reader_buffer(thread->reader, 0, size, err);
+    if (held->size < size) {
+        storage_buffer_free(held->memory, held->size);
+        atomic_fetch_sub(&thread->loader->held, held->size);
+        held->size = 0;
+        held->memory = storage_buffer_new(size, err);
+        if (held->memory) {
+            held->size = size;
+            atomic_fetch_add(&thread->loader->held, size);
+        }
+    }
+    return held->memory;
+}
+
+/* The bytes of the sample, joined, at *at. */
+static bool keep(struct loader_thread *thread, struct loader_file *file, int64_t sample,
+                 struct loader_held *held, char **at, int64_t *length, struct error *err)
+{
+    *length = dataset_index_length(&file->index, sample);
+    char *to = memory_of(thread, held, *length + STORAGE_SLACK, err);
+    if (!to)
+        return false;
+    int64_t opening = add_open(thread, file), offset = 0;
+    for (int64_t i = 0; i < opening; i++)
+        thread->reads[i] =
+            (struct storage_extent){.offset = thread->extents[i].offset, .length = thread->extents[i].length};
+    if (!read_parts(thread, file, opening, err))
+        return false;
+    int64_t count = dataset_index_extents(&file->index, sample, thread->extents);
+    for (int64_t i = 0; i < count; i++) {
+        const struct dataset_extent *extent = &thread->extents[i];
+        thread->reads[i] =
+            (struct storage_extent){.offset = extent->offset, .length = extent->length, .to = to + offset};
+        offset += extent->length;
+    }
+    if (count == 1)
+        thread->reads[0].room = *length + STORAGE_SLACK;
+    if (!read_parts(thread, file, count, err))
+        return false;
+    *at = count == 1 && thread->reads[0].at ? thread->reads[0].at : to;
+    return true;
+}
+
+/* ---- Decoding and verifying ---- */
+
+static bool grow(unsigned char **memory, size_t *size, int64_t wanted, struct error *err)
+{
+    if (*size >= (size_t)wanted && *memory)
+        return true;
+    free(*memory);
+    *size = 0;
+    *memory = malloc((size_t)wanted + 1);
+    if (!*memory)
+        return error_memory(err);
+    *size = (size_t)wanted;
+    return true;
+}
+
+static bool verify(struct loader_thread *thread, const struct loader_file *file, int64_t sample,
+                   size_t length, struct error *err)
+{
+    struct dataset_difference d;
+    if (!dataset_sample_compare(&thread->expected, &file->file, &file->index, sample, thread->decoded, length,
+                                &d, err))
+        return false;
+    if (!d.differs)
+        return true;
+    if (d.found < 0)
+        return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 " ends or should end at byte %" PRId64,
+                         shown(thread, file), sample, d.offset);
+    return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 ": byte %" PRId64 " is %d, expected %d",
+                     shown(thread, file), sample, d.offset, d.found, d.expected);
+}
+
+/* Decoders know no names. */
+static bool decode_failed(struct loader_thread *thread, const struct loader_file *file, int64_t sample,
+                          struct error *err)
+{
+    const struct error why = *err;
+    return error_set(err, why.kind, "%s: sample %" PRId64 ": %s", shown(thread, file), sample, why.text);
+}
+
+static bool decode(struct loader_thread *thread, struct loader_file *file, int64_t sample, const char *raw,
+                   int64_t raw_length, struct error *err)
+{
+    size_t length;
+    int64_t start = cpu_now();
+    bool ok = grow(&thread->decoded, &thread->decoded_size, file->index.sample_bytes, err) &&
+              file->file.layout->format->decode(&file->index, sample, (const unsigned char *)raw,
+                                                (size_t)raw_length, thread->decoded, thread->decoded_size,
+                                                &length, err);
+    int64_t decoded = cpu_now();
+    thread->decode_cpu += decoded - start;
+    if (!ok)
+        return decode_failed(thread, file, sample, err);
+    if (thread->loader->options.verify) {
+        ok = verify(thread, file, sample, length, err);
+        thread->verify_cpu += cpu_now() - decoded;
+    }
+    return ok;
+}
+
+/* Is it in memory already? From now on it is. */
+static bool read_before(struct loader *loader, int64_t number)
+{
+    if (!loader->once)
+        return false;
+    uint64_t bit = UINT64_C(1) << (number % 64);
+    return atomic_fetch_or(&loader->once[number / 64], bit) & bit;
+}
+
+static int64_t delivered(const struct loader_thread *thread)
+{
+    return storage_reader_counts(thread->reader).bytes;
+}
+
+bool loader_read_sample(struct loader_thread *thread, const struct order_place *place,
+                        struct loader_held *held, int64_t *bytes, struct error *err)
+{
+    const struct loader_options *options = &thread->loader->options;
+    int64_t number = place->file + (thread->loader->pass.eval ? options->layout->files_train : 0);
+    int64_t before = delivered(thread);
+    *bytes = 0;
+    if (read_before(thread->loader, number * options->layout->samples_per_file + place->sample))
+        return true;
+    struct loader_file *file = open_file(thread, number, err);
+    if (!file)
+        return false;
+    if (place->sample >= file->index.samples)
+        return error_set(err, ERROR_INPUT, "%s: has %" PRId64 " samples, sample %" PRId64 " is to be read",
+                         shown(thread, file), file->index.samples, place->sample);
+    if (!make_room(thread, DATASET_MAX_OPEN + file->index.per_sample, err))
+        return false;
+    bool ok;
+    if (held || options->decode || options->verify) {
+        char *at;
+        int64_t length;
+        ok = keep(thread, file, place->sample, held, &at, &length, err);
+        if (ok && (options->decode || options->verify))
+            ok = decode(thread, file, place->sample, at, length, err);
+    } else {
+        ok = let_go(thread, file, place->sample, err);
+    }
+    *bytes = delivered(thread) - before;
+    thread->samples++;
+    thread->bytes += *bytes;
+    if (options->reopen && ok)
+        close_file(file);
+    return ok;
+}

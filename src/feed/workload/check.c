@@ -1,0 +1,169 @@
+/* What contradicts itself. The range of each value alone is the table's (workload_keys.c). */
+#include "feed/workload/internal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_SAMPLES 0x1p62
+#define MOST_BYTES   0x1p62
+
+/* At the place where the key was given, else at the workload's name. */
+__attribute__((format(printf, 4, 5))) static bool wrong(const struct workload *workload, const char *path,
+                                                        struct error *err, const char *format, ...)
+{
+    char message[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    const struct workload_key *key = workload_key_find(path);
+    const char *where = key ? workload->given[workload_key_index(key)] : NULL;
+    if (where && text_starts_with(where, "override ")) /* which has no lines */
+        return error_set(err, ERROR_USAGE, "override '%s': %s", path, message);
+    return error_set(err, ERROR_INPUT, "%s: %s: %s", where ? where : workload->name, path, message);
+}
+
+static bool check_files(const struct workload *workload, struct error *err)
+{
+    const struct workload_dataset *data = &workload->dataset;
+    const struct workload_workflow *flow = &workload->workflow;
+    double train = (double)data->num_files_train * (double)data->num_samples_per_file;
+    double eval = (double)data->num_files_eval * (double)workload_eval_samples_per_file(workload);
+    if (flow->train && data->num_files_train == 0)
+        return wrong(workload, "dataset.num_files_train", err, "there is nothing to train on");
+    if (flow->evaluation && data->num_files_eval == 0)
+        return wrong(workload, "dataset.num_files_eval", err,
+                     "workflow.evaluation is on and there are no files to evaluate");
+    if (train + eval > MOST_SAMPLES || (train + eval) * data->record_length_bytes > MOST_BYTES)
+        return wrong(workload, "dataset.num_samples_per_file", err, "more than 2^62 bytes in all");
+    return true;
+}
+
+static bool is_image(const struct workload *workload)
+{
+    return strcmp(workload->dataset.format, "jpeg") == 0 || strcmp(workload->dataset.format, "png") == 0;
+}
+
+static double product_of(const struct workload_integers *dims)
+{
+    double product = 1;
+    for (int i = 0; i < dims->count; i++)
+        product *= (double)dims->values[i];
+    return product;
+}
+
+static bool check_transformed(const struct workload *workload, struct error *err)
+{
+    const struct workload_reader *reader = &workload->reader;
+    if (product_of(&reader->transformed_record_dims) *
+            (double)workload_element_bytes(reader->transformed_record_element_type) >
+        MOST_BYTES)
+        return wrong(workload, "reader.transformed_record_dims", err, "a sample of more than 2^62 bytes");
+    return true;
+}
+
+static bool check_dims(const struct workload *workload, struct error *err)
+{
+    const struct workload_dataset *data = &workload->dataset;
+    if (data->record_dims.count == 0)
+        return true;
+    if (data->record_length_bytes_stdev > 0)
+        return wrong(workload, "dataset.record_dims", err,
+                     "samples of one shape have no record_length_bytes_stdev");
+    if (data->record_dims.values[0] % data->num_dset_per_record != 0)
+        return wrong(workload, "dataset.hdf5.num_dset_per_record", err,
+                     "%lld data sets do not divide the first of record_dims, %lld",
+                     (long long)data->num_dset_per_record, (long long)data->record_dims.values[0]);
+    if (is_image(workload) && data->record_dims.count > 2)
+        return wrong(workload, "dataset.record_dims", err, "an image has at most 2, not %d",
+                     data->record_dims.count);
+    if (product_of(&data->record_dims) * (double)workload_element_bytes(data->record_element_type) >
+        MOST_BYTES)
+        return wrong(workload, "dataset.record_dims", err, "a sample of more than 2^62 bytes");
+    return true;
+}
+
+static bool check_dataset(const struct workload *workload, struct error *err)
+{
+    const struct workload_dataset *data = &workload->dataset;
+    if (is_image(workload) && data->record_element_type != WORKLOAD_UINT8)
+        return wrong(workload, "dataset.record_element_type", err, "%s has uint8 alone", data->format);
+    if (data->enable_chunking && data->chunk_size == 0 && data->chunk_dims.count == 0)
+        return wrong(workload, "dataset.enable_chunking", err,
+                     "neither chunk_size nor hdf5.chunk_dims is given");
+    return check_files(workload, err) && check_dims(workload, err) && check_transformed(workload, err);
+}
+
+static bool check_reader(const struct workload *workload, struct error *err)
+{
+    enum workload_loader loader = workload->reader.data_loader;
+    bool tensorflow = workload->framework == WORKLOAD_TENSORFLOW;
+    if (loader == (tensorflow ? WORKLOAD_LOADER_PYTORCH : WORKLOAD_LOADER_TENSORFLOW))
+        return wrong(workload, "reader.data_loader", err, "the framework is %s",
+                     tensorflow ? "tensorflow" : "pytorch");
+    if (workload->storage.storage_type == WORKLOAD_STORAGE_AISTORE)
+        return wrong(workload, "storage.storage_type", err,
+                     "aistore is not supported; its S3 interface is: s3");
+    return true;
+}
+
+/* Of the ranks that there are; the sharding itself is checkpoint_shards.c. */
+static bool check_ranks(const struct workload *workload, int64_t ranks, struct error *err)
+{
+    const struct workload_model *model = &workload->model;
+    double replica = (double)model->tensor * (double)model->pipeline;
+    if (workload->checkpoint.mode == WORKLOAD_CHECKPOINT_SUBSET) {
+        if ((double)ranks > replica * (double)model->data)
+            return wrong(workload, "model.parallelism.data", err, "%lld ranks are no subset of %.0f x %lld",
+                         (long long)ranks, replica, (long long)model->data);
+        return true;
+    }
+    if (fmod((double)ranks, replica) != 0)
+        return wrong(workload, "model.parallelism.tensor", err,
+                     "%lld ranks do not divide into replicas of %lld tensor x %lld pipeline ranks",
+                     (long long)ranks, (long long)model->tensor, (long long)model->pipeline);
+    return true;
+}
+
+bool workload_check_parallelism(const struct workload *workload, int64_t ranks, struct error *err)
+{
+    const struct workload_model *model = &workload->model;
+    bool subset = workload->checkpoint.mode == WORKLOAD_CHECKPOINT_SUBSET;
+    if (model->num_layers > 0 && model->num_layers < model->pipeline)
+        return wrong(workload, "model.parallelism.pipeline", err, "%lld stages for %lld layers",
+                     (long long)model->pipeline, (long long)model->num_layers);
+    if (model->zero_stage == 3 && model->pipeline > 1)
+        return wrong(workload, "model.parallelism.zero_stage", err, "stage 3 has no pipeline");
+    if (model->data == 0)
+        return wrong(workload, "model.parallelism.data", err, "expected -1 or at least 1");
+    if (subset && model->data < 1)
+        return wrong(workload, "model.parallelism.data", err, "checkpoint.mode subset needs it");
+    if (!subset && model->data > 0)
+        return wrong(workload, "model.parallelism.data", err,
+                     "it follows from the ranks; or is checkpoint.mode subset meant?");
+    if ((double)model->tensor * (double)model->pipeline * (double)model->data > WORKLOAD_MAX_INTEGER)
+        return wrong(workload, "model.parallelism.tensor", err, "more than 2^53 ranks");
+    if (workload_is_transformer(workload) && model->num_attention_heads > model->hidden_size)
+        return wrong(workload, "model.transformer.num_attention_heads", err, "more heads than hidden_size");
+    return ranks <= 0 || check_ranks(workload, ranks, err);
+}
+
+static bool check_checkpoint(const struct workload *workload, int64_t ranks, struct error *err)
+{
+    int64_t writes = workload->checkpoint.num_checkpoints_write,
+            reads = workload->checkpoint.num_checkpoints_read;
+    if (!workload->workflow.checkpoint)
+        return true;
+    if (writes > 0 && reads > writes)
+        return wrong(workload, "checkpoint.num_checkpoints_read", err, "%lld, and only %lld are written",
+                     (long long)reads, (long long)writes);
+    return workload_check_parallelism(workload, ranks, err);
+}
+
+bool workload_check(const struct workload *workload, int64_t ranks, struct error *err)
+{
+    return check_dataset(workload, err) && check_reader(workload, err) &&
+           check_checkpoint(workload, ranks, err);
+}

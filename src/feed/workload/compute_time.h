@@ -1,0 +1,25 @@
+/* What a step of training takes: as configured, or by the models of the VLDB study (data/compute-times.yaml).
+ *
+ * Linear: mean and standard deviation are each a plane over GPUs and batch; a standard deviation that is not
+ * positive makes the time constant. Table: DLRM's measured times, with straight lines between the logarithms of
+ * batch and time, and between GPUs; the plane is 15 % off it on average, 46 % at worst. */
+#ifndef REHEARSE_FEED_WORKLOAD_COMPUTE_TIME_H
+#define REHEARSE_FEED_WORKLOAD_COMPUTE_TIME_H
+
+#include "core/error.h"
+#include "feed/workload/distribution.h"
+#include "feed/workload/workload.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of a step of each of `accelerators` that train together, in seconds. */
+bool compute_time_of_step(const struct workload *workload, int64_t accelerators, struct distribution *time,
+                          struct error *err);
+
+/* The models alone. `batch`: of one GPU; of all together for DLRM. The table has no times outside its
+ * measurements: asking for them is an error. */
+bool compute_time_model(enum workload_computation_model model, double gpus, double batch,
+                        struct distribution *time, struct error *err);
+
+#endif

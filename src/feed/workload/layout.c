@@ -1,0 +1,84 @@
+#include "feed/workload/layout.h"
+
+#include "dataset/format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *word_of(const char *path, int index)
+{
+    return workload_key_find(path)->words[index];
+}
+
+static bool take_dims(int64_t *dims, int *count, const struct workload_integers *list, const char *path,
+                      struct error *err)
+{
+    if (list->count > DATASET_MAX_DIMS)
+        return error_set(err, ERROR_INPUT, "%s: at most %d numbers, found %d", path, DATASET_MAX_DIMS,
+                         list->count);
+    for (int i = 0; i < list->count; i++)
+        dims[i] = list->values[i];
+    *count = list->count;
+    return true;
+}
+
+/* DLRM's `bin` of the study's fork is rows and nothing else. */
+static bool take_format(struct dataset_layout *layout, const struct workload_dataset *data, struct error *err)
+{
+    layout->format = dataset_format_find(strcmp(data->format, "bin") == 0 ? "raw" : data->format);
+    return layout->format ||
+           error_set(err, ERROR_FAILED, "dataset.format: this rehearse does not make or read '%s' files",
+                     data->format);
+}
+
+static bool take_words(struct dataset_layout *layout, const struct workload_dataset *data, struct error *err)
+{
+    const char *element = word_of("dataset.record_element_type", (int)data->record_element_type);
+    const char *compression = word_of("dataset.compression", (int)data->compression);
+    if (strlen(data->file_prefix) >= sizeof layout->prefix)
+        return error_set(err, ERROR_INPUT, "dataset.file_prefix: at most %zu bytes",
+                         sizeof layout->prefix - 1);
+    snprintf(layout->prefix, sizeof layout->prefix, "%s", data->file_prefix);
+    if (!dataset_element_find(element, &layout->element))
+        return error_set(err, ERROR_INPUT, "dataset.record_element_type: '%s' is not known to data sets",
+                         element);
+    if (!dataset_compression_find(compression, &layout->compression))
+        return error_set(err, ERROR_INPUT, "dataset.compression: '%s' is for Parquet alone", compression);
+    return true;
+}
+
+static void take_numbers(struct dataset_layout *layout, const struct workload_dataset *data)
+{
+    layout->files_train = data->num_files_train;
+    layout->files_eval = data->num_files_eval;
+    layout->subfolders_train = data->num_subfolders_train;
+    layout->subfolders_eval = data->num_subfolders_eval;
+    layout->samples_per_file = data->num_samples_per_file;
+    layout->record_bytes = data->record_length_bytes;
+    layout->record_bytes_stdev = data->record_length_bytes_stdev;
+    layout->compression_level = (int)data->compression_level;
+    layout->chunked = data->enable_chunking;
+    layout->chunk_bytes = data->chunk_size;
+    layout->records_per_sample = data->num_dset_per_record;
+    layout->seed = (uint64_t)data->seed;
+    layout->compressibility = data->compressibility;
+}
+
+bool workload_layout(const struct workload *workload, const struct workload_layout_choice *choice,
+                     struct dataset_layout *layout, struct error *err)
+{
+    const struct workload_dataset *data = &workload->dataset;
+    dataset_layout_init(layout);
+    take_numbers(layout, data);
+    if (choice) {
+        layout->dlio_sizes = choice->dlio_sizes;
+        layout->total_bytes = choice->total_bytes;
+    }
+    return take_format(layout, data, err) && take_words(layout, data, err) &&
+           take_dims(layout->dims, &layout->dims_count, &data->record_dims, "dataset.record_dims", err) &&
+           take_dims(layout->chunk_dims, &layout->chunk_dims_count, &data->chunk_dims,
+                     "dataset.hdf5.chunk_dims", err) &&
+           take_dims(layout->max_shape, &layout->max_shape_count, &data->max_shape, "dataset.hdf5.max_shape",
+                     err) &&
+           dataset_layout_check(layout, err);
+}

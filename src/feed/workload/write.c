@@ -1,0 +1,216 @@
+/* The effective configuration, and the table of keys. */
+#include "feed/workload/internal.h"
+
+#include <string.h>
+
+#define MOST_NESTED 4
+
+static void write_column(const struct workload_column *column, struct json *json)
+{
+    const char *const *elements = workload_key_find("dataset.record_element_type")->words;
+    json_open_flat(json, NULL, '{');
+    json_string(json, "name", column->name);
+    json_string(json, "dtype", elements[column->type]);
+    json_integer(json, "size", column->size);
+    json_integer(json, "count", column->count);
+    json_bool(json, "read", column->read);
+    json_close(json);
+}
+
+static void write_list(const struct workload *workload, const struct workload_key *key, struct json *json,
+                       const char *name)
+{
+    const void *field = workload_field_of(workload, key);
+    json_open_flat(json, name, '[');
+    if (key->type == WORKLOAD_INTEGERS) {
+        const struct workload_integers *list = field;
+        for (int i = 0; i < list->count; i++)
+            json_integer(json, NULL, list->values[i]);
+    } else if (key->type == WORKLOAD_TEXTS) {
+        const struct workload_texts *list = field;
+        for (int i = 0; i < list->count; i++)
+            json_string(json, NULL, list->values[i]);
+    } else {
+        const struct workload_columns *list = field;
+        for (int i = 0; i < list->count; i++)
+            write_column(&list->values[i], json);
+    }
+    json_close(json);
+}
+
+void workload_write_value(const struct workload *workload, const struct workload_key *key, struct json *json,
+                          const char *name)
+{
+    const void *field = workload_field_of(workload, key);
+    switch (key->type) {
+    case WORKLOAD_TEXT: {
+        const char *text = *(const char *const *)field;
+        json_string(json, name, text && key->secret ? "***" : text);
+        break;
+    }
+    case WORKLOAD_BOOL:
+        json_bool(json, name, *(const bool *)field);
+        break;
+    case WORKLOAD_INTEGER:
+        json_integer(json, name, *(const int64_t *)field);
+        break;
+    case WORKLOAD_NUMBER:
+        json_number(json, name, *(const double *)field);
+        break;
+    case WORKLOAD_WORD:
+        json_string(json, name, key->words[workload_word(workload, key)]);
+        break;
+    case WORKLOAD_DISTRIBUTION:
+        distribution_write(field, json, name);
+        break;
+    default:
+        write_list(workload, key, json, name);
+    }
+}
+
+/* --- nesting -------------------------------------------------------------------------------------------------- */
+
+/* The sections that a key is in: parts of its path, without the last. */
+struct sections {
+    const char *starts[MOST_NESTED];
+    int lengths[MOST_NESTED];
+    int count;
+    const char *name; /* the last part */
+};
+
+static struct sections sections_of(const char *path)
+{
+    struct sections sections = {.name = path};
+    for (const char *dot; sections.count < MOST_NESTED && (dot = strchr(sections.name, '.'));
+         sections.name = dot + 1) {
+        sections.starts[sections.count] = sections.name;
+        sections.lengths[sections.count++] = (int)(dot - sections.name);
+    }
+    return sections;
+}
+
+static int common_sections(const struct sections *a, const struct sections *b)
+{
+    int same = 0;
+    while (same < a->count && same < b->count && a->lengths[same] == b->lengths[same] &&
+           memcmp(a->starts[same], b->starts[same], (size_t)a->lengths[same]) == 0)
+        same++;
+    return same;
+}
+
+static void add_indent(struct text *out, int depth)
+{
+    text_format(out, "%*s", 2 * depth, "");
+}
+
+void workload_write_yaml(const struct workload *workload, struct text *out)
+{
+    int count;
+    const struct workload_key *keys = workload_keys(&count);
+    struct sections open = {0};
+    for (int i = 0; i < count; i++) {
+        struct sections sections = sections_of(keys[i].path);
+        for (int depth = common_sections(&open, &sections); depth < sections.count; depth++) {
+            add_indent(out, depth);
+            text_format(out, "%.*s:\n", sections.lengths[depth], sections.starts[depth]);
+        }
+        /* a scalar or a flat list or map of JSON is one of YAML */
+        struct text value = {0};
+        struct json json = {.out = &value};
+        workload_write_value(workload, &keys[i], &json, NULL);
+        add_indent(out, sections.count);
+        const char *line = text_within(&value, out);
+        text_format(out, "%s: %.*s\n", sections.name, (int)strcspn(line, "\n"), line);
+        text_release(&value);
+        open = sections;
+    }
+}
+
+void workload_write_json(const struct workload *workload, struct json *json, const char *key)
+{
+    int count;
+    const struct workload_key *keys = workload_keys(&count);
+    struct sections open = {0};
+    json_open(json, key, '{');
+    for (int i = 0; i < count; i++) {
+        struct sections sections = sections_of(keys[i].path);
+        int same = common_sections(&open, &sections);
+        for (int depth = open.count; depth > same; depth--)
+            json_close(json);
+        for (int depth = same; depth < sections.count; depth++) {
+            char section[64];
+            size_t length = (size_t)sections.lengths[depth] < sizeof section ? (size_t)sections.lengths[depth]
+                                                                             : sizeof section - 1;
+            memcpy(section, sections.starts[depth], length);
+            section[length] = 0;
+            json_open(json, section, '{');
+        }
+        workload_write_value(workload, &keys[i], json, sections.name);
+        open = sections;
+    }
+    for (int depth = open.count; depth > 0; depth--)
+        json_close(json);
+    json_close(json);
+}
+
+/* --- comparing ------------------------------------------------------------------------------------------------ */
+
+bool workload_key_equal(const struct workload *a, const struct workload *b, const struct workload_key *key)
+{
+    if (key->secret) {
+        const char *first = *(const char *const *)workload_field_of(a, key);
+        const char *second = *(const char *const *)workload_field_of(b, key);
+        return first == second || (first && second && strcmp(first, second) == 0);
+    }
+    struct text first = {0}, second = {0};
+    struct json json_a = {.out = &first}, json_b = {.out = &second};
+    workload_write_value(a, key, &json_a, NULL);
+    workload_write_value(b, key, &json_b, NULL);
+    bool equal = first.data && second.data && strcmp(first.data, second.data) == 0;
+    text_release(&first);
+    text_release(&second);
+    return equal;
+}
+
+/* --- the documentation ---------------------------------------------------------------------------------------- */
+
+static void add_words(const struct workload_key *key, struct text *out)
+{
+    static const char *const kinds[] = {
+        [WORKLOAD_TEXT] = "text",
+        [WORKLOAD_BOOL] = "true or false",
+        [WORKLOAD_INTEGER] = "whole number",
+        [WORKLOAD_NUMBER] = "number",
+        [WORKLOAD_WORD] = "",
+        [WORKLOAD_INTEGERS] = "whole numbers",
+        [WORKLOAD_TEXTS] = "list of texts",
+        [WORKLOAD_DISTRIBUTION] = "time",
+        [WORKLOAD_COLUMNS] = "list",
+    };
+    if (!key->words)
+        text_add(out, key->unit == WORKLOAD_BYTES ? "bytes" : kinds[key->type]);
+    for (int i = 0; key->words && key->words[i]; i++)
+        text_format(out, "%s`%s`", i ? ", " : "", key->words[i]);
+    if (key->type == WORKLOAD_NUMBER && key->unit == WORKLOAD_SECONDS)
+        text_add(out, " (s)");
+}
+
+void workload_write_keys(struct text *out)
+{
+    int count;
+    const struct workload_key *keys = workload_keys(&count);
+    text_add(out, "| key | value | left out | meaning |\n|---|---|---|---|\n");
+    for (int i = 0; i < count; i++) {
+        const char *left_out = keys[i].default_json;
+        size_t length = strlen(left_out);
+        bool quoted = *left_out == '"';
+        text_format(out, "| `%s` | ", keys[i].path);
+        add_words(&keys[i], out);
+        if (strcmp(left_out, "null") == 0)
+            text_add(out, " | | ");
+        else
+            text_format(out, " | `%.*s` | ", (int)(quoted ? length - 2 : length),
+                        quoted ? left_out + 1 : left_out);
+        text_format(out, "%s%s|\n", keys[i].meaning, *keys[i].meaning ? " " : "");
+    }
+}

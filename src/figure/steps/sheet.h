@@ -1,0 +1,66 @@
+/* What the pictures of steps share: the configurations there are, and axes, titles and legends over them. */
+#ifndef REHEARSE_FIGURE_STEPS_SHEET_H
+#define REHEARSE_FIGURE_STEPS_SHEET_H
+
+#include "figure/steps/steps.h"
+
+struct steps_sheet {
+    const struct steps *steps;
+    const struct steps_model *model;
+    const char *path;
+    const char *subject; /* what all panels are of; NULL: each says it */
+    int event;           /* -1: none was asked for */
+    const struct figure_style *style;
+    struct figure_page page;
+    int gpu_count, batch_count;
+    int64_t *gpus, *batches; /* ascending */
+};
+
+/* The group of a configuration, NULL where there is none. */
+const struct steps_group *sheet_group(const struct steps_sheet *sheet, int gpu, int batch);
+
+/* "32k": powers of 2^10 as DLRM's users write them. */
+struct sheet_text {
+    char text[32];
+};
+struct sheet_text sheet_batch(int64_t batch);
+struct sheet_text sheet_gpus(int64_t gpus);
+
+/* What an event is called in a picture. */
+const char *sheet_event_title(const struct steps *steps, int event);
+
+/* Panels in a grid, below a title. The legend is right of them where the style has legends. */
+struct sheet_grid {
+    int columns, rows;
+    double left, top, right, bottom; /* room around a panel */
+    double panel_width, panel_height;
+    double head, legend, foot; /* of the page: above, right of and below all */
+};
+struct sheet_grid sheet_grid(const struct steps_sheet *sheet, int panels, int columns, double panel_height);
+
+/* Panels below each other that share an axis of configurations. */
+struct sheet_grid sheet_rows(const struct steps_sheet *sheet, int panels, double panel_height);
+
+/* The page for this grid, with the title. */
+bool sheet_begin(struct steps_sheet *sheet, const struct sheet_grid *grid, struct error *err);
+/* second: a line below the title, where the grid has room for it; NULL: none. */
+void sheet_panel(struct steps_sheet *sheet, const struct sheet_grid *grid, int index, const char *title,
+                 const char *second);
+/* Place of the legend, right of the panels. */
+void sheet_key(struct steps_sheet *sheet, const struct sheet_grid *grid);
+
+/* The x axis of batches, doubling from mark to mark where they reach far. */
+bool sheet_doubles(const struct steps_sheet *sheet);
+void sheet_batch_axis(struct steps_sheet *sheet, const struct sheet_grid *grid, int index);
+
+/* Places of configurations on an x axis: those of one number of GPUs side by side, a gap to the next. */
+double sheet_place(const struct steps_sheet *sheet, const struct steps_group *group);
+void sheet_configuration_axis(struct steps_sheet *sheet, const struct sheet_grid *grid, bool numbers);
+
+bool sheet_draw_lines(struct steps_sheet *sheet, enum figure_steps_kind kind, struct error *err);
+bool sheet_draw_breakdown(struct steps_sheet *sheet, struct error *err);
+bool sheet_draw_violins(struct steps_sheet *sheet, struct error *err);
+bool sheet_draw_histograms(struct steps_sheet *sheet, struct error *err);
+bool sheet_draw_fit(struct steps_sheet *sheet, struct error *err);
+
+#endif

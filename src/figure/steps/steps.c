@@ -1,0 +1,299 @@
+#include "figure/steps/steps.h"
+
+#include "figure/gnuplot.h"
+#include "figure/steps/sheet.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *const figure_steps_kinds[] = {"breakdown", "step",      "full", "throughput", "latency",
+                                          "violin",    "histogram", "fit",  NULL};
+
+const struct steps_group *sheet_group(const struct steps_sheet *sheet, int gpu, int batch)
+{
+    for (size_t i = 0; i < sheet->steps->group_count; i++) {
+        const struct steps_group *group = &sheet->steps->groups[i];
+        if (group->gpus == sheet->gpus[gpu] && group->batch == sheet->batches[batch])
+            return group;
+    }
+    return NULL;
+}
+
+struct sheet_text sheet_batch(int64_t batch)
+{
+    struct sheet_text text;
+    bool millions = batch % (1 << 20) == 0, thousands = batch % (1 << 10) == 0;
+    snprintf(text.text, sizeof text.text, "%" PRId64 "%s",
+             millions    ? batch >> 20
+             : thousands ? batch >> 10
+                         : batch,
+             millions    ? "M"
+             : thousands ? "k"
+                         : "");
+    return text;
+}
+
+struct sheet_text sheet_gpus(int64_t gpus)
+{
+    struct sheet_text text;
+    snprintf(text.text, sizeof text.text, "%" PRId64 " GPU%s", gpus, gpus == 1 ? "" : "s");
+    return text;
+}
+
+const char *sheet_event_title(const struct steps *steps, int event)
+{
+    static const char *const titles[STEPS_KNOWN] = {
+        "whole step",      "loading (waiting)", "loading (framework)",
+        "copy to the GPU", "forward",           "loss",
+        "backward",        "optimizer",         "barrier",
+        "computing",       "storage",           "preparing",
+        "storage",         "preparing"};
+    return event < STEPS_KNOWN ? titles[event] : steps->events[event];
+}
+
+/* ---- pages ---- */
+
+bool sheet_doubles(const struct steps_sheet *sheet)
+{
+    return sheet->batches[sheet->batch_count - 1] >= 32 * sheet->batches[0];
+}
+
+/* Have the labels of batches no room side by side? */
+static bool is_crowded(const struct steps_sheet *sheet, const struct sheet_grid *grid)
+{
+    double least = (double)sheet->batches[0], most = (double)sheet->batches[sheet->batch_count - 1];
+    double marks = sheet_doubles(sheet) ? log2(most / least) : most - least;
+    return grid->panel_width / (marks + 1) < 3.4 * sheet->style->points;
+}
+
+/* The same for configurations side by side. */
+static bool is_narrow(const struct steps_sheet *sheet, const struct sheet_grid *grid)
+{
+    const struct steps *steps = sheet->steps;
+    return grid->panel_width / (sheet_place(sheet, &steps->groups[steps->group_count - 1]) + 2) <
+           2.4 * sheet->style->points;
+}
+
+struct sheet_grid sheet_grid(const struct steps_sheet *sheet, int panels, int columns, double panel_height)
+{
+    double line = figure_line_height(sheet->style), letter = sheet->style->points * 0.75;
+    struct sheet_grid grid = {
+        .columns = columns,
+        .rows = (panels + columns - 1) / columns,
+        .left = 9 * letter,
+        .top = 1.6 * line,
+        .right = 1.5 * letter,
+        .bottom = 2.5 * line,
+        .panel_height = panel_height,
+        .head = 1.5 * line,
+        .legend = sheet->style->legends ? 16 * letter : 0,
+    };
+    grid.panel_width = (sheet->style->width - grid.legend) / columns - grid.left - grid.right;
+    grid.bottom += is_crowded(sheet, &grid) ? 1.2 * line : 0;
+    return grid;
+}
+
+struct sheet_grid sheet_rows(const struct steps_sheet *sheet, int panels, double panel_height)
+{
+    struct sheet_grid grid = sheet_grid(sheet, panels, 1, panel_height);
+    double line = figure_line_height(sheet->style);
+    grid.bottom = 0.6 * line;
+    grid.foot = (is_narrow(sheet, &grid) ? 3.4 : 2.2) * line;
+    return grid;
+}
+
+bool sheet_begin(struct steps_sheet *sheet, const struct sheet_grid *grid, struct error *err)
+{
+    return figure_page_begin(
+        &sheet->page, sheet->path, sheet->style, 0,
+        (int)ceil(grid->head + grid->foot + grid->rows * (grid->top + grid->panel_height + grid->bottom)),
+        err);
+}
+
+static void add_page_title(struct steps_sheet *sheet, const struct sheet_grid *grid)
+{
+    char title[160];
+    const struct steps *steps = sheet->steps;
+    snprintf(title, sizeof title, "%s, %d file%s (%s)%s%s%s", *steps->workload ? steps->workload : "Steps",
+             steps->files, steps->files == 1 ? "" : "s", steps_source_name(steps->source),
+             sheet->subject ? ": " : "", sheet->subject ? sheet->subject : "",
+             sheet->subject ? ", seconds" : "");
+    figure_label(&sheet->page, grid->left, figure_line_height(sheet->style), 'l', title);
+}
+
+static struct figure_box box_of(const struct sheet_grid *grid, int index)
+{
+    int column = index % grid->columns, row = index / grid->columns;
+    return (struct figure_box){
+        .left = grid->left + column * (grid->left + grid->panel_width + grid->right),
+        .top = grid->head + grid->top + row * (grid->top + grid->panel_height + grid->bottom),
+        .width = grid->panel_width,
+        .height = grid->panel_height,
+    };
+}
+
+void sheet_panel(struct steps_sheet *sheet, const struct sheet_grid *grid, int index, const char *title,
+                 const char *second)
+{
+    struct figure_box box = box_of(grid, index);
+    figure_panel(&sheet->page, &box);
+    if (index == 0 && sheet->style->legends)
+        add_page_title(sheet, grid);
+    double line = figure_line_height(sheet->style);
+    if (*title)
+        figure_label(&sheet->page, box.left + box.width / 2, box.top - (second ? 1.6 : 0.7) * line, 'c',
+                     title);
+    if (second)
+        figure_label(&sheet->page, box.left + box.width / 2, box.top - 0.6 * line, 'c', second);
+}
+
+void sheet_key(struct steps_sheet *sheet, const struct sheet_grid *grid)
+{
+    if (sheet->style->legends)
+        figure_key(&sheet->page, sheet->style->width - grid->legend + 8, grid->head + grid->top);
+    else /* without, nobody could tell the lines apart */
+        figure_key_line(&sheet->page, sheet->style->width - grid->right, 2);
+}
+
+/* ---- axes ---- */
+
+void sheet_batch_axis(struct steps_sheet *sheet, const struct sheet_grid *grid, int index)
+{
+    struct text *script = &sheet->page.script;
+    int64_t least = sheet->batches[0], most = sheet->batches[sheet->batch_count - 1];
+    bool crowded = is_crowded(sheet, grid);
+    if (sheet_doubles(sheet))
+        text_format(script, "set logscale x 2\nset xrange [%.12g:%.12g]\n", (double)least / 1.3,
+                    (double)most * 1.3);
+    else
+        text_format(script, "set xrange [%.12g:%.12g]\n",
+                    (double)least - 0.06 * (double)(most - least) - (most == least),
+                    (double)most + 0.06 * (double)(most - least) + (most == least));
+    text_format(script, "set xtics %s(", crowded ? "rotate by -50 " : "");
+    for (int i = 0; i < sheet->batch_count; i++)
+        text_format(script, "%s'%s' %" PRId64, i > 0 ? ", " : "", sheet_batch(sheet->batches[i]).text,
+                    sheet->batches[i]);
+    text_add(script, ")\n");
+    struct figure_box box = box_of(grid, index);
+    figure_label(&sheet->page, box.left + box.width / 2,
+                 box.top + box.height + (crowded ? 3.1 : 2.15) * figure_line_height(sheet->style), 'c',
+                 "batch");
+}
+
+double sheet_place(const struct steps_sheet *sheet, const struct steps_group *group)
+{
+    double place = 0;
+    const struct steps_group *at = sheet->steps->groups;
+    for (; at < group; at++)
+        place += 1 + 0.7 * (at[1].gpus != at->gpus);
+    return place;
+}
+
+/* Batches below the axis, and below these the numbers of GPUs. */
+void sheet_configuration_axis(struct steps_sheet *sheet, const struct sheet_grid *grid, bool numbers)
+{
+    const struct steps *steps = sheet->steps;
+    struct text *script = &sheet->page.script;
+    double last = sheet_place(sheet, &steps->groups[steps->group_count - 1]);
+    double line = figure_line_height(sheet->style) / grid->panel_height;
+    bool narrow = is_narrow(sheet, grid);
+    double room = last < 5 ? (5 - last) / 2 : 0.8;
+    text_format(script, "set xrange [%.12g:%.12g]\nset xtics scale 0 %s(", -room, last + room,
+                narrow ? "rotate by -90 " : "");
+    for (size_t i = 0; i < steps->group_count; i++)
+        text_format(script, "%s'%s' %.12g", i > 0 ? ", " : "",
+                    numbers ? sheet_batch(steps->groups[i].batch).text : "",
+                    sheet_place(sheet, &steps->groups[i]));
+    text_add(script, ")\nset grid noxtics\n");
+    for (size_t i = 0, first = 0; i < steps->group_count && numbers; i++) {
+        if (i + 1 < steps->group_count && steps->groups[i + 1].gpus == steps->groups[i].gpus)
+            continue;
+        text_format(script, "set label '%s' at first %.12g, graph %.6f center front\n",
+                    sheet_gpus(steps->groups[i].gpus).text,
+                    (sheet_place(sheet, &steps->groups[first]) + sheet_place(sheet, &steps->groups[i])) / 2,
+                    -(narrow ? 3.3 : 1.9) * line);
+        first = i + 1;
+    }
+}
+
+/* ---- the picture ---- */
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int unique(int64_t *values, size_t count)
+{
+    size_t kept = 0;
+    qsort(values, count, sizeof *values, compare);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || values[kept - 1] != values[i])
+            values[kept++] = values[i];
+    return (int)kept;
+}
+
+static bool draw(struct steps_sheet *sheet, enum figure_steps_kind kind, struct error *err)
+{
+    switch (kind) {
+    case FIGURE_STEPS_BREAKDOWN:
+        return sheet_draw_breakdown(sheet, err);
+    case FIGURE_STEPS_VIOLIN:
+        return sheet_draw_violins(sheet, err);
+    case FIGURE_STEPS_HISTOGRAM:
+        return sheet_draw_histograms(sheet, err);
+    case FIGURE_STEPS_FIT:
+        return sheet_draw_fit(sheet, err);
+    default:
+        return sheet_draw_lines(sheet, kind, err);
+    }
+}
+
+static bool find_event(const struct steps *steps, const char *name, int *event, struct error *err)
+{
+    const char *names[STEPS_MAX_EVENTS];
+    size_t count = 0;
+    *event = -1;
+    if (!name)
+        return true;
+    *event = steps_event_find(steps, name);
+    for (int i = 0; i < steps->event_count; i++)
+        for (size_t j = 0; j < steps->group_count; j++)
+            if (steps->groups[j].events[i].count > 0) {
+                if (i == *event)
+                    return true;
+                names[count++] = steps->events[i];
+                break;
+            }
+    const char *nearest = text_nearest(name, names, count);
+    return error_set(err, ERROR_USAGE, "--event: the logs have no '%s'%s%s%s", name,
+                     nearest ? ", did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+bool figure_steps(const char *path, enum figure_steps_kind kind, const char *event,
+                  const struct figure_style *style, const struct steps *steps,
+                  const struct steps_model *model, struct error *err)
+{
+    size_t count = steps->group_count;
+    struct steps_sheet sheet = {.steps = steps, .model = model, .path = path, .style = style};
+    if (!find_event(steps, event, &sheet.event, err))
+        return false;
+    if (event && kind != FIGURE_STEPS_VIOLIN && kind != FIGURE_STEPS_HISTOGRAM)
+        return error_set(err, ERROR_USAGE, "--event goes with --kind violin or histogram");
+    sheet.gpus = calloc(2 * count + 1, sizeof *sheet.gpus);
+    if (!sheet.gpus)
+        return error_memory(err);
+    sheet.batches = sheet.gpus + count;
+    for (size_t i = 0; i < count; i++) {
+        sheet.gpus[i] = steps->groups[i].gpus;
+        sheet.batches[i] = steps->groups[i].batch;
+    }
+    sheet.gpu_count = unique(sheet.gpus, count);
+    sheet.batch_count = unique(sheet.batches, count);
+    bool drawn = draw(&sheet, kind, err);
+    free(sheet.gpus);
+    return drawn;
+}

@@ -1,0 +1,50 @@
+/* What happens in a trace, by columns of time: however many calls there are, memory is that of the columns. */
+#ifndef REHEARSE_FIGURE_TRACE_COLUMNS_H
+#define REHEARSE_FIGURE_TRACE_COLUMNS_H
+
+#include "core/error.h"
+#include "trace/store/store.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Columns of equal width from from_ns on; the last may reach beyond to_ns. */
+struct trace_columns {
+    int64_t from_ns, to_ns, width_ns;
+    int count;
+};
+
+/* At most `most` columns over [from_ns, to_ns), from_ns < to_ns. */
+struct trace_columns trace_columns_of(int64_t from_ns, int64_t to_ns, int most);
+
+/* Columns of this width. */
+struct trace_columns trace_columns_every(int64_t from_ns, int64_t to_ns, int64_t width_ns);
+
+/* One call or request. */
+struct trace_span_of {
+    int64_t start_ns, end_ns;
+    int64_t bytes; /* moved; not above 0: none, or not known */
+};
+
+/* Calls of one kind. */
+struct trace_lane {
+    int64_t *calls;   /* that begin in a column */
+    int64_t *busy_ns; /* of a column, in which one call at least was in progress */
+    double *bytes;    /* moved in a column: of a call evenly over the time it took */
+    int64_t until_ns; /* the latest end so far */
+    int64_t total;    /* calls that touch the columns */
+};
+
+bool trace_lane_init(struct trace_lane *lane, const struct trace_columns *columns, struct error *err);
+void trace_lane_release(struct trace_lane *lane);
+
+/* Calls come in order of their start; those that do not touch the columns may come, too. */
+void trace_lane_add(struct trace_lane *lane, const struct trace_columns *columns,
+                    const struct trace_span_of *span);
+
+/* Adds what another lane holds; where both were busy at different times of a column, it is busy for the sum, at most the
+ * width. */
+void trace_lane_merge(struct trace_lane *lane, const struct trace_columns *columns,
+                      const struct trace_lane *other);
+
+#endif

@@ -1,0 +1,30 @@
+/* Which colour is which trace. */
+#ifndef REHEARSE_FIGURE_TRACE_NAMES_H
+#define REHEARSE_FIGURE_TRACE_NAMES_H
+
+#include "core/error.h"
+#include "core/text.h"
+#include "figure/style.h"
+#include "trace/store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FIGURE_TRACES_MOST 8 /* colours that can be told apart */
+
+/* Are there few enough traces for one picture? */
+bool figure_names_fit(size_t count, struct error *err);
+
+/* Above all panels: of one trace its name (a title instead, if there is one; nothing where the style has no titles), of
+ * several the name of each in its colour (figure_colour), which every style has. And what each is short of. */
+void figure_names_draw(struct figure_page *page, double left, const char *const *paths,
+                       const struct trace_shortfall *shortfalls, int count, const char *title);
+
+/* "run.db (7 events were lost)"; of a whole trace: "run.db". */
+void figure_name_add(struct text *out, const char *name, struct trace_shortfall shortfall);
+
+/* The part of a path that people call the trace by: without folders, unless another has the same. */
+const char *figure_trace_name(const char *const *paths, int count, int which);
+
+#endif

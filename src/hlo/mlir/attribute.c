@@ -1,0 +1,460 @@
+#include "hlo/mlir/mlir.h"
+
+#define MAX_SPLAT 65536 /* numbers that one number stands for, in an attribute */
+
+bool mlir_note(struct mlir_reader *reader, struct mlir_op *op, struct mlir_span key, const char *value)
+{
+    struct mlir_attribute *attribute = mlir_push(reader, &reader->attributes, sizeof(struct mlir_attribute));
+    if (!attribute)
+        return false;
+    *attribute = (struct mlir_attribute){key, value};
+    op->attributes++;
+    return true;
+}
+
+bool mlir_dictionary(struct mlir_reader *reader, struct mlir_op *op, char end)
+{
+    if (mlir_take(reader, end))
+        return true;
+    do {
+        struct mlir_span key;
+        bool quoted = mlir_peek(reader) == '"';
+        if (quoted && !mlir_string(reader, &key))
+            return false;
+        if (!quoted && !mlir_word(reader, &key))
+            return mlir_expected(reader, "an attribute's name");
+        const char *value = NULL;
+        if (mlir_take(reader, '=')) {
+            mlir_space(reader);
+            value = reader->p;
+            if (!mlir_skip_value(reader))
+                return false;
+        }
+        if (op && !mlir_note(reader, op, key, value))
+            return false;
+    } while (mlir_take(reader, ','));
+    return mlir_need(reader, (char[]){end, '\0'});
+}
+
+const struct mlir_attribute *mlir_find(const struct mlir_reader *reader, const struct mlir_op *op,
+                                       const char *key)
+{
+    const struct mlir_attribute *all = reader->attributes.items;
+    for (size_t i = 0; i < op->attributes; i++)
+        if (mlir_same(all[op->first_attribute + i].key, key))
+            return &all[op->first_attribute + i];
+    return NULL;
+}
+
+const struct mlir_attribute *mlir_find_any(const struct mlir_reader *reader, const struct mlir_op *op,
+                                           const char *keys)
+{
+    const struct mlir_attribute *all = reader->attributes.items;
+    for (size_t i = 0; i < op->attributes; i++) {
+        const struct mlir_attribute *attribute = &all[op->first_attribute + i];
+        size_t length = attribute->key.length;
+        for (const char *key = keys; key; key = strchr(key, '|')) {
+            key += *key == '|';
+            if (strcspn(key, "|") == length && memcmp(key, attribute->key.at, length) == 0)
+                return attribute;
+        }
+    }
+    return NULL;
+}
+
+/* Locations are by far the most, and nothing asks for them. */
+static bool is_location(const struct mlir_reader *reader, const char *value)
+{
+    return reader->end - value > 4 && memcmp(value, "loc(", 4) == 0;
+}
+
+bool mlir_add_alias(struct mlir_reader *reader, struct mlir_span name)
+{
+    mlir_space(reader);
+    const char *value = reader->p;
+    if (is_location(reader, value))
+        return mlir_skip_value(reader);
+    if (*name.at == '!' && mlir_take_word(reader, "type")) /* as it was written until 2022 */
+        value = (mlir_space(reader), reader->p);
+    struct mlir_alias *alias = mlir_push(reader, &reader->aliases, sizeof(struct mlir_alias));
+    if (!alias)
+        return false;
+    *alias = (struct mlir_alias){name, value};
+    return mlir_skip_value(reader);
+}
+
+static const char *known_alias(const struct mlir_reader *reader, struct mlir_span name)
+{
+    const struct mlir_alias *aliases = reader->aliases.items;
+    for (size_t i = 0; i < reader->aliases.count; i++)
+        if (aliases[i].name.length == name.length && memcmp(aliases[i].name.at, name.at, name.length) == 0)
+            return aliases[i].value;
+    return NULL;
+}
+
+/* Notes the aliases of the lines that are still to come. */
+static void seek_aliases(struct mlir_reader *reader)
+{
+    const char *here = reader->p, *c = here, *end = reader->end;
+    struct mlir_span name;
+    reader->aliases_sought = true;
+    while ((c = memchr(c, '\n', (size_t)(end - c)))) {
+        if (++c == end || (*c != '#' && *c != '!'))
+            continue;
+        reader->p = c + 1;
+        if (!mlir_word(reader, &name) || !mlir_take(reader, '='))
+            continue;
+        mlir_space(reader);
+        if (is_location(reader, reader->p))
+            continue;
+        struct mlir_alias *alias = mlir_push(reader, &reader->aliases, sizeof(struct mlir_alias));
+        if (!alias)
+            break;
+        *alias = (struct mlir_alias){{c, name.length + 1}, reader->p};
+    }
+    reader->p = here;
+}
+
+const char *mlir_alias(struct mlir_reader *reader, struct mlir_span name)
+{
+    const char *value = known_alias(reader, name);
+    if (!value && !reader->aliases_sought) {
+        seek_aliases(reader);
+        value = known_alias(reader, name);
+    }
+    return value;
+}
+
+/* Goes to the value; an alias of a value is what it stands for. */
+static bool go_to(struct mlir_reader *reader, const char *value)
+{
+    struct mlir_span name;
+    reader->p = value;
+    for (int hops = 0; mlir_peek(reader) == '#'; hops++) {
+        const char *start = reader->p++;
+        if (!mlir_word(reader, &name) || (reader->p < reader->end && *reader->p == '<') ||
+            memchr(name.at, '.', name.length) || hops == HLO_MAX_DEPTH) {
+            reader->p = start;
+            return true;
+        }
+        const char *found = mlir_alias(reader, (struct mlir_span){start, name.length + 1});
+        if (!found)
+            return mlir_error(reader, start, "unknown alias '%.*s'", (int)name.length + 1, start);
+        reader->p = found;
+    }
+    return true;
+}
+
+static bool push_number(struct mlir_reader *reader, int64_t number)
+{
+    int64_t *slot = mlir_push(reader, &reader->numbers, sizeof(int64_t));
+    if (slot)
+        *slot = number;
+    return slot != NULL;
+}
+
+static bool read_number(struct mlir_reader *reader)
+{
+    int64_t number;
+    if (mlir_take_word(reader, "true"))
+        return push_number(reader, 1);
+    if (mlir_take_word(reader, "false"))
+        return push_number(reader, 0);
+    return mlir_integer(reader, &number) && (!mlir_take(reader, ':') || mlir_skip_value(reader)) &&
+           push_number(reader, number);
+}
+
+/* Numbers up to `end`, lists in it flattened. *rows counts the lists of the first level. */
+static bool read_list(struct mlir_reader *reader, char end, int64_t *rows)
+{
+    int depth = 0;
+    if (mlir_take(reader, end))
+        return true;
+    for (;;) {
+        while (mlir_take(reader, '['))
+            *rows += ++depth == 1;
+        bool empty = depth && mlir_take(reader, ']');
+        depth -= empty;
+        if (!empty && !read_number(reader))
+            return false;
+        while (depth && mlir_take(reader, ']'))
+            depth--;
+        if (!mlir_take(reader, ','))
+            break;
+    }
+    return depth ? mlir_expected(reader, "']'") : mlir_need(reader, (char[]){end, '\0'});
+}
+
+static int nibble(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
+/* "0x…": elements of `bytes` bytes, the low one first. */
+static bool read_blob(struct mlir_reader *reader, struct mlir_span blob, int bytes)
+{
+    if (blob.length < 2 || blob.at[0] != '0' || blob.at[1] != 'x')
+        return mlir_error(reader, blob.at, "expected numbers, found a string");
+    for (size_t i = 2; i + 2 * (size_t)bytes <= blob.length; i += 2 * (size_t)bytes) {
+        uint64_t number = 0;
+        for (int b = 0; b < bytes; b++) {
+            int high = nibble(blob.at[i + 2 * (size_t)b]), low = nibble(blob.at[i + 2 * (size_t)b + 1]);
+            if (high < 0 || low < 0)
+                return mlir_error(reader, blob.at, "expected hexadecimal digits");
+            number |= (uint64_t)(high * 16 + low) << (8 * b);
+        }
+        if (bytes < 8 && number >> (8 * bytes - 1))
+            number |= ~(uint64_t)0 << (8 * bytes);
+        if (!push_number(reader, (int64_t)number))
+            return false;
+    }
+    return true;
+}
+
+/* dense<…> : tensor<…>, after 'dense' */
+static bool read_dense(struct mlir_reader *reader, size_t first, int64_t *rows)
+{
+    const struct hlo_shape *shape;
+    struct mlir_span blob = {0};
+    bool list = false;
+    const char *at = reader->p;
+    if (!mlir_need(reader, "<"))
+        return false;
+    if (mlir_peek(reader) == '"') {
+        if (!mlir_string(reader, &blob) || !mlir_need(reader, ">"))
+            return false;
+    } else {
+        list = mlir_peek(reader) == '[';
+        if (!read_list(reader, '>', rows))
+            return false;
+    }
+    if (!mlir_need(reader, ":") || !mlir_type(reader, &shape))
+        return false;
+    int64_t elements = hlo_elements(shape);
+    int bits = hlo_type_bits(shape->type);
+    if (blob.at && !read_blob(reader, blob, bits < 8 ? 1 : bits > 64 ? 8 : bits / 8))
+        return false;
+    size_t count = reader->numbers.count - first;
+    if (!list && count == 1) {
+        if (elements > MAX_SPLAT)
+            return mlir_error(reader, at, "more than %d numbers", MAX_SPLAT);
+        int64_t number = ((int64_t *)reader->numbers.items)[first];
+        reader->numbers.count = first;
+        for (int64_t i = 0; i < elements; i++)
+            if (!push_number(reader, number))
+                return false;
+    } else if ((int64_t)count != elements) {
+        return mlir_error(reader, at, "expected %lld numbers, found %zu", (long long)elements, count);
+    }
+    *rows = shape->rank == 2 ? shape->dims[0] : 0;
+    return true;
+}
+
+static bool read_ints(struct mlir_reader *reader, const char *value, int64_t *rows)
+{
+    struct mlir_span word;
+    size_t first = reader->numbers.count;
+    if (!go_to(reader, value))
+        return false;
+    if (mlir_take(reader, '['))
+        return read_list(reader, ']', rows);
+    char c = mlir_peek(reader);
+    if (c == '-' || (c >= '0' && c <= '9'))
+        return read_number(reader);
+    if (!mlir_word(reader, &word))
+        return mlir_expected(reader, "a list of numbers");
+    if (mlir_same(word, "dense"))
+        return read_dense(reader, first, rows);
+    if (!mlir_same(word, "array") || !mlir_need(reader, "<"))
+        return mlir_expected(reader, "a list of numbers");
+    if (!mlir_word(reader, &word))
+        return mlir_expected(reader, "a type");
+    return mlir_take(reader, '>') || (mlir_need(reader, ":") && read_list(reader, '>', rows));
+}
+
+bool mlir_read_ints(struct mlir_reader *reader, const struct mlir_attribute *attribute,
+                    struct hlo_ints *values, int64_t *rows)
+{
+    const char *after = reader->p;
+    size_t first = reader->numbers.count;
+    *values = (struct hlo_ints){0};
+    *rows = 0;
+    if (!attribute)
+        return true;
+    if (!attribute->value)
+        return mlir_error(reader, attribute->key.at, "expected a list of numbers");
+    if (!read_ints(reader, attribute->value, rows))
+        return false;
+    size_t count = reader->numbers.count - first;
+    reader->numbers.count = first;
+    reader->p = after;
+    if (!count)
+        return true;
+    int64_t *copy = ARENA_ARRAY(&reader->module->arena, count, int64_t);
+    if (!copy || count > INT32_MAX)
+        return error_memory(reader->err);
+    memcpy(copy, (int64_t *)reader->numbers.items + first, count * sizeof *copy);
+    *values = (struct hlo_ints){(int)count, copy};
+    return true;
+}
+
+static bool missing(struct mlir_reader *reader, const struct mlir_op *op, const char *keys)
+{
+    return mlir_op_error(reader, op, "'%.*s' is missing", (int)strcspn(keys, "|"), keys);
+}
+
+bool mlir_find_ints(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,
+                    struct hlo_ints *values)
+{
+    int64_t rows;
+    const struct mlir_attribute *attribute = mlir_find_any(reader, op, keys);
+    if (!attribute && required)
+        return missing(reader, op, keys);
+    return mlir_read_ints(reader, attribute, values, &rows);
+}
+
+bool mlir_find_integer(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,
+                       int64_t *value)
+{
+    const char *after = reader->p;
+    const struct mlir_attribute *attribute = mlir_find_any(reader, op, keys);
+    if (!attribute || !attribute->value)
+        return !required || missing(reader, op, keys);
+    bool bracket = *attribute->value == '['; /* get_tuple_element %x[0] */
+    if (!go_to(reader, attribute->value + bracket) || !mlir_integer(reader, value))
+        return false;
+    reader->p = after;
+    return true;
+}
+
+bool mlir_find_enum(struct mlir_reader *reader, const struct mlir_op *op, const char *keys,
+                    struct mlir_span *word)
+{
+    const char *after = reader->p;
+    const struct mlir_attribute *attribute = mlir_find_any(reader, op, keys);
+    if (!attribute || !attribute->value)
+        return missing(reader, op, keys);
+    if (!go_to(reader, attribute->value))
+        return false;
+    *word = (struct mlir_span){reader->p, 0};
+    bool more = true;
+    for (int words = 0; words < 4 && more; words++) {
+        mlir_take(reader, '#');
+        mlir_take(reader, '<');
+        mlir_take(reader, '"');
+        more = mlir_word(reader, word) && mlir_peek(reader) != '>' && mlir_peek(reader) != ',' &&
+               mlir_peek(reader) != '}' && mlir_peek(reader) != '"' && attribute->value != word->at;
+    }
+    reader->p = after;
+    return true;
+}
+
+/* Without the escapes \n \t \\ \" and \hh. */
+static const char *unescape(struct mlir_reader *reader, struct mlir_span text)
+{
+    char *copy = arena_alloc(&reader->module->arena, text.length + 1, 1), *out = copy;
+    if (!copy) {
+        error_memory(reader->err);
+        return NULL;
+    }
+    for (size_t i = 0; i < text.length; i++) {
+        char c = text.at[i];
+        if (c == '\\' && i + 1 < text.length) {
+            c = text.at[++i];
+            int high = nibble(c), low = i + 1 < text.length ? nibble(text.at[i + 1]) : -1;
+            if (high >= 0 && low >= 0) {
+                c = (char)(high * 16 + low);
+                i++;
+            } else if (c == 'n' || c == 't') {
+                c = c == 'n' ? '\n' : '\t';
+            }
+        }
+        *out++ = c;
+    }
+    return copy;
+}
+
+bool mlir_find_text(struct mlir_reader *reader, const struct mlir_op *op, const char *key, const char **text)
+{
+    const char *after = reader->p;
+    const struct mlir_attribute *attribute = mlir_find(reader, op, key);
+    struct mlir_span found = {0};
+    *text = NULL;
+    if (!attribute || !attribute->value)
+        return true;
+    if (!go_to(reader, attribute->value))
+        return false;
+    char c = mlir_peek(reader);
+    const char *start = reader->p;
+    if (c == '"'   ? !mlir_string(reader, &found)
+        : c == '@' ? !mlir_symbol(reader, &found)
+                   : !mlir_skip_value(reader))
+        return false;
+    if (!found.at)
+        found = (struct mlir_span){start, (size_t)(reader->p - start)};
+    reader->p = after;
+    *text = c == '"' || c == '@' ? unescape(reader, found)
+                                 : arena_copy(&reader->module->arena, found.at, found.length);
+    return *text || error_memory(reader->err);
+}
+
+bool mlir_find_field(struct mlir_reader *reader, const struct mlir_attribute *attribute, const char *key,
+                     struct mlir_attribute *field)
+{
+    const char *after = reader->p;
+    struct mlir_span name;
+    *field = (struct mlir_attribute){0};
+    if (!go_to(reader, attribute->value))
+        return false;
+    if (mlir_take(reader, '#') && !mlir_word(reader, &name))
+        return mlir_expected(reader, "an attribute's name");
+    if (!mlir_need(reader, "<"))
+        return false;
+    mlir_take_word(reader, "raw"); /* of #stablehlo.conv */
+    while (mlir_word(reader, &name)) {
+        if (!mlir_need(reader, "="))
+            return false;
+        mlir_space(reader);
+        const char *value = reader->p;
+        if (!mlir_skip_value(reader))
+            return false;
+        if (mlir_same(name, key))
+            *field = (struct mlir_attribute){name, value};
+        mlir_take(reader, ',');
+    }
+    if (!mlir_need(reader, ">"))
+        return false;
+    reader->p = after;
+    return true;
+}
+
+bool mlir_read_scalar(struct mlir_reader *reader, const char *value, bool *known, int64_t *number)
+{
+    const char *after = reader->p;
+    struct mlir_span blob;
+    *known = false;
+    if (!go_to(reader, value))
+        return false;
+    if (mlir_take_token(reader, "dense<"))
+        while (mlir_take(reader, '['))
+            ;
+    char c = mlir_peek(reader);
+    if (c == '"' && mlir_string(reader, &blob) && blob.length > 2 && blob.length <= 18) {
+        size_t first = reader->numbers.count;
+        if (!read_blob(reader, blob, (int)(blob.length - 2) / 2))
+            return false;
+        *known = reader->numbers.count > first;
+        *number = *known ? ((int64_t *)reader->numbers.items)[first] : 0;
+        reader->numbers.count = first;
+    } else if (mlir_take_word(reader, "true") || mlir_take_word(reader, "false")) {
+        *known = true;
+        *number = reader->p[-2] == 'u';
+    } else if (c == '-' || (c >= '0' && c <= '9')) {
+        *known = mlir_integer(reader, number);
+        c = reader->p < reader->end ? *reader->p : '\0';
+        if (!*known || c == '.' || c == 'e' || c == 'E')
+            *known = false;
+    }
+    reader->p = after;
+    return true;
+}

@@ -1,0 +1,471 @@
+/* From operations to instructions: what all of them share, and those without a shape rule of their own. */
+#include "hlo/mlir/mlir.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+bool(mlir_op_error)(struct mlir_reader *reader, const struct mlir_op *op, const char *format, ...)
+{
+    char message[500];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return mlir_error(reader, op->at, "%.*s: %s", (int)(op->name.length < 80 ? op->name.length : 80),
+                      op->name.at, message);
+}
+
+struct hlo_attributes *mlir_set(struct mlir_reader *reader, struct mlir_op *op)
+{
+    if (!op->set) {
+        op->set = &reader->scratch;
+        *op->set = (struct hlo_attributes){0};
+    }
+    return op->set;
+}
+
+/* Lists one after the other, which is how struct hlo_attributes has them. */
+#define FIRST_LIST offsetof(struct hlo_attributes, lhs_contracting)
+#define LISTS      ((offsetof(struct hlo_attributes, window_rank) - FIRST_LIST) / sizeof(struct hlo_ints))
+
+static const struct hlo_ints *lists_of(const struct hlo_attributes *attributes)
+{
+    return (const struct hlo_ints *)(const void *)((const char *)attributes + FIRST_LIST);
+}
+
+static uint64_t hash_attributes(const struct hlo_attributes *attributes)
+{
+    const struct hlo_ints *lists = lists_of(attributes);
+    uint64_t hash = (uint64_t)attributes->index * 31 + (uint64_t)attributes->direction;
+    for (size_t l = 0; l < LISTS; l++)
+        for (int i = 0; i < lists[l].count; i++)
+            hash = (hash ^ (uint64_t)lists[l].at[i] ^ l << 32) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 32;
+}
+
+static bool same_attributes(const struct hlo_attributes *a, const struct hlo_attributes *b)
+{
+    const struct hlo_ints *x = lists_of(a), *y = lists_of(b);
+    for (size_t l = 0; l < LISTS; l++)
+        if (x[l].count != y[l].count ||
+            (x[l].count && memcmp(x[l].at, y[l].at, (size_t)x[l].count * sizeof *x[l].at) != 0))
+            return false;
+    return a->feature_groups == b->feature_groups && a->batch_groups == b->batch_groups &&
+           a->index == b->index && a->group_count == b->group_count && a->group_size == b->group_size &&
+           a->pair_count == b->pair_count && a->trip_count == b->trip_count && a->direction == b->direction;
+}
+
+const struct hlo_attributes *mlir_keep(struct mlir_reader *reader, const struct hlo_attributes *attributes)
+{
+    bool own = attributes->window || attributes->target || attributes->backend_config;
+    const struct hlo_attributes **slot = &reader->kept[hash_attributes(attributes) & (MLIR_KEPT - 1)];
+    if (!own && *slot && same_attributes(*slot, attributes))
+        return *slot;
+    struct hlo_attributes *copy = ARENA_NEW(&reader->module->arena, struct hlo_attributes);
+    if (!copy) {
+        error_memory(reader->err);
+        return NULL;
+    }
+    *copy = *attributes;
+    if (!own)
+        *slot = copy;
+    return copy;
+}
+
+struct hlo_ints mlir_copy_ints(struct mlir_reader *reader, const int64_t *values, int count)
+{
+    int64_t *copy = count ? ARENA_ARRAY(&reader->module->arena, (size_t)count, int64_t) : NULL;
+    if (!copy)
+        return (struct hlo_ints){0};
+    memcpy(copy, values, (size_t)count * sizeof *copy);
+    return (struct hlo_ints){count, copy};
+}
+
+static const char *name_of(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    if (!op->result_names)
+        return op->info->name;
+    struct mlir_span name = ((struct mlir_result *)reader->results.items)[op->first_result].name;
+    return arena_copy(&reader->module->arena, name.at, name.length);
+}
+
+static const struct hlo_shape *shape_of(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    if (op->result_types == 1)
+        return mlir_result_type(reader, op, 0);
+    return mlir_tuple_shape(
+        reader, (const struct hlo_shape **)reader->shapes.items + op->first_type + op->operand_types,
+        op->result_types);
+}
+
+bool mlir_finish(struct mlir_reader *reader, struct mlir_op *op, enum hlo_opcode opcode)
+{
+    struct hlo_instruction *instruction =
+        mlir_add(reader, opcode, op->place, name_of(reader, op), shape_of(reader, op),
+                 (struct hlo_instruction **)reader->operands.items + op->first_operand, op->operands);
+    if (!instruction)
+        return error_memory(reader->err);
+    if (op->set && !(instruction->attributes = mlir_keep(reader, op->set)))
+        return false;
+    if (op->callees) {
+        size_t bytes = op->callees * sizeof(struct hlo_computation *);
+        instruction->callees = ARENA_ARRAY(&reader->module->arena, op->callees, struct hlo_computation *);
+        if (!instruction->callees)
+            return error_memory(reader->err);
+        memcpy(instruction->callees, (struct hlo_computation **)reader->callees.items + op->first_callee,
+               bytes);
+        instruction->callee_count = (int)op->callees;
+    }
+    op->instruction = instruction;
+    return true;
+}
+
+struct hlo_instruction *mlir_before(struct mlir_reader *reader, const struct mlir_op *op,
+                                    enum hlo_opcode opcode, const char *suffix, const struct hlo_shape *shape,
+                                    struct hlo_instruction *operand, struct hlo_ints dimensions)
+{
+    const struct hlo_attributes *attributes =
+        mlir_keep(reader, &(struct hlo_attributes){.dimensions = dimensions});
+    const char *name = arena_format(&reader->module->arena, "%s.%s", name_of(reader, op), suffix);
+    struct hlo_instruction *instruction =
+        attributes ? mlir_add(reader, opcode, op->place, name, shape, &operand, 1) : NULL;
+    if (!instruction) {
+        error_memory(reader->err);
+        return NULL;
+    }
+    instruction->attributes = attributes;
+    return instruction;
+}
+
+bool mlir_need_results(struct mlir_reader *reader, const struct mlir_op *op, size_t count)
+{
+    return op->result_types == count ||
+           mlir_op_error(reader, op, "expected %zu results, found %zu", count, op->result_types);
+}
+
+bool mlir_need_arrays(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    for (size_t i = 0; i < op->operand_types + op->result_types; i++) {
+        enum hlo_type type = ((const struct hlo_shape **)reader->shapes.items)[op->first_type + i]->type;
+        if (type == HLO_TYPE_TUPLE || type == HLO_TYPE_TOKEN || type == HLO_TYPE_OPAQUE)
+            return mlir_op_error(reader, op, "expected tensors, found a %s", hlo_type_name(type));
+    }
+    return true;
+}
+
+/* What the result's dimensions must be. */
+bool mlir_result_dims(struct mlir_reader *reader, const struct mlir_op *op, size_t index, const int64_t *dims,
+                      int rank)
+{
+    char expected[256], found[256];
+    const struct hlo_shape *type = mlir_result_type(reader, op, index);
+    if (type->rank == rank && (!rank || memcmp(type->dims, dims, (size_t)rank * sizeof *dims) == 0))
+        return true;
+    const struct hlo_shape wanted = {.type = type->type, .rank = rank, .dims = dims};
+    return mlir_op_error(reader, op, "the result should be %s, its type says %s",
+                         hlo_shape_text(&wanted, expected, sizeof expected),
+                         hlo_shape_text(type, found, sizeof found));
+}
+
+bool mlir_in_range(struct mlir_reader *reader, const struct mlir_op *op, const char *what,
+                   struct hlo_ints values, int rank, bool unique)
+{
+    uint64_t seen = 0;
+    for (int i = 0; i < values.count; i++) {
+        if (values.at[i] < 0 || values.at[i] >= rank)
+            return mlir_op_error(reader, op, "%s: dimension %lld is not in 0 to %d", what,
+                                 (long long)values.at[i], rank - 1);
+        if (unique && seen >> values.at[i] & 1)
+            return mlir_op_error(reader, op, "%s: dimension %lld twice", what, (long long)values.at[i]);
+        seen |= (uint64_t)1 << values.at[i];
+    }
+    return true;
+}
+
+bool mlir_build_plain(struct mlir_reader *reader, struct mlir_op *op)
+{
+    return mlir_finish(reader, op, op->info->opcode);
+}
+
+static bool same_dims(const struct hlo_shape *a, const struct hlo_shape *b)
+{
+    return a == b || (a->rank == b->rank &&
+                      (!a->rank || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0));
+}
+
+/* Element types that an operation makes of others: none of the operands' has to be the result's. */
+static bool changes_type(enum hlo_opcode opcode)
+{
+    return opcode == HLO_CONVERT || opcode == HLO_REAL || opcode == HLO_IMAG || opcode == HLO_COMPLEX ||
+           opcode == HLO_COMPARE || opcode == HLO_IS_FINITE || opcode == HLO_STOCHASTIC_CONVERT;
+}
+
+static bool check_element_types(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    enum hlo_opcode opcode = op->info->opcode;
+    enum hlo_type result = mlir_result_type(reader, op, 0)->type;
+    bool makes_predicate = opcode == HLO_COMPARE || opcode == HLO_IS_FINITE;
+    if (makes_predicate && result != HLO_TYPE_PRED)
+        return mlir_op_error(reader, op, "the result should be of type pred, its type says %s",
+                             hlo_type_name(result));
+    for (size_t i = 0; i < op->operands && !changes_type(opcode); i++) {
+        enum hlo_type type = mlir_operand_type(reader, op, i)->type;
+        bool predicate = opcode == HLO_SELECT && i == 0;
+        bool magnitude = opcode == HLO_ABS && (type == HLO_TYPE_C64 || type == HLO_TYPE_C128);
+        if (predicate ? type != HLO_TYPE_PRED : type != result && !magnitude)
+            return mlir_op_error(reader, op, "operand %zu is of type %s, expected %s", i + 1,
+                                 hlo_type_name(type), hlo_type_name(predicate ? HLO_TYPE_PRED : result));
+    }
+    return true;
+}
+
+/* Every operand has the result's dimensions; the predicate of select and the bounds of clamp may be scalars. */
+bool mlir_build_elementwise(struct mlir_reader *reader, struct mlir_op *op)
+{
+    enum hlo_opcode opcode = op->info->opcode;
+    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+        return false;
+    const struct hlo_shape *result = mlir_result_type(reader, op, 0);
+    for (size_t i = 0; i < op->operands; i++) {
+        const struct hlo_shape *shape = mlir_operand_type(reader, op, i);
+        bool scalar_allowed = (opcode == HLO_SELECT && i == 0) || (opcode == HLO_CLAMP && i != 1);
+        if (!same_dims(shape, result) && !(scalar_allowed && shape->rank == 0))
+            return mlir_result_dims(reader, op, 0, shape->dims, shape->rank);
+    }
+    if (op->attributes && !mlir_verify_accuracy(reader, op))
+        return false;
+    if (opcode == HLO_REDUCE_PRECISION && !mlir_verify_precision(reader, op))
+        return false;
+    return mlir_check_elements(reader, op) && check_element_types(reader, op) &&
+           mlir_finish(reader, op, opcode);
+}
+
+static bool find_direction(struct mlir_reader *reader, struct mlir_op *op, enum hlo_direction *direction)
+{
+    static const char names[][3] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
+    struct mlir_span word;
+    if (!mlir_find_enum(reader, op, "comparison_direction|word", &word))
+        return false;
+    for (int i = 0; i < 6; i++)
+        if (mlir_same(word, names[i])) {
+            *direction = (enum hlo_direction)i;
+            return true;
+        }
+    return mlir_op_error(reader, op, "expected a direction such as LT, found '%.*s'", (int)word.length,
+                         word.at);
+}
+
+bool mlir_build_compare(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    return set && find_direction(reader, op, &set->direction) && mlir_build_elementwise(reader, op);
+}
+
+static bool is_integer(enum hlo_type type)
+{
+    return type == HLO_TYPE_PRED || (type >= HLO_TYPE_S1 && type <= HLO_TYPE_U64);
+}
+
+/* One number for all elements; a scalar's own, too. */
+static bool is_splat(const struct mlir_reader *reader, const char *value)
+{
+    if (!mlir_begins(reader, value, "dense"))
+        return true;
+    return mlir_begins(reader, value, "dense<") && !mlir_begins(reader, value, "dense<[") &&
+           !mlir_begins(reader, value, "dense<\"") && !mlir_begins(reader, value, "dense<>");
+}
+
+/* Of the values, only a scalar integer's is kept. */
+bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
+{
+    const struct mlir_attribute *value = mlir_find(reader, op, "value");
+    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+        return false;
+    if (!value || !value->value)
+        return mlir_op_error(reader, op, "'value' is missing");
+    if (op->arrow && !mlir_check_value_type(reader, op, value->value, mlir_result_type(reader, op, 0)))
+        return false;
+    if (!mlir_finish(reader, op, HLO_CONSTANT))
+        return false;
+    struct hlo_instruction *constant = op->instruction;
+    constant->splat = is_splat(reader, value->value);
+    mlir_note_sizes(reader, constant, value->value);
+    if (constant->shape->rank || !is_integer(constant->shape->type))
+        return true;
+    return mlir_read_scalar(reader, value->value, &constant->has_value, &constant->value);
+}
+
+bool mlir_build_constant_like(struct mlir_reader *reader, struct mlir_op *op)
+{
+    const struct mlir_attribute *value = mlir_find(reader, op, "value");
+    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+        return false;
+    const struct hlo_shape *like = mlir_operand_type(reader, op, 0),
+                           *scalar = mlir_scalar_shape(reader, mlir_result_type(reader, op, 0)->type);
+    if (!value || !value->value)
+        return mlir_op_error(reader, op, "'value' is missing");
+    if (!mlir_result_dims(reader, op, 0, like->dims, like->rank) || !scalar ||
+        !mlir_check_value_type(reader, op, value->value, scalar))
+        return false;
+    op->operands = 0;
+    return mlir_finish(reader, op, HLO_CONSTANT);
+}
+
+bool mlir_build_element(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    const struct hlo_shape *tuple = mlir_operand_type(reader, op, 0);
+    if (!set || !mlir_find_integer(reader, op, "index|[", true, &set->index) ||
+        !mlir_need_results(reader, op, 1))
+        return false;
+    if (tuple->type != HLO_TYPE_TUPLE || set->index < 0 || set->index >= tuple->part_count)
+        return mlir_op_error(reader, op, "expected a tuple with a part %lld", (long long)set->index);
+    if (!hlo_shape_equal(tuple->parts[set->index], mlir_result_type(reader, op, 0)))
+        return mlir_op_error(reader, op, "part %lld is not of the result's type", (long long)set->index);
+    return mlir_finish(reader, op, HLO_GET_TUPLE_ELEMENT);
+}
+
+bool mlir_build_tuple(struct mlir_reader *reader, struct mlir_op *op)
+{
+    if (!mlir_need_results(reader, op, 1))
+        return false;
+    const struct hlo_shape *tuple = mlir_result_type(reader, op, 0);
+    bool same = tuple->type == HLO_TYPE_TUPLE && (size_t)tuple->part_count == op->operands;
+    for (size_t i = 0; same && i < op->operands; i++)
+        same = hlo_shape_equal(tuple->parts[i], mlir_operand_type(reader, op, i));
+    return same ? mlir_finish(reader, op, HLO_TUPLE)
+                : mlir_op_error(reader, op, "the result's type is not that of the operands");
+}
+
+/* Notes a call of a function, which may be read only later. */
+static bool note_call(struct mlir_reader *reader, struct mlir_op *op, struct mlir_span name, bool required)
+{
+    struct mlir_call *call = mlir_push(reader, &reader->calls, sizeof *call);
+    if (!call)
+        return false;
+    *call = (struct mlir_call){
+        .instruction = op->instruction,
+        .module = reader->module_number,
+        .required = required,
+        .name = name,
+        .at = op->at,
+    };
+    return true;
+}
+
+/* call @f(%a), and composite, which is a call of what it is composed of. */
+bool mlir_build_call(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct mlir_span name;
+    const struct mlir_attribute *callee = mlir_find_any(reader, op, "callee|decomposition|@");
+    if (!callee || !callee->value)
+        return mlir_op_error(reader, op, "expected the function that is called");
+    if (mlir_same(callee->key, "decomposition") && !mlir_verify_composite(reader, op))
+        return false;
+    const char *after = reader->p;
+    reader->p = callee->value;
+    if (!mlir_symbol(reader, &name) || !mlir_finish(reader, op, HLO_CALL))
+        return false;
+    reader->p = after;
+    op->instruction->callees = ARENA_ARRAY(&reader->module->arena, 1, struct hlo_computation *);
+    return op->instruction->callees ? note_call(reader, op, name, true) : error_memory(reader->err);
+}
+
+/* called_computations = [@f, @g]; those that are not in the text are left out. */
+static bool note_called(struct mlir_reader *reader, struct mlir_op *op)
+{
+    const struct mlir_attribute *called = mlir_find(reader, op, "called_computations");
+    const char *after = reader->p;
+    struct mlir_span name;
+    size_t count = 0;
+    if (!called || !called->value)
+        return true;
+    reader->p = called->value;
+    if (!mlir_need(reader, "["))
+        return false;
+    if (!mlir_take(reader, ']')) {
+        do {
+            if (!mlir_symbol(reader, &name) || !note_call(reader, op, name, false))
+                return false;
+            count++;
+        } while (mlir_take(reader, ','));
+        if (!mlir_need(reader, "]"))
+            return false;
+    }
+    reader->p = after;
+    op->instruction->callees = ARENA_ARRAY(&reader->module->arena, count, struct hlo_computation *);
+    return op->instruction->callees || error_memory(reader->err);
+}
+
+bool mlir_build_custom(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    const char *config = mlir_find(reader, op, "backend_config") ? "backend_config" : "mhlo.backend_config";
+    const char *target = mlir_find(reader, op, "call_target_name") ? "call_target_name" : "@";
+    if (!set || !mlir_find_text(reader, op, target, &set->target) ||
+        !mlir_find_text(reader, op, config, &set->backend_config))
+        return false;
+    if (!set->target)
+        return mlir_op_error(reader, op, "'call_target_name' is missing");
+    return mlir_verify_custom(reader, op) && mlir_finish(reader, op, HLO_CUSTOM_CALL) &&
+           note_called(reader, op);
+}
+
+/* An operation that HLO does not have: a custom call of its name. */
+bool mlir_build_foreign(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    if (!set)
+        return false;
+    set->target = arena_copy(&reader->module->arena, op->name.at, op->name.length);
+    return set->target ? mlir_finish(reader, op, HLO_CUSTOM_CALL) : error_memory(reader->err);
+}
+
+/* mulhi: the upper half of a product of whole numbers. */
+bool mlir_build_high_product(struct mlir_reader *reader, struct mlir_op *op)
+{
+    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+        return false;
+    const struct hlo_shape *a = mlir_operand_type(reader, op, 0), *b = mlir_operand_type(reader, op, 1),
+                           *result = mlir_result_type(reader, op, 0);
+    if (a->type < HLO_TYPE_S1 || a->type > HLO_TYPE_U64)
+        return mlir_op_error(reader, op, "expected whole numbers, found %s", hlo_type_name(a->type));
+    if (!hlo_shape_equal(a, b) || !hlo_shape_equal(a, result))
+        return mlir_op_error(reader, op, "operands and result should be of one type");
+    return mlir_build_foreign(reader, op);
+}
+
+/* The result is the operand. */
+bool mlir_build_identity(struct mlir_reader *reader, struct mlir_op *op)
+{
+    op->instruction = mlir_operand(reader, op, 0);
+    return mlir_need_results(reader, op, 1);
+}
+
+/* The shape, which is the third operand, is known. */
+bool mlir_build_rng(struct mlir_reader *reader, struct mlir_op *op)
+{
+    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+        return false;
+    const struct hlo_shape *result = mlir_result_type(reader, op, 0);
+    for (size_t i = 0; i < 2; i++) {
+        const struct hlo_shape *bound = mlir_operand_type(reader, op, i);
+        if (bound->rank || bound->type != result->type || bound->type == HLO_TYPE_C64 ||
+            bound->type == HLO_TYPE_C128)
+            return mlir_op_error(reader, op, "operand %zu should be a scalar of the result's type", i + 1);
+    }
+    if (!mlir_check_sizes(reader, op, 2))
+        return false;
+    op->operands = 2;
+    return mlir_finish(reader, op, HLO_RNG);
+}
+
+bool mlir_build_square(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_instruction **slot = mlir_push(reader, &reader->operands, sizeof(struct hlo_instruction *));
+    if (!slot)
+        return false;
+    *slot = mlir_operand(reader, op, 0);
+    op->operands = 2;
+    return mlir_build_elementwise(reader, op);
+}

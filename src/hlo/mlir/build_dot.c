@@ -1,0 +1,341 @@
+/* Products and solvers: dot, convolution, fft, triangular_solve, …; and windows, which convolution shares. */
+#include "hlo/mlir/mlir.h"
+
+static bool one_array(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    return mlir_need_results(reader, op, 1) && mlir_need_arrays(reader, op);
+}
+
+static bool has(struct hlo_ints list, int64_t number)
+{
+    for (int i = 0; i < list.count; i++)
+        if (list.at[i] == number)
+            return true;
+    return false;
+}
+
+static bool check_side(struct mlir_reader *reader, const struct mlir_op *op, const char *side,
+                       struct hlo_ints batch, struct hlo_ints contracting, int rank)
+{
+    if (!mlir_in_range(reader, op, side, batch, rank, true) ||
+        !mlir_in_range(reader, op, side, contracting, rank, true))
+        return false;
+    for (int i = 0; i < batch.count; i++)
+        if (has(contracting, batch.at[i]))
+            return mlir_op_error(reader, op, "%s: dimension %lld is both batching and contracting", side,
+                                 (long long)batch.at[i]);
+    return true;
+}
+
+static bool check_pairs(struct mlir_reader *reader, const struct mlir_op *op, const char *what,
+                        struct hlo_ints lhs, struct hlo_ints rhs)
+{
+    const struct hlo_shape *a = mlir_operand_type(reader, op, 0), *b = mlir_operand_type(reader, op, 1);
+    if (lhs.count != rhs.count)
+        return mlir_op_error(reader, op, "%d %s dimensions of the one, %d of the other operand", lhs.count,
+                             what, rhs.count);
+    for (int i = 0; i < lhs.count; i++)
+        if (a->dims[lhs.at[i]] != b->dims[rhs.at[i]])
+            return mlir_op_error(reader, op, "%s dimensions of sizes %lld and %lld", what,
+                                 (long long)a->dims[lhs.at[i]], (long long)b->dims[rhs.at[i]]);
+    return true;
+}
+
+/* Batch dimensions, those left of lhs, those left of rhs. */
+static bool check_dot(struct mlir_reader *reader, const struct mlir_op *op, const struct hlo_attributes *set)
+{
+    const struct hlo_shape *lhs = mlir_operand_type(reader, op, 0), *rhs = mlir_operand_type(reader, op, 1);
+    int64_t dims[2 * HLO_MAX_RANK];
+    int rank = 0;
+    if (!check_side(reader, op, "lhs", set->lhs_batch, set->lhs_contracting, lhs->rank) ||
+        !check_side(reader, op, "rhs", set->rhs_batch, set->rhs_contracting, rhs->rank) ||
+        !check_pairs(reader, op, "batching", set->lhs_batch, set->rhs_batch) ||
+        !check_pairs(reader, op, "contracting", set->lhs_contracting, set->rhs_contracting))
+        return false;
+    for (int i = 0; i < set->lhs_batch.count; i++)
+        dims[rank++] = lhs->dims[set->lhs_batch.at[i]];
+    for (int i = 0; i < lhs->rank; i++)
+        if (!has(set->lhs_batch, i) && !has(set->lhs_contracting, i))
+            dims[rank++] = lhs->dims[i];
+    for (int i = 0; i < rhs->rank; i++)
+        if (!has(set->rhs_batch, i) && !has(set->rhs_contracting, i))
+            dims[rank++] = rhs->dims[i];
+    return mlir_result_dims(reader, op, 0, dims, rank);
+}
+
+/* The last dimension of lhs with the first of rhs. */
+bool mlir_build_dot(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    static const int64_t first = 0;
+    if (!set || !one_array(reader, op))
+        return false;
+    int lhs = mlir_operand_type(reader, op, 0)->rank, rhs = mlir_operand_type(reader, op, 1)->rank;
+    if (lhs < 1 || lhs > 2 || rhs < 1 || rhs > 2)
+        return mlir_op_error(reader, op, "operands should have one or two dimensions");
+    int64_t last = lhs - 1;
+    set->lhs_contracting = mlir_copy_ints(reader, &last, 1);
+    set->rhs_contracting = (struct hlo_ints){1, &first};
+    if (!set->lhs_contracting.count)
+        return error_memory(reader->err);
+    return check_dot(reader, op, set) && mlir_verify_dot(reader, op) && mlir_finish(reader, op, HLO_DOT);
+}
+
+/* `[0, 1] x [0, 1]` of the short form. */
+static bool read_cross(struct mlir_reader *reader, const struct mlir_op *op, const char *key,
+                       struct hlo_ints *lhs, struct hlo_ints *rhs)
+{
+    struct mlir_attribute side = {0};
+    const struct mlir_attribute *both = mlir_find(reader, op, key);
+    int64_t rows;
+    if (!both)
+        return true;
+    const char *after = reader->p;
+    reader->p = both->value;
+    if (mlir_peek(reader) != '[' || !mlir_skip_balanced(reader) || !mlir_take_word(reader, "x"))
+        return mlir_expected(reader, "'[…] x […]'");
+    mlir_space(reader);
+    side = (struct mlir_attribute){both->key, reader->p};
+    reader->p = after;
+    return mlir_read_ints(reader, both, lhs, &rows) && mlir_read_ints(reader, &side, rhs, &rows);
+}
+
+static bool read_numbers(struct mlir_reader *reader, const struct mlir_attribute *numbers, const char *key,
+                         struct hlo_ints *values)
+{
+    struct mlir_attribute field;
+    int64_t rows;
+    return mlir_find_field(reader, numbers, key, &field) &&
+           mlir_read_ints(reader, field.key.at ? &field : NULL, values, &rows);
+}
+
+static bool read_dot_numbers(struct mlir_reader *reader, struct mlir_op *op, const char *key,
+                             struct hlo_attributes *set)
+{
+    const struct mlir_attribute *numbers = mlir_find(reader, op, key);
+    if (!numbers || !numbers->value)
+        return read_cross(reader, op, "batching_dims", &set->lhs_batch, &set->rhs_batch) &&
+               read_cross(reader, op, "contracting_dims", &set->lhs_contracting, &set->rhs_contracting);
+    return read_numbers(reader, numbers, "lhs_batching_dimensions", &set->lhs_batch) &&
+           read_numbers(reader, numbers, "rhs_batching_dimensions", &set->rhs_batch) &&
+           read_numbers(reader, numbers, "lhs_contracting_dimensions", &set->lhs_contracting) &&
+           read_numbers(reader, numbers, "rhs_contracting_dimensions", &set->rhs_contracting);
+}
+
+bool mlir_build_dot_general(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    return set && one_array(reader, op) && read_dot_numbers(reader, op, "dot_dimension_numbers", set) &&
+           check_dot(reader, op, set) && mlir_verify_dot(reader, op) && mlir_finish(reader, op, HLO_DOT);
+}
+
+/* Sizes of the groups: one list for all, or one for each place in the batching dimensions and in those of the
+ * ragged dimension's kind that are before it. Only free dimensions are of groups of rhs. */
+static bool check_ragged(struct mlir_reader *reader, const struct mlir_op *op,
+                         const struct hlo_attributes *set)
+{
+    const struct hlo_shape *lhs = mlir_operand_type(reader, op, 0), *rhs = mlir_operand_type(reader, op, 1),
+                           *sizes = mlir_operand_type(reader, op, 2);
+    int64_t ragged = set->lhs_ragged.at[0];
+    bool batch = has(set->lhs_batch, ragged), contracting = has(set->lhs_contracting, ragged);
+    int wanted = batch || contracting ? 0 : 1, rank = 0;
+    if (set->rhs_group.count != wanted)
+        return mlir_op_error(reader, op, "expected %d dimensions of groups, found %d", wanted,
+                             set->rhs_group.count);
+    for (int i = 0; i < set->rhs_group.count; i++)
+        if (has(set->rhs_batch, set->rhs_group.at[i]) || has(set->rhs_contracting, set->rhs_group.at[i]))
+            return mlir_op_error(reader, op, "rhs: dimension %lld is of groups and of something else",
+                                 (long long)set->rhs_group.at[i]);
+    bool fits = sizes->rank >= 1;
+    for (int i = 0; fits && i < lhs->rank && sizes->rank > 1; i++) {
+        bool batching = has(set->lhs_batch, i), contracted = has(set->lhs_contracting, i);
+        bool before = i < ragged && batching == batch && contracted == contracting;
+        if (before || (batching && !batch))
+            fits = rank < sizes->rank - 1 && sizes->dims[rank++] == lhs->dims[i];
+    }
+    fits = fits && rank == sizes->rank - 1;
+    if (fits && wanted)
+        fits = rhs->dims[set->rhs_group.at[0]] == sizes->dims[sizes->rank - 1];
+    return fits || mlir_op_error(reader, op, "the sizes of the groups do not fit");
+}
+
+bool mlir_build_ragged_dot(struct mlir_reader *reader, struct mlir_op *op)
+{
+    static const char key[] = "ragged_dot_dimension_numbers";
+    struct hlo_attributes *set = mlir_set(reader, op);
+    const struct mlir_attribute *numbers = mlir_find(reader, op, key);
+    if (!set || !one_array(reader, op))
+        return false;
+    if (!numbers || !numbers->value)
+        return mlir_op_error(reader, op, "'%s' is missing", key);
+    if (!read_dot_numbers(reader, op, key, set) ||
+        !read_numbers(reader, numbers, "lhs_ragged_dimensions", &set->lhs_ragged) ||
+        !read_numbers(reader, numbers, "rhs_group_dimensions", &set->rhs_group))
+        return false;
+    int lhs = mlir_operand_type(reader, op, 0)->rank, rhs = mlir_operand_type(reader, op, 1)->rank;
+    if (set->lhs_ragged.count != 1)
+        return mlir_op_error(reader, op, "expected one ragged dimension, found %d", set->lhs_ragged.count);
+    return check_side(reader, op, "lhs", set->lhs_batch, set->lhs_contracting, lhs) &&
+           check_side(reader, op, "rhs", set->rhs_batch, set->rhs_contracting, rhs) &&
+           mlir_in_range(reader, op, "lhs_ragged_dimensions", set->lhs_ragged, lhs, true) &&
+           mlir_in_range(reader, op, "rhs_group_dimensions", set->rhs_group, rhs, true) &&
+           check_pairs(reader, op, "batching", set->lhs_batch, set->rhs_batch) &&
+           check_pairs(reader, op, "contracting", set->lhs_contracting, set->rhs_contracting) &&
+           check_ragged(reader, op, set) && mlir_finish(reader, op, HLO_RAGGED_DOT);
+}
+
+/* One operand of "ab,bc->ac": a letter per dimension. Returns what follows them. */
+static const char *take_letters(const char *c, char *letters, int rank)
+{
+    for (int i = 0; i < rank; i++, c++) {
+        if (*c < 'A' || strchr(letters, *c))
+            return NULL;
+        letters[i] = *c;
+    }
+    return c;
+}
+
+/* Letters of both and of the result are batching, of both only contracting. Others, in another order than a dot
+ * gives, are no dot: a custom call. */
+bool mlir_build_einsum(struct mlir_reader *reader, struct mlir_op *op)
+{
+    char lhs[HLO_MAX_RANK + 1] = {0}, rhs[HLO_MAX_RANK + 1] = {0};
+    struct hlo_attributes *set = mlir_set(reader, op);
+    const char *text, *c;
+    const char *key = mlir_find(reader, op, "config") ? "config" : "einsum_config";
+    if (!set || !one_array(reader, op) || !mlir_find_text(reader, op, key, &text))
+        return false;
+    int ranks[2] = {mlir_operand_type(reader, op, 0)->rank, mlir_operand_type(reader, op, 1)->rank};
+    c = text ? take_letters(text, lhs, ranks[0]) : NULL;
+    c = c && *c == ',' ? take_letters(c + 1, rhs, ranks[1]) : NULL;
+    if (!c || strncmp(c, "->", 2) != 0)
+        return mlir_op_error(reader, op, "expected a letter per dimension, as in \"ab,bc->ac\"");
+    int64_t found[4][HLO_MAX_RANK];
+    int batch = 0, contracting = 0;
+    for (int i = 0; i < ranks[0]; i++) {
+        const char *there = strchr(rhs, lhs[i]);
+        bool kept = strchr(c + 2, lhs[i]) != NULL;
+        if (!there)
+            continue;
+        found[kept ? 0 : 2][kept ? batch : contracting] = i;
+        found[kept ? 1 : 3][kept ? batch : contracting] = there - rhs;
+        *(kept ? &batch : &contracting) += 1;
+    }
+    set->lhs_batch = mlir_copy_ints(reader, found[0], batch);
+    set->rhs_batch = mlir_copy_ints(reader, found[1], batch);
+    set->lhs_contracting = mlir_copy_ints(reader, found[2], contracting);
+    set->rhs_contracting = mlir_copy_ints(reader, found[3], contracting);
+    if (set->rhs_batch.count != batch || set->rhs_contracting.count != contracting)
+        return error_memory(reader->err);
+    return check_dot(reader, op, set) && mlir_finish(reader, op, HLO_DOT);
+}
+
+/* Of the real and the complex side of a transform, the last dimension has n and n / 2 + 1 elements, the others
+ * are the same; FFT and IFFT keep them all. */
+static bool check_transform(struct mlir_reader *reader, const struct mlir_op *op, struct mlir_span kind,
+                            struct hlo_ints lengths)
+{
+    const struct hlo_shape *from = mlir_operand_type(reader, op, 0), *to = mlir_result_type(reader, op, 0);
+    bool forward = mlir_same(kind, "RFFT"), back = mlir_same(kind, "IRFFT");
+    const struct hlo_shape *real = forward ? from : to, *complex = forward ? to : from;
+    int64_t dims[HLO_MAX_RANK];
+    if (!forward && !back && !mlir_same(kind, "FFT") && !mlir_same(kind, "IFFT"))
+        return mlir_op_error(reader, op, "unknown transform '%.*s'", (int)kind.length, kind.at);
+    if (complex->type != HLO_TYPE_C64 && complex->type != HLO_TYPE_C128)
+        return mlir_op_error(reader, op, "expected complex numbers, found %s", hlo_type_name(complex->type));
+    if (real->type != (forward || back ? mlir_real_type(complex->type) : complex->type))
+        return mlir_op_error(reader, op, "%s does not become %s", hlo_type_name(from->type),
+                             hlo_type_name(to->type));
+    memcpy(dims, from->dims, (size_t)from->rank * sizeof *dims);
+    for (int i = 0; i < lengths.count; i++) {
+        int at = from->rank - lengths.count + i;
+        int64_t half = lengths.at[i] / 2 + 1, last = i == lengths.count - 1;
+        if (dims[at] != (back && last ? half : lengths.at[i]))
+            return mlir_op_error(reader, op, "dimension %d of size %lld for a length of %lld", at,
+                                 (long long)dims[at], (long long)lengths.at[i]);
+        dims[at] = forward && last ? half : lengths.at[i];
+    }
+    return mlir_result_dims(reader, op, 0, dims, from->rank);
+}
+
+bool mlir_build_fft(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct mlir_span kind;
+    struct hlo_attributes *set = mlir_set(reader, op);
+    if (!set || !one_array(reader, op) || !mlir_find_ints(reader, op, "fft_length|length", true, &set->sizes))
+        return false;
+    if (set->sizes.count < 1 || set->sizes.count > 3 ||
+        set->sizes.count > mlir_operand_type(reader, op, 0)->rank)
+        return mlir_op_error(reader, op, "expected 1 to 3 lengths, found %d", set->sizes.count);
+    return mlir_find_enum(reader, op, "fft_type|type", &kind) &&
+           check_transform(reader, op, kind, set->sizes) && mlir_finish(reader, op, HLO_FFT);
+}
+
+/* The last two dimensions make square matrices. */
+static bool check_square(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    const struct hlo_shape *a = mlir_operand_type(reader, op, 0);
+    return (a->rank >= 2 && a->dims[a->rank - 1] == a->dims[a->rank - 2]) ||
+           mlir_op_error(reader, op, "the first operand should be a square matrix, or several");
+}
+
+bool mlir_build_cholesky(struct mlir_reader *reader, struct mlir_op *op)
+{
+    if (!one_array(reader, op) || !check_square(reader, op))
+        return false;
+    const struct hlo_shape *a = mlir_operand_type(reader, op, 0);
+    return mlir_result_dims(reader, op, 0, a->dims, a->rank) && mlir_finish(reader, op, HLO_CHOLESKY);
+}
+
+bool mlir_build_solve(struct mlir_reader *reader, struct mlir_op *op)
+{
+    bool right = false;
+    const struct mlir_attribute *left_side = mlir_find(reader, op, "left_side");
+    if (!one_array(reader, op) || !check_square(reader, op))
+        return false;
+    const struct hlo_shape *a = mlir_operand_type(reader, op, 0), *b = mlir_operand_type(reader, op, 1);
+    struct mlir_span transpose = {"TRANSPOSE", 9};
+    if (mlir_find(reader, op, "transpose_a") && !mlir_find_enum(reader, op, "transpose_a", &transpose))
+        return false;
+    if (!mlir_same(transpose, "TRANSPOSE") && !mlir_same(transpose, "NO_TRANSPOSE") &&
+        !mlir_same(transpose, "ADJOINT"))
+        return mlir_op_error(reader, op, "unknown transpose_a '%.*s'", (int)transpose.length, transpose.at);
+    if (left_side && left_side->value)
+        right = mlir_begins(reader, left_side->value, "false");
+    bool fits = a->rank == b->rank;
+    for (int i = 0; fits && i < a->rank - 2; i++)
+        fits = a->dims[i] == b->dims[i];
+    if (!fits || a->dims[a->rank - 1] != b->dims[b->rank - (right ? 1 : 2)])
+        return mlir_op_error(reader, op, "the second operand does not fit the first");
+    return mlir_result_dims(reader, op, 0, b->dims, b->rank) && mlir_finish(reader, op, HLO_TRIANGULAR_SOLVE);
+}
+
+/* The statistics have one element per feature. */
+bool mlir_build_batch_norm(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    bool inference = op->info->opcode == HLO_BATCH_NORM_INFERENCE;
+    bool grad = op->info->opcode == HLO_BATCH_NORM_GRAD;
+    int64_t feature;
+    if (!set || !mlir_need_results(reader, op, inference ? 1 : 3) || !mlir_need_arrays(reader, op) ||
+        !mlir_find_integer(reader, op, "feature_index", true, &feature))
+        return false;
+    const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
+    set->dimensions = mlir_copy_ints(reader, &feature, 1);
+    if (!set->dimensions.count)
+        return error_memory(reader->err);
+    if (!mlir_in_range(reader, op, "feature_index", set->dimensions, operand->rank, true))
+        return false;
+    for (size_t i = 1; i < op->operands; i++) {
+        const struct hlo_shape *shape = mlir_operand_type(reader, op, i);
+        bool fits = grad && i == 4 ? shape->rank == operand->rank
+                                   : shape->rank == 1 && shape->dims[0] == operand->dims[feature];
+        if (!fits)
+            return mlir_op_error(reader, op, "operand %zu does not fit the first", i + 1);
+    }
+    for (size_t i = 1; i < op->result_types; i++)
+        if (!mlir_result_dims(reader, op, i, &operand->dims[feature], 1))
+            return false;
+    return mlir_result_dims(reader, op, 0, operand->dims, operand->rank) &&
+           mlir_finish(reader, op, op->info->opcode);
+}

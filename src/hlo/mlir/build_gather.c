@@ -1,0 +1,192 @@
+/* gather and scatter: dimension numbers against shapes (StableHLO specification, "gather" and "scatter"). */
+#include "hlo/mlir/mlir.h"
+
+/* Of #stablehlo.gather<…> or #stablehlo.scatter<…>, under gather's names. */
+struct numbers {
+    struct hlo_ints offset;    /* offset_dims, update_window_dims */
+    struct hlo_ints collapsed; /* collapsed_slice_dims, inserted_window_dims */
+    struct hlo_ints batching;  /* operand_batching_dims, input_batching_dims */
+    struct hlo_ints start_batching;
+    struct hlo_ints map; /* start_index_map, scatter_dims_to_operand_dims */
+    int64_t vector;      /* index_vector_dim */
+};
+
+static bool read_field(struct mlir_reader *reader, const struct mlir_attribute *numbers, const char *key,
+                       struct hlo_ints *values)
+{
+    struct mlir_attribute field;
+    int64_t rows;
+    return mlir_find_field(reader, numbers, key, &field) &&
+           mlir_read_ints(reader, field.key.at ? &field : NULL, values, &rows);
+}
+
+static bool read_numbers(struct mlir_reader *reader, const struct mlir_op *op, bool scatter,
+                         struct numbers *numbers)
+{
+    const char *key = scatter ? "scatter_dimension_numbers" : "dimension_numbers";
+    const struct mlir_attribute *given = mlir_find(reader, op, key);
+    struct hlo_ints vector = {0};
+    if (!given || !given->value)
+        return mlir_op_error(reader, op, "'%s' is missing", key);
+    if (!read_field(reader, given, scatter ? "update_window_dims" : "offset_dims", &numbers->offset) ||
+        !read_field(reader, given, scatter ? "inserted_window_dims" : "collapsed_slice_dims",
+                    &numbers->collapsed) ||
+        !read_field(reader, given, scatter ? "input_batching_dims" : "operand_batching_dims",
+                    &numbers->batching) ||
+        !read_field(reader, given, scatter ? "scatter_indices_batching_dims" : "start_indices_batching_dims",
+                    &numbers->start_batching) ||
+        !read_field(reader, given, scatter ? "scatter_dims_to_operand_dims" : "start_index_map",
+                    &numbers->map) ||
+        !read_field(reader, given, "index_vector_dim", &vector))
+        return false;
+    numbers->vector = vector.count == 1 ? vector.at[0] : 0;
+    return true;
+}
+
+static bool has(struct hlo_ints list, int64_t number)
+{
+    for (int i = 0; i < list.count; i++)
+        if (list.at[i] == number)
+            return true;
+    return false;
+}
+
+static bool sorted(struct mlir_reader *reader, const struct mlir_op *op, const char *what,
+                   struct hlo_ints list)
+{
+    for (int i = 1; i < list.count; i++)
+        if (list.at[i] <= list.at[i - 1])
+            return mlir_op_error(reader, op, "%s are not in order", what);
+    return true;
+}
+
+/* The operand's dimensions are those of a slice, collapsed or batching; the indices fit the map. */
+static bool check_numbers(struct mlir_reader *reader, const struct mlir_op *op, const struct numbers *numbers,
+                          const struct hlo_shape *operand, const struct hlo_shape *indices)
+{
+    if (numbers->offset.count + numbers->collapsed.count + numbers->batching.count != operand->rank)
+        return mlir_op_error(
+            reader, op, "%d offset, %d collapsed and %d batching dimensions of an operand of %d",
+            numbers->offset.count, numbers->collapsed.count, numbers->batching.count, operand->rank);
+    if (!mlir_in_range(reader, op, "collapsed dimensions", numbers->collapsed, operand->rank, true) ||
+        !mlir_in_range(reader, op, "batching dimensions", numbers->batching, operand->rank, true) ||
+        !mlir_in_range(reader, op, "start_index_map", numbers->map, operand->rank, true) ||
+        !mlir_in_range(reader, op, "batching dimensions of the indices", numbers->start_batching,
+                       indices->rank, true) ||
+        !sorted(reader, op, "offset dimensions", numbers->offset) ||
+        !sorted(reader, op, "collapsed dimensions", numbers->collapsed) ||
+        !sorted(reader, op, "batching dimensions", numbers->batching))
+        return false;
+    for (int i = 0; i < numbers->batching.count; i++)
+        if (has(numbers->collapsed, numbers->batching.at[i]) || has(numbers->map, numbers->batching.at[i]))
+            return mlir_op_error(reader, op, "dimension %lld is batching and something else",
+                                 (long long)numbers->batching.at[i]);
+    if (numbers->vector < 0 || numbers->vector > indices->rank ||
+        has(numbers->start_batching, numbers->vector))
+        return mlir_op_error(reader, op, "index_vector_dim: %lld is not in 0 to %d",
+                             (long long)numbers->vector, indices->rank);
+    int64_t length = numbers->vector < indices->rank ? indices->dims[numbers->vector] : 1;
+    if (length != numbers->map.count)
+        return mlir_op_error(reader, op, "%lld indices for %d dimensions", (long long)length,
+                             numbers->map.count);
+    if (numbers->batching.count != numbers->start_batching.count)
+        return mlir_op_error(reader, op, "%d batching dimensions of the operand, %d of the indices",
+                             numbers->batching.count, numbers->start_batching.count);
+    for (int i = 0; i < numbers->batching.count; i++)
+        if (operand->dims[numbers->batching.at[i]] != indices->dims[numbers->start_batching.at[i]])
+            return mlir_op_error(reader, op, "batching dimensions of different sizes");
+    return true;
+}
+
+/* Dimensions of the result of gather, or of the updates of scatter: those of the indices, and at the offset
+ * dimensions those of a slice. Slices of scatter are as large as the updates say: `sizes` is NULL. */
+static bool spread(struct mlir_reader *reader, const struct mlir_op *op, const struct numbers *numbers,
+                   const struct hlo_shape *operand, const struct hlo_shape *indices, const int64_t *sizes,
+                   const struct hlo_shape *found, int64_t *dims, int *rank)
+{
+    bool has_vector = numbers->vector < indices->rank;
+    *rank = indices->rank - has_vector + numbers->offset.count;
+    if (*rank > HLO_MAX_RANK)
+        return mlir_op_error(reader, op, "more than %d dimensions", HLO_MAX_RANK);
+    if (!mlir_in_range(reader, op, "offset dimensions", numbers->offset, *rank, true))
+        return false;
+    int slice = 0, batch = 0;
+    for (int i = 0; i < *rank; i++) {
+        if (has(numbers->offset, i)) {
+            while (has(numbers->collapsed, slice) || has(numbers->batching, slice))
+                slice++;
+            dims[i] = sizes ? sizes[slice] : i < found->rank ? found->dims[i] : -1;
+            if (dims[i] > operand->dims[slice])
+                return mlir_op_error(reader, op, "slices of %lld along dimension %d, which has %lld",
+                                     (long long)dims[i], slice, (long long)operand->dims[slice]);
+            slice++;
+        } else {
+            batch += batch == numbers->vector && has_vector;
+            dims[i] = indices->dims[batch++];
+        }
+    }
+    return true;
+}
+
+/* Slices of these sizes; dynamic_gather is given them as a value. */
+bool mlir_build_gather(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    struct numbers numbers;
+    int64_t dims[HLO_MAX_RANK];
+    int rank;
+    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op) ||
+        !mlir_find_ints(reader, op, "slice_sizes", op->operands == 2, &set->sizes))
+        return false;
+    const struct hlo_shape *operand = mlir_operand_type(reader, op, 0),
+                           *indices = mlir_operand_type(reader, op, 1);
+    if (operand->type != mlir_result_type(reader, op, 0)->type)
+        return mlir_op_error(reader, op, "the result is not of the operand's type");
+    bool known = op->operands == 2;
+    op->operands = 2;
+    if (!read_numbers(reader, op, false, &numbers) || !check_numbers(reader, op, &numbers, operand, indices))
+        return false;
+    if (!known)
+        return spread(reader, op, &numbers, operand, indices, NULL, mlir_result_type(reader, op, 0), dims,
+                      &rank) &&
+               mlir_result_dims(reader, op, 0, dims, rank) && mlir_finish(reader, op, HLO_GATHER);
+    if (set->sizes.count != operand->rank)
+        return mlir_op_error(reader, op, "slice_sizes: expected %d numbers, found %d", operand->rank,
+                             set->sizes.count);
+    for (int i = 0; i < operand->rank; i++) {
+        int64_t most = has(numbers.collapsed, i) || has(numbers.batching, i) ? 1 : operand->dims[i];
+        if (set->sizes.at[i] < 0 || set->sizes.at[i] > most || set->sizes.at[i] > operand->dims[i])
+            return mlir_op_error(reader, op, "slices of %lld along dimension %d", (long long)set->sizes.at[i],
+                                 i);
+    }
+    return spread(reader, op, &numbers, operand, indices, set->sizes.at, NULL, dims, &rank) &&
+           mlir_result_dims(reader, op, 0, dims, rank) && mlir_finish(reader, op, HLO_GATHER);
+}
+
+/* Inputs, indices, as many updates as inputs. */
+bool mlir_build_scatter(struct mlir_reader *reader, struct mlir_op *op)
+{
+    size_t inputs = op->operands / 2;
+    struct numbers numbers;
+    int64_t dims[HLO_MAX_RANK];
+    int rank;
+    if (op->operands % 2 == 0)
+        return mlir_op_error(reader, op, "expected inputs, indices and as many updates, found %zu operands",
+                             op->operands);
+    if (!mlir_need_arrays(reader, op) || !mlir_need_results(reader, op, inputs) ||
+        !mlir_check_reducer(reader, op, inputs) || !read_numbers(reader, op, true, &numbers))
+        return false;
+    const struct hlo_shape *indices = mlir_operand_type(reader, op, inputs);
+    for (size_t i = 0; i < inputs; i++) {
+        const struct hlo_shape *input = mlir_operand_type(reader, op, i);
+        const struct hlo_shape *update = mlir_operand_type(reader, op, inputs + 1 + i);
+        if (!check_numbers(reader, op, &numbers, input, indices) ||
+            !spread(reader, op, &numbers, input, indices, NULL, update, dims, &rank))
+            return false;
+        if (update->rank != rank || (rank && memcmp(update->dims, dims, (size_t)rank * sizeof *dims) != 0))
+            return mlir_op_error(reader, op, "the updates do not fit the indices");
+        if (!mlir_result_dims(reader, op, i, input->dims, input->rank))
+            return false;
+    }
+    return mlir_finish(reader, op, HLO_SCATTER);
+}

@@ -1,0 +1,379 @@
+/* Convolution, reduce_window, select_and_scatter: what goes over its operand in windows. */
+#include "hlo/mlir/mlir.h"
+
+#include <stdio.h>
+
+/* What a window is made of; an empty list stands for its default. */
+struct parts {
+    struct hlo_ints sizes, strides, padding, base, dilation, reversal;
+    int64_t padded; /* rows of padding */
+};
+
+static bool read_nested(struct mlir_reader *reader, const struct mlir_attribute *attribute,
+                        struct hlo_ints *values)
+{
+    int64_t rows;
+    return mlir_read_ints(reader, attribute, values, &rows);
+}
+
+/* window = {stride = [1, 1], pad = [[1, 1], [2, 2]], lhs_dilate = […], rhs_dilate = […], reverse = […]} */
+static bool read_short_window(struct mlir_reader *reader, const struct mlir_attribute *window,
+                              struct parts *parts)
+{
+    struct mlir_op inner = {.first_attribute = reader->attributes.count};
+    const char *after = reader->p;
+    reader->p = window->value;
+    if (!mlir_need(reader, "{") || !mlir_dictionary(reader, &inner, '}') ||
+        !read_nested(reader, mlir_find(reader, &inner, "stride"), &parts->strides) ||
+        !mlir_read_ints(reader, mlir_find(reader, &inner, "pad"), &parts->padding, &parts->padded) ||
+        !read_nested(reader, mlir_find(reader, &inner, "lhs_dilate"), &parts->base) ||
+        !read_nested(reader, mlir_find(reader, &inner, "rhs_dilate"), &parts->dilation) ||
+        !read_nested(reader, mlir_find(reader, &inner, "reverse"), &parts->reversal))
+        return false;
+    reader->attributes.count = inner.first_attribute;
+    reader->p = after;
+    return true;
+}
+
+static bool read_parts(struct mlir_reader *reader, const struct mlir_op *op, struct parts *parts)
+{
+    const struct mlir_attribute *window = mlir_find(reader, op, "window");
+    if (window && window->value)
+        return read_short_window(reader, &(struct mlir_attribute){window->key, window->value}, parts);
+    return mlir_find_ints(reader, op, "window_dimensions", false, &parts->sizes) &&
+           mlir_find_ints(reader, op, "window_strides", false, &parts->strides) &&
+           mlir_read_ints(reader, mlir_find(reader, op, "padding"), &parts->padding, &parts->padded) &&
+           mlir_find_ints(reader, op, "base_dilations|lhs_dilation", false, &parts->base) &&
+           mlir_find_ints(reader, op, "window_dilations|rhs_dilation", false, &parts->dilation) &&
+           mlir_find_ints(reader, op, "window_reversal", false, &parts->reversal);
+}
+
+static bool check_parts(struct mlir_reader *reader, const struct mlir_op *op, const struct parts *parts,
+                        int rank)
+{
+    const struct hlo_ints *lists[] = {&parts->sizes, &parts->strides, &parts->base, &parts->dilation};
+    static const char *const names[] = {"window_dimensions", "window_strides", "lhs_dilation",
+                                        "rhs_dilation"};
+    if (parts->padding.count && (parts->padding.count != 2 * rank || parts->padded != rank))
+        return mlir_op_error(reader, op, "padding: expected %d pairs, found %d", rank,
+                             parts->padding.count / 2);
+    if (parts->reversal.count && parts->reversal.count != rank)
+        return mlir_op_error(reader, op, "window_reversal: expected %d, found %d", rank,
+                             parts->reversal.count);
+    for (int l = 0; l < 4; l++) {
+        if (lists[l]->count && lists[l]->count != rank)
+            return mlir_op_error(reader, op, "%s: expected %d numbers, found %d", names[l], rank,
+                                 lists[l]->count);
+        for (int i = 0; i < lists[l]->count; i++)
+            if (lists[l]->at[i] < 1 || lists[l]->at[i] > HLO_MAX_ELEMENTS)
+                return mlir_op_error(reader, op, "%s: expected a positive number, found %lld", names[l],
+                                     (long long)lists[l]->at[i]);
+    }
+    for (int i = 0; i < parts->padding.count; i++)
+        if (parts->padding.at[i] > HLO_MAX_ELEMENTS || parts->padding.at[i] < -HLO_MAX_ELEMENTS)
+            return mlir_op_error(reader, op, "padding of %lld is too large", (long long)parts->padding.at[i]);
+    return true;
+}
+
+static int64_t at_or(struct hlo_ints list, int index, int64_t otherwise)
+{
+    return index < list.count ? list.at[index] : otherwise;
+}
+
+/* Spread by `dilation`: gaps between elements. Sizes and dilations are at most 2^53 each. */
+static bool dilated(int64_t size, int64_t dilation, int64_t *result)
+{
+    *result = 0;
+    return size == 0 || (!__builtin_mul_overflow(size - 1, dilation, result) &&
+                         !__builtin_add_overflow(*result, 1, result) && *result <= INT64_MAX / 4);
+}
+
+static bool set_window(struct mlir_reader *reader, const struct mlir_op *op, const struct parts *parts,
+                       int rank, const int64_t *sizes, struct hlo_attributes *set)
+{
+    struct hlo_window_dim *window = ARENA_ARRAY(&reader->module->arena, (size_t)rank, struct hlo_window_dim);
+    if (!window)
+        return error_memory(reader->err);
+    if (!check_parts(reader, op, parts, rank))
+        return false;
+    for (int i = 0; i < rank; i++)
+        window[i] = (struct hlo_window_dim){
+            .size = sizes[i],
+            .stride = at_or(parts->strides, i, 1),
+            .pad_low = at_or(parts->padding, 2 * i, 0),
+            .pad_high = at_or(parts->padding, 2 * i + 1, 0),
+            .base_dilation = at_or(parts->base, i, 1),
+            .window_dilation = at_or(parts->dilation, i, 1),
+            .reversal = at_or(parts->reversal, i, 0) != 0,
+        };
+    set->window = window;
+    set->window_rank = rank;
+    return true;
+}
+
+/* How many places a window has on `size` elements. */
+static bool places(struct mlir_reader *reader, const struct mlir_op *op, const struct hlo_window_dim *window,
+                   int64_t size, int64_t *count)
+{
+    int64_t base, reach;
+    if (!dilated(size, window->base_dilation, &base) ||
+        !dilated(window->size, window->window_dilation, &reach))
+        return mlir_op_error(reader, op, "the window is too large");
+    int64_t room = base + window->pad_low + window->pad_high - reach;
+    *count = room < 0 || base + window->pad_low + window->pad_high <= 0 ? 0 : room / window->stride + 1;
+    return true;
+}
+
+bool mlir_build_reduce_window(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    struct parts parts = {0};
+    int64_t dims[HLO_MAX_RANK];
+    if (!set || !mlir_need_arrays(reader, op) || !mlir_check_reducer(reader, op, op->operands / 2) ||
+        !read_parts(reader, op, &parts))
+        return false;
+    const struct hlo_shape *input = mlir_operand_type(reader, op, 0);
+    if (parts.sizes.count != input->rank)
+        return mlir_op_error(reader, op, "window_dimensions: expected %d numbers, found %d", input->rank,
+                             parts.sizes.count);
+    if (!set_window(reader, op, &parts, input->rank, parts.sizes.at, set))
+        return false;
+    for (int i = 0; i < input->rank; i++)
+        if (!places(reader, op, &set->window[i], input->dims[i], &dims[i]))
+            return false;
+    for (size_t i = 0; i < op->result_types; i++)
+        if (!mlir_result_dims(reader, op, i, dims, input->rank))
+            return false;
+    return mlir_finish(reader, op, HLO_REDUCE_WINDOW);
+}
+
+bool mlir_build_select_and_scatter(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    struct parts parts = {0};
+    int64_t ones[HLO_MAX_RANK], dims[HLO_MAX_RANK];
+    if (!set || !mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op) ||
+        !read_parts(reader, op, &parts))
+        return false;
+    const struct hlo_shape *input = mlir_operand_type(reader, op, 0),
+                           *source = mlir_operand_type(reader, op, 1);
+    for (int i = 0; i < input->rank; i++)
+        ones[i] = 1;
+    if (parts.sizes.count && parts.sizes.count != input->rank)
+        return mlir_op_error(reader, op, "window_dimensions: expected %d numbers, found %d", input->rank,
+                             parts.sizes.count);
+    if (!set_window(reader, op, &parts, input->rank, parts.sizes.count ? parts.sizes.at : ones, set))
+        return false;
+    for (int i = 0; i < input->rank; i++)
+        if (!places(reader, op, &set->window[i], input->dims[i], &dims[i]))
+            return false;
+    if (source->rank != input->rank || memcmp(source->dims, dims, (size_t)input->rank * sizeof *dims) != 0)
+        return mlir_op_error(reader, op, "the source does not have one element per window");
+    if (!mlir_check_region(reader, op, 0, 2, 1) || !mlir_check_region(reader, op, 1, 2, 1))
+        return false;
+    return mlir_result_dims(reader, op, 0, input->dims, input->rank) &&
+           mlir_finish(reader, op, HLO_SELECT_AND_SCATTER);
+}
+
+/* [b, 0, 1, f] up to ']' : what each dimension is. */
+static bool read_labels(struct mlir_reader *reader, char batch, char feature, struct hlo_ints *labels)
+{
+    int64_t found[HLO_MAX_RANK];
+    uint64_t seen = 0;
+    int count = 0;
+    if (!mlir_need(reader, "["))
+        return false;
+    do {
+        char c = mlir_peek(reader);
+        if (count == HLO_MAX_RANK)
+            return mlir_error(reader, reader->p, "more than %d dimensions", HLO_MAX_RANK);
+        if (c == batch || c == feature) {
+            found[count] = c == batch ? HLO_LABEL_BATCH : HLO_LABEL_FEATURE;
+            reader->p++;
+        } else if (!mlir_integer(reader, &found[count])) {
+            return false;
+        }
+        if (found[count] < HLO_LABEL_FEATURE || found[count] >= HLO_MAX_RANK - 2 ||
+            (seen >> (found[count] + 2) & 1))
+            return mlir_error(reader, reader->p - 1, "this dimension is out of range or there twice");
+        seen |= (uint64_t)1 << (found[count++] + 2);
+    } while (mlir_take(reader, ','));
+    if (seen + 1 != (uint64_t)1 << count) /* batch, feature, 0, 1, …: none left out */
+        return mlir_error(reader, reader->p, "a dimension is missing");
+    *labels = mlir_copy_ints(reader, found, count);
+    return labels->count ? mlir_need(reader, "]") : error_memory(reader->err);
+}
+
+/* [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] */
+static bool read_short_labels(struct mlir_reader *reader, struct hlo_attributes *set)
+{
+    return read_labels(reader, 'b', 'f', &set->input_labels) && mlir_need(reader, "x") &&
+           read_labels(reader, 'i', 'o', &set->kernel_labels) && mlir_need(reader, "->") &&
+           read_labels(reader, 'b', 'f', &set->output_labels);
+}
+
+static bool label(struct mlir_reader *reader, const struct mlir_op *op, int64_t *labels, int rank, int64_t at,
+                  int64_t value)
+{
+    if (at < 0 || at >= rank || labels[at] != INT64_MIN)
+        return mlir_op_error(reader, op, "dimension_numbers: %lld is out of range or there twice",
+                             (long long)at);
+    labels[at] = value;
+    return true;
+}
+
+/* #stablehlo.conv<raw input_batch_dimension = 0, …>, one of input, kernel and output. */
+static bool read_raw_labels(struct mlir_reader *reader, const struct mlir_op *op,
+                            const struct mlir_attribute *numbers, const char *which, int rank,
+                            struct hlo_ints *result)
+{
+    static const char *const names[][2] = {{"batch", "feature"}, {"input_feature", "output_feature"}};
+    bool kernel = strcmp(which, "kernel") == 0;
+    int64_t labels[HLO_MAX_RANK];
+    struct hlo_ints spatial;
+    for (int i = 0; i < rank; i++)
+        labels[i] = INT64_MIN;
+    char key[64] = "";
+    for (int i = 0; i < 3; i++) {
+        struct mlir_attribute field;
+        int64_t rows;
+        const char *name = i < 2 ? names[kernel][i] : "spatial";
+        snprintf(key, sizeof key, "%s_%s_dimension%s", which, name, i < 2 ? "" : "s");
+        if (!mlir_find_field(reader, numbers, key, &field) ||
+            !mlir_read_ints(reader, field.key.at ? &field : NULL, &spatial, &rows))
+            return false;
+        if (i < 2 && !label(reader, op, labels, rank, spatial.count == 1 ? spatial.at[0] : 0,
+                            i ? HLO_LABEL_FEATURE : HLO_LABEL_BATCH))
+            return false;
+    }
+    if (spatial.count != rank - 2)
+        return mlir_op_error(reader, op, "%s: expected %d numbers, found %d", key, rank - 2, spatial.count);
+    for (int i = 0; i < spatial.count; i++)
+        if (!label(reader, op, labels, rank, spatial.at[i], i))
+            return false;
+    *result = mlir_copy_ints(reader, labels, rank);
+    return result->count || error_memory(reader->err);
+}
+
+static bool read_dimension_numbers(struct mlir_reader *reader, const struct mlir_op *op, int rank,
+                                   struct hlo_attributes *set)
+{
+    const struct mlir_attribute *numbers = mlir_find_any(reader, op, "dimension_numbers|dim_numbers");
+    const char *after = reader->p;
+    if (!numbers || !numbers->value)
+        return mlir_op_error(reader, op, "'dimension_numbers' is missing");
+    reader->p = numbers->value;
+    if (mlir_take_token(reader, "#stablehlo.conv<") || mlir_take_token(reader, "#mhlo.conv<"))
+        if (mlir_take_word(reader, "raw")) {
+            struct mlir_attribute copy = *numbers;
+            reader->p = after;
+            return read_raw_labels(reader, op, &copy, "input", rank, &set->input_labels) &&
+                   read_raw_labels(reader, op, &copy, "kernel", rank, &set->kernel_labels) &&
+                   read_raw_labels(reader, op, &copy, "output", rank, &set->output_labels);
+        }
+    if (!read_short_labels(reader, set))
+        return false;
+    reader->p = after;
+    return true;
+}
+
+static int64_t size_at(const struct hlo_shape *shape, struct hlo_ints labels, int64_t wanted)
+{
+    for (int i = 0; i < labels.count; i++)
+        if (labels.at[i] == wanted)
+            return shape->dims[i];
+    return 0;
+}
+
+static bool check_features(struct mlir_reader *reader, const struct mlir_op *op,
+                           const struct hlo_attributes *set)
+{
+    const struct hlo_shape *input = mlir_operand_type(reader, op, 0),
+                           *kernel = mlir_operand_type(reader, op, 1);
+    int64_t batch = size_at(input, set->input_labels, HLO_LABEL_BATCH);
+    int64_t in = size_at(input, set->input_labels, HLO_LABEL_FEATURE);
+    int64_t in_kernel = size_at(kernel, set->kernel_labels, HLO_LABEL_BATCH);
+    int64_t out = size_at(kernel, set->kernel_labels, HLO_LABEL_FEATURE);
+    if (set->feature_groups < 1 || set->batch_groups < 1 ||
+        (set->feature_groups > 1 && set->batch_groups > 1))
+        return mlir_op_error(reader, op, "%lld feature groups and %lld batch groups",
+                             (long long)set->feature_groups, (long long)set->batch_groups);
+    if (in % set->feature_groups || out % set->feature_groups || in / set->feature_groups != in_kernel)
+        return mlir_op_error(reader, op, "%lld features in %lld groups do not fit a kernel of %lld to %lld",
+                             (long long)in, (long long)set->feature_groups, (long long)in_kernel,
+                             (long long)out);
+    if (batch % set->batch_groups || out % set->batch_groups)
+        return mlir_op_error(reader, op, "%lld batch groups do not divide %lld and %lld",
+                             (long long)set->batch_groups, (long long)batch, (long long)out);
+    return true;
+}
+
+static bool check_output(struct mlir_reader *reader, const struct mlir_op *op,
+                         const struct hlo_attributes *set)
+{
+    const struct hlo_shape *input = mlir_operand_type(reader, op, 0),
+                           *kernel = mlir_operand_type(reader, op, 1);
+    int64_t dims[HLO_MAX_RANK];
+    for (int i = 0; i < input->rank; i++) {
+        int64_t what = set->output_labels.at[i];
+        if (what == HLO_LABEL_BATCH)
+            dims[i] = size_at(input, set->input_labels, HLO_LABEL_BATCH) / set->batch_groups;
+        else if (what == HLO_LABEL_FEATURE)
+            dims[i] = size_at(kernel, set->kernel_labels, HLO_LABEL_FEATURE);
+        else if (!places(reader, op, &set->window[what], size_at(input, set->input_labels, what), &dims[i]))
+            return false;
+    }
+    return mlir_result_dims(reader, op, 0, dims, input->rank);
+}
+
+/* The padding of dynamic_conv is a value: that which gives the result's size, half of it on each side. */
+static void guess_padding(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_attributes *set)
+{
+    struct hlo_window_dim *window = (struct hlo_window_dim *)set->window;
+    const struct hlo_shape *input = mlir_operand_type(reader, op, 0),
+                           *result = mlir_result_type(reader, op, 0);
+    for (int i = 0; i < set->window_rank; i++) {
+        int64_t base, reach, out = size_at(result, set->output_labels, i), total;
+        if (!dilated(size_at(input, set->input_labels, i), window[i].base_dilation, &base) ||
+            !dilated(window[i].size, window[i].window_dilation, &reach) || out < 1 ||
+            __builtin_mul_overflow(out - 1, window[i].stride, &total) || total > INT64_MAX / 4)
+            continue;
+        total += reach - base;
+        window[i].pad_low = total / 2;
+        window[i].pad_high = total - total / 2;
+    }
+}
+
+bool mlir_build_convolution(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    struct parts parts = {0};
+    int64_t sizes[HLO_MAX_RANK];
+    if (!set || !mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+        return false;
+    set->feature_groups = set->batch_groups = 1;
+    const struct hlo_shape *input = mlir_operand_type(reader, op, 0),
+                           *kernel = mlir_operand_type(reader, op, 1);
+    int rank = input->rank;
+    if (rank < 2 || kernel->rank != rank || mlir_result_type(reader, op, 0)->rank != rank)
+        return mlir_op_error(reader, op,
+                             "input, kernel and result should have as many dimensions, at least 2");
+    if (!read_dimension_numbers(reader, op, rank, set) ||
+        !mlir_find_integer(reader, op, "feature_group_count", false, &set->feature_groups) ||
+        !mlir_find_integer(reader, op, "batch_group_count", false, &set->batch_groups) ||
+        !read_parts(reader, op, &parts))
+        return false;
+    if (set->input_labels.count != rank || set->kernel_labels.count != rank ||
+        set->output_labels.count != rank)
+        return mlir_op_error(reader, op, "dimension_numbers are not of %d dimensions", rank);
+    for (int i = 0; i < rank - 2; i++)
+        sizes[i] = size_at(kernel, set->kernel_labels, i);
+    if (!set_window(reader, op, &parts, rank - 2, sizes, set) || !check_features(reader, op, set))
+        return false;
+    if (op->operands == 3)
+        guess_padding(reader, op, set);
+    else if (!check_output(reader, op, set))
+        return false;
+    op->operands = 2;
+    return mlir_finish(reader, op, HLO_CONVOLUTION);
+}

@@ -1,0 +1,95 @@
+/* Which element types an operation takes, and what a constant's own type must be. */
+#include "hlo/mlir/mlir.h"
+
+static bool is_complex(enum hlo_type type)
+{
+    return type == HLO_TYPE_C64 || type == HLO_TYPE_C128;
+}
+
+static bool is_whole(enum hlo_type type)
+{
+    return type >= HLO_TYPE_S1 && type <= HLO_TYPE_U64;
+}
+
+enum hlo_type mlir_real_type(enum hlo_type type)
+{
+    if (type == HLO_TYPE_C64)
+        return HLO_TYPE_F32;
+    return type == HLO_TYPE_C128 ? HLO_TYPE_F64 : type;
+}
+
+/* What the operation takes, in words; NULL: it takes this type. */
+static const char *wanted_instead(enum hlo_opcode opcode, enum hlo_type type)
+{
+    switch (opcode) {
+    case HLO_AND:
+    case HLO_OR:
+    case HLO_XOR:
+    case HLO_NOT:
+        return is_whole(type) || type == HLO_TYPE_PRED ? NULL : "whole numbers or truth values";
+    case HLO_SHIFT_LEFT:
+    case HLO_SHIFT_RIGHT_ARITHMETIC:
+    case HLO_SHIFT_RIGHT_LOGICAL:
+    case HLO_POPCNT:
+    case HLO_COUNT_LEADING_ZEROS:
+        return is_whole(type) ? NULL : "whole numbers";
+    case HLO_FLOOR:
+    case HLO_CEIL:
+    case HLO_IS_FINITE:
+    case HLO_ROUND_NEAREST_AFZ:
+    case HLO_ROUND_NEAREST_EVEN:
+        return hlo_type_is_float(type) ? NULL : "floats";
+    case HLO_REAL:
+    case HLO_IMAG:
+    case HLO_CBRT:
+    case HLO_EXPONENTIAL:
+    case HLO_EXPONENTIAL_MINUS_ONE:
+    case HLO_LOG:
+    case HLO_LOG_PLUS_ONE:
+    case HLO_LOGISTIC:
+    case HLO_RSQRT:
+    case HLO_SQRT:
+    case HLO_COSINE:
+    case HLO_SINE:
+    case HLO_TAN:
+    case HLO_TANH:
+        return hlo_type_is_float(type) || is_complex(type) ? NULL : "floats or complex numbers";
+    default:
+        return NULL;
+    }
+}
+
+/* Quantized numbers, which are read as the whole numbers that are stored, stand for floats. */
+bool mlir_check_elements(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    enum hlo_opcode opcode = op->info->opcode;
+    enum hlo_type type = mlir_operand_type(reader, op, 0)->type,
+                  result = mlir_result_type(reader, op, 0)->type;
+    if (reader->quantized)
+        return true;
+    const char *wanted = wanted_instead(opcode, type);
+    if (wanted)
+        return mlir_op_error(reader, op, "expected %s, found %s", wanted, hlo_type_name(type));
+    bool is_part = opcode == HLO_REAL || opcode == HLO_IMAG || (opcode == HLO_ABS && is_complex(type));
+    if (is_part && result != mlir_real_type(type))
+        return mlir_op_error(reader, op, "the result should be of type %s, its type says %s",
+                             hlo_type_name(mlir_real_type(type)), hlo_type_name(result));
+    return true;
+}
+
+/* `dense<0> : tensor<i32>` as an attribute of an operation that gives its result's type, too. */
+bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op, const char *value,
+                           const struct hlo_shape *wanted)
+{
+    const char *after = reader->p;
+    const struct hlo_shape *shape;
+    reader->p = value;
+    if (!mlir_skip_untyped(reader))
+        return false;
+    bool typed = mlir_take(reader, ':');
+    if (typed && !mlir_type(reader, &shape))
+        return false;
+    reader->p = after;
+    return !typed || hlo_shape_equal(shape, wanted) ||
+           mlir_op_error(reader, op, "its value is not of the result's type");
+}

@@ -1,0 +1,385 @@
+#include "hlo/mlir/mlir.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Columns count characters, not bytes. */
+static uint32_t column_of(const char *line_start, const char *at)
+{
+    uint32_t column = 1;
+    for (const char *c = line_start; c < at; c++)
+        column += ((unsigned char)*c & 0xc0) != 0x80;
+    return column;
+}
+
+/* Quick for places further on than the last one. */
+struct mlir_place mlir_place_of(struct mlir_reader *reader, const char *at)
+{
+    if (at < reader->line_seen) {
+        reader->line_start = reader->line_seen = reader->text;
+        reader->line = 1;
+    }
+    const char *c = reader->line_seen;
+    while ((c = hlo_seek(&reader->source, c, at, '\n'))) {
+        reader->line_start = ++c;
+        reader->line++;
+    }
+    reader->line_seen = at;
+    return (struct mlir_place){reader->line, column_of(reader->line_start, at)};
+}
+
+bool(mlir_error)(struct mlir_reader *reader, const char *at, const char *format, ...)
+{
+    char message[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    struct mlir_place place = mlir_place_of(reader, at);
+    return error_set(reader->err, ERROR_INPUT, "%s:%u:%u: %s", reader->module->path, place.line, place.column,
+                     message);
+}
+
+/* What stands at the place at hand, for a message. */
+static struct mlir_span token_here(struct mlir_reader *reader)
+{
+    const char *start = reader->p, *c = start;
+    if (c < reader->end && strchr("%@#!^\"", *c))
+        c++;
+    while (c < reader->end && mlir_is_word(*c) && c - start < 40)
+        c++;
+    if (c == start)
+        c++;
+    while (c < reader->end && ((unsigned char)*c & 0xc0) == 0x80)
+        c++;
+    return (struct mlir_span){start, (size_t)(c - start)};
+}
+
+bool(mlir_expected)(struct mlir_reader *reader, const char *what)
+{
+    mlir_space(reader);
+    if (reader->p >= reader->end)
+        return mlir_error(reader, reader->end, "expected %s, found the end of the text", what);
+    struct mlir_span found = token_here(reader);
+    return mlir_error(reader, reader->p, "expected %s, found '%.*s'", what, (int)found.length, found.at);
+}
+
+bool mlir_grow(struct mlir_reader *reader, struct mlir_list *list, size_t size)
+{
+    size_t capacity = list->capacity ? 2 * list->capacity : 64;
+    void *items = capacity > SIZE_MAX / size ? NULL : realloc(list->items, capacity * size);
+    if (!items)
+        return error_memory(reader->err);
+    list->items = items;
+    list->capacity = capacity;
+    return true;
+}
+
+void mlir_space_slowly(struct mlir_reader *reader)
+{
+    const char *p = reader->p, *end = reader->end;
+    for (;;) {
+        while (p < end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
+            p++;
+        if (end - p < 2 || p[0] != '/' || p[1] != '/')
+            break;
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        p = newline ? newline + 1 : end;
+    }
+    reader->p = p;
+}
+
+bool mlir_misses(struct mlir_reader *reader, const char *token)
+{
+    char what[24];
+    snprintf(what, sizeof what, "'%s'", token);
+    return mlir_expected(reader, what);
+}
+
+bool mlir_word(struct mlir_reader *reader, struct mlir_span *word)
+{
+    mlir_space(reader);
+    const char *c = reader->p;
+    if (c >= reader->end || !mlir_is_word(*c) || (*c >= '0' && *c <= '9') || *c == '.')
+        return false;
+    while (c < reader->end && mlir_is_word(*c))
+        c++;
+    *word = (struct mlir_span){reader->p, (size_t)(c - reader->p)};
+    reader->p = c;
+    return true;
+}
+
+bool mlir_take_word(struct mlir_reader *reader, const char *word)
+{
+    struct mlir_span found;
+    const char *start = (mlir_space(reader), reader->p);
+    if (mlir_word(reader, &found) && mlir_same(found, word))
+        return true;
+    reader->p = start;
+    return false;
+}
+
+/* The quote that ends the string whose text begins at `c`; NULL: none. */
+static const char *string_end(const struct mlir_reader *reader, const char *c)
+{
+    const char *start = c;
+    while ((c = hlo_seek(&reader->source, c, reader->end, '"'))) {
+        const char *before = c;
+        while (before > start && before[-1] == '\\')
+            before--;
+        if ((c - before) % 2 == 0)
+            return c;
+        c++;
+    }
+    return NULL;
+}
+
+bool mlir_string(struct mlir_reader *reader, struct mlir_span *text)
+{
+    if (mlir_peek(reader) != '"')
+        return mlir_expected(reader, "a string");
+    const char *end = string_end(reader, reader->p + 1);
+    if (!end)
+        return mlir_error(reader, reader->p, "this string does not end");
+    *text = (struct mlir_span){reader->p + 1, (size_t)(end - reader->p - 1)};
+    reader->p = end + 1;
+    return true;
+}
+
+bool mlir_symbol(struct mlir_reader *reader, struct mlir_span *name)
+{
+    if (!mlir_take(reader, '@'))
+        return mlir_expected(reader, "a symbol such as @main");
+    if (reader->p < reader->end && *reader->p == '"')
+        return mlir_string(reader, name);
+    const char *c = reader->p;
+    while (c < reader->end && (mlir_is_word(*c) || *c == '-'))
+        c++;
+    if (c == reader->p)
+        return mlir_expected(reader, "a symbol's name");
+    *name = (struct mlir_span){reader->p, (size_t)(c - reader->p)};
+    reader->p = c;
+    return true;
+}
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+}
+
+/* Decimal or hexadecimal; what is over 64 bits is an error, what is over 63 wraps. */
+bool mlir_integer(struct mlir_reader *reader, int64_t *value)
+{
+    bool negative = mlir_take(reader, '-');
+    uint64_t number = 0, base = 10;
+    const char *c = reader->p, *end = reader->end;
+    if (end - c > 2 && c[0] == '0' && c[1] == 'x' && digit_of(c[2]) < 16) {
+        base = 16;
+        c += 2;
+    }
+    if (c >= end || (uint64_t)digit_of(*c) >= base)
+        return mlir_expected(reader, "a whole number");
+    for (; c < end && (uint64_t)digit_of(*c) < base; c++)
+        if (__builtin_mul_overflow(number, base, &number) ||
+            __builtin_add_overflow(number, (uint64_t)digit_of(*c), &number))
+            return mlir_error(reader, reader->p, "this number is too large");
+    reader->p = c;
+    *value = (int64_t)(negative ? 0 - number : number);
+    return true;
+}
+
+static bool has_no_end(struct mlir_reader *reader, const char *start)
+{
+    return mlir_error(reader, start, "what begins here does not end");
+}
+
+/* What mlir_skip_balanced looks at: " ( ) - / < > [ ] { } */
+static inline bool is_structure(char c)
+{
+    static const uint64_t structure[4] = {0x5000a30400000000, 0x2800000028000000, 0, 0};
+    return structure[(unsigned char)c >> 6] >> (c & 63) & 1;
+}
+
+/* Past a string, a comment (it may hold brackets) or an arrow (its '>' closes nothing); NULL: it does not end. */
+static const char *past_piece(const struct mlir_reader *reader, const char *p)
+{
+    const char *end = reader->end;
+    if (*p == '"') {
+        p = string_end(reader, p + 1);
+        return p ? p + 1 : NULL;
+    }
+    if (*p == '/' && p + 1 < end && p[1] == '/')
+        return memchr(p, '\n', (size_t)(end - p));
+    return p + (*p == '-' && p + 1 < end && p[1] == '>' ? 2 : 1);
+}
+
+bool mlir_skip_balanced(struct mlir_reader *reader)
+{
+    const char *start = reader->p, *end = reader->end;
+    char closing[HLO_MAX_DEPTH];
+    int depth = 0;
+    for (const char *p = start; p && p < end;) {
+        char c = *p;
+        bool relation = (c == '<' || c == '>') && depth > 0 && p + 1 < end && p[1] == '=';
+        if (!is_structure(c) || relation) {
+            p++;
+        } else if (c == '"' || c == '/' || c == '-') {
+            p = past_piece(reader, p);
+        } else if (c == '<' || c == '(' || c == '[' || c == '{') {
+            if (depth == HLO_MAX_DEPTH)
+                return mlir_error(reader, p, "nested deeper than the %d levels that are read", HLO_MAX_DEPTH);
+            closing[depth++] = (char)(c == '(' ? ')' : c + 2);
+            p++;
+        } else if (c != closing[depth - 1]) {
+            return mlir_error(reader, p, "expected '%c', found '%c'", closing[depth - 1], c);
+        } else {
+            reader->p = ++p;
+            if (--depth == 0)
+                return true;
+        }
+    }
+    return has_no_end(reader, start);
+}
+
+bool mlir_skip_location(struct mlir_reader *reader)
+{
+    mlir_space(reader);
+    const char *p = reader->p;
+    if (reader->end - p < 4 || memcmp(p, "loc", 3) != 0 || (p[3] != '(' && p[3] != ' '))
+        return true;
+    reader->p += 3;
+    if (mlir_peek(reader) != '(')
+        return mlir_expected(reader, "'('");
+    return mlir_skip_balanced(reader);
+}
+
+/* dense<…>: no '>' but the last and those in strings. Megabytes of numbers pass at memory speed. */
+static bool skip_dense(struct mlir_reader *reader)
+{
+    const struct hlo_source *source = &reader->source;
+    const char *c = reader->p, *end = reader->end, *close;
+    do {
+        const char *window = (size_t)(end - c) > HLO_WINDOW ? c + HLO_WINDOW : end;
+        close = hlo_seek(source, c, window, '>');
+        const char *quote = hlo_seek(source, c, close ? close : window, '"');
+        if (!quote) {
+            c = window;
+            continue;
+        }
+        close = NULL;
+        c = string_end(reader, quote + 1);
+        if (!c)
+            return has_no_end(reader, reader->p);
+        c++;
+    } while (!close && c < end);
+    if (!close)
+        return has_no_end(reader, reader->p);
+    reader->p = close + 1;
+    return true;
+}
+
+static bool skip_number(struct mlir_reader *reader)
+{
+    const char *c = reader->p;
+    c += *c == '-';
+    if (c >= reader->end || *c < '0' || *c > '9')
+        return mlir_expected(reader, "a value");
+    while (c < reader->end &&
+           (mlir_is_word(*c) || ((*c == '-' || *c == '+') && (c[-1] == 'e' || c[-1] == 'E'))))
+        c++;
+    reader->p = c;
+    return true;
+}
+
+/* A word with what is attached to it: f32, tensor<…>, dense<…>, array<…>, loc(…), affine_map<…>. */
+static bool skip_word(struct mlir_reader *reader, bool *dense)
+{
+    struct mlir_span word;
+    if (!mlir_word(reader, &word))
+        return mlir_expected(reader, "a value");
+    *dense = mlir_same(word, "dense") || mlir_same(word, "dense_resource") || mlir_same(word, "sparse");
+    if (mlir_same(word, "dense") && reader->p < reader->end && *reader->p == '<')
+        return skip_dense(reader);
+    while (reader->p < reader->end && (*reader->p == '<' || *reader->p == '(' || *reader->p == '['))
+        if (!mlir_skip_balanced(reader))
+            return false;
+    return true;
+}
+
+static bool skip_symbol(struct mlir_reader *reader)
+{
+    struct mlir_span name;
+    do {
+        if (!mlir_symbol(reader, &name))
+            return false;
+    } while (mlir_take_token(reader, "::"));
+    return true;
+}
+
+/* #name, #dialect.name<…>, #dialect<…>, and the same with '!'. */
+static bool skip_named(struct mlir_reader *reader)
+{
+    struct mlir_span name;
+    reader->p++;
+    if (!mlir_word(reader, &name))
+        return mlir_expected(reader, "a name");
+    if (reader->p < reader->end && *reader->p == '<')
+        return mlir_skip_balanced(reader);
+    return true;
+}
+
+/* *typed: may ': type' follow? */
+static bool skip_one(struct mlir_reader *reader, bool *typed)
+{
+    struct mlir_span text;
+    char c = mlir_peek(reader);
+    *typed = c == '"' || c == '#' || c == '-' || (c >= '0' && c <= '9');
+    if (c == '"')
+        return mlir_string(reader, &text);
+    if (c == '[' || c == '{' || c == '(' || c == '<')
+        return mlir_skip_balanced(reader);
+    if (c == '@')
+        return skip_symbol(reader);
+    if (c == '#' || c == '!')
+        return skip_named(reader);
+    return *typed ? skip_number(reader) : skip_word(reader, typed);
+}
+
+bool mlir_skip_value(struct mlir_reader *reader)
+{
+    bool typed;
+    do {
+        if (!skip_one(reader, &typed))
+            return false;
+    } while (mlir_take_token(reader, "->") || (typed && mlir_take(reader, ':')));
+    return true;
+}
+
+bool mlir_skip_untyped(struct mlir_reader *reader)
+{
+    bool typed;
+    return skip_one(reader, &typed);
+}
+
+bool mlir_skip_plain_value(struct mlir_reader *reader)
+{
+    mlir_space(reader);
+    bool list = reader->p < reader->end && *reader->p == '[';
+    bool dense = reader->end - reader->p > 5 && memcmp(reader->p, "dense", 5) == 0;
+    if (!mlir_skip_untyped(reader))
+        return false;
+    if (dense)
+        return !mlir_take(reader, ':') || mlir_skip_value(reader);
+    while (list && (mlir_take_token(reader, "x [") || mlir_take_token(reader, "x[") ||
+                    mlir_take_token(reader, "->["))) {
+        reader->p--;
+        if (!mlir_skip_balanced(reader))
+            return false;
+    }
+    return true;
+}

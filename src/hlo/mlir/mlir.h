@@ -1,0 +1,464 @@
+/* Reading StableHLO and MHLO text: what the parts of the reader share. Private to mlir*.c.
+ *
+ * One pass: an operation is read, checked and becomes an instruction before the next one is looked at. Types
+ * are looked up by their text, names in one table whose entries are hidden and uncovered as regions open and
+ * close. Attributes are noted where they stand and read only by the operation that needs them. */
+#ifndef REHEARSE_HLO_MLIR_MLIR_H
+#define REHEARSE_HLO_MLIR_MLIR_H
+
+#include "hlo/source.h"
+#include "hlo/table.h"
+
+#include <string.h>
+
+#define MLIR_TYPE_SLOTS 4096       /* a power of two */
+#define MLIR_OP_SLOTS   1024       /* a power of two, more than twice the operations there are */
+#define MLIR_NUMBERED   (1u << 22) /* of the names %0, %1, …: those looked up without a hash */
+#define MLIR_SEEN_OPS   256        /* a power of two */
+#define MLIR_KEPT       1024       /* a power of two */
+
+struct mlir_list { /* of anything, grows */
+    void *items;
+    size_t count, capacity;
+};
+
+struct mlir_span {
+    const char *at;
+    size_t length;
+};
+
+struct mlir_place {
+    uint32_t line, column;
+};
+
+struct mlir_attribute {
+    struct mlir_span key;
+    const char *value; /* where it begins; NULL: unit */
+};
+
+/* A name's value in one computation. Those of a name form a list, the innermost computation first. */
+struct mlir_binding {
+    uint32_t name, outer, next; /* its name; the name's binding further out; next of the same computation */
+    int depth;
+    int64_t part;                  /* of a tuple that has not been taken out of it yet; -1: all of it */
+    struct hlo_instruction *value; /* of the computation at `depth`: the tuple, or what the name stands for */
+};
+
+struct mlir_name {
+    const char *at; /* without '%' */
+    uint32_t length, number, hash, innermost;
+};
+
+/* A computation that is being read. Kept when it closes, so that its arrays are used again. */
+struct mlir_block {
+    struct mlir_list instructions, parameters; /* of struct hlo_instruction * */
+    uint32_t first_binding;
+    int captured;
+    size_t returned; /* values, which lie in `results` */
+    struct mlir_list results;
+    const char *terminator; /* where it stands; NULL: none yet */
+};
+
+struct mlir_type_slot {
+    struct mlir_span text;
+    uint64_t hash;
+    const struct hlo_shape *shape;
+};
+
+struct mlir_function {
+    struct mlir_span name;
+    const char *at;
+    int module;
+    bool public, visited, open;
+    struct hlo_computation *computation; /* NULL: only declared */
+    size_t first, count;                 /* in `computations`: those of its regions, then itself */
+    size_t first_call, call_count;       /* in `calls` */
+};
+
+struct mlir_call {
+    struct hlo_instruction *instruction;
+    int slot; /* of its callees */
+    int module;
+    bool required; /* else the instruction does without what is not there */
+    struct mlir_span name;
+    const char *at;
+};
+
+struct mlir_alias {
+    struct mlir_span name; /* with '#' or '!' */
+    const char *value;
+};
+
+struct mlir_op;
+struct mlir_reader;
+
+typedef bool mlir_build(struct mlir_reader *reader, struct mlir_op *op);
+
+struct mlir_op_slot {
+    struct mlir_span name; /* with its dialect */
+    const struct mlir_info *info;
+};
+
+enum mlir_form {
+    MLIR_PLAIN,
+    MLIR_CONSTANT,
+    MLIR_REDUCE,
+    MLIR_WHILE,
+    MLIR_RETURN,
+    MLIR_IGNORED,
+    MLIR_MANUAL,
+    MLIR_SCAN,
+};
+
+enum mlir_dialect {
+    MLIR_HLO = 1,
+    MLIR_CHLO = 2,
+    MLIR_FUNC = 4,
+    MLIR_SDY = 8,
+    MLIR_CCL = 16,
+    MLIR_ARITH = 32,
+    MLIR_TENSOR = 64,
+};
+
+struct mlir_info {
+    const char *name; /* without its dialect */
+    unsigned dialects;
+    enum hlo_opcode opcode;
+    int least, most; /* operands; most -1: any number */
+    int regions;     /* -1: at least one; -2: any number */
+    enum mlir_form form;
+    mlir_build *build;
+};
+
+/* An operation that is being read; what it has lies on the reader's stacks. */
+struct mlir_op {
+    const struct mlir_info *info;
+    struct mlir_span name; /* with its dialect */
+    const char *at;        /* its first character */
+    struct mlir_place place;
+    size_t first_result, result_names;
+    size_t first_operand, operands;
+    size_t inputs; /* of scan: the operands that are not initial values */
+    size_t first_attribute, attributes;
+    size_t first_callee, callees;
+    size_t first_type, operand_types, result_types;
+    bool arrow; /* the types were given as operands -> results */
+    struct hlo_instruction *instruction;
+    struct hlo_attributes *set; /* of the instruction; NULL until asked for */
+};
+
+struct mlir_result {
+    struct mlir_span name;
+    int64_t count; /* `%name:count` */
+    const char *at;
+};
+
+struct mlir_reader {
+    struct hlo_module *module;
+    struct error *err;
+    struct hlo_source source;
+    const char *text, *p, *end;
+
+    const char *line_start, *line_seen; /* of the last place that was asked for */
+    uint32_t line;
+
+    struct mlir_type_slot types[MLIR_TYPE_SLOTS];
+    const struct hlo_shape *scalars[HLO_TYPE_COUNT];
+
+    uint32_t *numbered; /* the innermost bindings of %0, %1, … below `numbered_room` */
+    uint32_t numbered_room;
+    struct mlir_list names;      /* all other names, as they come */
+    struct hlo_cell *name_cells; /* of them: a hash table of `name_room` places */
+    size_t name_room;
+    struct mlir_list bindings; /* number 0 is none */
+    uint32_t free_binding;
+
+    struct mlir_block blocks[HLO_MAX_DEPTH + 1];
+    int depth; /* of the open block; 0: none */
+
+    struct mlir_list results, operands, attributes, callees, shapes, numbers;
+    struct mlir_list computations, functions, calls, aliases;
+    bool aliases_sought;
+    int alias_depth, alias_types;
+    int region_number, modules, module_number, module_depth;
+    bool quantized; /* a quantized type was read */
+    const struct mlir_info *ops[MLIR_OP_SLOTS];
+    struct mlir_op_slot seen_ops[MLIR_SEEN_OPS];
+    struct hlo_attributes scratch; /* of the operation that is being built */
+    const struct hlo_attributes *kept[MLIR_KEPT];
+};
+
+/* mlir_lex.c: characters. Reading functions skip white space and comments first. */
+bool mlir_error(struct mlir_reader *reader, const char *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool mlir_expected(struct mlir_reader *reader, const char *what);
+/* As in core/error.h: the static analyser reads one file at a time. */
+#ifdef __clang_analyzer__
+#define mlir_error(...)             ((mlir_error)(__VA_ARGS__), false)
+#define mlir_expected(reader, what) ((mlir_expected)(reader, what), false)
+#endif
+
+struct mlir_place mlir_place_of(struct mlir_reader *reader, const char *at);
+bool mlir_grow(struct mlir_reader *reader, struct mlir_list *list, size_t size);
+
+/* Room for one more, for the caller to fill; NULL: no memory. */
+static inline void *mlir_push(struct mlir_reader *reader, struct mlir_list *list, size_t size)
+{
+    if (list->count == list->capacity && !mlir_grow(reader, list, size))
+        return NULL;
+    return (char *)list->items + list->count++ * size;
+}
+
+void mlir_space_slowly(struct mlir_reader *reader);
+
+static inline void mlir_space(struct mlir_reader *reader)
+{
+    if (reader->p < reader->end && *reader->p == ' ')
+        reader->p++;
+    if (reader->p < reader->end && (*reader->p <= ' ' || *reader->p == '/'))
+        mlir_space_slowly(reader);
+}
+
+/* The next character, 0 at the end. */
+static inline char mlir_peek(struct mlir_reader *reader)
+{
+    mlir_space(reader);
+    return reader->p < reader->end ? *reader->p : '\0';
+}
+
+static inline bool mlir_take(struct mlir_reader *reader, char c)
+{
+    if (mlir_peek(reader) != c || reader->p == reader->end)
+        return false;
+    reader->p++;
+    return true;
+}
+
+static inline bool mlir_same(struct mlir_span a, const char *text)
+{
+    return a.length == strlen(text) && memcmp(a.at, text, a.length) == 0;
+}
+
+/* Does the text at this place begin with that? */
+static inline bool mlir_begins(const struct mlir_reader *reader, const char *at, const char *text)
+{
+    size_t length = strlen(text);
+    return (size_t)(reader->end - at) >= length && memcmp(at, text, length) == 0;
+}
+
+static inline bool mlir_take_token(struct mlir_reader *reader, const char *token)
+{
+    mlir_space(reader);
+    if (!mlir_begins(reader, reader->p, token))
+        return false;
+    reader->p += strlen(token);
+    return true;
+}
+
+bool mlir_misses(struct mlir_reader *reader, const char *token); /* "expected 'TOKEN', found …" */
+
+static inline bool mlir_need(struct mlir_reader *reader, const char *token)
+{
+    return mlir_take_token(reader, token) || mlir_misses(reader, token);
+}
+
+/* Letters, digits, '$', '.', '_': a bit for each character. */
+static inline bool mlir_is_word(char c)
+{
+    static const uint64_t bits[4] = {0x03ff401000000000, 0x07fffffe87fffffe, 0, 0};
+    return bits[(unsigned char)c >> 6] >> (c & 63) & 1;
+}
+
+/* A bare word: letters, digits, '_', '$', '.'. False when there is none; no error. */
+bool mlir_word(struct mlir_reader *reader, struct mlir_span *word);
+bool mlir_take_word(struct mlir_reader *reader, const char *word);
+
+/* What is between the quotes, as written. */
+bool mlir_string(struct mlir_reader *reader, struct mlir_span *text);
+bool mlir_symbol(struct mlir_reader *reader, struct mlir_span *name); /* @name or @"name" */
+bool mlir_integer(struct mlir_reader *reader, int64_t *value);
+
+/* To the bracket that ends what begins with the bracket at hand. */
+bool mlir_skip_balanced(struct mlir_reader *reader);
+bool mlir_skip_location(struct mlir_reader *reader); /* loc(…), if there is one */
+bool mlir_skip_value(struct mlir_reader *reader);    /* an attribute or a type, `1 : i64` */
+/* One before a `:` that is not its own: `1`, `[0] x [1]`, `[b, f]x[o, i]->[b, f]`. */
+bool mlir_skip_plain_value(struct mlir_reader *reader);
+bool mlir_skip_untyped(struct mlir_reader *reader); /* without any ': type' */
+
+/* mlir_type.c */
+bool mlir_type(struct mlir_reader *reader, const struct hlo_shape **shape);
+bool mlir_push_type(struct mlir_reader *reader);
+/* `(a, b)` or one type; how many is put into *count. */
+bool mlir_push_types(struct mlir_reader *reader, size_t *count);
+const struct hlo_shape *mlir_tuple_shape(struct mlir_reader *reader, const struct hlo_shape *const *parts,
+                                         size_t count);
+const struct hlo_shape *mlir_array_shape(struct mlir_reader *reader, enum hlo_type type, const int64_t *dims,
+                                         int rank);
+const struct hlo_shape *mlir_scalar_shape(struct mlir_reader *reader, enum hlo_type type);
+
+/* mlir_attribute.c */
+bool mlir_dictionary(struct mlir_reader *reader, struct mlir_op *op, char end); /* after its '{' */
+bool mlir_note(struct mlir_reader *reader, struct mlir_op *op, struct mlir_span key, const char *value);
+const struct mlir_attribute *mlir_find(const struct mlir_reader *reader, const struct mlir_op *op,
+                                       const char *key);
+/* Of keys separated by '|', the first that is there. */
+const struct mlir_attribute *mlir_find_any(const struct mlir_reader *reader, const struct mlir_op *op,
+                                           const char *keys);
+const char *mlir_alias(struct mlir_reader *reader, struct mlir_span name); /* its value; NULL: unknown */
+bool mlir_add_alias(struct mlir_reader *reader, struct mlir_span name);    /* after its '=' */
+
+/* Lists of whole numbers, flattened: [..], array<..>, dense<..>. *rows is the first dimension of a nested one.
+ * The numbers are the arena's. `values` is empty when the attribute is not there. */
+bool mlir_read_ints(struct mlir_reader *reader, const struct mlir_attribute *attribute,
+                    struct hlo_ints *values, int64_t *rows);
+bool mlir_find_ints(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,
+                    struct hlo_ints *values);
+bool mlir_find_integer(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,
+                       int64_t *value);
+/* The last word of what says it: LT of `LT`, "LT", #stablehlo<comparison_direction LT>. */
+bool mlir_find_enum(struct mlir_reader *reader, const struct mlir_op *op, const char *keys,
+                    struct mlir_span *word);
+bool mlir_find_text(struct mlir_reader *reader, const struct mlir_op *op, const char *key, const char **text);
+/* The value of `key` in #dialect.name<key = value, …> */
+bool mlir_find_field(struct mlir_reader *reader, const struct mlir_attribute *attribute, const char *key,
+                     struct mlir_attribute *field);
+/* The scalar in dense<…> or a plain literal; *known is false when it is none. */
+bool mlir_read_scalar(struct mlir_reader *reader, const char *value, bool *known, int64_t *number);
+
+/* mlir_scope.c: computations and the names in them */
+bool mlir_open_block(struct mlir_reader *reader);
+struct hlo_computation *mlir_close_block(struct mlir_reader *reader, const char *name); /* NULL: error */
+struct hlo_instruction *mlir_add(struct mlir_reader *reader, enum hlo_opcode opcode, struct mlir_place place,
+                                 const char *name, const struct hlo_shape *shape,
+                                 struct hlo_instruction *const *operands, size_t count);
+bool mlir_parameter(struct mlir_reader *reader, struct mlir_span name, const char *at,
+                    const struct hlo_shape *shape);
+bool mlir_define(struct mlir_reader *reader, struct mlir_span name, uint32_t number, const char *at,
+                 struct hlo_instruction *source, int64_t part);
+bool mlir_value_name(struct mlir_reader *reader, struct mlir_span *name);    /* after '%' */
+void mlir_prefetch(const struct mlir_reader *reader, struct mlir_span name); /* it is defined soon */
+bool mlir_use(struct mlir_reader *reader, struct hlo_instruction **value);   /* %name or %name#1 */
+
+void mlir_drop_block(struct mlir_reader *reader); /* of a function without a body */
+
+/* mlir_link.c: functions in order, calls to them, the entry */
+bool mlir_link(struct mlir_reader *reader);
+
+/* mlir_region.c */
+bool mlir_region(struct mlir_reader *reader, struct mlir_op *op); /* '{' … '}' */
+bool mlir_block_body(struct mlir_reader *reader);                 /* operations up to '}' */
+bool mlir_block_arguments(struct mlir_reader *reader);            /* (%a: type, …) */
+bool mlir_end_region(struct mlir_reader *reader, struct mlir_op *op);
+struct hlo_computation *mlir_end_body(struct mlir_reader *reader, const char *name); /* NULL: error */
+bool mlir_reduce_form(struct mlir_reader *reader, struct mlir_op *op);
+bool mlir_while_form(struct mlir_reader *reader, struct mlir_op *op);
+bool mlir_scan_form(struct mlir_reader *reader, struct mlir_op *op);
+bool mlir_manual_form(struct mlir_reader *reader, struct mlir_op *op);
+
+/* mlir_op.c */
+bool mlir_operation(struct mlir_reader *reader);
+bool mlir_signature(struct mlir_reader *reader, struct mlir_op *op); /* after ':' */
+bool mlir_push_operand(struct mlir_reader *reader, struct mlir_op *op);
+void mlir_list_operations(struct mlir_reader *reader);
+const struct mlir_info *mlir_find_op(struct mlir_reader *reader, struct mlir_span name);
+bool mlir_unknown_op(struct mlir_reader *reader, struct mlir_span name, const char *at);
+
+static inline struct hlo_instruction *mlir_operand(const struct mlir_reader *reader, const struct mlir_op *op,
+                                                   size_t index)
+{
+    return ((struct hlo_instruction **)reader->operands.items)[op->first_operand + index];
+}
+
+static inline const struct hlo_shape *mlir_operand_type(const struct mlir_reader *reader,
+                                                        const struct mlir_op *op, size_t index)
+{
+    return mlir_operand(reader, op, index)->shape;
+}
+
+static inline const struct hlo_shape *mlir_result_type(const struct mlir_reader *reader,
+                                                       const struct mlir_op *op, size_t index)
+{
+    return ((const struct hlo_shape **)reader->shapes.items)[op->first_type + op->operand_types + index];
+}
+
+static inline struct hlo_computation *mlir_callee(const struct mlir_reader *reader, const struct mlir_op *op,
+                                                  size_t index)
+{
+    return ((struct hlo_computation **)reader->callees.items)[op->first_callee + index];
+}
+
+/* mlir_check.c */
+enum hlo_type mlir_real_type(enum hlo_type type); /* of the parts of a complex type; else the type */
+bool mlir_check_elements(struct mlir_reader *reader, const struct mlir_op *op);
+bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op, const char *value,
+                           const struct hlo_shape *wanted);
+
+/* mlir_sizes.c. Where the text of a constant is that may be a list of sizes is its `value`, while `has_value`
+ * is false: private to the reader. */
+void mlir_note_sizes(struct mlir_reader *reader, struct hlo_instruction *constant, const char *value);
+bool mlir_known_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand, bool *known,
+                      struct hlo_ints *sizes);
+/* The operand gives the result's dimensions. */
+bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand);
+bool mlir_check_dynamic_pad(struct mlir_reader *reader, const struct mlir_op *op);
+
+/* mlir_verify.c */
+bool mlir_verify_accuracy(struct mlir_reader *reader, const struct mlir_op *op);
+bool mlir_verify_precision(struct mlir_reader *reader, const struct mlir_op *op); /* of reduce_precision */
+bool mlir_verify_dot(struct mlir_reader *reader, const struct mlir_op *op);
+bool mlir_verify_composite(struct mlir_reader *reader, const struct mlir_op *op);
+
+/* mlir_verify_custom.c */
+bool mlir_verify_custom(struct mlir_reader *reader, const struct mlir_op *op);
+
+/* mlir_build*.c: from an operation to its instruction. */
+/* The first operand's dimensions with this padding. */
+bool mlir_padded_dims(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_ints low,
+                      struct hlo_ints high, struct hlo_ints interior, int64_t *dims);
+struct hlo_attributes *mlir_set(struct mlir_reader *reader, struct mlir_op *op);
+/* Attributes like these in the arena; instructions share them. NULL: no memory. */
+const struct hlo_attributes *mlir_keep(struct mlir_reader *reader, const struct hlo_attributes *attributes);
+bool mlir_op_error(struct mlir_reader *reader, const struct mlir_op *op, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#ifdef __clang_analyzer__
+#define mlir_op_error(...) ((mlir_op_error)(__VA_ARGS__), false)
+#endif
+bool mlir_result_dims(struct mlir_reader *reader, const struct mlir_op *op, size_t index, const int64_t *dims,
+                      int rank);
+bool mlir_in_range(struct mlir_reader *reader, const struct mlir_op *op, const char *what,
+                   struct hlo_ints values, int rank, bool unique);
+/* Makes the instruction from the operation's operands, result types, regions and attributes. */
+bool mlir_finish(struct mlir_reader *reader, struct mlir_op *op, enum hlo_opcode opcode);
+/* An instruction before it, of one operand. */
+struct hlo_instruction *mlir_before(struct mlir_reader *reader, const struct mlir_op *op,
+                                    enum hlo_opcode opcode, const char *suffix, const struct hlo_shape *shape,
+                                    struct hlo_instruction *operand, struct hlo_ints dimensions);
+struct hlo_ints mlir_copy_ints(struct mlir_reader *reader, const int64_t *values, int count);
+/* As many results as these, each an array. */
+bool mlir_need_results(struct mlir_reader *reader, const struct mlir_op *op, size_t count);
+bool mlir_need_arrays(struct mlir_reader *reader, const struct mlir_op *op);
+/* The region's parameter is a scalar of this type. */
+bool mlir_check_scalar(struct mlir_reader *reader, const struct mlir_op *op, size_t parameter,
+                       enum hlo_type type);
+bool mlir_check_region(struct mlir_reader *reader, const struct mlir_op *op, size_t index, size_t parameters,
+                       size_t results);
+bool mlir_check_accumulators(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs);
+bool mlir_check_reducer(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs);
+
+mlir_build mlir_build_plain, mlir_build_elementwise, mlir_build_compare, mlir_build_constant,
+    mlir_build_constant_like, mlir_build_element, mlir_build_tuple, mlir_build_call, mlir_build_custom,
+    mlir_build_foreign, mlir_build_high_product, mlir_build_identity, mlir_build_rng, mlir_build_square,
+    mlir_build_broadcasting;
+mlir_build mlir_build_receive, mlir_build_bit_generator, mlir_build_broadcast, mlir_build_broadcast_in_dim,
+    mlir_build_reshape, mlir_build_transpose, mlir_build_slice, mlir_build_dynamic_slice,
+    mlir_build_real_dynamic_slice, mlir_build_update_slice, mlir_build_insert_slice, mlir_build_concatenate,
+    mlir_build_iota, mlir_build_pad, mlir_build_dynamic_pad, mlir_build_reverse, mlir_build_gather,
+    mlir_build_index_select, mlir_build_dimension_size, mlir_build_bitcast;
+mlir_build mlir_build_dot, mlir_build_dot_general, mlir_build_ragged_dot, mlir_build_convolution,
+    mlir_build_einsum, mlir_build_fft, mlir_build_solve, mlir_build_cholesky, mlir_build_batch_norm;
+mlir_build mlir_build_reduce, mlir_build_reduce_window, mlir_build_select_and_scatter, mlir_build_scatter,
+    mlir_build_sort, mlir_build_map, mlir_build_while, mlir_build_scan, mlir_build_conditional,
+    mlir_build_collective, mlir_build_permute, mlir_build_topk, mlir_build_region;
+
+#endif

@@ -1,0 +1,59 @@
+/* Sizes that operations are given as values: where a constant says them, the result's type must agree. */
+#include "hlo/mlir/mlir.h"
+
+/* A short list of whole numbers, written as such. */
+void mlir_note_sizes(struct mlir_reader *reader, struct hlo_instruction *constant, const char *value)
+{
+    const struct hlo_shape *shape = constant->shape;
+    bool whole = shape->type >= HLO_TYPE_S1 && shape->type <= HLO_TYPE_U64;
+    if (!whole || shape->rank != 1 || shape->dims[0] > HLO_MAX_RANK || !mlir_begins(reader, value, "dense<"))
+        return;
+    const char *number = value + strlen("dense<");
+    if (number < reader->end && (*number == '[' || *number == '-' || (*number >= '0' && *number <= '9')))
+        constant->value = value - reader->text;
+}
+
+bool mlir_known_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand, bool *known,
+                      struct hlo_ints *sizes)
+{
+    const struct hlo_instruction *constant = mlir_operand(reader, op, operand);
+    *known = constant->opcode == HLO_CONSTANT && !constant->has_value && constant->value > 0;
+    if (!*known)
+        return true;
+    const struct mlir_attribute written = {.value = reader->text + constant->value};
+    int64_t rows;
+    return mlir_read_ints(reader, &written, sizes, &rows);
+}
+
+bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand)
+{
+    const struct hlo_shape *given = mlir_operand_type(reader, op, operand),
+                           *result = mlir_result_type(reader, op, 0);
+    struct hlo_ints sizes;
+    bool known;
+    if (given->rank != 1 || given->dims[0] != result->rank)
+        return mlir_op_error(reader, op, "operand %zu should have a size for each dimension of the result",
+                             operand + 1);
+    return mlir_known_sizes(reader, op, operand, &known, &sizes) &&
+           (!known || mlir_result_dims(reader, op, 0, sizes.at, sizes.count));
+}
+
+/* Of dynamic_pad: what is before, behind and between the elements. */
+bool mlir_check_dynamic_pad(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
+    struct hlo_ints padding[3];
+    int64_t dims[HLO_MAX_RANK];
+    for (size_t i = 0; i < 3; i++) {
+        bool known;
+        if (!mlir_known_sizes(reader, op, 2 + i, &known, &padding[i]))
+            return false;
+        if (!known)
+            return true;
+        if (padding[i].count != operand->rank)
+            return mlir_op_error(reader, op, "operand %zu: expected %d numbers, found %d", 3 + i,
+                                 operand->rank, padding[i].count);
+    }
+    return mlir_padded_dims(reader, op, padding[0], padding[1], padding[2], dims) &&
+           mlir_result_dims(reader, op, 0, dims, operand->rank);
+}

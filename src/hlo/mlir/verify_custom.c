@@ -1,0 +1,161 @@
+/* What custom_call says of layouts, aliases and its configuration (StableHLO's specification, custom_call). */
+#include "hlo/mlir/mlir.h"
+
+typedef bool check_item(struct mlir_reader *reader, const struct mlir_op *op, size_t index,
+                        const struct mlir_attribute *item);
+
+/* Each item of a list [a, b, …]; *count of them. */
+static bool each_item(struct mlir_reader *reader, const struct mlir_op *op, const struct mlir_attribute *list,
+                      check_item *check, size_t *count)
+{
+    const char *after = reader->p;
+    *count = 0;
+    reader->p = list->value + 1;
+    while (!mlir_take(reader, ']')) {
+        if (*count && !mlir_need(reader, ","))
+            return false;
+        mlir_space(reader);
+        const struct mlir_attribute item = {list->key, reader->p};
+        if (!mlir_skip_value(reader) || !check(reader, op, (*count)++, &item))
+            return false;
+    }
+    reader->p = after;
+    return true;
+}
+
+static const struct mlir_attribute *find_list(struct mlir_reader *reader, const struct mlir_op *op,
+                                              const char *key)
+{
+    const struct mlir_attribute *list = mlir_find(reader, op, key);
+    return list && list->value && *list->value == '[' ? list : NULL;
+}
+
+/* A single tuple as result counts as its parts. */
+static const struct hlo_shape *result_part(struct mlir_reader *reader, const struct mlir_op *op, size_t index)
+{
+    const struct hlo_shape *first = op->result_types ? mlir_result_type(reader, op, 0) : NULL;
+    if (op->result_types == 1 && first->type == HLO_TYPE_TUPLE)
+        return index < (size_t)first->part_count ? first->parts[index] : NULL;
+    return index < op->result_types ? mlir_result_type(reader, op, index) : NULL;
+}
+
+static size_t result_parts(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    size_t count = 0;
+    while (result_part(reader, op, count))
+        count++;
+    return count;
+}
+
+/* An order of the dimensions: dense<[1, 0]> : tensor<2xindex>; nothing for what is no array. */
+static bool check_layout(struct mlir_reader *reader, const struct mlir_op *op,
+                         const struct mlir_attribute *layout, const struct hlo_shape *shape)
+{
+    struct hlo_ints order;
+    int64_t rows;
+    if (!shape)
+        return true; /* counted by the caller */
+    if (shape->type == HLO_TYPE_TUPLE)
+        return mlir_op_error(reader, op, "a layout for a tuple");
+    if (!mlir_read_ints(reader, layout, &order, &rows))
+        return false;
+    if (order.count != shape->rank)
+        return mlir_op_error(reader, op, "a layout of %d dimensions for %d", order.count, shape->rank);
+    return mlir_in_range(reader, op, "layout", order, shape->rank, true);
+}
+
+static bool operand_layout(struct mlir_reader *reader, const struct mlir_op *op, size_t index,
+                           const struct mlir_attribute *layout)
+{
+    return check_layout(reader, op, layout,
+                        index < op->operands ? mlir_operand_type(reader, op, index) : NULL);
+}
+
+static bool result_layout(struct mlir_reader *reader, const struct mlir_op *op, size_t index,
+                          const struct mlir_attribute *layout)
+{
+    return check_layout(reader, op, layout, result_part(reader, op, index));
+}
+
+static bool verify_layouts(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    const struct mlir_attribute *operands = find_list(reader, op, "operand_layouts"),
+                                *results = find_list(reader, op, "result_layouts");
+    size_t of_operands, of_results;
+    if (!operands && !results)
+        return true;
+    if (!operands || !results)
+        return mlir_op_error(reader, op, "layouts are for operands and results, or for none");
+    if (!each_item(reader, op, operands, operand_layout, &of_operands) ||
+        !each_item(reader, op, results, result_layout, &of_results))
+        return false;
+    return (of_operands == op->operands && of_results == result_parts(reader, op)) ||
+           mlir_op_error(reader, op, "%zu layouts for %zu operands, %zu for %zu results", of_operands,
+                         op->operands, of_results, result_parts(reader, op));
+}
+
+/* The part of a tuple of tuples that the field's numbers lead to; NULL: there is none. */
+static bool follow(struct mlir_reader *reader, const struct mlir_attribute *alias, const char *key,
+                   const struct hlo_shape **shape)
+{
+    struct mlir_attribute field;
+    struct hlo_ints path;
+    int64_t rows;
+    if (!mlir_find_field(reader, alias, key, &field) ||
+        !mlir_read_ints(reader, field.value ? &field : NULL, &path, &rows))
+        return false;
+    for (int i = 0; i < path.count && *shape; i++)
+        *shape = (*shape)->type == HLO_TYPE_TUPLE && path.at[i] >= 0 && path.at[i] < (*shape)->part_count
+                     ? (*shape)->parts[path.at[i]]
+                     : NULL;
+    return true;
+}
+
+/* #stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = [1]> */
+static bool check_alias(struct mlir_reader *reader, const struct mlir_op *op, size_t index,
+                        const struct mlir_attribute *alias)
+{
+    struct mlir_attribute field;
+    struct hlo_ints operand = {0};
+    int64_t rows;
+    if (!mlir_find_field(reader, alias, "operand_index", &field) ||
+        !mlir_read_ints(reader, field.value ? &field : NULL, &operand, &rows))
+        return false;
+    if (operand.count != 1 || operand.at[0] < 0 || (size_t)operand.at[0] >= op->operands)
+        return mlir_op_error(reader, op, "alias %zu: there is no such operand", index + 1);
+    const struct hlo_shape *in = mlir_operand_type(reader, op, (size_t)operand.at[0]);
+    const struct hlo_shape *out = op->result_types == 1 ? mlir_result_type(reader, op, 0) : NULL;
+    bool single = out != NULL;
+    if (!follow(reader, alias, "operand_tuple_indices", &in) ||
+        !follow(reader, alias, "output_tuple_indices", &out))
+        return false;
+    if (!in || (single && !out))
+        return mlir_op_error(reader, op, "alias %zu: there is no such part of the %s", index + 1,
+                             in ? "result" : "operand");
+    return !single || hlo_shape_equal(in, out) ||
+           mlir_op_error(reader, op, "alias %zu: operand and result are of different types", index + 1);
+}
+
+/* Of the typed interface (4) a dictionary, of those before it a string. */
+static bool verify_config(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    const struct mlir_attribute *config = mlir_find(reader, op, "backend_config");
+    int64_t version = 0;
+    const struct mlir_attribute *given = mlir_find(reader, op, "api_version");
+    if (!config || !config->value || !given || !given->value || *given->value < '0' || *given->value > '9')
+        return true;
+    if (!mlir_find_integer(reader, op, "api_version", false, &version))
+        return false;
+    bool dictionary = *config->value == '{';
+    return version == 0 || *config->value == '#' || dictionary == (version == 4) ||
+           mlir_op_error(reader, op, "backend_config: version %lld expects a %s", (long long)version,
+                         dictionary ? "string" : "dictionary");
+}
+
+bool mlir_verify_custom(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    const struct mlir_attribute *aliases = find_list(reader, op, "output_operand_aliases");
+    size_t count;
+    return verify_layouts(reader, op) && verify_config(reader, op) &&
+           (!aliases || each_item(reader, op, aliases, check_alias, &count));
+}

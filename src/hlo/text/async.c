@@ -1,0 +1,287 @@
+/* async-start, async-update and async-done, also written as add-start, add-update, add-done for any operation
+ * that has none of its own. */
+#include "hlo/text/text.h"
+
+#include <string.h>
+
+/* Those whose start and done are operations of their own, or that have none. */
+static bool has_own_start(enum hlo_opcode opcode)
+{
+    switch (opcode) {
+    case HLO_ALL_GATHER:
+    case HLO_ALL_REDUCE:
+    case HLO_COLLECTIVE_PERMUTE:
+    case HLO_COPY:
+    case HLO_SEND:
+    case HLO_RECV:
+    case HLO_PARAMETER:
+    case HLO_CONSTANT:
+    case HLO_ASYNC_START:
+    case HLO_ASYNC_UPDATE:
+    case HLO_ASYNC_DONE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+enum hlo_opcode hlo_find_sugar(struct hlo_word word, enum hlo_opcode *wrapped)
+{
+    static const struct {
+        const char *ending;
+        enum hlo_opcode opcode;
+    } endings[] = {{"-start", HLO_ASYNC_START}, {"-update", HLO_ASYNC_UPDATE}, {"-done", HLO_ASYNC_DONE}};
+    for (int i = 0; i < 3; i++) {
+        size_t length = strlen(endings[i].ending);
+        if (word.length <= length || memcmp(word.at + word.length - length, endings[i].ending, length) != 0)
+            continue;
+        enum hlo_opcode opcode = hlo_opcode_find(word.at, word.length - length);
+        if (opcode == HLO_OPCODE_COUNT || has_own_start(opcode))
+            continue;
+        *wrapped = opcode;
+        return endings[i].opcode;
+    }
+    return HLO_OPCODE_COUNT;
+}
+
+static bool wrong(struct hlo_reader *reader, const struct hlo_draft *draft, const char *what)
+{
+    const struct hlo_instruction *in = draft->instruction;
+    return hlo_fail(reader, draft->name_at, "'%s' (%s): %s", in->name, hlo_opcode_name(in->opcode), what);
+}
+
+/* ((operands), result, …) */
+static bool is_chain_shape(const struct hlo_shape *shape)
+{
+    return shape->type == HLO_TYPE_TUPLE && shape->part_count >= 2 && shape->parts[0]->type == HLO_TYPE_TUPLE;
+}
+
+static struct hlo_instruction *new_in_wrapper(struct hlo_reader *reader, const struct hlo_instruction *model,
+                                              enum hlo_opcode opcode, const struct hlo_shape *shape)
+{
+    static const struct hlo_attributes none = {.trip_count = -1};
+    struct hlo_instruction *in = ARENA_NEW(&reader->module->arena, struct hlo_instruction);
+    if (!in) {
+        error_memory(reader->err);
+        return NULL;
+    }
+    *in = (struct hlo_instruction){.opcode = opcode,
+                                   .line = model->line,
+                                   .column = model->column,
+                                   .name = model->name,
+                                   .shape = shape,
+                                   .attributes = &none};
+    return hlo_append(reader, in) ? in : NULL;
+}
+
+/* The operation with its operands as parameters. */
+static struct hlo_instruction *fill_wrapper(struct hlo_reader *reader, struct hlo_draft *draft)
+{
+    struct hlo_instruction *start = draft->instruction;
+    struct hlo_instruction **parameters = NULL;
+    if (start->operand_count) {
+        parameters =
+            ARENA_ARRAY(&reader->module->arena, (size_t)start->operand_count, struct hlo_instruction *);
+        if (!parameters) {
+            error_memory(reader->err);
+            return NULL;
+        }
+    }
+    for (int i = 0; i < start->operand_count; i++) {
+        const struct hlo_instruction *operand = start->operands[i];
+        parameters[i] = new_in_wrapper(reader, operand, HLO_PARAMETER, operand->shape);
+        if (!parameters[i])
+            return NULL;
+        parameters[i]->parameter = i;
+    }
+    struct hlo_instruction *root = ARENA_NEW(&reader->module->arena, struct hlo_instruction);
+    if (!root) {
+        error_memory(reader->err);
+        return NULL;
+    }
+    *root = *start;
+    root->opcode = draft->wrapped;
+    root->shape = start->shape->parts[1];
+    root->operands = parameters;
+    struct hlo_draft inner = *draft;
+    inner.instruction = root;
+    /* a dot without dimension numbers is let through, as XLA's parser lets it */
+    bool ok = draft->wrapped == HLO_DOT || hlo_settle_shape(reader, &inner);
+    return ok && hlo_append(reader, root) ? root : NULL;
+}
+
+/* A late-bound operation, some of whose operands only an update brings, has an empty tuple as its result so
+ * far: nothing is wrapped, and what is called stays with the start. */
+static bool is_late_bound(const struct hlo_instruction *start)
+{
+    const struct hlo_shape *result = start->shape->parts[1];
+    return result->type == HLO_TYPE_TUPLE && result->part_count == 0;
+}
+
+static bool wrap(struct hlo_reader *reader, struct hlo_draft *draft)
+{
+    struct hlo_instruction *start = draft->instruction;
+    if (is_late_bound(start))
+        return true;
+    struct hlo_begin outer = hlo_begin_computation(reader);
+    struct hlo_instruction *root = fill_wrapper(reader, draft);
+    struct hlo_computation *computation = root ? hlo_finish_computation(reader, start->name, root) : NULL;
+    reader->begins = outer;
+    if (!computation)
+        return false;
+    start->callee_count = 1;
+    start->callees = ARENA_NEW(&reader->module->arena, struct hlo_computation *);
+    if (!start->callees)
+        return error_memory(reader->err);
+    start->callees[0] = computation;
+    return true;
+}
+
+/* The start or update that an operand is, past what hands it on unchanged; NULL when it comes from elsewhere
+ * (the parameter of a loop's body). */
+static const struct hlo_instruction *chain_of(const struct hlo_instruction *in)
+{
+    while (in->opcode == HLO_OPT_BARRIER || in->opcode == HLO_COPY)
+        in = in->operands[0];
+    return in->opcode == HLO_GET_TUPLE_ELEMENT || in->opcode == HLO_PARAMETER || in->opcode == HLO_WHILE ||
+                   in->opcode == HLO_CONDITIONAL || in->opcode == HLO_CALL
+               ? NULL
+               : in;
+}
+
+static const struct hlo_instruction *chain_start(const struct hlo_instruction *in)
+{
+    while (in && in->opcode == HLO_ASYNC_UPDATE && in->operand_count)
+        in = chain_of(in->operands[0]);
+    return in && in->opcode == HLO_ASYNC_START ? in : NULL;
+}
+
+/* Where an instruction stands is its key: line and column lie side by side. */
+static struct hlo_slot *start_slot(struct hlo_reader *reader, const struct hlo_instruction *start)
+{
+    return hlo_table_place(&reader->starts, (const char *)&start->line, 2 * sizeof start->line);
+}
+
+static bool thread_fits(struct hlo_reader *reader, const struct hlo_draft *draft,
+                        const struct hlo_instruction *start)
+{
+    if (!draft->thread)
+        return true;
+    const struct hlo_slot *slot = start_slot(reader, start);
+    const char *thread = slot && slot->value ? slot->value : "main";
+    return strcmp(thread, draft->thread) == 0 ||
+           wrong(reader, draft, "another thread than that of its start");
+}
+
+/* What an update binds may add to the result: the parts that were there stay. */
+static bool extends(const struct hlo_shape *before, const struct hlo_shape *after)
+{
+    if (before->type != HLO_TYPE_TUPLE)
+        return hlo_shape_equal(before, after);
+    if (before->part_count == 0)
+        return true;
+    if (after->type != HLO_TYPE_TUPLE || after->part_count < before->part_count)
+        return false;
+    for (int i = 0; i < before->part_count; i++)
+        if (!hlo_shape_equal(before->parts[i], after->parts[i]))
+            return false;
+    return true;
+}
+
+/* A computation that was called late must have got as many operands as it has parameters, and give what the
+ * done says. */
+static bool late_call_fits(struct hlo_reader *reader, const struct hlo_draft *draft,
+                           const struct hlo_instruction *start, const struct hlo_computation *callee)
+{
+    const struct hlo_instruction *done = draft->instruction;
+    if (done->opcode != HLO_ASYNC_DONE || draft->wrapped == HLO_OPCODE_COUNT || !is_late_bound(start) ||
+        !callee)
+        return true;
+    if (done->operands[0]->shape->parts[0]->part_count != callee->parameter_count)
+        return wrong(reader, draft, "another number of operands than the computation has parameters");
+    return !done->shape || hlo_shape_equal(done->shape, callee->root->shape) ||
+           wrong(reader, draft, "another shape than the computation gives");
+}
+
+static bool fits_start(struct hlo_reader *reader, const struct hlo_draft *draft,
+                       const struct hlo_instruction *start)
+{
+    const struct hlo_instruction *in = draft->instruction;
+    const struct hlo_computation *callee = start->callee_count ? start->callees[0] : NULL;
+    bool is_wrapper = callee && callee->name == start->name && !is_late_bound(start);
+    if (callee && in->callee_count && in->callees[0] != callee)
+        return wrong(reader, draft, "another computation than that of its start");
+    if (is_wrapper && draft->wrapped != HLO_OPCODE_COUNT && callee->root->opcode != draft->wrapped)
+        return wrong(reader, draft, "another operation than that of its start");
+    return thread_fits(reader, draft, start) && late_call_fits(reader, draft, start, callee);
+}
+
+static bool fits_chain(struct hlo_reader *reader, const struct hlo_draft *draft)
+{
+    const struct hlo_instruction *in = draft->instruction;
+    if (in->operand_count == 0)
+        return wrong(reader, draft, "expected the start or update it follows as operand");
+    const struct hlo_instruction *before = chain_of(in->operands[0]);
+    const struct hlo_shape *shape = in->operands[0]->shape;
+    if (!is_chain_shape(shape))
+        return wrong(reader, draft, "an operand that is no start or update");
+    if (before && before->opcode != HLO_ASYNC_START && before->opcode != HLO_ASYNC_UPDATE)
+        return wrong(reader, draft, "an operand that is no start or update");
+    if (in->opcode == HLO_ASYNC_UPDATE && in->shape && is_chain_shape(in->shape) &&
+        in->shape->part_count == shape->part_count && !extends(shape->parts[1], in->shape->parts[1]))
+        return wrong(reader, draft, "another result than what it follows");
+    const struct hlo_instruction *start = chain_start(before);
+    return !start || fits_start(reader, draft, start);
+}
+
+static bool is_here(const struct hlo_reader *reader, const struct hlo_instruction *in)
+{
+    size_t place = reader->begins.instruction + (size_t)in->index;
+    return place < reader->instructions.count && reader->instructions.at[place] == in;
+}
+
+/* Each start of a computation calls another one, whether wrapped or written. */
+static bool settle_start(struct hlo_reader *reader, struct hlo_draft *draft)
+{
+    struct hlo_instruction *in = draft->instruction;
+    struct hlo_slot *slot = start_slot(reader, in);
+    if (!slot)
+        return error_memory(reader->err);
+    slot->value = (void *)draft->thread;
+    if (draft->wrapped != HLO_OPCODE_COUNT)
+        return wrap(reader, draft);
+    if (in->callee_count != 1)
+        return wrong(reader, draft, "expected calls=");
+    const char *address = (const char *)&in->callees[0]->name;
+    slot = hlo_table_place(&reader->wrapped, address, sizeof in->callees[0]->name);
+    if (!slot)
+        return error_memory(reader->err);
+    if (slot->value && is_here(reader, slot->value))
+        return wrong(reader, draft, "a computation that another start calls, too");
+    slot->value = in;
+    return true;
+}
+
+bool hlo_settle_async(struct hlo_reader *reader, struct hlo_draft *draft)
+{
+    const struct hlo_instruction *in = draft->instruction;
+    if (in->opcode != HLO_ASYNC_START && !fits_chain(reader, draft))
+        return false;
+    if (!in->shape)
+        return wrong(reader, draft, "a shape must be written: the operands do not give it");
+    if (in->opcode == HLO_ASYNC_DONE)
+        return true;
+    if (!is_chain_shape(in->shape))
+        return wrong(reader, draft, "expected the shape of a tuple: ((operands), result, …)");
+    return in->opcode == HLO_ASYNC_UPDATE || settle_start(reader, draft);
+}
+
+/* A start without operands as root has nothing behind it that could bind them. */
+bool hlo_chains_end(struct hlo_reader *reader, const struct hlo_computation *computation)
+{
+    const struct hlo_instruction *root = computation->root;
+    if (root->opcode != HLO_ASYNC_START || root->operand_count > 0)
+        return true;
+    return error_set(reader->err, ERROR_INPUT, "%s:%u:%u: '%s' starts what nothing gives operands and ends",
+                     reader->module->path, root->line, root->column, root->name);
+}

@@ -1,0 +1,399 @@
+/* `, name=value` behind an instruction: those that cost needs; the others are skipped. */
+#include "hlo/text/text.h"
+
+#include <string.h>
+
+enum attribute_kind {
+    LIST,
+    INTEGER,
+    LIST_OF_ONE, /* a number, kept as a list */
+    CALLEE,
+    CALLEES,
+    WINDOW,
+    LABELS,
+    PADDING,
+    SLICE,
+    GROUPS,
+    PAIRS,
+    DIRECTION,
+    FUSION_KIND,
+    TARGET,
+    CONFIG,
+    PREDECESSORS,
+    SHARDING,
+    ACCURACY,
+    VERSION,
+    CONSTRAINTS,
+    THREAD,
+    SKIPPED,
+};
+
+/* In alphabetical order. `which` is the place of the field, or of the callee among the callees. */
+static const struct attribute {
+    const char *name;
+    enum attribute_kind kind;
+    size_t which;
+} known[] = {
+#define AT(field) offsetof(struct hlo_attributes, field)
+    {"api_version", VERSION, 0},
+    {"async_execution_thread", THREAD, 0},
+    {"backend_config", CONFIG, 0},
+    {"batch_group_count", INTEGER, AT(batch_groups)},
+    {"body", CALLEE, 1},
+    {"branch_computations", CALLEES, 0},
+    {"called_computations", CALLEES, 0},
+    {"calls", CALLEE, 0},
+    {"condition", CALLEE, 0},
+    {"control-predecessors", PREDECESSORS, 0},
+    {"custom_call_target", TARGET, 0},
+    {"dim_labels", LABELS, 0},
+    {"dimensions", LIST, AT(dimensions)},
+    {"direction", DIRECTION, 0},
+    {"dynamic_slice_sizes", LIST, AT(sizes)},
+    {"false_computation", CALLEE, 1},
+    {"feature_group_count", INTEGER, AT(feature_groups)},
+    {"fft_length", LIST, AT(sizes)},
+    {"frontend_attributes", SKIPPED, 0},
+    {"index", INTEGER, AT(index)},
+    {"iota_dimension", LIST_OF_ONE, AT(dimensions)},
+    {"k", INTEGER, AT(index)},
+    {"kind", FUSION_KIND, 0},
+    {"lhs_batch_dims", LIST, AT(lhs_batch)},
+    {"lhs_contracting_dims", LIST, AT(lhs_contracting)},
+    {"lhs_ragged_dims", LIST, AT(lhs_ragged)},
+    {"metadata", SKIPPED, 0},
+    {"offset_dims", LIST, AT(dimensions)},
+    {"operand_layout_constraints", CONSTRAINTS, 0},
+    {"padding", PADDING, 0},
+    {"replica_groups", GROUPS, 0},
+    {"result_accuracy", ACCURACY, 0},
+    {"rhs_batch_dims", LIST, AT(rhs_batch)},
+    {"rhs_contracting_dims", LIST, AT(rhs_contracting)},
+    {"rhs_group_dims", LIST, AT(rhs_group)},
+    {"scatter", CALLEE, 1},
+    {"select", CALLEE, 0},
+    {"sharding", SHARDING, 0},
+    {"slice", SLICE, 0},
+    {"slice_sizes", LIST, AT(sizes)},
+    {"source_target_pairs", PAIRS, 0},
+    {"to_apply", CALLEE, 0},
+    {"true_computation", CALLEE, 0},
+    {"update_window_dims", LIST, AT(dimensions)},
+    {"window", WINDOW, 0},
+#undef AT
+};
+
+#define KNOWN_COUNT (sizeof known / sizeof *known)
+
+static const struct attribute *search(struct hlo_word name)
+{
+    size_t low = 0, high = KNOWN_COUNT;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const char *text = known[middle].name;
+        int order = strncmp(text, name.at, name.length);
+        if (order == 0 && text[name.length] == '\0')
+            return &known[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* Found by its text from the second time on. The '=' behind it keeps it apart from an opcode of that name. */
+static const struct attribute *find_attribute(struct hlo_reader *reader, struct hlo_word name)
+{
+    const struct attribute *attribute = hlo_table_get(&reader->words, name.at, name.length + 1);
+    if (attribute)
+        return attribute;
+    attribute = search(name);
+    struct hlo_slot *slot = attribute ? hlo_table_place(&reader->words, name.at, name.length + 1) : NULL;
+    if (slot)
+        slot->value = (void *)attribute;
+    return attribute;
+}
+
+static bool read_new_list(struct hlo_reader *reader, struct hlo_ints *list)
+{
+    int64_t numbers[1024];
+    const char *begin = reader->at;
+    list->count = 0;
+    if (!hlo_expect(reader, '{'))
+        return false;
+    while (!hlo_takes(reader, '}')) {
+        if (list->count && !hlo_expect(reader, ','))
+            return false;
+        if (list->count == (int)(sizeof numbers / sizeof *numbers))
+            return hlo_fail(reader, begin, "more than the %zu numbers that are read in a list",
+                            sizeof numbers / sizeof *numbers);
+        if (!hlo_read_integer(reader, &numbers[list->count++]))
+            return false;
+    }
+    if (list->count == 0)
+        return true;
+    int64_t *copy = ARENA_ARRAY(&reader->module->arena, (size_t)list->count, int64_t);
+    if (!copy)
+        return error_memory(reader->err);
+    memcpy(copy, numbers, (size_t)list->count * sizeof *copy);
+    list->at = copy;
+    return true;
+}
+
+/* {1,0}: the same text gives the same list. */
+bool hlo_read_list(struct hlo_reader *reader, struct hlo_ints *list)
+{
+    hlo_skip_blank(reader);
+    const char *begin = reader->at;
+    const char *end = hlo_peek(reader) == '{' ? memchr(begin, '}', (size_t)(reader->end - begin)) : NULL;
+    if (!end)
+        return read_new_list(reader, list);
+    const struct hlo_ints *before = hlo_table_get(&reader->lists, begin, (size_t)(end - begin));
+    if (before) {
+        *list = *before;
+        reader->at = end + 1;
+        return true;
+    }
+    struct hlo_ints *kept = ARENA_NEW(&reader->module->arena, struct hlo_ints);
+    if (!kept)
+        return error_memory(reader->err);
+    if (!read_new_list(reader, kept))
+        return false;
+    struct hlo_slot *slot = hlo_table_place(&reader->lists, begin, (size_t)(end - begin));
+    if (!slot)
+        return error_memory(reader->err);
+    slot->value = kept;
+    *list = *kept;
+    return true;
+}
+
+static bool read_list_of_one(struct hlo_reader *reader, struct hlo_ints *list)
+{
+    int64_t *number = ARENA_NEW(&reader->module->arena, int64_t);
+    if (!number)
+        return error_memory(reader->err);
+    *list = (struct hlo_ints){1, number};
+    return hlo_read_integer(reader, number);
+}
+
+/* A computation's name, or its body in place. */
+static struct hlo_computation *read_callee(struct hlo_reader *reader, const struct hlo_draft *draft)
+{
+    struct hlo_word name;
+    hlo_skip_blank(reader);
+    if (hlo_peek(reader) == '{')
+        return hlo_read_body(reader, draft->instruction->name);
+    if (!hlo_read_name(reader, "a computation's name or body", &name))
+        return NULL;
+    struct hlo_computation *callee = hlo_table_get(&reader->computations, name.at, name.length);
+    if (!callee)
+        hlo_fail(reader, name.at, "no computation '%.*s' before this line", (int)name.length, name.at);
+    return callee;
+}
+
+/* Callees lie on the stack of operands, behind the operands; `which` of them may come in any order. */
+static bool put_callee(struct hlo_reader *reader, const struct hlo_draft *draft, size_t which, const char *at)
+{
+    struct hlo_computation *callee = read_callee(reader, draft);
+    struct hlo_stack *stack = &reader->operands;
+    if (!callee)
+        return false;
+    while (stack->count <= draft->callees + which)
+        if (!hlo_push(reader, stack, NULL))
+            return false;
+    if (stack->at[draft->callees + which])
+        return hlo_fail(reader, at, "a second computation to call in the same place");
+    stack->at[draft->callees + which] = callee;
+    return true;
+}
+
+static bool read_callees(struct hlo_reader *reader, const struct hlo_draft *draft, const char *at)
+{
+    if (draft->callees > draft->operands && hlo_draft_opcode(draft) == HLO_CONDITIONAL) {
+        const struct hlo_instruction *which = reader->operands.at[draft->operands];
+        if (which->shape->type == HLO_TYPE_PRED)
+            return hlo_fail(reader, at,
+                            "expected true_computation= and false_computation= to choose by a pred[]");
+    }
+    hlo_skip_blank(reader);
+    if (hlo_peek(reader) != '{')
+        return put_callee(reader, draft, 0, at);
+    reader->at++;
+    size_t count = 0;
+    while (!hlo_takes(reader, '}'))
+        if ((count && !hlo_expect(reader, ',')) || !put_callee(reader, draft, count++, at))
+            return false;
+    return true;
+}
+
+static bool read_choice(struct hlo_reader *reader, const char *what, const char *const *names, int count,
+                        int *choice)
+{
+    hlo_skip_blank(reader);
+    const char *at = reader->at;
+    struct hlo_word word = hlo_read_word(reader);
+    for (*choice = 0; *choice < count; ++*choice)
+        if (hlo_word_is(word, names[*choice]))
+            return true;
+    reader->at = at;
+    return hlo_expected(reader, what);
+}
+
+static bool read_direction(struct hlo_reader *reader, struct hlo_attributes *attributes)
+{
+    static const char *const names[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
+    int choice;
+    if (!read_choice(reader, "a direction: EQ, NE, GE, GT, LE or LT", names, 6, &choice))
+        return false;
+    attributes->direction = (enum hlo_direction)choice;
+    return true;
+}
+
+static bool read_fusion_kind(struct hlo_reader *reader, struct hlo_attributes *attributes)
+{
+    static const char *const names[] = {"kLoop", "kInput", "kOutput", "kCustom"};
+    int choice;
+    if (!read_choice(reader, "a kind of fusion: kLoop, kInput, kOutput or kCustom", names, 4, &choice))
+        return false;
+    attributes->fusion_kind = (enum hlo_fusion_kind)choice;
+    return true;
+}
+
+/* The number in {"known_trip_count":{"n":"10"}}. */
+static void find_trip_count(struct hlo_attributes *attributes)
+{
+    const char *at = strstr(attributes->backend_config, "\"known_trip_count\"");
+    const char *n = at ? strstr(at, "\"n\"") : NULL;
+    if (!n)
+        return;
+    n += 3;
+    n += strspn(n, " :\"");
+    int64_t count = 0;
+    if (*n < '0' || *n > '9')
+        return;
+    for (; *n >= '0' && *n <= '9'; n++)
+        if (__builtin_mul_overflow(count, 10, &count) || __builtin_add_overflow(count, *n - '0', &count))
+            return;
+    attributes->trip_count = count;
+}
+
+static bool read_config(struct hlo_reader *reader, struct hlo_draft *draft)
+{
+    enum hlo_opcode opcode = hlo_draft_opcode(draft);
+    if (opcode != HLO_CUSTOM_CALL && opcode != HLO_FUSION && opcode != HLO_WHILE)
+        return hlo_skip_value(reader);
+    hlo_begin_attributes(draft);
+    hlo_skip_blank(reader);
+    const char *begin = reader->at;
+    if (hlo_peek(reader) == '"' || hlo_peek(reader) == '\'') {
+        if (!hlo_read_string(reader, &draft->attributes.backend_config))
+            return false;
+    } else {
+        if (!hlo_skip_value(reader))
+            return false;
+        draft->attributes.backend_config =
+            arena_copy(&reader->module->arena, begin, (size_t)(reader->at - begin));
+        if (!draft->attributes.backend_config)
+            return error_memory(reader->err);
+    }
+    if (opcode == HLO_WHILE)
+        find_trip_count(&draft->attributes);
+    return true;
+}
+
+static bool read_accuracy(struct hlo_reader *reader, const struct hlo_draft *draft, const char *at)
+{
+    if (!(hlo_opcode_traits(hlo_draft_opcode(draft)) & HLO_TRANSCENDENTAL))
+        return hlo_fail(reader, at, "result_accuracy= is for transcendental operations");
+    return hlo_read_accuracy(reader);
+}
+
+static bool read_value(struct hlo_reader *reader, struct hlo_draft *draft, const struct attribute *attribute,
+                       const char *at)
+{
+    struct hlo_attributes *attributes = &draft->attributes;
+    void *field = (char *)attributes + attribute->which;
+    switch (attribute->kind) {
+    case LIST:
+        return hlo_read_list(reader, field);
+    case INTEGER:
+        return hlo_read_integer(reader, field);
+    case LIST_OF_ONE:
+        return read_list_of_one(reader, field);
+    case CALLEE:
+        return put_callee(reader, draft, attribute->which, at);
+    case CALLEES:
+        return read_callees(reader, draft, at);
+    case WINDOW:
+        return hlo_read_window(reader, attributes);
+    case LABELS:
+        return hlo_read_labels(reader, attributes);
+    case PADDING:
+        return hlo_read_padding(reader, attributes);
+    case SLICE:
+        return hlo_read_slice(reader, attributes);
+    case GROUPS:
+        return hlo_read_groups(reader, attributes);
+    case PAIRS:
+        return hlo_read_pairs(reader, attributes);
+    case DIRECTION:
+        return read_direction(reader, attributes);
+    case FUSION_KIND:
+        return read_fusion_kind(reader, attributes);
+    case TARGET:
+        return hlo_read_string(reader, &attributes->target);
+    case CONFIG:
+        return read_config(reader, draft);
+    case PREDECESSORS:
+        return hlo_read_predecessors(reader);
+    case SHARDING:
+        return hlo_read_sharding(reader);
+    case ACCURACY:
+        return read_accuracy(reader, draft, at);
+    case VERSION:
+        return hlo_read_api_version(reader);
+    case CONSTRAINTS:
+        return hlo_read_constraints(reader, draft);
+    case THREAD:
+        return hlo_read_string(reader, &draft->thread);
+    case SKIPPED:
+        break;
+    }
+    return hlo_skip_value(reader);
+}
+
+/* The same words mean something else, of another form, on some operations. */
+static bool is_foreign(const struct attribute *attribute, enum hlo_opcode opcode)
+{
+    return (attribute->kind == LIST && opcode == HLO_COLLECTIVE_PERMUTE) ||
+           (attribute->kind == LIST && opcode == HLO_COLLECTIVE_PERMUTE_START) ||
+           (attribute->kind == FUSION_KIND && opcode != HLO_FUSION);
+}
+
+static bool read_attribute(struct hlo_reader *reader, struct hlo_draft *draft)
+{
+    struct hlo_word name = hlo_read_word(reader);
+    if (name.length == 0)
+        return hlo_expected(reader, "an attribute");
+    const char *name_end = reader->at;
+    if (!hlo_expect(reader, '='))
+        return false;
+    const struct attribute *attribute = *name_end == '=' ? find_attribute(reader, name) : search(name);
+    if (!attribute || attribute->kind == SKIPPED || is_foreign(attribute, hlo_draft_opcode(draft)))
+        return hlo_skip_value(reader);
+    if (attribute->kind < CALLEE || (attribute->kind > CALLEES && attribute->kind < CONFIG))
+        hlo_begin_attributes(draft);
+    return read_value(reader, draft, attribute, name.at);
+}
+
+bool hlo_read_attributes(struct hlo_reader *reader, struct hlo_draft *draft)
+{
+    while (hlo_takes(reader, ','))
+        if (!read_attribute(reader, draft))
+            return false;
+    for (size_t i = draft->callees; i < reader->operands.count; i++)
+        if (!reader->operands.at[i])
+            return hlo_fail(reader, draft->name_at, "a computation to call is missing");
+    return true;
+}

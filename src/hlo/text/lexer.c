@@ -1,0 +1,300 @@
+#include "hlo/text/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#undef hlo_fail /* what the static analyser is told */
+#undef hlo_expected
+
+void hlo_place(struct hlo_reader *reader, const char *at, uint32_t *line, uint32_t *column)
+{
+    if (at < reader->line_start) {
+        reader->counted = reader->line_start = reader->begin;
+        reader->line = 1;
+    }
+    const char *newline;
+    while (reader->counted < at && (newline = hlo_seek(&reader->source, reader->counted, at, '\n'))) {
+        reader->counted = reader->line_start = newline + 1;
+        reader->line++;
+    }
+    if (reader->counted < at)
+        reader->counted = at;
+    *line = reader->line;
+    *column = (uint32_t)(at - reader->line_start) + 1;
+}
+
+bool hlo_fail(struct hlo_reader *reader, const char *at, const char *format, ...)
+{
+    char message[768];
+    uint32_t line, column;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    hlo_place(reader, at, &line, &column);
+    return error_set(reader->err, ERROR_INPUT, "%s:%u:%u: %s", reader->module->path, line, column, message);
+}
+
+bool hlo_expected(struct hlo_reader *reader, const char *what)
+{
+    hlo_skip_blank(reader);
+    const char *at = reader->at;
+    size_t left = (size_t)(reader->end - at), length = 0;
+    if (left == 0)
+        return hlo_fail(reader, at, "expected %s, found the end of the text", what);
+    if (left >= 2 && at[0] == '/' && at[1] == '*')
+        return hlo_fail(reader, at, "expected %s, found a comment that does not end", what);
+    while (length < left && length < 40 && hlo_is_name_byte(at[length]))
+        length++;
+    return hlo_fail(reader, at, "expected %s, found '%.*s'", what, (int)(length ? length : 1), at);
+}
+
+void hlo_skip_comment(struct hlo_reader *reader)
+{
+    const char *at = reader->at;
+    size_t left = (size_t)(reader->end - at);
+    if (left < 2)
+        return;
+    if (at[1] == '/') {
+        while (reader->at < reader->end && *reader->at != '\n' && *reader->at != '\r')
+            reader->at++;
+    } else if (at[1] == '*') {
+        const char *close = memmem(at + 2, left - 2, "*/", 2);
+        if (close)
+            reader->at = close + 2;
+    }
+}
+
+bool hlo_expect(struct hlo_reader *reader, char c)
+{
+    if (hlo_takes(reader, c))
+        return true;
+    char what[] = {'\'', c, '\'', '\0'};
+    return hlo_expected(reader, what);
+}
+
+bool hlo_word_is(struct hlo_word word, const char *text)
+{
+    return strlen(text) == word.length && memcmp(word.at, text, word.length) == 0;
+}
+
+bool hlo_read_name(struct hlo_reader *reader, const char *what, struct hlo_word *name)
+{
+    hlo_skip_blank(reader);
+    const char *at = reader->at;
+    if (hlo_peek(reader) == '%')
+        reader->at++;
+    *name = hlo_read_bytes(reader);
+    if (name->length > 0)
+        return true;
+    reader->at = at;
+    return hlo_expected(reader, what);
+}
+
+bool hlo_read_integer(struct hlo_reader *reader, int64_t *value)
+{
+    hlo_skip_blank(reader);
+    const char *at = reader->at;
+    bool negative = hlo_peek(reader) == '-';
+    const char *digits = at + negative;
+    int64_t number = 0;
+    for (reader->at = digits; hlo_peek(reader) >= '0' && hlo_peek(reader) <= '9'; reader->at++)
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_sub_overflow(number, *reader->at - '0', &number))
+            return hlo_fail(reader, at, "a number that does not fit into 64 bits");
+    if (reader->at == digits) {
+        reader->at = at;
+        return hlo_expected(reader, "a number");
+    }
+    /* gathered below zero, where there is room for one more */
+    if (!negative && __builtin_sub_overflow(0, number, &number))
+        return hlo_fail(reader, at, "a number that does not fit into 64 bits");
+    *value = number;
+    return true;
+}
+
+/* The quote that ends the string that begins at `at`; NULL when none does. */
+static const char *string_end(const struct hlo_reader *reader, const char *at)
+{
+    char quote = *at;
+    const char *from = at + 1;
+    for (;;) {
+        const char *end = hlo_seek(&reader->source, from, reader->end, quote);
+        if (!end)
+            return NULL;
+        size_t slashes = 0;
+        while (end - slashes > at + 1 && end[-1 - (ptrdiff_t)slashes] == '\\')
+            slashes++;
+        if (slashes % 2 == 0)
+            return end;
+        from = end + 1;
+    }
+}
+
+static int digit_of(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : 16;
+}
+
+/* The byte that \ddd (octal) or \xhh stands for; *at is left behind it. */
+static char numbered(const char **at, const char *end, int base, int digits)
+{
+    int value = 0;
+    for (; digits > 0 && *at < end && digit_of(**at) < base; digits--)
+        value = value * base + digit_of(*(*at)++);
+    return (char)value;
+}
+
+static char escaped(const char **at, const char *end)
+{
+    char c = **at;
+    if (c >= '0' && c <= '7')
+        return numbered(at, end, 8, 3);
+    ++*at;
+    switch (c) {
+    case 'n':
+        return '\n';
+    case 't':
+        return '\t';
+    case 'r':
+        return '\r';
+    case 'x':
+        return numbered(at, end, 16, 2);
+    default:
+        return c;
+    }
+}
+
+bool hlo_read_string(struct hlo_reader *reader, const char **text)
+{
+    hlo_skip_blank(reader);
+    char quote = hlo_peek(reader);
+    if (quote != '"' && quote != '\'')
+        return hlo_expected(reader, "a string");
+    const char *end = string_end(reader, reader->at);
+    if (!end)
+        return hlo_fail(reader, reader->at, "a string that does not end");
+    char *copy = arena_alloc(&reader->module->arena, (size_t)(end - reader->at), 1);
+    if (!copy)
+        return error_memory(reader->err);
+    char *out = copy;
+    for (const char *at = reader->at + 1; at < end;)
+        if (*at == '\\') {
+            at++;
+            *out++ = escaped(&at, end);
+        } else
+            *out++ = *at++;
+    *out = '\0';
+    *text = copy;
+    reader->at = end + 1;
+    return true;
+}
+
+/* Past a string. An apostrophe that no other one follows on its line is only that. */
+static bool skip_string(struct hlo_reader *reader)
+{
+    const char *at = reader->at, *end = string_end(reader, at);
+    if (*at == '\'' && (!end || memchr(at, '\n', (size_t)(end - at)))) {
+        reader->at++;
+        return true;
+    }
+    if (!end)
+        return hlo_fail(reader, at, "a string that does not end");
+    reader->at = end + 1;
+    return true;
+}
+
+/* What hlo_skip_brackets stops at: " ' ( ) / [ ] { } */
+static inline bool is_structure(char c)
+{
+    static const uint64_t structure[4] = {UINT64_C(0x0000838400000000), UINT64_C(0x2800000028000000)};
+    unsigned char byte = (unsigned char)c;
+    return (structure[byte >> 6] >> (byte & 63)) & 1;
+}
+
+bool hlo_skip_brackets(struct hlo_reader *reader)
+{
+    char closing[HLO_MAX_DEPTH];
+    const char *begin = reader->at;
+    int depth = 0;
+    while (reader->at < reader->end) {
+        char c = *reader->at;
+        if (!is_structure(c)) {
+            reader->at++;
+        } else if (c == '"' || c == '\'') {
+            if (!skip_string(reader))
+                return false;
+        } else if (c == '/') {
+            const char *before = reader->at;
+            hlo_skip_comment(reader);
+            reader->at += reader->at == before;
+        } else if (c == '{' || c == '[' || c == '(') {
+            if (depth == HLO_MAX_DEPTH)
+                return hlo_fail(reader, reader->at, "nested deeper than the %d levels that are read",
+                                HLO_MAX_DEPTH);
+            closing[depth++] = (char)(c == '(' ? ')' : c + 2);
+            reader->at++;
+        } else if (c != closing[depth - 1]) {
+            return hlo_fail(reader, reader->at, "expected '%c', found '%c'", closing[depth - 1], c);
+        } else {
+            reader->at++;
+            if (--depth == 0)
+                return true;
+        }
+    }
+    return hlo_fail(reader, begin, "a bracket that is not closed");
+}
+
+bool hlo_skip_value(struct hlo_reader *reader)
+{
+    hlo_skip_blank(reader);
+    const char *begin = reader->at;
+    while (reader->at < reader->end) {
+        char c = *reader->at;
+        if (c == '{' || c == '[' || c == '(') {
+            if (!hlo_skip_brackets(reader))
+                return false;
+        } else if (c == '"' || c == '\'') {
+            if (!skip_string(reader))
+                return false;
+        } else if (c == ',' || c == '}' || c == ']' || c == ')' || c == '\n' || c == '/')
+            break;
+        else
+            reader->at++;
+    }
+    return reader->at > begin || hlo_expected(reader, "a value");
+}
+
+bool hlo_enter(struct hlo_reader *reader)
+{
+    if (reader->depth == HLO_MAX_DEPTH)
+        return hlo_fail(reader, reader->at, "nested deeper than the %d levels that are read", HLO_MAX_DEPTH);
+    reader->depth++;
+    return true;
+}
+
+bool hlo_push(struct hlo_reader *reader, struct hlo_stack *stack, void *item)
+{
+    if (stack->count == stack->capacity) {
+        size_t capacity = stack->capacity ? 2 * stack->capacity : 256;
+        void **at = realloc(stack->at, capacity * sizeof *at);
+        if (!at)
+            return error_memory(reader->err);
+        stack->at = at;
+        stack->capacity = capacity;
+    }
+    stack->at[stack->count++] = item;
+    return true;
+}
+
+void *hlo_pop_all(struct hlo_reader *reader, struct hlo_stack *stack, size_t begin)
+{
+    size_t count = stack->count - begin;
+    void **items = count ? ARENA_ARRAY(&reader->module->arena, count, void *) : NULL;
+    if (items)
+        memcpy(items, stack->at + begin, count * sizeof *items);
+    stack->count = begin;
+    return items;
+}

@@ -1,0 +1,251 @@
+/* Constants. Small ones are checked value by value; of large ones, which programs write, only the end is
+ * looked for: at the speed of memory. */
+#include "core/text.h"
+#include "hlo/text/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECKED_ELEMENTS 256
+
+static bool read_value(struct hlo_reader *reader, const struct hlo_shape *shape, int64_t *value);
+
+/* The least and the greatest of an integer type; u64 wraps, as XLA lets it. */
+static void integer_range(enum hlo_type type, int64_t *least, int64_t *greatest)
+{
+    int bits = hlo_type_bits(type);
+    bool is_signed = type >= HLO_TYPE_S1 && type <= HLO_TYPE_S64;
+    if (type == HLO_TYPE_PRED)
+        bits = 1;
+    *greatest = bits == 64  ? INT64_MAX
+                : is_signed ? ((int64_t)1 << (bits - 1)) - 1
+                            : ((int64_t)1 << bits) - 1;
+    *least = is_signed || bits == 64 ? -*greatest - 1 : 0;
+}
+
+static bool read_u64(struct hlo_reader *reader, int64_t *value)
+{
+    uint64_t number = 0;
+    const char *at = reader->at;
+    for (; hlo_peek(reader) >= '0' && hlo_peek(reader) <= '9'; reader->at++)
+        if (__builtin_mul_overflow(number, 10u, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*reader->at - '0'), &number))
+            return hlo_fail(reader, at, "a value that u64 cannot hold");
+    memcpy(value, &number, sizeof number);
+    return reader->at > at || hlo_read_integer(reader, value);
+}
+
+static bool read_integer(struct hlo_reader *reader, enum hlo_type type, int64_t *value)
+{
+    hlo_skip_blank(reader);
+    const char *at = reader->at;
+    struct hlo_word word = hlo_read_word(reader);
+    *value = hlo_word_is(word, "true");
+    if (*value || hlo_word_is(word, "false"))
+        return true;
+    reader->at = at;
+    int64_t least, greatest;
+    integer_range(type, &least, &greatest);
+    if (!(type == HLO_TYPE_U64 ? read_u64(reader, value) : hlo_read_integer(reader, value)))
+        return false;
+    if (*value < least || *value > greatest)
+        return hlo_fail(reader, at, "a value that %s cannot hold", hlo_type_name(type));
+    return true;
+}
+
+/* The largest finite value of the types that are narrower than double. */
+static double largest(enum hlo_type type)
+{
+    switch (type) {
+    case HLO_TYPE_F16:
+        return 65504;
+    case HLO_TYPE_BF16:
+        return 0x1.fep127;
+    case HLO_TYPE_F32:
+    case HLO_TYPE_C64:
+        return 0x1.fffffep127;
+    default:
+        return 0x1.fffffffffffffp1023;
+    }
+}
+
+/* Bits of the mantissa, which a NaN's payload must fit into; 0: the type has no payload. */
+static int payload_bits(enum hlo_type type)
+{
+    switch (type) {
+    case HLO_TYPE_BF16:
+        return 7;
+    case HLO_TYPE_F16:
+        return 10;
+    case HLO_TYPE_F32:
+    case HLO_TYPE_C64:
+        return 23;
+    case HLO_TYPE_F64:
+    case HLO_TYPE_C128:
+        return 52;
+    case HLO_TYPE_F8E5M2:
+        return 2;
+    default:
+        return 0;
+    }
+}
+
+static bool read_payload(struct hlo_reader *reader, enum hlo_type type)
+{
+    const char *at = reader->at;
+    if (!hlo_takes(reader, '('))
+        return true;
+    char digits[32] = {0};
+    struct hlo_word word = hlo_read_word(reader);
+    if (word.length < sizeof digits)
+        memcpy(digits, word.at, word.length);
+    char *end;
+    unsigned long long payload = strtoull(digits, &end, 16);
+    if (end == digits || *end || word.length < 3 || digits[1] != 'x')
+        return hlo_fail(reader, at, "expected the payload of a NaN as (0x…)");
+    if (payload >> payload_bits(type))
+        return hlo_fail(reader, at, "a NaN's payload that %s cannot hold", hlo_type_name(type));
+    return hlo_expect(reader, ')');
+}
+
+static bool read_float(struct hlo_reader *reader, enum hlo_type type)
+{
+    hlo_skip_blank(reader);
+    const char *at = reader->at;
+    char text[64] = {0};
+    size_t length = 0;
+    while (reader->at < reader->end && length + 1 < sizeof text &&
+           (hlo_is_name_byte(*reader->at) || *reader->at == '+'))
+        text[length++] = *reader->at++;
+    if (strcmp(text, "nan") == 0 || strcmp(text, "-nan") == 0)
+        return read_payload(reader, type);
+    char *end = text;
+    double value = strcmp(text, "true") == 0 || strcmp(text, "false") == 0 ? (end = text + length, 0.0)
+                                                                           : text_number(text, &end);
+    if (length == 0 || *end) {
+        reader->at = at;
+        return hlo_expected(reader, "a number");
+    }
+    /* half a unit of the last place above the largest rounds to it */
+    if (strstr(text, "inf") == NULL && (isinf(value) || fabs(value) > largest(type) * (1 + 0x1p-12)))
+        return hlo_fail(reader, at, "a value that %s cannot hold", hlo_type_name(type));
+    return true;
+}
+
+static bool read_scalar(struct hlo_reader *reader, enum hlo_type type, int64_t *value)
+{
+    if (hlo_type_is_float(type))
+        return read_float(reader, type);
+    if (type != HLO_TYPE_C64 && type != HLO_TYPE_C128)
+        return read_integer(reader, type, value);
+    if (!hlo_takes(reader, '('))
+        return read_float(reader, type);
+    return read_float(reader, type) && hlo_expect(reader, ',') && read_float(reader, type) &&
+           hlo_expect(reader, ')');
+}
+
+/* { … } for each dimension, as many as it has. An empty dimension may leave out what is inside. */
+static bool read_nested(struct hlo_reader *reader, const struct hlo_shape *shape, int dimension)
+{
+    int64_t ignored, count = 0;
+    if (dimension == shape->rank)
+        return read_scalar(reader, shape->type, &ignored);
+    if (!hlo_expect(reader, '{'))
+        return false;
+    while (!hlo_takes(reader, '}')) {
+        if (count && !hlo_expect(reader, ','))
+            return false;
+        if (count++ == shape->dims[dimension])
+            return hlo_fail(reader, reader->at, "more than %lld values in dimension %d of the constant",
+                            (long long)shape->dims[dimension], dimension);
+        if (!read_nested(reader, shape, dimension + 1))
+            return false;
+    }
+    return count == shape->dims[dimension] || (count == 0 && hlo_elements(shape) == 0) ||
+           hlo_fail(reader, reader->at, "expected %lld values in dimension %d of the constant, found %lld",
+                    (long long)shape->dims[dimension], dimension, (long long)count);
+}
+
+/* `{...}`, which stands for any number of values. */
+static bool takes_elided(struct hlo_reader *reader)
+{
+    hlo_skip_blank(reader);
+    if (reader->end - reader->at < 5 || memcmp(reader->at, "{...}", 5) != 0)
+        return false;
+    reader->at += 5;
+    return true;
+}
+
+static bool read_tuple(struct hlo_reader *reader, const struct hlo_shape *shape)
+{
+    int64_t ignored;
+    if (!hlo_expect(reader, '('))
+        return false;
+    for (int i = 0; i < shape->part_count; i++)
+        if ((i && !hlo_expect(reader, ',')) || !read_value(reader, shape->parts[i], &ignored))
+            return false;
+    return hlo_expect(reader, ')');
+}
+
+static bool read_value(struct hlo_reader *reader, const struct hlo_shape *shape, int64_t *value)
+{
+    hlo_skip_blank(reader);
+    if (takes_elided(reader))
+        return true;
+    const char *at = reader->at;
+    bool repeats_shape = hlo_peek(reader) != '(' && hlo_at_shape(reader);
+    if (repeats_shape) {
+        const struct hlo_shape *again = hlo_read_shape(reader);
+        if (!again)
+            return false;
+        if (!hlo_shape_equal(again, shape))
+            return hlo_fail(reader, at, "the constant's value has another shape than the constant");
+    }
+    if (shape->type == HLO_TYPE_TUPLE) {
+        bool ok = hlo_enter(reader) && read_tuple(reader, shape);
+        reader->depth--;
+        return ok;
+    }
+    if (hlo_type_bits(shape->type) == 0)
+        return hlo_fail(reader, at, "a %s has no value", hlo_type_name(shape->type));
+    /* a lone value fills the array, as XLA has it */
+    bool is_lone = shape->rank == 0 || hlo_peek(reader) != '{';
+    return is_lone ? read_scalar(reader, shape->type, value) : read_nested(reader, shape, 0);
+}
+
+/* Past the ')' that closes the constant, counting only round brackets: nothing else in a literal may hold
+ * any but its comments, which say `i0=0`. */
+static bool skip_large(struct hlo_reader *reader)
+{
+    const char *begin = reader->at;
+    for (int64_t open = 1; open > 0;) {
+        const char *close = hlo_seek(&reader->source, reader->at, reader->end, ')');
+        if (!close)
+            return hlo_fail(reader, begin, "a constant that does not end");
+        for (const char *c = reader->at; (c = hlo_seek(&reader->source, c, close, '(')); c++)
+            open++;
+        open--;
+        reader->at = close + 1;
+    }
+    return true;
+}
+
+bool hlo_read_literal(struct hlo_reader *reader, struct hlo_instruction *constant)
+{
+    const struct hlo_shape *shape = constant->shape;
+    if (shape->type != HLO_TYPE_TUPLE && hlo_elements(shape) > CHECKED_ELEMENTS)
+        return skip_large(reader);
+    const char *at = reader->at;
+    hlo_skip_blank(reader);
+    constant->splat =
+        shape->type != HLO_TYPE_TUPLE && shape->rank > 0 && hlo_peek(reader) != '{' && !hlo_at_shape(reader);
+    if (!read_value(reader, shape, &constant->value) || !hlo_expect(reader, ')'))
+        return false;
+    bool is_integer = hlo_type_bits(shape->type) > 0 && !hlo_type_is_float(shape->type) &&
+                      shape->type != HLO_TYPE_C64 && shape->type != HLO_TYPE_C128;
+    bool is_elided = memmem(at, (size_t)(reader->at - at), "...", 3) != NULL;
+    bool is_wrapped = shape->type == HLO_TYPE_U64 && constant->value < 0;
+    constant->has_value = is_integer && shape->rank == 0 && !is_elided && !is_wrapped;
+    return true;
+}

@@ -1,0 +1,240 @@
+/* The reader of HLO text, inside: what its files share.
+ *
+ * One pass over the text, which has no final NUL (it may be a mapped file). What repeats (shapes, lists of
+ * numbers, attributes) is read once and found again by its text. */
+#ifndef REHEARSE_HLO_TEXT_TEXT_H
+#define REHEARSE_HLO_TEXT_TEXT_H
+
+#include "hlo/source.h"
+#include "hlo/table.h"
+
+/* Things that grow while a computation or a list of operands is read; inner ones lie above outer ones. */
+struct hlo_stack {
+    void **at;
+    size_t count, capacity;
+};
+
+struct hlo_word {
+    const char *at;
+    size_t length;
+};
+
+struct hlo_begin { /* on the stacks of instructions and parameters */
+    size_t instruction, parameter;
+};
+
+/* Computations that are read at the same time, one inside of the other: an instruction on its own begins with one, and
+ * none is number 0. */
+#define HLO_MOST_SCOPES (HLO_MAX_DEPTH + 2)
+
+struct hlo_reader {
+    struct hlo_module *module;
+    struct error *err;
+    struct hlo_source source;
+    const char *begin, *at, *end;
+
+    const char *counted; /* where the count of lines stands */
+    const char *line_start;
+    uint32_t line;
+
+    int depth;    /* of what is nested just now */
+    bool is_lone; /* one instruction only: operands that nobody defined are its parameters */
+    int64_t made; /* of those */
+    struct hlo_table shapes, lists, attributes, computations;
+    struct hlo_table words;   /* opcodes and names of attributes that were looked up before */
+    struct hlo_table starts;  /* async-start by its place: the thread it names */
+    struct hlo_table wrapped; /* computations that an async-start calls, by where they name themselves */
+    struct hlo_table names[HLO_MOST_SCOPES];   /* of the instructions of each computation being read */
+    int scope;                                 /* which of them is in use */
+    struct hlo_stack instructions, parameters; /* of the computations being read */
+    struct hlo_stack operands;
+    struct hlo_stack finished; /* computations */
+    struct hlo_begin begins;   /* where those of the current computation begin */
+};
+
+/* One instruction while it is read. */
+struct hlo_draft {
+    struct hlo_instruction *instruction;
+    struct hlo_attributes attributes; /* undefined until one is set: most instructions have none */
+    bool set;                         /* anything in `attributes` */
+    bool is_nested;                   /* an operand without a name, which has no attributes */
+    const char *name_at;              /* for messages */
+    size_t operands, callees;         /* on the stack of operands, from here on */
+    enum hlo_opcode wrapped; /* of add-start, add-update and add-done: add; HLO_OPCODE_COUNT: nothing */
+    const char *thread;      /* async_execution_thread; NULL: not given */
+};
+
+/* What the attributes belong to. */
+static inline enum hlo_opcode hlo_draft_opcode(const struct hlo_draft *draft)
+{
+    return draft->wrapped != HLO_OPCODE_COUNT ? draft->wrapped : draft->instruction->opcode;
+}
+
+/* text_lexer.c. Sets the error "FILE:LINE:COLUMN: …" for a place in the text. */
+bool hlo_fail(struct hlo_reader *reader, const char *at, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* "expected WHAT, found …" */
+bool hlo_expected(struct hlo_reader *reader, const char *what);
+
+void hlo_place(struct hlo_reader *reader, const char *at, uint32_t *line, uint32_t *column);
+void hlo_skip_comment(struct hlo_reader *reader);
+
+/* As in core/error.h: the static analyser reads one file at a time. */
+#ifdef __clang_analyzer__
+#define hlo_fail(...)              ((hlo_fail)(__VA_ARGS__), false)
+#define hlo_expected(reader, what) ((hlo_expected)(reader, what), false)
+#endif
+
+/* Letters, digits, '_', '.' and '-'. */
+static inline bool hlo_is_name_byte(char c)
+{
+    static const uint64_t names[4] = {UINT64_C(0x03ff600000000000), UINT64_C(0x07fffffe87fffffe)};
+    unsigned char byte = (unsigned char)c;
+    return (names[byte >> 6] >> (byte & 63)) & 1;
+}
+
+/* The byte the reader stands at; NUL at the end. */
+static inline char hlo_peek(const struct hlo_reader *reader)
+{
+    return reader->at < reader->end ? *reader->at : '\0';
+}
+
+static inline void hlo_skip_blank(struct hlo_reader *reader)
+{
+    for (;;) {
+        char c = hlo_peek(reader);
+        if (c == ' ' || c == '\n' || c == '\t' || c == '\r')
+            reader->at++;
+        else if (c == '/') {
+            const char *before = reader->at;
+            hlo_skip_comment(reader);
+            if (reader->at == before)
+                return;
+        } else
+            return;
+    }
+}
+
+/* Is it this byte? Then past it. */
+static inline bool hlo_takes(struct hlo_reader *reader, char c)
+{
+    hlo_skip_blank(reader);
+    if (hlo_peek(reader) != c)
+        return false;
+    reader->at++;
+    return true;
+}
+
+bool hlo_expect(struct hlo_reader *reader, char c);
+
+/* The word at this very place; empty when there is none. */
+static inline struct hlo_word hlo_read_bytes(struct hlo_reader *reader)
+{
+    const char *begin = reader->at, *at = begin, *end = reader->end;
+    while (at < end && hlo_is_name_byte(*at))
+        at++;
+    reader->at = at;
+    return (struct hlo_word){begin, (size_t)(at - begin)};
+}
+
+/* The word that begins here, past blanks; empty when none does. */
+static inline struct hlo_word hlo_read_word(struct hlo_reader *reader)
+{
+    hlo_skip_blank(reader);
+    return hlo_read_bytes(reader);
+}
+
+bool hlo_word_is(struct hlo_word word, const char *text);
+
+/* A name, with or without '%'. */
+bool hlo_read_name(struct hlo_reader *reader, const char *what, struct hlo_word *name);
+bool hlo_read_integer(struct hlo_reader *reader, int64_t *value);
+bool hlo_read_string(struct hlo_reader *reader, const char **text); /* unescaped, in the arena */
+
+/* Past a value of any kind: up to a ',' or a closing bracket of what is around it, or the end of the line. */
+bool hlo_skip_value(struct hlo_reader *reader);
+
+/* Past the bracket that closes the one the reader stands at. */
+bool hlo_skip_brackets(struct hlo_reader *reader);
+
+/* Deeper by one, or an error; the caller takes it back. */
+bool hlo_enter(struct hlo_reader *reader);
+
+bool hlo_push(struct hlo_reader *reader, struct hlo_stack *stack, void *item);
+
+/* What lies on the stack from `begin` on, moved to the arena; NULL when there is nothing or no memory. */
+void *hlo_pop_all(struct hlo_reader *reader, struct hlo_stack *stack, size_t begin);
+
+/* text_shape.c */
+const struct hlo_shape *hlo_read_shape(struct hlo_reader *reader);
+
+#define HLO_MAX_PARTS 65536 /* leaves of a tuple */
+
+/* Are the leaves of the tuple no more than that, its levels no more than HLO_MAX_DEPTH, and its elements no
+ * more than HLO_MAX_ELEMENTS? What is inferred shares parts, so that a short text can make a huge one. */
+bool hlo_tuple_is_small(const struct hlo_shape *tuple);
+
+/* Does a shape begin here (the reader stands at no blank)? */
+bool hlo_at_shape(struct hlo_reader *reader);
+
+/* text_literal.c. Past the literal and the ')' behind it. */
+bool hlo_read_literal(struct hlo_reader *reader, struct hlo_instruction *constant);
+
+/* text_attributes.c, text_window.c and text_groups.c */
+bool hlo_read_attributes(struct hlo_reader *reader, struct hlo_draft *draft);
+bool hlo_read_list(struct hlo_reader *reader, struct hlo_ints *list);
+bool hlo_read_window(struct hlo_reader *reader, struct hlo_attributes *attributes);
+bool hlo_read_labels(struct hlo_reader *reader, struct hlo_attributes *attributes);
+bool hlo_read_padding(struct hlo_reader *reader, struct hlo_attributes *attributes);
+bool hlo_read_slice(struct hlo_reader *reader, struct hlo_attributes *attributes);
+bool hlo_read_groups(struct hlo_reader *reader, struct hlo_attributes *attributes);
+bool hlo_read_pairs(struct hlo_reader *reader, struct hlo_attributes *attributes);
+
+/* [2,4]: the product. */
+bool hlo_read_product(struct hlo_reader *reader, int64_t *product);
+
+/* text_unused.c */
+bool hlo_read_buffers(struct hlo_reader *reader, bool of_outputs);
+bool hlo_read_predecessors(struct hlo_reader *reader);
+bool hlo_read_sharding(struct hlo_reader *reader);
+bool hlo_read_accuracy(struct hlo_reader *reader);
+bool hlo_read_api_version(struct hlo_reader *reader);
+bool hlo_read_constraints(struct hlo_reader *reader, const struct hlo_draft *draft);
+bool hlo_read_debug(struct hlo_reader *reader);
+
+/* text.c. A body in braces, as a computation of the module. */
+struct hlo_computation *hlo_read_body(struct hlo_reader *reader, const char *name);
+
+/* text_instruction.c. `[ROOT] name = shape opcode(operands), attributes`; NULL on failure. */
+struct hlo_instruction *hlo_read_instruction(struct hlo_reader *reader, bool *is_root);
+
+/* `shape opcode(operands), attributes` of this name. */
+struct hlo_instruction *hlo_read_operation(struct hlo_reader *reader, struct hlo_word name,
+                                           const struct hlo_shape *shape);
+
+/* A computation begins; the caller keeps what it returns, and puts it back at the end. */
+struct hlo_begin hlo_begin_computation(struct hlo_reader *reader);
+
+/* Sets a draft's attributes to those of an instruction that says none, the first time. */
+void hlo_begin_attributes(struct hlo_draft *draft);
+
+/* Into the computation that is being read, as its last. */
+bool hlo_append(struct hlo_reader *reader, struct hlo_instruction *instruction);
+
+/* Ends the computation that is being read: what lies on the stack of instructions from its begin on. */
+struct hlo_computation *hlo_finish_computation(struct hlo_reader *reader, const char *name,
+                                               struct hlo_instruction *root);
+
+/* text_async.c. The opcode of `add-start`, `add-update` or `add-done`: async-start, … and what it wraps. */
+enum hlo_opcode hlo_find_sugar(struct hlo_word word, enum hlo_opcode *wrapped);
+
+/* Gives `add-start` a computation with the add in it, and looks at how the operations of a chain fit. */
+bool hlo_settle_async(struct hlo_reader *reader, struct hlo_draft *draft);
+
+/* Is there no start whose operands never come? */
+bool hlo_chains_end(struct hlo_reader *reader, const struct hlo_computation *computation);
+
+/* infer.c. The shape that operands, attributes and callees give, and whether the written one is it. */
+bool hlo_settle_shape(struct hlo_reader *reader, struct hlo_draft *draft);
+
+#endif

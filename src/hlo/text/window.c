@@ -1,0 +1,231 @@
+/* window={size=3x3 stride=2x2 pad=0_1x0_1 …}, dim_labels=b01f_01io->b01f, padding=0_1_0x…, slice={[0:8:2], …} */
+#include "hlo/text/text.h"
+
+#include <string.h>
+
+static struct hlo_window_dim plain_window_dim(void)
+{
+    return (struct hlo_window_dim){.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
+}
+
+/* 1x2x3, or of `per` numbers each with '_' between: lo_hi. The last of `per` may be left out, and is 0 then,
+ * if `optional`. */
+static bool read_by(struct hlo_reader *reader, int per, bool optional, int64_t numbers[][3], int *count)
+{
+    const char *begin = reader->at;
+    *count = 0;
+    do {
+        if (*count == HLO_MAX_RANK)
+            return hlo_fail(reader, begin, "more than the %d dimensions that an array may have",
+                            HLO_MAX_RANK);
+        int64_t *now = numbers[(*count)++];
+        for (int i = 0; i < per; i++) {
+            now[i] = 0;
+            bool goes_on = i == 0 || hlo_peek(reader) == '_';
+            if (!goes_on && optional && i == per - 1)
+                break;
+            if (!goes_on)
+                return hlo_expected(reader, "'_' and a number");
+            reader->at += i > 0;
+            if (!hlo_read_integer(reader, &now[i]))
+                return false;
+        }
+    } while (hlo_peek(reader) == 'x' && reader->at++);
+    return true;
+}
+
+static void set_field(struct hlo_window_dim *dim, int field, const int64_t numbers[3])
+{
+    switch (field) {
+    case 0:
+        dim->size = numbers[0];
+        break;
+    case 1:
+        dim->stride = numbers[0];
+        break;
+    case 2:
+        dim->pad_low = numbers[0];
+        dim->pad_high = numbers[1];
+        break;
+    case 3:
+        dim->base_dilation = numbers[0];
+        break;
+    case 4:
+        dim->window_dilation = numbers[0];
+        break;
+    default:
+        dim->reversal = numbers[0] != 0;
+    }
+}
+
+static bool check_window(struct hlo_reader *reader, const char *at, const struct hlo_window_dim *dims,
+                         int rank)
+{
+    const int64_t most = (int64_t)1 << 40; /* so that sums and products of some of them fit */
+    for (int i = 0; i < rank; i++) {
+        const struct hlo_window_dim *dim = &dims[i];
+        if (dim->size < 1 || dim->stride < 1 || dim->base_dilation < 1 || dim->window_dilation < 1)
+            return hlo_fail(reader, at, "a window with a size, stride or dilation below 1");
+        if (dim->size > most || dim->stride > most || dim->base_dilation > most ||
+            dim->window_dilation > most || dim->pad_low > most || dim->pad_low < -most ||
+            dim->pad_high > most || dim->pad_high < -most)
+            return hlo_fail(reader, at, "a window with a number beyond 2^40");
+    }
+    return true;
+}
+
+static bool read_window_field(struct hlo_reader *reader, struct hlo_window_dim *dims, int *rank)
+{
+    static const char *const names[] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
+    int64_t numbers[HLO_MAX_RANK][3];
+    int field = 0, count;
+    hlo_skip_blank(reader);
+    const char *at = reader->at;
+    struct hlo_word name = hlo_read_word(reader);
+    while (field < 6 && !hlo_word_is(name, names[field]))
+        field++;
+    if (field == 6) {
+        reader->at = at;
+        return hlo_expected(reader, "size, stride, pad, lhs_dilate, rhs_dilate or rhs_reversal");
+    }
+    if (!hlo_expect(reader, '=') || !read_by(reader, field == 2 ? 2 : 1, false, numbers, &count))
+        return false;
+    if (*rank < 0)
+        *rank = count;
+    if (count != *rank)
+        return hlo_fail(reader, at, "expected %s of %d dimensions, found %d", names[field], *rank, count);
+    for (int i = 0; i < count; i++)
+        set_field(&dims[i], field, numbers[i]);
+    return true;
+}
+
+bool hlo_read_window(struct hlo_reader *reader, struct hlo_attributes *attributes)
+{
+    struct hlo_window_dim dims[HLO_MAX_RANK];
+    int rank = -1;
+    const char *at = reader->at;
+    for (int i = 0; i < HLO_MAX_RANK; i++)
+        dims[i] = plain_window_dim();
+    if (!hlo_expect(reader, '{'))
+        return false;
+    while (!hlo_takes(reader, '}'))
+        if (!read_window_field(reader, dims, &rank))
+            return false;
+    if (rank <= 0)
+        return true;
+    if (!check_window(reader, at, dims, rank))
+        return false;
+    struct hlo_window_dim *copy = ARENA_ARRAY(&reader->module->arena, (size_t)rank, struct hlo_window_dim);
+    if (!copy)
+        return error_memory(reader->err);
+    memcpy(copy, dims, (size_t)rank * sizeof *copy);
+    attributes->window = copy;
+    attributes->window_rank = rank;
+    return true;
+}
+
+/* One of the three of b01f_01io->b01f. `first` and `second` are the letters of what is not spatial. */
+static bool read_label(struct hlo_reader *reader, char first, char second, struct hlo_ints *labels,
+                       bool *unknown)
+{
+    int64_t numbers[HLO_MAX_RANK];
+    uint64_t seen = 0;
+    int count = 0;
+    const char *at = reader->at;
+    for (; reader->at < reader->end; reader->at++) {
+        char c = *reader->at;
+        bool is_digit = c >= '0' && c <= '9';
+        if (!is_digit && c != first && c != second && c != '?')
+            break;
+        if (count == HLO_MAX_RANK)
+            return hlo_fail(reader, at, "more than %d dimension labels", HLO_MAX_RANK);
+        *unknown |= c == '?';
+        numbers[count++] = is_digit ? c - '0' : c == first ? HLO_LABEL_BATCH : HLO_LABEL_FEATURE;
+        uint64_t bit = c == '?' ? 0 : (uint64_t)1 << (numbers[count - 1] + 2);
+        if (seen & bit)
+            return hlo_fail(reader, reader->at, "the dimension label '%c' is there twice", c);
+        seen |= bit;
+    }
+    if ((seen & 3) != 3)
+        return hlo_fail(reader, at, "expected dimension labels with '%c' and '%c'", first, second);
+    for (int i = 0; i < count; i++)
+        if (numbers[i] >= count - 2)
+            return hlo_fail(reader, at + i, "the dimension label %lld among %d spatial dimensions",
+                            (long long)numbers[i], count - 2);
+    int64_t *copy = ARENA_ARRAY(&reader->module->arena, (size_t)count, int64_t);
+    if (!copy)
+        return error_memory(reader->err);
+    memcpy(copy, numbers, (size_t)count * sizeof *copy);
+    *labels = (struct hlo_ints){count, copy};
+    return true;
+}
+
+bool hlo_read_labels(struct hlo_reader *reader, struct hlo_attributes *attributes)
+{
+    bool unknown = false;
+    hlo_skip_blank(reader);
+    const char *at = reader->at;
+    if (!read_label(reader, 'b', 'f', &attributes->input_labels, &unknown) || !hlo_expect(reader, '_') ||
+        !read_label(reader, 'i', 'o', &attributes->kernel_labels, &unknown) || !hlo_expect(reader, '-') ||
+        !hlo_expect(reader, '>') || !read_label(reader, 'b', 'f', &attributes->output_labels, &unknown))
+        return false;
+    if (attributes->input_labels.count != attributes->kernel_labels.count ||
+        attributes->input_labels.count != attributes->output_labels.count)
+        return hlo_fail(reader, at, "dimension labels of different lengths");
+    if (unknown) /* of a custom call, and of no use to cost */
+        attributes->input_labels = attributes->kernel_labels = attributes->output_labels =
+            (struct hlo_ints){0, NULL};
+    return true;
+}
+
+/* The `which`th of every dimension's numbers. */
+static bool keep(struct hlo_reader *reader, int64_t numbers[][3], int count, int which, struct hlo_ints *list)
+{
+    int64_t *copy = ARENA_ARRAY(&reader->module->arena, (size_t)count, int64_t);
+    if (!copy)
+        return error_memory(reader->err);
+    for (int i = 0; i < count; i++)
+        copy[i] = numbers[i][which];
+    *list = (struct hlo_ints){count, copy};
+    return true;
+}
+
+bool hlo_read_padding(struct hlo_reader *reader, struct hlo_attributes *attributes)
+{
+    int64_t numbers[HLO_MAX_RANK][3];
+    int count;
+    hlo_skip_blank(reader);
+    const char *at = reader->at;
+    if (!read_by(reader, 3, true, numbers, &count))
+        return false;
+    for (int i = 0; i < count; i++)
+        if (numbers[i][2] < 0)
+            return hlo_fail(reader, at, "a negative interior padding");
+    return keep(reader, numbers, count, 0, &attributes->low) &&
+           keep(reader, numbers, count, 1, &attributes->high) &&
+           keep(reader, numbers, count, 2, &attributes->interior);
+}
+
+bool hlo_read_slice(struct hlo_reader *reader, struct hlo_attributes *attributes)
+{
+    int64_t numbers[HLO_MAX_RANK][3];
+    int count = 0;
+    if (!hlo_expect(reader, '{'))
+        return false;
+    while (!hlo_takes(reader, '}')) {
+        if (count && !hlo_expect(reader, ','))
+            return false;
+        if (count == HLO_MAX_RANK)
+            return hlo_fail(reader, reader->at, "more than the %d dimensions that an array may have",
+                            HLO_MAX_RANK);
+        int64_t *now = numbers[count++];
+        now[2] = 1;
+        if (!hlo_expect(reader, '[') || !hlo_read_integer(reader, &now[0]) || !hlo_expect(reader, ':') ||
+            !hlo_read_integer(reader, &now[1]) ||
+            (hlo_takes(reader, ':') && !hlo_read_integer(reader, &now[2])) || !hlo_expect(reader, ']'))
+            return false;
+    }
+    return count == 0 || (keep(reader, numbers, count, 0, &attributes->start) &&
+                          keep(reader, numbers, count, 1, &attributes->limit) &&
+                          keep(reader, numbers, count, 2, &attributes->stride));
+}

@@ -1,0 +1,517 @@
+/* The optimum of DAPPLE's objective, with a proof.
+ *
+ * Problem. Every number of outer replicas r, every way to cut the chain into stages of layers that belong together,
+ * every number of devices for each and every placement of them; devices may be idle (dapple.h).
+ *
+ * Bound. For given r and an interval of the pivot's seconds a dynamic program (dapple_program.h) gives a lower bound on
+ * all plans whose pivot is in it, for both k, and a plan, which is scored as it is: an upper bound.
+ *
+ * Search. Best first over intervals of all r together: the least bound is solved, dropped when that reaches the best
+ * plan, else cut in two, in the end at values that a stage or a transfer can take. Where only one such value is left,
+ * bound and plan are equal, so the search ends. A slower pivot is never better where there are no more stages than
+ * micro-batches: its block counts M - 1 times, and hides less than M - 1 blocks of all-reduce. Elsewhere programs for
+ * each k have to reach the interval's lower end (solve_region). DAPPLE_FIXED has no drain that shrinks with the pivot
+ * and needs one program for each r.
+ *
+ * Placements. All of them where they are few; else bounds come from a relaxation and plans from packing what it finds,
+ * or from placements in order, and what they differ by remains as a gap.
+ *
+ * Check. Equal to brute force on thousands of small cases (tests/plan/dapple_random_test.c). The number of programs at
+ * a time does not depend on the threads, and so neither do the answers. */
+#include "core/progress.h"
+#include "plan/dapple/program.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT_A_TIME  4
+#define MOST_STEPS 60000    /* of every placement; beyond that the search itself would be too slow */
+#define MOST_LOOSE 50000000 /* memory only */
+#define FEW_LAYERS 256      /* see by_items */
+#define NARROW     1.02     /* high / low */
+#define SAME       (1 - 1e-12)
+
+struct region {
+    int replicas;
+    double low, high; /* seconds for the whole batch */
+    double bound;     /* no plan in here takes less */
+    bool fresh;       /* nothing was solved for this r yet */
+};
+
+struct task {
+    struct region region;
+    struct dapple_workspace work;
+    struct dapple_answer answer, other;
+    double bound;
+    struct dapple_plan plan; /* the best of the programs'; no stages: none */
+    bool failed;
+    struct error err;
+};
+
+struct exact {
+    const struct dapple_problem *problem;
+    const struct dapple_options *options;
+    struct places places, ordered; /* ordered: only where places are not all */
+    bool loose;
+    double *rates; /* that transfers out of a stage may have, ascending */
+    int rate_count;
+    struct region *regions;
+    int region_count, region_room;
+    struct task tasks[AT_A_TIME];
+    int task_count;
+    double unresolved; /* least bound of what could not be decided */
+    struct dapple_plan best;
+    int64_t programs;
+    double deadline;
+};
+
+/* --- what the pivot can be ---------------------------------------------------------------------------------------- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double first = *(const double *)a, second = *(const double *)b;
+    return (first > second) - (first < second);
+}
+
+static bool list_rates(struct exact *exact)
+{
+    const struct dapple_cluster *cluster = exact->problem->cluster;
+    int devices = dapple_devices(cluster), count = 0;
+    exact->rates = malloc(((size_t)devices * (size_t)(devices + 1) / 2 + 2) * sizeof *exact->rates);
+    if (!exact->rates)
+        return false;
+    exact->rates[count++] = cluster->inside;
+    exact->rates[count++] = dapple_spanning_rate(exact->problem);
+    for (int n = 1; n <= devices; n++)
+        for (int away = 1; away <= n; away++)
+            exact->rates[count++] = cluster->point_to_point * n / away;
+    qsort(exact->rates, (size_t)count, sizeof *exact->rates, compare_doubles);
+    for (int i = 0; i < count; i++)
+        if (i == 0 || exact->rates[i] > exact->rates[exact->rate_count - 1])
+            exact->rates[exact->rate_count++] = exact->rates[i];
+    return true;
+}
+
+/* The first rate of at least this much; rate_count: none. */
+static int first_rate(const struct exact *exact, double least)
+{
+    int low = 0, high = exact->rate_count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (exact->rates[middle] < least)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The longest time of a stage or a transfer up to `most`, and the shortest above it; -INFINITY and INFINITY: none. */
+struct around {
+    double below, above;
+};
+
+static void see_item(struct around *around, double most, double item)
+{
+    if (item <= most)
+        around->below = fmax(around->below, item);
+    else
+        around->above = fmin(around->above, item);
+}
+
+/* May a slower pivot be better, and so k = 2? */
+static int most_factor(const struct exact *exact, int replicas)
+{
+    bool slower = exact->problem->rules == DAPPLE_ORIGINAL &&
+                  exact->places.devices / replicas > dapple_microbatches(exact->problem, replicas);
+    return slower ? 2 : 1;
+}
+
+/* The times of a stage near `most`, on any number of units. */
+static void see_stage(struct around *around, double most, double compute, int replicas, int units)
+{
+    double count = ceil(compute / (most * replicas));
+    int middle = count < units ? (int)count : units;
+    for (int n = middle > 1 ? middle - 1 : 1; n <= middle + 1 && n <= units; n++)
+        see_item(around, most, compute / (n * replicas));
+}
+
+static struct around items_around(const struct exact *exact, const struct region *region, double most)
+{
+    const struct dapple_problem *problem = exact->problem;
+    const struct chain *chain = problem->chain;
+    int layers = chain->layer_count, units = exact->places.devices / region->replicas;
+    struct around around = {-INFINITY, INFINITY};
+    for (int last = 0; last < layers; last++)
+        for (int first = 0; first <= last; first++)
+            if (first == 0 || chain_before(chain, first - 1, last))
+                see_stage(&around, most, dapple_compute(problem, first, last), region->replicas, units);
+    for (int factor = 1; factor <= most_factor(exact, region->replicas); factor++)
+        for (int layer = 0; layer < layers - 1; layer++) {
+            double bytes = factor * dapple_crossing(problem, layer);
+            int rate = first_rate(exact, bytes / most);
+            for (int i = rate > 0 ? rate - 1 : 0; i <= rate + 1 && i < exact->rate_count; i++)
+                see_item(&around, most, bytes / exact->rates[i]);
+        }
+    return around;
+}
+
+/* Values are looked for where that is soon done, and where they are few: with many layers a wide interval has some
+ * nearly everywhere. */
+static bool by_items(const struct exact *exact, const struct region *region)
+{
+    return exact->problem->chain->layer_count <= FEW_LAYERS || region->high < region->low * NARROW;
+}
+
+/* --- plans -------------------------------------------------------------------------------------------------------- */
+
+static int devices_used(const struct dapple_plan *plan)
+{
+    int used = 0;
+    for (int s = 0; s < plan->stage_count; s++)
+        used += plan->stages[s].devices;
+    return used;
+}
+
+static bool is_better(const struct dapple_plan *plan, const struct dapple_plan *best)
+{
+    if (plan->latency < best->latency * SAME)
+        return true;
+    if (plan->latency * SAME > best->latency)
+        return false;
+    if (devices_used(plan) != devices_used(best))
+        return devices_used(plan) < devices_used(best);
+    return plan->stage_count < best->stage_count;
+}
+
+/* With the k that is better for it. */
+static void score(const struct dapple_problem *problem, struct dapple_plan *plan)
+{
+    plan->factor = 2;
+    dapple_score(problem, plan);
+    double latency = plan->latency;
+    plan->factor = 1;
+    dapple_score(problem, plan);
+    if (latency < plan->latency) {
+        plan->factor = 2;
+        dapple_score(problem, plan);
+    }
+}
+
+static void keep_better(struct dapple_plan *best, struct dapple_plan *plan)
+{
+    if (best->stage_count == 0 || is_better(plan, best)) {
+        dapple_plan_release(best);
+        *best = *plan;
+    } else {
+        dapple_plan_release(plan);
+    }
+    *plan = (struct dapple_plan){0};
+}
+
+/* The plan of an answer, scored; kept when it is the task's best so far. *found: it could be placed. */
+static bool place(const struct exact *exact, const struct places *places, const struct dapple_answer *answer,
+                  struct task *task, bool *found)
+{
+    struct dapple_plan plan;
+    struct error *err = &task->err;
+    *found = true;
+    if (isinf(answer->bound))
+        return true;
+    if (!dapple_plan_init(&plan, answer->stage_count, places->devices, err))
+        return false;
+    int last = exact->problem->chain->layer_count - 1;
+    for (int s = answer->stage_count - 1; s >= 0; last = answer->first_layers[s--] - 1)
+        plan.stages[s] = (struct dapple_stage){answer->first_layers[s], last, answer->devices[s]};
+    plan.replicas = task->region.replicas;
+    bool done = places->kind == PLACES_LOOSE ? places_pack(places, answer->stage_count, answer->devices,
+                                                           answer->steps, plan.stage_of, found, err)
+                                             : places_follow(places, answer->stage_count, answer->devices,
+                                                             answer->steps, plan.stage_of, err);
+    if (!done || !*found) {
+        dapple_plan_release(&plan);
+        return done;
+    }
+    score(exact->problem, &plan);
+    keep_better(&task->plan, &plan);
+    return true;
+}
+
+static double best_latency(const struct exact *exact)
+{
+    return exact->best.stage_count > 0 ? exact->best.latency : INFINITY;
+}
+
+/* --- regions ------------------------------------------------------------------------------------------------------ */
+
+static bool add_region(struct exact *exact, struct region region, struct error *err)
+{
+    if (region.bound >= best_latency(exact) * SAME)
+        return true;
+    if (exact->region_count == exact->region_room) {
+        int room = exact->region_room > 0 ? 2 * exact->region_room : 256;
+        struct region *regions = realloc(exact->regions, (size_t)room * sizeof *regions);
+        if (!regions)
+            return error_memory(err);
+        exact->regions = regions;
+        exact->region_room = room;
+    }
+    exact->regions[exact->region_count++] = region;
+    return true;
+}
+
+static double steady_share(const struct exact *exact, const struct region *region)
+{
+    double count = (double)dapple_microbatches(exact->problem, region->replicas);
+    return exact->problem->rules == DAPPLE_ORIGINAL ? (count - 1) / count : 0;
+}
+
+/* Everything that may be better than the best plan, for one r. */
+static bool start_region(struct exact *exact, int replicas, struct error *err)
+{
+    const struct dapple_problem *problem = exact->problem;
+    double count = (double)dapple_microbatches(problem, replicas), total = dapple_total(problem);
+    struct region region = {.replicas = replicas, .fresh = true};
+    int most_devices = exact->places.devices / replicas * replicas;
+    double least = total / most_devices;
+    if (problem->rules == DAPPLE_FIXED) {
+        region.bound = least;
+        region.high = INFINITY;
+        return add_region(exact, region, err);
+    }
+    double share = steady_share(exact, &region), most = total;
+    for (int i = 0; i < problem->chain->layer_count - 1; i++)
+        most = fmax(most, most_factor(exact, replicas) * dapple_crossing(problem, i) / exact->rates[0]);
+    if (share > 0)
+        most = fmin(most, (best_latency(exact) - total / (replicas * count)) / share);
+    region.low = least;
+    region.high = most;
+    if (by_items(exact, &region)) {
+        region.low = items_around(exact, &region, least * (1 - 1e-12)).above;
+        region.high = items_around(exact, &region, most * (1 + 1e-12)).below;
+    }
+    region.bound = share * region.low + total / (replicas * count);
+    return region.low > region.high || add_region(exact, region, err);
+}
+
+static bool start_regions(struct exact *exact, struct error *err)
+{
+    for (int replicas = 1; replicas <= exact->places.devices; replicas++)
+        if (dapple_microbatches(exact->problem, replicas) > 0 && !start_region(exact, replicas, err))
+            return false;
+    return true;
+}
+
+/* Many replicas leave few units and a program that is soon solved: they come first, and one by one, for the good plans
+ * that they give to the others. Then the least bound; the first of equals. */
+static bool comes_before(const struct region *region, const struct region *other)
+{
+    if (!region->fresh || !other->fresh)
+        return region->fresh || (!other->fresh && region->bound < other->bound);
+    return region->replicas > other->replicas;
+}
+
+static bool take_region(struct exact *exact, struct region *region)
+{
+    int least = -1, count = 0;
+    for (int i = 0; i < exact->region_count; i++)
+        if (exact->regions[i].bound < best_latency(exact) * SAME)
+            exact->regions[count++] = exact->regions[i];
+    exact->region_count = count;
+    for (int i = 0; i < count; i++)
+        if (least < 0 || comes_before(&exact->regions[i], &exact->regions[least]))
+            least = i;
+    if (least < 0)
+        return false;
+    *region = exact->regions[least];
+    memmove(&exact->regions[least], &exact->regions[least + 1],
+            (size_t)(--exact->region_count - least) * sizeof *exact->regions);
+    return true;
+}
+
+static bool split_region(struct exact *exact, const struct region *region, double bound, struct error *err)
+{
+    struct region left = *region, right = *region;
+    double share = steady_share(exact, region);
+    left.fresh = right.fresh = false;
+    left.high = right.low = (region->low + region->high) / 2;
+    if (by_items(exact, region)) {
+        left.high = fmax(items_around(exact, region, left.high).below, region->low);
+        right.low = items_around(exact, region, left.high * (1 + 1e-12)).above;
+    }
+    left.bound = bound;
+    right.bound = bound + share * (right.low - region->low);
+    return add_region(exact, left, err) && (right.low > right.high || add_region(exact, right, err));
+}
+
+static bool finish_task(struct exact *exact, struct task *task, struct error *err)
+{
+    struct region *region = &task->region;
+    if (task->failed && task->err.kind != ERROR_INFEASIBLE) {
+        *err = task->err;
+        return false;
+    }
+    double bound = fmax(region->bound, task->bound);
+    if (task->plan.stage_count > 0)
+        keep_better(&exact->best, &task->plan);
+    if (bound >= best_latency(exact) * SAME)
+        return true;
+    if (region->low < region->high * SAME && isfinite(region->high))
+        return split_region(exact, region, bound, err);
+    if (exact->loose || task->failed)
+        exact->unresolved = fmin(exact->unresolved, bound);
+    return true;
+}
+
+/* --- programs ----------------------------------------------------------------------------------------------------- */
+
+/* A program of the task's region into *answer, its plan into the task; false: failed. */
+static bool solve(const struct exact *exact, const struct places *places, int factor, bool reach_low,
+                  struct task *task, struct dapple_answer *answer, bool *found)
+{
+    const struct region *region = &task->region;
+    struct dapple_program program = {
+        .problem = exact->problem,
+        .places = places,
+        .replicas = region->replicas,
+        .factor = factor,
+        .microbatches = dapple_microbatches(exact->problem, region->replicas),
+        .low = region->low,
+        .high = fmin(region->high, exact->problem->rules == DAPPLE_FIXED ? best_latency(exact) : INFINITY),
+        .reach_low = reach_low,
+        .cutoff = best_latency(exact),
+    };
+    return dapple_program_solve(&program, &task->work, answer, &task->err) &&
+           place(exact, places, answer, task, found);
+}
+
+/* k = 1 allows all that k = 2 does, so the first program's bound is for both. What it is made of may be a plan whose
+ * pivot is below the interval. With no more stages than micro-batches it is no slower with its own pivot than with the
+ * interval's: the bound comes as near to it as the interval is narrow. With more stages it may be slower, and never
+ * be as good as the bound; then programs that keep to pivots of the interval, for both k, tell more. */
+static bool solve_region(const struct exact *exact, struct task *task, bool *found)
+{
+    const struct region *region = &task->region;
+    task->answer.least = 0;
+    bool done = solve(exact, &exact->places, 1, false, task, &task->answer, found);
+    task->bound = task->answer.least;
+    if (!done)
+        return false;
+    task->bound = task->answer.bound;
+    if (isinf(task->bound) || task->answer.reaches || most_factor(exact, region->replicas) == 1 ||
+        task->answer.stage_count <= dapple_microbatches(exact->problem, region->replicas))
+        return true;
+    double bound = INFINITY;
+    for (int factor = 1; factor <= 2; factor++) {
+        bool placed;
+        if (!solve(exact, &exact->places, factor, true, task, &task->other, &placed))
+            return false;
+        *found &= placed;
+        bound = fmin(bound, task->other.bound);
+    }
+    task->bound = fmax(task->bound, bound);
+    return true;
+}
+
+static void solve_task(const struct exact *exact, struct task *task)
+{
+    bool found = true;
+    task->bound = 0;
+    task->failed = !solve_region(exact, task, &found);
+    if (!found && !task->failed && !solve(exact, &exact->ordered, 1, false, task, &task->other, &found))
+        task->failed = true;
+}
+
+static void solve_tasks(void *context, size_t first, size_t last, int thread)
+{
+    struct exact *exact = context;
+    (void)thread;
+    for (size_t i = first; i < last; i++)
+        solve_task(exact, &exact->tasks[i]);
+}
+
+static bool stopped(const struct exact *exact)
+{
+    return (exact->deadline > 0 && clock_now() > exact->deadline) ||
+           (exact->options->program_limit > 0 && exact->programs >= exact->options->program_limit);
+}
+
+static bool search(struct exact *exact, struct error *err)
+{
+    while (!stopped(exact)) {
+        exact->task_count = 0;
+        while (exact->task_count < AT_A_TIME && take_region(exact, &exact->tasks[exact->task_count].region))
+            if (exact->tasks[exact->task_count++].region.fresh)
+                break;
+        if (exact->task_count == 0)
+            return true;
+        parallel_for(exact->options->pool, (size_t)exact->task_count, 1, solve_tasks, exact);
+        exact->programs += exact->task_count;
+        for (int i = 0; i < exact->task_count; i++)
+            if (!finish_task(exact, &exact->tasks[i], err))
+                return false;
+    }
+    for (int i = 0; i < exact->region_count; i++)
+        exact->unresolved = fmin(exact->unresolved, exact->regions[i].bound);
+    return true;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+/* Where machines have one device each, what the relaxation counts is all there is: a placement always exists. */
+static bool find_places(struct exact *exact, struct error *err)
+{
+    const struct dapple_cluster *cluster = exact->problem->cluster;
+    exact->loose = exact->options->relaxed || cluster->machine_count == dapple_devices(cluster);
+    if (!exact->loose && places_init(&exact->places, cluster, PLACES_ALL, MOST_STEPS, err))
+        return true;
+    exact->loose = exact->loose || err->kind == ERROR_INFEASIBLE;
+    return exact->loose && places_init(&exact->places, cluster, PLACES_LOOSE, MOST_LOOSE, err) &&
+           places_init(&exact->ordered, cluster, PLACES_ORDERED, MOST_LOOSE, err);
+}
+
+/* HPGO's choice to begin with; it may find nothing. */
+static bool seed(struct exact *exact, struct error *err)
+{
+    if (dapple_search_hpgo(exact->problem, &exact->best, err))
+        return true;
+    exact->best = (struct dapple_plan){.stage_count = 0};
+    return err->kind == ERROR_INFEASIBLE;
+}
+
+static void release(struct exact *exact)
+{
+    for (int i = 0; i < AT_A_TIME; i++) {
+        dapple_workspace_release(&exact->tasks[i].work);
+        dapple_answer_release(&exact->tasks[i].answer);
+        dapple_answer_release(&exact->tasks[i].other);
+        dapple_plan_release(&exact->tasks[i].plan);
+    }
+    places_release(&exact->places);
+    places_release(&exact->ordered);
+    free(exact->rates);
+    free(exact->regions);
+}
+
+bool dapple_search_exact(const struct dapple_problem *problem, const struct dapple_options *options,
+                         struct dapple_plan *plan, struct error *err)
+{
+    if (!dapple_check(problem, err))
+        return false;
+    struct exact exact = {.problem = problem, .options = options, .unresolved = INFINITY};
+    exact.deadline = options->time_limit > 0 ? clock_now() + options->time_limit : 0;
+    bool done = find_places(&exact, err) && (list_rates(&exact) || error_memory(err)) && seed(&exact, err) &&
+                start_regions(&exact, err) && search(&exact, err);
+    release(&exact);
+    if (done && exact.best.stage_count > 0) {
+        *plan = exact.best;
+        plan->search = "exact";
+        plan->lower_bound = fmin(plan->latency, exact.unresolved);
+        plan->proven_optimal = exact.unresolved >= plan->latency * SAME;
+        plan->programs = exact.programs;
+        return true;
+    }
+    dapple_plan_release(&exact.best);
+    return done && error_set(err, ERROR_INFEASIBLE, "no plan: no way to cut the chain fits into the memory");
+}

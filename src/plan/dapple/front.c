@@ -1,0 +1,97 @@
+/* The least that what is put in front of some stages can add to a plan: a bound for every label.
+ *
+ * Let stages before layer e be left to place, from a state of the devices, in front of stages with the label (X, D).
+ * With S stages in front, of transfers X' and drain D', the plan's X + D becomes X + X' + max(D', D - S b), and for any
+ * part p in [0, 1], with F the all-reduce of the first stage of all, which is no more than D',
+ *
+ *     X' + max(D', D - S b)  >=  X' + (1 - p) F + p (D - S b)  >=  p D + min (X' + (1 - p) F - p S b).
+ *
+ * Such a minimum for some p, and that of X' + D' itself, are found stage by stage: behind a front (X', D') of S stages
+ * another one adds its transfer, and D' becomes max(D', allreduce - S b), bounded in the same way. They are wanted
+ * only where a label comes to, so they are found on demand. Stages have as many units as they need, or as make their
+ * transfer shorter, or within a machine their all-reduce while that counts (worth_trying). */
+#include "plan/dapple/solver.h"
+
+#include <math.h>
+
+struct stage {
+    int first, end; /* layers */
+    int state;
+    int needed; /* units */
+    double crossing, reduced;
+};
+
+/* One number of devices. Says whether the all-reduce within a machine never counts. */
+static bool try_devices(const struct solver *solver, const struct stage *stage, int units, bool hidden,
+                        struct dapple_front *least)
+{
+    const struct places_step *end;
+    int replicas = solver->program->replicas, count = units * replicas;
+    bool loose = solver->places->kind == PLACES_LOOSE;
+    bool more = units > stage->needed, more_to_span = more && count > 2;
+    double allreduce[2];
+    for (int spans = 0; spans < 2; spans++)
+        allreduce[spans] = dapple_ring(solver->places->cluster, count, spans, stage->reduced);
+    bool now_hidden = true;
+    for (const struct places_step *step = places_steps(solver->places, stage->state, count, &end); step < end;
+         step++) {
+        double send = stage->crossing / dapple_step_rate(solver->problem, step, count);
+        if (!worth_trying(solver, step, send, step->spans ? more_to_span : more, hidden) ||
+            send > solver->high)
+            continue;
+        const struct dapple_front *rest = dapple_front_of(solver, stage->first, step->target);
+        double seconds = send * solver->scale, with = dapple_front_bound(rest, allreduce[step->spans]);
+        now_hidden &= step->spans || with <= rest->least;
+        least->least = lesser(least->least, seconds + with);
+        for (int i = 0; i < DAPPLE_PARTS; i++) {
+            double first = stage->first == 0 ? (1 - dapple_parts[i]) * allreduce[step->spans] : 0;
+            least->hiding[i] =
+                lesser(least->hiding[i], seconds + first - dapple_parts[i] * solver->block + rest->hiding[i]);
+        }
+        if (loose && step->spans)
+            break; /* the relaxation's first step that spans machines costs least and leaves the same */
+    }
+    return hidden || now_hidden;
+}
+
+static void try_stages(const struct solver *solver, int end, int state, struct dapple_front *least)
+{
+    const struct dapple_problem *problem = solver->problem;
+    const struct chain *chain = problem->chain;
+    int replicas = solver->program->replicas, units = solver->places->left[state] / replicas;
+    struct stage stage = {.end = end, .state = state, .crossing = dapple_crossing(problem, end - 1)};
+    double room = solver->high * replicas * units / solver->batches;
+    for (int first = end - 1; first >= 0 && units > 0; first--) {
+        if (chain->until[end - 1].compute - solver->work->most_before[first] > room)
+            return;
+        if (first > 0 && chain->before && !chain_before(chain, first - 1, end - 1))
+            continue;
+        stage.first = first;
+        stage.needed = units_needed(solver, compute_of(solver, first, end - 1));
+        int kept = solver->work->kept[first];
+        if (stage.needed + kept > units)
+            continue;
+        stage.reduced = dapple_reduced(problem, first, end - 1);
+        bool hidden = false;
+        for (int count = stage.needed;
+             count <= units - kept && count <= units_most(solver, state, stage.needed, hidden); count++)
+            hidden = try_devices(solver, &stage, count, hidden, least);
+    }
+}
+
+const struct dapple_front *dapple_front_of(const struct solver *solver, int end, int state)
+{
+    static const struct dapple_front nothing;
+    struct dapple_front *front =
+        &solver->work->fronts[(size_t)end * (size_t)solver->places->state_count + (size_t)state];
+    if (end == 0)
+        return &nothing;
+    if (isnan(front->least)) {
+        struct dapple_front least = {.least = INFINITY};
+        for (int i = 0; i < DAPPLE_PARTS; i++)
+            least.hiding[i] = INFINITY;
+        try_stages(solver, end, state, &least);
+        *front = least;
+    }
+    return front;
+}

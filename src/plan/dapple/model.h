@@ -1,0 +1,59 @@
+/* Inside the DAPPLE planner: the chain and the cluster as the formulas want them. */
+#ifndef REHEARSE_PLAN_DAPPLE_MODEL_H
+#define REHEARSE_PLAN_DAPPLE_MODEL_H
+
+#include "plan/dapple/dapple.h"
+
+/* Seconds of layers first..last for the whole batch on one device: the difference of two cuts, then scaled, as in
+ * HPGO's table. */
+static inline double dapple_compute(const struct dapple_problem *problem, int first, int last)
+{
+    const struct chain_load *until = problem->chain->until;
+    double seconds = first > 0 ? until[last].compute - until[first - 1].compute : until[last].compute;
+    return seconds * ((double)problem->global_batch / problem->profile_batch);
+}
+
+/* Bytes across the cut behind a layer, whole batch, one way. */
+static inline double dapple_crossing(const struct dapple_problem *problem, int layer)
+{
+    return (double)problem->chain->crossing_bytes[layer] *
+           ((double)problem->global_batch / problem->profile_batch);
+}
+
+static inline double dapple_parameters(const struct dapple_problem *problem, int first, int last)
+{
+    const struct chain_load *until = problem->chain->until;
+    return (double)(until[last].parameter_bytes - (first > 0 ? until[first - 1].parameter_bytes : 0));
+}
+
+/* Bytes that HPGO all-reduces for layers first..last. Its range ends one layer too late for every stage but the last;
+ * DAPPLE_FIXED charges a stage its own layers. */
+static inline double dapple_reduced(const struct dapple_problem *problem, int first, int last)
+{
+    bool one_more = problem->rules == DAPPLE_ORIGINAL && last < problem->chain->layer_count - 1;
+    return dapple_parameters(problem, first, last + one_more);
+}
+
+static inline int64_t dapple_microbatches(const struct dapple_problem *problem, int replicas)
+{
+    return problem->global_batch / replicas / problem->microbatch;
+}
+
+/* Ring all-reduce over g devices: 2 w (g - 1) / g bytes through each; within a machine over floor(g / 2) links. */
+static inline double dapple_ring(const struct dapple_cluster *cluster, int devices, bool spans, double bytes)
+{
+    if (devices == 1)
+        return 0;
+    double through = 2 * bytes * (devices - 1) / devices;
+    int links = devices / 2;
+    return spans ? through / cluster->collective : through / (cluster->inside * links);
+}
+
+/* Bytes/s into a stage that spans machines. HPGO lets it receive faster than one remote machine does. */
+static inline double dapple_spanning_rate(const struct dapple_problem *problem)
+{
+    return problem->rules == DAPPLE_ORIGINAL ? problem->cluster->collective
+                                             : problem->cluster->point_to_point;
+}
+
+#endif

@@ -1,0 +1,585 @@
+#include "plan/dapple/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_STATES (1 << 20)
+
+/* One machine while a step is made. */
+struct machine {
+    int index; /* in the cluster */
+    int left;
+};
+
+/* A state taken apart. Of PLACES_ALL: machines[0] holds the stage placed last if `current`; the rest by what they have
+ * left, most first. Of the others: `left`, and what is left in the current machine, first. */
+struct layout {
+    bool current;
+    int left;
+    struct machine *machines;
+};
+
+struct build {
+    struct places *places;
+    int machine_count;
+    int state_room;
+    int64_t step_room, step_count, most_steps;
+    int32_t *table; /* hash of states, PLACES_ALL; index of others */
+    int table_size;
+    struct layout layout; /* of the state that steps are made from */
+    int *take;            /* [machine] */
+    bool out_of_memory, too_many;
+};
+
+static int machine_start(const struct dapple_cluster *cluster, int machine)
+{
+    return machine > 0 ? cluster->machine_end[machine - 1] : 0;
+}
+
+static int machine_size(const struct dapple_cluster *cluster, int machine)
+{
+    return cluster->machine_end[machine] - machine_start(cluster, machine);
+}
+
+static int machine_of(const struct dapple_cluster *cluster, int device)
+{
+    int machine = 0;
+    while (cluster->machine_end[machine] <= device)
+        machine++;
+    return machine;
+}
+
+/* --- states ------------------------------------------------------------------------------------------------------- */
+
+/* PLACES_ALL: two bytes for each machine, what is left; before them a byte, is there a current one. */
+static size_t state_bytes(const struct build *build)
+{
+    return 1 + 2 * (size_t)build->machine_count;
+}
+
+static void pack(const struct layout *layout, int machine_count, uint8_t *bytes)
+{
+    bytes[0] = layout->current;
+    for (int i = 0; i < machine_count; i++) {
+        bytes[1 + 2 * i] = (uint8_t)(layout->machines[i].left & 255);
+        bytes[2 + 2 * i] = (uint8_t)(layout->machines[i].left >> 8);
+    }
+}
+
+static uint64_t hash_bytes(const uint8_t *bytes, size_t count)
+{
+    uint64_t hash = 1469598103934665603u;
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ bytes[i]) * 1099511628211u;
+    return hash ^ hash >> 29;
+}
+
+static bool grow_states(struct build *build)
+{
+    struct places *places = build->places;
+    int room = build->state_room > 0 ? 2 * build->state_room : 64;
+    int *left = realloc(places->left, (size_t)room * sizeof *left);
+    if (left)
+        places->left = left;
+    uint8_t *machines = realloc(places->machines, (size_t)room * state_bytes(build));
+    if (machines)
+        places->machines = machines;
+    if (!left || !machines) {
+        build->out_of_memory = true;
+        return false;
+    }
+    build->state_room = room;
+    return true;
+}
+
+static int add_state(struct build *build, int left)
+{
+    struct places *places = build->places;
+    if (places->state_count == build->state_room && !grow_states(build))
+        return 0;
+    if (places->state_count == MOST_STATES) {
+        build->too_many = true;
+        return 0;
+    }
+    places->left[places->state_count] = left;
+    return places->state_count++;
+}
+
+/* Doubles the table when it is half full. */
+static bool grow_table(struct build *build)
+{
+    if (2 * (build->places->state_count + 1) < build->table_size)
+        return true;
+    int size = build->table_size > 0 ? 2 * build->table_size : 1024;
+    int32_t *table = malloc((size_t)size * sizeof *table);
+    if (!table) {
+        build->out_of_memory = true;
+        return false;
+    }
+    memset(table, 0xff, (size_t)size * sizeof *table);
+    for (int i = 0; i < build->places->state_count; i++) {
+        uint64_t slot =
+            hash_bytes(build->places->machines + (size_t)i * state_bytes(build), state_bytes(build));
+        while (table[slot & (uint64_t)(size - 1)] >= 0)
+            slot++;
+        table[slot & (uint64_t)(size - 1)] = i;
+    }
+    free(build->table);
+    build->table = table;
+    build->table_size = size;
+    return true;
+}
+
+static int find_state(struct build *build, const uint8_t *bytes, int left)
+{
+    if (!grow_table(build) || !build->table)
+        return 0;
+    uint64_t mask = (uint64_t)build->table_size - 1, slot = hash_bytes(bytes, state_bytes(build));
+    for (; build->table[slot & mask] >= 0; slot++) {
+        int state = build->table[slot & mask];
+        if (memcmp(build->places->machines + (size_t)state * state_bytes(build), bytes, state_bytes(build)) ==
+            0)
+            return state;
+    }
+    int state = add_state(build, left);
+    if (build->out_of_memory || build->too_many)
+        return 0;
+    memcpy(build->places->machines + (size_t)state * state_bytes(build), bytes, state_bytes(build));
+    build->table[slot & mask] = state;
+    return state;
+}
+
+static void add_step(struct build *build, int target, enum places_link link, int away, bool spans)
+{
+    if (build->step_count == build->most_steps) {
+        build->too_many = true;
+        return;
+    }
+    if (build->step_count == build->step_room) {
+        int64_t room = build->step_room > 0 ? 2 * build->step_room : 1024;
+        struct places_step *steps = realloc(build->places->steps, (size_t)room * sizeof *steps);
+        if (!steps) {
+            build->out_of_memory = true;
+            return;
+        }
+        build->places->steps = steps;
+        build->step_room = room;
+    }
+    build->places->steps[build->step_count++] =
+        (struct places_step){target, (int16_t)away, (uint8_t)link, spans};
+}
+
+/* --- every placement ---------------------------------------------------------------------------------------------- */
+
+static int by_left(const void *a, const void *b)
+{
+    const struct machine *first = a, *second = b;
+    return first->left != second->left ? (first->left < second->left) - (first->left > second->left)
+                                       : (first->index > second->index) - (first->index < second->index);
+}
+
+/* The layout after build->take; `holder`: the machine that holds the new stage, -1: several. */
+static void apply_take(const struct build *build, int holder, struct layout *after)
+{
+    after->current = holder >= 0;
+    after->left = 0;
+    for (int i = 0; i < build->machine_count; i++) {
+        after->machines[i] = build->layout.machines[i];
+        after->machines[i].left -= build->take[i];
+        after->left += after->machines[i].left;
+    }
+    if (holder > 0) {
+        struct machine swap = after->machines[0];
+        after->machines[0] = after->machines[holder];
+        after->machines[holder] = swap;
+    }
+    size_t fixed = holder >= 0;
+    qsort(after->machines + fixed, (size_t)build->machine_count - fixed, sizeof *after->machines, by_left);
+}
+
+typedef void emit_step(struct build *build, int count, int holder);
+
+/* Spreads `rest` devices over machines from `from` on, at most `cap` in the next when that is alike the one before. */
+static void spread_devices(struct build *build, int count, int from, int rest, int cap, int used,
+                           emit_step *emit)
+{
+    if (build->too_many || build->out_of_memory)
+        return;
+    if (rest == 0) {
+        if (used > 1)
+            emit(build, count, -1);
+        return;
+    }
+    if (from == build->machine_count)
+        return;
+    const struct machine *machine = &build->layout.machines[from];
+    int most = machine->left < rest ? machine->left : rest;
+    bool alike = from > build->layout.current && machine->left == machine[-1].left;
+    if (alike && most > cap)
+        most = cap;
+    for (int take = most; take >= 0; take--) {
+        build->take[from] = take;
+        spread_devices(build, count, from + 1, rest - take, take, used + (take > 0), emit);
+    }
+    build->take[from] = 0;
+}
+
+static void for_all_steps(struct build *build, int count, emit_step *emit)
+{
+    for (int i = 0; i < build->machine_count; i++) {
+        const struct machine *machine = &build->layout.machines[i];
+        bool alike = i > build->layout.current && machine->left == machine[-1].left;
+        if (machine->left < count || alike)
+            continue;
+        build->take[i] = count;
+        emit(build, count, i);
+        build->take[i] = 0;
+    }
+    if (count > 1 && build->machine_count > 1)
+        spread_devices(build, count, 0, count, count, 0, emit);
+}
+
+static enum places_link link_of(const struct build *build, int state, int away)
+{
+    if (state == 0)
+        return LINK_NONE;
+    if (!build->layout.current)
+        return LINK_SPANS;
+    return away > 0 ? LINK_AWAY : LINK_INSIDE;
+}
+
+/* A build with room for what comes next; build comes first, so that one leads to the other. */
+struct scratch {
+    struct build build;
+    int state;
+    struct layout after;
+    uint8_t *bytes;
+    int wanted; /* steps before the one that places_follow looks for */
+};
+
+static void emit_to_table(struct build *build, int count, int holder)
+{
+    struct scratch *scratch = (struct scratch *)build;
+    apply_take(build, holder, &scratch->after);
+    pack(&scratch->after, build->machine_count, scratch->bytes);
+    int away = build->layout.current ? count - build->take[0] : 0;
+    int target = find_state(build, scratch->bytes, scratch->after.left);
+    add_step(build, target, link_of(build, scratch->state, away), away, holder < 0);
+}
+
+static void unpack(const struct build *build, int state, struct layout *layout)
+{
+    const uint8_t *bytes = build->places->machines + (size_t)state * state_bytes(build);
+    layout->current = bytes[0];
+    layout->left = build->places->left[state];
+    for (int i = 0; i < build->machine_count; i++)
+        layout->machines[i] = (struct machine){i, bytes[1 + 2 * i] | bytes[2 + 2 * i] << 8};
+}
+
+static void start_layout(const struct build *build, struct layout *layout)
+{
+    layout->current = false;
+    layout->left = build->places->devices;
+    for (int i = 0; i < build->machine_count; i++)
+        layout->machines[i] = (struct machine){i, machine_size(build->places->cluster, i)};
+    qsort(layout->machines, (size_t)build->machine_count, sizeof *layout->machines, by_left);
+}
+
+static void steps_of_all(struct scratch *scratch, int count)
+{
+    for_all_steps(&scratch->build, count, emit_to_table);
+}
+
+/* --- devices in order --------------------------------------------------------------------------------------------- */
+
+/* State 2 p + current: devices 0 … p - 1 are left. */
+static int ordered_begin(const struct dapple_cluster *cluster, int left, int count, bool skip)
+{
+    int end = left;
+    if (skip)
+        end = machine_start(cluster, machine_of(cluster, left < dapple_devices(cluster) ? left : left - 1));
+    return end < left || !skip ? end - count : -1;
+}
+
+static void steps_of_ordered(struct build *build, int state, int count)
+{
+    const struct places *places = build->places;
+    const struct dapple_cluster *cluster = places->cluster;
+    int left = places->left[state];
+    for (int skip = 0; skip < 2; skip++) {
+        int begin = ordered_begin(cluster, left, count, skip);
+        if (begin < 0)
+            continue;
+        bool spans = machine_of(cluster, begin) != machine_of(cluster, begin + count - 1);
+        int away = 0;
+        if (build->layout.current && left < dapple_devices(cluster)) {
+            int start = machine_start(cluster, machine_of(cluster, left)), end = begin + count;
+            away = start >= end ? count : start > begin ? start - begin : 0;
+        }
+        add_step(build, 1 + 2 * begin + !spans, link_of(build, state, away), away, spans);
+    }
+}
+
+/* --- devices counted ---------------------------------------------------------------------------------------------- */
+
+/* State 1 + left * (largest + 2) + what is left in the current machine and 1, or 0. */
+static int largest_machine(const struct dapple_cluster *cluster)
+{
+    int most = 0;
+    for (int k = 0; k < cluster->machine_count; k++)
+        if (machine_size(cluster, k) > most)
+            most = machine_size(cluster, k);
+    return most;
+}
+
+static int loose_state(int most, int left, int current_left)
+{
+    return 1 + left * (most + 2) + (current_left < left ? current_left : left) + 1;
+}
+
+static void steps_of_loose(struct build *build, int state, int count)
+{
+    const struct places *places = build->places;
+    int most = largest_machine(places->cluster), left = places->left[state];
+    int here = build->layout.current ? build->layout.machines[0].left : 0;
+    if (count > left)
+        return;
+    if (build->layout.current && here >= count)
+        add_step(build, loose_state(most, left - count, here - count), LINK_INSIDE, 0, false);
+    if (count <= most)
+        add_step(build, loose_state(most, left - count, most - count), link_of(build, state, count), count,
+                 false);
+    for (int same = here < count - 1 ? here : count - 1; same >= 0 && count > 1 && build->machine_count > 1;
+         same--)
+        add_step(build, loose_state(most, left - count, -1), link_of(build, state, count - same),
+                 count - same, true);
+}
+
+/* --- all steps ---------------------------------------------------------------------------------------------------- */
+
+static bool number_states(struct build *build)
+{
+    int devices = build->places->devices, most = largest_machine(build->places->cluster);
+    add_state(build, devices);
+    if (build->places->kind == PLACES_ORDERED)
+        for (int i = 0; i < 2 * (devices + 1); i++)
+            add_state(build, i / 2);
+    else if (build->places->kind == PLACES_LOOSE)
+        for (int i = 0; i < (devices + 1) * (most + 2); i++)
+            add_state(build, i / (most + 2));
+    return !build->out_of_memory && !build->too_many;
+}
+
+static void open_state(struct scratch *scratch, int state)
+{
+    struct build *build = &scratch->build;
+    int most = largest_machine(build->places->cluster);
+    scratch->state = state;
+    if (build->places->kind == PLACES_ALL) {
+        unpack(build, state, &build->layout);
+        return;
+    }
+    build->layout.current =
+        state > 0 &&
+        (build->places->kind == PLACES_ORDERED ? (state - 1) % 2 == 1 : (state - 1) % (most + 2) > 0);
+    build->layout.machines[0].left = state > 0 ? (state - 1) % (most + 2) - 1 : 0;
+}
+
+/* [state * (devices + 1) + count]: grows with the states. */
+static bool room_for_first(struct build *build, int state, int *room)
+{
+    struct places *places = build->places;
+    if (state < *room)
+        return true;
+    *room = state < 32 ? 64 : 2 * state;
+    int64_t *first =
+        realloc(places->first, ((size_t)*room * (size_t)(places->devices + 1) + 1) * sizeof *first);
+    if (!first) {
+        build->out_of_memory = true;
+        return false;
+    }
+    places->first = first;
+    return true;
+}
+
+static void make_steps(struct scratch *scratch)
+{
+    struct build *build = &scratch->build;
+    struct places *places = build->places;
+    int room = 0;
+    for (int state = 0; state < places->state_count; state++) {
+        if (!room_for_first(build, state, &room))
+            return;
+        open_state(scratch, state);
+        for (int count = 0; count <= places->devices; count++) {
+            places->first[(int64_t)state * (places->devices + 1) + count] = build->step_count;
+            if (count == 0 || count > places->left[state])
+                continue;
+            if (places->kind == PLACES_ALL)
+                steps_of_all(scratch, count);
+            else if (places->kind == PLACES_ORDERED)
+                steps_of_ordered(build, state, count);
+            else
+                steps_of_loose(build, state, count);
+            if (build->too_many || build->out_of_memory)
+                return;
+        }
+        places->first[(int64_t)(state + 1) * (places->devices + 1)] = build->step_count;
+    }
+}
+
+static bool scratch_init(struct scratch *scratch, struct places *places)
+{
+    struct build *build = &scratch->build;
+    build->places = places;
+    build->machine_count = places->cluster->machine_count;
+    size_t count = (size_t)build->machine_count;
+    build->take = calloc(count, sizeof *build->take);
+    build->layout.machines = calloc(count, sizeof *build->layout.machines);
+    scratch->after.machines = calloc(count, sizeof *scratch->after.machines);
+    scratch->bytes = calloc(1, state_bytes(build));
+    return build->take && build->layout.machines && scratch->after.machines && scratch->bytes;
+}
+
+static void scratch_release(struct scratch *scratch)
+{
+    free(scratch->build.take);
+    free(scratch->build.layout.machines);
+    free(scratch->after.machines);
+    free(scratch->bytes);
+    free(scratch->build.table);
+}
+
+/* here, there and current of every state. */
+static bool compare_states(struct scratch *scratch)
+{
+    struct build *build = &scratch->build;
+    struct places *places = build->places;
+    size_t count = (size_t)places->state_count;
+    places->here = calloc(count, sizeof *places->here);
+    places->there = calloc(count, sizeof *places->there);
+    places->current = calloc(count, sizeof *places->current);
+    places->by_there = calloc(count, sizeof *places->by_there);
+    places->largest = largest_machine(places->cluster);
+    if (!places->here || !places->there || !places->current)
+        return false;
+    places->ordered =
+        places->kind == PLACES_LOOSE ||
+        (places->kind == PLACES_ALL && (places->largest == 1 || places->cluster->machine_count <= 2));
+    for (int state = 0; state < places->state_count; state++) {
+        open_state(scratch, state);
+        bool pair = places->kind == PLACES_ALL && places->cluster->machine_count == 2;
+        places->current[state] = build->layout.current;
+        if (places->kind != PLACES_ORDERED && (build->layout.current || pair))
+            places->here[state] = (int16_t)build->layout.machines[0].left;
+        places->there[state] = (int16_t)(pair ? build->layout.machines[1].left : places->left[state]);
+    }
+    return places_order(places);
+}
+
+bool places_init(struct places *places, const struct dapple_cluster *cluster, enum places_kind kind,
+                 int64_t most_steps, struct error *err)
+{
+    *places = (struct places){.kind = kind, .cluster = cluster, .devices = dapple_devices(cluster)};
+    struct scratch scratch = {.build = {.most_steps = most_steps}};
+    struct build *build = &scratch.build;
+    bool ready = scratch_init(&scratch, places);
+    if (ready && kind == PLACES_ALL) {
+        start_layout(build, &build->layout);
+        pack(&build->layout, build->machine_count, scratch.bytes);
+        find_state(build, scratch.bytes, places->devices);
+    } else if (ready) {
+        ready = number_states(build);
+    }
+    if (ready)
+        make_steps(&scratch);
+    bool too_many = build->too_many,
+         done = ready && !build->out_of_memory && !too_many && compare_states(&scratch);
+    scratch_release(&scratch);
+    if (done)
+        return true;
+    places_release(places);
+    return too_many ? error_set(err, ERROR_INFEASIBLE, "more than %lld ways to place a stage",
+                                (long long)most_steps)
+                    : error_memory(err);
+}
+
+void places_release(struct places *places)
+{
+    free(places->left);
+    free(places->first);
+    free(places->steps);
+    free(places->machines);
+    free(places->here);
+    free(places->there);
+    free(places->by_there);
+    free(places->current);
+    *places = (struct places){.kind = places->kind};
+}
+
+/* --- from steps to devices ---------------------------------------------------------------------------------------- */
+
+static void emit_wanted(struct build *build, int count, int holder)
+{
+    struct scratch *scratch = (struct scratch *)build;
+    (void)count;
+    if (scratch->wanted-- == 0)
+        apply_take(build, holder, &scratch->after);
+}
+
+/* Each machine gives its devices from the last to the first. */
+static void take_devices(struct scratch *scratch, int stage, int16_t *stage_of)
+{
+    struct build *build = &scratch->build;
+    for (int i = 0; i < build->machine_count; i++)
+        for (int k = 0; k < build->machine_count; k++) {
+            const struct machine *before = &build->layout.machines[i], *after = &scratch->after.machines[k];
+            int start = machine_start(build->places->cluster, before->index);
+            for (int d = after->left; before->index == after->index && d < before->left; d++)
+                stage_of[start + d] = (int16_t)stage;
+        }
+    struct machine *spare = build->layout.machines;
+    build->layout = scratch->after;
+    scratch->after.machines = spare;
+}
+
+static void follow_all(struct scratch *scratch, int count, const int *devices, const int *steps,
+                       int16_t *stage_of)
+{
+    start_layout(&scratch->build, &scratch->build.layout);
+    for (int stage = count - 1; stage >= 0; stage--) {
+        scratch->wanted = steps[stage];
+        for_all_steps(&scratch->build, devices[stage], emit_wanted);
+        take_devices(scratch, stage, stage_of);
+    }
+}
+
+static void follow_ordered(const struct places *places, int count, const int *devices, const int *steps,
+                           int16_t *stage_of)
+{
+    int state = 0;
+    for (int stage = count - 1; stage >= 0; stage--) {
+        const struct places_step *end, *step = places_steps(places, state, devices[stage], &end);
+        state = step[steps[stage]].target;
+        for (int i = 0; i < devices[stage]; i++)
+            stage_of[places->left[state] + i] = (int16_t)stage;
+    }
+}
+
+bool places_follow(const struct places *places, int count, const int *devices, const int *steps,
+                   int16_t *stage_of, struct error *err)
+{
+    for (int i = 0; i < places->devices; i++)
+        stage_of[i] = -1;
+    if (places->kind == PLACES_ORDERED) {
+        follow_ordered(places, count, devices, steps, stage_of);
+        return true;
+    }
+    struct places copy = *places;
+    struct scratch scratch = {.build = {.places = NULL}};
+    bool ready = scratch_init(&scratch, &copy);
+    if (ready)
+        follow_all(&scratch, count, devices, steps, stage_of);
+    scratch_release(&scratch);
+    return ready || error_memory(err);
+}

@@ -1,0 +1,91 @@
+/* Where the devices of stages may lie, counted and not enumerated.
+ *
+ * Stages are placed from the last to the first. What matters then is a state: how many devices each machine has left,
+ * machines alike when as many are left, and which machine holds all of the stage placed last, if one does. A step puts
+ * the next stage, of some number of devices, in front: within the same machine, within another, or spanning several.
+ * It knows what a transfer out of the new stage costs: HPGO's rules depend on nothing else.
+ *
+ * Three kinds of states:
+ *   PLACES_ALL      every placement. Small clusters only
+ *   PLACES_ORDERED  devices in order, from the last machine to the first; the rest of a machine may stay idle. All of
+ *                   these placements exist: good plans
+ *   PLACES_LOOSE    only the devices left in all, and in the machine of the stage placed last, are counted. Every real
+ *                   placement is among these, and others: lower bounds */
+#ifndef REHEARSE_PLAN_DAPPLE_PLACES_H
+#define REHEARSE_PLAN_DAPPLE_PLACES_H
+
+#include "plan/dapple/dapple.h"
+
+enum places_kind { PLACES_ALL, PLACES_ORDERED, PLACES_LOOSE };
+
+enum places_link {
+    LINK_NONE,   /* nothing behind the new stage */
+    LINK_INSIDE, /* into a stage within a machine, from the same machine only */
+    LINK_AWAY,   /* the same, and `away` devices are in others */
+    LINK_SPANS,  /* into a stage that spans machines */
+};
+
+struct places_step {
+    int32_t target; /* state */
+    int16_t away;
+    uint8_t link;
+    uint8_t spans; /* does the new stage span machines? */
+};
+
+struct places {
+    enum places_kind kind;
+    const struct dapple_cluster *cluster;
+    int devices, state_count; /* state 0: nothing is placed */
+    int *left;                /* [state] devices */
+    int64_t *first; /* [state * (devices + 1) + count] steps with that many devices; one more at the end */
+    struct places_step *steps;
+    uint8_t *machines; /* PLACES_ALL, see places.c */
+
+    /* A state is at least as good as another that has no more in any of these: whatever may stand in front of that
+     * one may stand in front of it, at the same cost. Not where there are more than two machines of several devices,
+     * nor where devices are in order. */
+    bool ordered;
+    int16_t
+        *here; /* [state] devices left in the machine that holds the stage placed last, or in one of two */
+    int16_t *there;    /* [state] in the other, or in all */
+    int32_t *by_there; /* states, most there first, of those most here */
+    bool *current;     /* [state] does a machine hold all of the stage placed last? these must be equal */
+    int largest;       /* machine, devices */
+};
+
+/* The most devices of a stage in front of a state of which some lie in the machine of the stage behind, and no more
+ * than `away` elsewhere. */
+static inline int places_most_joined(const struct places *places, int state, int away)
+{
+    if (places->kind == PLACES_ORDERED)
+        return places->devices;
+    return places->current[state] ? places->here[state] + away : 0;
+}
+
+/* False, with no memory held and *err set, when there are more than `most_steps` steps (ERROR_INFEASIBLE) or no
+ * memory. */
+bool places_init(struct places *places, const struct dapple_cluster *cluster, enum places_kind kind,
+                 int64_t most_steps, struct error *err);
+void places_release(struct places *places);
+
+/* Fills in by_there, which has room, from here and there. False: no memory. */
+bool places_order(struct places *places);
+
+static inline const struct places_step *places_steps(const struct places *places, int state, int count,
+                                                     const struct places_step **end)
+{
+    const int64_t *first = &places->first[(int64_t)state * (places->devices + 1) + count];
+    *end = places->steps + first[1];
+    return places->steps + first[0];
+}
+
+/* Follows a way from state 0: the last of `count` stages first, stage i with devices[i] by step number steps[i] of its
+ * state. Fills stage_of. Not for PLACES_LOOSE. */
+bool places_follow(const struct places *places, int count, const int *devices, const int *steps,
+                   int16_t *stage_of, struct error *err);
+
+/* The same for PLACES_LOOSE, where there may be no such placement, or none that is found: *found says. */
+bool places_pack(const struct places *places, int count, const int *devices, const int *steps,
+                 int16_t *stage_of, bool *found, struct error *err);
+
+#endif

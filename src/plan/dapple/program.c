@@ -1,0 +1,508 @@
+#include "plan/dapple/program.h"
+
+#include "plan/dapple/solver.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_LABELS (1 << 21)   /* DAPPLE_FIXED, one program at a time; half of it where there are several */
+#define FIRST_MORE  (1.0 / 512) /* of the bound, that plans may take more; see solve_above */
+#define NEXT_MORE   1.4
+#define HASTE       1.0 /* a label's bound grows by so much of that, from the last layer to the first */
+#define MOST_MORE   4
+#define MOST_FRONTS (1 << 21) /* layers and states; more have no bounds on what is put in front */
+
+/* One stage, on some number of devices, while it is put in front of the stages behind it. */
+struct front {
+    int first, last; /* layers */
+    double compute, forward, crossing, reduced;
+    int devices, units_before;   /* units left for the stages in front of it */
+    double time;                 /* compute / devices */
+    double forward_block, block; /* seconds of a micro-batch, forward and both */
+    int most_behind;             /* stages, where memory binds */
+    double allreduce[2];         /* [spans] */
+};
+
+static int32_t *head_of(const struct solver *solver, int layer, int state)
+{
+    return &solver->work->head[(size_t)layer * (size_t)solver->places->state_count + (size_t)state];
+}
+
+static int32_t new_label(struct solver *solver, const struct dapple_label *label)
+{
+    struct dapple_workspace *work = solver->work;
+    if (work->label_count == (solver->original ? MOST_LABELS / 2 : MOST_LABELS)) {
+        solver->too_many = true;
+        return -1;
+    }
+    if (work->label_count == work->label_room) {
+        int32_t room = work->label_room > 0 ? 2 * work->label_room : 4096;
+        struct dapple_label *labels = realloc(work->labels, (size_t)room * sizeof *labels);
+        if (!labels) {
+            solver->out_of_memory = true;
+            return -1;
+        }
+        work->labels = labels;
+        work->label_room = room;
+    }
+    work->labels[work->label_count] = *label;
+    return work->label_count++;
+}
+
+static bool no_better(const struct dapple_label *label, const struct dapple_label *than)
+{
+    return label->x >= than->x && label->y >= than->y && label->rank <= than->rank;
+}
+
+/* Keeps a label unless one there is as good; drops those that it beats. */
+static void keep_label(struct solver *solver, struct dapple_label *label, int state)
+{
+    int32_t *head = head_of(solver, label->first_layer, state), *link = head;
+    while (*link >= 0) {
+        struct dapple_label *other = &solver->work->labels[*link];
+        if (no_better(label, other))
+            return;
+        if (no_better(other, label))
+            *link = other->next;
+        else
+            link = &other->next;
+    }
+    label->next = *head;
+    int32_t index = new_label(solver, label);
+    if (index >= 0)
+        *head = index;
+}
+
+static double plan_value(const struct solver *solver, const struct dapple_label *label)
+{
+    return solver->original ? solver->charge + label->x + label->y : label->x;
+}
+
+static void finish_label(struct solver *solver, const struct dapple_label *label)
+{
+    if (solver->program->reach_low && label->rank == 0)
+        return;
+    solver->best_value = plan_value(solver, label);
+    solver->best = new_label(solver, label);
+}
+
+static const struct dapple_fixed_front *fixed_front_of(const struct solver *solver, const struct front *front)
+{
+    return &solver->work->fixed_fronts[(size_t)front->first * (size_t)(solver->units + 1) +
+                                       (size_t)front->units_before];
+}
+
+/* No plan that ends with this takes less; `state` is that of the devices. */
+static double value_bound(const struct solver *solver, const struct front *front,
+                          const struct dapple_label *label, int state)
+{
+    if (solver->original) {
+        int before = front->first < front->units_before ? front->first : front->units_before;
+        double least = label->x + larger(0, label->y - before * solver->block);
+        if (solver->fronts && solver->charge + least < solver->best_value)
+            least = label->x + dapple_front_bound(dapple_front_of(solver, front->first, state), label->y);
+        return solver->charge + least;
+    }
+    const struct dapple_fixed_front *rest = fixed_front_of(solver, front);
+    return dapple_fixed_front_bound(rest, (struct dapple_fixed){label->x, label->y});
+}
+
+/* A step that puts the stage in front of a state, and the transfer behind it; whole-batch seconds and a micro-batch's. */
+struct link {
+    const struct places_step *step;
+    int32_t number;
+    double send, block;
+};
+
+/* X and D, or L and W, of the stage in front of a label. */
+static void put_in_front(const struct solver *solver, const struct front *front, const struct link *link,
+                         const struct dapple_label *behind, struct dapple_label *label)
+{
+    double allreduce = front->allreduce[link->step->spans];
+    if (solver->original) {
+        label->x = behind->x + link->send * solver->scale;
+        label->y = larger(larger(0, allreduce), behind->y - solver->block);
+        return;
+    }
+    double count = (double)solver->program->microbatches;
+    struct dapple_fixed state = {behind->x, behind->y};
+    if (link->send > 0)
+        state = dapple_fixed_prepend(state, count, link->block, link->block, 0);
+    state = dapple_fixed_prepend(state, count, front->forward_block, front->block - front->forward_block,
+                                 allreduce);
+    label->x = state.latency;
+    label->y = state.drained;
+}
+
+/* Can it still become the best plan? */
+static bool may_win(const struct solver *solver, const struct front *front, const struct link *link,
+                    const struct dapple_label *label)
+{
+    if (front->first == 0)
+        return plan_value(solver, label) < solver->best_value;
+    return value_bound(solver, front, label, link->step->target) * (1 + solver->haste * front->first) <
+           solver->best_value;
+}
+
+static void extend_label(struct solver *solver, const struct front *front, const struct link *link,
+                         const struct dapple_label *behind, int32_t after)
+{
+    const struct dapple_program *program = solver->program;
+    struct dapple_label label = {.first_layer = (int16_t)front->first,
+                                 .devices = (int16_t)front->devices,
+                                 .stages = (int16_t)(behind->stages + 1),
+                                 .step = link->number,
+                                 .after = after,
+                                 .next = -1};
+    put_in_front(solver, front, link, behind, &label);
+    if (solver->original) {
+        double low = program->low * (1 - DAPPLE_ROUNDING);
+        label.reaches =
+            behind->reaches || front->time >= low || (after >= 0 && program->factor * link->send >= low);
+        label.rank = program->reach_low && label.reaches;
+        if (program->reach_low && !label.rank && solver->work->most_item[front->first] < program->low)
+            return;
+    } else if (solver->memory_binds) {
+        if (behind->stages > front->most_behind)
+            return;
+        label.rank =
+            (int16_t) - (label.stages < program->microbatches ? label.stages : program->microbatches);
+    }
+    if (!may_win(solver, front, link, &label))
+        return;
+    if (front->first == 0) {
+        finish_label(solver, &label);
+        return;
+    }
+    if (!solver->original) {
+        label.x = larger(label.x, fixed_front_of(solver, front)->spare_l);
+        label.y = larger(label.y, fixed_front_of(solver, front)->spare_w);
+    }
+    keep_label(solver, &label, link->step->target);
+}
+
+/* The stage in front of all labels of a state; nothing to do where it is too much for the best of both their numbers. */
+static void extend_labels(struct solver *solver, const struct front *front, const struct link *link,
+                          const struct dapple_label *ideal, int32_t head)
+{
+    static const struct dapple_label nothing;
+    struct dapple_label label;
+    put_in_front(solver, front, link, ideal, &label);
+    if (!may_win(solver, front, link, &label))
+        return;
+    if (head < 0)
+        extend_label(solver, front, link, &nothing, -1);
+    for (int32_t i = head, next; i >= 0 && !solver->out_of_memory; i = next) {
+        struct dapple_label behind = solver->work->labels[i];
+        next = behind.next;
+        extend_label(solver, front, link, &behind, i);
+    }
+}
+
+/* The most stages behind one on these devices, so that it fits into their memory; -1: not even the last does. */
+static int most_behind(const struct solver *solver, const struct front *front)
+{
+    int fits = -1, most = solver->problem->chain->layer_count;
+    while (fits < most) {
+        int after = (fits + most + 1) / 2;
+        if (dapple_fixed_memory(solver->problem, front->first, front->last, front->devices, after,
+                                solver->program->microbatches) > solver->problem->cluster->memory)
+            most = after - 1;
+        else
+            fits = after;
+    }
+    return fits;
+}
+
+/* Does a label's drain, or nothing, hide the stage's all-reduce within a machine, for all of them? */
+static bool is_hidden(const struct solver *solver, const struct front *front, int32_t head)
+{
+    for (int32_t i = head; i >= 0; i = solver->work->labels[i].next)
+        if (front->allreduce[0] > larger(0, solver->work->labels[i].y - solver->block))
+            return false;
+    return head >= 0 || front->allreduce[0] <= 0;
+}
+
+/* A stage on a number of devices in front of all labels of a state. */
+static void add_stage(struct solver *solver, struct front *front, int state, int32_t head,
+                      const struct dapple_label *ideal, int extra, bool *hidden)
+{
+    const struct dapple_cluster *cluster = solver->places->cluster;
+    const struct places_step *end, *first = places_steps(solver->places, state, front->devices, &end);
+    /* the relaxation's first step that spans machines costs least and leaves the same */
+    bool spanned = false, loose = solver->places->kind == PLACES_LOOSE;
+    int needed_to_span = solver->program->replicas == 1 ? 1 : 0; /* one device cannot */
+    double count = (double)solver->program->microbatches;
+    front->time = front->compute / front->devices;
+    front->block = front->time / count;
+    front->forward_block = front->forward / front->devices / count;
+    front->most_behind = solver->memory_binds ? most_behind(solver, front) : 0;
+    for (int spans = 0; spans < 2; spans++)
+        front->allreduce[spans] = dapple_ring(cluster, front->devices, spans, front->reduced);
+    for (const struct places_step *step = first; step < end; step++) {
+        bool more = step->spans && front->devices - extra * solver->program->replicas == 1
+                        ? extra > needed_to_span
+                        : extra > 0;
+        struct link link = {.step = step, .number = (int32_t)(step - first)};
+        if (head >= 0)
+            link.send = front->crossing / dapple_step_rate(solver->problem, step, front->devices);
+        link.block = link.send / count;
+        if (!worth_trying(solver, step, link.send, more, *hidden) ||
+            (loose && step->spans && spanned && !sends_long(solver, link.send)))
+            continue;
+        spanned |= step->spans;
+        if ((solver->original ? solver->program->factor : 2) * link.send <= solver->high)
+            extend_labels(solver, front, &link, ideal, head);
+    }
+    *hidden = *hidden || is_hidden(solver, front, head);
+}
+
+/* A stage on every number of devices worth a try. */
+static void add_stages(struct solver *solver, struct front *front, int state, int32_t head,
+                       const struct dapple_label *ideal)
+{
+    int replicas = solver->program->replicas, units = solver->places->left[state] / replicas;
+    int kept = solver->work->kept[front->first], needed = units_needed(solver, front->compute);
+    bool hidden = false;
+    for (int count = needed; count <= units - kept && !solver->out_of_memory && !solver->too_many; count++) {
+        if (!solver->program->reach_low && count > units_most(solver, state, needed, hidden))
+            return;
+        front->devices = count * replicas;
+        front->units_before = units - count;
+        add_stage(solver, front, state, head, ideal, count - needed, &hidden);
+    }
+}
+
+/* As good as the best of them in both numbers. */
+static struct dapple_label ideal_label(const struct solver *solver, int32_t head)
+{
+    struct dapple_label ideal = {.stages = 0};
+    if (head >= 0)
+        ideal = solver->work->labels[head];
+    for (int32_t i = head; i >= 0; i = solver->work->labels[i].next) {
+        ideal.x = lesser(ideal.x, solver->work->labels[i].x);
+        ideal.y = lesser(ideal.y, solver->work->labels[i].y);
+    }
+    return ideal;
+}
+
+/* All stages that end with layer end - 1, in front of one state. */
+static void extend_state(struct solver *solver, int end, int state, int32_t head)
+{
+    const struct dapple_problem *problem = solver->problem;
+    const struct chain *chain = problem->chain;
+    int replicas = solver->program->replicas, units = solver->places->left[state] / replicas;
+    struct front front = {.last = end - 1, .crossing = dapple_crossing(problem, end - 1)};
+    struct dapple_label ideal = ideal_label(solver, head);
+    double room = solver->high * replicas * units / solver->batches;
+    for (int first = end - 1; first >= 0 && units > 0; first--) {
+        if (chain->until[end - 1].compute - solver->work->most_before[first] > room)
+            return;
+        if (first > 0 && chain->before && !chain_before(chain, first - 1, end - 1))
+            continue;
+        front.first = first;
+        front.compute = compute_of(solver, first, end - 1);
+        if (units_needed(solver, front.compute) + solver->work->kept[first] > units)
+            continue;
+        front.forward = dapple_forward(problem, first, end - 1);
+        front.reduced = dapple_reduced(problem, first, end - 1);
+        add_stages(solver, &front, state, head, &ideal);
+    }
+}
+
+/* The most that a stage or a transfer in front of a layer can take. */
+static void list_items(struct solver *solver)
+{
+    const struct dapple_program *program = solver->program;
+    const struct dapple_cluster *cluster = solver->places->cluster;
+    double slowest = lesser(lesser(cluster->inside, cluster->point_to_point), cluster->collective),
+           transfer = 0;
+    solver->work->most_item[0] = 0;
+    for (int i = 1; i < solver->problem->chain->layer_count; i++) {
+        transfer = larger(transfer, program->factor * dapple_crossing(solver->problem, i - 1) / slowest);
+        solver->work->most_item[i] =
+            larger(transfer, compute_of(solver, 0, i - 1) / program->replicas) * (1 + DAPPLE_ROUNDING);
+    }
+}
+
+/* `memory`, or other memory instead of it, for at least `count` items, whatever they are; NULL: none. */
+static void *make_items(void *memory, size_t *room, size_t count, size_t size)
+{
+    if (count <= *room)
+        return memory;
+    free(memory);
+    memory = malloc(count * size);
+    *room = memory ? count : 0;
+    return memory;
+}
+
+static bool make_room(struct solver *solver)
+{
+    struct dapple_workspace *work = solver->work;
+    size_t layers = (size_t)solver->problem->chain->layer_count;
+    size_t heads = (layers + 1) * (size_t)solver->places->state_count;
+    solver->fronts = !solver->original || heads <= MOST_FRONTS;
+    work->head = make_items(work->head, &work->head_room, heads, sizeof *work->head);
+    work->most_item = make_items(work->most_item, &work->item_room, layers, sizeof *work->most_item);
+    work->most_before = make_items(work->most_before, &work->before_room, layers, sizeof *work->most_before);
+    work->kept = make_items(work->kept, &work->kept_room, layers, sizeof *work->kept);
+    if (!work->head || !work->most_item || !work->most_before || !work->kept)
+        return false;
+    work->most_before[0] = 0;
+    work->kept[0] = 0;
+    for (size_t i = 1; i < layers; i++)
+        work->kept[i] = units_needed(solver, compute_of(solver, 0, (int)i - 1));
+    for (size_t i = 1; i < layers; i++)
+        work->most_before[i] = larger(work->most_before[i - 1], solver->problem->chain->until[i - 1].compute);
+    list_items(solver);
+    size_t fronts = (layers + 1) * (size_t)(solver->units + 1);
+    if (!solver->original)
+        work->fixed_fronts =
+            make_items(work->fixed_fronts, &work->fixed_room, fronts, sizeof *work->fixed_fronts);
+    else if (solver->fronts)
+        work->fronts = make_items(work->fronts, &work->front_room, heads, sizeof *work->fronts);
+    if (solver->fronts && (solver->original ? !work->fronts : !work->fixed_fronts))
+        return false;
+    if (!solver->original)
+        return true;
+    for (size_t i = 0; solver->fronts && i < heads; i++)
+        work->fronts[i].least = NAN;
+    return true;
+}
+
+static void free_stages(struct dapple_answer *answer)
+{
+    free(answer->first_layers);
+    free(answer->devices);
+    free(answer->steps);
+}
+
+static bool take_answer(struct solver *solver, struct dapple_answer *answer)
+{
+    const struct dapple_label *labels = solver->work->labels;
+    int stages = solver->best >= 0 ? labels[solver->best].stages : 0;
+    if (stages > answer->stage_room) {
+        free_stages(answer);
+        size_t room = (size_t)solver->problem->chain->layer_count;
+        answer->stage_room = 0;
+        answer->first_layers = malloc(room * sizeof *answer->first_layers);
+        answer->devices = malloc(room * sizeof *answer->devices);
+        answer->steps = malloc(room * sizeof *answer->steps);
+        if (!answer->first_layers || !answer->devices || !answer->steps)
+            return false;
+        answer->stage_room = (int)room;
+    }
+    answer->bound = solver->best >= 0 ? solver->best_value : INFINITY;
+    answer->reaches = solver->best >= 0 && labels[solver->best].reaches;
+    answer->stage_count = stages;
+    for (int32_t i = solver->best, stage = 0; i >= 0; i = labels[i].after, stage++) {
+        answer->first_layers[stage] = labels[i].first_layer;
+        answer->devices[stage] = labels[i].devices;
+        answer->steps[stage] = labels[i].step;
+    }
+    return true;
+}
+
+/* Labels, and the best plan of less than best_value. */
+static bool solve_below(struct solver *solver, struct error *err)
+{
+    struct dapple_workspace *work = solver->work;
+    int layers = solver->problem->chain->layer_count, states = solver->places->state_count;
+    memset(work->head, 0xff, (size_t)(layers + 1) * (size_t)states * sizeof *work->head);
+    work->label_count = 0;
+    extend_state(solver, layers, 0, -1);
+    for (int end = layers - 1; end > 0; end--) {
+        if (!dapple_sift(solver, end))
+            return error_memory(err);
+        for (int state = 1; state < states; state++)
+            if (*head_of(solver, end, state) >= 0)
+                extend_state(solver, end, state, *head_of(solver, end, state));
+    }
+    if (solver->out_of_memory)
+        return error_memory(err);
+    if (solver->too_many)
+        return error_set(err, ERROR_INFEASIBLE, "more than %d labels", solver->work->label_count);
+    return true;
+}
+
+/* No plan in the interval takes less. */
+static double least_of_all(struct solver *solver)
+{
+    int layers = solver->problem->chain->layer_count;
+    if (!solver->fronts)
+        return solver->charge;
+    if (solver->original)
+        return solver->charge + dapple_front_of(solver, layers, 0)->least;
+    dapple_fixed_fronts(solver);
+    return solver->work->fixed_fronts[(size_t)(layers + 1) * (size_t)(solver->units + 1) - 1].least;
+}
+
+/* The nearer the value that a plan has to stay below, the fewer labels. So plans little above the bound are looked for
+ * first, then plans that take more and more, in haste: a label is also dropped when its bound is too near to the value
+ * for how many layers are left, as bounds grow with every stage. What that finds is the value for the real round. */
+static bool solve_above(struct solver *solver, double least, struct error *err)
+{
+    double cutoff = solver->program->cutoff;
+    if (!(least < cutoff))
+        return true;
+    for (double more = FIRST_MORE; solver->best < 0 && least + more * least < cutoff && more < MOST_MORE;
+         more *= NEXT_MORE) {
+        solver->best_value = least + more * least;
+        solver->haste = HASTE * more / solver->problem->chain->layer_count;
+        if (!solve_below(solver, err))
+            return false;
+    }
+    solver->best_value = solver->best >= 0 ? solver->best_value * (1 + DAPPLE_ROUNDING) : cutoff;
+    solver->best = -1;
+    solver->haste = 0;
+    return solve_below(solver, err);
+}
+
+bool dapple_program_solve(const struct dapple_program *program, struct dapple_workspace *workspace,
+                          struct dapple_answer *answer, struct error *err)
+{
+    const struct dapple_problem *problem = program->problem;
+    double count = (double)program->microbatches, replicas = program->replicas;
+    int layers = problem->chain->layer_count;
+    struct solver solver = {.program = program,
+                            .problem = problem,
+                            .original = problem->rules == DAPPLE_ORIGINAL,
+                            .units = program->places->devices / program->replicas,
+                            .batches = (double)problem->global_batch / problem->profile_batch,
+                            .places = program->places,
+                            .work = workspace,
+                            .block = program->high / count,
+                            .scale = 1 / (replicas * count),
+                            .high = program->high * (1 + DAPPLE_ROUNDING),
+                            .best = -1};
+    solver.per_unit = 1 / (solver.high * replicas);
+    solver.charge = program->low / count * (count - 1) + dapple_total(problem) / (replicas * count);
+    solver.memory_binds = dapple_fixed_memory(problem, 0, layers - 1, 1, layers, program->microbatches) >
+                          problem->cluster->memory;
+    if (!make_room(&solver))
+        return error_memory(err);
+    answer->least = least_of_all(&solver);
+    if (!solve_above(&solver, answer->least, err))
+        return false;
+    return take_answer(&solver, answer) || error_memory(err);
+}
+
+void dapple_workspace_release(struct dapple_workspace *workspace)
+{
+    free(workspace->head);
+    free(workspace->fronts);
+    free(workspace->fixed_fronts);
+    dapple_sift_release(workspace);
+    free(workspace->labels);
+    free(workspace->most_before);
+    free(workspace->most_item);
+    free(workspace->kept);
+    *workspace = (struct dapple_workspace){0};
+}
+
+void dapple_answer_release(struct dapple_answer *answer)
+{
+    free_stages(answer);
+    *answer = (struct dapple_answer){0};
+}

@@ -1,0 +1,415 @@
+#include "plan/dapple/report.h"
+
+#include "core/unit.h"
+#include "plan/dapple/fixed.h"
+#include "plan/dapple/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_NAME 24 /* of a layer in the table */
+
+double dapple_gap(const struct dapple_plan *plan)
+{
+    return plan->lower_bound > 0 ? fmax(0, (plan->latency - plan->lower_bound) / plan->latency) : 1;
+}
+
+double dapple_stage_memory(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage)
+{
+    const struct dapple_stage *s = &plan->stages[stage];
+    return dapple_fixed_memory(problem, s->first_layer, s->last_layer, s->devices,
+                               plan->stage_count - 1 - stage, plan->microbatches);
+}
+
+double dapple_most_memory(const struct dapple_problem *problem, const struct dapple_plan *plan)
+{
+    double most = 0;
+    for (int s = 0; s < plan->stage_count; s++)
+        most = fmax(most, dapple_stage_memory(problem, plan, s));
+    return most;
+}
+
+double dapple_stage_time(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage)
+{
+    const struct dapple_stage *s = &plan->stages[stage];
+    return dapple_compute(problem, s->first_layer, s->last_layer) / s->devices / (double)plan->microbatches;
+}
+
+double dapple_stage_forward(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage)
+{
+    const struct dapple_stage *s = &plan->stages[stage];
+    return dapple_forward(problem, s->first_layer, s->last_layer) / s->devices / (double)plan->microbatches;
+}
+
+/* Seconds that the pivot is busy with one micro-batch. */
+static double pivot_time(const struct dapple_problem *problem, const struct dapple_plan *plan)
+{
+    int s = plan->pivot / 2;
+    if (plan->pivot % 2 == 0)
+        return dapple_stage_time(problem, plan, s);
+    int ways = problem->rules == DAPPLE_FIXED ? 2 : plan->factor;
+    return ways *
+           dapple_transfer(problem, plan, s, s + 1, dapple_crossing(problem, plan->stages[s].last_layer)) /
+           (double)plan->microbatches;
+}
+
+int dapple_idle(const struct dapple_plan *plan)
+{
+    int idle = plan->device_count;
+    for (int s = 0; s < plan->stage_count; s++)
+        idle -= plan->stages[s].devices;
+    return idle;
+}
+
+const char *dapple_rules_name(enum dapple_rules rules)
+{
+    return rules == DAPPLE_FIXED ? "dapple-fixed" : "dapple";
+}
+
+char *dapple_shape(const struct dapple_plan *plan, char *buffer, size_t size)
+{
+    char tail[32];
+    size_t length = 0, room = size - sizeof tail;
+    buffer[0] = '\0';
+    for (int s = 0; s < plan->stage_count; s++) {
+        char item[16];
+        int more = snprintf(item, sizeof item, "%s%d", s > 0 ? ":" : "", plan->stages[s].devices);
+        if (length + (size_t)more >= room) {
+            snprintf(tail, sizeof tail, " … %d stages", plan->stage_count);
+            memcpy(buffer + length, tail, strlen(tail) + 1);
+            break;
+        }
+        memcpy(buffer + length, item, (size_t)more + 1);
+        length += (size_t)more;
+    }
+    return buffer;
+}
+
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* ---- where devices are ---- */
+
+static int devices_in(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage,
+                      int machine)
+{
+    const int *ends = problem->cluster->machine_end;
+    int count = 0;
+    for (int i = machine > 0 ? ends[machine - 1] : 0; i < ends[machine]; i++)
+        count += plan->stage_of[i] == stage;
+    return count;
+}
+
+/* "8 in 0", "3 in 0, 5 in 1", "1 in each of 0-7"; stage -1: idle devices. */
+static void add_places(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage,
+                       struct text *out)
+{
+    bool first = true;
+    for (int k = 0, last; k < problem->cluster->machine_count; k = last + 1) {
+        int count = devices_in(problem, plan, stage, k);
+        for (last = k; last + 1 < problem->cluster->machine_count &&
+                       devices_in(problem, plan, stage, last + 1) == count;)
+            last++;
+        if (count == 0)
+            continue;
+        text_add(out, first ? "" : ", ");
+        first = false;
+        if (last == k)
+            text_format(out, "%d in %d", count, k);
+        else
+            text_format(out, "%d in each of %d-%d", count, k, last);
+    }
+}
+
+/* ---- for people ---- */
+
+/* A name of at most MOST_NAME characters. */
+static void add_name(const char *name, struct text *out)
+{
+    int length = 0;
+    const char *end = name;
+    for (; *end && (length < MOST_NAME || text_continues(*end)); end++)
+        length += !text_continues(*end);
+    text_add_bytes(out, name, (size_t)(end - name));
+    text_add(out, *end ? "…" : "");
+}
+
+static void print_head(const struct dapple_report *report, struct text *out)
+{
+    const struct dapple_problem *problem = report->problem;
+    const struct dapple_plan *plan = report->plan;
+    int machines = problem->cluster->machine_count, used = plan->device_count - dapple_idle(plan);
+    text_format(
+        out, "%d stage%s on %d device%s in %d machine%s, global batch %lld in %lld micro-batch%s of %.4g",
+        plan->stage_count, plural(plan->stage_count), used, plural(used), machines, plural(machines),
+        (long long)problem->global_batch, (long long)plan->microbatches, plan->microbatches == 1 ? "" : "es",
+        (double)problem->global_batch / plan->replicas / (double)plan->microbatches);
+    if (plan->replicas > 1)
+        text_format(out, " for each of %d replicas", plan->replicas);
+    text_format(out, "; objective dapple, rules %s, import %s\n\n", dapple_rules_name(problem->rules),
+                report->import);
+}
+
+static void print_stage(const struct dapple_report *report, int stage, int width, struct text *out)
+{
+    const struct dapple_problem *problem = report->problem;
+    const struct dapple_plan *plan = report->plan;
+    const struct dapple_stage *s = &plan->stages[stage];
+    char time[32], share[32], memory[32], limit[32];
+    struct text places = {0};
+    add_places(problem, plan, stage, &places);
+    double bytes = dapple_stage_memory(problem, plan, stage);
+    text_format(out, "%5d  %5d-%-5d  %7d  %-*s  %9s  %9s  %9s of %-9s  ", stage, s->first_layer,
+                s->last_layer, s->devices, width, places.failed ? "" : places.data,
+                unit_format(time, sizeof time, dapple_stage_time(problem, plan, stage), UNIT_TIME, 4),
+                unit_format(share, sizeof share,
+                            dapple_allreduce(problem, plan, stage,
+                                             dapple_reduced(problem, s->first_layer, s->last_layer)),
+                            UNIT_TIME, 4),
+                unit_format(memory, sizeof memory, bytes, UNIT_BYTES, 3),
+                unit_format(limit, sizeof limit, problem->cluster->memory, UNIT_BYTES, 3));
+    text_release(&places);
+    add_name(problem->chain->names[s->first_layer], out);
+    if (s->last_layer > s->first_layer) {
+        text_add(out, " .. ");
+        add_name(problem->chain->names[s->last_layer], out);
+    }
+    text_add(out, plan->pivot == 2 * stage ? "  <- pivot" : "");
+    text_add(out, bytes > problem->cluster->memory ? "  <- over-full\n" : "\n");
+}
+
+static int width_of_places(const struct dapple_report *report)
+{
+    int width = (int)strlen("machines");
+    for (int s = 0; s < report->plan->stage_count; s++) {
+        struct text places = {0};
+        add_places(report->problem, report->plan, s, &places);
+        width = (int)places.length > width ? (int)places.length : width;
+        text_release(&places);
+    }
+    return width;
+}
+
+static void print_stages(const struct dapple_report *report, struct text *out)
+{
+    int width = width_of_places(report);
+    text_format(out, "%5s  %11s  %7s  %-*s  %9s  %9s  %-22s  %s\n", "stage", "layers", "devices", width,
+                "machines", "block", "allreduce", "memory per device", "first and last layer");
+    for (int s = 0; s < report->plan->stage_count; s++)
+        print_stage(report, s, width, out);
+    text_add(out, "\n");
+}
+
+/* "stage 3", "the transfer behind stage 3" */
+static void add_pivot(const struct dapple_plan *plan, struct text *out)
+{
+    text_format(out, plan->pivot % 2 ? "the transfer behind stage %d" : "stage %d", plan->pivot / 2);
+}
+
+/* HPGO's sum; under the corrected rules the way of the pivot formula. */
+static void print_time(const struct dapple_report *report, struct text *out)
+{
+    const struct dapple_plan *plan = report->plan;
+    bool fixed = report->problem->rules == DAPPLE_FIXED;
+    double block = pivot_time(report->problem, plan), busy = block * (double)plan->microbatches;
+    char total[32], parts[4][32], period[32];
+    unit_format(total, sizeof total, plan->latency, UNIT_TIME, 6);
+    unit_format(period, sizeof period, block, UNIT_TIME, 4);
+    unit_format(parts[0], sizeof parts[0], fixed ? busy : plan->steady, UNIT_TIME, 4);
+    unit_format(parts[1], sizeof parts[1],
+                fixed ? fmax(0, plan->latency - plan->drain - busy) : plan->startup, UNIT_TIME, 4);
+    unit_format(parts[2], sizeof parts[2], plan->transfers, UNIT_TIME, 4);
+    unit_format(parts[3], sizeof parts[3], plan->drain, UNIT_TIME, 4);
+    text_format(out, "iteration  %s = %s in %lld block%s (%s) of ", total, parts[0],
+                (long long)(plan->microbatches - !fixed), plural(plan->microbatches - !fixed), period);
+    add_pivot(plan, out);
+    if (fixed)
+        text_format(out, " + %s to get there and back + %s of all-reduce that nothing hides\n", parts[1],
+                    parts[3]);
+    else
+        text_format(out, " + %s start-up + %s transfers + %s of all-reduce that nothing hides\n", parts[1],
+                    parts[2], parts[3]);
+}
+
+static void add_speedup(const char *name, double speedup, struct text *out)
+{
+    if (isfinite(speedup))
+        text_format(out, ", %s %.3f", name, speedup);
+}
+
+static void print_speedups(const struct dapple_report *report, struct text *out)
+{
+    const struct dapple_plan *plan = report->plan;
+    const struct dapple_data_parallel *data = &report->data;
+    text_format(out, "speedup    %.3f against one device, %.0f %% of perfect scaling\n", plan->speedup,
+                100 * plan->speedup / plan->device_count);
+    text_format(out, "compare    data parallelism on %d device%s: without overlap %.3f", plan->device_count,
+                plural(plan->device_count), data->plain);
+    add_speedup("overlapped", data->overlap, out);
+    add_speedup("with priorities (P3)", data->priority, out);
+    if (isnan(data->overlap))
+        text_add(out, "; but the model and one sample do not fit on a device");
+    text_add(out, "\n");
+}
+
+static void print_use(const struct dapple_report *report, struct text *out)
+{
+    const struct dapple_plan *plan = report->plan;
+    int idle = dapple_idle(plan);
+    if (idle > 0) {
+        text_format(out, "idle       %d of %d devices have no work: ", idle, plan->device_count);
+        add_places(report->problem, plan, -1, out);
+        text_add(out, "\n");
+    }
+    if (report->problem->rules == DAPPLE_ORIGINAL &&
+        dapple_most_memory(report->problem, plan) > report->problem->cluster->memory)
+        text_add(out,
+                 "memory     does not fit, which DAPPLE's rules do not look at: see --rules dapple-fixed\n");
+}
+
+static void print_proof(const struct dapple_report *report, struct text *out)
+{
+    const struct dapple_plan *plan = report->plan;
+    char seconds[32], bound[32];
+    unit_format(seconds, sizeof seconds, report->seconds, UNIT_TIME, 3);
+    if (plan->proven_optimal)
+        text_format(out,
+                    "proof      optimal: no plan takes less by these rules (%lld dynamic program%s, %s)\n",
+                    (long long)plan->programs, plural(plan->programs), seconds);
+    else if (plan->lower_bound > 0)
+        text_format(out,
+                    "proof      no plan takes less than %s: a gap of %.3g %% (%lld dynamic program%s, %s)\n",
+                    unit_format(bound, sizeof bound, plan->lower_bound, UNIT_TIME, 6), 100 * dapple_gap(plan),
+                    (long long)plan->programs, plural(plan->programs), seconds);
+    else
+        text_format(out, "proof      none: '%s' does not say how good its plan is (%s)\n", plan->search,
+                    seconds);
+}
+
+void dapple_print(const struct dapple_report *report, struct text *out)
+{
+    print_head(report, out);
+    print_stages(report, out);
+    print_time(report, out);
+    print_speedups(report, out);
+    print_use(report, out);
+    print_proof(report, out);
+}
+
+/* ---- for programs ---- */
+
+static void write_device_list(const char *key, const struct dapple_plan *plan, int stage, struct json *json)
+{
+    json_open_flat(json, key, '[');
+    for (int i = 0; i < plan->device_count; i++)
+        if (plan->stage_of[i] == stage)
+            json_integer(json, NULL, i);
+    json_close(json);
+}
+
+static void write_stage(const struct dapple_report *report, int stage, struct json *json)
+{
+    const struct dapple_problem *problem = report->problem;
+    const struct dapple_plan *plan = report->plan;
+    const struct dapple_stage *s = &plan->stages[stage];
+    double time = dapple_stage_time(problem, plan, stage),
+           forward = dapple_stage_forward(problem, plan, stage);
+    json_open_flat(json, NULL, '{');
+    json_integer(json, "first_layer", s->first_layer);
+    json_integer(json, "last_layer", s->last_layer);
+    json_string(json, "first_name", problem->chain->names[s->first_layer]);
+    json_string(json, "last_name", problem->chain->names[s->last_layer]);
+    json_integer(json, "devices", s->devices);
+    write_device_list("device_ids", plan, stage, json);
+    json_number(json, "forward", forward);
+    json_number(json, "backward", time - forward);
+    json_number(
+        json, "allreduce",
+        dapple_allreduce(problem, plan, stage, dapple_reduced(problem, s->first_layer, s->last_layer)));
+    json_integer(json, "memory", (int64_t)ceil(dapple_stage_memory(problem, plan, stage) * s->devices));
+    json_integer(json, "memory_limit", (int64_t)(problem->cluster->memory * s->devices));
+    json_close(json);
+}
+
+static void write_time(const struct dapple_plan *plan, struct json *json)
+{
+    json_number(json, "iteration_time", plan->latency);
+    json_number(json, "steady", plan->steady);
+    json_number(json, "startup", plan->startup);
+    json_number(json, "transfers", plan->transfers);
+    json_number(json, "drain", plan->drain);
+    json_number(json, "speedup", plan->speedup);
+    json_number(json, "lower_bound", plan->lower_bound);
+    json_number(json, "gap", dapple_gap(plan));
+    json_bool(json, "proven_optimal", plan->proven_optimal);
+}
+
+static void write_data_parallel(const struct dapple_data_parallel *data, struct json *json)
+{
+    json_open_flat(json, "data_parallel", '{');
+    json_number(json, "plain", data->plain);
+    json_number(json, "overlap", data->overlap);
+    json_number(json, "priority", data->priority);
+    json_number(json, "priority_best", data->priority_best);
+    json_number(json, "priority_infinite", data->priority_infinite);
+    json_close(json);
+}
+
+void dapple_write_json(const struct dapple_report *report, struct json *json, const char *key)
+{
+    const struct dapple_problem *problem = report->problem;
+    const struct dapple_plan *plan = report->plan;
+    json_open(json, key, '{');
+    json_string(json, "format", "rehearse-plan/1");
+    json_string(json, "objective", "dapple");
+    json_string(json, "rules", dapple_rules_name(problem->rules));
+    json_string(json, "search", plan->search);
+    json_string(json, "import", report->import);
+    json_integer(json, "global_batch", problem->global_batch);
+    json_integer(json, "microbatch_size", problem->microbatch);
+    json_integer(json, "microbatches", plan->microbatches);
+    json_integer(json, "replicas", plan->replicas);
+    json_integer(json, "pivot_factor", plan->factor);
+    json_integer(json, "machines", problem->cluster->machine_count);
+    json_integer(json, "devices", plan->device_count);
+    write_time(plan, json);
+    json_number(json, "planning_seconds", report->seconds);
+    json_open_flat(json, "pivot", '{');
+    json_string(json, "kind", plan->pivot % 2 ? "transfer" : "stage");
+    json_integer(json, "stage", plan->pivot / 2);
+    json_close(json);
+    write_data_parallel(&report->data, json);
+    write_device_list("idle_device_ids", plan, -1, json);
+    json_open(json, "stages", '[');
+    for (int s = 0; s < plan->stage_count; s++)
+        write_stage(report, s, json);
+    json_close(json);
+    json_close(json);
+}
+
+void dapple_write_dot(const struct dapple_report *report, struct text *out)
+{
+    const struct dapple_plan *plan = report->plan;
+    text_add(out, "digraph plan {\n    rankdir=LR;\n    node [shape=box, style=filled, colorscheme=set312, "
+                  "fontname=\"sans-serif\"];\n");
+    for (int s = 0; s < plan->stage_count; s++) {
+        const struct dapple_stage *stage = &plan->stages[s];
+        char time[32];
+        struct text places = {0};
+        add_places(report->problem, plan, s, &places);
+        text_format(
+            out,
+            "    s%d [fillcolor=%d, penwidth=%d, label=\"stage %d\\nlayers %d-%d\\n%d devices\\n"
+            "machines: %s\\n%s\"];\n",
+            s, s % 12 + 1, plan->pivot == 2 * s ? 3 : 1, s, stage->first_layer, stage->last_layer,
+            stage->devices, places.failed ? "" : places.data,
+            unit_format(time, sizeof time, dapple_stage_time(report->problem, plan, s), UNIT_TIME, 4));
+        text_release(&places);
+    }
+    for (int s = 1; s < plan->stage_count; s++)
+        text_format(out, "    s%d -> s%d%s;\n", s - 1, s, plan->pivot == 2 * s - 1 ? " [penwidth=3]" : "");
+    text_add(out, "}\n");
+}

@@ -1,0 +1,110 @@
+#include "plan/exact/bound.h"
+
+#include <math.h>
+
+struct bound bound_init(const struct ticks *ticks, const struct plan_problem *problem)
+{
+    struct bound bound = {ticks, problem->objective, problem->microbatches, ticks->most_stages - 1};
+    if (problem->microbatches > 0 && problem->microbatches - 1 < bound.most_after)
+        bound.most_after = problem->microbatches - 1;
+    return bound;
+}
+
+/* r: just below low, because stages that tie with it count as L. */
+static double reward(const struct interval *interval)
+{
+    return (1 - interval->theta) * interval->low * (1 - BOUND_TIE);
+}
+
+struct tile_costs bound_costs(const struct bound *bound, const struct interval *interval)
+{
+    int n = bound->microbatches;
+    struct tile_costs costs = {
+        .cap = interval->high, .slots = 1, .before_add = n > 0 ? 0 : 3 * interval->low};
+    if (bound->objective == OBJECTIVE_PIPELINE)
+        return costs;
+    costs.phases = true;
+    costs.counting = interval->counting;
+    costs.slots = interval->counting ? n : 1;
+    costs.cross_least = interval->low * (1 - BOUND_TIE);
+    costs.cross_scale = n > 0 ? n + 2 - bound->most_after : 5;
+    costs.after_add = n > 0 ? -reward(interval) : 2 * interval->low;
+    costs.after_most = interval->high * (1 - BOUND_TIE);
+    return costs;
+}
+
+double bound_constant(const struct bound *bound, const struct interval *interval)
+{
+    int n = bound->microbatches;
+    double least = interval->low * (1 - BOUND_TIE);
+    if (bound->objective == OBJECTIVE_PIPELINE)
+        return n > 0 ? (n - 1) * interval->low : -interval->low;
+    return n > 0 ? (n + 2 - bound->most_after) * least + bound->most_after * reward(interval) : 5 * least;
+}
+
+/* With S stages and s the sum of their times: oobleck is s + (N + 1) L + sum_after (l - L) >= s + (N + 1 - j)
+ * L, and for N = 0 it is (2 S + k + 1) L + T3 + s >= s + (2 S + 2) L. */
+double bound_simple(const struct bound *bound, double low)
+{
+    int n = bound->microbatches, nodes = bound->ticks->node_count;
+    double sum = fmax(bound->ticks->least_sum, low);
+    if (bound->objective == OBJECTIVE_PIPELINE)
+        return sum + (n > 0 ? n - 1 : 3 * nodes - 1) * low;
+    if (n == 0)
+        return sum + (2 * (nodes > 2 ? nodes : 2) + 2) * low;
+    return sum + (n + 1 - bound->most_after) * low;
+}
+
+static double stage_ticks(const struct bound *bound, const struct tile_stage *stage)
+{
+    return ticks_stage(bound->ticks, stage->group, stage->split, stage->first, stage->end);
+}
+
+double bound_evaluate(const struct bound *bound, const struct tile_stage *stages, int count, double *slowest)
+{
+    double sum = 0, tail = 0;
+    int k = 0, n = bound->microbatches;
+    *slowest = 0;
+    for (int i = 0; i < count; i++) {
+        double l = stage_ticks(bound, &stages[i]);
+        sum += l;
+        *slowest = fmax(*slowest, l);
+    }
+    if (bound->objective == OBJECTIVE_PIPELINE)
+        return sum + ((n > 0 ? n : 3 * count) - 1) * *slowest;
+    if (count == 1)
+        return 4 * sum;
+    for (int i = 0; i < count; i++)
+        if (stage_ticks(bound, &stages[i]) >= *slowest * (1 - BOUND_TIE))
+            k = i;
+    for (int i = k; i < count; i++)
+        tail += stage_ticks(bound, &stages[i]);
+    int periods = n > 0 ? n - (count - 1 - k) : 2 * count + k + 1;
+    return periods > 0 ? sum + periods * *slowest + tail : INFINITY;
+}
+
+double bound_next_theta(const struct bound *bound, double theta, bool defined)
+{
+    if (bound->objective == OBJECTIVE_PIPELINE || bound->microbatches == 0)
+        return 0;
+    return defined ? fmax(0, theta - 1.0 / 16) : (1 + theta) / 2;
+}
+
+/* For any weights w of the groups, the layers at their cheapest weighted place, sum_i min_g (w_g t_gi), must
+ * fit into sum_g w_g devices_g L. The weights here make one model weigh the same everywhere. */
+double bound_least_slowest(const struct bound *bound)
+{
+    const struct ticks *ticks = bound->ticks;
+    int layers = ticks->layer_count;
+    double work = 0, capacity = 0;
+    for (int i = 0; i < layers; i++) {
+        double cheapest = INFINITY;
+        for (int g = 0; g < ticks->group_count; g++)
+            cheapest = fmin(cheapest, ticks_stage(ticks, g, 0, i, i + 1) / ticks->groups[g].sum[0][layers]);
+        work += cheapest;
+    }
+    for (int g = 0; g < ticks->group_count; g++)
+        capacity +=
+            ldexp(ticks->groups[g].nodes, ticks->groups[g].splits - 1) / ticks->groups[g].sum[0][layers];
+    return work / capacity;
+}

@@ -1,0 +1,61 @@
+/* The objectives in ticks, exactly and as lower bounds over an interval of the slowest stage's time.
+ *
+ * Were the slowest stage's time L known, each objective would be a sum over stages (N micro-batches, j stages
+ * after the slowest):
+ *     pipeline       sum l                                   + (N - 1) L     every stage l <= L
+ *     pipeline N=0   sum (l + 3 L)                           - L             (N = 3 x stages)
+ *     oobleck        sum_before l + sum_after (2 l - L)      + (N + 2) L     before l <= L, after l < L, j < N
+ *     oobleck  N=0   sum_before (l + 3 L) + sum_after (2 l + 2 L) + 5 L
+ * (one stage under oobleck: 4 l), and a dynamic program (program.h) minimises such a sum exactly. For all L
+ * in [low, high] together the program caps stages at `high` and charges what grows with L at `low`. Only
+ * oobleck's reward of -L per stage after the slowest shrinks with L. With m the most stages there can be
+ * after it, and any reward r <= low,
+ *     (N + 2) L - j L  >=  (N + 2 - m) L + m r - j r
+ * so each of them is granted r alone, and L is charged N + 2 - m times. r = low is best unless the program's
+ * pipeline then has more than m of them, which no plan may: a smaller r = (1 - theta) low prices that. */
+#ifndef REHEARSE_PLAN_EXACT_BOUND_H
+#define REHEARSE_PLAN_EXACT_BOUND_H
+
+#include "plan/exact/ticks.h"
+#include "plan/exact/tiles.h"
+#include "plan/problem.h"
+
+#include <stdbool.h>
+
+/* Stage times this close, relative, are equal, as in plan_score: ticks are rounded. */
+#define BOUND_TIE 1e-10
+
+struct bound {
+    const struct ticks *ticks;
+    enum plan_objective objective;
+    int microbatches;
+    int most_after; /* m */
+};
+
+struct interval {
+    double low, high; /* ticks; stage times that exist. high = INFINITY: everything from low up */
+    double bound;     /* no plan in here takes less */
+    double theta;     /* 0 to 1 */
+    bool counting;    /* the program counts stages after the slowest, and keeps to N - 1 of them */
+};
+
+struct bound bound_init(const struct ticks *ticks, const struct plan_problem *problem);
+
+/* What the stages cost in the interval's program, and what it leaves out: value + constant is a lower bound,
+ * and exact in an interval of one value if the program's pipeline has an objective (bound_evaluate). */
+struct tile_costs bound_costs(const struct bound *bound, const struct interval *interval);
+double bound_constant(const struct bound *bound, const struct interval *interval);
+
+/* A lower bound without a program: on all plans whose slowest stage takes `low` or more. */
+double bound_simple(const struct bound *bound, double low);
+
+/* The objective of a stage list; INFINITY where it is not defined. *slowest: the longest stage. */
+double bound_evaluate(const struct bound *bound, const struct tile_stage *stages, int count, double *slowest);
+
+/* theta for the parts of an interval whose program found a pipeline with or without an objective. */
+double bound_next_theta(const struct bound *bound, double theta, bool defined);
+
+/* A bound on the slowest stage of any plan. */
+double bound_least_slowest(const struct bound *bound);
+
+#endif

@@ -1,0 +1,57 @@
+/* The dynamic program of the exact search: the cheapest pipeline when no stage is longer than a cap and every
+ * stage has a cost of its own (tiles.h says which).
+ *
+ * State: (nodes used per group, layers placed, before or after the bottleneck). Step: one more node, with
+ * some tiling, on the next layers. Only the layers inside a state's window (reach.h) are kept, so close to
+ * the smallest feasible cap a program is little more than a pass over the resource states. States of one
+ * level do not depend on each other and are shared out to threads. */
+#ifndef REHEARSE_PLAN_EXACT_PROGRAM_H
+#define REHEARSE_PLAN_EXACT_PROGRAM_H
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "plan/exact/lattice.h"
+#include "plan/exact/reach.h"
+#include "plan/exact/tiles.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct program {
+    const struct ticks *ticks;
+    const struct lattice *lattice;
+    struct parallel *pool;
+    double deadline;    /* clock_now seconds; 0: none */
+    size_t most_values; /* the memory it may take, in doubles */
+
+    struct reach reach;
+    struct tiles tiles;
+    size_t *offset; /* [state]: where its values start */
+    double *values; /* per state and phase: one value per layer of the window */
+    size_t capacity;
+    size_t value_count; /* of the last program */
+    atomic_bool stopped;
+};
+
+enum program_status {
+    PROGRAM_DONE,
+    PROGRAM_INFEASIBLE,
+    PROGRAM_STOPPED,   /* the deadline passed */
+    PROGRAM_TOO_LARGE, /* more than most_values */
+    PROGRAM_NO_MEMORY,
+};
+
+bool program_init(struct program *program, const struct ticks *ticks, const struct lattice *lattice,
+                  struct parallel *pool, struct error *err);
+void program_release(struct program *program);
+
+/* The least cost of a pipeline over all nodes and layers. */
+enum program_status program_solve(struct program *program, const struct tile_costs *costs, double *value);
+
+/* The stages of that pipeline, in order, after PROGRAM_DONE; room for ticks->most_stages. Returns their
+ * number. */
+int program_path(const struct program *program, struct tile_stage *stages);
+
+#endif

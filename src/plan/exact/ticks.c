@@ -1,0 +1,162 @@
+#include "plan/exact/ticks.h"
+
+#include <math.h>
+#include <string.h>
+
+static double layer_seconds(const struct plan_group *group, int split, int layer)
+{
+    double seconds = (group->forward[layer] + group->backward[layer]) / (double)(1 << split);
+    return split > 0 ? seconds + 2 * group->allreduce[split][layer] : seconds;
+}
+
+/* The least any size of the group takes for this layer. */
+static double best_seconds(const struct plan_group *group, int layer)
+{
+    double best = INFINITY;
+    for (int split = 0; split < group->splits; split++)
+        best = fmin(best, layer_seconds(group, split, layer));
+    return best;
+}
+
+/* A slowest stage can't be faster than a perfect split of the work over all devices, nor than the heaviest
+ * layer. */
+static double least_bottleneck(const struct plan_problem *problem)
+{
+    double work_rate = 0, heaviest = 0;
+    for (int g = 0; g < problem->group_count; g++) {
+        const struct plan_group *group = &problem->groups[g];
+        double work = 0;
+        for (int i = 0; i < problem->layer_count; i++)
+            work += group->forward[i] + group->backward[i];
+        work_rate += (double)group->nodes * group->devices_per_node / work;
+    }
+    for (int i = 0; i < problem->layer_count; i++) {
+        double best = INFINITY;
+        for (int g = 0; g < problem->group_count; g++)
+            best = fmin(best, best_seconds(&problem->groups[g], i));
+        heaviest = fmax(heaviest, best);
+    }
+    return fmax(1 / work_rate, heaviest);
+}
+
+/* The range: sums in the program stay within some 4 x stages x bottleneck, prefix sums within the work of the
+ * slowest device. */
+static double choose_scale(const struct plan_problem *problem, int most_stages)
+{
+    double longest = 0;
+    for (int g = 0; g < problem->group_count; g++)
+        for (int split = 0; split < problem->groups[g].splits; split++) {
+            double sum = 0;
+            for (int i = 0; i < problem->layer_count; i++)
+                sum += layer_seconds(&problem->groups[g], split, i);
+            longest = fmax(longest, sum);
+        }
+    double range = fmax(32.0 * most_stages * least_bottleneck(problem), longest);
+    double finest = 0x1p52 / range; /* ticks per second */
+    double digits = floor(log10(finest / 64e3));
+    return digits > -300 ? 64e3 * pow(10, digits) : finest;
+}
+
+/* Every layer runs somewhere at its best, and every node has at least one layer: so sum over layers of the
+ * best time anywhere, plus for each node the least that a layer loses by being there. */
+static double least_sum(const struct ticks *ticks)
+{
+    double sum = 0;
+    double loss[PLAN_MAX_GROUPS];
+    for (int g = 0; g < ticks->group_count; g++)
+        loss[g] = INFINITY;
+    for (int i = 0; i < ticks->layer_count; i++) {
+        double here[PLAN_MAX_GROUPS], best = INFINITY;
+        for (int g = 0; g < ticks->group_count; g++) {
+            here[g] = INFINITY;
+            for (int split = 0; split < ticks->groups[g].splits; split++)
+                here[g] = fmin(here[g], ticks_stage(ticks, g, split, i, i + 1));
+            best = fmin(best, here[g]);
+        }
+        for (int g = 0; g < ticks->group_count; g++)
+            loss[g] = fmin(loss[g], here[g] - best);
+        sum += best;
+    }
+    for (int g = 0; g < ticks->group_count; g++)
+        sum += ticks->groups[g].nodes * loss[g];
+    return sum;
+}
+
+bool ticks_init(struct ticks *ticks, const struct plan_problem *problem, struct error *err)
+{
+    memset(ticks, 0, sizeof *ticks);
+    int layers = ticks->layer_count = problem->layer_count;
+    ticks->group_count = problem->group_count;
+    ticks->node_count = plan_problem_nodes(problem);
+    int devices = plan_problem_devices(problem);
+    ticks->most_stages = devices < layers ? devices : layers;
+    ticks->per_second = choose_scale(problem, ticks->most_stages);
+
+    int64_t *memory = ARENA_ARRAY(&ticks->arena, (size_t)layers + 1, int64_t);
+    if (!memory)
+        goto no_memory;
+    for (int i = 0; i < layers; i++)
+        memory[i + 1] = memory[i] + plan_stage_memory(problem, i, i);
+    ticks->memory_sum = memory;
+
+    for (int g = 0; g < problem->group_count; g++) {
+        const struct plan_group *group = &problem->groups[g];
+        ticks->groups[g].nodes = group->nodes;
+        ticks->groups[g].splits = group->splits;
+        for (int split = 0; split < group->splits; split++) {
+            double *sum = ARENA_ARRAY(&ticks->arena, (size_t)layers + 1, double);
+            if (!sum)
+                goto no_memory;
+            for (int i = 0; i < layers; i++)
+                sum[i + 1] = sum[i] + nearbyint(layer_seconds(group, split, i) * ticks->per_second);
+            ticks->groups[g].sum[split] = sum;
+            int64_t limit = group->memory > INT64_MAX >> split ? INT64_MAX : group->memory << split;
+            ticks->groups[g].memory[split] = group->memory ? limit : INT64_MAX;
+        }
+    }
+    ticks->least_sum = least_sum(ticks);
+    return true;
+no_memory:
+    ticks_release(ticks);
+    return error_memory(err);
+}
+
+void ticks_release(struct ticks *ticks)
+{
+    arena_release(&ticks->arena);
+}
+
+double ticks_at_least(const struct ticks *ticks, double value)
+{
+    double best = INFINITY;
+    for (int g = 0; g < ticks->group_count; g++)
+        for (int split = 0; split < ticks->groups[g].splits; split++) {
+            const double *sum = ticks->groups[g].sum[split];
+            for (int a = 0, b = 1; a < ticks->layer_count; a++) {
+                while (b <= ticks->layer_count && (b <= a || sum[b] - sum[a] < value))
+                    b++;
+                if (b > ticks->layer_count)
+                    break;
+                best = fmin(best, sum[b] - sum[a]);
+            }
+        }
+    return best;
+}
+
+double ticks_at_most(const struct ticks *ticks, double value)
+{
+    double best = -INFINITY;
+    for (int g = 0; g < ticks->group_count; g++)
+        for (int split = 0; split < ticks->groups[g].splits; split++) {
+            const double *sum = ticks->groups[g].sum[split];
+            for (int a = 0, b = 0; a < ticks->layer_count; a++) {
+                if (b < a)
+                    b = a;
+                while (b < ticks->layer_count && sum[b + 1] - sum[a] <= value)
+                    b++;
+                if (b > a)
+                    best = fmax(best, sum[b] - sum[a]);
+            }
+        }
+    return best;
+}

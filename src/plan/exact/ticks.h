@@ -1,0 +1,53 @@
+/* Stage times as whole numbers.
+ *
+ * The exact search adds layer times in any order and compares the sums. So times become integer multiples of
+ * one tick, kept in doubles below 2^53: every sum is exact, and a stage's time is a difference of two prefix
+ * sums. A tick is 1/(64 x 10^d) ms with d as large as the range allows, so that profiles written in decimal
+ * milliseconds, divided over 2, 4, … 64 devices, lose nothing; others are rounded by less than 1e-10 of a
+ * stage, which is also what counts as a tie. */
+#ifndef REHEARSE_PLAN_EXACT_TICKS_H
+#define REHEARSE_PLAN_EXACT_TICKS_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "plan/problem.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ticks_group {
+    int nodes;
+    int splits;                         /* as in plan_group */
+    const double *sum[PLAN_MAX_SPLITS]; /* [log2 g][layer]: ticks of all layers before this one */
+    int64_t memory[PLAN_MAX_SPLITS];    /* most bytes a stage of this size may take */
+};
+
+struct ticks {
+    struct arena arena;
+    double per_second;
+    int layer_count;
+    int group_count;
+    int node_count;
+    int most_stages;           /* no plan has more: the smaller of layers and devices */
+    const int64_t *memory_sum; /* bytes of all layers before this one */
+    struct ticks_group groups[PLAN_MAX_GROUPS];
+    double least_sum; /* no plan's stage times add up to less */
+};
+
+/* The problem must outlive nothing: what is needed is copied. */
+bool ticks_init(struct ticks *ticks, const struct plan_problem *problem, struct error *err);
+void ticks_release(struct ticks *ticks);
+
+/* Ticks of layers [a, b) on 2^split devices of this group. */
+static inline double ticks_stage(const struct ticks *ticks, int group, int split, int a, int b)
+{
+    const double *sum = ticks->groups[group].sum[split];
+    return sum[b] - sum[a];
+}
+
+/* The least stage time >= value (most stage time <= value) that any group, size and layers have; INFINITY
+ * (-INFINITY) when there is none. */
+double ticks_at_least(const struct ticks *ticks, double value);
+double ticks_at_most(const struct ticks *ticks, double value);
+
+#endif

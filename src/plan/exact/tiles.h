@@ -1,0 +1,94 @@
+/* Tables of what one node can do: for a node of each group, and layers [a, b), the least cost over all ways
+ * to split the node's devices by halving and to share the layers out over its stages.
+ *
+ * A stage costs differently by its place relative to the bottleneck, so a table has planes:
+ *     plane 0                  every stage comes before the bottleneck (or the objective does not ask)
+ *     plane 1 + k              every stage comes after it
+ *     plane 1 + slots + k      one of them is it
+ * where k counts stages after the bottleneck if the objective limits them (`slots` > 1), else is 0. */
+#ifndef REHEARSE_PLAN_EXACT_TILES_H
+#define REHEARSE_PLAN_EXACT_TILES_H
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "plan/exact/reach.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What stages cost, in ticks, and which are allowed. No stage is longer than `cap`. */
+struct tile_costs {
+    double cap;
+    double before_add;  /* before: l + before_add */
+    bool phases;        /* false: only plane 0 exists */
+    bool counting;      /* stages after the bottleneck are counted: at most slots - 1 */
+    int slots;          /* at least 1 */
+    double cross_least; /* bottleneck: l >= cross_least, costs cross_scale x (l - cross_least) */
+    double cross_scale;
+    double after_most; /* after: l <= after_most, costs 2 l + after_add */
+    double after_add;
+};
+
+static inline int tile_planes(const struct tile_costs *costs)
+{
+    return costs->phases ? 1 + 2 * costs->slots : 1;
+}
+
+/* Slot of two parts together; `slots` or more: not allowed. */
+static inline int tile_add_slots(const struct tile_costs *costs, int i, int j)
+{
+    return costs->counting ? i + j : 0;
+}
+
+/* One table: rows a, each with values for b in [first[a], first[a] + width[a]), INFINITY where there is no
+ * way. */
+struct tile_table {
+    int *first, *width;
+    size_t *offset;      /* of row a within a plane */
+    size_t plane_length; /* values per plane */
+    double *values;
+    size_t capacity;
+};
+
+struct tiles {
+    struct arena arena;
+    const struct reach *reach;
+    const struct ticks *ticks;
+    struct tile_costs costs;
+    struct tile_table table[PLAN_MAX_GROUPS][PLAN_MAX_SPLITS]; /* [group][log2 devices] */
+    int *need[PLAN_MAX_SPLITS];                                /* scratch: see tiles.c */
+    int *pyramid;
+    int pyramid_levels;
+};
+
+bool tiles_init(struct tiles *tiles, const struct reach *reach, struct error *err);
+void tiles_release(struct tiles *tiles);
+
+/* Fills the tables that programs over the current windows of `reach` can ask for. False: out of memory. */
+bool tiles_fill(struct tiles *tiles, const struct tile_costs *costs, struct parallel *pool);
+
+/* The cost of a single stage in a plane; INFINITY where it is not allowed there. */
+double tile_stage_cost(const struct tiles *tiles, int group, int split, int a, int b, int plane);
+
+/* The value of a table; INFINITY outside of it. */
+double tile_value(const struct tiles *tiles, int group, int split, int a, int b, int plane);
+
+/* Appends to `stages` the tiling of [a, b) whose cost is tile_value(…). Returns how many it appended. */
+struct tile_stage {
+    int group, split;
+    int first, end; /* layers [first, end) */
+    int node;       /* place in the pipeline, from 0; set by the caller */
+};
+int tile_path(const struct tiles *tiles, int group, int split, int a, int b, int plane,
+              struct tile_stage *stages);
+
+/* out[i] = min(out[i], value + row[i]): the inner loop of everything. */
+static inline void tile_relax(double *restrict out, const double *restrict row, double value, int count)
+{
+    for (int i = 0; i < count; i++) {
+        double sum = value + row[i];
+        out[i] = sum < out[i] ? sum : out[i];
+    }
+}
+
+#endif

@@ -1,0 +1,250 @@
+#include "plan/fleet/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The pipeline with the most micro-batches by a deadline among those that fit into given devices. For a cycle, a dynamic
+ * program over (stages left, layers left) keeps ways that are not worse than another in fill and in every type's devices,
+ * LABELS_MOST of them at most: where more are dropped the answer need not be the best. */
+
+#define LABELS_MOST 12
+#define CYCLES_MOST 16 /* that are tried */
+
+struct label {
+    double fill;
+    int16_t devices[FLEET_TYPES_MOST];
+    int16_t next;   /* the layer behind the first stage */
+    uint8_t option; /* of the first stage */
+    uint8_t before; /* label that it continues */
+};
+
+struct cell {
+    int count;
+    struct label labels[LABELS_MOST];
+};
+
+struct fitter {
+    const struct fleet_problem *problem;
+    const int *limits;
+    double after; /* seconds of a stage at most */
+    int stages;   /* at most */
+    struct cell *cells;
+    /* of the layers before each one at least */
+    double *work;    /* device seconds */
+    double *seconds; /* on the fastest devices */
+};
+
+/* What a way is looked for: none has a slower stage or takes more to fill. */
+struct aim {
+    double slowest, fill;
+};
+
+static struct cell *cell_at(const struct fitter *f, int behind, int layer)
+{
+    return &f->cells[(size_t)behind * ((size_t)f->problem->layer_count + 1) + (size_t)layer];
+}
+
+/* Is `a` as good as `b` in everything? */
+static bool dominates(const struct label *a, const struct label *b, int types)
+{
+    if (a->fill > b->fill)
+        return false;
+    for (int t = 0; t < types; t++)
+        if (a->devices[t] > b->devices[t])
+            return false;
+    return true;
+}
+
+static double size_of(const struct label *label, int types)
+{
+    double sum = 0.0;
+    for (int t = 0; t < types; t++)
+        sum += label->devices[t];
+    return sum;
+}
+
+static void keep(struct cell *cell, const struct label *label, int types)
+{
+    int kept = 0;
+    for (int i = 0; i < cell->count; i++)
+        if (dominates(&cell->labels[i], label, types))
+            return;
+    for (int i = 0; i < cell->count; i++)
+        if (!dominates(label, &cell->labels[i], types))
+            cell->labels[kept++] = cell->labels[i];
+    cell->count = kept;
+    if (kept < LABELS_MOST) {
+        cell->labels[cell->count++] = *label;
+        return;
+    }
+    int worst = 0; /* in fill x devices */
+    for (int i = 1; i < kept; i++)
+        if (cell->labels[i].fill * size_of(&cell->labels[i], types) >
+            cell->labels[worst].fill * size_of(&cell->labels[worst], types))
+            worst = i;
+    if (label->fill * size_of(label, types) < cell->labels[worst].fill * size_of(&cell->labels[worst], types))
+        cell->labels[worst] = *label;
+}
+
+static void find_least(struct fitter *f)
+{
+    const struct fleet_problem *p = f->problem;
+    f->work[0] = f->seconds[0] = 0.0;
+    for (int l = 0; l < p->layer_count; l++) {
+        double work = INFINITY, seconds = INFINITY;
+        for (int i = 0; i < p->option_count; i++) {
+            const struct fleet_option *o = &p->options[i];
+            if (o->tensor > f->limits[o->type])
+                continue;
+            seconds = fmin(seconds, o->seconds[l + 1] - o->seconds[l]);
+            work = fmin(work, (o->seconds[l + 1] - o->seconds[l]) * o->tensor);
+        }
+        f->work[l + 1] = f->work[l] + work;
+        f->seconds[l + 1] = f->seconds[l] + seconds;
+    }
+}
+
+/* Can the layers before a stage of so many devices and seconds still be run by what it and the way behind it leave, no
+ * stage slower than the cycle, and in time? */
+static bool can_begin(const struct fitter *f, const struct label *behind, int devices, double seconds,
+                      int first, const struct aim *aim)
+{
+    double left = -devices;
+    for (int t = 0; t < f->problem->type_count; t++)
+        left += f->limits[t] - behind->devices[t];
+    return f->work[first] <= left * aim->slowest * (1.0 + 1e-9) &&
+           behind->fill + seconds + f->seconds[first] <= aim->fill * (1.0 + 1e-9);
+}
+
+/* A stage in front of every way that is kept for what follows it. */
+static void put_before(struct fitter *f, int behind, const struct fleet_stage *stage, const struct aim *aim)
+{
+    const struct fleet_option *o = &f->problem->options[stage->option];
+    const struct cell *rest = cell_at(f, behind - 1, stage->last);
+    struct cell *cell = cell_at(f, behind, stage->first);
+    double seconds = fleet_stage_seconds(f->problem, stage);
+    for (int i = 0; i < rest->count; i++) {
+        const struct label *behind_it = &rest->labels[i];
+        if (behind_it->devices[o->type] + o->tensor > f->limits[o->type] ||
+            !can_begin(f, behind_it, o->tensor, seconds, stage->first, aim))
+            continue;
+        struct label label = *behind_it;
+        label.fill += seconds;
+        label.devices[o->type] = (int16_t)(label.devices[o->type] + o->tensor);
+        label.next = (int16_t)stage->last;
+        label.option = (uint8_t)stage->option;
+        label.before = (uint8_t)i;
+        keep(cell, &label, f->problem->type_count);
+    }
+}
+
+/* The stages that can stand at `first` before so many others, which begin from `low` to `high`. */
+static void put_stages(struct fitter *f, int behind, int first, int low, int high, const struct aim *aim)
+{
+    const struct fleet_problem *problem = f->problem;
+    for (int i = 0; i < problem->option_count; i++) {
+        const struct fleet_option *o = &problem->options[i];
+        if (o->tensor > f->limits[o->type])
+            continue;
+        for (int last = first < low ? low : first + 1; last <= high; last++) {
+            struct fleet_stage stage = {i, first, last};
+            if (fleet_stage_seconds(problem, &stage) > aim->slowest ||
+                o->after[last] - o->after[first] > f->after ||
+                (last < problem->layer_count &&
+                 fleet_stage_memory(problem, &stage, behind) > problem->types[o->type].memory))
+                break;
+            if (cell_at(f, behind - 1, last)->count > 0 &&
+                fleet_stage_memory(problem, &stage, behind) <= problem->types[o->type].memory)
+                put_before(f, behind, &stage, aim);
+        }
+    }
+}
+
+static void find_ways(struct fitter *f, const struct aim *aim)
+{
+    int layers = f->problem->layer_count, low = layers, high = layers;
+    memset(f->cells, 0, ((size_t)f->stages + 1) * ((size_t)layers + 1) * sizeof *f->cells);
+    cell_at(f, 0, layers)->count = 1;
+    for (int behind = 1; behind <= f->stages && low <= high; behind++) {
+        int lowest = layers, highest = 0;
+        for (int first = high - 1; first >= 0; first--) {
+            put_stages(f, behind, first, low, high, aim);
+            if (first > 0 && cell_at(f, behind, first)->count > 0) {
+                lowest = first;
+                highest = first > highest ? first : highest;
+            }
+        }
+        low = lowest;
+        high = highest;
+    }
+}
+
+static void follow(const struct fitter *f, int behind, int chosen, struct fleet_pipeline *pipeline)
+{
+    int first = 0;
+    pipeline->stage_count = behind;
+    for (int i = 0; i < pipeline->stage_count; i++, behind--) {
+        const struct label *label = &cell_at(f, behind, first)->labels[chosen];
+        pipeline->stages[i] = (struct fleet_stage){label->option, first, label->next};
+        first = label->next;
+        chosen = label->before;
+    }
+    fleet_pipeline_score(f->problem, pipeline);
+}
+
+static double done_by(const struct fleet_pipeline *pipeline, double deadline)
+{
+    return pipeline->fill <= deadline
+               ? floor((deadline - pipeline->fill) / pipeline->cycle * (1.0 + 1e-12)) + 1.0
+               : 0.0;
+}
+
+/* The most micro-batches with one of these cycles, if there are more than that. */
+static double try_cycles(struct fitter *f, const double *cycles, int count, double deadline, double most,
+                         struct fleet_pipeline *best)
+{
+    for (int c = 0; c < count && deadline / cycles[c] + 1.0 >= most; c++) {
+        /* one micro-batch more than the best so far has to be done in time */
+        find_ways(f, &(struct aim){cycles[c], deadline - most * (c > 0 ? cycles[c - 1] : 0.0)});
+        for (int behind = 1; behind <= f->stages; behind++)
+            for (int i = 0; i < cell_at(f, behind, 0)->count; i++) {
+                struct fleet_pipeline found;
+                follow(f, behind, i, &found);
+                double done = done_by(&found, deadline);
+                if (done > most) {
+                    most = done;
+                    *best = found;
+                }
+            }
+    }
+    return most;
+}
+
+double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer *pricer,
+                 const struct fleet_fit_quest *quest, struct fleet_pipeline *best)
+{
+    struct fitter f = {.problem = problem, .limits = quest->limits, .after = quest->after};
+    double cycles[CYCLES_MOST], most = quest->above, deadline = quest->deadline;
+    size_t row = (size_t)problem->layer_count + 1;
+    int devices = 0;
+    for (int t = 0; t < problem->type_count; t++)
+        devices += quest->limits[t];
+    f.stages = devices < problem->layer_count ? devices : problem->layer_count;
+    f.stages = f.stages < FLEET_STAGES_MOST ? f.stages : FLEET_STAGES_MOST;
+    f.cells = malloc(((size_t)f.stages + 1) * row * sizeof *f.cells);
+    f.work = malloc(2 * row * sizeof *f.work);
+    if (f.cells && f.work) {
+        f.seconds = f.work + row;
+        find_least(&f);
+        /* with a longer cycle there is no time for as many micro-batches */
+        for (int pass = 0; pass < 2; pass++) {
+            double longest = most > 0.0 ? deadline / most : deadline;
+            int count = fleet_cycles(pricer, f.work[row - 1] / devices, longest, CYCLES_MOST, cycles);
+            most = try_cycles(&f, cycles, count, deadline, most, best);
+        }
+    }
+    free(f.cells);
+    free(f.work);
+    return most > quest->above ? most : 0.0;
+}

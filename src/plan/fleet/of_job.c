@@ -1,0 +1,450 @@
+#include "plan/fleet/of_job.h"
+
+#include "cost/transfer.h"
+#include "plan/fleet/classes.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MICROBATCH_MOST 64    /* sequences, unless more are asked for */
+#define LARGEST         65536 /* if they are */
+
+#define ROUND       4 /* combinations that are planned at the same time, */
+#define FIRST_ROUND 2 /* while there is no plan yet that others have to beat */
+
+struct combination {
+    int64_t microbatch;
+    enum recompute recompute;
+    double bound; /* seconds: no plan takes less */
+    bool bounded; /* there was memory to find that */
+};
+
+/* What has been planned for one of them. */
+struct planned {
+    struct fleet_answer answer;
+    bool found;
+    double bound;
+    struct error err;
+};
+
+struct planner {
+    const struct fleet_question *question;
+    struct combination *combinations;
+    int count, done;
+    int first; /* of this round */
+    struct planned round[ROUND];
+    struct fleet_answer best;
+    double bound;         /* the least of those that were looked at */
+    pthread_mutex_t lock; /* of the progress */
+    struct progress *progress;
+};
+
+/* ---- layers ---- */
+
+static struct job job_on(const struct fleet_question *question, int group, int tensor)
+{
+    const struct fleet_group *g = &question->groups[group];
+    struct job job = question->job;
+    job.device = g->device;
+    job.calibration = g->calibration;
+    job.inside = g->inside;
+    job.across = g->across;
+    job.devices_per_node = g->devices_per_node;
+    job.type = model_type(g->device, question->precision);
+    job.tensor = tensor;
+    job.context = job.expert = job.chunks = job.data = job.pipeline = 1;
+    job.devices = tensor;
+    job.sharding = 0;
+    job.stage_blocks = NULL;
+    return job;
+}
+
+static bool tensor_allowed(const struct fleet_question *question, int group, int tensor)
+{
+    const struct architecture *model = question->job.model;
+    const struct job_range *range = &question->tensor;
+    if (range->given && (tensor < range->least || tensor > range->most))
+        return false;
+    return question->groups[group].devices_per_node % tensor == 0 &&
+           (tensor == 1 || ((question->job.software->offers & OFFERS_TENSOR) && model->heads % tensor == 0 &&
+                            model->kv_heads % tensor == 0 && model->ffn % tensor == 0));
+}
+
+static int nodes_of(const struct fleet_question *question)
+{
+    int nodes = 0;
+    for (int g = 0; g < question->group_count; g++)
+        nodes += question->groups[g].nodes;
+    return nodes;
+}
+
+/* Bytes per parameter, when optimizer states are spread over so many pipelines. */
+static double state_bytes(const struct software *software, double pipelines)
+{
+    return software->parameter_bytes + software->stored_gradient_bytes +
+           software->state_bytes / (software->sharded ? pipelines : 1.0);
+}
+
+struct sums {
+    double *seconds, *kept, *held, *after, *send;
+};
+
+static bool make_sums(struct sums *sums, int layers, struct arena *arena)
+{
+    sums->seconds = ARENA_ARRAY(arena, (size_t)layers + 1, double);
+    sums->kept = ARENA_ARRAY(arena, (size_t)layers + 1, double);
+    sums->held = ARENA_ARRAY(arena, (size_t)layers + 1, double);
+    sums->after = ARENA_ARRAY(arena, (size_t)layers + 1, double);
+    sums->send = ARENA_ARRAY(arena, (size_t)layers + 1, double);
+    return sums->seconds && sums->kept && sums->held && sums->after && sums->send;
+}
+
+/* Seconds per parameter on a device. */
+struct rates {
+    double slower;  /* factor: devices wait for the slowest of them */
+    double state;   /* bytes held */
+    double added;   /* gradients added to those of earlier micro-batches */
+    double reduced; /* gradients exchanged, as far as that shows */
+    double updated;
+};
+
+/* Large messages: what exchanging a byte adds. */
+#define EXCHANGED 1e9
+
+static struct rates rates_of(const struct fleet_question *question, int group, int tensor,
+                             const struct fleet_spread *spread)
+{
+    const struct software *software = question->job.software;
+    const struct fleet_group *g = &question->groups[group];
+    struct collective_group ranks = {
+        .devices = spread->gradients,
+        .devices_per_node = fleet_together(spread, g->devices_per_node, tensor),
+        .inside = g->inside,
+        .across = g->across,
+    };
+    double rate = JOB_STREAM_RATE * g->device->bandwidth;
+    double moved =
+        ranks.devices > 1
+            ? transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration) / EXCHANGED
+            : 0.0;
+    return (struct rates){
+        .slower = 1.0 + g->calibration->jitter * log2(fmax(nodes_of(question), 1.0)),
+        .state = state_bytes(software, spread->states),
+        .added = software->accumulate / rate,
+        .reduced = software->data_shown * moved * software->gradient_bytes,
+        .updated = software->optimizer / rate / (software->sharded ? spread->states : 1.0),
+    };
+}
+
+static void add_layer(struct sums *sums, int at, const struct job_layer *layer, const struct rates *rates)
+{
+    double parameters = layer->parameters + layer->experts;
+    sums->seconds[at + 1] =
+        sums->seconds[at] + job_pass_seconds(&layer->pass) * rates->slower + parameters * rates->added;
+    sums->kept[at + 1] = sums->kept[at] + layer->kept;
+    sums->held[at + 1] = sums->held[at] + parameters * rates->state;
+    sums->after[at + 1] = sums->after[at] + parameters * (rates->reduced + rates->updated);
+}
+
+/* One way to run layers: embedding, blocks, head. */
+static bool add_option(struct fleet_problem *problem, const struct fleet_question *question, int group,
+                       int tensor, const struct combination *chosen, const struct fleet_spread *spread,
+                       struct arena *arena)
+{
+    const struct software *software = question->job.software;
+    struct job job = job_on(question, group, tensor);
+    struct sums sums;
+    job.microbatch = chosen->microbatch;
+    job.recompute = chosen->recompute;
+    struct job_layers layers = job_layers_of(&job);
+    int blocks = layers.block_count;
+    if (problem->option_count == FLEET_OPTIONS_MOST)
+        return true; /* 8 types of at most 8 degrees each: nodes of 1024 have 11 divisors that matter */
+    if (!make_sums(&sums, blocks + 2, arena))
+        return false;
+    struct rates rates = rates_of(question, group, tensor, spread);
+    add_layer(&sums, 0, &layers.embedding, &rates);
+    for (int b = 0; b < blocks; b++) {
+        struct job one = job;
+        one.pipeline = 3; /* neither the first nor the last stage: blocks alone */
+        struct job_layer block = job_stage(&one, &layers, 1, b, b + 1);
+        add_layer(&sums, b + 1, &block, &rates);
+        sums.send[b + 1] = layers.send_across;
+    }
+    add_layer(&sums, blocks + 1, &layers.head, &rates);
+    sums.send[blocks + 1] = layers.send_across;
+    double runtime = software->runtime_share * question->groups[group].memory;
+    double tied = job.model->tied
+                      ? (double)job.model->hidden * (double)job.model->vocabulary / tensor * rates.state
+                      : 0.0;
+    double matrix = software->matrix_working * layers.blocks.largest_matrix;
+    problem->options[problem->option_count++] = (struct fleet_option){
+        .type = group,
+        .tensor = tensor,
+        .seconds = sums.seconds,
+        .kept = sums.kept,
+        .held = sums.held,
+        .after = sums.after,
+        .send = sums.send,
+        .working = layers.blocks.working + 0.5 * matrix + runtime,
+        .last_working = fmax(layers.blocks.working + matrix, layers.head.activations) + tied + runtime,
+    };
+    return true;
+}
+
+static bool make_problem(struct fleet_problem *problem, const struct fleet_question *question,
+                         const struct combination *chosen, const struct fleet_spread *spread,
+                         struct arena *arena)
+{
+    const struct architecture *model = question->job.model;
+    *problem = (struct fleet_problem){
+        .layer_count = model->layers + model->encoder_layers + 2,
+        .type_count = question->group_count,
+        .microbatches = question->job.batch / chosen->microbatch,
+        .pipelines_most = spread->most,
+    };
+    for (int g = 0; g < question->group_count; g++) {
+        const struct fleet_group *group = &question->groups[g];
+        problem->types[g] = (struct fleet_type){
+            .devices = group->nodes * group->devices_per_node,
+            .memory = group->memory * (1.0 - question->headroom),
+        };
+        for (int tensor = 1; tensor <= group->devices_per_node; tensor++)
+            if (tensor_allowed(question, g, tensor) &&
+                !add_option(problem, question, g, tensor, chosen, spread, arena))
+                return false;
+    }
+    return true;
+}
+
+/* ---- what comes after the pipelines ---- */
+
+static void time_all(struct fleet_answer *answer, const struct fleet_question *question)
+{
+    struct fleet_time *time = &answer->time;
+    time->pipelines = answer->plan.seconds - answer->plan.after;
+    time->after = answer->plan.after;
+    for (int k = 0; k < answer->plan.pipeline_count; k++)
+        for (int i = 0; i < answer->plan.pipelines[k].stage_count; i++) {
+            int option = answer->plan.pipelines[k].stages[i].option;
+            time->other =
+                fmax(time->other, question->groups[answer->problem.options[option].type].calibration->step);
+        }
+    time->seconds = time->pipelines + time->after + time->other;
+}
+
+/* Of it at least, whatever the plan. */
+static double least_other(const struct fleet_question *question)
+{
+    double least = INFINITY;
+    for (int g = 0; g < question->group_count; g++)
+        least = fmin(least, question->groups[g].calibration->step);
+    return least;
+}
+
+/* ---- one combination ---- */
+
+struct task {
+    const struct fleet_question *question;
+    const struct combination *chosen;
+};
+
+static bool make(const void *context, const struct fleet_spread *spread, struct fleet_problem *problem,
+                 struct arena *arena)
+{
+    const struct task *task = context;
+    return make_problem(problem, task->question, task->chosen, spread, arena);
+}
+
+static void plan_combination(struct planned *planned, const struct task *task, double enough)
+{
+    const struct fleet_maker maker = {task, make};
+    struct fleet_answer *answer = &planned->answer;
+    *answer = (struct fleet_answer){
+        .microbatch = task->chosen->microbatch,
+        .recompute = task->chosen->recompute,
+        .sharded = task->question->job.software->sharded,
+    };
+    planned->found = fleet_search_classes(&answer->plan, &answer->problem, &maker, enough, &planned->err);
+    planned->bound = answer->plan.lower_bound;
+    if (!planned->found)
+        return;
+    answer->pipelines = fleet_pipelines(&answer->plan);
+    time_all(answer, task->question);
+}
+
+void fleet_answer_release(struct fleet_answer *answer)
+{
+    fleet_plan_release(&answer->plan);
+    *answer = (struct fleet_answer){0};
+}
+
+/* ---- all combinations ---- */
+
+static bool allowed(const struct job_range *range, int64_t value, int64_t most)
+{
+    return range->given ? value >= range->least && value <= range->most : value <= most;
+}
+
+static bool add_combination(struct planner *p, int64_t microbatch, enum recompute recompute)
+{
+    if ((p->count & (p->count - 1)) == 0) { /* room for twice as many */
+        size_t room = p->count > 0 ? 2 * (size_t)p->count : 1;
+        struct combination *more = realloc(p->combinations, room * sizeof *more);
+        if (!more)
+            return false;
+        p->combinations = more;
+    }
+    p->combinations[p->count++] = (struct combination){.microbatch = microbatch, .recompute = recompute};
+    return true;
+}
+
+static bool list_combinations(struct planner *p)
+{
+    const struct fleet_question *question = p->question;
+    const struct software *software = question->job.software;
+    bool same = software->attention != ATTENTION_UNFUSED && software->selective_kept >= 1.0;
+    for (int64_t m = 1; m <= question->job.batch && m <= LARGEST; m++) {
+        if (question->job.batch % m != 0 || !allowed(&question->microbatch, m, MICROBATCH_MOST))
+            continue;
+        for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL; r++)
+            if (allowed(&question->recompute, r, RECOMPUTE_FULL) &&
+                (r != RECOMPUTE_SELECTIVE || !same || question->recompute.given) &&
+                !add_combination(p, m, (enum recompute)r))
+                return false;
+    }
+    return true;
+}
+
+static void show(struct planner *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->done++;
+    if (p->progress)
+        progress_show(p->progress, "%d of %d steps", p->done, 2 * p->count);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void bound_some(void *context, size_t first, size_t last, int thread)
+{
+    (void)thread;
+    struct planner *p = context;
+    for (size_t i = first; i < last; i++) {
+        struct combination *c = &p->combinations[i];
+        struct arena arena = {0};
+        struct fleet_problem problem;
+        struct error err;
+        c->bounded = make_problem(&problem, p->question, c, &FLEET_SPREAD_ANY, &arena) &&
+                     fleet_bound(&c->bound, &problem, &err);
+        arena_release(&arena);
+        show(p);
+    }
+}
+
+static int compare_combinations(const void *a, const void *b)
+{
+    const struct combination *x = a, *y = b;
+    if (x->bound != y->bound)
+        return x->bound < y->bound ? -1 : 1;
+    if (x->microbatch != y->microbatch)
+        return x->microbatch < y->microbatch ? -1 : 1;
+    return (int)x->recompute - (int)y->recompute;
+}
+
+static void plan_some(void *context, size_t first, size_t last, int thread)
+{
+    (void)thread;
+    struct planner *p = context;
+    double enough = p->best.pipelines > 0 ? p->best.time.seconds - least_other(p->question) : INFINITY;
+    for (size_t i = first; i < last; i++) {
+        struct planned *planned = &p->round[i];
+        const struct combination *c = &p->combinations[p->first + (int)i];
+        if (c->bound >= enough) {
+            planned->found = false;
+            planned->bound = c->bound;
+            error_set(&planned->err, ERROR_INFEASIBLE, "no plan is fast enough");
+        } else {
+            plan_combination(planned, &(struct task){p->question, c}, enough);
+        }
+        show(p);
+    }
+}
+
+/* A round: what each may take depends on the rounds before alone, so that the answer is the same for any number of
+ * threads. False: memory ran out. */
+static bool plan_round(struct planner *p, int count, struct parallel *pool)
+{
+    bool ok = true;
+    parallel_for(pool, (size_t)count, 1, plan_some, p);
+    for (int i = 0; i < count; i++) {
+        struct planned *planned = &p->round[i];
+        ok &= planned->found || planned->err.kind == ERROR_INFEASIBLE;
+        if (planned->found || planned->bound > 0.0)
+            p->bound = fmin(p->bound, fmax(planned->bound, p->combinations[p->first + i].bound));
+        if (planned->found &&
+            (p->best.pipelines == 0 || planned->answer.time.seconds < p->best.time.seconds)) {
+            struct fleet_answer worse = p->best;
+            p->best = planned->answer;
+            planned->answer = worse;
+        }
+        if (planned->found)
+            fleet_answer_release(&planned->answer);
+    }
+    return ok;
+}
+
+static bool plan_all(struct planner *p, struct parallel *pool, struct error *err)
+{
+    bool ok = list_combinations(p);
+    if (ok)
+        parallel_for(pool, (size_t)p->count, 1, bound_some, p);
+    for (int i = 0; i < p->count; i++)
+        ok &= p->combinations[i].bounded;
+    qsort(p->combinations, (size_t)p->count, sizeof *p->combinations, compare_combinations);
+    while (ok && p->first < p->count) {
+        int count = p->count - p->first < ROUND ? p->count - p->first : ROUND;
+        double bound = p->combinations[p->first].bound;
+        if (isinf(bound) || (p->best.pipelines > 0 && bound >= p->best.time.seconds))
+            break; /* all others take longer */
+        if (p->best.pipelines == 0 && count > FIRST_ROUND)
+            count = FIRST_ROUND;
+        ok = plan_round(p, count, pool);
+        p->first += count;
+    }
+    return ok ? true : error_memory(err);
+}
+
+bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, struct parallel *pool,
+                    struct progress *progress, struct error *err)
+{
+    *answer = (struct fleet_answer){0};
+    if (question->job.model->layers + question->job.model->encoder_layers + 2 > FLEET_LAYERS_MOST)
+        return error_set(err, ERROR_INPUT, "expected a model of at most %d layers", FLEET_LAYERS_MOST);
+    struct planner *p = calloc(1, sizeof *p);
+    if (!p)
+        return error_memory(err);
+    p->question = question;
+    p->progress = progress;
+    p->bound = INFINITY;
+    pthread_mutex_init(&p->lock, NULL);
+    bool ok = plan_all(p, pool, err);
+    pthread_mutex_destroy(&p->lock);
+    if (ok && p->best.pipelines == 0)
+        ok = error_set(err, ERROR_INFEASIBLE,
+                       "'%s' does not fit: no pipeline of these devices holds it, with any micro-batch that "
+                       "divides %" PRId64,
+                       question->job.model->name, question->job.batch);
+    else if (!ok)
+        fleet_answer_release(&p->best);
+    if (ok) {
+        *answer = p->best;
+        answer->lower_bound = fmin(p->bound + least_other(question), answer->time.seconds);
+        answer->combinations = p->count;
+    }
+    free(p->combinations);
+    free(p);
+    return ok;
+}

@@ -1,0 +1,140 @@
+#include "core/unit.h"
+#include "plan/fleet/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+int fleet_idle(const struct fleet_answer *answer, int type)
+{
+    int left = answer->problem.types[type].devices;
+    for (int k = 0; k < answer->plan.pipeline_count; k++)
+        left -= answer->plan.pipelines[k].copies * answer->plan.pipelines[k].devices[type];
+    return left;
+}
+
+static void print_question(const struct fleet_report *report, struct text *out)
+{
+    const struct fleet_problem *problem = &report->answer->problem;
+    int devices = 0;
+    for (int t = 0; t < problem->type_count; t++)
+        devices += problem->types[t].devices;
+    text_format(out, "%s on %d devices: ", report->model ? report->model : "the profile", devices);
+    for (int t = 0; t < problem->type_count; t++)
+        text_format(out, "%s%d x %s", t > 0 ? ", " : "", problem->types[t].devices, report->types[t]);
+    text_format(out, "\nglobal batch %" PRId64, report->batch);
+    if (report->sequence > 0)
+        text_format(out, " x %" PRId64 " tokens", report->sequence);
+    text_format(out, "%s%s\n\n", report->software ? ", " : "", report->software ? report->software : "");
+}
+
+static void print_head(const struct fleet_report *report, struct text *out)
+{
+    const struct fleet_answer *answer = report->answer;
+    const struct fleet_time *time = &answer->time;
+    struct unit_texts texts = {0};
+    double gap = time->seconds / answer->lower_bound - 1.0;
+    text_format(out, "iteration %s; ", unit_text(&texts, time->seconds, UNIT_TIME));
+    if (gap > 1e-9)
+        text_format(out, "no plan takes less than %s (gap %.2g %%)\n",
+                    unit_text(&texts, answer->lower_bound, UNIT_TIME), 100.0 * gap);
+    else
+        text_add(out, "no plan takes less\n");
+    text_format(out, "  until pipelines are done %s, gradients and optimizer %s, other %s\n",
+                unit_text(&texts, time->pipelines, UNIT_TIME), unit_text(&texts, time->after, UNIT_TIME),
+                unit_text(&texts, time->other, UNIT_TIME));
+    text_format(out, "%.4g samples/s", (double)report->batch / time->seconds);
+    if (report->sequence > 0)
+        text_format(out, ", %.4g tokens/s", (double)report->batch * (double)report->sequence / time->seconds);
+    text_format(out, "\nmicro-batch %" PRId64 "; recomputation: %s; optimizer states %s; %d pipeline%s\n",
+                answer->microbatch, job_recompute_name(answer->recompute),
+                answer->sharded ? "over all pipelines" : "in every pipeline", answer->pipelines,
+                answer->pipelines == 1 ? "" : "s");
+    for (int t = 0; t < answer->problem.type_count; t++)
+        if (fleet_idle(answer, t) > 0)
+            text_format(out, "%d of %d %s idle\n", fleet_idle(answer, t), answer->problem.types[t].devices,
+                        report->types[t]);
+}
+
+struct row {
+    int option, layers;
+    double seconds;
+};
+
+static struct row row_of(const struct fleet_problem *problem, const struct fleet_stage *stage)
+{
+    return (struct row){stage->option, stage->last - stage->first, fleet_stage_seconds(problem, stage)};
+}
+
+/* Neighbours that differ only in what they hold share a row. */
+static void print_stages(const struct fleet_report *report, const struct fleet_pipeline *pipeline,
+                         struct text *out)
+{
+    const struct fleet_problem *problem = &report->answer->problem;
+    struct unit_texts texts = {0};
+    for (int i = 0, end; i < pipeline->stage_count; i = end) {
+        struct row row = row_of(problem, &pipeline->stages[i]);
+        const struct fleet_option *option = &problem->options[row.option];
+        for (end = i + 1; end < pipeline->stage_count; end++) {
+            struct row next = row_of(problem, &pipeline->stages[end]);
+            if (next.option != row.option || next.layers != row.layers ||
+                fabs(next.seconds / row.seconds - 1.0) > 1e-9)
+                break;
+        }
+        char stages[32], layers[32], memory[80];
+        double first = fleet_stage_memory(problem, &pipeline->stages[i], pipeline->stage_count - i);
+        double last =
+            fleet_stage_memory(problem, &pipeline->stages[end - 1], pipeline->stage_count - end + 1);
+        snprintf(stages, sizeof stages, end - i > 1 ? "%d-%d" : "%d", i, end - 1);
+        snprintf(layers, sizeof layers, "%d-%d", pipeline->stages[i].first,
+                 pipeline->stages[end - 1].last - 1);
+        snprintf(memory, sizeof memory, first > last ? "%s to %s" : "%s",
+                 unit_text(&texts, first, UNIT_BYTES), unit_text(&texts, last, UNIT_BYTES));
+        text_format(out, "  %7s  %9s  %-14s  %6d  %15s  %s", stages, layers, report->types[option->type],
+                    option->tensor, unit_text(&texts, row.seconds, UNIT_TIME), memory);
+        if (isfinite(report->memory[option->type]))
+            text_format(out, " of %s", unit_text(&texts, report->memory[option->type], UNIT_BYTES));
+        text_add(out, "\n");
+    }
+}
+
+void fleet_print(const struct fleet_report *report, struct text *out)
+{
+    const struct fleet_plan *plan = &report->answer->plan;
+    struct unit_texts texts = {0};
+    print_question(report, out);
+    print_head(report, out);
+    for (int k = 0; k < plan->pipeline_count; k++) {
+        const struct fleet_pipeline *p = &plan->pipelines[k];
+        int64_t each = p->microbatches / p->copies, more = p->microbatches % p->copies;
+        text_format(out, "\n%d pipeline%s of %d stage%s, %" PRId64, p->copies, p->copies > 1 ? "s" : "",
+                    p->stage_count, p->stage_count > 1 ? "s" : "", each);
+        if (more > 0)
+            text_format(out, " or %" PRId64, each + 1);
+        text_format(out, " micro-batches%s: the first takes %s, then one every %s\n",
+                    p->copies > 1 ? " each" : "", unit_text(&texts, p->fill, UNIT_TIME),
+                    unit_text(&texts, p->cycle, UNIT_TIME));
+        text_add(out, "   stages     layers  device type     tensor  per micro-batch  memory per device\n");
+        print_stages(report, p, out);
+    }
+}
+
+void fleet_write_dot(const struct fleet_report *report, struct text *out)
+{
+    const struct fleet_plan *plan = &report->answer->plan;
+    text_add(out, "digraph plan {\n  rankdir=LR;\n  node [shape=box];\n");
+    for (int k = 0; k < plan->pipeline_count; k++) {
+        const struct fleet_pipeline *p = &plan->pipelines[k];
+        text_format(out, "  subgraph cluster_%d {\n    label=\"%d x, %" PRId64 " micro-batches\";\n", k,
+                    p->copies, p->microbatches);
+        for (int i = 0; i < p->stage_count; i++) {
+            const struct fleet_option *option = &report->answer->problem.options[p->stages[i].option];
+            text_format(out, "    p%d_%d [label=\"layers %d-%d\\n%d x %s\"];\n", k, i, p->stages[i].first,
+                        p->stages[i].last - 1, option->tensor, report->types[option->type]);
+            if (i > 0)
+                text_format(out, "    p%d_%d -> p%d_%d;\n", k, i - 1, k, i);
+        }
+        text_add(out, "  }\n");
+    }
+    text_add(out, "}\n");
+}

@@ -1,0 +1,29 @@
+/* Pipelines over devices of several types, for people and for programs. */
+#ifndef REHEARSE_PLAN_FLEET_REPORT_H
+#define REHEARSE_PLAN_FLEET_REPORT_H
+
+#include "core/json.h"
+#include "plan/fleet/of_job.h"
+
+struct fleet_report {
+    const struct fleet_answer *answer;
+    const char *model;                   /* NULL: not known */
+    const char *software;                /* NULL: a measured profile */
+    const char *types[FLEET_TYPES_MOST]; /* of devices */
+    double memory[FLEET_TYPES_MOST];     /* bytes of each; INFINITY: no limit */
+    int64_t batch;                       /* samples */
+    int64_t sequence;                    /* tokens of a sample; 0: not known */
+};
+
+void fleet_print(const struct fleet_report *report, struct text *out);
+
+/* rehearse-plan/1, objective "iteration", with `pipelines`; docs/plan.md. */
+void fleet_write_json(const struct fleet_report *report, struct json *json, const char *key);
+
+/* A graph of the stages of every kind of pipeline. */
+void fleet_write_dot(const struct fleet_report *report, struct text *out);
+
+/* Devices of a type that no pipeline uses. */
+int fleet_idle(const struct fleet_answer *answer, int type);
+
+#endif

@@ -1,0 +1,315 @@
+#include "plan/fleet/search.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FIT_MOST    16   /* devices of a pipeline that is made to fit */
+#define FIT_STEP    4e-2 /* of the deadline, between those */
+#define FEW         10   /* devices that any number of pipelines is made to fit into */
+#define PARTS_MOST  4    /* pipelines in the program up to which equal parts are tried */
+#define STEP        5e-4 /* of the deadline, between attempts at whole pipelines */
+#define VISITS_MOST 200  /* of combinations of columns, per attempt */
+
+/* ---- whole pipelines ---- */
+
+struct filling {
+    struct fleet_searcher *s;
+    double wanted, deadline;
+    int visits;
+};
+
+/* The program for what is left, of the columns that still fit as a whole. Fills s->amounts. */
+static double solve_rest(struct fleet_searcher *s, const int *left)
+{
+    double limits[FLEET_ROWS_MOST];
+    int count = 0, rows = fleet_rows(s->problem);
+    for (int t = 0; t < rows; t++)
+        limits[t] = left[t];
+    for (int i = 0; i < s->column_count; i++) {
+        bool fits = s->values[i] > 0.0;
+        for (int t = 0; t < rows; t++)
+            fits &= s->uses[i][t] <= left[t];
+        if (!fits)
+            continue;
+        s->rest_values[count] = s->values[i];
+        memcpy(s->rest_uses[count], s->uses[i], sizeof s->uses[i]);
+        s->rest_columns[count++] = i;
+    }
+    memset(s->amounts, 0, (size_t)s->column_count * sizeof *s->amounts);
+    memset(s->rest_prices, 0, sizeof s->rest_prices);
+    if (count == 0)
+        return 0.0;
+    double value =
+        fleet_program(count, rows, s->rest_values, s->rest_uses, limits, s->rest_amounts, s->rest_prices);
+    for (int i = 0; i < count; i++)
+        s->amounts[s->rest_columns[i]] = s->rest_amounts[i];
+    return value;
+}
+
+static void take(struct fleet_searcher *s, int *left, int column, int times)
+{
+    for (int t = 0; t < fleet_rows(s->problem); t++)
+        left[t] -= times * s->uses[column][t];
+    s->copies[column] += times;
+}
+
+/* Pipelines that fit into these devices, at these prices. False: there are no new ones. */
+static bool add_within(struct fleet_searcher *s, double deadline, const int *left, const double *prices)
+{
+    struct fleet_pipeline found;
+    double late;
+    int before = s->column_count;
+    const struct fleet_quest quest = {deadline, 1e-9, FLEET_COARSE, prices, left, fleet_offer_column, s};
+    if (isfinite(fleet_price(s->pricer, &quest, &found, &late)))
+        fleet_add_column(s, &found);
+    for (int i = before; i < s->column_count; i++)
+        s->values[i] = fleet_done_by(&s->columns[i], deadline, true);
+    return s->column_count > before;
+}
+
+/* Can what is left do what is wanted, as far as the program tells? */
+static bool reaches(struct filling *f, const int *left, double wanted, bool rest)
+{
+    while (solve_rest(f->s, left) < wanted)
+        if (!rest || --f->s->pricings < 0 || !add_within(f->s, f->deadline, left, f->s->rest_prices))
+            return false;
+    return true;
+}
+
+/* The whole parts of what the program says, again and again for what they leave; where it says parts alone, one of each in
+ * turn. What the program says for the rest is a bound, but for pipelines that were not found, so that ways that cannot
+ * reach what is wanted are left early. */
+static bool fill(struct filling *f, const int *devices, double done)
+{
+    struct fleet_searcher *s = f->s;
+    int left[FLEET_ROWS_MOST], parts[FLEET_ROWS_MOST], taken[FLEET_ROWS_MOST], count = 0;
+    if (done >= f->wanted)
+        return true;
+    if (++f->visits > VISITS_MOST || !reaches(f, devices, f->wanted - done, done > 0.0 || s->any))
+        return false;
+    memcpy(left, devices, sizeof left);
+    double more = 0.0;
+    for (int i = 0; i < s->column_count; i++) {
+        if (s->amounts[i] <= 0.0 || count == FLEET_TYPES_MOST)
+            continue;
+        parts[count] = i;
+        taken[count] = (int)floor(s->amounts[i] + 1e-9);
+        take(s, left, i, taken[count]);
+        more += taken[count++] * s->values[i];
+    }
+    if (more > 0.0) {
+        if (fill(f, left, done + more))
+            return true;
+        for (int i = 0; i < count; i++)
+            s->copies[parts[i]] -= taken[i];
+        /* or one less of one of them */
+        for (int i = 0; i < count; i++) {
+            if (taken[i] == 0)
+                continue;
+            memcpy(left, devices, sizeof left);
+            double fewer = 0.0;
+            for (int j = 0; j < count; j++) {
+                int n = taken[j] - (i == j);
+                take(s, left, parts[j], n);
+                fewer += n * s->values[parts[j]];
+            }
+            if (fewer > 0.0 && fill(f, left, done + fewer))
+                return true;
+            for (int j = 0; j < count; j++)
+                s->copies[parts[j]] -= taken[j] - (i == j);
+        }
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        memcpy(left, devices, sizeof left);
+        take(s, left, parts[i], 1);
+        if (fill(f, left, done + s->values[parts[i]]))
+            return true;
+        s->copies[parts[i]]--;
+    }
+    return false;
+}
+
+/* Do whole pipelines do all micro-batches by then? */
+static bool fill_by(struct fleet_searcher *s, double deadline)
+{
+    struct filling f = {s, (double)s->problem->microbatches, deadline, 0};
+    int devices[FLEET_ROWS_MOST] = {0};
+    for (int t = 0; t < fleet_rows(s->problem); t++)
+        devices[t] = fleet_limit(s->problem, t);
+    fleet_value_columns(s, deadline, true);
+    memset(s->copies, 0, (size_t)s->column_count * sizeof *s->copies);
+    return fill(&f, devices, 0.0);
+}
+
+/* A pipeline for each of so many equal parts of all devices, where the program has about that many. */
+static void add_parts(struct fleet_searcher *s, double deadline)
+{
+    const double prices[FLEET_ROWS_MOST] = {0.0};
+    double pipelines = 0.0;
+    int part[FLEET_ROWS_MOST];
+    for (int i = 0; i < s->column_count; i++)
+        pipelines += s->amounts[i];
+    for (int parts = 1; pipelines < PARTS_MOST && parts <= pipelines + 2.0 && s->pricings > 0; parts++) {
+        s->pricings--;
+        for (int t = 0; t < fleet_rows(s->problem); t++)
+            part[t] = fleet_limit(s->problem, t) / parts;
+        add_within(s, deadline, part, prices);
+    }
+}
+
+/* The column with the most micro-batches that fits into these devices; -1: none does any. */
+static int best_within(const struct fleet_searcher *s, const int *limits)
+{
+    int best = -1;
+    for (int i = 0; i < s->column_count; i++) {
+        bool fits = s->values[i] > (best < 0 ? 0.0 : s->values[best]);
+        for (int t = 0; t < fleet_rows(s->problem) && fits; t++)
+            fits = s->uses[i][t] <= limits[t];
+        if (fits)
+            best = i;
+    }
+    return best;
+}
+
+/* A pipeline for each of `parts` equal parts of these devices, then one for what is left, and so on. */
+static void add_fit(struct fleet_searcher *s, const int *devices, int parts, double deadline)
+{
+    struct fleet_pipeline found;
+    int left[FLEET_ROWS_MOST], limits[FLEET_ROWS_MOST], rows = fleet_rows(s->problem);
+    memcpy(left, devices, sizeof left);
+    for (;; parts = 1) {
+        int sum = 0;
+        for (int t = 0; t < rows; t++) {
+            limits[t] = left[t] / parts;
+            sum += t < s->problem->type_count ? limits[t] : 0;
+        }
+        s->fits -= (double)sum * s->problem->layer_count;
+        if (sum == 0 || (rows > s->problem->type_count && limits[rows - 1] == 0) ||
+            (!s->any && (sum > FIT_MOST || s->fits < 0.0)))
+            return;
+        int best = best_within(s, limits);
+        struct fleet_fit_quest quest = {limits, deadline, s->after, best < 0 ? 0.0 : s->values[best]};
+        bool better = fleet_fit(s->problem, s->pricer, &quest, &found) > 0.0;
+        if (!better && best < 0)
+            return;
+        if (better && fleet_add_column(s, &found))
+            s->values[s->column_count - 1] = fleet_done_by(&found, deadline, true);
+        for (int t = 0; t < rows; t++)
+            left[t] -= parts * (better ? found.devices[t] : s->uses[best][t]);
+    }
+}
+
+/* Pipelines made to fit: into parts of all devices, and into what the program leaves over when it is rounded down. */
+static void add_fits(struct fleet_searcher *s, double deadline)
+{
+    int all[FLEET_ROWS_MOST] = {0}, left[FLEET_ROWS_MOST] = {0}, most = 0;
+    double pipelines = 0.0;
+    fleet_solve(s, deadline, true);
+    for (int i = 0; i < s->column_count; i++)
+        pipelines += s->amounts[i];
+    for (int t = 0; t < fleet_rows(s->problem); t++) {
+        left[t] = all[t] = fleet_limit(s->problem, t);
+        most += t < s->problem->type_count ? all[t] : 0;
+        for (int i = 0; i < s->column_count; i++)
+            left[t] -= (int)floor(s->amounts[i] + 1e-9) * s->uses[i][t];
+    }
+    int parts_most = most <= FEW ? most : (int)pipelines + 2;
+    if (s->problem->pipelines_most > 0 && parts_most > s->problem->pipelines_most)
+        parts_most = s->problem->pipelines_most;
+    for (int parts = 1; parts <= parts_most && most <= 4 * FIT_MOST; parts++)
+        add_fit(s, all, parts, deadline);
+    add_fit(s, left, 1, deadline);
+}
+
+/* The least deadline for the pipelines that were chosen, and each kind's share. */
+static double share(const struct fleet_searcher *s, struct fleet_plan *plan)
+{
+    double wanted = (double)s->problem->microbatches, low = 0.0, high = 0.0, slowest = 0.0;
+    for (int k = 0; k < plan->pipeline_count; k++)
+        high = fmax(high, plan->pipelines[k].fill + wanted * plan->pipelines[k].cycle);
+    for (int i = 0; i < 100; i++) {
+        double middle = 0.5 * (low + high), done = 0.0;
+        for (int k = 0; k < plan->pipeline_count; k++)
+            done += plan->pipelines[k].copies * fleet_done_by(&plan->pipelines[k], middle, true);
+        if (done >= wanted)
+            high = middle;
+        else
+            low = middle;
+    }
+    int64_t left = s->problem->microbatches;
+    for (int k = 0; k < plan->pipeline_count; k++) {
+        struct fleet_pipeline *p = &plan->pipelines[k];
+        int64_t own = (int64_t)fleet_done_by(p, high, true) * p->copies;
+        p->microbatches = own < left ? own : left;
+        left -= p->microbatches;
+        int64_t each = (p->microbatches + p->copies - 1) / p->copies;
+        if (each > 0)
+            slowest = fmax(slowest, p->fill + (double)(each - 1) * p->cycle);
+    }
+    return slowest;
+}
+
+/* The pipelines that were chosen, if they are faster than the plan so far. */
+static bool take_plan(const struct fleet_searcher *s, struct fleet_plan *plan, struct error *err)
+{
+    struct fleet_plan next = {0};
+    int kinds = 0;
+    for (int i = 0; i < s->column_count; i++)
+        kinds += s->copies[i] > 0;
+    next.pipelines = ARENA_ARRAY(&plan->arena, (size_t)kinds, struct fleet_pipeline);
+    if (!next.pipelines)
+        return error_memory(err);
+    for (int i = 0; i < s->column_count; i++)
+        if (s->copies[i] > 0) {
+            next.pipelines[next.pipeline_count] = s->columns[i];
+            next.pipelines[next.pipeline_count++].copies = s->copies[i];
+        }
+    next.seconds = share(s, &next);
+    /* pipelines that have nothing to do are not there */
+    int kept = 0;
+    for (int k = 0; k < next.pipeline_count; k++)
+        if (next.pipelines[k].microbatches > 0) {
+            next.after = fmax(next.after, next.pipelines[k].after);
+            next.pipelines[kept++] = next.pipelines[k];
+        }
+    next.pipeline_count = kept;
+    next.seconds += next.after;
+    if (plan->pipeline_count > 0 && next.seconds >= plan->seconds)
+        return true;
+    next.arena = plan->arena;
+    next.lower_bound = plan->lower_bound;
+    *plan = next;
+    return true;
+}
+
+/* Whole pipelines for a deadline as little above the program's as can be found. *after: of the pipelines, of which `least`
+ * is of interest. */
+bool fleet_choose(struct fleet_searcher *s, double deadline, double least, struct fleet_plan *plan,
+                  double *after, struct error *err)
+{
+    double late = deadline, fitted = 0.0;
+    s->any = false;
+    s->pricings = (s->pricings_left + 3) / 4;
+    s->fits = s->fits_left / 8.0;
+    s->pricings_left -= s->pricings;
+    s->fits_left -= s->fits;
+    add_parts(s, deadline);
+    for (double step = STEP; !fill_by(s, late); step *= 1.1) {
+        late *= 1.0 + step;
+        if (plan->pipeline_count > 0 && late + least >= plan->seconds)
+            break;
+        if (late > 1e6 * deadline)
+            return error_set(err, ERROR_INFEASIBLE, "no pipeline of these devices holds the model");
+        s->any = plan->pipeline_count == 0 && late > 2.0 * deadline;
+        if (late > fitted * (1.0 + FIT_STEP)) {
+            add_fits(s, late);
+            fitted = late;
+        }
+    }
+    *after = 0.0;
+    for (int i = 0; i < s->column_count; i++)
+        if (s->copies[i] > 0)
+            *after = fmax(*after, s->columns[i].after);
+    return plan->pipeline_count > 0 && late + least >= plan->seconds ? true : take_plan(s, plan, err);
+}

@@ -1,0 +1,31 @@
+/* Folding: what its files share (fold.c says how it works). Private to this room. */
+#ifndef REHEARSE_PLAN_REFERENCE_FOLD_H
+#define REHEARSE_PLAN_REFERENCE_FOLD_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "plan/reference/reference_table.h"
+#include "plan/search.h"
+
+#define FOLD_NOISE 1e-9 /* 2 + 1e-16 is 2 */
+
+struct fold {
+    const struct plan_problem *problem;
+    const struct plan_search_options *options;
+    struct reference_objective objective;
+    struct arena arena;
+    double factor[PLAN_MAX_GROUPS];
+    struct plan_problem folded; /* the virtual cluster; borrows everything from *problem */
+    int most_stages;            /* one per virtual device */
+    struct plan_stage *stages;  /* the result: room for most_stages */
+    int stage_count;
+    double time;
+    struct error *err;
+};
+
+/* Give the stages of virtual plans in the table to real devices: fill in fold->stages and
+ * fold->stage_count. */
+bool fold_recover_greedily(struct fold *fold, const struct reference_table *table);
+bool fold_recover_dp(struct fold *fold, const struct reference_table *table);
+
+#endif

@@ -1,0 +1,200 @@
+/* Recovery of folded plans by dynamic program (fold.c says how it works). */
+#include "plan/reference/fold.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_PREFIXES 2000000.0
+
+/* `devices` devices of a group for `cover` virtual stages. */
+struct choice {
+    int group, devices, cover;
+};
+
+/* The first so many virtual stages, on real devices. */
+struct prefix {
+    bool found;
+    double time;
+    struct reference_part part;
+    struct choice last;
+    int *used; /* [group] devices */
+};
+
+/* Prefixes lie in rows, one per number of virtual stages. As in the reference a row is one prefix; with exact
+ * factors it has one for every choice of devices used, numbered in mixed radix by `unit`. */
+struct merging {
+    struct fold *fold;
+    int count;  /* virtual stages */
+    int *start; /* [count + 1]: first layer of each */
+    int width;  /* prefixes in a row */
+    int unit[PLAN_MAX_GROUPS];
+    struct prefix *prefix; /* [count + 1][width] */
+    int choice_count;
+    struct choice choices[PLAN_MAX_GROUPS * PLAN_MAX_SPLITS * 2];
+    bool uncountable;
+};
+
+static struct prefix *prefix_row(const struct merging *merging, int stages)
+{
+    return merging->prefix + (size_t)stages * (size_t)merging->width;
+}
+
+static void add_choice(struct merging *merging, int group, int devices, double cover)
+{
+    if (cover >= 1 && cover <= merging->count)
+        merging->choices[merging->choice_count++] = (struct choice){group, devices, (int)cover};
+}
+
+static void add_choices(struct merging *merging)
+{
+    const struct plan_problem *problem = merging->fold->problem;
+    for (int t = 0; t < problem->group_count; t++)
+        for (int split = 0; split < problem->groups[t].splits; split++) {
+            double worth = merging->fold->factor[t] * (1 << split);
+            double less = floor(worth + FOLD_NOISE), more = ceil(worth - FOLD_NOISE);
+            add_choice(merging, t, 1 << split, less);
+            if (more > less)
+                add_choice(merging, t, 1 << split, more);
+        }
+}
+
+/* Puts one merged stage of `stage_time` behind a prefix (an empty one has no stages), if the devices are
+ * there. */
+static void extend(struct merging *merging, const struct prefix *left, const struct choice *choice,
+                   double stage_time, struct prefix *whole)
+{
+    const struct fold *fold = merging->fold;
+    const struct plan_group *group = &fold->problem->groups[choice->group];
+    if (left->used[choice->group] + choice->devices > group->nodes * group->devices_per_node)
+        return;
+    struct reference_part part = reference_stage(stage_time);
+    if (left->found)
+        part = reference_join(&left->part, &part);
+    if (fold->problem->objective == OBJECTIVE_OOBLECK && left->found &&
+        reference_count(&fold->objective, &part) <= 0) {
+        merging->uncountable = true;
+        return;
+    }
+    double time = reference_time(&fold->objective, &part);
+    if (whole->found && !(time < whole->time))
+        return;
+    whole->found = true;
+    whole->time = time;
+    whole->part = part;
+    whole->last = *choice;
+    memcpy(whole->used, left->used, (size_t)fold->problem->group_count * sizeof *whole->used);
+    whole->used[choice->group] += choice->devices;
+}
+
+/* Puts one merged stage behind every prefix of `from` virtual stages. */
+static void extend_row(struct merging *merging, int from, const struct choice *choice)
+{
+    int end = from + choice->cover, step = merging->unit[choice->group] * choice->devices;
+    const struct prefix *left = prefix_row(merging, from);
+    double time = reference_stage_time(merging->fold->problem, choice->group, choice->devices,
+                                       merging->start[from], merging->start[end]);
+    if (time == INFINITY)
+        return;
+    for (int i = 0; i + step < merging->width; i++)
+        if (left[i].found || (from == 0 && i == 0))
+            extend(merging, &left[i], choice, time, &prefix_row(merging, end)[i + step]);
+}
+
+/* A single merged stage for every number of virtual stages first, then longer and longer pipelines. */
+static void merge(struct merging *merging)
+{
+    for (int c = 0; c < merging->choice_count; c++)
+        extend_row(merging, 0, &merging->choices[c]);
+    for (int i = 1; i <= merging->count; i++)
+        for (int c = 0; c < merging->choice_count; c++)
+            if (i > merging->choices[c].cover)
+                extend_row(merging, i - merging->choices[c].cover, &merging->choices[c]);
+}
+
+static const struct prefix *best_of_all(const struct merging *merging)
+{
+    const struct prefix *row = prefix_row(merging, merging->count), *best = NULL;
+    for (int i = 0; i < merging->width; i++)
+        if (row[i].found && (!best || row[i].time < best->time))
+            best = &row[i];
+    return best;
+}
+
+static void take_merged(const struct merging *merging, const struct prefix *best)
+{
+    struct fold *fold = merging->fold;
+    int end = merging->count;
+    fold->stage_count = best->part.stages;
+    for (int i = fold->stage_count - 1; i >= 0; i--) {
+        const struct choice *choice = &best->last;
+        fold->stages[i] = (struct plan_stage){
+            .first_layer = merging->start[end - choice->cover],
+            .last_layer = merging->start[end] - 1,
+            .group = choice->group,
+            .devices = choice->devices,
+        };
+        end -= choice->cover;
+        best -= (ptrdiff_t)choice->cover * merging->width +
+                (ptrdiff_t)merging->unit[choice->group] * choice->devices;
+    }
+}
+
+/* One prefix per row, or one for every choice of devices used. */
+static bool set_width(struct merging *merging)
+{
+    const struct plan_problem *problem = merging->fold->problem;
+    double width = 1;
+    for (int t = 0; t < problem->group_count && merging->fold->options->fold_exact_factors; t++) {
+        merging->unit[t] = (int)width;
+        width *= (double)problem->groups[t].nodes * problem->groups[t].devices_per_node + 1;
+        if (width * (merging->count + 1) > MOST_PREFIXES)
+            return error_set(
+                merging->fold->err, ERROR_INFEASIBLE,
+                "no plan: with factors as they are, recovery would keep more than %g plans here; round "
+                "them, or try --search exact",
+                MOST_PREFIXES);
+    }
+    merging->width = (int)width;
+    return true;
+}
+
+static bool prepare_merging(struct merging *merging, const struct reference_table *table)
+{
+    struct fold *fold = merging->fold;
+    if (!set_width(merging))
+        return false;
+    size_t groups = (size_t)fold->problem->group_count;
+    size_t prefixes = ((size_t)merging->count + 1) * (size_t)merging->width;
+    merging->start = ARENA_ARRAY(&fold->arena, (size_t)merging->count + 1, int);
+    merging->prefix = ARENA_ARRAY(&fold->arena, prefixes, struct prefix);
+    int *used = ARENA_ARRAY(&fold->arena, prefixes * groups, int);
+    if (!merging->start || !merging->prefix || !used)
+        return error_memory(fold->err);
+    reference_table_stages(table, merging->count, fold->stages);
+    for (int i = 0; i < merging->count; i++)
+        merging->start[i] = fold->stages[i].first_layer;
+    merging->start[merging->count] = fold->problem->layer_count;
+    for (size_t i = 0; i < prefixes; i++)
+        merging->prefix[i].used = used + i * groups;
+    add_choices(merging);
+    return true;
+}
+
+bool fold_recover_dp(struct fold *fold, const struct reference_table *table)
+{
+    struct merging merging = {.fold = fold, .count = fold->most_stages};
+    if (!prepare_merging(&merging, table))
+        return false;
+    merge(&merging);
+    if (merging.uncountable && !fold->options->fold_exact_factors)
+        return reference_count_error(fold->problem, fold->err);
+    const struct prefix *best = best_of_all(&merging);
+    if (!best)
+        return error_set(
+            fold->err, ERROR_INFEASIBLE,
+            "no plan: recovery finds no way to cover the %d virtual stages of folding with the devices "
+            "there are and their memory; try --search exact",
+            merging.count);
+    take_merged(&merging, best);
+    return true;
+}

@@ -1,0 +1,65 @@
+/* How the reference planners (Oobleck, SOSP'23, and its heterogeneous extension Ditto) put pipelines
+ * together. Private to this room and its tests.
+ *
+ * They know of a part of a pipeline only this: how many stages it has, the sum of their times (T1), the
+ * slowest one and its place k (the last one on ties), and the sum from the slowest one on (T3). Two parts are
+ * put one after the other from that alone. Either objective is then
+ *     T = T1 + count x slowest + weight x T3,   count = fixed + per_stage x stages + weight x k
+ *   oobleck,  N > 0:  count = N - S + k + 1     weight = 1       (Oobleck, section 4.1, as its code has it)
+ *             N = 0:  count = 2 S + k + 1
+ *   pipeline, N > 0:  count = N - 1             weight = 0
+ *             N = 0:  count = 3 S - 1
+ * but a lone stage takes 4 l under oobleck, whatever N is.
+ *
+ * Times here are milliseconds, added in the reference's order and compared as they are. On equal devices many
+ * sub-plans take the same time but for rounding (behind the slowest stage, cuts hardly matter to T), and
+ * which of them is kept decides what becomes of the whole: to find the reference's plans one has to round
+ * like the reference. */
+#ifndef REHEARSE_PLAN_REFERENCE_REFERENCE_H
+#define REHEARSE_PLAN_REFERENCE_REFERENCE_H
+
+#include "core/error.h"
+#include "plan/plan.h"
+#include "plan/problem.h"
+
+#include <stdbool.h>
+
+struct reference_part {
+    int stages;
+    int bottleneck; /* k */
+    double sum;     /* T1 */
+    double slowest; /* time of stage k */
+    double tail;    /* T3 */
+};
+
+struct reference_objective {
+    double fixed, per_stage, weight;
+    double single; /* T of a lone stage, in its own time */
+};
+
+struct reference_objective reference_objective_of(const struct plan_problem *problem);
+
+struct reference_part reference_stage(double time);
+struct reference_part reference_join(const struct reference_part *left, const struct reference_part *right);
+
+/* Micro-batch times of the slowest stage. The reference stops where this is not positive. */
+double reference_count(const struct reference_objective *objective, const struct reference_part *part);
+
+double reference_time(const struct reference_objective *objective, const struct reference_part *part);
+
+/* Milliseconds of one layer on one device. */
+double reference_forward(const struct plan_group *group, int layer);
+double reference_backward(const struct plan_group *group, int layer);
+
+/* Milliseconds of layers [first, end) on `devices` of a group; INFINITY if their memory is too small. */
+double reference_stage_time(const struct plan_problem *problem, int group, int devices, int first, int end);
+
+/* "no plan: …": the count of micro-batches is not positive. */
+bool reference_count_error(const struct plan_problem *problem, struct error *err);
+
+/* Puts `count` stages into an empty plan; layers, groups and devices count, and nodes if `nodes_known`.
+ * Scores it. */
+bool reference_finish(const struct plan_problem *problem, const struct plan_stage *stages, int count,
+                      bool nodes_known, const char *search, struct plan *plan, struct error *err);
+
+#endif

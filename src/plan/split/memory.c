@@ -1,0 +1,77 @@
+#include "plan/split/job.h"
+
+#include <math.h>
+
+/* Micro-batches whose activations a stage holds at once under 1F1B, in units of the stage's own (Narayanan et al.
+ * 2021, arXiv:2104.04473, section 2.2; interleaved: Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.3). */
+static double in_flight(const struct job *job, int stage)
+{
+    double count = (double)job_microbatches(job), stages = job->pipeline, behind = stages - stage;
+    double chunks = job->chunks;
+    double held = chunks > 1.0 ? behind + (stages - 1.0) / chunks : behind;
+    return fmin(held, count);
+}
+
+/* Bytes of all parameters of a stage at `bytes` each, split over the ranks that share them from ZeRO stage `from` on. */
+static double held(const struct job *job, const struct job_layer *stage, double bytes, int from)
+{
+    double ranks = (double)job->data * job->context;
+    double expert_ranks = fmax(ranks * job->tensor / (job->expert > 1 ? job->expert : job->tensor), 1.0);
+    bool shared = job->sharding >= from;
+    return bytes *
+           (stage->parameters / (shared ? ranks : 1.0) + stage->experts / (shared ? expert_ranks : 1.0));
+}
+
+/* What is there beside what is kept: a block in its backward pass or the loss, and gathered shards. */
+static double working(const struct job *job, const struct job_layers *layers, bool last,
+                      const struct job_layer *stage)
+{
+    const struct software *software = job->software;
+    double bytes = stage->working + software->matrix_working * (last ? 1.0 : 0.5) * stage->largest_matrix;
+    if (last)
+        bytes = fmax(bytes, layers->head.activations);
+    if (job->sharding >= 3 && job->pipeline > 1 && software->keeps_gathered)
+        bytes += (2.0 + software->stored_gradient_bytes) * (stage->parameters + stage->experts);
+    else if (job->sharding >= 3) /* this block's and the next one's, gathered; and a block's gradients */
+        bytes += 2.0 * 3.0 * stage->gathered;
+    return bytes;
+}
+
+struct job_memory job_stage_memory(const struct job *job, const struct job_layers *layers, int stage,
+                                   const struct job_layer *layer)
+{
+    const struct software *software = job->software;
+    struct job_memory memory = {
+        .parameters = held(job, layer, software->parameter_bytes, 3),
+        .gradients = job->frozen ? 0.0 : held(job, layer, software->stored_gradient_bytes, 2),
+        .optimizer = job->frozen ? 0.0 : held(job, layer, software->state_bytes, 1),
+        .activations = layer->kept * in_flight(job, stage),
+        .working = working(job, layers, stage == job->pipeline - 1, layer),
+        .runtime = software->runtime_share * (double)job->device->memory,
+    };
+    memory.total = memory.parameters + memory.gradients + memory.optimizer + memory.activations +
+                   memory.working + memory.runtime;
+    return memory;
+}
+
+struct job_memory job_memory_of(const struct job *job, const struct job_layers *layers)
+{
+    struct job_memory fullest = {0};
+    for (int stage = 0; stage < job->pipeline; stage++) {
+        if (!job_stage_tells(job, layers, stage))
+            continue;
+        int first = job_stage_first(job, layers->block_count, stage);
+        int last = job_stage_first(job, layers->block_count, stage + 1);
+        struct job_layer layer = job_stage(job, layers, stage, first, last);
+        struct job_memory memory = job_stage_memory(job, layers, stage, &layer);
+        if (memory.total > fullest.total)
+            fullest = memory;
+    }
+    return fullest;
+}
+
+struct job_memory job_memory(const struct job *job)
+{
+    struct job_layers layers = job_layers_of(job);
+    return job_memory_of(job, &layers);
+}

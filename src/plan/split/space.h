@@ -1,0 +1,60 @@
+/* What combinations a question allows. Private to this room. */
+#ifndef REHEARSE_PLAN_SPLIT_SPACE_H
+#define REHEARSE_PLAN_SPLIT_SPACE_H
+
+#include "plan/split/search.h"
+
+#define SPACE_MICROBATCHES 512 /* sequences, unless more are asked for */
+
+/* How layers are cut across devices, and all that are priced for it. */
+struct space_cut {
+    int tensor, context, expert;
+    int first_layers, layers; /* of struct space.layers */
+};
+
+struct space_layers {
+    int64_t microbatch;
+    enum recompute recompute;
+    struct job_layers priced;
+    double ends;   /* seconds of embedding and head */
+    double blocks; /* of all blocks */
+};
+
+struct space {
+    const struct job_question *question;
+    int cut_count, layers_count;
+    struct space_cut *cuts;
+    struct space_layers *layers;
+    int divisor_count;
+    int64_t *divisors; /* of the global batch, ascending */
+    double memory;     /* bytes that a device may hold */
+};
+
+static inline bool space_allows(const struct job_question *question, enum job_dimension dimension,
+                                int64_t value)
+{
+    const struct job_range *range = &question->ranges[dimension];
+    return !range->given || (value >= range->least && value <= range->most);
+}
+
+/* Lists cuts and what is to be priced for them; the layers are not priced yet. */
+bool space_init(struct space *space, const struct job_question *question, struct arena *arena,
+                struct error *err);
+
+/* Prices entry `index` of space->layers. */
+void space_price(struct space *space, int index);
+
+/* The job of a cut and layers; pipeline, data, chunks and sharding are still to be chosen. */
+struct job space_job(const struct space *space, const struct space_cut *cut,
+                     const struct space_layers *layers);
+
+/* May there be so many chunks per stage? 1 always. */
+bool space_has_chunks(const struct space *space, const struct job *job, int chunks);
+
+/* The most there may be for a pipeline of this length. */
+int space_most_chunks(const struct space *space, int pipeline);
+
+/* Bit z: ZeRO stage z. */
+unsigned space_shardings(const struct space *space, int pipeline);
+
+#endif

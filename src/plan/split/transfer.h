@@ -1,0 +1,13 @@
+/* Transfers between the ranks of a job. Private to this room. */
+#ifndef REHEARSE_PLAN_SPLIT_TRANSFER_H
+#define REHEARSE_PLAN_SPLIT_TRANSFER_H
+
+#include "plan/split/job.h"
+
+/* A group of this many devices, `apart` ranks of which neighbours are apart: tensor parallel ranks are next to each
+ * other, data parallel ranks tensor x context apart, as Megatron-LM lays them out. */
+struct collective_group job_group(const struct job *job, int devices, int apart);
+
+double job_transfer(const struct job *job, enum collective_kind kind, int devices, int apart, double bytes);
+
+#endif

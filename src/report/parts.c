@@ -1,0 +1,122 @@
+/* What the writers of sections share. */
+#include "report/parts.h"
+
+#include "core/file.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+double report_number(const struct doc_node *map, const char *key)
+{
+    const struct doc_node *node = map && map->type == DOC_MAP ? doc_find(map, key) : NULL;
+    return node && node->type == DOC_NUMBER ? node->number : NAN;
+}
+
+const char *report_string(const struct doc_node *map, const char *key)
+{
+    const struct doc_node *node = map && map->type == DOC_MAP ? doc_find(map, key) : NULL;
+    return node && node->type == DOC_STRING ? node->text : NULL;
+}
+
+bool report_flag(const struct doc_node *map, const char *key)
+{
+    const struct doc_node *node = map && map->type == DOC_MAP ? doc_find(map, key) : NULL;
+    return node && node->type == DOC_BOOL && node->boolean;
+}
+
+const struct doc_node *report_list(const struct doc_node *map, const char *key)
+{
+    const struct doc_node *node = map && map->type == DOC_MAP ? doc_find(map, key) : NULL;
+    return node && node->type == DOC_LIST && node->count > 0 ? node : NULL;
+}
+
+/* ---- pictures ---- */
+
+static void add_figure(struct report_part *part, const char *type, bool wide, const char *data, size_t length,
+                       const char *alternative)
+{
+    text_add(&part->out, wide ? "<figure class=\"wide\">\n" : "<figure>\n");
+    html_image(&part->out, type, data, length, alternative);
+    text_add(&part->out, "</figure>\n");
+}
+
+static bool drawn(struct report_part *part, report_drawer *draw, const void *context, const char *path,
+                  bool wide, const char *alternative, struct error *err)
+{
+    char *data;
+    size_t length;
+    if (!draw(path, context, err) || !file_read(path, REPORT_MOST_PICTURE, &data, &length, err))
+        return false;
+    add_figure(part, "image/svg+xml", wide, data, length, alternative);
+    free(data);
+    return true;
+}
+
+/* Messages begin with the file, which the section is about. */
+static const char *without_path(const struct report_part *part, const char *message)
+{
+    size_t length = strlen(part->full);
+    return strncmp(message, part->full, length) == 0 && strncmp(message + length, ": ", 2) == 0
+               ? message + length + 2
+               : message;
+}
+
+bool report_draw(struct report_part *part, report_drawer *draw, const void *context, bool wide,
+                 const char *alternative, struct error *err)
+{
+    const char *folder = getenv("TMPDIR");
+    char *path = NULL;
+    struct error why;
+    if (asprintf(&path, "%s/rehearse-XXXXXX.svg", folder && *folder ? folder : "/tmp") < 0)
+        return error_memory(err);
+    int fd = mkstemps(path, 4);
+    bool ok = fd >= 0 ? drawn(part, draw, context, path, wide, alternative, &why)
+                      : error_set(&why, ERROR_FAILED, "cannot make a temporary file: %s", strerror(errno));
+    if (fd >= 0) {
+        close(fd);
+        unlink(path);
+    }
+    free(path);
+    if (ok)
+        return true;
+    if (error_is_memory(&why)) {
+        *err = why;
+        return false;
+    }
+    html_element(&part->out, "p", "soft", "There is no picture here: %s.", without_path(part, why.text));
+    if (why.kind == ERROR_FAILED && part->undrawn.length == 0)
+        text_add(&part->undrawn, without_path(part, why.text));
+    return true;
+}
+
+static bool picture(struct report_part *part, const char *type, const char *magic, size_t magic_length,
+                    struct error *err)
+{
+    char *data;
+    size_t length;
+    if (!file_read(part->full, REPORT_MOST_PICTURE, &data, &length, err))
+        return false;
+    bool ok = length >= magic_length &&
+              (magic ? memcmp(data, magic, magic_length) == 0 : memmem(data, length, "<svg", 4) != NULL);
+    if (ok)
+        add_figure(part, type, true, data, length, part->path);
+    else
+        error_set(err, ERROR_INPUT, "%s: it is no %s picture", part->path, magic ? "PNG" : "SVG");
+    free(data);
+    return ok;
+}
+
+bool report_svg(struct report_part *part, struct error *err)
+{
+    return picture(part, "image/svg+xml", NULL, 4, err);
+}
+
+bool report_png(struct report_part *part, struct error *err)
+{
+    return picture(part, "image/png", "\x89PNG\r\n\x1a\n", 8, err);
+}

@@ -1,0 +1,88 @@
+/* The sections of a report: what its writers work with. */
+#ifndef REHEARSE_REPORT_PARTS_H
+#define REHEARSE_REPORT_PARTS_H
+
+#include "core/doc.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "report/html.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The parts of the page, in its order: the road that data takes, plans first. */
+enum report_group {
+    REPORT_PLANS,
+    REPORT_SWEEPS,
+    REPORT_COSTS,
+    REPORT_CHECKS,
+    REPORT_DATA,
+    REPORT_FEEDS,
+    REPORT_TRACES,
+    REPORT_COMPARISONS,
+    REPORT_STEPS,
+    REPORT_FIGURES,
+    REPORT_GIVEN,
+    REPORT_GROUPS,
+    REPORT_LINKED /* only a link */
+};
+
+/* One file at work. */
+struct report_part {
+    const char *path;      /* as the page names it */
+    const char *full;      /* to open it */
+    const struct doc *doc; /* JSON and YAML; NULL for others */
+    struct text out;       /* its section */
+    struct text says;      /* in one line, plain text, for the overview */
+    struct text undrawn;   /* why a picture could not be drawn: the first reason; empty: all were */
+};
+
+/* Writes a section. What it has written when it fails is thrown away. */
+typedef bool report_writer(struct report_part *part, struct error *err);
+
+struct report_kind {
+    const char *format; /* of JSON and YAML: its `format` (or `schema`); NULL: it has none */
+    const char *keys;   /* without a format: keys that the map, or the first of a list, has */
+    const char *ending; /* of other files */
+    const char *name;
+    enum report_group group;
+    report_writer *write; /* NULL: a link is enough */
+};
+
+extern const struct report_kind report_kinds[]; /* ended by one without a name */
+
+/* What a document is, and what a file is by its ending; NULL: nothing that is known. */
+const struct report_kind *report_kind_of_doc(const struct doc *doc);
+const struct report_kind *report_kind_of_ending(const char *path);
+
+/* What a document says; where it does not: NAN, NULL, false. `map` may be NULL, and no map. */
+double report_number(const struct doc_node *map, const char *key);
+const char *report_string(const struct doc_node *map, const char *key);
+bool report_flag(const struct doc_node *map, const char *key);
+const struct doc_node *report_list(const struct doc_node *map, const char *key); /* not an empty one */
+
+/* A drawing function of this room, run into a temporary file and the result put into the section, over the whole width of
+ * the page or less. Where there is no picture the section says why: that there is nothing to draw is no fault, and any
+ * other reason goes to part->undrawn. */
+typedef bool report_drawer(const char *path, const void *context, struct error *err);
+bool report_draw(struct report_part *part, report_drawer *draw, const void *context, bool wide,
+                 const char *alternative, struct error *err);
+
+report_writer report_plan, report_templates, report_check;
+report_writer report_sweep;
+report_writer report_validation, report_mixed, report_profile, report_counts;
+report_writer report_feed, report_most;
+report_writer report_trace;
+report_writer report_comparison, report_matrix;
+report_writer report_steps;
+report_writer report_svg, report_png;
+report_writer report_document; /* any JSON or YAML: lists of what it holds */
+
+/* A table of maps, with a column for each of their keys, as report_document makes them. */
+void report_rows(struct text *out, const char *caption, const struct doc_node *list);
+
+/* The frame of the page. */
+void report_page_begin(struct text *page, const char *title);
+void report_page_end(struct text *page);
+
+#endif

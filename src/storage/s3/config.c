@@ -1,0 +1,269 @@
+#include "storage/s3/s3.h"
+
+#ifdef REHEARSE_HAVE_CURL
+
+#include <ctype.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ATTEMPTS     5
+#define MAX_ATTEMPTS 1000
+#define PATIENCE     30.0 /* s */
+#define MAX_PATIENCE 1e5
+
+static pthread_once_t started = PTHREAD_ONCE_INIT;
+static CURLcode start_result;
+
+static void start_curl(void)
+{
+    start_result = curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+/* The option, else the first variable of the environment that is set; NULL: none. */
+static const char *setting(const char *option, const char *first, const char *second)
+{
+    if (option && *option)
+        return option;
+    const char *value = getenv(first);
+    if ((!value || !*value) && second)
+        value = getenv(second);
+    return value && *value ? value : NULL;
+}
+
+/* Goes into a line of a header: printable, without spaces, without what separates the parts of a signature. */
+static bool is_word(const char *value)
+{
+    for (; *value; value++)
+        if (!isgraph((unsigned char)*value) || *value == ',' || *value == ';')
+            return false;
+    return true;
+}
+
+static bool copy_word(char **to, const char *value, const char *what, struct error *err)
+{
+    if (!is_word(value))
+        return error_set(err, ERROR_USAGE, "S3: the %s has characters that none can have", what);
+    *to = strdup(value);
+    return *to || error_memory(err);
+}
+
+static bool read_credentials(struct s3_config *config, const struct storage_s3_options *options,
+                             struct error *err)
+{
+    const char *access = setting(options->access_key, "AWS_ACCESS_KEY_ID", NULL);
+    const char *secret = setting(options->secret_key, "AWS_SECRET_ACCESS_KEY", NULL);
+    /* A token belongs to the keys it came with. */
+    const char *token = options->session_token;
+    if (!token && !options->access_key)
+        token = setting(NULL, "AWS_SESSION_TOKEN", NULL);
+    if (!access || !secret)
+        return error_set(err, ERROR_USAGE, "S3: no %s: give it as an option or in %s",
+                         access ? "secret access key" : "access key id",
+                         access ? "AWS_SECRET_ACCESS_KEY" : "AWS_ACCESS_KEY_ID");
+    return copy_word(&config->access_key, access, "access key id", err) &&
+           copy_word(&config->secret_key, secret, "secret access key", err) &&
+           (!token || !*token || copy_word(&config->session_token, token, "session token", err));
+}
+
+static bool read_region(struct s3_config *config, const struct storage_s3_options *options, struct error *err)
+{
+    const char *region = setting(options->region, "AWS_REGION", "AWS_DEFAULT_REGION");
+    region = region ? region : "us-east-1";
+    for (const char *at = region; *at; at++)
+        if (!isalnum((unsigned char)*at) && *at != '-' && *at != '_')
+            return error_set(err, ERROR_USAGE, "S3: region '%s': expected letters, digits and '-'", region);
+    return copy_word(&config->region, region, "region", err);
+}
+
+static bool wrong_endpoint(struct error *err, const char *why)
+{
+    return error_set(err, ERROR_USAGE, "S3: the endpoint %s: expected http://HOST:PORT or https://HOST", why);
+}
+
+/* A number, which has no names below it. */
+static bool is_address(const char *host)
+{
+    return *host == '[' || host[strspn(host, "0123456789.")] == 0;
+}
+
+/* Takes the parts of a URL that was parsed. Its text may hold a password: no message repeats it. */
+static bool take_endpoint(struct s3_config *config, CURLU *url, struct error *err)
+{
+    char *scheme = NULL, *host = NULL, *port = NULL, *path = NULL, *extra = NULL;
+    bool ok = curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+              curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+              curl_url_get(url, CURLUPART_PATH, &path, 0) == CURLUE_OK;
+    if (!ok || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0)) {
+        ok = wrong_endpoint(err, "is no address of HTTP");
+    } else if (curl_url_get(url, CURLUPART_USER, &extra, 0) == CURLUE_OK ||
+               curl_url_get(url, CURLUPART_PASSWORD, &extra, 0) == CURLUE_OK) {
+        ok = wrong_endpoint(err, "has a user or password");
+    } else if (strcmp(path, "/") != 0 || curl_url_get(url, CURLUPART_QUERY, &extra, 0) == CURLUE_OK ||
+               curl_url_get(url, CURLUPART_FRAGMENT, &extra, 0) == CURLUE_OK) {
+        ok = wrong_endpoint(err, "has a path");
+    } else {
+        bool with_port = curl_url_get(url, CURLUPART_PORT, &port, CURLU_NO_DEFAULT_PORT) == CURLUE_OK;
+        config->tls = strcmp(scheme, "https") == 0;
+        config->path_style = config->path_style || is_address(host);
+        if (asprintf(&config->host, "%s%s%s", host, with_port ? ":" : "", with_port ? port : "") < 0) {
+            config->host = NULL;
+            ok = error_memory(err);
+        }
+        if (ok && asprintf(&config->endpoint, "%s://%s", scheme, config->host) < 0) {
+            config->endpoint = NULL;
+            ok = error_memory(err);
+        }
+    }
+    curl_free(scheme);
+    curl_free(host);
+    curl_free(port);
+    curl_free(path);
+    curl_free(extra);
+    return ok;
+}
+
+static bool read_endpoint(struct s3_config *config, const struct storage_s3_options *options,
+                          struct error *err)
+{
+    const char *endpoint = setting(options->endpoint, "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
+    char *amazon = NULL;
+    if (!endpoint && asprintf(&amazon, "https://s3.%s.amazonaws.com", config->region) < 0)
+        return error_memory(err);
+    CURLU *url = curl_url();
+    bool ok = url || error_memory(err);
+    if (ok && curl_url_set(url, CURLUPART_URL, endpoint ? endpoint : amazon, 0) != CURLUE_OK)
+        ok = wrong_endpoint(err, "is no URL");
+    ok = ok && take_endpoint(config, url, err);
+    curl_url_cleanup(url);
+    free(amazon);
+    return ok;
+}
+
+/* A file that cannot be read is said here: libcurl would say it of every request. */
+static bool read_authorities(struct s3_config *config, const struct storage_s3_options *options,
+                             struct error *err)
+{
+    const char *file = setting(options->authorities, "AWS_CA_BUNDLE", "SSL_CERT_FILE");
+    if (!config->tls || !file)
+        return true;
+    errno = 0;
+    FILE *opened = fopen(file, "r");
+    bool readable = opened && fgetc(opened) != EOF;
+    if (!readable)
+        error_set(err, ERROR_INPUT, "%s: cannot read certificates of S3: %s", file,
+                  errno ? strerror(errno) : "the file is empty");
+    if (opened)
+        fclose(opened);
+    if (!readable)
+        return false;
+    config->authorities = strdup(file);
+    return config->authorities || error_memory(err);
+}
+
+static bool read_attempts(struct s3_config *config, int option, struct error *err)
+{
+    const char *variable = option == 0 ? setting(NULL, "AWS_MAX_ATTEMPTS", NULL) : NULL;
+    char found[40], *end;
+    snprintf(found, sizeof found, "%d", option != 0 || variable ? option : ATTEMPTS);
+    long attempts = strtol(variable ? variable : found, &end, 10);
+    if (*end || attempts < 1 || attempts > MAX_ATTEMPTS)
+        return error_set(err, ERROR_USAGE, "S3 attempts: expected 1 to %d, found %s", MAX_ATTEMPTS,
+                         variable ? variable : found);
+    config->attempts = (int)attempts;
+    return true;
+}
+
+static bool read_numbers(struct s3_config *config, const struct storage_s3_options *options,
+                         struct error *err)
+{
+    if (!read_attempts(config, options->attempts, err))
+        return false;
+    if (!(options->patience >= 0 && options->patience <= MAX_PATIENCE))
+        return error_set(err, ERROR_USAGE, "S3 patience: expected 1 to %g seconds, found %g", MAX_PATIENCE,
+                         options->patience);
+    config->patience = options->patience > 0 ? fmax(options->patience, 1) : PATIENCE;
+    config->path_style = options->path_style;
+    return true;
+}
+
+static void release(struct s3_config *config)
+{
+    char *all[] = {config->access_key, config->secret_key, config->session_token, config->region,
+                   config->host,       config->endpoint,   config->authorities};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i])
+            explicit_bzero(all[i], strlen(all[i]));
+        free(all[i]);
+    }
+    pthread_mutex_destroy(&config->lock);
+    free(config);
+}
+
+/* The root as all names below it begin: see s3_place_init. */
+static bool take_root(struct storage *storage, struct error *err)
+{
+    struct s3_place place;
+    const char *root = storage->options.root;
+    if (!storage_is_s3(root))
+        return error_set(err, ERROR_USAGE, "S3: '%s': expected s3://BUCKET or s3://BUCKET/PREFIX",
+                         root ? root : "");
+    if (!s3_place_init(&place, root, err))
+        return false;
+    free((char *)storage->options.root);
+    char *whole;
+    if (asprintf(&whole, STORAGE_S3_SCHEME "%s%s%s", place.bucket, *place.key ? "/" : "", place.key) < 0)
+        whole = NULL;
+    storage->options.root = whole;
+    s3_place_release(&place);
+    return whole || error_memory(err);
+}
+
+bool s3_config_start(struct storage *storage, struct error *err)
+{
+    static const struct storage_s3_options none;
+    const struct storage_s3_options *options = storage->options.s3 ? storage->options.s3 : &none;
+    pthread_once(&started, start_curl);
+    if (start_result != CURLE_OK)
+        return error_set(err, ERROR_FAILED, "S3: libcurl does not start: %s",
+                         curl_easy_strerror(start_result));
+    if (!take_root(storage, err))
+        return false;
+    struct s3_config *config = calloc(1, sizeof *config);
+    if (!config)
+        return error_memory(err);
+    pthread_mutex_init(&config->lock, NULL);
+    if (!read_numbers(config, options, err) || !read_credentials(config, options, err) ||
+        !read_region(config, options, err) || !read_endpoint(config, options, err) ||
+        !read_authorities(config, options, err)) {
+        release(config);
+        return false;
+    }
+    config->stop = storage->options.stop;
+    storage->state = config;
+    return true;
+}
+
+void s3_config_stop(struct storage *storage)
+{
+    struct s3_config *config = storage->state;
+    s3_client_free_idle(config);
+    release(config);
+}
+
+static void redact_word(char *text, const char *secret)
+{
+    size_t length = secret ? strlen(secret) : 0;
+    for (char *at = text; length > 0 && (at = strstr(at, secret));)
+        memset(at, '*', length);
+}
+
+void s3_redact(const struct s3_config *config, char *text)
+{
+    redact_word(text, config->secret_key);
+    redact_word(text, config->session_token);
+}
+
+#endif

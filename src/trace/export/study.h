@@ -1,0 +1,31 @@
+/* The parts of the study's processed layout, for each other. */
+#ifndef REHEARSE_TRACE_EXPORT_STUDY_H
+#define REHEARSE_TRACE_EXPORT_STUDY_H
+
+#include "core/file_output.h"
+#include "trace/export/file.h"
+
+struct study {
+    struct trace_reader *reader;
+    const struct trace_export_options *options;
+    const char *folder;
+    int64_t init_ns; /* what is earlier is left out */
+};
+
+/* One file of the folder. */
+bool study_open(const struct study *study, struct file_output *file, const char *name, struct error *err);
+
+/* Is it in the tables? */
+bool study_keeps_event(const struct study *study, const struct trace_event *event);
+bool study_keeps_block(const struct study *study, const struct trace_block *block);
+
+/* When a call ended; when a request was given to its disk, and when that was done. */
+int64_t study_event_end(const struct trace_event *event);
+int64_t study_issued(const struct trace_block *block);
+int64_t study_block_end(const struct trace_block *block);
+
+/* timeline/pid: what each worker did and when, all in one file, in a file each, and with the processes that load data
+ * for them apart. */
+bool study_write_workers(const struct study *study, struct error *err);
+
+#endif

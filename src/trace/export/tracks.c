@@ -1,0 +1,57 @@
+#include "trace/export/tracks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void export_tracks_release(struct export_tracks *tracks)
+{
+    for (size_t i = 0; i < tracks->capacity; i++)
+        free(tracks->tracks[i].ends);
+    free(tracks->tracks);
+    trace_names_release(&tracks->names);
+    *tracks = (struct export_tracks){0};
+}
+
+/* NULL without memory. */
+static struct export_track *track_of(struct export_tracks *tracks, int64_t pid, int64_t tid)
+{
+    const int64_t key[2] = {pid, tid};
+    bool added;
+    size_t id = trace_names_id(&tracks->names, key, sizeof key, &added);
+    if (id == 0)
+        return NULL;
+    if (id >= tracks->capacity) {
+        size_t capacity = 2 * id + 16;
+        struct export_track *grown = reallocarray(tracks->tracks, capacity, sizeof *grown);
+        if (!grown)
+            return NULL;
+        memset(grown + tracks->capacity, 0, (capacity - tracks->capacity) * sizeof *grown);
+        tracks->tracks = grown;
+        tracks->capacity = capacity;
+    }
+    return &tracks->tracks[id];
+}
+
+bool export_nests(struct export_tracks *tracks, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns,
+                  bool *nests, struct error *err)
+{
+    struct export_track *track = track_of(tracks, pid, tid);
+    *nests = false;
+    if (!track)
+        return error_memory(err);
+    while (track->count > 0 && track->ends[track->count - 1] <= start_ns)
+        track->count--;
+    if (track->count > 0 && track->ends[track->count - 1] < end_ns)
+        return true;
+    if (track->count == track->capacity) {
+        size_t capacity = 2 * track->capacity + 4;
+        int64_t *ends = reallocarray(track->ends, capacity, sizeof *ends);
+        if (!ends)
+            return error_memory(err);
+        track->ends = ends;
+        track->capacity = capacity;
+    }
+    track->ends[track->count++] = end_ns;
+    *nests = true;
+    return true;
+}

@@ -1,0 +1,30 @@
+/* Spans on lines of time, as viewers of Chrome's format have them: of two on one line, one lies in the other, or they do not
+ * overlap. (Perfetto's trace processor drops what breaks this, "slice_drop_overlapping_complete_event".) */
+#ifndef REHEARSE_TRACE_EXPORT_TRACKS_H
+#define REHEARSE_TRACE_EXPORT_TRACKS_H
+
+#include "core/error.h"
+#include "trace/store/names.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Set to zero they are ready for use. */
+struct export_tracks {
+    struct trace_names names; /* of process and line */
+    struct export_track {
+        int64_t *ends; /* of the spans that are open, each within the one before */
+        size_t count, capacity;
+    } * tracks; /* by their ids in `names` */
+    size_t capacity;
+};
+
+void export_tracks_release(struct export_tracks *tracks);
+
+/* Spans of each line come in order of their start and, of those that start together, the longest first. *nests: the line
+ * takes this one. False without memory. */
+bool export_nests(struct export_tracks *tracks, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns,
+                  bool *nests, struct error *err);
+
+#endif

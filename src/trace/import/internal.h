@@ -1,0 +1,67 @@
+/* What the importers share. */
+#ifndef REHEARSE_TRACE_IMPORT_INTERNAL_H
+#define REHEARSE_TRACE_IMPORT_INTERNAL_H
+
+#include "trace/import/import.h"
+#include "trace/import/lines.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define DAY_S     INT64_C(86400)
+
+struct import {
+    struct trace_writer *writer;
+    const struct trace_import_options *options;
+    struct trace_import_report *report;
+    const char *name; /* of the file at hand, without its folder */
+    struct import_lines *lines;
+    int64_t date; /* days since 1970, of the day on the wall when the trace begins; TRACE_NONE: not known */
+    int64_t date_clock; /* seconds since midnight then */
+    bool aligned;       /* the two below are known */
+    int64_t reference_mono_ns, reference_utc_ns;
+    int64_t last_ns; /* of the file at hand, to see the clock jump */
+    bool no_process; /* of the row at hand: its process has a number that cannot be */
+    void *state;     /* of the format at hand */
+};
+
+/* Takes one line. False only when going on makes no sense (the store failed). */
+typedef bool import_line(struct import *import, const char *line, const char *end, struct error *err);
+
+/* Counts a line that is not what it should be; returns true, so that an import_line can end with it. */
+bool import_malformed(struct import *import, const char *line);
+
+/* Rows with numbers that no store may hold (store.h) are malformed lines: nothing else adds rows to the store. */
+bool import_event(struct import *import, const struct trace_event *event, struct error *err);
+bool import_block(struct import *import, const struct trace_block *block, struct error *err);
+bool import_sample(struct import *import, const struct trace_sample *sample, struct error *err);
+bool import_phase(struct import *import, const struct trace_phase *phase, struct error *err);
+/* The process of the row that is added next. */
+int64_t import_process(struct import *import, int64_t pid, int64_t tid, const char *name, size_t length);
+
+/* Puts a problem among the places that are shown. */
+void import_note(struct import *import, const char *what);
+
+/* Notices when time goes back by more than a second. */
+void import_watch(struct import *import, int64_t time_ns);
+
+bool import_each_line(struct import *import, import_line *take, struct error *err);
+
+/* Seconds of the clock on the wall (as if it were UTC) to UTC, by the zone in the options. */
+int64_t import_utc(struct import *import, int64_t wall_s);
+bool import_zone_check(const char *zone, struct error *err);
+
+/* The formats. Each reads the file at hand to its end. */
+typedef bool import_format(struct import *import, struct error *err);
+import_format import_bio, import_read, import_write, import_openat, import_close, import_create_del,
+    import_align;
+import_format import_mpstat, import_pmon, import_iostat, import_mllog, import_dlio, import_pids;
+import_format import_objects, import_strace, import_blkparse;
+import_format import_processed_vfs, import_processed_series, import_processed_phases;
+
+/* What takes a line of the study's "read.out", "write.out", "openat.out" or "bio.out". */
+import_line *import_line_of_call(const char *file);
+
+/* What the beginning of a file shows it to be; NULL: nothing known. *words says it. Only the processed layout tells
+ * reads, writes, opens and blocks apart by the name of the file. */
+import_format *import_detect(const char *file, const char *start, size_t length, const char **words);
+
+#endif

@@ -1,0 +1,533 @@
+/* Chrome traces ({"traceEvents": […]} or […]) and DFTracer's .pfw, which is one with an object in each line. */
+#include "trace/import/internal.h"
+#include "trace/import/json.h"
+#include "trace/store/names.h"
+#include "trace/store/schema.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STACK      32   /* brackets within brackets whose kind is remembered */
+#define OPEN_SPANS 1024 /* of all threads together */
+
+/* What hashes stand for. */
+struct hashes {
+    struct trace_names names;
+    int64_t *ids; /* by the id of the hash */
+    size_t capacity;
+};
+
+struct objects {
+    struct hashes files, processes, disks;
+    char *text; /* of the object at hand */
+    size_t length;
+    char key[16]; /* the last text in the outermost object: of what comes next */
+    size_t key_length;
+    bool events;                 /* in the list of events, and in no other */
+    char brackets[STACK];        /* open ones, the object's own included */
+    int64_t depth, object_depth; /* object_depth: of the object at hand; 0: none */
+    bool string, escaped, line_start, at_line_start, broken;
+    struct import_object object;
+    int open_count;
+    struct open_span {
+        struct trace_event event;
+        bool asynchronous;
+        int64_t id;     /* of an asynchronous one */
+    } open[OPEN_SPANS]; /* begun; in order */
+};
+
+static const char *text_of(const struct import_object *object, bool inner, const char *key)
+{
+    const struct import_member *member = import_object_find(object, inner, key);
+    return member ? member->value : "";
+}
+
+static bool set_hash(struct hashes *hashes, const char *hash, int64_t value)
+{
+    bool added;
+    size_t id = trace_names_id(&hashes->names, hash, strlen(hash), &added);
+    if (id >= hashes->capacity) {
+        size_t capacity = 2 * id + 64;
+        int64_t *ids = reallocarray(hashes->ids, capacity, sizeof *ids);
+        if (!ids)
+            return false;
+        memset(ids + hashes->capacity, 0, (capacity - hashes->capacity) * sizeof *ids);
+        hashes->ids = ids;
+        hashes->capacity = capacity;
+    }
+    hashes->ids[id] = value;
+    return id != 0;
+}
+
+/* 0: it was not told what it stands for. */
+static int64_t hash_value(struct hashes *hashes, const char *hash)
+{
+    bool added;
+    size_t id = *hash ? trace_names_id(&hashes->names, hash, strlen(hash), &added) : 0;
+    return id && id < hashes->capacity ? hashes->ids[id] : 0;
+}
+
+static void release_hashes(struct hashes *hashes)
+{
+    trace_names_release(&hashes->names);
+    free(hashes->ids);
+}
+
+static void take_argument(const struct import_object *object, const char *key, int64_t *value)
+{
+    if (!import_object_integer(object, true, key, value))
+        *value = TRACE_NONE;
+}
+
+/* A file: its kind is told, or what its path tells. */
+static int64_t take_file(struct import *import, const struct import_object *object, const char *path)
+{
+    int64_t device, inode;
+    enum trace_kind kind = trace_kind_of_path(path, strlen(path));
+    take_argument(object, "device", &device);
+    take_argument(object, "inode", &inode);
+    for (int i = 0; i < TRACE_KINDS; i++)
+        if (strcmp(text_of(object, true, "kind"), trace_kind_name((enum trace_kind)i)) == 0)
+            kind = (enum trace_kind)i;
+    return trace_file_of_kind(import->writer, device, inode, kind, path, strlen(path));
+}
+
+/* A process as export_pfw.c writes it; of DFTracer's own, which tell less, nothing comes. */
+static bool take_process(struct import *import, struct objects *objects, const char *name, const char *hash,
+                         struct error *err)
+{
+    const struct import_object *object = &objects->object;
+    const struct import_member *command = import_object_find(object, true, "command");
+    int64_t pid, tid, parent, start_ns, end_ns;
+    take_argument(object, "pid", &pid);
+    take_argument(object, "tid", &tid);
+    take_argument(object, "parent_pid", &parent);
+    take_argument(object, "start_ns", &start_ns);
+    take_argument(object, "end_ns", &end_ns);
+    const struct trace_phase life = {"", start_ns == TRACE_NONE ? 0 : start_ns,
+                                     end_ns == TRACE_NONE ? 0 : end_ns, ""};
+    if (!trace_pid_fits(pid) || !trace_pid_fits(tid) || !trace_pid_fits(parent) || !trace_phase_fits(&life))
+        return import_malformed(import, "a process whose numbers are none that can be");
+    int64_t process = trace_process(import->writer, pid, tid, name, strlen(name));
+    return (set_hash(&objects->processes, hash, process) || error_memory(err)) &&
+           trace_process_set(import->writer, process, parent, start_ns, end_ns,
+                             command ? command->value : NULL, err);
+}
+
+static bool take_lost(struct import *import, const struct import_object *object, const char *class,
+                      struct error *err)
+{
+    int64_t count;
+    struct trace_phase span = {"", 0, 0, ""};
+    bool timed = import_object_integer(object, true, "from_ns", &span.start_ns) &&
+                 import_object_integer(object, true, "to_ns", &span.end_ns);
+    if (!import_object_integer(object, true, "value", &count) || count < 0 || count > INT64_MAX / 1024 ||
+        !trace_phase_fits(&span))
+        return import_malformed(import, "a number of lost events that cannot be");
+    return trace_add_lost(import->writer, class, count, timed ? span.start_ns : TRACE_NONE,
+                          timed ? span.end_ns : TRACE_NONE, err);
+}
+
+/* Of the trace as a whole. */
+static bool take_meta(struct import *import, const char *key, const char *value, struct error *err)
+{
+    static const char *const keys[] = {"command", "kernel", "machine"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return trace_set_meta(import->writer, key, value, err);
+    if (strcmp(key, TRACE_STATE) == 0)
+        trace_writer_cut(import->writer);
+    return true;
+}
+
+/* {"name": "FH", "ph": "M", "args": {"name": PATH, "value": HASH}}; others name hosts, processes, threads, disks. */
+static bool take_metadata(struct import *import, struct objects *objects, struct error *err)
+{
+    const struct import_object *object = &objects->object;
+    const char *named = text_of(object, true, "name"), *hash = text_of(object, true, "value");
+    const char *name = text_of(object, false, "name");
+    if (strcmp(name, "HH") == 0)
+        return trace_set_meta(import->writer, "host", named, err);
+    if (strcmp(name, "MD") == 0)
+        return take_meta(import, named, hash, err);
+    if (strcmp(name, "LOST") == 0)
+        return take_lost(import, object, named, err);
+    if (!*hash)
+        return true;
+    if (strcmp(name, "PR") == 0 && *hash == 'p')
+        return take_process(import, objects, named, hash, err);
+    if (strcmp(name, "DH") == 0)
+        return set_hash(&objects->disks, hash, trace_disk(import->writer, named, strlen(named))) ||
+               error_memory(err);
+    return strcmp(name, "FH") != 0 || set_hash(&objects->files, hash, take_file(import, object, named)) ||
+           error_memory(err);
+}
+
+/* The file of an event: by its hash, or by its name. */
+static int64_t file_of(struct import *import, struct objects *objects)
+{
+    const char *hash = text_of(&objects->object, true, "fhash"),
+               *name = text_of(&objects->object, true, "fname");
+    int64_t file = hash_value(&objects->files, hash);
+    if (file)
+        return file;
+    name = *hash ? hash : name;
+    return *name ? trace_file(import->writer, TRACE_NONE, TRACE_NONE, name, strlen(name)) : 0;
+}
+
+static int64_t process_of(struct import *import, struct objects *objects)
+{
+    const struct import_object *object = &objects->object;
+    const struct import_member *hash = import_object_find(object, true, "phash");
+    int64_t pid, tid, process = hash ? hash_value(&objects->processes, hash->value) : 0;
+    if (process || (hash && !*hash->value))
+        return process; /* "": it is not known whose */
+    /* The number that stands for none inside is, told by somebody else, one that cannot be. */
+    bool told = import_object_integer(object, false, "pid", &pid);
+    import->no_process |= told && pid == TRACE_NONE;
+    pid = told ? pid : TRACE_NONE;
+    told = import_object_integer(object, false, "tid", &tid);
+    import->no_process |= told && tid == TRACE_NONE;
+    tid = told ? tid : TRACE_NONE;
+    return import_process(import, pid, tid, "", 0);
+}
+
+/* Calls are DFTracer's categories POSIX and STDIO, and our own, which are classes. */
+static bool is_call(const char *category, const char *name, enum trace_class *class)
+{
+    *class = TRACE_REGION;
+    if (strcmp(category, "POSIX") == 0 || strcmp(category, "STDIO") == 0)
+        *class = trace_class_of_call(name, strlen(name));
+    for (int i = 0; i < TRACE_REGION; i++)
+        if (strcmp(category, trace_class_name((enum trace_class)i)) == 0)
+            *class = (enum trace_class)i;
+    return *class != TRACE_REGION;
+}
+
+/* What export_pfw.c says of a span beside its category and name. */
+static void take_class(const struct import_object *object, enum trace_class *class)
+{
+    const char *name = text_of(object, true, "class");
+    for (int i = 0; *name && i < TRACE_CLASSES; i++)
+        if (strcmp(name, trace_class_name((enum trace_class)i)) == 0)
+            *class = (enum trace_class)i;
+}
+
+/* Microseconds, with what is left of them in nanoseconds. */
+static bool take_time(const struct import_object *object, int64_t *time_ns)
+{
+    int64_t rest;
+    if (!import_object_micros(object, "ts", time_ns))
+        return false;
+    *time_ns += import_object_integer(object, false, "ts_ns", &rest) && rest >= 0 && rest < 1000 ? rest : 0;
+    return true;
+}
+
+/* *length_ns TRACE_NONE: it is there, but not known. */
+static bool take_length(const struct import_object *object, int64_t *length_ns)
+{
+    const struct import_member *rest = import_object_find(object, false, "dur_ns");
+    int64_t rest_ns;
+    if (!import_object_micros(object, "dur", length_ns) || *length_ns < 0)
+        return false;
+    if (rest && strcmp(rest->value, "null") == 0)
+        *length_ns = TRACE_NONE;
+    else if (import_object_integer(object, false, "dur_ns", &rest_ns) && rest_ns < 1000 &&
+             rest_ns >= -TRACE_LENGTH_MOST)
+        *length_ns += rest_ns;
+    return true;
+}
+
+/* All of a span but its duration. Other categories are regions of the application, "CATEGORY.NAME". */
+static bool take_start(struct import *import, struct objects *objects, struct trace_event *event)
+{
+    const struct import_object *object = &objects->object;
+    const char *name = text_of(object, false, "name"), *category = text_of(object, false, "cat");
+    char region[256];
+    *event = (struct trace_event){.cached = -1};
+    const struct import_member *exact = import_object_find(object, true, "call");
+    int64_t cached;
+    if (!take_time(object, &event->start_ns) || (!*name && !exact))
+        return false;
+    bool call = is_call(category, name, &event->class);
+    take_class(object, &event->class);
+    snprintf(region, sizeof region, "%s%s%s", call ? "" : category, call || !*category ? "" : ".", name);
+    const char *named = exact && exact->string ? exact->value : region;
+    event->call = *named ? trace_call(import->writer, named, strlen(named)) : 0;
+    event->process = process_of(import, objects);
+    if (import_object_integer(object, true, "cached", &cached) && (cached == 0 || cached == 1))
+        event->cached = (int)cached;
+    event->file = file_of(import, objects);
+    take_argument(object, "fd", &event->fd);
+    take_argument(object, "offset", &event->offset);
+    take_argument(object, "ret", &event->result);
+    take_argument(object, "count", &event->size);
+    if (event->size == TRACE_NONE)
+        take_argument(object, "size", &event->size);
+    return true;
+}
+
+/* Of our own timelines. */
+static bool take_phase(struct import *import, const struct import_object *object, int64_t duration,
+                       struct error *err)
+{
+    struct trace_phase phase = {.name = text_of(object, false, "name"),
+                                .source = text_of(object, true, "source")};
+    if (!take_time(object, &phase.start_ns) || !*phase.name || duration == TRACE_NONE)
+        return import_malformed(import, "a phase without time or name");
+    phase.end_ns = phase.start_ns + duration;
+    return import_phase(import, &phase, err);
+}
+
+/* Of export_pfw.c. */
+static bool take_block(struct import *import, struct objects *objects, int64_t duration, struct error *err)
+{
+    static const char *const names[TRACE_OPS] = {"read", "write", "discard", "flush"};
+    const struct import_object *object = &objects->object;
+    struct trace_block block = {.service_ns = duration,
+                                .disk = hash_value(&objects->disks, text_of(object, true, "dhash")),
+                                .process = hash_value(&objects->processes, text_of(object, true, "phash")),
+                                .cause = hash_value(&objects->processes, text_of(object, true, "cause")),
+                                .file = hash_value(&objects->files, text_of(object, true, "fhash"))};
+    int op = 0;
+    while (op < TRACE_OPS && strcmp(text_of(object, false, "name"), names[op]) != 0)
+        op++;
+    if (op == TRACE_OPS || !take_time(object, &block.start_ns))
+        return import_malformed(import, "a request without time or operation");
+    block.op = (enum trace_op)op;
+    take_argument(object, "sector", &block.sector);
+    take_argument(object, "count", &block.bytes);
+    take_argument(object, "queue_ns", &block.queue_ns);
+    return import_block(import, &block, err);
+}
+
+static bool take_span(struct import *import, struct objects *objects, struct error *err)
+{
+    struct trace_event event;
+    int64_t duration;
+    bool timed = take_length(&objects->object, &duration);
+    bool classed = import_object_find(&objects->object, true, "class") != NULL;
+    if (timed && !classed && strcmp(text_of(&objects->object, false, "cat"), "phase") == 0)
+        return take_phase(import, &objects->object, duration, err);
+    if (timed && strcmp(text_of(&objects->object, true, "class"), "block") == 0)
+        return take_block(import, objects, duration, err);
+    if (!timed || !take_start(import, objects, &event))
+        return import_malformed(import, "a span without time, duration or name");
+    event.latency_ns = duration;
+    return import_event(import, &event, err);
+}
+
+/* Is it a call, as export_events.c has those that overlap? Asynchronous spans of others are passed over. */
+static bool is_asynchronous_call(const struct import_object *object, int64_t *id)
+{
+    enum trace_class class;
+    return is_call(text_of(object, false, "cat"), text_of(object, false, "name"), &class) &&
+           import_object_integer(object, false, "id", id);
+}
+
+/* A span in two objects, "ph": "B" and "E" (of a thread) or "b" and "e" (of an id). */
+static bool take_begin(struct import *import, struct objects *objects, bool asynchronous)
+{
+    struct open_span span = {.asynchronous = asynchronous};
+    if (asynchronous && !is_asynchronous_call(&objects->object, &span.id))
+        return true;
+    if (objects->open_count == OPEN_SPANS)
+        return import_malformed(import, "too many spans are open at once");
+    if (!take_start(import, objects, &span.event))
+        return import_malformed(import, "a span without time or name");
+    if (import->no_process) {
+        import->no_process = false;
+        return import_malformed(import, "the number of a process is none that can be");
+    }
+    objects->open[objects->open_count++] = span;
+    return true;
+}
+
+/* The end is that of the last beginning of the thread, or of the id. */
+static bool take_end(struct import *import, struct objects *objects, bool asynchronous, struct error *err)
+{
+    int64_t end_ns, id = 0, process = process_of(import, objects);
+    int at = objects->open_count - 1;
+    import->no_process = false; /* it is looked for, and not stored */
+    if (asynchronous && !is_asynchronous_call(&objects->object, &id))
+        return true;
+    while (at >= 0 && (objects->open[at].event.process != process ||
+                       objects->open[at].asynchronous != asynchronous || objects->open[at].id != id))
+        at--;
+    if (at < 0 || !take_time(&objects->object, &end_ns) || end_ns < objects->open[at].event.start_ns)
+        return import_malformed(import, "a span ends that did not begin before");
+    struct trace_event event = objects->open[at].event;
+    event.latency_ns = end_ns - event.start_ns;
+    memmove(&objects->open[at], &objects->open[at + 1],
+            (size_t)(--objects->open_count - at) * sizeof objects->open[0]);
+    return import_event(import, &event, err);
+}
+
+/* {"name": …, "ph": "C", "ts": …, "args": {"series": value, …}} */
+static bool take_counter(struct import *import, struct objects *objects, struct error *err)
+{
+    const struct import_object *object = &objects->object;
+    struct trace_sample sample;
+    if (!take_time(object, &sample.time_ns))
+        return import_malformed(import, "a counter without time");
+    for (int i = 0; i < object->count; i++) {
+        const struct import_member *member = &object->members[i];
+        char *end;
+        if (!member->inner || member->string)
+            continue;
+        sample.value = text_number(member->value, &end);
+        if (end == member->value)
+            continue;
+        sample.series = trace_series(import->writer, text_of(object, false, "name"), member->key);
+        if (!import_sample(import, &sample, err))
+            return false;
+    }
+    return true;
+}
+
+static bool take_object(struct import *import, struct objects *objects, struct error *err)
+{
+    objects->text[objects->length] = '\0';
+    if (objects->broken || strlen(objects->text) != objects->length ||
+        !import_object_parse(&objects->object, objects->text))
+        return import_malformed(import,
+                                objects->broken ? "an object too long to be one" : "no object of JSON");
+    const char *kind = text_of(&objects->object, false, "ph");
+    switch (*kind) {
+    case 'X':
+        return take_span(import, objects, err);
+    case 'B':
+    case 'b':
+        return take_begin(import, objects, *kind == 'b');
+    case 'E':
+    case 'e':
+        return take_end(import, objects, *kind == 'e', err);
+    case 'M':
+        return take_metadata(import, objects, err);
+    case 'C':
+        return take_counter(import, objects, err);
+    case '\0':
+        return import_malformed(import, "an object without \"ph\"");
+    default:
+        return true; /* instants, flows */
+    }
+}
+
+static void keep(struct objects *objects, char c)
+{
+    if (objects->length == TRACE_IMPORT_LINE_BYTES)
+        objects->broken = true;
+    else
+        objects->text[objects->length++] = c;
+}
+
+static void begin_object(struct objects *objects)
+{
+    objects->object_depth = objects->depth;
+    objects->at_line_start = objects->line_start;
+    objects->length = 0;
+    objects->broken = false;
+}
+
+static bool take_bracket(struct import *import, struct objects *objects, char c, struct error *err)
+{
+    bool opens = c == '{' || c == '[';
+    if (opens) {
+        if (objects->depth < STACK)
+            objects->brackets[objects->depth] = c;
+        if (objects->depth == 0)
+            objects->events = c == '[';
+        else if (objects->depth == 1 && objects->brackets[0] == '{')
+            objects->events = c == '[' && strcmp(objects->key, "traceEvents") == 0;
+        objects->depth++;
+        if (c == '{' && !objects->object_depth && objects->events && objects->depth >= 2 &&
+            objects->depth <= STACK && objects->brackets[objects->depth - 2] == '[')
+            begin_object(objects);
+        return true;
+    }
+    bool ends = objects->object_depth && objects->depth == objects->object_depth;
+    objects->depth -= objects->depth > 0;
+    if (!ends)
+        return true;
+    keep(objects, c);
+    objects->object_depth = 0;
+    return take_object(import, objects, err);
+}
+
+/* Objects start where lines do, and here is another: the one at hand was cut off. */
+static bool give_up(struct import *import, struct objects *objects)
+{
+    objects->depth = objects->object_depth - 1;
+    objects->object_depth = 0;
+    objects->string = objects->escaped = false;
+    return import_malformed(import, "an object that was cut off");
+}
+
+/* A text too long for a key that is known is none. */
+static void keep_key(struct objects *objects, char c)
+{
+    size_t most = sizeof objects->key - 1;
+    if (c != '"' && objects->key_length < most)
+        objects->key[objects->key_length++] = c;
+    objects->key[objects->key_length < most ? objects->key_length : 0] = '\0';
+}
+
+static bool take_byte(struct import *import, struct objects *objects, char c, struct error *err)
+{
+    if (c == '{' && objects->line_start && objects->object_depth && objects->at_line_start)
+        give_up(import, objects);
+    if (objects->string) {
+        if (objects->depth == 1)
+            keep_key(objects, c);
+        objects->string = c != '"' || objects->escaped;
+        objects->escaped = c == '\\' && !objects->escaped;
+    } else if (c == '"') {
+        objects->string = true;
+        objects->key_length = 0;
+    } else if (c == '{' || c == '}' || c == '[' || c == ']') {
+        bool inside = objects->object_depth > 0;
+        if (!take_bracket(import, objects, c, err))
+            return false;
+        if (inside && !objects->object_depth)
+            c = '\0'; /* its last byte is kept already */
+    }
+    if (objects->object_depth && c)
+        keep(objects, c);
+    import->lines->line += c == '\n';
+    objects->line_start = c == '\n';
+    return true;
+}
+
+static bool take_bytes(struct import *import, struct objects *objects, struct error *err)
+{
+    const char *bytes;
+    size_t length;
+    for (;;) {
+        if (!import_lines_raw(import->lines, &bytes, &length, err))
+            return false;
+        if (length == 0)
+            return !objects->object_depth || import_malformed(import, "an object that was cut off");
+        for (size_t i = 0; i < length; i++)
+            if (!take_byte(import, objects, bytes[i], err))
+                return false;
+    }
+}
+
+bool import_objects(struct import *import, struct error *err)
+{
+    struct objects *objects = calloc(1, sizeof *objects);
+    char *text = malloc(TRACE_IMPORT_LINE_BYTES + 1);
+    bool done = (objects && text) || error_memory(err);
+    if (done) {
+        objects->text = text;
+        objects->line_start = true;
+        done = take_bytes(import, objects, err);
+        release_hashes(&objects->files);
+        release_hashes(&objects->processes);
+        release_hashes(&objects->disks);
+    }
+    free(text);
+    free(objects);
+    return done;
+}

@@ -1,0 +1,266 @@
+#include "trace/phase/data.h"
+
+#include "core/text.h"
+#include "trace/store/names.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_SHARE 0.05 /* of all bytes read */
+#define LEAST_BYTES ((int64_t)1 << 20)
+#define MOMENTS     4096
+#define GROUPS_MOST 20 /* no more can have LEAST_SHARE */
+
+struct group {
+    int64_t bytes;
+    uint64_t moments[MOMENTS / 64]; /* in which it is read */
+    int set;                        /* index of a group: that of the set's first */
+};
+
+struct finding {
+    struct trace_reader *reader;
+    uint32_t *group_of; /* of file ids, from 1; 0: left out */
+    int64_t *bytes;     /* by group, from 1 */
+    uint32_t groups;
+    int64_t first_ns, last_ns; /* of all reading that counts */
+    uint32_t chosen[GROUPS_MOST];
+    struct group *data; /* [chosen_count] */
+    int chosen_count;
+};
+
+/* ---- names ---- */
+
+static bool ends_with(const char *path, size_t length, const char *suffix)
+{
+    size_t n = strlen(suffix);
+    return length >= n && memcmp(path + length - n, suffix, n) == 0;
+}
+
+/* Files that programs are made of, and what is no file. */
+static bool left_out(const char *path)
+{
+    static const char *const prefixes[] = {
+        "/usr/", "/lib",    "/bin/",      "/sbin/", "/etc/",   "/proc/", "/sys/", "/dev/",
+        "pipe:", "socket:", "anon_inode", "/run/",  "/memfd:", "[",      "UNIX"};
+    static const char *const suffixes[] = {".py", ".pyc", ".pyi", ".so", ".log"};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (text_starts_with(path, prefixes[i]))
+            return true;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (ends_with(path, length, suffixes[i]))
+            return true;
+    return length == 0 || strstr(path, ".so.") || strstr(path, "/site-packages/") || strstr(path, " -> ");
+}
+
+/* Do these digits count files, as in "07_of_32" and "00007-of-00032"? */
+static bool counts_files(const char *path, const char *digits)
+{
+    return digits - path >= 3 && digits[-3] == 'o' && digits[-2] == 'f' &&
+           !isalnum((unsigned char)digits[-1]);
+}
+
+bool phase_group_name(const char *path, char *name, size_t size)
+{
+    size_t length = 0;
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    bool digits = strpbrk(base, "0123456789") != NULL;
+    if (left_out(path) || size < 2)
+        return false;
+    for (const char *at = path; *at && length < size - 1;) {
+        if (!digits && at == base) { /* alike by their folder and what follows the last dot */
+            const char *dot = strrchr(base, '.');
+            at = dot ? dot : base + strlen(base);
+            digits = true;
+        } else if (isdigit((unsigned char)*at) && !counts_files(path, at)) {
+            name[length++] = '#';
+            at += strspn(at, "0123456789");
+        } else if (isdigit((unsigned char)*at)) {
+            while (isdigit((unsigned char)*at) && length < size - 1)
+                name[length++] = *at++;
+        } else {
+            name[length++] = *at++;
+        }
+    }
+    name[length] = '\0';
+    return true;
+}
+
+static bool name_groups(struct finding *finding, struct error *err)
+{
+    struct trace_names names = {0};
+    int64_t files = trace_file_count(finding->reader);
+    bool done = true;
+    for (int64_t id = 1; done && id <= files; id++) {
+        char name[1024];
+        bool added;
+        if (!phase_group_name(trace_file_info(finding->reader, id)->path, name, sizeof name))
+            continue;
+        finding->group_of[id] = trace_names_id(&names, name, strlen(name), &added);
+        done = finding->group_of[id] != 0;
+        if (finding->group_of[id] > finding->groups)
+            finding->groups = finding->group_of[id];
+    }
+    trace_names_release(&names);
+    if (done)
+        finding->bytes = calloc((size_t)finding->groups + 1, sizeof *finding->bytes);
+    return (done && finding->bytes) || error_memory(err);
+}
+
+/* ---- groups ---- */
+
+int64_t phase_bytes_read(const struct trace_event *event)
+{
+    return event->class == TRACE_WRITE ? 0 : trace_bytes_moved(event);
+}
+
+static uint32_t group_of(const struct finding *finding, const struct trace_event *event)
+{
+    return event->file > 0 && event->file <= trace_file_count(finding->reader)
+               ? finding->group_of[event->file]
+               : 0;
+}
+
+typedef void take_read(struct finding *finding, uint32_t group, const struct trace_event *event,
+                       int64_t bytes);
+
+static bool each_read(struct finding *finding, take_read *take, struct error *err)
+{
+    static const enum trace_class classes[] = {TRACE_READ, TRACE_FAULT};
+    for (size_t i = 0; i < 2; i++) {
+        struct trace_event event;
+        const struct trace_filter filter = {(int64_t)classes[i], INT64_MIN, INT64_MAX, true};
+        struct trace_cursor *cursor = trace_events(finding->reader, &filter, err);
+        if (!cursor)
+            return false;
+        while (trace_next_event(cursor, &event)) {
+            uint32_t group = group_of(finding, &event);
+            int64_t bytes = phase_bytes_read(&event);
+            if (group && bytes > 0)
+                take(finding, group, &event, bytes);
+        }
+        if (!trace_cursor_close(cursor, err))
+            return false;
+    }
+    return true;
+}
+
+static void add_bytes(struct finding *finding, uint32_t group, const struct trace_event *event, int64_t bytes)
+{
+    finding->bytes[group] += bytes;
+    finding->bytes[0] += bytes;
+    finding->first_ns = event->start_ns < finding->first_ns ? event->start_ns : finding->first_ns;
+    finding->last_ns = event->start_ns > finding->last_ns ? event->start_ns : finding->last_ns;
+}
+
+static bool choose_groups(struct finding *finding, struct error *err)
+{
+    double least = LEAST_SHARE * (double)finding->bytes[0];
+    for (uint32_t i = 1; i <= finding->groups && finding->chosen_count < GROUPS_MOST; i++)
+        if (finding->bytes[i] >= LEAST_BYTES && (double)finding->bytes[i] >= least)
+            finding->chosen[finding->chosen_count++] = i;
+    finding->data = calloc((size_t)finding->chosen_count + 1, sizeof *finding->data);
+    for (int i = 0; finding->data && i < finding->chosen_count; i++)
+        finding->data[i] = (struct group){.bytes = finding->bytes[finding->chosen[i]], .set = i};
+    return finding->data || error_memory(err);
+}
+
+static int place_of(const struct finding *finding, uint32_t group)
+{
+    for (int i = 0; i < finding->chosen_count; i++)
+        if (finding->chosen[i] == group)
+            return i;
+    return -1;
+}
+
+static void mark_moment(struct finding *finding, uint32_t group, const struct trace_event *event,
+                        int64_t bytes)
+{
+    int at = place_of(finding, group);
+    (void)bytes;
+    if (at < 0)
+        return;
+    double share =
+        (double)(event->start_ns - finding->first_ns) / ((double)(finding->last_ns - finding->first_ns) + 1);
+    size_t moment = (size_t)(share * MOMENTS);
+    moment = moment < MOMENTS ? moment : MOMENTS - 1;
+    finding->data[at].moments[moment / 64] |= UINT64_C(1) << (moment % 64);
+}
+
+/* ---- sets ---- */
+
+static bool same_moments(const struct group *a, const struct group *b)
+{
+    int both = 0, in_a = 0, in_b = 0;
+    for (int i = 0; i < MOMENTS / 64; i++) {
+        both += __builtin_popcountll(a->moments[i] & b->moments[i]);
+        in_a += __builtin_popcountll(a->moments[i]);
+        in_b += __builtin_popcountll(b->moments[i]);
+    }
+    return 2 * both > (in_a < in_b ? in_a : in_b);
+}
+
+/* The first group of the set of which most is read. */
+static int join_sets(struct finding *finding)
+{
+    int64_t sums[GROUPS_MOST] = {0};
+    int best = 0;
+    for (int i = 0; i < finding->chosen_count; i++)
+        for (int j = 0; j < i; j++)
+            if (finding->data[i].set != finding->data[j].set &&
+                same_moments(&finding->data[i], &finding->data[j])) {
+                int from = finding->data[i].set, to = finding->data[j].set;
+                for (int k = 0; k < finding->chosen_count; k++)
+                    if (finding->data[k].set == from)
+                        finding->data[k].set = to;
+            }
+    for (int i = 0; i < finding->chosen_count; i++)
+        sums[finding->data[i].set] += finding->data[i].bytes;
+    for (int i = 1; i < finding->chosen_count; i++)
+        best = sums[i] > sums[best] ? i : best;
+    return best;
+}
+
+static bool find(struct finding *finding, struct phase_data *data, struct error *err)
+{
+    if (!name_groups(finding, err) || !each_read(finding, add_bytes, err) || !choose_groups(finding, err) ||
+        !each_read(finding, mark_moment, err))
+        return false;
+    int training = join_sets(finding);
+    data->any = finding->chosen_count > 0;
+    for (int64_t id = 1; id <= data->files; id++) {
+        int at = finding->group_of[id] ? place_of(finding, finding->group_of[id]) : -1;
+        if (at >= 0)
+            data->kinds[id] = finding->data[at].set == training ? PHASE_TRAINING : PHASE_EVAL;
+    }
+    return true;
+}
+
+bool phase_data_find(struct phase_data *data, struct trace_reader *reader, struct error *err)
+{
+    struct finding finding = {.reader = reader, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
+    *data = (struct phase_data){.files = trace_file_count(reader)};
+    data->kinds = calloc((size_t)data->files + 1, 1);
+    finding.group_of = calloc((size_t)data->files + 1, sizeof *finding.group_of);
+    bool done = data->kinds && finding.group_of ? find(&finding, data, err) : error_memory(err);
+    free(finding.group_of);
+    free(finding.bytes);
+    free(finding.data);
+    if (!done)
+        phase_data_release(data);
+    return done;
+}
+
+void phase_data_release(struct phase_data *data)
+{
+    free(data->kinds);
+    data->kinds = NULL;
+}
+
+enum phase_kind phase_kind_of(const struct phase_data *data, const struct trace_event *event)
+{
+    if (event->file < 1 || event->file > data->files || phase_bytes_read(event) == 0)
+        return PHASE_NO_DATA;
+    return (enum phase_kind)data->kinds[event->file];
+}

@@ -1,0 +1,372 @@
+#include "trace/phase/phase.h"
+
+#include "trace/phase/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From here on reading is of this kind; another of the same kind is another epoch. */
+struct mark {
+    int64_t start_ns;
+    enum phase_kind kind;
+};
+
+struct process_end {
+    int64_t last_ns; /* end of the last event */
+    size_t reads_in; /* number of the last mark in which it read data */
+};
+
+struct piece {
+    int64_t start_ns, end_ns;
+    enum phase_kind kind; /* PHASE_NO_DATA: INIT */
+    bool first;           /* of what lies between two marks */
+    int64_t reads;        /* of its data */
+};
+
+struct search {
+    struct trace_reader *reader;
+    struct phase_data data;
+    struct phase_rounds rounds[PHASE_EVAL + 1]; /* by kind */
+    struct phase_saves saves;
+    struct mark *marks;
+    size_t mark_count, mark_capacity;
+    int64_t reads; /* since the last mark */
+    struct {       /* reading of the other kind */
+        int64_t start_ns, other, same;
+    } turn;
+    struct process_end *processes; /* by id */
+    int64_t first_ns;              /* of all events */
+    struct piece *pieces;
+    size_t piece_count;
+};
+
+/* ---- marks ---- */
+
+typedef bool take_event(struct search *search, const struct trace_event *event, enum phase_kind kind,
+                        struct error *err);
+
+static bool each_event(struct search *search, take_event *take, struct error *err)
+{
+    struct trace_event event;
+    struct error later;
+    bool done = true;
+    struct trace_cursor *cursor = trace_events(search->reader, &TRACE_ALL, err);
+    if (!cursor)
+        return false;
+    while (done && trace_next_event(cursor, &event))
+        done = take(search, &event, phase_kind_of(&search->data, &event), err);
+    return trace_cursor_close(cursor, done ? err : &later) && done;
+}
+
+static bool count_places(struct search *search, const struct trace_event *event, enum phase_kind kind,
+                         struct error *err)
+{
+    if (kind == PHASE_NO_DATA)
+        return true;
+    phase_saves_note_reading(&search->saves, event->start_ns);
+    return phase_rounds_count(&search->rounds[kind], event, err);
+}
+
+static bool add_mark(struct search *search, int64_t start_ns, enum phase_kind kind, struct error *err)
+{
+    if (search->mark_count == search->mark_capacity) {
+        size_t capacity = 2 * search->mark_capacity + 16;
+        struct mark *marks = realloc(search->marks, capacity * sizeof *marks);
+        if (!marks)
+            return error_memory(err);
+        search->marks = marks;
+        search->mark_capacity = capacity;
+    }
+    search->marks[search->mark_count++] = (struct mark){start_ns, kind};
+    search->reads = 0;
+    search->turn.other = 0;
+    return true;
+}
+
+/* A read of the other kind: enough of them in time, and the phase is another since the first one. */
+static bool take_other(struct search *search, int64_t start_ns, enum phase_kind kind, struct error *err)
+{
+    if (search->turn.other == 0) {
+        search->turn.start_ns = start_ns;
+        search->turn.same = 0;
+    }
+    search->turn.other++;
+    return 20 * search->turn.other < search->rounds[kind].all ||
+           add_mark(search, search->turn.start_ns, kind, err);
+}
+
+static bool take_data(struct search *search, const struct trace_event *event, enum phase_kind kind,
+                      struct error *err)
+{
+    bool turns = phase_rounds_turns(&search->rounds[kind], event);
+    enum phase_kind now = search->mark_count > 0 ? search->marks[search->mark_count - 1].kind : PHASE_NO_DATA;
+    if (now == PHASE_NO_DATA && kind == PHASE_EVAL)
+        return true; /* of something that was there before: a look at it, a restored checkpoint */
+    if (kind != now)
+        return take_other(search, event->start_ns, kind, err);
+    if (search->turn.other > 0 && ++search->turn.same >= search->turn.other)
+        search->turn.other = 0;
+    /* Of an epoch that begins after an evaluation the round is noticed a little later than the change. */
+    int64_t begun_ns = search->rounds[kind].again_ns;
+    if (turns && kind == PHASE_TRAINING && 5 * search->reads >= search->rounds[kind].all &&
+        begun_ns > search->marks[search->mark_count - 1].start_ns)
+        return add_mark(search, begun_ns, kind, err);
+    search->reads++;
+    return true;
+}
+
+static bool find_marks(struct search *search, const struct trace_event *event, enum phase_kind kind,
+                       struct error *err)
+{
+    int64_t end_ns = event->start_ns + (event->latency_ns > 0 ? event->latency_ns : 0);
+    search->first_ns = event->start_ns < search->first_ns ? event->start_ns : search->first_ns;
+    bool known = event->process > 0 && event->process <= trace_process_count(search->reader);
+    struct process_end *process = known ? &search->processes[event->process] : &search->processes[0];
+    process->last_ns = end_ns > process->last_ns ? end_ns : process->last_ns;
+    if (kind == PHASE_NO_DATA)
+        return true;
+    bool done = take_data(search, event, kind, err);
+    process->reads_in = search->mark_count;
+    return done;
+}
+
+/* When the processes that read in the last phase have done all they do: their other threads, too. */
+static int64_t last_end(const struct search *search)
+{
+    int64_t all = trace_process_count(search->reader), end_ns = INT64_MIN;
+    for (int64_t id = 0; id <= all; id++) {
+        if (search->processes[id].reads_in != search->mark_count)
+            continue;
+        int64_t pid = trace_process_info(search->reader, id)->pid;
+        for (int64_t other = 0; other <= all; other++)
+            if (trace_process_info(search->reader, other)->pid == pid &&
+                search->processes[other].last_ns > end_ns)
+                end_ns = search->processes[other].last_ns;
+    }
+    return end_ns;
+}
+
+/* ---- pieces ---- */
+
+static void add_piece(struct search *search, int64_t start_ns, int64_t end_ns, enum phase_kind kind,
+                      bool first)
+{
+    if (end_ns > start_ns)
+        search->pieces[search->piece_count++] = (struct piece){start_ns, end_ns, kind, first, 0};
+}
+
+/* What checkpoints leave of it. */
+static void cut(struct search *search, int64_t start_ns, int64_t end_ns, enum phase_kind kind)
+{
+    bool first = true;
+    for (size_t i = 0; i < search->saves.count && start_ns < end_ns; i++) {
+        const struct phase_save *save = &search->saves.list[i];
+        if (save->end_ns <= start_ns || save->start_ns >= end_ns)
+            continue;
+        add_piece(search, start_ns, save->start_ns, kind, first);
+        first = false;
+        start_ns = save->end_ns;
+    }
+    add_piece(search, start_ns, end_ns, kind, first);
+}
+
+static bool cut_all(struct search *search, struct error *err)
+{
+    size_t marks = search->mark_count;
+    search->pieces = calloc(marks + 1 + search->saves.count + 1, 2 * sizeof *search->pieces);
+    if (!search->pieces)
+        return error_memory(err);
+    if (marks == 0) {
+        if (search->saves.count > 0)
+            add_piece(search, search->first_ns, search->saves.list[0].start_ns, PHASE_NO_DATA, true);
+        return true;
+    }
+    int64_t end_ns = last_end(search);
+    cut(search, search->first_ns, search->marks[0].start_ns, PHASE_NO_DATA);
+    for (size_t i = 0; i < marks; i++)
+        cut(search, search->marks[i].start_ns, i + 1 < marks ? search->marks[i + 1].start_ns : end_ns,
+            search->marks[i].kind);
+    return true;
+}
+
+static bool note_reading(struct search *search, const struct trace_event *event, enum phase_kind kind,
+                         struct error *err)
+{
+    (void)err;
+    size_t low = 0, high = search->piece_count; /* the first piece that begins later */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (search->pieces[middle].start_ns <= event->start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (kind != PHASE_NO_DATA && low > 0 && search->pieces[low - 1].kind == kind &&
+        event->start_ns < search->pieces[low - 1].end_ns)
+        search->pieces[low - 1].reads++;
+    return true;
+}
+
+/* ---- all ---- */
+
+static int by_start(const void *a, const void *b)
+{
+    const struct trace_phase *x = a, *y = b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* What is left behind a checkpoint, with next to no reading of its data in it, is none of its phase; it is the beginning
+ * of the next epoch, if that follows at once, whose round was noticed a little later. */
+static void drop_leftovers(struct search *search)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < search->piece_count; i++) {
+        struct piece *piece = &search->pieces[i], *next = piece + 1;
+        if (piece->first || piece->kind == PHASE_NO_DATA ||
+            20 * piece->reads >= search->rounds[piece->kind].all) {
+            search->pieces[kept++] = *piece;
+            continue;
+        }
+        if (i + 1 < search->piece_count && next->start_ns == piece->end_ns && next->kind == piece->kind)
+            next->start_ns = piece->start_ns;
+    }
+    search->piece_count = kept;
+}
+
+static bool put_together(const struct search *search, struct trace_phase **phases, size_t *number,
+                         struct error *err)
+{
+    static const char *const names[] = {"INIT", "TRAINING", "EVAL"};
+    *number = 0;
+    *phases = NULL;
+    if (search->piece_count + search->saves.count == 0)
+        return true;
+    *phases = calloc(search->piece_count + search->saves.count, sizeof **phases);
+    if (!*phases)
+        return error_memory(err);
+    for (size_t i = 0; i < search->piece_count; i++) {
+        const struct piece *piece = &search->pieces[i];
+        (*phases)[(*number)++] =
+            (struct trace_phase){names[piece->kind], piece->start_ns, piece->end_ns, "io"};
+    }
+    for (size_t i = 0; i < search->saves.count; i++)
+        (*phases)[(*number)++] = (struct trace_phase){"CHECKPOINT", search->saves.list[i].start_ns,
+                                                      search->saves.list[i].end_ns, "io"};
+    qsort(*phases, *number, sizeof **phases, by_start);
+    return true;
+}
+
+static bool run(struct search *search, struct trace_phase **phases, size_t *number, struct error *err)
+{
+    search->processes = calloc((size_t)trace_process_count(search->reader) + 1, sizeof *search->processes);
+    if (!search->processes)
+        return error_memory(err);
+    for (int64_t id = 0; id <= trace_process_count(search->reader); id++)
+        search->processes[id] = (struct process_end){.last_ns = INT64_MIN};
+    if (!phase_data_find(&search->data, search->reader, err) ||
+        !phase_saves_find(&search->saves, search->reader, &search->data, err) ||
+        !each_event(search, count_places, err))
+        return false;
+    phase_saves_join(&search->saves);
+    for (int kind = PHASE_TRAINING; kind <= PHASE_EVAL; kind++)
+        phase_rounds_begin(&search->rounds[kind]);
+    if (!each_event(search, find_marks, err) || !cut_all(search, err) ||
+        !each_event(search, note_reading, err))
+        return false;
+    drop_leftovers(search);
+    return put_together(search, phases, number, err);
+}
+
+bool trace_phases_find(struct trace_reader *reader, struct trace_phase **phases, size_t *number,
+                       struct error *err)
+{
+    struct search search = {.reader = reader, .first_ns = INT64_MAX};
+    bool done = run(&search, phases, number, err);
+    for (int kind = 0; kind <= PHASE_EVAL; kind++)
+        phase_rounds_release(&search.rounds[kind]);
+    phase_data_release(&search.data);
+    free(search.saves.list);
+    free(search.marks);
+    free(search.processes);
+    free(search.pieces);
+    return done;
+}
+
+/* ---- into the trace ---- */
+
+bool trace_phases_store(const char *path, const struct trace_phase *phases, size_t count, struct error *err)
+{
+    struct trace_writer *writer = trace_writer_new(path, TRACE_STORE_APPEND, err);
+    bool done = writer && trace_drop_phases(writer, "io", err);
+    for (size_t i = 0; done && i < count; i++)
+        done = trace_add_phase(writer, &phases[i], err);
+    if (done)
+        return trace_writer_close(writer, err);
+    trace_writer_drop(writer);
+    return false;
+}
+
+bool trace_phases_fill(const char *path, size_t *count, struct error *err)
+{
+    struct trace_phase *phases = NULL;
+    int known = 0;
+    struct trace_reader *reader = trace_reader_new(path, err);
+    *count = 0;
+    if (!reader)
+        return false;
+    trace_phases(reader, &known);
+    bool done = known > 0 || trace_phases_find(reader, &phases, count, err);
+    trace_reader_free(reader);
+    if (done && *count > 0)
+        done = trace_phases_store(path, phases, *count, err);
+    free(phases);
+    return done;
+}
+
+/* ---- overlap ---- */
+
+/* Where the phases of one name begin (+1) and end (-1). */
+struct edge {
+    int64_t time_ns;
+    int a, b;
+};
+
+static int by_time(const void *x, const void *y)
+{
+    const struct edge *p = x, *q = y;
+    return (p->time_ns > q->time_ns) - (p->time_ns < q->time_ns);
+}
+
+static size_t add_edges(struct edge *edges, size_t count_now, const struct trace_phase *phases, size_t number,
+                        const char *name, int a, int b)
+{
+    for (size_t i = 0; i < number; i++)
+        if (strcmp(phases[i].name, name) == 0) {
+            edges[count_now++] = (struct edge){phases[i].start_ns, a, b};
+            edges[count_now++] = (struct edge){phases[i].end_ns, -a, -b};
+        }
+    return count_now;
+}
+
+double trace_phases_overlap(const struct trace_phase *a, size_t a_count, const struct trace_phase *b,
+                            size_t b_count, const char *name)
+{
+    struct edge *edges = calloc(2 * (a_count + b_count) + 1, sizeof *edges);
+    double both = 0, either = 0;
+    int in_a = 0, in_b = 0;
+    if (!edges)
+        return NAN;
+    size_t number = add_edges(edges, 0, a, a_count, name, 1, 0);
+    number = add_edges(edges, number, b, b_count, name, 0, 1);
+    qsort(edges, number, sizeof *edges, by_time);
+    for (size_t i = 0; i < number; i++) {
+        double time = i > 0 ? (double)(edges[i].time_ns - edges[i - 1].time_ns) : 0;
+        both += in_a > 0 && in_b > 0 ? time : 0;
+        either += in_a > 0 || in_b > 0 ? time : 0;
+        in_a += edges[i].a;
+        in_b += edges[i].b;
+    }
+    free(edges);
+    return either > 0 ? both / either : NAN;
+}

@@ -1,0 +1,426 @@
+#include "trace/similarity/math.h"
+#include "trace/similarity/similarity.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const similarity_part_names[SIMILARITY_PARTS] = {"run", "INIT", "TRAINING", "EVAL", "CHECKPOINT"};
+
+enum { PROCESSORS, DISKS, GPUS, GPU_MEMORY };
+
+/* The kernel counts a process's time in ticks of 10 ms, of which one in a sample of 100 ms is 10 %. */
+const struct similarity_source similarity_series[SIMILARITY_SERIES] = {
+    {"process.cpu", PROCESSORS, true, true, 10},
+    {"cpu.usr", PROCESSORS, false, false, 1},
+    {"cpu.sys", PROCESSORS, false, false, 1},
+    {"cpu.iowait", PROCESSORS, false, false, 1},
+    {"process.disk_read", DISKS, true, true, 1 << 20},
+    {"process.disk_write", DISKS, true, true, 1 << 20},
+    {"disk.rMB/s", DISKS, false, true, 1},
+    {"disk.wMB/s", DISKS, false, true, 1},
+    {"gpu.sm", GPUS, false, false, 1},
+    {"gpu.mem", GPUS, false, false, 1},
+    {"gpu.fb", GPU_MEMORY, false, false, 1},
+};
+
+const char *similarity_stream_name(int stream)
+{
+    static const char *const ops[TRACE_OPS] = {"block.read", "block.write", "block.discard", "block.flush"};
+    return stream < TRACE_CLASSES ? trace_class_name((enum trace_class)stream) : ops[stream - TRACE_CLASSES];
+}
+
+/* Of a run, in ns: ten years. */
+#define LENGTH_MOST (INT64_C(3652) * 86400 * 1000000000)
+
+/* What a thread has read or written last, and where that ended (-1: not known). As many files as one does by turns. */
+enum { RECENT = 8 };
+struct recent {
+    int64_t file, end;
+};
+
+/* What is kept per file and thread while the events go by. */
+struct reading {
+    struct similarity_trace *trace;
+    struct trace_reader *reader;
+    uint32_t *ranks;                 /* of files; 0: not yet read or written */
+    struct recent (*recent)[RECENT]; /* of each thread, latest first */
+    int64_t files, processes;
+    uint32_t ranked;
+    int64_t values;
+    bool failed; /* out of memory */
+};
+
+/* Times are kept in these: recording a call takes one by itself, so what is shorter cannot be told apart. */
+#define MICROSECOND 1e3
+
+/* A uniform sample of all that is seen (Vitter's algorithm R, 1985). */
+static void keep(struct reading *reading, struct similarity_values *values, double value, double unit)
+{
+    struct similarity_trace *trace = reading->trace;
+    double scaled = log10(1 + fmax(0, value) / unit);
+    values->seen++;
+    if ((int64_t)values->count == reading->values) {
+        int64_t at = (int64_t)(similarity_uniform(&trace->random) * (double)values->seen);
+        if (at < reading->values)
+            values->items[at] = scaled;
+        return;
+    }
+    if (values->count == values->capacity) {
+        size_t capacity = values->capacity ? 2 * values->capacity : 64;
+        double *items = realloc(values->items, capacity * sizeof *items);
+        if (!items) {
+            reading->failed = true;
+            return;
+        }
+        values->items = items;
+        values->capacity = capacity;
+    }
+    values->items[values->count++] = scaled;
+}
+
+/* Windows are of a phase as if all its intervals were one; -1: not in it. */
+static int window(const struct similarity_part *part, int64_t time_ns)
+{
+    int low = 0, high = part->count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (part->intervals[middle].to_ns < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == part->count || time_ns < part->intervals[low].from_ns)
+        return -1;
+    int64_t at = part->intervals[low].before_ns + (time_ns - part->intervals[low].from_ns);
+    int bin = part->length_ns > 0 ? (int)((double)at / (double)part->length_ns * SIMILARITY_BINS) : 0;
+    return bin < SIMILARITY_BINS ? bin : SIMILARITY_BINS - 1;
+}
+
+static void count(struct reading *reading, int which, int64_t start_ns, int64_t latency_ns, int64_t bytes)
+{
+    struct similarity_stream *stream = &reading->trace->streams[which];
+    double size = bytes > 0 ? (double)bytes : 0;
+    if (stream->ops++ > 0)
+        keep(reading, &stream->gap, (double)((uint64_t)start_ns - (uint64_t)stream->before_ns),
+             MICROSECOND); /* in order */
+    stream->before_ns = start_ns;
+    if (latency_ns != TRACE_NONE)
+        keep(reading, &stream->latency, (double)latency_ns, MICROSECOND);
+    if (bytes >= 0)
+        keep(reading, &stream->size, size, 1);
+    stream->bytes += size;
+    stream->squares += size * size;
+    for (int part = 0; part < SIMILARITY_PARTS; part++) {
+        int bin = window(&reading->trace->parts[part], start_ns);
+        if (bin < 0)
+            continue;
+        bin += part * SIMILARITY_BINS;
+        stream->ops_curve[bin]++;
+        stream->bytes_curve[bin] += size;
+        stream->squares_curve[bin] += size * size;
+        if (latency_ns != TRACE_NONE) {
+            stream->timed_curve[bin]++;
+            stream->latency_curve[bin] += log10(1 + fmax(0, (double)latency_ns) / MICROSECOND);
+        }
+    }
+}
+
+/* The file comes first; if it is not among the recent ones, in the place of the one that was not touched for longest. */
+static void turn_to(struct recent *recent, int64_t file)
+{
+    int at = 1;
+    while (at < RECENT - 1 && recent[at].file != file)
+        at++;
+    struct recent found = recent[at].file == file ? recent[at] : (struct recent){file, -1};
+    memmove(recent + 1, recent, (size_t)at * sizeof *recent);
+    *recent = found;
+}
+
+static void follow(struct reading *reading, const struct trace_event *event, int64_t bytes)
+{
+    struct similarity_trace *trace = reading->trace;
+    int64_t file = event->file;
+    if (file < 1 || file > reading->files)
+        return;
+    bool known = event->process > 0 && event->process <= reading->processes;
+    struct recent *recent = reading->recent[known ? event->process : 0];
+    if (recent->file != file) {
+        trace->visits++;
+        trace->revisits += reading->ranks[file] != 0;
+        turn_to(recent, file);
+    }
+    if (!reading->ranks[file])
+        reading->ranks[file] = ++reading->ranked;
+    if (event->offset < 0 || bytes < 0 || bytes > INT64_MAX - event->offset)
+        return;
+    if (recent->end >= 0) {
+        trace->steps++;
+        trace->sequential += event->offset == recent->end;
+        keep(reading, &trace->jumps, fabs((double)(event->offset - recent->end)), 1);
+    }
+    recent->end = event->offset + bytes;
+}
+
+/* What was moved, where the result says so, else what was asked for; -1: not known, or the call failed. */
+static int64_t size_of(const struct trace_event *event)
+{
+    bool moves = event->class == TRACE_READ || event->class == TRACE_WRITE;
+    if (moves && event->result != TRACE_NONE)
+        return event->result < 0 ? -1 : event->result;
+    return event->size < 0 ? -1 : event->size;
+}
+
+static bool read_events(struct reading *reading, struct error *err)
+{
+    struct trace_event event;
+    struct trace_cursor *cursor = trace_events(reading->reader, &TRACE_ALL, err);
+    if (!cursor)
+        return false;
+    while (!reading->failed && trace_next_event(cursor, &event)) {
+        if (event.class == TRACE_OFFCPU || event.class == TRACE_REGION)
+            continue; /* recorded at wish, and nothing that is asked of storage */
+        int64_t bytes = size_of(&event);
+        count(reading, (int)event.class, event.start_ns, event.latency_ns, bytes);
+        if (event.class == TRACE_READ || event.class == TRACE_WRITE)
+            follow(reading, &event, bytes);
+        reading->trace->rows++;
+    }
+    return trace_cursor_close(cursor, err);
+}
+
+static bool read_blocks(struct reading *reading, struct error *err)
+{
+    struct trace_block block;
+    struct trace_cursor *cursor = trace_blocks(reading->reader, &TRACE_ALL, err);
+    if (!cursor)
+        return false;
+    while (!reading->failed && trace_next_block(cursor, &block)) {
+        count(reading, TRACE_CLASSES + (int)block.op, block.start_ns, block.service_ns,
+              block.bytes < 0 ? -1 : block.bytes);
+        reading->trace->rows++;
+    }
+    return trace_cursor_close(cursor, err);
+}
+
+static bool add_samples(struct reading *reading, int64_t series, double scale, double *sums, double *squares,
+                        int64_t *counts, struct error *err)
+{
+    struct trace_sample sample;
+    struct trace_filter filter = TRACE_ALL;
+    filter.which = series;
+    struct trace_cursor *cursor = trace_samples(reading->reader, &filter, err);
+    if (!cursor)
+        return false;
+    while (trace_next_sample(cursor, &sample)) {
+        for (int part = 0; part < SIMILARITY_PARTS; part++) {
+            int bin = window(&reading->trace->parts[part], sample.time_ns);
+            if (bin < 0 || !isfinite(sample.value) || sample.value < 0)
+                continue;
+            bin += part * SIMILARITY_BINS;
+            sums[bin] += sample.value * scale;
+            squares[bin] += sample.value * scale * sample.value * scale;
+            counts[bin]++;
+        }
+    }
+    return trace_cursor_close(cursor, err);
+}
+
+/* Means per window; a window without a sample is as the one before it, the first ones as the first with one. A process,
+ * though, is nothing before its first and after its last. */
+static void average(struct similarity_curve *curve, const double *sums, const double *squares,
+                    const int64_t *counts, bool process)
+{
+    for (int part = 0; part < SIMILARITY_PARTS; part++) {
+        int begin = part * SIMILARITY_BINS, end = begin + SIMILARITY_BINS, from = begin;
+        while (from < end && counts[from] == 0)
+            from++;
+        while (process && end > from && counts[end - 1] == 0)
+            end--;
+        for (int bin = process ? from : begin, last = from; bin < end && from < end; bin++) {
+            last = counts[bin] > 0 ? bin : last;
+            double n = (double)counts[last], mean = sums[last] / n;
+            curve->mean[bin] += mean;
+            curve->variance[bin] += fmax(0, squares[last] / n - mean * mean) / n;
+        }
+    }
+}
+
+static bool read_series(struct reading *reading, int which, struct error *err)
+{
+    struct similarity_curve *curve = &reading->trace->series[which];
+    const struct similarity_source *source = &similarity_series[which];
+    bool done = true;
+    int64_t sources = 0, total = trace_series_count(reading->reader);
+    for (int64_t id = 1; id <= total; id++)
+        sources += strcmp(trace_series_info(reading->reader, id)->kind, source->name) == 0;
+    for (int64_t id = 1; done && id <= total && sources > 0; id++) {
+        double sums[SIMILARITY_CURVE] = {0}, squares[SIMILARITY_CURVE] = {0};
+        int64_t counts[SIMILARITY_CURVE] = {0};
+        if (strcmp(trace_series_info(reading->reader, id)->kind, source->name) != 0)
+            continue;
+        done = add_samples(reading, id, source->adds ? 1 : 1 / (double)sources, sums, squares, counts, err);
+        for (int bin = 0; bin < SIMILARITY_BINS; bin++)
+            curve->known |= counts[bin] > 0;
+        average(curve, sums, squares, counts, source->own);
+    }
+    return done;
+}
+
+/* Intervals of one phase may overlap (an epoch and its blocks): they count once. */
+static void add_interval(struct similarity_part *part, int64_t from_ns, int64_t to_ns)
+{
+    struct similarity_interval *last = part->count > 0 ? &part->intervals[part->count - 1] : NULL;
+    if (last && from_ns <= last->to_ns)
+        from_ns = last->to_ns;
+    if (to_ns <= from_ns)
+        return;
+    if (last && from_ns == last->to_ns)
+        last->to_ns = to_ns;
+    else
+        part->intervals[part->count++] = (struct similarity_interval){from_ns, to_ns, part->length_ns};
+    part->length_ns += to_ns - from_ns;
+}
+
+static bool read_parts(struct reading *reading, int64_t first_ns, int64_t last_ns, struct error *err)
+{
+    struct similarity_trace *trace = reading->trace;
+    int phase_count;
+    const struct trace_phase *phases = trace_phases(reading->reader, &phase_count);
+    for (int part = 0; part < SIMILARITY_PARTS; part++) {
+        trace->parts[part].intervals = calloc((size_t)phase_count + 1, sizeof *trace->parts[part].intervals);
+        if (!trace->parts[part].intervals)
+            return error_memory(err);
+        for (int i = 0; part > 0 && i < phase_count; i++)
+            if (strcmp(phases[i].name, similarity_part_names[part]) == 0)
+                add_interval(&trace->parts[part], phases[i].start_ns, phases[i].end_ns);
+        trace->phased |= trace->parts[part].count > 0;
+    }
+    trace->parts[0].intervals[0] = (struct similarity_interval){first_ns, last_ns, 0};
+    trace->parts[0].length_ns = last_ns - first_ns;
+    trace->parts[0].count = 1;
+    return true;
+}
+
+static const char *tail_of(const char *path)
+{
+    int slashes = 0;
+    for (const char *at = path + strlen(path); at > path; at--)
+        if (at[-1] == '/' && ++slashes == 2)
+            return at;
+    return path;
+}
+
+static int by_tail(const void *left, const void *right)
+{
+    const struct similarity_file *a = left, *b = right;
+    int order = strcmp(a->tail, b->tail);
+    return order != 0 ? order : strcmp(a->path, b->path);
+}
+
+static bool keep_files(struct reading *reading)
+{
+    struct similarity_trace *trace = reading->trace;
+    trace->files = calloc((size_t)reading->ranked + 1, sizeof *trace->files);
+    if (!trace->files)
+        return false;
+    for (int64_t id = 1; id <= reading->files; id++) {
+        const char *path = trace_file_info(reading->reader, id)->path;
+        if (!reading->ranks[id] || !*path)
+            continue;
+        struct similarity_file *file = &trace->files[trace->file_count];
+        file->rank = reading->ranks[id];
+        file->path = strdup(path);
+        if (!file->path)
+            return false;
+        file->tail = tail_of(file->path);
+        trace->file_count++;
+    }
+    qsort(trace->files, trace->file_count, sizeof *trace->files, by_tail);
+    return true;
+}
+
+static void sort_values(struct similarity_trace *trace)
+{
+    for (int i = 0; i < SIMILARITY_STREAMS; i++) {
+        struct similarity_stream *stream = &trace->streams[i];
+        similarity_sort(stream->size.items, stream->size.count);
+        similarity_sort(stream->latency.items, stream->latency.count);
+        similarity_sort(stream->gap.items, stream->gap.count);
+    }
+    similarity_sort(trace->jumps.items, trace->jumps.count);
+}
+
+static bool read_all(struct reading *reading, const char *path, struct error *err)
+{
+    struct similarity_trace *trace = reading->trace;
+    int64_t first_ns, last_ns;
+    if (!trace_span(reading->reader, &first_ns, &last_ns, err))
+        return false;
+    if (first_ns == TRACE_NONE)
+        return error_set(err, ERROR_INPUT, "%s: the trace is empty", path);
+    int64_t length_ns;
+    if (last_ns < first_ns || __builtin_sub_overflow(last_ns, first_ns, &length_ns) ||
+        length_ns > LENGTH_MOST)
+        return error_set(err, ERROR_INPUT,
+                         "%s: its times, from %" PRId64 " to %" PRId64
+                         " ns, are not those of one run; did a clock jump?",
+                         path, first_ns, last_ns);
+    if (!trace->path || !trace->streams || !trace->series || !reading->ranks || !reading->recent)
+        return error_memory(err);
+    if (!read_parts(reading, first_ns, last_ns, err) || !read_events(reading, err) ||
+        !read_blocks(reading, err))
+        return false;
+    for (int i = 0; i < SIMILARITY_SERIES; i++)
+        if (!read_series(reading, i, err))
+            return false;
+    if (reading->failed || !keep_files(reading))
+        return error_memory(err);
+    if (trace->rows == 0)
+        return error_set(err, ERROR_INPUT, "%s: the trace has no event and no request to a disk", path);
+    sort_values(trace);
+    return true;
+}
+
+bool similarity_trace_read(struct similarity_trace *trace, const char *path,
+                           const struct similarity_options *options, struct error *err)
+{
+    struct reading reading = {.trace = trace, .values = options->values};
+    reading.reader = trace_reader_of(path, &options->selection, err);
+    if (!reading.reader)
+        return false;
+    trace->shortfall = trace_shortfall_of(reading.reader);
+    reading.files = trace_file_count(reading.reader);
+    reading.processes = trace_process_count(reading.reader);
+    reading.ranks = calloc((size_t)reading.files + 1, sizeof *reading.ranks);
+    reading.recent = calloc((size_t)reading.processes + 1, sizeof *reading.recent);
+    trace->path = strdup(path);
+    trace->random = options->seed;
+    trace->streams = calloc(SIMILARITY_STREAMS, sizeof *trace->streams);
+    trace->series = calloc(SIMILARITY_SERIES, sizeof *trace->series);
+    bool done = read_all(&reading, path, err);
+    free(reading.ranks);
+    free(reading.recent);
+    trace_reader_free(reading.reader);
+    return done;
+}
+
+void similarity_trace_release(struct similarity_trace *trace)
+{
+    for (int i = 0; trace->streams && i < SIMILARITY_STREAMS; i++) {
+        free(trace->streams[i].size.items);
+        free(trace->streams[i].latency.items);
+        free(trace->streams[i].gap.items);
+    }
+    for (size_t i = 0; i < trace->file_count; i++)
+        free(trace->files[i].path);
+    for (int part = 0; part < SIMILARITY_PARTS; part++)
+        free(trace->parts[part].intervals);
+    free(trace->files);
+    free(trace->jumps.items);
+    free(trace->streams);
+    free(trace->series);
+    free(trace->path);
+    *trace = (struct similarity_trace){0};
+}

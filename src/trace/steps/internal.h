@@ -1,0 +1,67 @@
+/* What the readers of logs of steps share: one file on its way into the pools of steps.h. */
+#ifndef REHEARSE_TRACE_STEPS_INTERNAL_H
+#define REHEARSE_TRACE_STEPS_INTERNAL_H
+
+#include "core/doc.h"
+#include "trace/import/lines.h"
+#include "trace/steps/steps.h"
+
+/* A duration as it was read, or where a block begins; kept until the file is known as a whole, since what a first step
+ * consists of is only known then. */
+struct steps_entry {
+    int16_t event; /* or one of these */
+#define STEPS_EPOCH_BEGINS (-1)
+#define STEPS_BLOCK_BEGINS (-2)
+    double seconds;
+};
+
+struct steps_file {
+    struct steps *steps;
+    const struct steps_options *options;
+    const char *path;
+    int64_t line;
+    enum steps_source source;          /* as its first duration says */
+    int64_t gpus, batch, global_batch; /* as the log itself says; 0: it does not */
+    char workload[STEPS_NAME];
+    int64_t skip_epochs, epochs; /* to be left out; begun */
+    int64_t number;              /* of the epoch that lines themselves tell; -1: epoch_start does */
+    bool skipping;               /* this epoch is left out */
+    struct steps_entry *entries;
+    size_t count, capacity;
+    int64_t durations; /* read, skipped ones too */
+};
+
+/* What a path says of the file; and, when all is read, its durations into the pools. */
+void steps_file_begin(struct steps_file *file);
+bool steps_file_end(struct steps_file *file, struct error *err);
+
+/* Always returns true, so that a reader can end with it. */
+bool steps_malformed(struct steps_file *file, const char *what);
+
+/* The event of this name, which is added where there is room; STEPS_MAX_EVENTS else. */
+int steps_event_of(struct steps *steps, const char *name, size_t length);
+
+/* The known event of this name (or alias), -1 for others; "eval_" is not looked at. */
+int steps_known_event(const char *name, size_t length);
+
+bool steps_add(struct steps_file *file, enum steps_source source, int event, double seconds,
+               struct error *err);
+
+/* number: as the log counts its epochs, from 1; 0: it does not say. */
+bool steps_begin_epoch(struct steps_file *file, enum steps_source source, int64_t number, struct error *err);
+bool steps_begin_block(struct steps_file *file, struct error *err);
+
+/* The readers. Each takes all of a file. */
+bool steps_read_lines(struct steps_file *file, struct import_lines *lines, struct error *err);
+bool steps_read_objects(struct steps_file *file, struct import_lines *lines, bool profile, struct error *err);
+/* beside: of a file, whose neighbours tell more. */
+bool steps_read_output(struct steps_file *file, const struct doc *doc, bool beside, struct error *err);
+
+/* One object of MLLOG: {"key": …, "value": …, "metadata": …}; false: it is none. */
+bool steps_take_mllog(struct steps_file *file, const char *object, bool *taken, struct error *err);
+
+/* JSON in text that ends in NUL. The end of the value at `at`, NULL where it is none; the value of a member. */
+const char *steps_json_skip(const char *at);
+const char *steps_json_member(const char *object, const char *key);
+
+#endif

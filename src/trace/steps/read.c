@@ -1,0 +1,232 @@
+/* Files and folders of logs. What a file holds, its first bytes say. */
+#include "core/doc.h"
+#include "core/file.h"
+#include "trace/import/import.h"
+#include "trace/steps/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define DEPTH 16
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), n = strlen(end);
+    return length >= n && strcasecmp(text + length - n, end) == 0;
+}
+
+/* Of DLIO and of `rehearse feed`. */
+static bool is_output(const char *path)
+{
+    return ends_with(path, "_output.json") || ends_with(path, "_load_and_proc_times.json");
+}
+
+/* Python writes NaN and infinities, which are no JSON. As words in quotes, of the same length, they are no numbers either. */
+static void quote_words(char *text, size_t length)
+{
+    static const char *const words[] = {"NaN", "-Infinity", "Infinity"};
+    bool string = false;
+    for (size_t i = 0; i < length; i++) {
+        if (string && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            string = !string;
+        for (size_t j = 0; j < sizeof words / sizeof *words && !string; j++) {
+            size_t n = strlen(words[j]);
+            if (length - i < n || memcmp(text + i, words[j], n) != 0)
+                continue;
+            text[i] = text[i + n - 1] = '"';
+            i += n - 1;
+            break;
+        }
+    }
+}
+
+static bool read_doc(struct steps_file *file, const char *text, size_t length, struct error *err)
+{
+    struct doc doc;
+    char *data = NULL;
+    bool beside = !text;
+    if (text) {
+        data = malloc(length + 1);
+        if (!data)
+            return error_memory(err);
+        memcpy(data, text, length);
+        data[length] = '\0';
+    } else if (!file_read(file->path, DOC_MAX_BYTES, &data, &length, err)) {
+        return false;
+    }
+    quote_words(data, length);
+    bool good = doc_parse(&doc, DOC_JSON, file->path, data, length, err);
+    free(data);
+    if (!good)
+        return false;
+    good = steps_read_output(file, &doc, beside, err);
+    doc_release(&doc);
+    return good;
+}
+
+/* "[{" begins a list of objects, "{" one object with such a list in it; "[INFO]" and all else are lines. */
+static bool read_stream(struct steps_file *file, const char *text, size_t length, struct error *err)
+{
+    struct import_lines lines;
+    const char *head = "";
+    size_t head_length = 0;
+    bool good = import_lines_open(&lines, file->path, text, length, err) &&
+                import_lines_peek(&lines, &head, &head_length, err);
+    if (good) {
+        size_t at = strspn(head, " \t\r\n"), next = at + (at < head_length);
+        next += strspn(head + next, " \t\r\n");
+        bool list = head[at] == '[' && head[next] == '{';
+        good = list || head[at] == '{' ? steps_read_objects(file, &lines, !list, err)
+                                       : steps_read_lines(file, &lines, err);
+        if (lines.truncated)
+            steps_malformed(file, "the packed file is cut off");
+        file->steps->lines += file->line;
+    }
+    import_lines_close(&lines);
+    return good;
+}
+
+static bool read_one(struct steps *steps, const char *path, const char *text, size_t length,
+                     const struct steps_options *options, int64_t *durations, struct error *err)
+{
+    struct steps_file file = {.steps = steps, .options = options, .path = path};
+    steps_file_begin(&file);
+    bool good = is_output(path) ? read_doc(&file, text, length, err) : read_stream(&file, text, length, err);
+    good = good && steps_file_end(&file, err);
+    *durations += file.durations;
+    free(file.entries);
+    return good;
+}
+
+bool steps_read_text(struct steps *steps, const char *path, const char *text, size_t length,
+                     const struct steps_options *options, struct error *err)
+{
+    int64_t durations = 0;
+    return read_one(steps, path, text, length, options, &durations, err);
+}
+
+/* ---- folders ---- */
+
+struct paths {
+    char **items;
+    size_t count, capacity;
+};
+
+static bool add_path(struct paths *paths, char *path, struct error *err)
+{
+    if (paths->count == STEPS_MAX_FILES)
+        return error_set(err, ERROR_INPUT, "'%s': more than %d logs in one folder", path, STEPS_MAX_FILES);
+    if (paths->count == paths->capacity) {
+        size_t capacity = 2 * paths->capacity + 64;
+        char **items = realloc(paths->items, capacity * sizeof *items);
+        if (!items)
+            return error_memory(err);
+        paths->items = items;
+        paths->capacity = capacity;
+    }
+    paths->items[paths->count++] = path;
+    return true;
+}
+
+static bool is_log(const char *name)
+{
+    static const char *const endings[] = {".log", ".log.gz", ".txt", ".txt.gz", ".json", ".json.gz"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends_with(name, endings[i]))
+            return true;
+    return false;
+}
+
+static bool list(struct paths *paths, const char *folder, int depth, struct error *err);
+
+/* Links to folders are not followed: they may lead back. */
+static bool list_one(struct paths *paths, const char *folder, const char *name, int depth, struct error *err)
+{
+    struct stat state;
+    size_t length = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(length);
+    bool good = true, kept = false;
+    if (!path)
+        return error_memory(err);
+    snprintf(path, length, "%s/%s", folder, name);
+    if (lstat(path, &state) != 0) {
+        good =
+            errno == ENOENT || error_set(err, ERROR_FAILED, "cannot look at '%s': %s", path, strerror(errno));
+    } else if (S_ISDIR(state.st_mode)) {
+        good = depth == DEPTH ? error_set(err, ERROR_INPUT, "'%s': more than %d folders deep", path, DEPTH)
+                              : list(paths, path, depth + 1, err);
+    } else if (is_log(name)) {
+        enum file_kind kind;
+        good = file_look(path, &kind, err) && (kind != FILE_REGULAR || add_path(paths, path, err));
+        kept = good && kind == FILE_REGULAR;
+    }
+    if (!kept)
+        free(path);
+    return good;
+}
+
+static bool list(struct paths *paths, const char *folder, int depth, struct error *err)
+{
+    DIR *open = opendir(folder);
+    bool good = true;
+    const struct dirent *entry;
+    if (!open)
+        return error_set(err, error_of_input(errno), "cannot read '%s': %s", folder, strerror(errno));
+    while (good && (errno = 0, entry = readdir(open)))
+        good = entry->d_name[0] == '.' || list_one(paths, folder, entry->d_name, depth, err);
+    if (good && errno)
+        good = error_set(err, ERROR_FAILED, "cannot read '%s': %s", folder, strerror(errno));
+    closedir(open);
+    return good;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Where a run has both, its log tells more than its output does. */
+static bool read_all(struct steps *steps, const struct paths *paths, const struct steps_options *options,
+                     int64_t *durations, struct error *err)
+{
+    for (int outputs = 0; outputs < 2 && *durations == 0; outputs++)
+        for (size_t i = 0; i < paths->count; i++)
+            if (is_output(paths->items[i]) == outputs &&
+                !read_one(steps, paths->items[i], NULL, 0, options, durations, err))
+                return false;
+    return true;
+}
+
+bool steps_read(struct steps *steps, const char *path, const struct steps_options *options, struct error *err)
+{
+    struct stat state;
+    struct paths paths = {0};
+    int64_t durations = 0;
+    bool good;
+    if (stat(path, &state) != 0)
+        return error_set(err, error_of_input(errno), "cannot read '%s': %s", path, strerror(errno));
+    if (S_ISDIR(state.st_mode)) {
+        good = list(&paths, path, 0, err);
+        if (good && paths.count > 1)
+            qsort(paths.items, paths.count, sizeof *paths.items, compare_paths);
+        good = good && read_all(steps, &paths, options, &durations, err);
+        for (size_t i = 0; i < paths.count; i++)
+            free(paths.items[i]);
+        free(paths.items);
+    } else {
+        good = read_one(steps, path, NULL, 0, options, &durations, err);
+    }
+    if (good && durations == 0)
+        return error_set(err, ERROR_INPUT,
+                         "'%s': no times of steps: expected lines of MLLOG with \"duration\", lines "
+                         "'[INFO] EVENT NS', R_output.json, or JSON of TensorFlow's profiler",
+                         path);
+    return good;
+}

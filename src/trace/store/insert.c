@@ -1,0 +1,341 @@
+/* Rows and names of a store. */
+#include "trace/store/writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const statements[INSERTS] = {
+    "INSERT INTO process(id, pid, tid, name) VALUES (?,?,?,?)",
+    "INSERT INTO file VALUES (?,?,?,?,?)",
+    "INSERT INTO call VALUES (?,?)",
+    "INSERT INTO disk VALUES (?,?)",
+    "INSERT INTO series VALUES (?,?,?)",
+    "INSERT INTO event SELECT NULL, * FROM new_events",
+    "INSERT INTO block SELECT NULL, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 FROM new_blocks",
+    "INSERT INTO sample VALUES (?,?,?)",
+    "INSERT INTO phase VALUES (?,?,?,?)",
+    "INSERT INTO clock VALUES (?,?)",
+    ("INSERT INTO lost VALUES (?1,?2,?3,?4) ON CONFLICT DO UPDATE SET count = count + ?2,"
+     " from_ns = min(ifnull(from_ns, ?3), ifnull(?3, from_ns)),"
+     " to_ns = max(ifnull(to_ns, ?4), ifnull(?4, to_ns))"),
+    "INSERT OR REPLACE INTO meta VALUES (?,?)",
+    ("UPDATE process SET parent_pid = ifnull(?2, parent_pid), start_ns = ifnull(?3, start_ns),"
+     " end_ns = ifnull(?4, end_ns), command = ifnull(?5, command) WHERE id = ?1"),
+    "UPDATE process SET name = ?2 WHERE id = ?1",
+    "DELETE FROM phase WHERE source = ?",
+};
+
+bool trace_writer_prepare(struct trace_writer *writer, struct error *err)
+{
+    if (!trace_rows_attach(writer->db, "new_events", &writer->events) ||
+        !trace_rows_attach(writer->db, "new_blocks", &writer->blocks))
+        return trace_writer_fail(writer, err);
+    for (int i = 0; i < INSERTS; i++)
+        if (sqlite3_prepare_v3(writer->db, statements[i], -1, SQLITE_PREPARE_PERSISTENT,
+                               &writer->statements[i], NULL) != SQLITE_OK)
+            return trace_writer_fail(writer, err);
+    return true;
+}
+
+static void bind_number(sqlite3_stmt *statement, int at, int64_t value, int64_t none)
+{
+    if (value == none)
+        sqlite3_bind_null(statement, at);
+    else
+        sqlite3_bind_int64(statement, at, value);
+}
+
+static void bind_text(sqlite3_stmt *statement, int at, const char *text, size_t length)
+{
+    sqlite3_bind_text64(statement, at, text, length, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+/* Runs a statement whose values are bound. */
+static bool step(struct trace_writer *writer, sqlite3_stmt *statement, struct error *err)
+{
+    sqlite3_step(statement);
+    if (sqlite3_reset(statement) != SQLITE_OK)
+        return trace_writer_fail(writer, err);
+    return ++writer->pending < TRACE_BATCH || trace_writer_commit(writer, err);
+}
+
+/* Begins a statement, or refuses because the writer has failed before. */
+static sqlite3_stmt *begin(struct trace_writer *writer, enum insert which, struct error *err)
+{
+    if (!writer->failed)
+        return writer->statements[which];
+    *err = writer->why;
+    return NULL;
+}
+
+struct key {
+    int64_t numbers[2];
+    char text[TRACE_NAME_BYTES];
+};
+
+int64_t trace_writer_intern(struct trace_writer *writer, enum dictionary which, int64_t a, int64_t b,
+                            const char *text, size_t length, bool *added)
+{
+    struct key key;
+    key.numbers[0] = a;
+    key.numbers[1] = b;
+    memcpy(key.text, text, length);
+    int64_t id = trace_names_id(&writer->names[which], &key, sizeof key.numbers + length, added);
+    if (id == 0)
+        trace_writer_fail_memory(writer);
+    return id;
+}
+
+/* Gives the id of a name, and writes the row (id, numbers…, text, kind) of a new one; kind -1: the table has none. */
+static int64_t name_id(struct trace_writer *writer, enum dictionary which, int64_t a, int64_t b, int numbers,
+                       const char *text, size_t length, int kind)
+{
+    bool added;
+    struct error err;
+    length = length < TRACE_NAME_BYTES ? length : TRACE_NAME_BYTES;
+    if (writer->failed)
+        return 0;
+    int64_t id = trace_writer_intern(writer, which, a, b, text, length, &added);
+    if (id == 0 || !added)
+        return id;
+    sqlite3_stmt *statement =
+        writer->statements[which]; /* INSERT_PROCESS … are in the order of dictionaries */
+    sqlite3_bind_int64(statement, 1, id);
+    if (numbers > 0) {
+        bind_number(statement, 2, a, TRACE_NONE);
+        bind_number(statement, 3, b, TRACE_NONE);
+    }
+    bind_text(statement, 2 + numbers, text, length);
+    if (kind >= 0)
+        sqlite3_bind_int(statement, 3 + numbers, kind);
+    return step(writer, statement, &err) ? id : 0;
+}
+
+int64_t trace_process(struct trace_writer *writer, int64_t pid, int64_t tid, const char *name, size_t length)
+{
+    return name_id(writer, PROCESSES, pid, tid, 2, name, length, -1);
+}
+
+int64_t trace_file(struct trace_writer *writer, int64_t device, int64_t inode, const char *path,
+                   size_t length)
+{
+    return trace_file_of_kind(writer, device, inode, trace_kind_of_path(path, length), path, length);
+}
+
+int64_t trace_file_of_kind(struct trace_writer *writer, int64_t device, int64_t inode, enum trace_kind kind,
+                           const char *path, size_t length)
+{
+    return name_id(writer, FILES, device, inode, 2, path, length, (int)kind);
+}
+
+int64_t trace_call(struct trace_writer *writer, const char *name, size_t length)
+{
+    return name_id(writer, CALLS, 0, 0, 0, name, length, -1);
+}
+
+int64_t trace_disk(struct trace_writer *writer, const char *name, size_t length)
+{
+    return name_id(writer, DISKS, 0, 0, 0, name, length, -1);
+}
+
+int64_t trace_series(struct trace_writer *writer, const char *kind, const char *source)
+{
+    char both[512]; /* "kind\0source" is the key */
+    bool added;
+    struct error err;
+    int length = snprintf(both, sizeof both, "%.255s%c%.255s", kind, 0, source);
+    if (writer->failed || length < 0)
+        return 0;
+    int64_t id = trace_writer_intern(writer, SERIES, 0, 0, both, (size_t)length, &added);
+    if (id == 0 || !added)
+        return id;
+    sqlite3_stmt *statement = writer->statements[INSERT_SERIES];
+    sqlite3_bind_int64(statement, 1, id);
+    bind_text(statement, 2, both, strlen(both));
+    bind_text(statement, 3, both + strlen(both) + 1, (size_t)length - strlen(both) - 1);
+    return step(writer, statement, &err) ? id : 0;
+}
+
+bool trace_process_set(struct trace_writer *writer, int64_t process, int64_t parent_pid, int64_t start_ns,
+                       int64_t end_ns, const char *command, struct error *err)
+{
+    sqlite3_stmt *statement = begin(writer, UPDATE_PROCESS, err);
+    if (!statement)
+        return false;
+    sqlite3_bind_int64(statement, 1, process);
+    bind_number(statement, 2, parent_pid, TRACE_NONE);
+    bind_number(statement, 3, start_ns, TRACE_NONE);
+    bind_number(statement, 4, end_ns, TRACE_NONE);
+    if (command)
+        bind_text(statement, 5, command, strlen(command));
+    else
+        sqlite3_bind_null(statement, 5);
+    return step(writer, statement, err);
+}
+
+bool trace_process_rename(struct trace_writer *writer, int64_t process, const char *name, size_t length,
+                          struct error *err)
+{
+    sqlite3_stmt *statement = begin(writer, RENAME_PROCESS, err);
+    if (!statement)
+        return false;
+    sqlite3_bind_int64(statement, 1, process);
+    bind_text(statement, 2, name, length);
+    return step(writer, statement, err);
+}
+
+/* Hands over what was gathered. */
+static bool flush(struct trace_writer *writer, struct trace_rows *rows, enum insert which, struct error *err)
+{
+    if (writer->failed) {
+        *err = writer->why;
+        return false;
+    }
+    if (rows->count == 0)
+        return true;
+    sqlite3_step(writer->statements[which]);
+    if (sqlite3_reset(writer->statements[which]) != SQLITE_OK)
+        return trace_writer_fail(writer, err);
+    writer->rows += rows->count;
+    writer->pending += rows->count;
+    rows->count = 0;
+    return true;
+}
+
+/* The place of the next row, after room was made for it. */
+static int64_t *next_row(struct trace_writer *writer, struct trace_rows *rows, enum insert which,
+                         struct error *err)
+{
+    if (rows->count == TRACE_ROWS || writer->failed) {
+        if (!flush(writer, rows, which, err) ||
+            (writer->pending >= TRACE_BATCH && !trace_writer_commit(writer, err)))
+            return NULL;
+    }
+    return rows->cells[rows->count++];
+}
+
+static int64_t id_or_none(int64_t id)
+{
+    return id ? id : TRACE_NONE;
+}
+
+bool trace_add_event(struct trace_writer *writer, const struct trace_event *event, struct error *err)
+{
+    int64_t *row = next_row(writer, &writer->events, INSERT_EVENT, err);
+    if (!row)
+        return false;
+    row[0] = (int64_t)event->class;
+    row[1] = event->start_ns;
+    row[2] = event->latency_ns;
+    row[3] = id_or_none(event->process);
+    row[4] = id_or_none(event->file);
+    row[5] = id_or_none(event->call);
+    row[6] = event->fd;
+    row[7] = event->offset;
+    row[8] = event->size;
+    row[9] = event->result;
+    row[10] = event->cached < 0 ? TRACE_NONE : event->cached;
+    return true;
+}
+
+bool trace_add_block(struct trace_writer *writer, const struct trace_block *block, struct error *err)
+{
+    int64_t *row = next_row(writer, &writer->blocks, INSERT_BLOCK, err);
+    if (!row)
+        return false;
+    row[0] = (int64_t)block->op;
+    row[1] = block->start_ns;
+    row[2] = block->queue_ns;
+    row[3] = block->service_ns;
+    row[4] = id_or_none(block->disk);
+    row[5] = block->sector;
+    row[6] = block->bytes;
+    row[7] = id_or_none(block->process);
+    row[8] = id_or_none(block->file);
+    row[9] = id_or_none(block->cause);
+    return true;
+}
+
+bool trace_add_sample(struct trace_writer *writer, const struct trace_sample *sample, struct error *err)
+{
+    sqlite3_stmt *statement = begin(writer, INSERT_SAMPLE, err);
+    if (!statement)
+        return false;
+    sqlite3_bind_int64(statement, 1, sample->series);
+    sqlite3_bind_int64(statement, 2, sample->time_ns);
+    sqlite3_bind_double(statement, 3, sample->value);
+    writer->others++;
+    return step(writer, statement, err);
+}
+
+bool trace_add_phase(struct trace_writer *writer, const struct trace_phase *phase, struct error *err)
+{
+    sqlite3_stmt *statement = begin(writer, INSERT_PHASE, err);
+    if (!statement)
+        return false;
+    bind_text(statement, 1, phase->name, strlen(phase->name));
+    sqlite3_bind_int64(statement, 2, phase->start_ns);
+    sqlite3_bind_int64(statement, 3, phase->end_ns);
+    bind_text(statement, 4, phase->source, strlen(phase->source));
+    writer->others++;
+    return step(writer, statement, err);
+}
+
+bool trace_drop_phases(struct trace_writer *writer, const char *source, struct error *err)
+{
+    sqlite3_stmt *statement = begin(writer, DELETE_PHASES, err);
+    if (!statement)
+        return false;
+    bind_text(statement, 1, source, strlen(source));
+    return step(writer, statement, err);
+}
+
+bool trace_add_clock(struct trace_writer *writer, int64_t monotonic_ns, int64_t realtime_ns,
+                     struct error *err)
+{
+    sqlite3_stmt *statement = begin(writer, INSERT_CLOCK, err);
+    if (!statement)
+        return false;
+    sqlite3_bind_int64(statement, 1, monotonic_ns);
+    sqlite3_bind_int64(statement, 2, realtime_ns);
+    return step(writer, statement, err);
+}
+
+bool trace_add_lost(struct trace_writer *writer, const char *class, int64_t count, int64_t from_ns,
+                    int64_t to_ns, struct error *err)
+{
+    sqlite3_stmt *statement = begin(writer, INSERT_LOST, err);
+    if (!statement)
+        return false;
+    bind_text(statement, 1, class, strlen(class));
+    sqlite3_bind_int64(statement, 2, count);
+    bind_number(statement, 3, from_ns, TRACE_NONE);
+    bind_number(statement, 4, to_ns, TRACE_NONE);
+    return step(writer, statement, err);
+}
+
+bool trace_set_meta(struct trace_writer *writer, const char *key, const char *value, struct error *err)
+{
+    sqlite3_stmt *statement = begin(writer, INSERT_META, err);
+    if (!statement)
+        return false;
+    bind_text(statement, 1, key, strlen(key));
+    bind_text(statement, 2, value, strlen(value));
+    return step(writer, statement, err);
+}
+
+int64_t trace_writer_rows(const struct trace_writer *writer)
+{
+    return writer->rows + writer->events.count + writer->blocks.count;
+}
+
+int64_t trace_writer_added(const struct trace_writer *writer)
+{
+    return trace_writer_rows(writer) + writer->others;
+}
+
+bool trace_writer_flush(struct trace_writer *writer, struct error *err)
+{
+    return flush(writer, &writer->events, INSERT_EVENT, err) &&
+           flush(writer, &writer->blocks, INSERT_BLOCK, err);
+}

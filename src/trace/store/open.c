@@ -1,0 +1,228 @@
+#include "trace/store/open.h"
+
+#include "trace/store/schema.h"
+#include "trace/store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME_BYTES_MOST (1 << 20) /* of one row of names: a command line may be long */
+#define ROW_BYTES_MOST  4096      /* of one row of numbers */
+
+/* A row takes 8 bytes of a file at least and, sorted, 40 steps at most: an honest statement takes fewer than 4 a byte. */
+#define STEPS_PER_CALL     100
+#define STEPS_PER_BYTE     4
+#define STEPS_AT_LEAST     1000000
+#define STATEMENTS_AT_MOST 200 /* that take as much as they may */
+
+/* ---- limits ---- */
+
+static int count_steps(void *context)
+{
+    struct store_guard *guard = context;
+    int64_t most = (STEPS_PER_BYTE * guard->bytes + STEPS_AT_LEAST) / STEPS_PER_CALL;
+    guard->steps++;
+    guard->all++;
+    guard->spent = guard->steps > most || guard->all / STATEMENTS_AT_MOST > most;
+    return guard->spent;
+}
+
+void store_guard_begin(struct store_guard *guard)
+{
+    guard->steps = 0;
+}
+
+void store_expect_numbers(sqlite3 *db)
+{
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, ROW_BYTES_MOST);
+}
+
+bool store_distrust(sqlite3 *db)
+{
+    static const struct {
+        int option, value;
+    } settings[] = {
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+        {SQLITE_DBCONFIG_DQS_DML, 0}, /* "offset" is a column, or an error; never a text */
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (sqlite3_db_config(db, settings[i].option, settings[i].value, NULL) != SQLITE_OK)
+            return false;
+    sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, 100);
+    sqlite3_limit(db, SQLITE_LIMIT_COLUMN, 100);
+    return sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/* Of the last read or write that failed. SQLite calls a file damaged that its disk fails to read. */
+int store_system_error(sqlite3 *db)
+{
+    int number = 0;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
+    return number ? number : sqlite3_system_errno(db);
+}
+
+bool store_fail(sqlite3 *db, const struct store_guard *guard, const char *path, struct error *err)
+{
+    int code = sqlite3_errcode(db), number = store_system_error(db);
+    if (guard->spent)
+        return error_set(err, ERROR_INPUT,
+                         "'%s' is damaged: reading it takes more steps than a file of %lld bytes can need",
+                         path, (long long)guard->bytes);
+    if (code == SQLITE_NOTADB)
+        return error_set(err, ERROR_INPUT, "'%s' is not a database", path);
+    if (code == SQLITE_NOMEM)
+        return error_memory(err);
+    if (code == SQLITE_IOERR || code == SQLITE_CANTOPEN || (code == SQLITE_CORRUPT && number == EIO))
+        return error_set(err, ERROR_FAILED, "cannot read '%s': %s", path,
+                         number ? strerror(number) : sqlite3_errmsg(db));
+    if (code == SQLITE_CORRUPT || code == SQLITE_ERROR || code == SQLITE_TOOBIG || code == SQLITE_AUTH)
+        return error_set(err, ERROR_INPUT, "'%s' is damaged: %s", path, sqlite3_errmsg(db));
+    return error_set(err, ERROR_FAILED, "cannot read '%s': %s", path, sqlite3_errmsg(db));
+}
+
+/* ---- the schema ---- */
+
+/* Every table that is read, and what was added to it since. Further columns are passed over. */
+static const struct table {
+    const char *name;
+    int since; /* a version of the schema */
+    const char *columns[12];
+} tables[] = {
+    {"meta", 1, {"key", "value"}},
+    {"process", 1, {"id", "pid", "tid", "parent_pid", "start_ns", "end_ns", "name", "command"}},
+    {"file", 1, {"id", "device", "inode", "path"}},
+    {"file", 2, {"kind"}},
+    {"call", 1, {"id", "name"}},
+    {"disk", 1, {"id", "name"}},
+    {"series", 1, {"id", "kind", "source"}},
+    {"event",
+     1,
+     {"id", "class", "start_ns", "latency_ns", "process", "file", "call", "fd", "offset", "size", "result",
+      "cached"}},
+    {"block",
+     1,
+     {"id", "operation", "start_ns", "queue_ns", "service_ns", "disk", "sector", "bytes", "process", "file",
+      "cause"}},
+    {"sample", 1, {"series", "time_ns", "value"}},
+    {"phase", 1, {"name", "start_ns", "end_ns", "source"}},
+    {"lost", 1, {"class", "count"}},
+    {"lost", 2, {"from_ns", "to_ns"}},
+};
+#define COLUMNS_MOST (sizeof tables->columns / sizeof *tables->columns)
+
+static sqlite3_stmt *prepare(sqlite3 *db, struct store_guard *guard, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    store_guard_begin(guard);
+    return sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK ? statement : NULL;
+}
+
+static bool one_number(sqlite3 *db, struct store_guard *guard, const char *path, const char *sql,
+                       int64_t *value, struct error *err)
+{
+    sqlite3_stmt *statement = prepare(db, guard, sql);
+    int code = statement ? sqlite3_step(statement) : SQLITE_ERROR;
+    *value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    bool done = code == SQLITE_ROW || code == SQLITE_DONE || store_fail(db, guard, path, err);
+    sqlite3_finalize(statement);
+    return done;
+}
+
+/* A table, with pages of its own: a view has none, nor has a virtual table. */
+static bool is_table(sqlite3 *db, struct store_guard *guard, const char *path, const char *name,
+                     struct error *err)
+{
+    char sql[160];
+    int64_t found;
+    snprintf(
+        sql, sizeof sql,
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 AND lower(name) = '%s'",
+        name);
+    if (!one_number(db, guard, path, sql, &found, err))
+        return false;
+    return found == 1 || error_set(err, ERROR_INPUT, "'%s' is damaged: it has no table '%s'", path, name);
+}
+
+/* Marks a column as found; false: it is one that is computed. */
+static bool take_column(const struct table *table, sqlite3_stmt *row, bool *found)
+{
+    const char *name = (const char *)sqlite3_column_text(row, 1);
+    for (size_t i = 0; i < COLUMNS_MOST && table->columns[i] && name; i++)
+        found[i] |= sqlite3_stricmp(table->columns[i], name) == 0;
+    return sqlite3_column_int(row, 6) == 0;
+}
+
+static bool check_columns(sqlite3 *db, struct store_guard *guard, const char *path, const struct table *table,
+                          struct error *err)
+{
+    char sql[80];
+    bool found[COLUMNS_MOST] = {false}, plain = true;
+    int code = SQLITE_ERROR;
+    snprintf(sql, sizeof sql, "PRAGMA table_xinfo('%s')", table->name);
+    sqlite3_stmt *statement = prepare(db, guard, sql);
+    while (statement && (code = sqlite3_step(statement)) == SQLITE_ROW)
+        plain &= take_column(table, statement, found);
+    bool done = code == SQLITE_DONE || store_fail(db, guard, path, err);
+    sqlite3_finalize(statement);
+    if (done && !plain)
+        return error_set(err, ERROR_INPUT, "'%s' is damaged: table '%s' has a column that is computed", path,
+                         table->name);
+    for (size_t i = 0; done && i < COLUMNS_MOST && table->columns[i]; i++)
+        if (!found[i])
+            return error_set(err, ERROR_INPUT, "'%s' is damaged: table '%s' has no column '%s'", path,
+                             table->name, table->columns[i]);
+    return done;
+}
+
+static bool check_version(sqlite3 *db, struct store_guard *guard, const char *path, int *known,
+                          struct error *err)
+{
+    int64_t application, version;
+    if (!one_number(db, guard, path, "PRAGMA application_id", &application, err) ||
+        !one_number(db, guard, path, "PRAGMA user_version", &version, err))
+        return false;
+    if (application != TRACE_APPLICATION_ID)
+        return error_set(err, ERROR_INPUT, "'%s' is a database, but no trace", path);
+    if (version > TRACE_SCHEMA_VERSION)
+        return error_set(
+            err, ERROR_INPUT,
+            "'%s' has schema version %lld, this program knows versions up to %d: use a newer program", path,
+            (long long)version, TRACE_SCHEMA_VERSION);
+    if (version < 1)
+        return error_set(err, ERROR_INPUT, "'%s' is damaged: schema version %lld", path, (long long)version);
+    *known = (int)version;
+    return true;
+}
+
+bool store_open(const char *path, sqlite3 **db, struct store_guard *guard, int *version, struct error *err)
+{
+    struct stat state;
+    *db = NULL;
+    if (access(path, R_OK) < 0 || stat(path, &state) < 0)
+        return error_set(err, error_of_input(errno), "cannot read '%s': %s", path, strerror(errno));
+    if (!S_ISREG(state.st_mode))
+        return error_set(err, ERROR_INPUT, "'%s' is no file, and so no trace", path);
+    *guard = (struct store_guard){.bytes = state.st_size};
+    /* Not read-only: the journal of a writer that was killed has to be played back first. */
+    if (sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+        return *db ? store_fail(*db, guard, path, err) : error_memory(err);
+    sqlite3_progress_handler(*db, STEPS_PER_CALL, count_steps, guard);
+    sqlite3_limit(*db, SQLITE_LIMIT_LENGTH, NAME_BYTES_MOST);
+    if (!store_distrust(*db))
+        return store_fail(*db, guard, path, err);
+    if (!check_version(*db, guard, path, version, err))
+        return false;
+    if (stat(path, &state) == 0 && state.st_size > guard->bytes)
+        guard->bytes = state.st_size; /* a journal was played back */
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (tables[i].since <= *version && (!is_table(*db, guard, path, tables[i].name, err) ||
+                                            !check_columns(*db, guard, path, &tables[i], err)))
+            return false;
+    return true;
+}

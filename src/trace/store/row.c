@@ -1,0 +1,135 @@
+#include "trace/store/row.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool row_begin(struct trace_cursor *cursor, struct trace_reader *reader, const char *table, const char *sql,
+               struct error *err)
+{
+    *cursor = (struct trace_cursor){.reader = reader, .table = table, .code = SQLITE_ROW};
+    store_guard_begin(&reader->guard);
+    return sqlite3_prepare_v2(reader->db, sql, -1, &cursor->statement, NULL) == SQLITE_OK ||
+           store_fail(reader->db, &reader->guard, reader->path, err);
+}
+
+bool row_next(struct trace_cursor *cursor)
+{
+    struct trace_reader *reader = cursor->reader;
+    if (cursor->code == SQLITE_ROW)
+        cursor->code = sqlite3_step(cursor->statement);
+    /* At once, for the database tells only of the statement that was run last. */
+    if (cursor->code != SQLITE_ROW && cursor->code != SQLITE_DONE && !cursor->failed)
+        cursor->failed = !store_fail(reader->db, &reader->guard, reader->path, &cursor->why);
+    return cursor->code == SQLITE_ROW;
+}
+
+/* The first failure is kept, and no further row comes. */
+static void stop(struct trace_cursor *cursor)
+{
+    cursor->failed = true;
+    cursor->code = SQLITE_DONE;
+}
+
+void row_stop_memory(struct trace_cursor *cursor)
+{
+    error_memory(&cursor->why);
+    stop(cursor);
+}
+
+/* What is in a column is not what can be there. */
+void row_refuse(struct trace_cursor *cursor, int column)
+{
+    const char *value = (const char *)sqlite3_column_text(cursor->statement, column);
+    if (cursor->failed)
+        return;
+    error_set(&cursor->why, ERROR_INPUT, "'%s' is damaged: table '%s': %s cannot be %s%.40s%s",
+              cursor->reader->path, cursor->table, sqlite3_column_name(cursor->statement, column),
+              value ? "'" : "", value ? value : "nothing", value ? "'" : "");
+    stop(cursor);
+}
+
+bool row_end(struct trace_cursor *cursor, struct error *err)
+{
+    bool failed = cursor->failed;
+    if (failed)
+        *err = cursor->why;
+    sqlite3_finalize(cursor->statement);
+    return !failed;
+}
+
+/* A whole number of a range, which must be there. */
+int64_t row_needed(struct trace_cursor *cursor, int column, int64_t least, int64_t most)
+{
+    int64_t value = sqlite3_column_int64(cursor->statement, column);
+    if (sqlite3_column_type(cursor->statement, column) == SQLITE_INTEGER && value >= least && value <= most)
+        return value;
+    row_refuse(cursor, column);
+    return least;
+}
+
+/* The same, or nothing. */
+int64_t row_number(struct trace_cursor *cursor, int column, int64_t none, int64_t least, int64_t most)
+{
+    return sqlite3_column_type(cursor->statement, column) == SQLITE_NULL
+               ? none
+               : row_needed(cursor, column, least, most);
+}
+
+int64_t row_any_number(struct trace_cursor *cursor, int column)
+{
+    return row_number(cursor, column, TRACE_NONE, INT64_MIN + 1, INT64_MAX);
+}
+
+int64_t row_time(struct trace_cursor *cursor, int column)
+{
+    return row_needed(cursor, column, TRACE_TIME_LEAST, TRACE_TIME_MOST);
+}
+
+int64_t row_length(struct trace_cursor *cursor, int column)
+{
+    return row_number(cursor, column, TRACE_NONE, -TRACE_LENGTH_MOST, TRACE_LENGTH_MOST);
+}
+
+/* Of what the dictionary does not have nothing is known. */
+int64_t row_id(struct trace_cursor *cursor, int column, const struct table *table)
+{
+    int64_t id = row_number(cursor, column, 0, INT64_MIN, INT64_MAX);
+    return id > 0 && id <= table->count ? id : 0;
+}
+
+/* Adds to what all rows moved: so that whoever adds up some of them need not look. */
+void row_count_bytes(struct trace_cursor *cursor, int column, int64_t bytes)
+{
+    if (bytes <= 0)
+        return;
+    if (bytes > TRACE_BYTES_MOST - cursor->bytes)
+        row_refuse(cursor, column);
+    else
+        cursor->bytes += bytes;
+}
+
+/* Names are UTF-8 from here on, so that whoever writes one need not ask. Texts may share pages of the file, and so be more
+ * than it can hold: they have a limit. */
+const char *row_text(struct trace_cursor *cursor, int column)
+{
+    struct trace_reader *reader = cursor->reader;
+    const char *value = (const char *)sqlite3_column_text(cursor->statement, column);
+    if (!value) {
+        if (sqlite3_errcode(reader->db) == SQLITE_NOMEM)
+            row_stop_memory(cursor);
+        return "";
+    }
+    reader->text_bytes += sqlite3_column_bytes(cursor->statement, column);
+    if (reader->text_bytes / 2 >
+        reader->guard.bytes) { /* UTF-16 in the file may be half again as long here */
+        row_refuse(cursor, column);
+        return "";
+    }
+    struct text room = {0};
+    value = text_utf8(value, &room);
+    const char *copy = room.failed ? NULL : arena_string(&reader->arena, value);
+    text_release(&room);
+    if (!copy)
+        row_stop_memory(cursor);
+    return copy ? copy : "";
+}

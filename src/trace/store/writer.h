@@ -1,0 +1,67 @@
+/* What writing a store consists of: store_write.c opens and closes it, store_insert.c adds rows. */
+#ifndef REHEARSE_TRACE_STORE_WRITER_H
+#define REHEARSE_TRACE_STORE_WRITER_H
+
+#include "core/file_output.h"
+#include "trace/store/names.h"
+#include "trace/store/rows.h"
+#include "trace/store/store.h"
+
+#include <sqlite3.h>
+
+enum dictionary { PROCESSES, FILES, CALLS, DISKS, SERIES, DICTIONARIES };
+
+enum insert {
+    INSERT_PROCESS,
+    INSERT_FILE,
+    INSERT_CALL,
+    INSERT_DISK,
+    INSERT_SERIES,
+    INSERT_EVENT,
+    INSERT_BLOCK,
+    INSERT_SAMPLE,
+    INSERT_PHASE,
+    INSERT_CLOCK,
+    INSERT_LOST,
+    INSERT_META,
+    UPDATE_PROCESS,
+    RENAME_PROCESS,
+    DELETE_PHASES,
+    INSERTS
+};
+
+struct trace_writer {
+    sqlite3 *db;
+    sqlite3_stmt *statements[INSERTS];
+    struct trace_names names[DICTIONARIES];
+    struct trace_rows events, blocks; /* not yet handed to SQLite */
+    char *path;
+    struct file_output output; /* until the trace has its name: its temporary file */
+    int64_t rows, others;      /* handed to SQLite: events and blocks; samples and phases */
+    int64_t pending;           /* of all tables, since the last commit */
+    bool at_once;              /* TRACE_STORE_APPEND: one transaction */
+    bool whole;                /* TRACE_STORE_WHOLE: it gets its name when it is closed */
+    bool cut;                  /* the trace ends before what it tells of */
+    bool failed;
+    struct error why;
+};
+
+/* The first failure is kept; what comes after it is only refused. What was added since the last commit is taken back,
+ * so that a store is never left half written. Both return false. */
+bool trace_writer_fail(struct trace_writer *writer, struct error *err);
+bool trace_writer_fail_memory(struct trace_writer *writer);
+
+/* Makes the statements, and the virtual tables that rows go through. */
+bool trace_writer_prepare(struct trace_writer *writer, struct error *err);
+
+/* Hands over the rows that were gathered. */
+bool trace_writer_flush(struct trace_writer *writer, struct error *err);
+
+/* A name as the dictionary's key: up to two numbers before the text. */
+#define TRACE_NAME_BYTES 4096
+
+/* The id of a name of at most TRACE_NAME_BYTES, which may be new; 0 without memory. */
+int64_t trace_writer_intern(struct trace_writer *writer, enum dictionary which, int64_t a, int64_t b,
+                            const char *text, size_t length, bool *added);
+
+#endif

@@ -1,0 +1,255 @@
+/* The table of devices, and descriptions of a user's own. */
+#include "devices/device.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void devices_are_found_by_name_and_alias(void **state)
+{
+    const struct cost_device_table *table = cost_devices();
+    (void)state;
+    assert_non_null(table);
+    for (int i = 0; i < table->count; i++) {
+        const struct cost_device *device = &table->devices[i];
+        assert_ptr_equal(cost_device_find(device->name), device);
+        for (int a = 0; a < device->alias_count; a++)
+            assert_ptr_equal(cost_device_find(device->aliases[a]), device);
+    }
+    assert_null(cost_device_find("rtx4090"));
+}
+
+static void spellings_of_clusters_are_known(void **state)
+{
+    static const char *const pairs[][2] = {
+        {"v100", "v100-16gb"},           {"a100", "a100-80gb"},      {"A100-SXM4-80GB", "a100-80gb"},
+        {"H100-SXM5-80GB", "h100-sxm"},  {"h100", "h100-sxm"},       {"DGX-H100", "h100-sxm"},
+        {"V100-SXM2-32GB", "v100-32gb"}, {"dgx-b200", "b200"},       {"DGX-GB200", "gb200"},
+        {"a100-sxm4-40gb", "a100-40gb"}, {"h100-pcie", "h100-pcie"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        assert_non_null(cost_device_find(pairs[i][0]));
+        assert_string_equal(cost_device_find(pairs[i][0])->name, pairs[i][1]);
+    }
+}
+
+/* Every number names its source, and none is a slip of a power of ten. */
+static void the_table_is_plausible(void **state)
+{
+    const struct cost_device_table *table = cost_devices();
+    (void)state;
+    for (int i = 0; i < table->count; i++) {
+        const struct cost_device *device = &table->devices[i];
+        const double *peak = device->peak;
+        assert_non_null(device->source);
+        assert_non_null(device->link);
+        assert_true(device->bandwidth >= 300e9 && device->bandwidth <= 10e12);
+        assert_true(device->memory >= INT64_C(8) << 30);
+        assert_true(device->l2 >= INT64_C(4) << 20);
+        assert_true(peak[COST_FP32] > 0);
+        assert_true(peak[COST_FP16] >= peak[COST_TF32]);
+        assert_true(peak[COST_TF32] == 0 || peak[COST_TF32] >= peak[COST_FP32]);
+        assert_true(peak[COST_BF16] == 0 || peak[COST_BF16] == peak[COST_FP16]);
+        assert_true(peak[COST_FP8] == 0 || peak[COST_FP8] == 2 * peak[COST_BF16] ||
+                    (peak[COST_FP8] > 1.9 * peak[COST_BF16] && peak[COST_FP8] < 2.1 * peak[COST_BF16]));
+    }
+}
+
+/* 2 x units x lanes x clock; matrix units of AMD do twice that. */
+static void fp32_follows_from_lanes_and_clock(void **state)
+{
+    const struct cost_device_table *table = cost_devices();
+    (void)state;
+    for (int i = 0; i < table->count; i++) {
+        const struct cost_device *device = &table->devices[i];
+        double ratio = device->peak[COST_FP32] / (2.0 * device->units * device->lanes * device->clock);
+        bool matrix = strcmp(device->generation, "cdna2") == 0;
+        assert_true(ratio > (matrix ? 1.9 : 0.93) && ratio < (matrix ? 2.1 : 1.07));
+    }
+}
+
+static void types_have_names_and_sizes(void **state)
+{
+    enum cost_type type;
+    (void)state;
+    for (int t = 0; t < COST_TYPE_COUNT; t++) {
+        assert_true(cost_type_find(cost_type_name((enum cost_type)t), &type));
+        assert_int_equal(type, t);
+    }
+    assert_false(cost_type_find("fp3", &type));
+    assert_null(cost_type_name(COST_TYPE_COUNT));
+    assert_true(cost_type_bytes(COST_TF32) == 4 && cost_type_bytes(COST_FP4) == 0.5);
+}
+
+static bool parse(struct cost_device_table *table, const char *text, struct error *err)
+{
+    return cost_device_parse(table, "mine.yaml", text, strlen(text), err);
+}
+
+static void a_device_like_another_takes_its_numbers(void **state)
+{
+    const struct cost_device *h100 = cost_device_find("h100");
+    struct cost_device_table table;
+    struct error err;
+    (void)state;
+    assert_true(parse(&table,
+                      "name: h20\n"
+                      "like: h100\n"
+                      "units: 78\n"
+                      "peak: {fp32: 44 TFLOP/s, tf32: 74e12, bf16: 148e12, fp16: 148e12, fp8: 296e12}\n"
+                      "bandwidth: 4.0 TB/s\n"
+                      "memory: 96 GiB\n"
+                      "source: my notes\n",
+                      &err));
+    assert_int_equal(table.count, 1);
+    const struct cost_device *device = &table.devices[0];
+    assert_string_equal(device->name, "h20");
+    assert_string_equal(device->title, "h20");
+    assert_string_equal(device->generation, "hopper");
+    assert_int_equal(device->units, 78);
+    assert_true(device->peak[COST_BF16] == 148e12 && device->peak[COST_FP32] == 44e12);
+    assert_true(device->peak[COST_FP64] == 0); /* not named: it cannot */
+    assert_int_equal(device->memory, INT64_C(96) << 30);
+    assert_int_equal(device->l2, h100->l2);
+    assert_true(device->launch == h100->launch);
+    assert_memory_equal(&device->gemm, &h100->gemm, sizeof device->gemm);
+    assert_null(device->fitted);
+    assert_int_equal(device->alias_count, 0);
+    cost_device_release(&table);
+}
+
+/* H100 has parameters of bf16 and tf32: fp16 follows bf16, also where a file gives that anew. */
+static void types_without_parameters_follow_the_nearest(void **state)
+{
+    const struct cost_device *h100 = cost_device_find("h100");
+    struct cost_device_table table;
+    struct error err;
+    (void)state;
+    assert_true(h100->gemm_own[COST_BF16] && h100->gemm_own[COST_TF32] && !h100->gemm_own[COST_FP16]);
+    assert_memory_equal(&h100->gemm[COST_FP16], &h100->gemm[COST_BF16], sizeof *h100->gemm);
+    assert_true(parse(&table, "name: x\nlike: h100\ngemm: {bf16: {efficiency: 0.5}}\n", &err));
+    const struct gemm_parameters *gemm = table.devices[0].gemm;
+    assert_true(gemm[COST_BF16].efficiency == 0.5);
+    assert_true(gemm[COST_BF16].floor == h100->gemm[COST_BF16].floor);
+    assert_memory_equal(&gemm[COST_FP16], &gemm[COST_BF16], sizeof *gemm);
+    assert_memory_equal(&gemm[COST_TF32], &h100->gemm[COST_TF32], sizeof *gemm);
+    cost_device_release(&table);
+}
+
+static void devices_of_a_file_may_be_like_those_above(void **state)
+{
+    struct cost_device_table table;
+    struct error err;
+    (void)state;
+    assert_true(parse(&table,
+                      "format: rehearse-devices/1\n"
+                      "devices:\n"
+                      "- {name: one, like: t4, memory: 17 GiB}\n"
+                      "- {name: two, aliases: [deux], like: one, bandwidth: 321 GB/s}\n",
+                      &err));
+    assert_int_equal(table.count, 2);
+    assert_ptr_equal(cost_device_in(&table, "DEUX"), &table.devices[1]);
+    assert_int_equal(table.devices[1].memory, INT64_C(17) << 30);
+    assert_null(cost_device_in(&table, "t4"));
+    cost_device_release(&table);
+}
+
+static void a_name_loads_one_device(void **state)
+{
+    struct cost_device_table table;
+    struct error err;
+    (void)state;
+    assert_true(cost_device_load(&table, "a100-80gb", &err));
+    assert_int_equal(table.count, 1);
+    assert_string_equal(table.devices[0].name, "a100-80gb");
+    cost_device_release(&table);
+    assert_false(cost_device_load(&table, "a100-81gb", &err));
+    assert_int_equal(err.kind, ERROR_USAGE);
+    assert_string_equal(err.text, "unknown device 'a100-81gb', did you mean 'a100-80gb'?");
+    assert_false(cost_device_load(&table, "abacus", &err));
+    assert_string_equal(err.text, "unknown device 'abacus'");
+}
+
+static void a_file_loads_its_devices(void **state)
+{
+    char path[] = "device-XXXXXX.yaml";
+    struct cost_device_table table;
+    struct error err;
+    (void)state;
+    int file = mkstemps(path, 5);
+    assert_true(file >= 0);
+    assert_true(dprintf(file, "name: mine\nlike: l4\n") > 0);
+    close(file);
+    bool loaded = cost_device_load(&table, path, &err);
+    unlink(path);
+    assert_true(loaded);
+    assert_string_equal(table.devices[0].name, "mine");
+    cost_device_release(&table);
+    assert_false(cost_device_load(&table, "nowhere.yaml", &err));
+    assert_int_equal(err.kind, ERROR_INPUT);
+}
+
+static void refused(const char *text, const char *message)
+{
+    struct cost_device_table table;
+    struct error err;
+    assert_false(parse(&table, text, &err));
+    assert_int_equal(err.kind, ERROR_INPUT);
+    assert_string_equal(err.text, message);
+    assert_int_equal(table.count, 0);
+}
+
+static void what_is_wrong_is_said_with_its_place(void **state)
+{
+    (void)state;
+    refused("name: x\nlike: abacus\n", "mine.yaml:2:7: like: unknown device 'abacus'");
+    refused("name: x\nlike: a100-40g\n",
+            "mine.yaml:2:7: like: unknown device 'a100-40g', did you mean 'a100-40gb'?");
+    refused("name: x\nlike: t4\nbandwith: 3 GB/s\n",
+            "mine.yaml:3:11: bandwith: unknown key; did you mean 'bandwidth'?");
+    refused(
+        "name: x\nlike: t4\nbandwidth: 3 GB\n",
+        "mine.yaml:3:12: bandwidth: expected a rate such as 25 Gb/s or 300 GB/s (more than 0), found '3 GB'");
+    refused("name: x\nlike: t4\nbandwidth: 3\n",
+            "mine.yaml:3:12: bandwidth: expected from 1e+06 to 1e+21 bytes per second, found '3'");
+    refused("name: x\nlike: t4\nunits: 0\n",
+            "mine.yaml:3:8: units: expected a whole number from 1 to 100000, found '0'");
+    refused("name: x\nlike: t4\npeak: {fp16: 3e12}\n", "mine.yaml:3:7: peak: 'fp32' is missing");
+    refused("name: x\nlike: t4\npeak: {fp17: 3e12}\n",
+            "mine.yaml:3:14: peak.fp17: unknown key; did you mean 'fp16'?");
+    refused("name: x\nlike: t4\ngemm: {bf16: {efficiency: 7}}\n",
+            "mine.yaml:3:27: gemm.bf16.efficiency: expected a number from 0.05 to 2, found '7'");
+    refused("name: x\n", "mine.yaml:1:1: 'generation' is missing");
+    refused("like: t4\n", "mine.yaml:1:1: 'name' is missing");
+    refused("devices: []\n", "mine.yaml:1:10: devices: expected from 1 to 1000 devices, found 0");
+    refused("devices:\n- {name: x, like: t4}\n- {name: X, like: t4}\n",
+            "mine.yaml:3:10: devices[1].name: 'X' is the name of another device above");
+    refused("format: rehearse-devices/2\nname: x\n",
+            "mine.yaml:1:9: format: expected 'rehearse-devices/1', found 'rehearse-devices/2'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(devices_are_found_by_name_and_alias),
+        cmocka_unit_test(spellings_of_clusters_are_known),
+        cmocka_unit_test(the_table_is_plausible),
+        cmocka_unit_test(fp32_follows_from_lanes_and_clock),
+        cmocka_unit_test(types_have_names_and_sizes),
+        cmocka_unit_test(a_device_like_another_takes_its_numbers),
+        cmocka_unit_test(types_without_parameters_follow_the_nearest),
+        cmocka_unit_test(devices_of_a_file_may_be_like_those_above),
+        cmocka_unit_test(a_name_loads_one_device),
+        cmocka_unit_test(a_file_loads_its_devices),
+        cmocka_unit_test(what_is_wrong_is_said_with_its_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,226 @@
+/* Step times and checkpoints that follow from a plan. */
+#include "feed/checkpoint/plan.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Keys that are read, of a plan of Llama 3 8B as `rehearse plan` writes it. */
+static const char good[] =
+    "{\"format\": \"rehearse-plan/1\", \"model\": \"llama-3-8b\", \"precision\": \"bf16\", "
+    "\"global_batch\": 128, \"sequence\": 8192, \"iteration_time\": 6.5, \"plans\": ["
+    "{\"iteration_time\": 6.5, \"devices\": 16, \"tp\": 2, \"pp\": 2, \"dp\": 2, \"cp\": 2, \"ep\": 1, "
+    "\"zero\": 1}"
+    "]}";
+
+/* With a part replaced. */
+static bool parse_with(struct checkpoint_of_plan *of, const char *old, const char *new, int64_t ranks,
+                       struct error *err)
+{
+    char text[1024];
+    const char *at = strstr(good, old);
+    assert_non_null(at);
+    int length = snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, new, at + strlen(old));
+    return checkpoint_plan_parse(of, "plan.json", text, (size_t)length, ranks, NULL, err);
+}
+
+static struct checkpoint_of_plan plan_with(const char *old, const char *new, int64_t ranks)
+{
+    struct checkpoint_of_plan of;
+    struct error err;
+    if (!parse_with(&of, old, new, ranks, &err))
+        fail_msg("%s", err.text);
+    return of;
+}
+
+static void refuse(const char *old, const char *new, int64_t ranks, const char *expected)
+{
+    struct checkpoint_of_plan of;
+    struct error err;
+    assert_false(parse_with(&of, old, new, ranks, &err));
+    if (!strstr(err.text, expected))
+        fail_msg("%s; expected: %s", err.text, expected);
+}
+
+static void the_step_is_the_iteration(void **state)
+{
+    struct checkpoint_of_plan of = plan_with("", "", 0);
+    (void)state;
+    assert_true(of.step_seconds == 6.5);
+    assert_int_equal(of.global_batch, 128);
+    assert_int_equal(of.sequence, 8192);
+    assert_int_equal(of.devices, 16);
+    assert_int_equal(of.data_parallel, 2);
+}
+
+/* MLPerf Storage 2.0: 105 GiB for Llama 3 8B; 8,030,261,248 parameters of 14 bytes. */
+static void a_checkpoint_has_fourteen_bytes_for_each_parameter(void **state)
+{
+    struct checkpoint_of_plan of = plan_with("", "", 0);
+    (void)state;
+    assert_true(of.sized);
+    assert_true(of.parameters == 8030261248.0);
+    assert_true(fabs(of.model_bytes / (2 * of.parameters) - 1) < 1e-6);
+    assert_true(fabs(of.optimizer_bytes / (12 * of.parameters) - 1) < 1e-6);
+    assert_true(fabs(checkpoint_shards_bytes(&of.shards) / 0x1p30 - 105) < 0.5);
+}
+
+/* By hand: embedding and head 128256 x 4096; a block 2 x 4096 x (4096 + 1024) + 3 x 4096 x 14336 + 2 x 4096; a norm 4096.
+ * Two tensor ranks, two stages of 16 blocks; the optimizer over 2 x 2 x 4. */
+static void ranks_save_what_they_hold(void **state)
+{
+    struct checkpoint_of_plan of = plan_with("", "", 0);
+    double embedding = 128256.0 * 4096, block = 2 * 4096.0 * 5120 + 3 * 4096.0 * 14336 + 2 * 4096;
+    double optimizer = 8030261248.0 / 16 * 12;
+    (void)state;
+    assert_true(checkpoint_shards_rank_bytes(&of.shards, 0) == (embedding + 16 * block) / 2 * 2 + optimizer);
+    assert_true(checkpoint_shards_rank_bytes(&of.shards, 2) ==
+                (embedding + 16 * block + 4096) / 2 * 2 + optimizer);
+    assert_true(checkpoint_shards_rank_bytes(&of.shards, 4) == optimizer);
+    assert_int_equal(checkpoint_shards_count(&of.shards, 0), 17 + 1);
+}
+
+static void sharded_parameters_are_saved_by_all(void **state)
+{
+    struct checkpoint_of_plan of = plan_with("\"zero\": 1", "\"zero\": 3", 0);
+    (void)state;
+    assert_true(fabs(checkpoint_shards_bytes(&of.shards) / (14 * of.parameters) - 1) < 1e-6);
+    assert_true(
+        fabs(checkpoint_shards_rank_bytes(&of.shards, 4) / checkpoint_shards_rank_bytes(&of.shards, 0) - 1) <
+        1e-6);
+}
+
+static void without_zero_one_replica_saves_all(void **state)
+{
+    struct checkpoint_of_plan of = plan_with("\"zero\": 1", "\"zero\": 0", 0);
+    (void)state;
+    assert_true(checkpoint_shards_rank_bytes(&of.shards, 4) == 0);
+    assert_true(fabs(checkpoint_shards_bytes(&of.shards) / (14 * of.parameters) - 1) < 1e-6);
+}
+
+static void full_precision_has_no_master_copy(void **state)
+{
+    struct checkpoint_of_plan of = plan_with("bf16", "fp32", 0);
+    (void)state;
+    assert_true(fabs(of.model_bytes / (4 * of.parameters) - 1) < 1e-6);
+    assert_true(fabs(of.optimizer_bytes / (8 * of.parameters) - 1) < 1e-6);
+    of = plan_with("bf16", "fp8", 0);
+    assert_true(fabs(of.model_bytes / (2 * of.parameters) - 1) < 1e-6);
+}
+
+/* GPT-2's head is the embedding's matrix. */
+static void a_tied_head_is_saved_once(void **state)
+{
+    struct checkpoint_of_plan of = plan_with("llama-3-8b", "gpt2-xl", 0);
+    (void)state;
+    assert_int_equal(of.shards.head, 0);
+    assert_true(fabs(of.model_bytes / (2 * of.parameters) - 1) < 1e-5);
+}
+
+/* Of Mixtral 8x7B with tensor 2, pipeline 2, data 4. */
+static struct checkpoint_of_plan mixtral_with(const char *degrees)
+{
+    char text[1024];
+    struct checkpoint_of_plan of;
+    struct error err;
+    int length =
+        snprintf(text, sizeof text,
+                 "{\"format\": \"rehearse-plan/1\", \"model\": \"mixtral-8x7b\", \"precision\": \"bf16\", "
+                 "\"iteration_time\": 6.5, \"plans\": [{\"devices\": 16, \"tp\": 2, \"pp\": 2, \"cp\": 1, "
+                 "\"dp\": 4, %s}]}",
+                 degrees);
+    if (!checkpoint_plan_parse(&of, "plan.json", text, (size_t)length, 0, NULL, &err))
+        fail_msg("%s", err.text);
+    return of;
+}
+
+/* Eight experts of 3 x 4096 x 14336 in each of 32 blocks, of which a stage has 16; four ranks of it have two experts each:
+ * those of the first two replicas. */
+static void experts_are_saved_by_those_that_hold_them(void **state)
+{
+    struct checkpoint_of_plan of = mixtral_with("\"ep\": 4, \"zero\": 1");
+    double experts = 16 * 2 * 3 * 4096.0 * 14336 * 2;
+    (void)state;
+    assert_true(of.sized);
+    assert_true(fabs(of.model_bytes / (2 * of.parameters) - 1) < 1e-6);
+    assert_true(fabs(of.optimizer_bytes / (12 * of.parameters) - 1) < 1e-6);
+    double optimizer = checkpoint_shards_rank_bytes(&of.shards, 15);
+    assert_true(checkpoint_shards_rank_bytes(&of.shards, 4) == experts + optimizer); /* replica 1, stage 0 */
+    assert_true(checkpoint_shards_rank_bytes(&of.shards, 7) == experts + optimizer); /* stage 1 */
+    assert_true(checkpoint_shards_rank_bytes(&of.shards, 8) == optimizer);           /* replica 2 */
+    assert_true(checkpoint_shards_rank_bytes(&of.shards, 0) > experts + optimizer);
+}
+
+static void sharded_experts_are_saved_by_all(void **state)
+{
+    struct checkpoint_of_plan of = mixtral_with("\"ep\": 4, \"zero\": 3");
+    (void)state;
+    assert_true(fabs(of.model_bytes / (2 * of.parameters) - 1) < 1e-6);
+    assert_true(
+        fabs(checkpoint_shards_rank_bytes(&of.shards, 0) / checkpoint_shards_rank_bytes(&of.shards, 12) - 1) <
+        1e-6);
+}
+
+static void fewer_ranks_save_their_part(void **state)
+{
+    struct checkpoint_of_plan all = plan_with("", "", 0), of = plan_with("", "", 3);
+    double bytes = 0;
+    (void)state;
+    for (int rank = 0; rank < 3; rank++)
+        bytes += checkpoint_shards_rank_bytes(&all.shards, rank);
+    assert_true(checkpoint_shards_bytes(&of.shards) == bytes);
+    refuse("", "", 17, "plan.json: 17 ranks; the plan uses 16 devices");
+}
+
+static void a_plan_without_sizes_says_why(void **state)
+{
+    struct checkpoint_of_plan of = plan_with("\"plans\"", "\"stages\"", 4);
+    (void)state;
+    assert_false(of.sized);
+    assert_true(of.step_seconds == 6.5);
+    assert_non_null(strstr(of.why, "not how large the model is"));
+    of = plan_with("\"plans\"", "\"pipelines\"", 4);
+    assert_non_null(strstr(of.why, "several kinds"));
+    of = plan_with("llama-3-8b", "ours", 4);
+    assert_non_null(strstr(of.why, "no built-in model 'ours'"));
+    of = plan_with("\"ep\": 1, \"zero\": 1", "\"ep\": 4, \"zero\": 0", 4);
+    assert_non_null(strstr(of.why, "expert parallelism"));
+}
+
+static void wrong_plans_are_refused(void **state)
+{
+    (void)state;
+    refuse("rehearse-plan/1", "rehearse-sweep/1", 0, "plan.json:1:");
+    refuse("\"iteration_time\": 6.5, \"plans\"", "\"plans\"", 0, "iteration_time");
+    refuse("\"tp\": 2", "\"tp\": 4", 0, "tp x pp x dp x cp is 32, devices 16");
+    refuse("\"tp\": 2", "\"tp\": 0", 0, "plans[0].tp");
+    refuse("\"ep\": 1", "\"ep\": 16", 0, "ep is 16, tp x dp x cp 8");
+    refuse("\"zero\": 1", "\"zero\": 4", 0, "expected 0 to 3");
+    refuse("bf16", "bf17", 0, "'bf17' is no type");
+    refuse("}]}", "", 0, "plan.json:1:");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_step_is_the_iteration),
+        cmocka_unit_test(a_checkpoint_has_fourteen_bytes_for_each_parameter),
+        cmocka_unit_test(ranks_save_what_they_hold),
+        cmocka_unit_test(sharded_parameters_are_saved_by_all),
+        cmocka_unit_test(without_zero_one_replica_saves_all),
+        cmocka_unit_test(full_precision_has_no_master_copy),
+        cmocka_unit_test(a_tied_head_is_saved_once),
+        cmocka_unit_test(experts_are_saved_by_those_that_hold_them),
+        cmocka_unit_test(sharded_experts_are_saved_by_all),
+        cmocka_unit_test(fewer_ranks_save_their_part),
+        cmocka_unit_test(a_plan_without_sizes_says_why),
+        cmocka_unit_test(wrong_plans_are_refused),
+    };
+    return cmocka_run_group_tests_name("feed: checkpoints of a plan", tests, NULL, NULL);
+}

@@ -1,0 +1,437 @@
+#include "plan/fleet/classes.h"
+#include "plan/fleet/search.h"
+#include "support/random_problem.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CASES  1000
+#define LAYERS 5
+
+/* ---- random questions ---- */
+
+struct small {
+    struct fleet_problem problem;
+    double seconds[8][LAYERS + 1], kept[8][LAYERS + 1], held[8][LAYERS + 1], send[8][LAYERS + 1],
+        after[8][LAYERS + 1];
+};
+
+static void make_small(struct small *small, uint64_t seed)
+{
+    struct random_source source = {seed};
+    struct fleet_problem *p = &small->problem;
+    *p = (struct fleet_problem){
+        .layer_count = random_range(&source, 1, LAYERS),
+        .type_count = random_range(&source, 1, 3),
+        .microbatches = random_range(&source, 1, 12),
+        .pipelines_most = random_range(&source, 0, 3),
+    };
+    for (int t = 0; t < p->type_count; t++)
+        p->types[t] = (struct fleet_type){random_range(&source, 1, 3), 1.0 + 9.0 * random_unit(&source)};
+    for (int t = 0; t < p->type_count; t++)
+        for (int tensor = 1; tensor <= 2; tensor++) {
+            int o = p->option_count++;
+            double speed = 0.3 + random_unit(&source);
+            for (int l = 0; l < p->layer_count; l++) {
+                double size = 0.2 + random_unit(&source);
+                small->seconds[o][l + 1] = small->seconds[o][l] + size * speed / pow(tensor, 0.8);
+                small->kept[o][l + 1] = small->kept[o][l] + random_unit(&source) / tensor;
+                small->held[o][l + 1] = small->held[o][l] + 2.0 * random_unit(&source) / tensor;
+                small->after[o][l + 1] = small->after[o][l] + 0.5 * random_unit(&source) / tensor;
+                small->send[o][l] = 0.1 * random_unit(&source);
+            }
+            p->options[o] = (struct fleet_option){
+                .type = t,
+                .tensor = tensor,
+                .seconds = small->seconds[o],
+                .kept = small->kept[o],
+                .held = small->held[o],
+                .after = small->after[o],
+                .send = small->send[o],
+                .working = 0.3,
+                .last_working = 0.3 + 0.3 * random_unit(&source),
+            };
+        }
+}
+
+/* ---- the slow way: all pipelines, all sets of them ---- */
+
+#define PIPELINES_MOST 20000
+
+struct slow {
+    const struct fleet_problem *problem;
+    struct fleet_pipeline *all;
+    int count;
+    int left[FLEET_ROWS_MOST];
+    const struct fleet_pipeline *chosen[16];
+    int chosen_count;
+    double best;
+};
+
+/* Cuts from the last layer on, so that it is known how many stages are behind. */
+static void every_pipeline(struct slow *slow, struct fleet_stage *stages, int count, int last)
+{
+    const struct fleet_problem *p = slow->problem;
+    if (last == 0) {
+        struct fleet_pipeline pipeline = {.stage_count = count};
+        for (int i = 0; i < count; i++)
+            pipeline.stages[i] = stages[count - 1 - i];
+        fleet_pipeline_score(p, &pipeline);
+        for (int t = 0; t < p->type_count; t++)
+            if (pipeline.devices[t] > p->types[t].devices)
+                return;
+        assert_true(slow->count < PIPELINES_MOST);
+        slow->all[slow->count++] = pipeline;
+        return;
+    }
+    for (int first = 0; first < last; first++)
+        for (int o = 0; o < p->option_count; o++) {
+            stages[count] = (struct fleet_stage){o, first, last};
+            if (fleet_stage_memory(p, &stages[count], count + 1) <= p->types[p->options[o].type].memory)
+                every_pipeline(slow, stages, count + 1, first);
+        }
+}
+
+/* Micro-batches one by one to the pipeline that is done with it first: optimal for equal tasks. */
+static double finish(const struct slow *slow)
+{
+    int64_t own[16] = {0};
+    double last = 0.0, after = 0.0;
+    for (int i = 0; i < slow->chosen_count; i++)
+        after = fmax(after, slow->chosen[i]->after);
+    for (int64_t m = 0; m < slow->problem->microbatches; m++) {
+        int best = 0;
+        double soonest = INFINITY;
+        for (int i = 0; i < slow->chosen_count; i++) {
+            double done = slow->chosen[i]->fill + (double)own[i] * slow->chosen[i]->cycle;
+            if (done < soonest) {
+                soonest = done;
+                best = i;
+            }
+        }
+        own[best]++;
+        last = fmax(last, soonest);
+    }
+    return last + after;
+}
+
+static void every_set(struct slow *slow, int from)
+{
+    if (slow->chosen_count > 0)
+        slow->best = fmin(slow->best, finish(slow));
+    for (int i = from; i < slow->count; i++) {
+        bool fits = true;
+        for (int t = 0; t < fleet_rows(slow->problem); t++)
+            fits &= slow->all[i].devices[t] <= slow->left[t];
+        if (!fits)
+            continue;
+        for (int t = 0; t < fleet_rows(slow->problem); t++)
+            slow->left[t] -= slow->all[i].devices[t];
+        slow->chosen[slow->chosen_count++] = &slow->all[i];
+        every_set(slow, i);
+        slow->chosen_count--;
+        for (int t = 0; t < fleet_rows(slow->problem); t++)
+            slow->left[t] += slow->all[i].devices[t];
+    }
+}
+
+/* Of pipelines with the same devices, one that is better than another in fill and cycle is better in any set. */
+static void drop_worse(struct slow *slow)
+{
+    int kept = 0;
+    for (int i = 0; i < slow->count; i++) {
+        bool worse = false;
+        const struct fleet_pipeline *a = &slow->all[i];
+        for (int j = 0; j < slow->count && !worse; j++) {
+            const struct fleet_pipeline *b = &slow->all[j];
+            bool as_good = b->fill <= a->fill && b->cycle <= a->cycle && b->after <= a->after;
+            for (int t = 0; t < fleet_rows(slow->problem); t++)
+                as_good &= b->devices[t] <= a->devices[t];
+            bool same = b->fill == a->fill && b->cycle == a->cycle && b->after == a->after &&
+                        memcmp(a->devices, b->devices, sizeof a->devices) == 0;
+            worse = as_good && (!same || j < i);
+        }
+        if (!worse)
+            slow->all[kept++] = *a; /* those before it were looked at */
+    }
+    slow->count = kept;
+}
+
+static double slowly(const struct fleet_problem *problem)
+{
+    struct slow slow = {.problem = problem, .best = INFINITY};
+    struct fleet_stage stages[LAYERS];
+    slow.all = malloc(PIPELINES_MOST * sizeof *slow.all);
+    assert_non_null(slow.all);
+    every_pipeline(&slow, stages, 0, problem->layer_count);
+    drop_worse(&slow);
+    for (int t = 0; t < fleet_rows(problem); t++)
+        slow.left[t] = fleet_limit(problem, t);
+    every_set(&slow, 0);
+    free(slow.all);
+    return slow.best;
+}
+
+static void check_plan(const struct fleet_problem *problem, const struct fleet_plan *plan)
+{
+    int used[FLEET_TYPES_MOST] = {0}, pipelines = 0;
+    int64_t microbatches = 0;
+    double slowest = 0.0;
+    for (int k = 0; k < plan->pipeline_count; k++) {
+        const struct fleet_pipeline *p = &plan->pipelines[k];
+        int at = 0;
+        for (int i = 0; i < p->stage_count; i++) {
+            const struct fleet_stage *stage = &p->stages[i];
+            const struct fleet_option *o = &problem->options[stage->option];
+            assert_int_equal(stage->first, at);
+            assert_true(stage->last > at);
+            assert_true(fleet_stage_memory(problem, stage, p->stage_count - i) <=
+                        problem->types[o->type].memory);
+            used[o->type] += o->tensor * p->copies;
+            at = stage->last;
+        }
+        assert_int_equal(at, problem->layer_count);
+        microbatches += p->microbatches;
+        pipelines += p->copies;
+        slowest =
+            fmax(slowest, p->fill + (double)((p->microbatches + p->copies - 1) / p->copies - 1) * p->cycle);
+    }
+    for (int t = 0; t < problem->type_count; t++)
+        assert_true(used[t] <= problem->types[t].devices);
+    assert_true(problem->pipelines_most == 0 || pipelines <= problem->pipelines_most);
+    assert_int_equal(microbatches, problem->microbatches);
+    assert_true(fabs((slowest + plan->after) / plan->seconds - 1.0) < 1e-9);
+}
+
+/* For any prices and deadline: the best of all pipelines that do a micro-batch by then, but for the tolerance, or one
+ * that is better still. */
+static void prices_find_the_best_pipeline(void **state)
+{
+    (void)state;
+    int cases = random_cases(CASES), found = 0;
+    for (int i = 0; i < cases; i++) {
+        struct small small = {0};
+        struct random_source source = {(uint64_t)i + 77};
+        make_small(&small, (uint64_t)i + 1);
+        struct fleet_problem *p = &small.problem;
+        for (int t = 0; t < p->type_count; t++)
+            p->types[t].devices = 1000;
+        struct slow slow = {.problem = p};
+        struct fleet_stage stages[LAYERS];
+        slow.all = malloc(PIPELINES_MOST * sizeof *slow.all);
+        assert_non_null(slow.all);
+        every_pipeline(&slow, stages, 0, p->layer_count);
+        double prices[FLEET_ROWS_MOST], deadline = 0.2 + 4.0 * random_unit(&source);
+        double best = 0.0, most = 0.0; /* most: of those that do a part of a micro-batch, too */
+        double after = 0.3 * random_range(&source, 1, 10);
+        for (int t = 0; t < fleet_rows(p); t++)
+            prices[t] = random_one_in(&source, 3) ? 0.0 : random_unit(&source);
+        for (int k = 0; k < slow.count; k++) {
+            double value = (deadline - slow.all[k].fill) / slow.all[k].cycle + 1.0;
+            for (int t = 0; t < fleet_rows(p); t++)
+                value -= prices[t] * slow.all[k].devices[t];
+            if (slow.all[k].after > after)
+                continue;
+            most = fmax(most, value);
+            if (slow.all[k].fill <= deadline)
+                best = fmax(best, value);
+        }
+        int limits[FLEET_ROWS_MOST];
+        for (int t = 0; t < fleet_rows(p); t++)
+            limits[t] = fleet_limit(p, t);
+        struct fleet_pricer *pricer = fleet_pricer_new(p);
+        assert_non_null(pricer);
+        fleet_pricer_limit(pricer, after);
+        struct fleet_pipeline pipeline;
+        double late;
+        const struct fleet_quest quest = {deadline, 0.0, 1e-8, prices, limits, NULL, NULL};
+        double value = fleet_price(pricer, &quest, &pipeline, &late);
+        for (int k = 0; k < slow.count; k++) {
+            double then = (deadline - late - slow.all[k].fill) / slow.all[k].cycle + 1.0;
+            for (int t = 0; t < fleet_rows(p); t++)
+                then -= prices[t] * slow.all[k].devices[t];
+            if (slow.all[k].after <= after && slow.all[k].fill <= deadline - late && then > 1e-9)
+                fail_msg("case %d: %.9g s earlier a pipeline is worth %.9g more than its price", i, late,
+                         then);
+        }
+        if (fmax(value, 0.0) < best - 1e-5 || value > most + 1e-9 || late < 0.0)
+            fail_msg("case %d: %.9g, %.9g s late; of all pipelines %.9g", i, value, late, best);
+        found += best > 0.0;
+        fleet_pricer_free(pricer);
+        free(slow.all);
+    }
+    assert_in_range(found, cases / 10, cases);
+}
+
+static void bounds_hold_and_plans_are_near(void **state)
+{
+    (void)state;
+    int cases = random_cases(CASES), found = 0, best = 0;
+    double worst = 1.0, sum = 0.0, below = 0.0;
+    for (int i = 0; i < cases; i++) {
+        struct small small = {0};
+        struct fleet_plan plan;
+        struct error err;
+        make_small(&small, (uint64_t)i + 1);
+        double optimum = slowly(&small.problem);
+        bool done = fleet_search(&plan, &small.problem, INFINITY, NULL, &err);
+        if (done != (bool)isfinite(optimum))
+            fail_msg("case %d: %s, but the slow way finds %g", i, done ? "a plan" : err.text, optimum);
+        if (!done)
+            continue;
+        check_plan(&small.problem, &plan);
+        if (plan.lower_bound > optimum * (1.0 + 1e-9) || plan.seconds < optimum * (1.0 - 1e-9))
+            fail_msg("case %d: bound %.9g, optimum %.9g, plan %.9g", i, plan.lower_bound, optimum,
+                     plan.seconds);
+        found++;
+        best += plan.seconds <= optimum * (1.0 + 1e-9);
+        worst = fmax(worst, plan.seconds / optimum);
+        below += 1.0 - plan.lower_bound / optimum;
+        sum += plan.seconds / optimum - 1.0;
+        fleet_plan_release(&plan);
+    }
+    print_message(
+        "# %d of %d have the optimum, mean %.3f %% above it, at worst %.1f %%; the bound is %.1f %% below\n",
+        best, found, 100.0 * sum / found, 100.0 * (worst - 1.0), 100.0 * below / found);
+    assert_true(found > cases / 4);
+    assert_true(best > found * 9 / 10);
+}
+
+/* ---- what depends on the number of pipelines ---- */
+
+/* Of what a layer takes afterwards, D pipelines take 2 (D - 1) / D, less where those that are alike stand together; what a
+ * layer holds is half its states, spread over D. */
+static double share_afterwards(const struct fleet_spread *spread, int tensor)
+{
+    return 2.0 * (spread->gradients - 1) / spread->gradients / fleet_together(spread, 2, tensor);
+}
+
+static bool make_spread(const void *context, const struct fleet_spread *spread, struct fleet_problem *problem,
+                        struct arena *arena)
+{
+    const struct small *small = context;
+    *problem = small->problem;
+    problem->pipelines_most = spread->most;
+    for (int o = 0; o < problem->option_count; o++) {
+        double *after = ARENA_ARRAY(arena, LAYERS + 1, double),
+               *held = ARENA_ARRAY(arena, LAYERS + 1, double);
+        if (!after || !held)
+            return false;
+        for (int l = 0; l <= problem->layer_count; l++) {
+            after[l] = small->after[o][l] * share_afterwards(spread, problem->options[o].tensor);
+            held[l] = small->held[o][l] * (0.5 + 0.5 / spread->states);
+        }
+        problem->options[o].after = after;
+        problem->options[o].held = held;
+    }
+    return true;
+}
+
+/* A set of pipelines with what its number makes of it; INFINITY: it does not fit. */
+static double finish_spread(const struct slow *slow, const struct small *small)
+{
+    struct arena arena = {0};
+    struct fleet_problem problem;
+    struct fleet_pipeline own[16];
+    struct slow set = *slow;
+    bool fits = true;
+    for (int i = 0; i < slow->chosen_count; i++) {
+        struct fleet_spread spread = {slow->chosen_count, slow->chosen_count, 0, 0};
+        for (int j = 0; j < slow->chosen_count; j++)
+            spread.alike += slow->chosen[j] == slow->chosen[i];
+        assert_true(make_spread(small, &spread, &problem, &arena));
+        own[i] = *slow->chosen[i];
+        fits &= fleet_pipeline_fits(&problem, &own[i]);
+        fleet_pipeline_score(&problem, &own[i]);
+        set.chosen[i] = &own[i];
+    }
+    double seconds = fits ? finish(&set) : INFINITY;
+    arena_release(&arena);
+    return seconds;
+}
+
+static void every_spread_set(struct slow *slow, const struct small *small, int from)
+{
+    if (slow->chosen_count > 0)
+        slow->best = fmin(slow->best, finish_spread(slow, small));
+    for (int i = from; i < slow->count; i++) {
+        bool fits = true;
+        for (int t = 0; t < slow->problem->type_count; t++)
+            fits &= slow->all[i].devices[t] <= slow->left[t];
+        if (!fits)
+            continue;
+        for (int t = 0; t < slow->problem->type_count; t++)
+            slow->left[t] -= slow->all[i].devices[t];
+        slow->chosen[slow->chosen_count++] = &slow->all[i];
+        every_spread_set(slow, small, i);
+        slow->chosen_count--;
+        for (int t = 0; t < slow->problem->type_count; t++)
+            slow->left[t] += slow->all[i].devices[t];
+    }
+}
+
+static void numbers_of_pipelines_are_counted(void **state)
+{
+    (void)state;
+    int cases = random_cases(300), found = 0, best = 0, several = 0;
+    for (int i = 0; i < cases; i++) {
+        struct small small = {0};
+        struct fleet_plan plan;
+        struct fleet_problem problem, any;
+        struct fleet_stage stages[LAYERS];
+        struct arena arena = {0};
+        struct error err;
+        make_small(&small, (uint64_t)i + 1);
+        for (int t = 0; t < small.problem.type_count; t++) /* few enough to list all sets */
+            small.problem.types[t].devices =
+                small.problem.types[t].devices > 2 ? 2 : small.problem.types[t].devices;
+        const struct fleet_maker maker = {&small, make_spread};
+        assert_true(make_spread(&small, &FLEET_SPREAD_ANY, &any, &arena));
+        struct slow slow = {.problem = &any, .best = INFINITY};
+        slow.all = malloc(PIPELINES_MOST * sizeof *slow.all);
+        assert_non_null(slow.all);
+        every_pipeline(&slow, stages, 0, any.layer_count);
+        for (int t = 0; t < any.type_count; t++)
+            slow.left[t] = any.types[t].devices;
+        if (slow.count > 300) { /* the slow way would take too long */
+            free(slow.all);
+            arena_release(&arena);
+            continue;
+        }
+        every_spread_set(&slow, &small, 0);
+        bool done = fleet_search_classes(&plan, &problem, &maker, INFINITY, &err);
+        if (done && plan.seconds < slow.best * (1.0 - 1e-9))
+            fail_msg("case %d: %.9g, but the best is %.9g", i, plan.seconds, slow.best);
+        if (isfinite(slow.best) && plan.lower_bound > slow.best * (1.0 + 1e-9))
+            fail_msg("case %d: bound %.9g, optimum %.9g", i, plan.lower_bound, slow.best);
+        if (done) {
+            found++;
+            several += fleet_pipelines(&plan) > 1;
+            best += plan.seconds <= slow.best * (1.0 + 1e-9);
+            fleet_plan_release(&plan);
+        }
+        free(slow.all);
+        arena_release(&arena);
+    }
+    print_message("# %d of %d have the optimum; %d have several pipelines\n", best, found, several);
+    assert_true(several > 0);
+    assert_true(best > found * 8 / 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prices_find_the_best_pipeline),
+        cmocka_unit_test(bounds_hold_and_plans_are_near),
+        cmocka_unit_test(numbers_of_pipelines_are_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

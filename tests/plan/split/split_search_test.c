@@ -1,0 +1,358 @@
+#include "plan/split/search.h"
+#include "support/jobs.h"
+#include "support/random_problem.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CASES 400
+
+/* ---- the slow way: every combination, every layout, priced from scratch ---- */
+
+struct best {
+    double seconds; /* INFINITY: nothing fits */
+};
+
+static void consider(struct best *best, const struct job *job, double memory)
+{
+    if (job_memory(job).total <= memory)
+        best->seconds = fmin(best->seconds, job_time(job).seconds);
+}
+
+/* All ways to give `left` blocks to the stages from `stage` on, at least one each. */
+static void every_layout(struct best *best, struct job *job, double memory, int *blocks, int stage, int left)
+{
+    if (stage == job->pipeline - 1) {
+        blocks[stage] = left;
+        job->stage_blocks = blocks;
+        consider(best, job, memory);
+        job->stage_blocks = NULL;
+        return;
+    }
+    for (blocks[stage] = 1; blocks[stage] <= left - (job->pipeline - 1 - stage); blocks[stage]++) {
+        int own = blocks[stage];
+        every_layout(best, job, memory, blocks, stage + 1, left - own);
+        blocks[stage] = own;
+    }
+}
+
+static bool whole_chunks(const struct job *job, int blocks)
+{
+    int slots = job->pipeline * job->chunks;
+    bool alike = blocks % slots == 0 || (blocks + 1) % slots == 0 || (blocks + 2) % slots == 0;
+    bool any = (job->software->offers & OFFERS_LAYOUTS) && slots <= blocks + 2;
+    return job->pipeline > 1 && (alike || any) && job_microbatches(job) % job->pipeline == 0;
+}
+
+static void every_rest(struct best *best, struct job job, double memory)
+{
+    const struct software *software = job.software;
+    unsigned shardings = job.pipeline > 1 ? software->zero_staged : software->zero;
+    int blocks = job.model->layers + job.model->encoder_layers, room[16];
+    for (job.sharding = 0; job.sharding <= 3; job.sharding++) {
+        if (!(shardings >> job.sharding & 1))
+            continue;
+        for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL; r++) {
+            job.recompute = (enum recompute)r;
+            job.chunks = 1;
+            consider(best, &job, memory);
+            every_layout(best, &job, memory, room, 0, blocks);
+            for (job.chunks = 2; (software->offers & OFFERS_CHUNKS) && job.chunks <= blocks + 2; job.chunks++)
+                if (whole_chunks(&job, blocks))
+                    consider(best, &job, memory);
+        }
+    }
+}
+
+static bool may_split(const struct job *job)
+{
+    unsigned offers = job->software->offers;
+    const struct architecture *model = job->model;
+    bool tensor = job->tensor == 1 || ((offers & OFFERS_TENSOR) && model->heads % job->tensor == 0 &&
+                                       model->kv_heads % job->tensor == 0 && model->ffn % job->tensor == 0);
+    bool inside = job->tensor <= job->devices_per_node && job->devices_per_node % job->tensor == 0;
+    bool context =
+        job->context == 1 || ((offers & OFFERS_CONTEXT) && job->sequence % (2 * job->context) == 0);
+    bool expert = job->expert == 1 || ((offers & OFFERS_EXPERT) && model->experts % job->expert == 0);
+    bool pipeline = job->pipeline == 1 || (offers & OFFERS_PIPELINE);
+    return tensor && inside && context && expert && pipeline &&
+           (job->tensor * job->context * job->data) % job->expert == 0 &&
+           job->batch % (job->data * job->microbatch) == 0;
+}
+
+static struct best slowly(const struct job_question *question)
+{
+    struct best best = {INFINITY};
+    struct job job = question->job;
+    int most = job.devices, experts = job.model->experts > 0 ? (int)job.model->experts : 1;
+    double memory = (double)job.device->memory * (1.0 - question->headroom);
+    for (job.tensor = 1; job.tensor <= most; job.tensor++)
+        for (job.context = 1; job.tensor * job.context <= most; job.context++)
+            for (job.pipeline = 1; job.pipeline <= job.model->layers + job.model->encoder_layers;
+                 job.pipeline++)
+                for (job.data = 1; job.tensor * job.context * job.pipeline * job.data <= most; job.data++)
+                    for (job.expert = 1; job.expert <= experts; job.expert++)
+                        for (job.microbatch = 1; job.microbatch <= job.batch; job.microbatch++) {
+                            job.devices = job.tensor * job.context * job.pipeline * job.data;
+                            if (may_split(&job))
+                                every_rest(&best, job, memory);
+                        }
+    return best;
+}
+
+/* ---- random questions ---- */
+
+static uint64_t seed;
+
+static int pick(int least, int most)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return least + (int)((seed >> 33) % (uint64_t)(most - least + 1));
+}
+
+struct small {
+    struct architecture model;
+    struct cost_device device;
+    struct job_question question;
+};
+
+static void make_small(struct small *small)
+{
+    static const char *const softwares[] = {"megatron-core", "megatron-2022", "megatron-deepspeed",
+                                            "fsdp",          "torchtitan",    "megatron-core-2024"};
+    static const char *const models[] = {"llama-3-8b", "gpt2-xl", "mixtral-8x7b", "deepseek-v2-lite",
+                                         "gpt-oss-20b"};
+    const struct architecture *known = architecture_find(models[pick(0, 4)]);
+    assert_non_null(known);
+    small->model = *known;
+    small->model.layers = pick(1, 6);
+    if (small->model.dense_layers > small->model.layers)
+        small->model.dense_layers = 1;
+    if (small->model.experts > 0)
+        small->model.experts = 8;
+    if (small->model.active_experts > 8)
+        small->model.active_experts = 2;
+    small->model.vocabulary = 1000 << pick(0, 7); /* heads from light to heavier than a block */
+    struct job job = job_example();
+    small->device = *job.device;
+    job.model = &small->model;
+    job.software = software_find(softwares[pick(0, 5)]);
+    job.devices = pick(1, 8);
+    job.devices_per_node = 1 << pick(0, 3);
+    job.batch = pick(1, 12);
+    job.sequence = 512 << pick(0, 3);
+    small->question = (struct job_question){.job = job, .headroom = 0.01 * pick(0, 10)};
+    /* from what nothing fits into to plenty */
+    small->device.memory = (int64_t)(exp2(pick(0, 40) * 0.15) * 0x1p30);
+    small->question.job.device = &small->device;
+}
+
+static void is_as_good_as_every_combination(void **state)
+{
+    (void)state;
+    int cases = random_cases(CASES), fits = 0, uneven = 0, idle = 0;
+    for (int i = 0; i < cases; i++) {
+        struct small small;
+        seed = (uint64_t)i;
+        make_small(&small);
+        struct best best = slowly(&small.question);
+        struct job_search search;
+        struct error err;
+        struct job_search_options options = {.top = pick(1, 4)};
+        bool found = job_search(&search, &small.question, &options, &err);
+        if (found != (bool)isfinite(best.seconds))
+            fail_msg("case %d: %s, but the slow way finds %g s", i, found ? "a plan" : err.text,
+                     best.seconds);
+        if (!found) {
+            assert_int_equal(err.kind, ERROR_INFEASIBLE);
+            continue;
+        }
+        double seconds = search.plans[0].time.seconds;
+        if (fabs(seconds / best.seconds - 1.0) > 1e-9)
+            fail_msg("case %d: %.12g s, but the slow way finds %.12g s", i, seconds, best.seconds);
+        assert_true(search.complete);
+        fits++;
+        uneven += search.plans[0].job.stage_blocks != NULL;
+        idle += search.plans[0].job.devices < small.question.job.devices;
+        job_search_release(&search);
+    }
+    /* the cases are of all kinds */
+    assert_in_range(fits, cases / 4, cases - cases / 20);
+    assert_true(uneven > cases / 100);
+    assert_true(idle > cases / 100);
+}
+
+/* ---- properties ---- */
+
+static struct job_question big_question(void)
+{
+    struct job_question question = {.job = job_example(), .headroom = 0.05};
+    question.job.model = architecture_find("llama-3-70b");
+    question.job.devices = 64;
+    question.job.batch = 128;
+    return question;
+}
+
+static struct job_search found(const struct job_question *question, const struct job_search_options *options)
+{
+    struct job_search search;
+    struct error err;
+    if (!job_search(&search, question, options, &err))
+        fail_msg("%s", err.text);
+    return search;
+}
+
+static void more_devices_are_never_slower(void **state)
+{
+    (void)state;
+    struct job_question question = big_question();
+    double before = INFINITY;
+    for (question.job.devices = 32; question.job.devices <= 96; question.job.devices += 4) {
+        struct job_search search = found(&question, &(struct job_search_options){.top = 1});
+        assert_true(search.plans[0].time.seconds <= before);
+        before = search.plans[0].time.seconds;
+        job_search_release(&search);
+    }
+}
+
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    struct job_question question = big_question();
+    struct parallel *pool = parallel_new(3, &(struct error){0});
+    struct job_search one = found(&question, &(struct job_search_options){.top = 10});
+    struct job_search three = found(&question, &(struct job_search_options){.top = 10, .pool = pool});
+    assert_int_equal(one.plan_count, 10);
+    assert_int_equal(three.plan_count, 10);
+    for (int i = 0; i < 10; i++) {
+        assert_true(one.plans[i].time.seconds == three.plans[i].time.seconds);
+        for (int d = 0; d < JOB_DIMENSIONS; d++)
+            assert_int_equal(job_dimension_value(&one.plans[i].job, (enum job_dimension)d),
+                             job_dimension_value(&three.plans[i].job, (enum job_dimension)d));
+    }
+    job_search_release(&one);
+    job_search_release(&three);
+    parallel_free(pool);
+}
+
+/* What is wanted besides the best does not change the best, and the list is in order. */
+static void top_is_in_order(void **state)
+{
+    (void)state;
+    struct job_question question = big_question();
+    struct job_search one = found(&question, &(struct job_search_options){.top = 1});
+    struct job_search many = found(&question, &(struct job_search_options){.top = 20});
+    assert_true(one.plans[0].time.seconds == many.plans[0].time.seconds);
+    for (int i = 1; i < many.plan_count; i++)
+        assert_true(many.plans[i - 1].time.seconds <= many.plans[i].time.seconds);
+    job_search_release(&one);
+    job_search_release(&many);
+}
+
+static bool as_good(const struct job_plan *a, const struct job_plan *b)
+{
+    return a->time.seconds <= b->time.seconds && a->memory.total <= b->memory.total &&
+           a->job.devices <= b->job.devices;
+}
+
+/* None of the front is beaten by another of it, all others are as good as one of it, and the fastest is there. */
+static void nothing_beats_the_front(void **state)
+{
+    (void)state;
+    struct job_question question = big_question();
+    struct job_search front = found(&question, &(struct job_search_options){.top = 2000, .front = true});
+    struct job_search many = found(&question, &(struct job_search_options){.top = 200});
+    assert_in_range(front.plan_count, 5, 1999);
+    assert_true(front.plans[0].time.seconds == many.plans[0].time.seconds);
+    for (int i = 0; i < front.plan_count; i++)
+        for (int j = 0; j < front.plan_count; j++)
+            assert_true(i == j || !as_good(&front.plans[i], &front.plans[j]));
+    for (int i = 0; i < many.plan_count; i++) {
+        bool covered = many.plans[i].job.stage_blocks; /* uneven stages are not all looked at */
+        for (int j = 0; j < front.plan_count; j++)
+            covered |= as_good(&front.plans[j], &many.plans[i]);
+        assert_true(covered);
+    }
+    job_search_release(&front);
+    job_search_release(&many);
+}
+
+static void ranges_are_kept(void **state)
+{
+    (void)state;
+    struct job_question question = big_question();
+    question.ranges[JOB_TENSOR] = (struct job_range){4, 4, true};
+    question.ranges[JOB_PIPELINE] = (struct job_range){2, 4, true};
+    question.ranges[JOB_RECOMPUTE] = (struct job_range){RECOMPUTE_FULL, RECOMPUTE_FULL, true};
+    struct job_search search = found(&question, &(struct job_search_options){.top = 20});
+    for (int i = 0; i < search.plan_count; i++) {
+        assert_int_equal(search.plans[i].job.tensor, 4);
+        assert_in_range(search.plans[i].job.pipeline, 2, 4);
+        assert_int_equal(search.plans[i].job.recompute, RECOMPUTE_FULL);
+    }
+    job_search_release(&search);
+}
+
+static void says_what_does_not_fit(void **state)
+{
+    (void)state;
+    struct job_question question = big_question();
+    struct job_search search;
+    struct error err;
+    question.job.devices = 4;
+    assert_false(job_search(&search, &question, &(struct job_search_options){.top = 1}, &err));
+    assert_int_equal(err.kind, ERROR_INFEASIBLE);
+    assert_non_null(strstr(err.text, "'llama-3-70b' does not fit: the smallest of all splits (tp "));
+}
+
+static void says_when_nothing_is_allowed(void **state)
+{
+    (void)state;
+    struct job_question question = big_question();
+    struct job_search search;
+    struct error err;
+    question.ranges[JOB_TENSOR] = (struct job_range){3, 3, true};
+    assert_false(job_search(&search, &question, &(struct job_search_options){.top = 1}, &err));
+    assert_int_equal(err.kind, ERROR_INFEASIBLE);
+}
+
+/* Weak first stages: many micro-batches in flight leave room for fewer blocks there. */
+static void memory_shapes_the_stages(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.pipeline = 8;
+    job_spread(&job, 8);
+    job.batch = 32;
+    struct job_layers layers = job_layers_of(&job);
+    double even = job_memory_of(&job, &layers).total;
+    int blocks[8], sum = 0;
+    assert_true(job_layout(&job, &layers, 0.93 * even, blocks));
+    for (int stage = 0; stage < 8; stage++)
+        sum += blocks[stage];
+    assert_int_equal(sum, 32);
+    assert_true(blocks[0] < blocks[6]);
+    job.stage_blocks = blocks;
+    assert_true(job_memory_of(&job, &layers).total <= 0.93 * even);
+    assert_false(job_layout(&job, &layers, 0.2 * even, blocks));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_as_good_as_every_combination), cmocka_unit_test(more_devices_are_never_slower),
+        cmocka_unit_test(threads_change_nothing),          cmocka_unit_test(top_is_in_order),
+        cmocka_unit_test(nothing_beats_the_front),         cmocka_unit_test(ranges_are_kept),
+        cmocka_unit_test(says_what_does_not_fit),          cmocka_unit_test(says_when_nothing_is_allowed),
+        cmocka_unit_test(memory_shapes_the_stages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

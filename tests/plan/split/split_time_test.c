@@ -1,0 +1,141 @@
+#include "plan/split/job.h"
+#include "support/expect.h"
+#include "support/jobs.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void parts_add_up(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.tensor = 2, job.pipeline = 4;
+    job_spread(&job, 32);
+    struct job_time time = job_time(&job);
+    near(time.seconds,
+         time.compute + time.bubble + time.tensor + time.send + time.data + time.optimizer + time.other);
+    assert_true(time.bubble > 0.0 && time.tensor > 0.0 && time.send > 0.0 && time.data > 0.0);
+}
+
+/* Six operations per parameter and token, and attention (Narayanan et al. 2021, appendix). */
+static void flops_are_those_of_the_model(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    double tokens = (double)(job.batch / job.data * job.sequence);
+    double matrices = architecture_parameters(job.model) - architecture_embedding_parameters(job.model);
+    double attention = 7.0 * 2.0 * 0.5 * (double)job.sequence * (double)job.model->hidden * job.model->layers;
+    double expected = tokens * (6.0 * matrices + attention);
+    double found = job_time(&job).flops;
+    if (fabs(found / expected - 1.0) > 0.001)
+        fail_msg("%g is not %g", found, expected);
+}
+
+static void grows_with_batch_sequence_and_width(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    double before = 0.0;
+    for (int64_t sequence = 512; sequence <= 32768; sequence *= 2) {
+        job.sequence = sequence;
+        double seconds = job_time(&job).seconds;
+        assert_true(seconds > before);
+        before = seconds;
+    }
+    job = job_example();
+    before = 0.0;
+    for (int64_t batch = 8; batch <= 1024; batch *= 2) {
+        job.batch = batch;
+        double seconds = job_time(&job).seconds;
+        assert_true(seconds > before);
+        before = seconds;
+    }
+    job = job_example();
+    struct architecture model = *job.model;
+    job.model = &model;
+    before = 0.0;
+    for (int64_t heads = 8; heads <= 128; heads *= 2) {
+        model.heads = heads, model.kv_heads = heads;
+        model.hidden = heads * model.head_width, model.ffn = 4 * model.hidden;
+        double seconds = job_time(&job).seconds;
+        assert_true(seconds > before);
+        before = seconds;
+    }
+}
+
+/* (p - 1) / m of the time of all micro-batches, divided by the chunks (arXiv:2104.04473, section 2.2). */
+static void bubble_is_that_of_1f1b(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    struct architecture model = *job.model;
+    job.model = &model;
+    model.vocabulary = 8; /* so that the head does not matter */
+    job.pipeline = 4;
+    job_spread(&job, 4);
+    struct job_time plain = job_time(&job);
+    double expected = (plain.compute + plain.send) * 3.0 / 64.0;
+    assert_true(fabs(plain.bubble / expected - 1.0) < 0.01);
+    job.chunks = 4;
+    struct job_time interleaved = job_time(&job);
+    assert_true(interleaved.bubble < plain.bubble / 3.0);
+}
+
+static void recomputing_costs_a_forward_pass(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    double none = job_time(&job).compute;
+    job.recompute = RECOMPUTE_FULL;
+    double full = job_time(&job).compute;
+    assert_true(full > 1.2 * none && full < 1.5 * none);
+}
+
+static void narrow_numbers_are_faster(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    double bf16 = job_time(&job).seconds;
+    job.type = COST_FP8;
+    double fp8 = job_time(&job).seconds;
+    assert_true(fp8 < bf16 && fp8 > bf16 / 2.0);
+}
+
+static void devices_rank_as_they_should(void **state)
+{
+    (void)state;
+    static const char *const slower_first[] = {"v100-16gb", "a100-40gb", "a100-80gb", "h100-pcie",
+                                               "h100",      "h200",      "b200"};
+    struct job job = job_example();
+    double before = INFINITY;
+    for (size_t i = 0; i < sizeof slower_first / sizeof *slower_first; i++) {
+        job.device = cost_device_find(slower_first[i]);
+        assert_non_null(job.device);
+        job.calibration = calibration_of(job.device);
+        job.type = job.device->peak[COST_BF16] > 0.0 ? COST_BF16 : COST_FP16;
+        double seconds = job_time(&job).compute;
+        if (seconds > before)
+            fail_msg("%s: %g s, slower than the one before: %g s", slower_first[i], seconds, before);
+        before = seconds;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(flops_are_those_of_the_model),
+        cmocka_unit_test(grows_with_batch_sequence_and_width),
+        cmocka_unit_test(bubble_is_that_of_1f1b),
+        cmocka_unit_test(recomputing_costs_a_forward_pass),
+        cmocka_unit_test(narrow_numbers_are_faster),
+        cmocka_unit_test(devices_rank_as_they_should),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
