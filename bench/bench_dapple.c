@@ -141,7 +141,7 @@ static void sweep_one(void *context, size_t first, size_t last, int thread)
         int model = (int)(i / BATCHES / 2), cluster = (int)(i / BATCHES % 2);
         struct dapple_problem problem = problem_of(model, cluster, INT64_C(16) << i % BATCHES, sweep->rules);
         struct dapple_options options = {.time_limit = 0};
-        struct dapple_plan plan;
+        struct dapple_split plan;
         struct error err;
         double started = measure_clock(CLOCK_THREAD_CPUTIME_ID);
         bool found = sweep->hpgo ? dapple_search_hpgo(&problem, &plan, &err)
@@ -152,7 +152,7 @@ static void sweep_one(void *context, size_t first, size_t last, int thread)
             continue;
         sweep->results[i].speedup = plan.speedup;
         sweep->results[i].gap = 1 - plan.lower_bound / plan.latency;
-        dapple_plan_release(&plan);
+        dapple_split_release(&plan);
     }
 }
 
@@ -239,7 +239,7 @@ static void plan_one(const char *name, const struct dapple_problem *problem, con
                      double recorded, struct parallel *pool)
 {
     struct dapple_options options = {.pool = pool};
-    struct dapple_plan plan;
+    struct dapple_split plan;
     struct error err;
     double started = clock_now(), cpu = measure_cpu();
     if (!dapple_search_exact(problem, &options, &plan, &err)) {
@@ -252,7 +252,7 @@ static void plan_one(const char *name, const struct dapple_problem *problem, con
            measure_cpu() - cpu, (long long)plan.programs);
     printf(recorded > 0 ? "  reference %.1f s CPU\n" : "\n", recorded);
     fflush(stdout);
-    dapple_plan_release(&plan);
+    dapple_split_release(&plan);
 }
 
 /* HPGO's import of a profile with many branches: 1495 cuts. */

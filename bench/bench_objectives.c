@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static double play(const struct plan *plan)
+static double play(const struct pipeline *plan)
 {
     double *times = calloc(2 * (size_t)plan->stage_count, sizeof *times);
     if (!times)
@@ -26,7 +26,7 @@ static double compare_one(const struct bench_case *which, enum plan_objective ob
 {
     struct plan_search_options options = {.method = method};
     struct plan_problem problem;
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     const char *from;
     bench_problem(which, objective, &problem, &from);
@@ -37,7 +37,7 @@ static double compare_one(const struct bench_case *which, enum plan_objective ob
     }
     double played = play(&plan);
     printf("  %10.4f %10.4f %+7.2f%%", plan.iteration_time, played, 100 * (plan.iteration_time / played - 1));
-    plan_release(&plan);
+    pipeline_release(&plan);
     plan_problem_release(&problem);
     return played;
 }

@@ -16,7 +16,7 @@ static struct parallel *pool;
 
 /* Median wall seconds of `runs` searches; the last plan is left in *plan. */
 static double measure(const struct plan_problem *problem, enum plan_search_method method, double limit,
-                      int runs, struct plan *plan, double *cpu)
+                      int runs, struct pipeline *plan, double *cpu)
 {
     struct plan_search_options options = {.method = method, .time_limit = limit, .pool = pool};
     double wall[RUNS];
@@ -25,7 +25,7 @@ static double measure(const struct plan_problem *problem, enum plan_search_metho
     for (int i = 0; i < runs; i++) {
         double started = clock_now();
         if (i)
-            plan_release(plan);
+            pipeline_release(plan);
         if (!plan_search(problem, &options, plan, &err)) {
             fprintf(stderr, "bench: %s\n", err.text);
             exit(1);
@@ -36,12 +36,12 @@ static double measure(const struct plan_problem *problem, enum plan_search_metho
     return measure_median(wall, (size_t)runs);
 }
 
-static void print_proof(const struct plan *plan)
+static void print_proof(const struct pipeline *plan)
 {
     if (plan->proven_optimal)
         printf("  optimal\n");
     else
-        printf("  gap %.3g %%\n", 100 * plan_gap(plan));
+        printf("  gap %.3g %%\n", 100 * pipeline_gap(plan));
 }
 
 static void experiments(enum plan_objective objective)
@@ -52,7 +52,7 @@ static void experiments(enum plan_objective objective)
     for (int i = 0; i < 5; i++) {
         const struct bench_case *which = &bench_experiments[i];
         struct plan_problem problem;
-        struct plan plan, divided;
+        struct pipeline plan, divided;
         const char *from;
         double cpu, divide_cpu;
         bench_problem(which, objective, &problem, &from);
@@ -63,8 +63,8 @@ static void experiments(enum plan_objective objective)
                seconds, cpu, divide, 100 * (divided.iteration_time / plan.iteration_time - 1),
                which->published_optimum, which->published_optimum / seconds);
         print_proof(&plan);
-        plan_release(&plan);
-        plan_release(&divided);
+        pipeline_release(&plan);
+        pipeline_release(&divided);
         plan_problem_release(&problem);
     }
     printf("%-22s %12s %10.5f\n", "all five", "", total);
@@ -93,7 +93,7 @@ static void templates(enum plan_objective objective)
 static void large(const struct bench_case *which, enum plan_objective objective)
 {
     struct plan_problem problem;
-    struct plan plan;
+    struct pipeline plan;
     const char *from;
     double cpu;
     bench_problem(which, objective, &problem, &from);
@@ -102,7 +102,7 @@ static void large(const struct bench_case *which, enum plan_objective objective)
            problem.layer_count, plan.stage_count, plan.iteration_time, seconds, cpu, (long long)plan.programs,
            (long long)plan.states);
     print_proof(&plan);
-    plan_release(&plan);
+    pipeline_release(&plan);
     plan_problem_release(&problem);
 }
 
@@ -116,12 +116,12 @@ int main(void)
     printf("planning, 2 threads, %s\n", from);
     printf("\nThe five experiments of H-Oobleck (gpt2-xl, 50 micro-batches); its published seconds are for "
            "its exhaustive search\n");
-    struct plan plan;
+    struct pipeline plan;
     double cpu;
     for (int i = 0; i < 5; i++) { /* before anything else takes memory */
         bench_problem(&bench_experiments[i], OBJECTIVE_OOBLECK, &problem, &from);
         measure(&problem, SEARCH_EXACT, 0, 1, &plan, &cpu);
-        plan_release(&plan);
+        pipeline_release(&plan);
         plan_problem_release(&problem);
     }
     printf("peak memory of the five exact searches: %.1f MiB\n", measure_peak_mib());

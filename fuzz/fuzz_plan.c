@@ -1,6 +1,6 @@
 /* rehearse-plan/1 for a small model on a mixed cluster: what reads and can be run must score, print, and read
  * back as the same plan. The first byte gives the number of micro-batches and the objective. */
-#include "plan/plan.h"
+#include "plan/pipeline.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -45,51 +45,51 @@ static const struct plan_problem mixed = {
                 .backward = times}},
 };
 
-static void check_same(const struct plan *a, const struct plan *b)
+static void check_same(const struct pipeline *a, const struct pipeline *b)
 {
     if (a->stage_count != b->stage_count)
         abort();
     for (int i = 0; i < a->stage_count; i++) {
-        const struct plan_stage *x = &a->stages[i], *y = &b->stages[i];
+        const struct pipeline_stage *x = &a->stages[i], *y = &b->stages[i];
         if (x->first_layer != y->first_layer || x->last_layer != y->last_layer || x->group != y->group ||
             x->devices != y->devices || x->node != y->node)
             abort();
     }
 }
 
-static void check_written(const struct plan_problem *problem, const struct plan *plan)
+static void check_written(const struct plan_problem *problem, const struct pipeline *plan)
 {
     struct text text = {0};
     struct json json = {.out = &text};
-    struct plan again;
+    struct pipeline again;
     struct error err;
-    plan_write_json(plan, problem, &json, NULL);
-    if (!plan_parse(&again, problem, "again.json", text.data, text.length, &err))
+    pipeline_write_json(plan, problem, &json, NULL);
+    if (!pipeline_parse(&again, problem, "again.json", text.data, text.length, &err))
         abort();
     check_same(plan, &again);
-    plan_release(&again);
+    pipeline_release(&again);
     text.length = 0;
-    plan_print(plan, problem, &text);
-    plan_write_dot(plan, problem, &text);
+    pipeline_print(plan, problem, &text);
+    pipeline_write_dot(plan, problem, &text);
     text_release(&text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct plan_problem problem = mixed;
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     if (size == 0)
         return 0;
     problem.objective = data[0] % 2 ? OBJECTIVE_OOBLECK : OBJECTIVE_PIPELINE;
     problem.microbatches = data[0] / 2 % 16;
-    if (!plan_parse(&plan, &problem, "fuzz.json", (const char *)data + 1, size - 1, &err))
+    if (!pipeline_parse(&plan, &problem, "fuzz.json", (const char *)data + 1, size - 1, &err))
         return 0;
-    if (plan_check(&problem, &plan, &err) && plan_score(&problem, &plan, &err)) {
+    if (pipeline_check(&problem, &plan, &err) && pipeline_score(&problem, &plan, &err)) {
         if (!isfinite(plan.iteration_time) || plan.iteration_time <= 0)
             abort();
         check_written(&problem, &plan);
     }
-    plan_release(&plan);
+    pipeline_release(&plan);
     return 0;
 }

@@ -7,7 +7,7 @@
 #include "cost/model_profile.h"
 #include "devices/tables.h"
 #include "model/profile.h"
-#include "plan/plan.h"
+#include "plan/pipeline.h"
 #include "plan/search.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct rh_cluster {
 
 struct rh_plan {
     struct plan_problem problem;
-    struct plan plan;
+    struct pipeline plan;
 };
 
 const char *rh_version(void)
@@ -193,7 +193,7 @@ rh_plan *rh_plan_find(const rh_profile *profile, const rh_cluster *cluster,
 void rh_plan_free(rh_plan *plan)
 {
     if (plan) {
-        plan_release(&plan->plan);
+        pipeline_release(&plan->plan);
         plan_problem_release(&plan->problem);
     }
     free(plan);
@@ -211,7 +211,7 @@ double rh_plan_lower_bound(const rh_plan *plan)
 
 double rh_plan_gap(const rh_plan *plan)
 {
-    return plan_gap(&plan->plan);
+    return pipeline_gap(&plan->plan);
 }
 
 bool rh_plan_is_optimal(const rh_plan *plan)
@@ -228,7 +228,7 @@ bool rh_plan_stage(const rh_plan *plan, int index, struct rh_stage *stage)
 {
     if (index < 0 || index >= plan->plan.stage_count)
         return false;
-    const struct plan_stage *from = &plan->plan.stages[index];
+    const struct pipeline_stage *from = &plan->plan.stages[index];
     *stage = (struct rh_stage){
         .first_layer = from->first_layer,
         .last_layer = from->last_layer,
@@ -246,7 +246,7 @@ char *rh_plan_to_json(const rh_plan *plan)
 {
     struct text text = {0};
     struct json json = {.out = &text};
-    plan_write_json(&plan->plan, &plan->problem, &json, NULL);
+    pipeline_write_json(&plan->plan, &plan->problem, &json, NULL);
     if (!text.failed)
         return text.data;
     text_release(&text);

@@ -87,7 +87,7 @@ static void try_mix(const struct mixes *mixes, const struct plan_problem *mix, d
                     struct plan_template *result, double *bound)
 {
     struct plan_search_options options = *mixes->options;
-    struct plan plan;
+    struct pipeline plan;
     struct error error;
     if (deadline > 0)
         options.time_limit = fmax(deadline - clock_now(), LEAST_TIME);
@@ -102,7 +102,7 @@ static void try_mix(const struct mixes *mixes, const struct plan_problem *mix, d
         return;
     }
     *bound = fmin(*bound, plan.lower_bound);
-    plan_release(&result->plan);
+    pipeline_release(&result->plan);
     result->feasible = true;
     result->problem = *mix;
     result->plan = plan;
@@ -132,7 +132,7 @@ static void try_mixes(struct mixing *mixing, int k, int left)
 }
 
 /* The best mix's plan is optimal if no mix can do better, whichever was searched to the end. */
-static void prove(struct plan *plan, double bound)
+static void prove(struct pipeline *plan, double bound)
 {
     plan->proven_optimal = bound >= plan->iteration_time * SAME;
     plan->lower_bound = plan->proven_optimal ? plan->iteration_time : fmin(bound, plan->iteration_time);
@@ -198,7 +198,7 @@ bool templates_make(struct template_set *set, const struct plan_problem *problem
 void templates_release(struct template_set *set)
 {
     for (int i = 0; i < set->count; i++)
-        plan_release(&set->templates[i].plan);
+        pipeline_release(&set->templates[i].plan);
     free(set->templates);
     memset(set, 0, sizeof *set);
 }
@@ -214,7 +214,7 @@ void templates_write_json(const struct template_set *set, struct json *json)
         json_open(json, NULL, '{');
         json_integer(json, "nodes", template->nodes);
         if (template->feasible)
-            plan_write_json(&template->plan, &template->problem, json, "plan");
+            pipeline_write_json(&template->plan, &template->problem, json, "plan");
         else {
             json_null(json, "plan");
             json_string(json, "reason", template->error.text);
@@ -242,18 +242,18 @@ void templates_print(const struct template_set *set, struct text *out)
                 "on");
     for (int i = 0; i < set->count; i++) {
         const struct plan_template *template = &set->templates[i];
-        const struct plan *plan = &template->plan;
+        const struct pipeline *plan = &template->plan;
         if (!template->feasible) {
             text_format(out, "%5d  %s\n", template->nodes, template->error.text);
             continue;
         }
-        const struct plan_stage *slowest = &plan->stages[plan->bottleneck];
+        const struct pipeline_stage *slowest = &plan->stages[plan->bottleneck];
         char time[32], period[32], gap[32] = "optimal";
         if (!plan->proven_optimal)
-            snprintf(gap, sizeof gap, "%.3g %%", 100 * plan_gap(plan));
+            snprintf(gap, sizeof gap, "%.3g %%", 100 * pipeline_gap(plan));
         text_format(out, "%5d  %6d  %12s  %12s  %10s  ", template->nodes, plan->stage_count,
                     unit_format(time, sizeof time, plan->iteration_time, UNIT_TIME, 6),
-                    unit_format(period, sizeof period, plan_stage_time(slowest), UNIT_TIME, 5), gap);
+                    unit_format(period, sizeof period, pipeline_stage_time(slowest), UNIT_TIME, 5), gap);
         add_mix(&template->problem, out);
         text_add(out, "\n");
     }

@@ -5,7 +5,7 @@
 #define REHEARSE_ELASTIC_TEMPLATES_H
 
 #include "core/error.h"
-#include "plan/plan.h"
+#include "plan/pipeline.h"
 #include "plan/search.h"
 
 #include <stdbool.h>
@@ -17,8 +17,8 @@ struct plan_template {
     bool feasible;
     /* the mix chosen: the cluster's groups with only so many nodes; shares the cluster's arrays */
     struct plan_problem problem;
-    struct plan plan;   /* nodes numbered within the template */
-    struct error error; /* why there is none, if not feasible */
+    struct pipeline plan; /* nodes numbered within the template */
+    struct error error;   /* why there is none, if not feasible */
 };
 
 struct template_set {

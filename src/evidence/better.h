@@ -7,14 +7,14 @@
 #include "plan/split/search.h"
 
 struct better {
-    bool found;           /* a plan fits */
-    struct job_plan plan; /* the best one; its stages may be uneven */
-    double seconds;       /* predicted for what was used, */
-    double gain;          /* and by what share the plan is faster */
-    bool used_fits;       /* what was used is predicted to fit into the devices' memory */
-    char changes[96];     /* "tp 8 to 4, mbs 1 to 2"; empty: it is what was used */
-    const char *part;     /* of the iteration, where most is saved: "bubble"; NULL: nothing is */
-    double saved;         /* seconds of that part */
+    bool found;             /* a plan fits */
+    struct job_choice plan; /* the best one; its stages may be uneven */
+    double seconds;         /* predicted for what was used, */
+    double gain;            /* and by what share the plan is faster */
+    bool used_fits;         /* what was used is predicted to fit into the devices' memory */
+    char changes[96];       /* "tp 8 to 4, mbs 1 to 2"; empty: it is what was used */
+    const char *part;       /* of the iteration, where most is saved: "bubble"; NULL: nothing is */
+    double saved;           /* seconds of that part */
 };
 
 /* betters[validation->count]; those of runs with a reason are {0}. Runs must have been predicted. A plan

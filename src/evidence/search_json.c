@@ -26,7 +26,7 @@ static void write_memory(const struct job_memory *memory, struct json *json)
     json_close(json);
 }
 
-static void write_plan(const struct job_plan *plan, struct json *json)
+static void write_plan(const struct job_choice *plan, struct json *json)
 {
     const struct job *job = &plan->job;
     int blocks = job->model->layers + job->model->encoder_layers;

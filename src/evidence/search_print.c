@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-double job_utilisation(const struct job_plan *plan)
+double job_utilisation(const struct job_choice *plan)
 {
     const struct job *job = &plan->job;
     double peak = job->device->peak[cost_device_type(job->device, job->type)];
@@ -43,7 +43,7 @@ static void print_proof(const struct job_search_report *report, struct text *out
 
 static void print_head(const struct job_search_report *report, struct text *out)
 {
-    const struct job_plan *plan = &report->search->plans[0];
+    const struct job_choice *plan = &report->search->plans[0];
     const struct job *job = &plan->job;
     const struct interval *interval = &report->interval;
     struct unit_texts texts = {0};
@@ -100,7 +100,7 @@ static void print_parts(const struct job_time *time, struct text *out)
 
 static void print_memory(const struct job_search_report *report, struct text *out)
 {
-    const struct job_plan *plan = &report->search->plans[0];
+    const struct job_choice *plan = &report->search->plans[0];
     const struct job_memory *m = &plan->memory;
     const struct {
         const char *name;
@@ -133,7 +133,7 @@ struct stage_row {
     const char *ends;
 };
 
-static struct stage_row stage_row(const struct job_plan *plan, const struct job_layers *layers, int stage)
+static struct stage_row stage_row(const struct job_choice *plan, const struct job_layers *layers, int stage)
 {
     const struct job *job = &plan->job;
     int first = job_stage_first(job, layers->block_count, stage);
@@ -163,7 +163,7 @@ static bool rows_alike(const struct stage_row *a, const struct stage_row *b)
 }
 
 /* Neighbours that differ only in how many micro-batches they hold share a row. */
-static void print_stages(const struct job_plan *plan, struct text *out)
+static void print_stages(const struct job_choice *plan, struct text *out)
 {
     const struct job *job = &plan->job;
     struct job_layers layers = job_layers_of(job);
@@ -205,7 +205,7 @@ static void print_plans(const struct job_search_report *report, struct text *out
         out,
         "    iteration  slower    tp  cp  ep   pp    dp  mbs  vp  zero  recompute  devices     memory\n");
     for (int i = 0; i < search->plan_count; i++) {
-        const struct job_plan *plan = &search->plans[i];
+        const struct job_choice *plan = &search->plans[i];
         const struct job *job = &plan->job;
         text_format(out,
                     "%13s  %4.1f %%  %4d  %2d  %2d  %3d  %4d  %3" PRId64 "  %2d  %4d  %-9s  %7d  %9s%s%s\n",
@@ -245,7 +245,7 @@ static void print_sensitivity(const struct job_search_report *report, struct tex
 
 void job_search_print(const struct job_search_report *report, struct text *out)
 {
-    const struct job_plan *best = &report->search->plans[0];
+    const struct job_choice *best = &report->search->plans[0];
     print_question(report, out);
     print_head(report, out);
     print_split(report, out);

@@ -23,6 +23,6 @@ void job_search_print(const struct job_search_report *report, struct text *out);
 void job_search_write_json(const struct job_search_report *report, struct json *json, const char *key);
 
 /* The share of the devices' peak that the model's own arithmetic takes (model flops utilisation). */
-double job_utilisation(const struct job_plan *plan);
+double job_utilisation(const struct job_choice *plan);
 
 #endif

@@ -90,13 +90,13 @@ bool figure_stages(const char *path, const struct figure_stages *stages, struct 
 
 /* ---- plans of nodes of all kinds ---- */
 
-static void write_title(const struct plan *plan, char *line, size_t size)
+static void write_title(const struct pipeline *plan, char *line, size_t size)
 {
     char time[32], proof[64] = "";
     if (plan->proven_optimal)
         snprintf(proof, sizeof proof, ", proven optimal");
     else if (plan->lower_bound > 0)
-        snprintf(proof, sizeof proof, ", at most %.2g %% from the optimum", 100 * plan_gap(plan));
+        snprintf(proof, sizeof proof, ", at most %.2g %% from the optimum", 100 * pipeline_gap(plan));
     unit_format(time, sizeof time, plan->iteration_time, UNIT_TIME, 4);
     if (plan->microbatches > 0)
         snprintf(line, size, "iteration of %d micro-batches: %s%s", plan->microbatches, time, proof);
@@ -113,7 +113,7 @@ static int colour_of(const struct plan_problem *problem, int group)
     return group;
 }
 
-static struct figure_stage describe(const struct plan_stage *stage, const struct plan_problem *problem)
+static struct figure_stage describe(const struct pipeline_stage *stage, const struct plan_problem *problem)
 {
     struct figure_stage row = {.forward = stage->forward, .backward = stage->backward};
     const char *device = problem->groups[stage->group].device;
@@ -127,7 +127,7 @@ static struct figure_stage describe(const struct plan_stage *stage, const struct
     return row;
 }
 
-bool figure_pipeline(const char *path, const struct plan *plan, const struct plan_problem *problem,
+bool figure_pipeline(const char *path, const struct pipeline *plan, const struct plan_problem *problem,
                      struct error *err)
 {
     char title[256];

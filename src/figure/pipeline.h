@@ -3,13 +3,13 @@
 #define REHEARSE_FIGURE_PIPELINE_H
 
 #include "core/error.h"
-#include "plan/plan.h"
+#include "plan/pipeline.h"
 
 #include <stdbool.h>
 
 /* One bar per stage: forward and backward time of a micro-batch, coloured by device type, and a line at the
  * slowest. The ending of `path` chooses the format. */
-bool figure_pipeline(const char *path, const struct plan *plan, const struct plan_problem *problem,
+bool figure_pipeline(const char *path, const struct pipeline *plan, const struct plan_problem *problem,
                      struct error *err);
 
 /* The same for plans of other kinds: a bar for each stage, and a dashed line at the slowest. */

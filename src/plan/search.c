@@ -14,7 +14,7 @@ bool plan_problem_check(const struct plan_problem *problem, struct error *err)
 }
 
 bool plan_search(const struct plan_problem *problem, const struct plan_search_options *options,
-                 struct plan *plan, struct error *err)
+                 struct pipeline *plan, struct error *err)
 {
     switch (options->method) {
     case SEARCH_EXACT:

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/progress.h"
-#include "plan/plan.h"
+#include "plan/pipeline.h"
 #include "plan/problem.h"
 
 enum plan_search_method {
@@ -29,16 +29,16 @@ struct plan_search_options {
 /* On success *plan is scored, its nodes are assigned, and the caller ends it with plan_release. Fails with
  * ERROR_INFEASIBLE ("no plan: …") when there is none or the method finds none. */
 bool plan_search(const struct plan_problem *problem, const struct plan_search_options *options,
-                 struct plan *plan, struct error *err);
+                 struct pipeline *plan, struct error *err);
 
 /* One file each. Where the exact search fails with ERROR_INFEASIBLE, plan->lower_bound says what it has
  * proven all the same: no plan takes less (INFINITY: there is none). */
 bool plan_search_exact(const struct plan_problem *problem, const struct plan_search_options *options,
-                       struct plan *plan, struct error *err);
+                       struct pipeline *plan, struct error *err);
 bool plan_search_divide(const struct plan_problem *problem, const struct plan_search_options *options,
-                        struct plan *plan, struct error *err);
+                        struct pipeline *plan, struct error *err);
 bool plan_search_fold(const struct plan_problem *problem, const struct plan_search_options *options,
-                      struct plan *plan, struct error *err);
+                      struct pipeline *plan, struct error *err);
 
 /* What every search needs said first: can there be a plan at all? (enough layers, group sizes that halve) */
 bool plan_problem_check(const struct plan_problem *problem, struct error *err);

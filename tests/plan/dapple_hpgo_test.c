@@ -92,10 +92,10 @@ static void score_recorded(struct dapple_golden *golden)
     const struct doc_node *best = doc_find(doc_find(golden->record, "output"), "best");
     if (!best || best->type != DOC_MAP)
         return;
-    struct dapple_plan plan;
+    struct dapple_split plan;
     struct error err;
     const struct doc_node *stages = doc_find(best, "stages");
-    assert_true(dapple_plan_init(&plan, (int)stages->count, dapple_devices(&golden->cluster), &err));
+    assert_true(dapple_split_init(&plan, (int)stages->count, dapple_devices(&golden->cluster), &err));
     plan.replicas = (int)doc_find(best, "rp")->number;
     for (const struct doc_node *node = stages->first_child; node; node = node->next) {
         const struct doc_node *first = node->first_child, *devices = first->next->next->next;
@@ -112,8 +112,8 @@ static void score_recorded(struct dapple_golden *golden)
     plan.factor = 1;
     if (!near(found[0], expected) && !near(found[1], expected))
         fail_msg("%s: scored %.17g or %.17g, HPGO says %.17g", golden->profile, found[0], found[1], expected);
-    assert_true(dapple_plan_check(&golden->problem, &plan, &err));
-    dapple_plan_release(&plan);
+    assert_true(dapple_split_check(&golden->problem, &plan, &err));
+    dapple_split_release(&plan);
 }
 
 static void test_score_of_recorded_plans(void **state)
@@ -131,7 +131,7 @@ static bool whole_search(const struct dapple_golden *golden)
 
 static void check_choice(struct dapple_golden *golden)
 {
-    struct dapple_plan plan;
+    struct dapple_split plan;
     struct error err;
     if (!whole_search(golden))
         return;
@@ -141,8 +141,8 @@ static void check_choice(struct dapple_golden *golden)
         return;
     }
     expect(golden, "best_hybrid_speedup", plan.speedup);
-    assert_true(dapple_plan_check(&golden->problem, &plan, &err));
-    dapple_plan_release(&plan);
+    assert_true(dapple_split_check(&golden->problem, &plan, &err));
+    dapple_split_release(&plan);
 }
 
 static void test_choice(void **state)
@@ -174,7 +174,7 @@ static const struct published {
 static void check_published(const struct published *row, struct dapple_golden *golden)
 {
     struct chain chain;
-    struct dapple_plan plan;
+    struct dapple_split plan;
     struct error err;
     dapple_golden_problem(golden);
     if (golden->problem.global_batch != row->batch)
@@ -187,7 +187,7 @@ static void check_published(const struct published *row, struct dapple_golden *g
         fail_msg("%s: %d stages, the first of layers 0-%d on %d devices", row->file, plan.stage_count,
                  plan.stages[0].last_layer, plan.stages[0].devices);
     golden->problem.chain = NULL;
-    dapple_plan_release(&plan);
+    dapple_split_release(&plan);
     chain_release(&chain);
 }
 
@@ -210,7 +210,7 @@ static void check_optimum(struct dapple_golden *golden)
     struct dapple_options options = {.time_limit = 0};
     if (golden->problem.chain->layer_count > 200)
         return;
-    struct dapple_plan plan;
+    struct dapple_split plan;
     struct error err;
     if (!dapple_search_exact(&golden->problem, &options, &plan, &err)) {
         expect(golden, "best_hybrid_speedup", 0);
@@ -220,8 +220,8 @@ static void check_optimum(struct dapple_golden *golden)
     if (plan.speedup < recorded * (1 - 1e-9))
         fail_msg("%s: %.17g is worse than HPGO's %.17g", golden->profile, plan.speedup, recorded);
     assert_true(plan.proven_optimal);
-    assert_true(dapple_plan_check(&golden->problem, &plan, &err));
-    dapple_plan_release(&plan);
+    assert_true(dapple_split_check(&golden->problem, &plan, &err));
+    dapple_split_release(&plan);
 }
 
 static void test_optimum_is_never_worse(void **state)
@@ -253,7 +253,7 @@ static const struct better {
 static void check_better(const struct better *row, struct dapple_golden *golden)
 {
     struct chain chain;
-    struct dapple_plan plan;
+    struct dapple_split plan;
     struct dapple_options options = {.time_limit = 0};
     struct error err;
     dapple_golden_problem(golden);
@@ -265,7 +265,7 @@ static void check_better(const struct better *row, struct dapple_golden *golden)
     if (plan.speedup < row->speedup)
         fail_msg("%s: %.6g, but there is a plan of %.6g", row->file, plan.speedup, row->speedup);
     golden->problem.chain = NULL;
-    dapple_plan_release(&plan);
+    dapple_split_release(&plan);
     chain_release(&chain);
 }
 

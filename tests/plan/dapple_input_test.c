@@ -56,10 +56,10 @@ static void test_rates(void **state)
     struct chain chain;
     struct error err;
     struct dapple_cluster cluster = cluster_of(two_of_eight, 2);
-    struct dapple_plan plan;
+    struct dapple_split plan;
     make_chain(&chain, 2);
     struct dapple_problem problem = problem_of(&chain, &cluster);
-    assert_true(dapple_plan_init(&plan, 2, 16, &err));
+    assert_true(dapple_split_init(&plan, 2, 16, &err));
     plan.stages[0].devices = 8;
     for (int i = 0; i < 8; i++)
         plan.stage_of[i] = 0;
@@ -75,7 +75,7 @@ static void test_rates(void **state)
     for (int i = 0; i < 16; i++)
         plan.stage_of[i] = (int16_t)(i < 2 || i == 8 || i == 9 ? 0 : i >= 10 && i < 14 ? 1 : -1);
     assert_true(fabs(dapple_transfer(&problem, &plan, 0, 1, GIGA) - 0.5) < 1e-12);
-    dapple_plan_release(&plan);
+    dapple_split_release(&plan);
     chain_release(&chain);
 }
 
@@ -85,17 +85,17 @@ static double plan_all(struct dapple_problem *problem, double least, double most
     double found = 0;
     for (int i = 0; i < 4; i++) {
         struct dapple_options options = {.time_limit = 0};
-        struct dapple_plan plan;
+        struct dapple_split plan;
         struct error err;
         problem->rules = i / 2 ? DAPPLE_FIXED : DAPPLE_ORIGINAL;
         bool done = i % 2 ? dapple_search_exact(problem, &options, &plan, &err)
                           : dapple_search_hpgo(problem, &plan, &err);
         if (!done)
             fail_msg("%s", err.text);
-        assert_true(dapple_plan_check(problem, &plan, &err));
+        assert_true(dapple_split_check(problem, &plan, &err));
         assert_true(plan.speedup >= least && plan.speedup <= most);
         found = plan.speedup;
-        dapple_plan_release(&plan);
+        dapple_split_release(&plan);
     }
     return found;
 }
@@ -137,7 +137,7 @@ static void test_one_layer(void **state)
 static void expect_error(const struct dapple_problem *problem, enum error_kind kind, const char *word)
 {
     struct dapple_options options = {.time_limit = 0};
-    struct dapple_plan plan;
+    struct dapple_split plan;
     struct error err;
     assert_false(dapple_search_hpgo(problem, &plan, &err));
     assert_int_equal(err.kind, kind);
@@ -225,7 +225,7 @@ static void test_memory_splits_the_model(void **state)
     struct chain chain;
     struct dapple_cluster cluster = cluster_of(two_of_eight, 2);
     struct dapple_options options = {.time_limit = 0};
-    struct dapple_plan plan;
+    struct dapple_split plan;
     struct error err;
     make_chain(&chain, 4);
     struct dapple_problem problem = problem_of(&chain, &cluster);
@@ -233,7 +233,7 @@ static void test_memory_splits_the_model(void **state)
     cluster.memory = 14e6;
     assert_true(dapple_search_exact(&problem, &options, &plan, &err));
     assert_true(plan.stage_count > 1 && plan.proven_optimal);
-    dapple_plan_release(&plan);
+    dapple_split_release(&plan);
     chain_release(&chain);
 }
 
@@ -245,11 +245,11 @@ static void test_long_chain(void **state)
     make_chain(&chain, 1100);
     struct dapple_problem problem = problem_of(&chain, &cluster);
     struct dapple_options options = {.program_limit = 1};
-    struct dapple_plan plan;
+    struct dapple_split plan;
     struct error err;
     assert_true(dapple_search_exact(&problem, &options, &plan, &err));
     assert_true(plan.lower_bound > 0 && plan.lower_bound <= plan.latency);
-    dapple_plan_release(&plan);
+    dapple_split_release(&plan);
     chain_release(&chain);
 }
 

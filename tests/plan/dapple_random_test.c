@@ -69,13 +69,13 @@ static void make_small(struct small *small, uint64_t seed, int most_devices)
 /* Every cut of the layers, and every device given to some stage or to none. */
 struct brute {
     const struct dapple_problem *problem;
-    struct dapple_plan plan;
+    struct dapple_split plan;
     double best;
 };
 
 static void try_replicas(struct brute *brute)
 {
-    struct dapple_plan *plan = &brute->plan;
+    struct dapple_split *plan = &brute->plan;
     for (int s = 0; s < plan->stage_count; s++)
         plan->stages[s].devices = 0;
     for (int i = 0; i < plan->device_count; i++)
@@ -109,7 +109,7 @@ static double brute_force(const struct dapple_problem *problem)
     struct brute brute = {.problem = problem, .best = INFINITY};
     struct error err;
     int layers = problem->chain->layer_count, devices = dapple_devices(problem->cluster);
-    assert_true(dapple_plan_init(&brute.plan, layers, devices, &err));
+    assert_true(dapple_split_init(&brute.plan, layers, devices, &err));
     for (int cuts = 0; cuts < 1 << (layers - 1); cuts++) {
         brute.plan.stage_count = 0;
         for (int layer = 0, first = 0; layer < layers; layer++)
@@ -120,23 +120,23 @@ static double brute_force(const struct dapple_problem *problem)
         if (brute.plan.stage_count <= devices)
             try_devices(&brute, 0);
     }
-    dapple_plan_release(&brute.plan);
+    dapple_split_release(&brute.plan);
     return brute.best;
 }
 
 static double search(const struct dapple_problem *problem, uint64_t seed)
 {
     struct dapple_options options = {.time_limit = 0};
-    struct dapple_plan plan;
+    struct dapple_split plan;
     struct error err;
     if (!dapple_search_exact(problem, &options, &plan, &err)) {
         assert_int_equal(err.kind, ERROR_INFEASIBLE);
         return INFINITY;
     }
     double latency = plan.latency;
-    if (!plan.proven_optimal || !dapple_plan_check(problem, &plan, &err))
+    if (!plan.proven_optimal || !dapple_split_check(problem, &plan, &err))
         fail_msg("seed %llu: not proven, or no plan", (unsigned long long)seed);
-    dapple_plan_release(&plan);
+    dapple_split_release(&plan);
     return latency;
 }
 
@@ -177,7 +177,7 @@ static void test_relaxation(void **state)
     for (int seed = 1; seed <= cases; seed++) {
         struct small small;
         struct dapple_options options = {.relaxed = true};
-        struct dapple_plan plan;
+        struct dapple_split plan;
         struct error err;
         make_small(&small, (uint64_t)seed * 2246822519u, 6);
         small.problem.rules = seed % 3 ? DAPPLE_ORIGINAL : DAPPLE_FIXED;
@@ -189,7 +189,7 @@ static void test_relaxation(void **state)
             fail_msg("case %d: bound %.17g, optimum %.17g, plan %.17g", seed, plan.lower_bound, best,
                      plan.latency);
         proven += plan.proven_optimal;
-        dapple_plan_release(&plan);
+        dapple_split_release(&plan);
     }
     assert_true(proven > cases / 2);
 }
@@ -202,14 +202,14 @@ static void test_stopped_early(void **state)
     for (int seed = 1; seed <= cases; seed++) {
         struct small small;
         struct dapple_options options = {.program_limit = 1 + seed % 7};
-        struct dapple_plan plan;
+        struct dapple_split plan;
         struct error err;
         make_small(&small, (uint64_t)seed * 3266489917u, 8);
         double best = search(&small.problem, (uint64_t)seed);
         if (!dapple_search_exact(&small.problem, &options, &plan, &err))
             continue;
         assert_true(plan.lower_bound <= best * (1 + 1e-9) && plan.latency >= best * (1 - 1e-9));
-        dapple_plan_release(&plan);
+        dapple_split_release(&plan);
     }
 }
 
@@ -240,7 +240,7 @@ static void test_threads(void **state)
     int cases = random_cases(300);
     for (int seed = 1; seed <= cases; seed++) {
         struct small small;
-        struct dapple_plan plans[2];
+        struct dapple_split plans[2];
         struct error err;
         make_small(&small, (uint64_t)seed * 69069u, 12);
         if (!dapple_search_exact(&small.problem, &one, &plans[0], &err))
@@ -251,8 +251,8 @@ static void test_threads(void **state)
         assert_true(plans[0].latency == plans[1].latency);
         assert_memory_equal(plans[0].stage_of, plans[1].stage_of,
                             (size_t)plans[0].device_count * sizeof *plans[0].stage_of);
-        dapple_plan_release(&plans[0]);
-        dapple_plan_release(&plans[1]);
+        dapple_split_release(&plans[0]);
+        dapple_split_release(&plans[1]);
     }
     parallel_free(pool);
 }

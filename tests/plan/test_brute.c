@@ -171,9 +171,9 @@ static void a_plan_with_an_idle_device_is_not_contained(void **state)
     (void)state;
     const double seconds[] = {1, 2, 3, 4};
     struct plan_problem problem = one_group(seconds, 4, 1, 4);
-    struct plan_stage stages[] = {
+    struct pipeline_stage stages[] = {
         {0, 1, 0, 2, -1, 0, 0, 0, 0}, {2, 2, 0, 1, -1, 0, 0, 0, 0}, {3, 3, 0, 1, -1, 0, 0, 0, 0}};
-    struct plan plan = {.stage_count = 3, .stages = stages};
+    struct pipeline plan = {.stage_count = 3, .stages = stages};
     assert_true(brute_contains(&problem, &plan));
     stages[1].last_layer = 3;
     plan.stage_count = 2;
@@ -185,9 +185,9 @@ static void a_part_that_does_not_come_from_halving_is_not_contained(void **state
     (void)state;
     const double seconds[] = {1, 2, 3, 4};
     struct plan_problem problem = one_group(seconds, 4, 1, 4);
-    struct plan_stage stages[] = {
+    struct pipeline_stage stages[] = {
         {0, 1, 0, 1, -1, 0, 0, 0, 0}, {2, 2, 0, 2, -1, 0, 0, 0, 0}, {3, 3, 0, 1, -1, 0, 0, 0, 0}};
-    struct plan plan = {.stage_count = 3, .stages = stages};
+    struct pipeline plan = {.stage_count = 3, .stages = stages};
     assert_false(brute_contains(&problem, &plan));
 }
 
@@ -202,10 +202,10 @@ static void the_planner_scores_the_best_plan_the_same(void **state)
         problem.objective = i % 2 ? OBJECTIVE_OOBLECK : OBJECTIVE_PIPELINE;
         struct brute best = brute_force(&problem);
         if (best.stage_count > 0) {
-            struct plan plan = {.stage_count = best.stage_count, .stages = best.stages};
+            struct pipeline plan = {.stage_count = best.stage_count, .stages = best.stages};
             struct error err;
-            assert_true(plan_check(&problem, &plan, &err));
-            assert_true(plan_score(&problem, &plan, &err));
+            assert_true(pipeline_check(&problem, &plan, &err));
+            assert_true(pipeline_score(&problem, &plan, &err));
             assert_true(fabs(plan.iteration_time - best.time) <= 1e-12 * best.time);
             assert_true(brute_contains(&problem, &plan));
             plans++;

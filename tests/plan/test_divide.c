@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-static bool search_divide(const struct plan_problem *problem, struct plan *plan, struct error *err)
+static bool search_divide(const struct plan_problem *problem, struct pipeline *plan, struct error *err)
 {
     struct plan_search_options options = {.method = SEARCH_DIVIDE};
     return plan_search_divide(problem, &options, plan, err);
@@ -26,7 +26,7 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-static bool is_same(const struct plan *plan, const struct golden_plan *expected)
+static bool is_same(const struct pipeline *plan, const struct golden_plan *expected)
 {
     return near(plan->iteration_time, expected->iteration_time) && near(plan->t1, expected->t1) &&
            near(plan->t2, expected->t2) && near(plan->t3, expected->t3) &&
@@ -37,7 +37,7 @@ static void check_plan(const struct golden *golden, int index)
 {
     const struct golden_plan *expected = &golden->plans[index];
     struct plan_problem problem;
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     bool found = golden_problem(golden, index, OBJECTIVE_OOBLECK, &problem, &err);
     if (!found && expected->found)
@@ -51,9 +51,9 @@ static void check_plan(const struct golden *golden, int index)
     if (!is_same(&plan, expected))
         fail_msg("%s, %d nodes: %.9f s in %d stages, expected %.9f s in %d", golden->name, expected->nodes,
                  plan.iteration_time, plan.stage_count, expected->iteration_time, expected->stage_count);
-    if (!plan_check(&problem, &plan, &err))
+    if (!pipeline_check(&problem, &plan, &err))
         fail_msg("%s: %s", golden->name, err.text);
-    plan_release(&plan);
+    pipeline_release(&plan);
     plan_problem_release(&problem);
 }
 
@@ -139,7 +139,7 @@ static struct plan_problem small_problem(void)
 
 static void assert_infeasible(const struct plan_problem *problem, const char *reason)
 {
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     assert_false(search_divide(problem, &plan, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
@@ -151,39 +151,39 @@ static void pipeline_objective_weighs_the_slowest_stage(void **state)
 {
     (void)state;
     struct plan_problem problem = small_problem();
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     assert_true(search_divide(&problem, &plan, &err));
     assert_int_equal(plan.stage_count, 2);
     assert_int_equal(plan.stages[0].last_layer, 1);
     assert_true(near(plan.iteration_time, 7 + 7 * 4));
-    plan_release(&plan);
+    pipeline_release(&plan);
 }
 
 static void nodes_are_counted_along_the_pipeline(void **state)
 {
     (void)state;
     struct plan_problem problem = small_problem();
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     assert_true(search_divide(&problem, &plan, &err));
     assert_int_equal(plan.stages[0].node, 0);
     assert_int_equal(plan.stages[1].node, 1);
-    plan_release(&plan);
+    pipeline_release(&plan);
 }
 
 static void lone_stage_takes_four_times_its_time(void **state)
 {
     (void)state;
     struct plan_problem problem = small_problem();
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     problem.objective = OBJECTIVE_OOBLECK;
     problem.groups[0].nodes = 1;
     assert_true(search_divide(&problem, &plan, &err));
     assert_int_equal(plan.stage_count, 1);
     assert_true(near(plan.iteration_time, 4 * 7));
-    plan_release(&plan);
+    pipeline_release(&plan);
 }
 
 /* Two stages of layers 0-1 and 2 need 12 MiB at most; three layers on one device need 18. */
@@ -191,11 +191,11 @@ static void stages_keep_to_the_memory(void **state)
 {
     (void)state;
     struct plan_problem problem = small_problem();
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     problem.groups[0].memory = 12 << 20;
     assert_true(search_divide(&problem, &plan, &err));
-    plan_release(&plan);
+    pipeline_release(&plan);
     problem.groups[0].memory = (12 << 20) - 1;
     assert_infeasible(&problem, "memory");
 }
@@ -389,7 +389,7 @@ static struct twin_part twin_search(struct twin *twin)
 
 /* Their stages are the same. Their times may differ where several stages are the slowest but for rounding:
  * plan_score takes them as equal, the reference takes one. */
-static bool is_twin(const struct plan *plan, const struct twin_part *twin)
+static bool is_twin(const struct pipeline *plan, const struct twin_part *twin)
 {
     bool same = plan->stage_count == twin->stages;
     for (int i = 0; same && i < plan->stage_count; i++)
@@ -406,7 +406,7 @@ static void plans_are_those_of_a_plain_recursion(void **state)
     int cases = random_cases(1000);
     for (int seed = 0; seed < cases; seed++) {
         struct plan_problem problem;
-        struct plan plan;
+        struct pipeline plan;
         struct error err;
         assert_true(random_problem_init(&problem, &shape, (uint64_t)seed));
         problem.objective = OBJECTIVE_OOBLECK;
@@ -419,7 +419,7 @@ static void plans_are_those_of_a_plain_recursion(void **state)
         if (found && !is_twin(&plan, &expected))
             fail_msg("seed %d: %.17g s, expected %.17g s", seed, plan.iteration_time, expected.time * 1e-3);
         if (found)
-            plan_release(&plan);
+            pipeline_release(&plan);
         plan_problem_release(&problem);
     }
 }
@@ -431,7 +431,7 @@ static void never_better_than_the_exact_search(void **state)
     int cases = random_cases(1000);
     for (int i = 0; i < 2 * cases; i++) {
         struct plan_problem problem;
-        struct plan divide, exact;
+        struct pipeline divide, exact;
         struct error err;
         assert_true(random_problem_init(&problem, &random_tiny, (uint64_t)i / 2));
         problem.objective = i % 2 ? OBJECTIVE_OOBLECK : OBJECTIVE_PIPELINE;
@@ -439,13 +439,13 @@ static void never_better_than_the_exact_search(void **state)
         if (search_divide(&problem, &divide, &err)) {
             if (!plan_search_exact(&problem, &options, &exact, &err))
                 fail_msg("seed %d: exact finds none: %s", i / 2, err.text);
-            if (!plan_check(&problem, &divide, &err))
+            if (!pipeline_check(&problem, &divide, &err))
                 fail_msg("seed %d: %s", i / 2, err.text);
             if (divide.iteration_time < exact.iteration_time * (1 - 1e-9))
                 fail_msg("seed %d: %.12g s is less than %.12g s", i / 2, divide.iteration_time,
                          exact.iteration_time);
-            plan_release(&exact);
-            plan_release(&divide);
+            pipeline_release(&exact);
+            pipeline_release(&divide);
         } else {
             assert_int_equal(err.kind, ERROR_INFEASIBLE);
         }

@@ -1,5 +1,5 @@
 /* The exact search on the reference's own cases, and what can be said of it without brute force. */
-#include "plan/plan.h"
+#include "plan/pipeline.h"
 #include "plan/search.h"
 #include "support/golden.h"
 #include "support/simulate.h"
@@ -25,7 +25,7 @@ static const struct plan_search_options exact = {.method = SEARCH_EXACT};
 /* Calls check(golden, index, optimum) for every result of every golden file that starts and ends like
  * this. */
 static void for_each_golden(const char *end,
-                            void (*check)(const struct golden *, int index, const struct plan *optimum))
+                            void (*check)(const struct golden *, int index, const struct pipeline *optimum))
 {
     struct arena arena = {0};
     int count;
@@ -39,14 +39,14 @@ static void for_each_golden(const char *end,
         assert_true(golden_load(&golden, names[i], &err));
         for (int k = 0; k < golden.plan_count; k++) {
             struct plan_problem problem;
-            struct plan plan;
+            struct pipeline plan;
             if (!golden.plans[k].found)
                 continue;
             assert_true(golden_problem(&golden, k, OBJECTIVE_OOBLECK, &problem, &err));
             assert_true(plan_search(&problem, &exact, &plan, &err));
             assert_true(plan.proven_optimal);
             check(&golden, k, &plan);
-            plan_release(&plan);
+            pipeline_release(&plan);
             plan_problem_release(&problem);
         }
         golden_release(&golden);
@@ -54,14 +54,14 @@ static void for_each_golden(const char *end,
     arena_release(&arena);
 }
 
-static void same_optimum(const struct golden *golden, int index, const struct plan *optimum)
+static void same_optimum(const struct golden *golden, int index, const struct pipeline *optimum)
 {
     double recorded = golden->plans[index].iteration_time;
     if (fabs(optimum->iteration_time - recorded) > 1e-9 * recorded)
         fail_msg("%s [%d]: %.17g, recorded %.17g", golden->name, index, optimum->iteration_time, recorded);
 }
 
-static void not_worse(const struct golden *golden, int index, const struct plan *optimum)
+static void not_worse(const struct golden *golden, int index, const struct pipeline *optimum)
 {
     double recorded = golden->plans[index].iteration_time;
     if (optimum->iteration_time > recorded * (1 + 1e-9))
@@ -112,13 +112,13 @@ static double optimum_ms(const double *ms, int layers, int nodes, int microbatch
                          enum plan_objective objective)
 {
     struct plan_problem problem;
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     one_kind(&problem, ms, layers, nodes, microbatches, objective);
     assert_true(plan_search(&problem, &exact, &plan, &err));
     assert_true(plan.proven_optimal);
     double time = 1e3 * plan.iteration_time;
-    plan_release(&plan);
+    pipeline_release(&plan);
     plan_problem_release(&problem);
     return time;
 }
@@ -145,7 +145,7 @@ static void too_few_layers_is_no_plan(void **state)
     (void)state;
     const double ms[] = {3, 4};
     struct plan_problem problem;
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     one_kind(&problem, ms, 2, 3, 8, OBJECTIVE_PIPELINE);
     assert_false(plan_search(&problem, &exact, &plan, &err));
@@ -159,14 +159,14 @@ static void memory_limits_stages(void **state)
     (void)state;
     const double ms[] = {1, 1, 1, 9, 9, 9};
     struct plan_problem problem;
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     one_kind(&problem, ms, 6, 2, 8, OBJECTIVE_PIPELINE);
     problem.groups[0].memory = 2100; /* each layer takes 6 x 100 + 100 bytes: three to a stage */
     assert_true(plan_search(&problem, &exact, &plan, &err));
     assert_int_equal(plan.stages[0].last_layer, 2);
     assert_int_equal(plan.stages[0].memory, 2100);
-    plan_release(&plan);
+    pipeline_release(&plan);
     problem.groups[0].memory = 2099;
     assert_false(plan_search(&problem, &exact, &plan, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
@@ -180,7 +180,7 @@ static void a_time_limit_leaves_a_true_bound(void **state)
     enum { LAYERS = 200 };
     double ms[LAYERS];
     struct plan_problem problem;
-    struct plan best, plan;
+    struct pipeline best, plan;
     struct error err;
     for (int i = 0; i < LAYERS; i++)
         ms[i] = 5 + (i * 7919) % 41;
@@ -193,12 +193,12 @@ static void a_time_limit_leaves_a_true_bound(void **state)
             assert_int_equal(err.kind, ERROR_INFEASIBLE);
             continue;
         }
-        assert_true(plan_check(&problem, &plan, &err));
+        assert_true(pipeline_check(&problem, &plan, &err));
         assert_true(plan.lower_bound <= best.iteration_time * (1 + 1e-9));
         assert_true(plan.iteration_time >= best.iteration_time * (1 - 1e-9));
-        plan_release(&plan);
+        pipeline_release(&plan);
     }
-    plan_release(&best);
+    pipeline_release(&best);
     plan_problem_release(&problem);
 }
 
@@ -209,7 +209,7 @@ static void a_cluster_with_too_many_states_gets_a_plan_and_a_bound(void **state)
     enum { LAYERS = 300, GROUPS = 10 };
     double ms[LAYERS];
     struct plan_problem problem;
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     struct plan_search_options options = {.method = SEARCH_EXACT, .time_limit = 2};
     for (int i = 0; i < LAYERS; i++)
@@ -219,10 +219,10 @@ static void a_cluster_with_too_many_states_gets_a_plan_and_a_bound(void **state)
     for (int g = 1; g < GROUPS; g++)
         problem.groups[g] = problem.groups[0];
     assert_true(plan_search(&problem, &options, &plan, &err));
-    assert_true(plan_check(&problem, &plan, &err));
+    assert_true(pipeline_check(&problem, &plan, &err));
     assert_true(plan.lower_bound > 0.5 * plan.iteration_time);
     assert_true(plan.lower_bound <= plan.iteration_time);
-    plan_release(&plan);
+    pipeline_release(&plan);
     plan_problem_release(&problem);
 }
 
@@ -233,7 +233,7 @@ static void a_played_plan_takes_what_the_pipeline_objective_says(void **state)
     enum { LAYERS = 40 };
     double ms[LAYERS];
     struct plan_problem problem;
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     for (int i = 0; i < LAYERS; i++)
         ms[i] = 5 + (i * 7919) % 23;
@@ -248,7 +248,7 @@ static void a_played_plan_takes_what_the_pipeline_objective_says(void **state)
         double played = simulate_1f1b(plan.stage_count, forward, backward, 32);
         assert_true(played <= plan.iteration_time * (1 + 1e-12));
         assert_true(played >= plan.iteration_time * 0.9);
-        plan_release(&plan);
+        pipeline_release(&plan);
         plan_problem_release(&problem);
     }
 }

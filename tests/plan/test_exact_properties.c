@@ -36,7 +36,7 @@ static enum plan_objective either_objective(void)
 static double solve(enum plan_search_method method, bool contained)
 {
     struct plan_search_options options = {.method = method};
-    struct plan plan = {0};
+    struct pipeline plan = {0};
     struct error err;
     if (!plan_search(&problem, &options, &plan, &err)) {
         if (err.kind != ERROR_INFEASIBLE)
@@ -44,9 +44,9 @@ static double solve(enum plan_search_method method, bool contained)
         return INFINITY;
     }
     double time = plan.iteration_time;
-    if (contained && (!brute_contains(&problem, &plan) || !plan_check(&problem, &plan, &err)))
+    if (contained && (!brute_contains(&problem, &plan) || !pipeline_check(&problem, &plan, &err)))
         time = INFINITY;
-    plan_release(&plan);
+    pipeline_release(&plan);
     return time;
 }
 

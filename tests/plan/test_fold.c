@@ -29,14 +29,15 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-static void check_found(const struct golden *golden, const struct plan_problem *problem, struct plan *plan)
+static void check_found(const struct golden *golden, const struct plan_problem *problem,
+                        struct pipeline *plan)
 {
     const struct golden_plan *expected = &golden->plans[0];
     struct error err;
     if (!near(plan->iteration_time, expected->iteration_time) || plan->stage_count != expected->stage_count)
         fail_msg("%s: %.9f s in %d stages, expected %.9f s in %d", golden->name, plan->iteration_time,
                  plan->stage_count, expected->iteration_time, expected->stage_count);
-    if (!plan_check(problem, plan, &err))
+    if (!pipeline_check(problem, plan, &err))
         fail_msg("%s: %s", golden->name, err.text);
 }
 
@@ -44,7 +45,7 @@ static void check_file(const char *name, const struct plan_search_options *optio
 {
     struct golden golden;
     struct plan_problem problem;
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     if (!golden_load(&golden, name, &err) || !golden_problem(&golden, 0, OBJECTIVE_OOBLECK, &problem, &err))
         fail_msg("%s", err.text);
@@ -53,7 +54,7 @@ static void check_file(const char *name, const struct plan_search_options *optio
         fail_msg("%s: %s", name, found ? "a plan where the reference fails" : err.text);
     if (found) {
         check_found(&golden, &problem, &plan);
-        plan_release(&plan);
+        pipeline_release(&plan);
     } else {
         assert_int_equal(err.kind, ERROR_INFEASIBLE);
         assert_memory_equal(err.text, "no plan: ", 9);
@@ -155,7 +156,7 @@ static struct plan_problem two_kinds(int first_nodes, int second_nodes, double s
 static void assert_infeasible(const struct plan_problem *problem, const struct plan_search_options *options,
                               const char *reason)
 {
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     assert_false(plan_search_fold(problem, options, &plan, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
@@ -165,11 +166,11 @@ static void assert_infeasible(const struct plan_problem *problem, const struct p
 
 static void assert_found(const struct plan_problem *problem, const struct plan_search_options *options)
 {
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
-    if (!plan_search_fold(problem, options, &plan, &err) || !plan_check(problem, &plan, &err))
+    if (!plan_search_fold(problem, options, &plan, &err) || !pipeline_check(problem, &plan, &err))
         fail_msg("%s", err.text);
-    plan_release(&plan);
+    pipeline_release(&plan);
 }
 
 /* A device twice as fast takes two of the three virtual stages. */
@@ -177,7 +178,7 @@ static void fast_device_takes_neighbouring_stages(void **state)
 {
     (void)state;
     struct plan_problem problem = two_kinds(1, 1, 2);
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     assert_true(plan_search_fold(&problem, &by_dp, &plan, &err));
     assert_int_equal(plan.stage_count, 2);
@@ -185,7 +186,7 @@ static void fast_device_takes_neighbouring_stages(void **state)
         int layers = plan.stages[i].last_layer - plan.stages[i].first_layer + 1;
         assert_int_equal(layers, plan.stages[i].group == 1 ? 4 : 2);
     }
-    plan_release(&plan);
+    pipeline_release(&plan);
 }
 
 static void more_virtual_stages_than_layers_have_no_plan(void **state)
@@ -234,18 +235,18 @@ static void stages_keep_to_the_memory(void **state)
 static void check_random(const struct plan_problem *problem, int seed,
                          const struct plan_search_options *options)
 {
-    struct plan plan;
+    struct pipeline plan;
     struct error err;
     if (!plan_search_fold(problem, options, &plan, &err)) {
         assert_int_equal(err.kind, ERROR_INFEASIBLE);
         assert_memory_equal(err.text, "no plan: ", 9);
         return;
     }
-    if (!plan_check(problem, &plan, &err))
+    if (!pipeline_check(problem, &plan, &err))
         fail_msg("seed %d: %s", seed, err.text);
     for (int i = 0; i < plan.stage_count; i++)
         assert_true(plan.stages[i].node >= 0);
-    plan_release(&plan);
+    pipeline_release(&plan);
 }
 
 static void plans_fit_the_cluster(void **state)

@@ -255,7 +255,7 @@ static double optimum(const char *profile_name, const char *cluster_text, enum p
     struct profile profile;
     struct cluster cluster;
     struct plan_problem problem;
-    struct plan plan;
+    struct pipeline plan;
     const struct plan_search_options exact = {.method = SEARCH_EXACT};
     snprintf(path, sizeof path, "%s/profiles/%s", golden_folder(), profile_name);
     if (!profile_load(&profile, path, 1, &err) ||
@@ -266,7 +266,7 @@ static double optimum(const char *profile_name, const char *cluster_text, enum p
         return 0;
     }
     double time = plan.iteration_time;
-    plan_release(&plan);
+    pipeline_release(&plan);
     plan_problem_release(&problem);
     cluster_release(&cluster);
     profile_release(&profile);

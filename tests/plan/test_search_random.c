@@ -25,7 +25,7 @@ static bool near(double a, double b)
 
 /* Says which case failed and all about it. */
 static void fail_case(const struct plan_problem *problem, uint64_t seed, const struct brute *brute,
-                      const struct plan *plan, const char *what)
+                      const struct pipeline *plan, const char *what)
 {
     fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, what);
     random_problem_print(problem, stderr);
@@ -46,7 +46,8 @@ static void fail_case(const struct plan_problem *problem, uint64_t seed, const s
 }
 
 /* What is wrong with the plan, or NULL. */
-static const char *fault_of(const struct plan_problem *problem, const struct brute *brute, struct plan *plan)
+static const char *fault_of(const struct plan_problem *problem, const struct brute *brute,
+                            struct pipeline *plan)
 {
     struct error err;
     double time = plan->iteration_time;
@@ -56,11 +57,11 @@ static const char *fault_of(const struct plan_problem *problem, const struct bru
         return "optimality is not proven";
     if (!near(plan->lower_bound, time))
         return "the lower bound is not the value";
-    if (!plan_check(problem, plan, &err))
+    if (!pipeline_check(problem, plan, &err))
         return "plan_check fails";
     if (!brute_contains(problem, plan))
         return "devices are idle or not split by halving";
-    if (!plan_score(problem, plan, &err) || !near(plan->iteration_time, time))
+    if (!pipeline_score(problem, plan, &err) || !near(plan->iteration_time, time))
         return "plan_score gives another time";
     return NULL;
 }
@@ -69,7 +70,7 @@ static const char *fault_of(const struct plan_problem *problem, const struct bru
 static bool compare(const struct plan_problem *problem, uint64_t seed)
 {
     struct plan_search_options options = {.method = SEARCH_EXACT};
-    struct plan plan = {0};
+    struct pipeline plan = {0};
     struct error err;
     struct brute brute = brute_force(problem);
     if (!plan_search_exact(problem, &options, &plan, &err)) {
@@ -84,7 +85,7 @@ static bool compare(const struct plan_problem *problem, uint64_t seed)
     const char *fault = fault_of(problem, &brute, &plan);
     if (fault)
         fail_case(problem, seed, &brute, &plan, fault);
-    plan_release(&plan);
+    pipeline_release(&plan);
     return true;
 }
 
@@ -147,12 +148,12 @@ static bool same_bits(double a, double b)
     return a_bits == b_bits;
 }
 
-static bool same_stages(const struct plan *a, const struct plan *b)
+static bool same_stages(const struct pipeline *a, const struct pipeline *b)
 {
     if (a->stage_count != b->stage_count)
         return false;
     for (int i = 0; i < a->stage_count; i++) {
-        const struct plan_stage *s = &a->stages[i], *t = &b->stages[i];
+        const struct pipeline_stage *s = &a->stages[i], *t = &b->stages[i];
         if (s->first_layer != t->first_layer || s->last_layer != t->last_layer || s->group != t->group ||
             s->devices != t->devices || s->node != t->node || s->memory != t->memory ||
             !same_bits(s->forward, t->forward) || !same_bits(s->backward, t->backward))
@@ -161,7 +162,7 @@ static bool same_stages(const struct plan *a, const struct plan *b)
     return true;
 }
 
-static bool same_plan(const struct plan *a, const struct plan *b)
+static bool same_plan(const struct pipeline *a, const struct pipeline *b)
 {
     return same_stages(a, b) && same_bits(a->iteration_time, b->iteration_time) && same_bits(a->t1, b->t1) &&
            same_bits(a->t2, b->t2) && same_bits(a->t3, b->t3) && same_bits(a->lower_bound, b->lower_bound) &&
@@ -175,7 +176,7 @@ static void compare_threads(const struct random_shape *shape, int count)
     assert_non_null(two);
     for (int seed = 0; seed < count; seed++) {
         struct plan_problem problem;
-        struct plan plans[2] = {{0}, {0}};
+        struct pipeline plans[2] = {{0}, {0}};
         struct error err;
         assert_true(random_problem_init(&problem, shape, (uint64_t)seed));
         problem.objective = seed % 2 ? OBJECTIVE_OOBLECK : OBJECTIVE_PIPELINE;
@@ -186,8 +187,8 @@ static void compare_threads(const struct random_shape *shape, int count)
         if (found && !same_plan(&plans[0], &plans[1]))
             fail_case(&problem, (uint64_t)seed, NULL, &plans[1], "two threads make another plan than one");
         if (found) {
-            plan_release(&plans[0]);
-            plan_release(&plans[1]);
+            pipeline_release(&plans[0]);
+            pipeline_release(&plans[1]);
         }
         plan_problem_release(&problem);
     }

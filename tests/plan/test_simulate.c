@@ -22,7 +22,7 @@
 #define RANDOM_RUNS 3000
 
 /* A random pipeline; stage times differ by up to a factor of 20. */
-struct pipeline {
+struct random_pipeline {
     int stages, microbatches;
     double forward[MAX_STAGES], backward[MAX_STAGES];
     double sum, slowest; /* of forward + backward */
@@ -32,11 +32,11 @@ struct pipeline {
  * they do not, one stage may be the slowest forward and another one backward. */
 enum backward { PROPORTIONAL, INDEPENDENT };
 
-static struct pipeline random_pipeline(uint64_t seed, enum backward kind)
+static struct random_pipeline random_pipeline(uint64_t seed, enum backward kind)
 {
     struct random_source source = {seed};
-    struct pipeline p = {.stages = random_range(&source, 1, MAX_STAGES),
-                         .microbatches = random_range(&source, 1, 60)};
+    struct random_pipeline p = {.stages = random_range(&source, 1, MAX_STAGES),
+                                .microbatches = random_range(&source, 1, 60)};
     double multiple = 1 + 2 * random_unit(&source);
     for (int i = 0; i < p.stages; i++) {
         p.forward[i] = 0.05 + random_unit(&source);
@@ -47,13 +47,13 @@ static struct pipeline random_pipeline(uint64_t seed, enum backward kind)
     return p;
 }
 
-static double simulate(const struct pipeline *p)
+static double simulate(const struct random_pipeline *p)
 {
     return simulate_1f1b(p->stages, p->forward, p->backward, p->microbatches);
 }
 
 /* The pipeline objective: the first micro-batch passes every stage, the others leave one period apart. */
-static double estimate(const struct pipeline *p)
+static double estimate(const struct random_pipeline *p)
 {
     return p->sum + (p->microbatches - 1) * p->slowest;
 }
@@ -61,7 +61,7 @@ static double estimate(const struct pipeline *p)
 static void equal_stages_take_n_plus_s_minus_1_periods(void **state)
 {
     (void)state;
-    struct pipeline p = {0};
+    struct random_pipeline p = {0};
     for (int i = 0; i < MAX_STAGES; i++) {
         p.forward[i] = 1;
         p.backward[i] = 2;
@@ -74,7 +74,7 @@ static void equal_stages_take_n_plus_s_minus_1_periods(void **state)
 static void one_stage_is_busy_all_the_time(void **state)
 {
     (void)state;
-    struct pipeline p = {.stages = 1, .microbatches = 17, .forward = {0.25}, .backward = {0.5}};
+    struct random_pipeline p = {.stages = 1, .microbatches = 17, .forward = {0.25}, .backward = {0.5}};
     assert_near(simulate(&p), 17 * 0.75, 1e-12);
 }
 
@@ -82,7 +82,7 @@ static void one_microbatch_passes_stage_after_stage(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 100; seed++) {
-        struct pipeline p = random_pipeline(seed, INDEPENDENT);
+        struct random_pipeline p = random_pipeline(seed, INDEPENDENT);
         p.microbatches = 1;
         assert_near(simulate(&p), p.sum, 1e-9);
     }
@@ -93,7 +93,7 @@ static void one_microbatch_passes_stage_after_stage(void **state)
 static void two_stages_by_hand(void **state)
 {
     (void)state;
-    struct pipeline p = {.stages = 2, .microbatches = 2, .forward = {1, 2}, .backward = {2, 3}};
+    struct random_pipeline p = {.stages = 2, .microbatches = 2, .forward = {1, 2}, .backward = {2, 3}};
     assert_near(simulate(&p), 13, 1e-12);
 }
 
@@ -101,7 +101,7 @@ static void the_estimate_is_never_below_the_simulation(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < RANDOM_RUNS; seed++) {
-        struct pipeline p = random_pipeline(seed, PROPORTIONAL);
+        struct random_pipeline p = random_pipeline(seed, PROPORTIONAL);
         assert_true(estimate(&p) >= simulate(&p) * (1 - 1e-12));
     }
 }
@@ -112,7 +112,7 @@ static void the_estimate_is_hardly_below_when_backward_is_independent(void **sta
     (void)state;
     int below = 0;
     for (uint64_t seed = 0; seed < RANDOM_RUNS; seed++) {
-        struct pipeline p = random_pipeline(seed, INDEPENDENT);
+        struct random_pipeline p = random_pipeline(seed, INDEPENDENT);
         double ratio = estimate(&p) / simulate(&p);
         assert_true(ratio > 0.95);
         below += ratio < 1 - 1e-12;
@@ -126,7 +126,7 @@ static void the_estimate_is_near_the_simulation(void **state)
     (void)state;
     double ratios = 0;
     for (uint64_t seed = 0; seed < RANDOM_RUNS; seed++) {
-        struct pipeline p = random_pipeline(seed, PROPORTIONAL);
+        struct random_pipeline p = random_pipeline(seed, PROPORTIONAL);
         double ratio = estimate(&p) / simulate(&p);
         assert_true(ratio < 1.35);
         ratios += ratio;
@@ -140,7 +140,7 @@ static void the_simulation_is_never_below_what_any_stage_needs(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < RANDOM_RUNS; seed++) {
-        struct pipeline p = random_pipeline(seed, INDEPENDENT);
+        struct random_pipeline p = random_pipeline(seed, INDEPENDENT);
         double makespan = simulate(&p), before = 0;
         for (int i = 0; i < p.stages; i++) {
             double own = p.forward[i] + p.backward[i];
@@ -154,7 +154,7 @@ static void a_slower_stage_or_one_more_microbatch_never_helps(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < RANDOM_RUNS; seed++) {
-        struct pipeline p = random_pipeline(seed, INDEPENDENT);
+        struct random_pipeline p = random_pipeline(seed, INDEPENDENT);
         double makespan = simulate(&p);
         p.microbatches++;
         assert_true(simulate(&p) > makespan);
@@ -168,7 +168,7 @@ static void all_times_twice_as_long_take_twice_as_long(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
-        struct pipeline p = random_pipeline(seed, INDEPENDENT);
+        struct random_pipeline p = random_pipeline(seed, INDEPENDENT);
         double makespan = simulate(&p);
         for (int i = 0; i < p.stages; i++) {
             p.forward[i] *= 2;
@@ -187,7 +187,7 @@ static double simulate_golden(const char *name)
         fail_msg("%s", err.text);
     const struct golden_plan *plan = &golden.plans[0];
     assert_true(plan->found);
-    struct pipeline p = {.stages = plan->stage_count, .microbatches = golden.microbatches};
+    struct random_pipeline p = {.stages = plan->stage_count, .microbatches = golden.microbatches};
     assert_in_range(p.stages, 1, 64);
     double seconds[2][64];
     for (int i = 0; i < p.stages; i++) {

@@ -17,7 +17,7 @@ struct walk {
     const struct plan_problem *problem;
     int nodes_left[PLAN_MAX_GROUPS];
     int stage_count;
-    struct plan_stage stages[BRUTE_MAX_LAYERS];
+    struct pipeline_stage stages[BRUTE_MAX_LAYERS];
     double times[BRUTE_MAX_LAYERS];
     struct brute best;
 };
@@ -125,7 +125,7 @@ static void walk_stage(struct walk *walk, int layer, int devices, struct parts o
         if (group->memory > 0 && memory > devices * group->memory)
             break;
         walk->times[at] = forward + backward;
-        walk->stages[at] = (struct plan_stage){
+        walk->stages[at] = (struct pipeline_stage){
             .first_layer = layer, .last_layer = last, .group = others.group, .devices = devices, .node = -1};
         walk_parts(walk, last + 1, others);
     }
@@ -161,7 +161,7 @@ struct brute brute_force(const struct plan_problem *problem)
 
 /* The stage after those that fill `devices` devices of the group, the first of them at `stage`; -1: they do
  * not. A stage as large as the part fills it, any smaller one means that the part was halved. */
-static int after_parts(const struct plan *plan, int stage, int group, int devices)
+static int after_parts(const struct pipeline *plan, int stage, int group, int devices)
 {
     if (stage < 0 || stage >= plan->stage_count || plan->stages[stage].group != group)
         return -1;
@@ -172,7 +172,7 @@ static int after_parts(const struct plan *plan, int stage, int group, int device
     return after_parts(plan, after_parts(plan, stage, group, devices / 2), group, devices / 2);
 }
 
-bool brute_contains(const struct plan_problem *problem, const struct plan *plan)
+bool brute_contains(const struct plan_problem *problem, const struct pipeline *plan)
 {
     int nodes_left[PLAN_MAX_GROUPS];
     for (int g = 0; g < problem->group_count; g++)

@@ -9,7 +9,7 @@
 #ifndef REHEARSE_TESTS_BRUTE_H
 #define REHEARSE_TESTS_BRUTE_H
 
-#include "plan/plan.h"
+#include "plan/pipeline.h"
 #include "plan/problem.h"
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ struct brute {
     double time;   /* seconds; INFINITY when there is no plan */
     int64_t plans; /* looked at */
     int stage_count;
-    struct plan_stage
+    struct pipeline_stage
         stages[BRUTE_MAX_LAYERS]; /* of the first best plan: layers, group and devices are set */
 };
 
@@ -29,6 +29,6 @@ struct brute {
 struct brute brute_force(const struct plan_problem *problem);
 
 /* Is this plan (of any size) one of those that are enumerated? Says nothing about memory. */
-bool brute_contains(const struct plan_problem *problem, const struct plan *plan);
+bool brute_contains(const struct plan_problem *problem, const struct pipeline *plan);
 
 #endif

@@ -84,7 +84,7 @@ static bool read_seconds(struct reader *r, const struct doc_node *map, const cha
 }
 
 /* [first layer, last layer, devices, group, forward, backward] */
-static bool read_stage(struct reader *r, const struct doc_node *list, struct plan_stage *stage)
+static bool read_stage(struct reader *r, const struct doc_node *list, struct pipeline_stage *stage)
 {
     double fields[6];
     int count = 0;
@@ -107,7 +107,7 @@ static bool read_stages(struct reader *r, const struct doc_node *list, struct go
 {
     if (list->count != (uint32_t)plan->stage_count)
         return doc_error(&r->doc, list, r->err, "expected %d stages", plan->stage_count);
-    plan->stages = ARENA_ARRAY(&r->golden->arena, list->count, struct plan_stage);
+    plan->stages = ARENA_ARRAY(&r->golden->arena, list->count, struct pipeline_stage);
     if (!plan->stages)
         return error_memory(r->err);
     int i = 0;

@@ -9,7 +9,7 @@
 
 #include "core/arena.h"
 #include "core/error.h"
-#include "plan/plan.h"
+#include "plan/pipeline.h"
 #include "plan/problem.h"
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ struct golden_plan {
     double iteration_time, t1, t2, t3;
     int bottleneck;
     int stage_count;
-    struct plan_stage *stages; /* NULL in virtual_templates */
+    struct pipeline_stage *stages; /* NULL in virtual_templates */
 };
 
 struct golden_group {

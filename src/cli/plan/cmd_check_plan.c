@@ -16,9 +16,9 @@ struct check_options {
 static bool complete(const struct check_options *options, const char *path, struct planning_options *planning,
                      struct error *err)
 {
-    struct plan_header header;
+    struct pipeline_header header;
     *planning = options->planning;
-    if (!plan_load_header(&header, path, err))
+    if (!pipeline_load_header(&header, path, err))
         return false;
     if (planning->objective == 0)
         planning->objective = header.has_objective ? (int)header.objective : 0;
@@ -39,12 +39,13 @@ static bool in_file(const char *path, struct error *err)
     return error_set(err, err->kind, "%s: %s", path, text);
 }
 
-static double excess(const struct plan *plan, const struct plan *best)
+static double excess(const struct pipeline *plan, const struct pipeline *best)
 {
     return plan->iteration_time / best->iteration_time - 1;
 }
 
-static void print(const char *path, const struct plan *plan, const struct plan *best, struct text *out)
+static void print(const char *path, const struct pipeline *plan, const struct pipeline *best,
+                  struct text *out)
 {
     char mine[32], optimum[32];
     unit_format(mine, sizeof mine, plan->iteration_time, UNIT_TIME, 6);
@@ -63,7 +64,7 @@ static void print(const char *path, const struct plan *plan, const struct plan *
                     best->lower_bound);
 }
 
-static void write_json(const char *path, const struct plan *plan, const struct plan *best,
+static void write_json(const char *path, const struct pipeline *plan, const struct pipeline *best,
                        const struct plan_problem *problem, struct json *json)
 {
     json_open(json, NULL, '{');
@@ -75,7 +76,7 @@ static void write_json(const char *path, const struct plan *plan, const struct p
     json_number(json, "t2", plan->t2);
     json_number(json, "t3", plan->t3);
     json_number(json, "excess", excess(plan, best));
-    plan_write_json(best, problem, json, "optimum");
+    pipeline_write_json(best, problem, json, "optimum");
     json_close(json);
 }
 
@@ -85,22 +86,22 @@ static bool check(const struct check_options *options, const char *path, struct 
 {
     struct planning_options asked;
     struct planning planning;
-    struct plan plan, best;
+    struct pipeline plan, best;
     if (!complete(options, path, &asked, err) || !planning_open(&planning, &asked, err))
         return false;
-    bool loaded = plan_load(&plan, &planning.problem, path, err);
-    bool ok = loaded && plan_check(&planning.problem, &plan, err) &&
-              (plan_score(&planning.problem, &plan, err) || in_file(path, err));
+    bool loaded = pipeline_load(&plan, &planning.problem, path, err);
+    bool ok = loaded && pipeline_check(&planning.problem, &plan, err) &&
+              (pipeline_score(&planning.problem, &plan, err) || in_file(path, err));
     if (ok && plan_search(&planning.problem, &planning.search, &best, err)) {
         if (json)
             write_json(path, &plan, &best, &planning.problem, json);
         else
             print(path, &plan, &best, out);
-        plan_release(&best);
+        pipeline_release(&best);
     } else
         ok = false;
     if (loaded)
-        plan_release(&plan);
+        pipeline_release(&plan);
     planning_close(&planning);
     return ok;
 }

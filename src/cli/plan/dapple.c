@@ -142,13 +142,13 @@ static bool open_asking(struct asking *asking, const struct plan_options *option
 struct answer {
     struct dapple_cluster cluster; /* the devices that may be used */
     struct dapple_problem problem;
-    struct dapple_plan plan;
+    struct dapple_split plan;
     struct dapple_report report;
 };
 
 static void release_answer(struct answer *answer)
 {
-    dapple_plan_release(&answer->plan);
+    dapple_split_release(&answer->plan);
     dapple_cluster_release(&answer->cluster);
 }
 
@@ -215,7 +215,7 @@ static void describe_stage(const struct dapple_report *report, int stage, struct
 
 static bool draw(const char *path, const struct dapple_report *report, struct error *err)
 {
-    const struct dapple_plan *plan = report->plan;
+    const struct dapple_split *plan = report->plan;
     char title[160];
     struct figure_stage *rows = calloc((size_t)plan->stage_count, sizeof *rows);
     if (!rows)
@@ -298,7 +298,7 @@ static bool answer_point(const void *context, const int64_t *at, struct sweep_ce
     struct answer answer;
     if (!find_answer(context, at[0], at[1], NULL, &answer, err))
         return false;
-    const struct dapple_plan *plan = &answer.plan;
+    const struct dapple_split *plan = &answer.plan;
     double memory = dapple_most_memory(&answer.problem, plan);
     cells[SPEEDUP].number = plan->speedup;
     cells[ITERATION].number = plan->latency;

@@ -202,7 +202,7 @@ static bool explain(const struct asking *asking, struct job_search_report *repor
                     struct job_sensitivity *sensitivity, struct error *err)
 {
     const struct residuals *known = residuals_known(err);
-    const struct job_plan *best = &report->search->plans[0];
+    const struct job_choice *best = &report->search->plans[0];
     if (!known)
         return false;
     struct likeness likeness = likeness_of(&best->job);
@@ -291,7 +291,7 @@ static bool answer_point(const void *context, const int64_t *at, struct sweep_ce
     question.job.devices = (int)at[1];
     if (!job_search(&search, &question, &options, err))
         return false;
-    const struct job_plan *plan = &search.plans[0];
+    const struct job_choice *plan = &search.plans[0];
     const struct job *job = &plan->job;
     cells[TIME].number = plan->time.seconds;
     cells[TOKENS].number = (double)job->batch * (double)job->sequence / plan->time.seconds;

@@ -4,17 +4,17 @@
 #include "cli/plan/command.h"
 #include "core/json.h"
 
-static bool write_json(const char *path, const struct plan *plan, const struct plan_problem *problem,
+static bool write_json(const char *path, const struct pipeline *plan, const struct plan_problem *problem,
                        struct error *err)
 {
     struct text text = {0};
     struct json json = {.out = &text};
-    plan_write_json(plan, problem, &json, NULL);
+    pipeline_write_json(plan, problem, &json, NULL);
     return output_and_release(path, &text, err);
 }
 
 /* Files first: what goes to standard output says that all went well. */
-static bool deliver(const struct plan_options *options, const struct plan *plan,
+static bool deliver(const struct plan_options *options, const struct pipeline *plan,
                     const struct plan_problem *problem, struct error *err)
 {
     if (options->output && !write_json(options->output, plan, problem, err))
@@ -25,16 +25,16 @@ static bool deliver(const struct plan_options *options, const struct plan *plan,
         return write_json(NULL, plan, problem, err);
     struct text text = {0};
     if (options->dot)
-        plan_write_dot(plan, problem, &text);
+        pipeline_write_dot(plan, problem, &text);
     else
-        plan_print(plan, problem, &text);
+        pipeline_print(plan, problem, &text);
     return output_and_release(NULL, &text, err);
 }
 
 bool plan_by_pipeline(const struct plan_options *options, struct error *err)
 {
     struct planning planning;
-    struct plan plan;
+    struct pipeline plan;
     if (!planning_open(&planning, &options->planning, err))
         return false;
     planning.search.method = (enum plan_search_method)options->search;
@@ -44,7 +44,7 @@ bool plan_by_pipeline(const struct plan_options *options, struct error *err)
     progress_end(&planning.progress);
     if (ok) {
         ok = deliver(options, &plan, &planning.problem, err);
-        plan_release(&plan);
+        pipeline_release(&plan);
     }
     planning_close(&planning);
     return ok;

@@ -76,13 +76,13 @@ double dapple_total(const struct dapple_problem *problem)
     return dapple_compute(problem, 0, problem->chain->layer_count - 1);
 }
 
-bool dapple_plan_init(struct dapple_plan *plan, int stage_count, int device_count, struct error *err)
+bool dapple_split_init(struct dapple_split *plan, int stage_count, int device_count, struct error *err)
 {
-    *plan = (struct dapple_plan){.stage_count = stage_count, .device_count = device_count, .factor = 1};
+    *plan = (struct dapple_split){.stage_count = stage_count, .device_count = device_count, .factor = 1};
     plan->stages = ARENA_ARRAY(&plan->arena, (size_t)stage_count, struct dapple_stage);
     plan->stage_of = ARENA_ARRAY(&plan->arena, (size_t)device_count, int16_t);
     if (!plan->stages || !plan->stage_of) {
-        dapple_plan_release(plan);
+        dapple_split_release(plan);
         return error_memory(err);
     }
     for (int i = 0; i < device_count; i++)
@@ -90,16 +90,16 @@ bool dapple_plan_init(struct dapple_plan *plan, int stage_count, int device_coun
     return true;
 }
 
-void dapple_plan_release(struct dapple_plan *plan)
+void dapple_split_release(struct dapple_split *plan)
 {
     arena_release(&plan->arena);
-    *plan = (struct dapple_plan){0};
+    *plan = (struct dapple_split){0};
 }
 
 /* --- placements --------------------------------------------------------------------------------------------------- */
 
 /* In how many machines a stage has devices, and the last of them. */
-static int spread(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage, int *last)
+static int spread(const struct dapple_problem *problem, const struct dapple_split *plan, int stage, int *last)
 {
     int machines = 0, device = 0;
     for (int k = 0; k < problem->cluster->machine_count; k++) {
@@ -113,7 +113,7 @@ static int spread(const struct dapple_problem *problem, const struct dapple_plan
     return machines;
 }
 
-static int devices_in(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage,
+static int devices_in(const struct dapple_problem *problem, const struct dapple_split *plan, int stage,
                       int machine)
 {
     int count = 0;
@@ -123,8 +123,8 @@ static int devices_in(const struct dapple_problem *problem, const struct dapple_
     return count;
 }
 
-double dapple_transfer(const struct dapple_problem *problem, const struct dapple_plan *plan, int from, int to,
-                       double bytes)
+double dapple_transfer(const struct dapple_problem *problem, const struct dapple_split *plan, int from,
+                       int to, double bytes)
 {
     const struct dapple_cluster *cluster = problem->cluster;
     int machine = 0, devices = plan->stages[from].devices;
@@ -134,7 +134,7 @@ double dapple_transfer(const struct dapple_problem *problem, const struct dapple
     return away > 0 ? bytes / devices * away / cluster->point_to_point : bytes / cluster->inside;
 }
 
-double dapple_allreduce(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage,
+double dapple_allreduce(const struct dapple_problem *problem, const struct dapple_split *plan, int stage,
                         double bytes)
 {
     int machine;
@@ -144,7 +144,7 @@ double dapple_allreduce(const struct dapple_problem *problem, const struct dappl
 
 /* --- the score ----------------------------------------------------------------------------------------------------- */
 
-static double find_pivot(const struct dapple_problem *problem, struct dapple_plan *plan)
+static double find_pivot(const struct dapple_problem *problem, struct dapple_split *plan)
 {
     double pivot = -INFINITY;
     for (int s = 0; s < plan->stage_count; s++) {
@@ -163,7 +163,7 @@ static double find_pivot(const struct dapple_problem *problem, struct dapple_pla
     return pivot;
 }
 
-static void score_original(const struct dapple_problem *problem, struct dapple_plan *plan)
+static void score_original(const struct dapple_problem *problem, struct dapple_split *plan)
 {
     double replicas = plan->replicas, count = (double)plan->microbatches, total = dapple_total(problem);
     double block = find_pivot(problem, plan) / count;
@@ -181,7 +181,7 @@ static void score_original(const struct dapple_problem *problem, struct dapple_p
     plan->latency = plan->steady + plan->startup + plan->transfers + plan->drain;
 }
 
-void dapple_score(const struct dapple_problem *problem, struct dapple_plan *plan)
+void dapple_score(const struct dapple_problem *problem, struct dapple_split *plan)
 {
     plan->latency = INFINITY;
     plan->speedup = 0;
@@ -195,8 +195,8 @@ void dapple_score(const struct dapple_problem *problem, struct dapple_plan *plan
     plan->speedup = dapple_total(problem) / plan->latency;
 }
 
-bool dapple_plan_check(const struct dapple_problem *problem, const struct dapple_plan *plan,
-                       struct error *err)
+bool dapple_split_check(const struct dapple_problem *problem, const struct dapple_split *plan,
+                        struct error *err)
 {
     int next = 0;
     if (plan->replicas < 1 || plan->device_count != dapple_devices(problem->cluster))

@@ -57,7 +57,7 @@ struct dapple_stage {
     int devices;
 };
 
-struct dapple_plan {
+struct dapple_split {
     struct arena arena; /* owns the arrays */
     int stage_count;
     struct dapple_stage *stages;
@@ -103,20 +103,20 @@ double dapple_total(const struct dapple_problem *problem);
 
 /* Layers, devices and replicas in; microbatches, latency and its terms, speedup, pivot out. INFINITY and 0 where there
  * is no micro-batch, or under DAPPLE_FIXED a device is over-full. */
-void dapple_score(const struct dapple_problem *problem, struct dapple_plan *plan);
+void dapple_score(const struct dapple_problem *problem, struct dapple_split *plan);
 
 /* Seconds to send `bytes` from the devices of one stage to those of another, and to all-reduce them within one. */
-double dapple_transfer(const struct dapple_problem *problem, const struct dapple_plan *plan, int from, int to,
-                       double bytes);
-double dapple_allreduce(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage,
+double dapple_transfer(const struct dapple_problem *problem, const struct dapple_split *plan, int from,
+                       int to, double bytes);
+double dapple_allreduce(const struct dapple_problem *problem, const struct dapple_split *plan, int stage,
                         double bytes);
 
 /* Does the plan use what there is? Layers covered once and in order, whole numbers of r devices, none used twice. */
-bool dapple_plan_check(const struct dapple_problem *problem, const struct dapple_plan *plan,
-                       struct error *err);
+bool dapple_split_check(const struct dapple_problem *problem, const struct dapple_split *plan,
+                        struct error *err);
 
-bool dapple_plan_init(struct dapple_plan *plan, int stage_count, int device_count, struct error *err);
-void dapple_plan_release(struct dapple_plan *plan);
+bool dapple_split_init(struct dapple_split *plan, int stage_count, int device_count, struct error *err);
+void dapple_split_release(struct dapple_split *plan);
 
 /* --- data parallelism alone, on all devices; speedups --------------------------------------------------------------- */
 
@@ -145,12 +145,12 @@ struct dapple_options {
 
 /* HPGO's own choice: one stage on as many devices as floor(N / i) allows, two equal halves, one device per stage,
  * every split in two. Ties: of two cuts with the same pivot the earlier, then the lower devices; of two candidates the
- * later. On success the caller ends *plan with dapple_plan_release. */
-bool dapple_search_hpgo(const struct dapple_problem *problem, struct dapple_plan *plan, struct error *err);
+ * later. On success the caller ends *plan with dapple_split_release. */
+bool dapple_search_hpgo(const struct dapple_problem *problem, struct dapple_split *plan, struct error *err);
 
 /* The optimum. Stopped early, the plan is the best found, and lower_bound what is proven. Ties: fewer devices, fewer
  * stages, then the first found in an order that does not depend on the threads. */
 bool dapple_search_exact(const struct dapple_problem *problem, const struct dapple_options *options,
-                         struct dapple_plan *plan, struct error *err);
+                         struct dapple_split *plan, struct error *err);
 
 #endif

@@ -44,7 +44,7 @@ struct task {
     struct dapple_workspace work;
     struct dapple_answer answer, other;
     double bound;
-    struct dapple_plan plan; /* the best of the programs'; no stages: none */
+    struct dapple_split plan; /* the best of the programs'; no stages: none */
     bool failed;
     struct error err;
 };
@@ -61,7 +61,7 @@ struct exact {
     struct task tasks[AT_A_TIME];
     int task_count;
     double unresolved; /* least bound of what could not be decided */
-    struct dapple_plan best;
+    struct dapple_split best;
     int64_t programs;
     double deadline;
 };
@@ -166,7 +166,7 @@ static bool by_items(const struct exact *exact, const struct region *region)
 
 /* --- plans -------------------------------------------------------------------------------------------------------- */
 
-static int devices_used(const struct dapple_plan *plan)
+static int devices_used(const struct dapple_split *plan)
 {
     int used = 0;
     for (int s = 0; s < plan->stage_count; s++)
@@ -174,7 +174,7 @@ static int devices_used(const struct dapple_plan *plan)
     return used;
 }
 
-static bool is_better(const struct dapple_plan *plan, const struct dapple_plan *best)
+static bool is_better(const struct dapple_split *plan, const struct dapple_split *best)
 {
     if (plan->latency < best->latency * SAME)
         return true;
@@ -186,7 +186,7 @@ static bool is_better(const struct dapple_plan *plan, const struct dapple_plan *
 }
 
 /* With the k that is better for it. */
-static void score(const struct dapple_problem *problem, struct dapple_plan *plan)
+static void score(const struct dapple_problem *problem, struct dapple_split *plan)
 {
     plan->factor = 2;
     dapple_score(problem, plan);
@@ -199,27 +199,27 @@ static void score(const struct dapple_problem *problem, struct dapple_plan *plan
     }
 }
 
-static void keep_better(struct dapple_plan *best, struct dapple_plan *plan)
+static void keep_better(struct dapple_split *best, struct dapple_split *plan)
 {
     if (best->stage_count == 0 || is_better(plan, best)) {
-        dapple_plan_release(best);
+        dapple_split_release(best);
         *best = *plan;
     } else {
-        dapple_plan_release(plan);
+        dapple_split_release(plan);
     }
-    *plan = (struct dapple_plan){0};
+    *plan = (struct dapple_split){0};
 }
 
 /* The plan of an answer, scored; kept when it is the task's best so far. *found: it could be placed. */
 static bool place(const struct exact *exact, const struct places *places, const struct dapple_answer *answer,
                   struct task *task, bool *found)
 {
-    struct dapple_plan plan;
+    struct dapple_split plan;
     struct error *err = &task->err;
     *found = true;
     if (isinf(answer->bound))
         return true;
-    if (!dapple_plan_init(&plan, answer->stage_count, places->devices, err))
+    if (!dapple_split_init(&plan, answer->stage_count, places->devices, err))
         return false;
     int last = exact->problem->chain->layer_count - 1;
     for (int s = answer->stage_count - 1; s >= 0; last = answer->first_layers[s--] - 1)
@@ -230,7 +230,7 @@ static bool place(const struct exact *exact, const struct places *places, const 
                                              : places_follow(places, answer->stage_count, answer->devices,
                                                              answer->steps, plan.stage_of, err);
     if (!done || !*found) {
-        dapple_plan_release(&plan);
+        dapple_split_release(&plan);
         return done;
     }
     score(exact->problem, &plan);
@@ -476,7 +476,7 @@ static bool seed(struct exact *exact, struct error *err)
 {
     if (dapple_search_hpgo(exact->problem, &exact->best, err))
         return true;
-    exact->best = (struct dapple_plan){.stage_count = 0};
+    exact->best = (struct dapple_split){.stage_count = 0};
     return err->kind == ERROR_INFEASIBLE;
 }
 
@@ -486,7 +486,7 @@ static void release(struct exact *exact)
         dapple_workspace_release(&exact->tasks[i].work);
         dapple_answer_release(&exact->tasks[i].answer);
         dapple_answer_release(&exact->tasks[i].other);
-        dapple_plan_release(&exact->tasks[i].plan);
+        dapple_split_release(&exact->tasks[i].plan);
     }
     places_release(&exact->places);
     places_release(&exact->ordered);
@@ -495,7 +495,7 @@ static void release(struct exact *exact)
 }
 
 bool dapple_search_exact(const struct dapple_problem *problem, const struct dapple_options *options,
-                         struct dapple_plan *plan, struct error *err)
+                         struct dapple_split *plan, struct error *err)
 {
     if (!dapple_check(problem, err))
         return false;
@@ -512,6 +512,6 @@ bool dapple_search_exact(const struct dapple_problem *problem, const struct dapp
         plan->programs = exact.programs;
         return true;
     }
-    dapple_plan_release(&exact.best);
+    dapple_split_release(&exact.best);
     return done && error_set(err, ERROR_INFEASIBLE, "no plan: no way to cut the chain fits into the memory");
 }

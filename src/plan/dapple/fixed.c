@@ -15,7 +15,7 @@ double dapple_fixed_memory(const struct dapple_problem *problem, int first, int 
            held * sample * ((double)problem->global_batch / (double)microbatches) / devices;
 }
 
-void dapple_fixed_score(const struct dapple_problem *problem, struct dapple_plan *plan)
+void dapple_fixed_score(const struct dapple_problem *problem, struct dapple_split *plan)
 {
     double count = (double)plan->microbatches, most = -1;
     struct dapple_fixed state = {0, 0};

@@ -13,10 +13,10 @@
 struct hpgo {
     const struct dapple_problem *problem;
     int layers, devices;
-    struct dapple_plan best, trial; /* room for `devices` stages each */
+    struct dapple_split best, trial; /* room for `devices` stages each */
 };
 
-static void set_stage(struct dapple_plan *plan, int stage, int first, int last, int devices)
+static void set_stage(struct dapple_split *plan, int stage, int first, int last, int devices)
 {
     plan->stages[stage] = (struct dapple_stage){first, last, devices};
 }
@@ -24,7 +24,7 @@ static void set_stage(struct dapple_plan *plan, int stage, int first, int last, 
 /* Scores the trial; the later of two equals wins. */
 static void consider(struct hpgo *hpgo)
 {
-    struct dapple_plan *trial = &hpgo->trial, spare = hpgo->best;
+    struct dapple_split *trial = &hpgo->trial, spare = hpgo->best;
     dapple_score(hpgo->problem, trial);
     if (trial->speedup >= hpgo->best.speedup) {
         hpgo->best = *trial;
@@ -35,7 +35,7 @@ static void consider(struct hpgo *hpgo)
 static void one_stage(struct hpgo *hpgo)
 {
     for (int units = hpgo->devices > 1 ? 2 : 1; units <= hpgo->devices; units++) {
-        struct dapple_plan *plan = &hpgo->trial;
+        struct dapple_split *plan = &hpgo->trial;
         int replicas = hpgo->devices / units, used = replicas * units;
         plan->stage_count = plan->factor = 1;
         plan->replicas = replicas;
@@ -233,7 +233,7 @@ static void fill_cells(struct straight *straight)
 static void take_straight(struct straight *straight)
 {
     struct hpgo *hpgo = straight->hpgo;
-    struct dapple_plan *plan = &hpgo->trial;
+    struct dapple_split *plan = &hpgo->trial;
     int place = straight->first[hpgo->devices - 1], layer = hpgo->layers - 1;
     if (isinf(straight->cells[(size_t)place * (size_t)hpgo->layers + (size_t)layer].value))
         return;
@@ -275,7 +275,7 @@ static bool one_each(struct hpgo *hpgo, struct error *err)
     return done || error_memory(err);
 }
 
-bool dapple_search_hpgo(const struct dapple_problem *problem, struct dapple_plan *plan, struct error *err)
+bool dapple_search_hpgo(const struct dapple_problem *problem, struct dapple_split *plan, struct error *err)
 {
     if (!dapple_check(problem, err))
         return false;
@@ -285,10 +285,10 @@ bool dapple_search_hpgo(const struct dapple_problem *problem, struct dapple_plan
                         {.stage_count = 0},
                         {.stage_count = 0}};
     int most = hpgo.devices > 2 ? hpgo.devices : 2;
-    if (!dapple_plan_init(&hpgo.best, most, hpgo.devices, err))
+    if (!dapple_split_init(&hpgo.best, most, hpgo.devices, err))
         return false;
-    if (!dapple_plan_init(&hpgo.trial, most, hpgo.devices, err)) {
-        dapple_plan_release(&hpgo.best);
+    if (!dapple_split_init(&hpgo.trial, most, hpgo.devices, err)) {
+        dapple_split_release(&hpgo.best);
         return false;
     }
     hpgo.best.speedup = -1;
@@ -298,13 +298,13 @@ bool dapple_search_hpgo(const struct dapple_problem *problem, struct dapple_plan
     bool done = one_each(&hpgo, err);
     if (done)
         all_splits(&hpgo);
-    dapple_plan_release(&hpgo.trial);
+    dapple_split_release(&hpgo.trial);
     if (done && hpgo.best.speedup > 0) {
         *plan = hpgo.best;
         plan->search = "hpgo";
         return true;
     }
-    dapple_plan_release(&hpgo.best);
+    dapple_split_release(&hpgo.best);
     return done &&
            error_set(err, ERROR_INFEASIBLE, "no plan: HPGO's candidates have no micro-batch or no memory");
 }

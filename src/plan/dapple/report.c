@@ -10,19 +10,19 @@
 
 #define MOST_NAME 24 /* of a layer in the table */
 
-double dapple_gap(const struct dapple_plan *plan)
+double dapple_gap(const struct dapple_split *plan)
 {
     return plan->lower_bound > 0 ? fmax(0, (plan->latency - plan->lower_bound) / plan->latency) : 1;
 }
 
-double dapple_stage_memory(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage)
+double dapple_stage_memory(const struct dapple_problem *problem, const struct dapple_split *plan, int stage)
 {
     const struct dapple_stage *s = &plan->stages[stage];
     return dapple_fixed_memory(problem, s->first_layer, s->last_layer, s->devices,
                                plan->stage_count - 1 - stage, plan->microbatches);
 }
 
-double dapple_most_memory(const struct dapple_problem *problem, const struct dapple_plan *plan)
+double dapple_most_memory(const struct dapple_problem *problem, const struct dapple_split *plan)
 {
     double most = 0;
     for (int s = 0; s < plan->stage_count; s++)
@@ -30,20 +30,20 @@ double dapple_most_memory(const struct dapple_problem *problem, const struct dap
     return most;
 }
 
-double dapple_stage_time(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage)
+double dapple_stage_time(const struct dapple_problem *problem, const struct dapple_split *plan, int stage)
 {
     const struct dapple_stage *s = &plan->stages[stage];
     return dapple_compute(problem, s->first_layer, s->last_layer) / s->devices / (double)plan->microbatches;
 }
 
-double dapple_stage_forward(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage)
+double dapple_stage_forward(const struct dapple_problem *problem, const struct dapple_split *plan, int stage)
 {
     const struct dapple_stage *s = &plan->stages[stage];
     return dapple_forward(problem, s->first_layer, s->last_layer) / s->devices / (double)plan->microbatches;
 }
 
 /* Seconds that the pivot is busy with one micro-batch. */
-static double pivot_time(const struct dapple_problem *problem, const struct dapple_plan *plan)
+static double pivot_time(const struct dapple_problem *problem, const struct dapple_split *plan)
 {
     int s = plan->pivot / 2;
     if (plan->pivot % 2 == 0)
@@ -54,7 +54,7 @@ static double pivot_time(const struct dapple_problem *problem, const struct dapp
            (double)plan->microbatches;
 }
 
-int dapple_idle(const struct dapple_plan *plan)
+int dapple_idle(const struct dapple_split *plan)
 {
     int idle = plan->device_count;
     for (int s = 0; s < plan->stage_count; s++)
@@ -67,7 +67,7 @@ const char *dapple_rules_name(enum dapple_rules rules)
     return rules == DAPPLE_FIXED ? "dapple-fixed" : "dapple";
 }
 
-char *dapple_shape(const struct dapple_plan *plan, char *buffer, size_t size)
+char *dapple_shape(const struct dapple_split *plan, char *buffer, size_t size)
 {
     char tail[32];
     size_t length = 0, room = size - sizeof tail;
@@ -93,7 +93,7 @@ static const char *plural(int64_t count)
 
 /* ---- where devices are ---- */
 
-static int devices_in(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage,
+static int devices_in(const struct dapple_problem *problem, const struct dapple_split *plan, int stage,
                       int machine)
 {
     const int *ends = problem->cluster->machine_end;
@@ -104,7 +104,7 @@ static int devices_in(const struct dapple_problem *problem, const struct dapple_
 }
 
 /* "8 in 0", "3 in 0, 5 in 1", "1 in each of 0-7"; stage -1: idle devices. */
-static void add_places(const struct dapple_problem *problem, const struct dapple_plan *plan, int stage,
+static void add_places(const struct dapple_problem *problem, const struct dapple_split *plan, int stage,
                        struct text *out)
 {
     bool first = true;
@@ -140,7 +140,7 @@ static void add_name(const char *name, struct text *out)
 static void print_head(const struct dapple_report *report, struct text *out)
 {
     const struct dapple_problem *problem = report->problem;
-    const struct dapple_plan *plan = report->plan;
+    const struct dapple_split *plan = report->plan;
     int machines = problem->cluster->machine_count, used = plan->device_count - dapple_idle(plan);
     text_format(
         out, "%d stage%s on %d device%s in %d machine%s, global batch %lld in %lld micro-batch%s of %.4g",
@@ -156,7 +156,7 @@ static void print_head(const struct dapple_report *report, struct text *out)
 static void print_stage(const struct dapple_report *report, int stage, int width, struct text *out)
 {
     const struct dapple_problem *problem = report->problem;
-    const struct dapple_plan *plan = report->plan;
+    const struct dapple_split *plan = report->plan;
     const struct dapple_stage *s = &plan->stages[stage];
     char time[32], share[32], memory[32], limit[32];
     struct text places = {0};
@@ -204,7 +204,7 @@ static void print_stages(const struct dapple_report *report, struct text *out)
 }
 
 /* "stage 3", "the transfer behind stage 3" */
-static void add_pivot(const struct dapple_plan *plan, struct text *out)
+static void add_pivot(const struct dapple_split *plan, struct text *out)
 {
     text_format(out, plan->pivot % 2 ? "the transfer behind stage %d" : "stage %d", plan->pivot / 2);
 }
@@ -212,7 +212,7 @@ static void add_pivot(const struct dapple_plan *plan, struct text *out)
 /* HPGO's sum; under the corrected rules the way of the pivot formula. */
 static void print_time(const struct dapple_report *report, struct text *out)
 {
-    const struct dapple_plan *plan = report->plan;
+    const struct dapple_split *plan = report->plan;
     bool fixed = report->problem->rules == DAPPLE_FIXED;
     double block = pivot_time(report->problem, plan), busy = block * (double)plan->microbatches;
     char total[32], parts[4][32], period[32];
@@ -242,7 +242,7 @@ static void add_speedup(const char *name, double speedup, struct text *out)
 
 static void print_speedups(const struct dapple_report *report, struct text *out)
 {
-    const struct dapple_plan *plan = report->plan;
+    const struct dapple_split *plan = report->plan;
     const struct dapple_data_parallel *data = &report->data;
     text_format(out, "speedup    %.3f against one device, %.0f %% of perfect scaling\n", plan->speedup,
                 100 * plan->speedup / plan->device_count);
@@ -257,7 +257,7 @@ static void print_speedups(const struct dapple_report *report, struct text *out)
 
 static void print_use(const struct dapple_report *report, struct text *out)
 {
-    const struct dapple_plan *plan = report->plan;
+    const struct dapple_split *plan = report->plan;
     int idle = dapple_idle(plan);
     if (idle > 0) {
         text_format(out, "idle       %d of %d devices have no work: ", idle, plan->device_count);
@@ -272,7 +272,7 @@ static void print_use(const struct dapple_report *report, struct text *out)
 
 static void print_proof(const struct dapple_report *report, struct text *out)
 {
-    const struct dapple_plan *plan = report->plan;
+    const struct dapple_split *plan = report->plan;
     char seconds[32], bound[32];
     unit_format(seconds, sizeof seconds, report->seconds, UNIT_TIME, 3);
     if (plan->proven_optimal)
@@ -301,7 +301,7 @@ void dapple_print(const struct dapple_report *report, struct text *out)
 
 /* ---- for programs ---- */
 
-static void write_device_list(const char *key, const struct dapple_plan *plan, int stage, struct json *json)
+static void write_device_list(const char *key, const struct dapple_split *plan, int stage, struct json *json)
 {
     json_open_flat(json, key, '[');
     for (int i = 0; i < plan->device_count; i++)
@@ -313,7 +313,7 @@ static void write_device_list(const char *key, const struct dapple_plan *plan, i
 static void write_stage(const struct dapple_report *report, int stage, struct json *json)
 {
     const struct dapple_problem *problem = report->problem;
-    const struct dapple_plan *plan = report->plan;
+    const struct dapple_split *plan = report->plan;
     const struct dapple_stage *s = &plan->stages[stage];
     double time = dapple_stage_time(problem, plan, stage),
            forward = dapple_stage_forward(problem, plan, stage);
@@ -334,7 +334,7 @@ static void write_stage(const struct dapple_report *report, int stage, struct js
     json_close(json);
 }
 
-static void write_time(const struct dapple_plan *plan, struct json *json)
+static void write_time(const struct dapple_split *plan, struct json *json)
 {
     json_number(json, "iteration_time", plan->latency);
     json_number(json, "steady", plan->steady);
@@ -361,7 +361,7 @@ static void write_data_parallel(const struct dapple_data_parallel *data, struct 
 void dapple_write_json(const struct dapple_report *report, struct json *json, const char *key)
 {
     const struct dapple_problem *problem = report->problem;
-    const struct dapple_plan *plan = report->plan;
+    const struct dapple_split *plan = report->plan;
     json_open(json, key, '{');
     json_string(json, "format", "rehearse-plan/1");
     json_string(json, "objective", "dapple");
@@ -392,7 +392,7 @@ void dapple_write_json(const struct dapple_report *report, struct json *json, co
 
 void dapple_write_dot(const struct dapple_report *report, struct text *out)
 {
-    const struct dapple_plan *plan = report->plan;
+    const struct dapple_split *plan = report->plan;
     text_add(out, "digraph plan {\n    rankdir=LR;\n    node [shape=box, style=filled, colorscheme=set312, "
                   "fontname=\"sans-serif\"];\n");
     for (int s = 0; s < plan->stage_count; s++) {

@@ -339,7 +339,7 @@ static bool search_all(struct exact *exact, double *bound)
 
 /* --- the result ----------------------------------------------------------------------------------------- */
 
-static bool make_plan(const struct exact *exact, double bound, struct plan *plan)
+static bool make_plan(const struct exact *exact, double bound, struct pipeline *plan)
 {
     const struct plan_problem *problem = exact->problem;
     plan->stages = calloc((size_t)exact->stage_count, sizeof *plan->stages);
@@ -352,7 +352,7 @@ static bool make_plan(const struct exact *exact, double bound, struct plan *plan
     for (int i = 0; i < exact->stage_count; i++) {
         const struct tile_stage *stage = &exact->stages[i];
         bool new_node = i == 0 || stage->node != exact->stages[i - 1].node;
-        plan->stages[i] = (struct plan_stage){
+        plan->stages[i] = (struct pipeline_stage){
             .first_layer = stage->first,
             .last_layer = stage->end - 1,
             .group = stage->group,
@@ -360,8 +360,8 @@ static bool make_plan(const struct exact *exact, double bound, struct plan *plan
             .node = new_node ? next_node[stage->group]++ : plan->stages[i - 1].node,
         };
     }
-    if (!plan_score(problem, plan, exact->err)) {
-        plan_release(plan);
+    if (!pipeline_score(problem, plan, exact->err)) {
+        pipeline_release(plan);
         return false;
     }
     plan->search = "exact";
@@ -396,7 +396,7 @@ static bool no_room(const struct exact *exact)
                      "no plan: no split of the layers fits the memory of the devices");
 }
 
-static bool no_plan(const struct exact *exact, double bound, struct plan *plan)
+static bool no_plan(const struct exact *exact, double bound, struct pipeline *plan)
 {
     plan->lower_bound = bound / exact->ticks.per_second;
     if (exact->options->better_than > 0 && bound >= exact->best * SAME)
@@ -410,7 +410,7 @@ static bool no_plan(const struct exact *exact, double bound, struct plan *plan)
 }
 
 bool plan_search_exact(const struct plan_problem *problem, const struct plan_search_options *options,
-                       struct plan *plan, struct error *err)
+                       struct pipeline *plan, struct error *err)
 {
     struct exact exact = {.problem = problem, .options = options, .err = err, .best = INFINITY};
     exact.started = clock_now();

@@ -25,12 +25,12 @@ struct search {
     const struct fleet_maker *maker;
     double enough;
     struct fleet_columns columns; /* of all classes so far */
-    struct fleet_plan *best;
+    struct fleet_choice *best;
     struct fleet_problem *problem; /* of the best */
 };
 
 /* The same pipelines, with what their number, and how many are alike, really makes of them. */
-static bool score_again(const struct search *s, struct fleet_plan *plan, struct fleet_problem *problem)
+static bool score_again(const struct search *s, struct fleet_choice *plan, struct fleet_problem *problem)
 {
     int pipelines = fleet_pipelines(plan);
     double before = plan->seconds - plan->after;
@@ -47,7 +47,7 @@ static bool score_again(const struct search *s, struct fleet_plan *plan, struct 
     return true;
 }
 
-static bool fits(const struct fleet_problem *problem, const struct fleet_plan *plan)
+static bool fits(const struct fleet_problem *problem, const struct fleet_choice *plan)
 {
     for (int k = 0; k < plan->pipeline_count; k++)
         if (!fleet_pipeline_fits(problem, &plan->pipelines[k]))
@@ -55,15 +55,15 @@ static bool fits(const struct fleet_problem *problem, const struct fleet_plan *p
     return true;
 }
 
-static void take_better(struct search *s, struct fleet_plan *plan, const struct fleet_problem *problem)
+static void take_better(struct search *s, struct fleet_choice *plan, const struct fleet_problem *problem)
 {
     if (plan->seconds < s->enough) {
-        fleet_plan_release(s->best);
+        fleet_choice_release(s->best);
         *s->best = *plan;
         *s->problem = *problem;
         s->enough = plan->seconds;
     } else {
-        fleet_plan_release(plan);
+        fleet_choice_release(plan);
     }
 }
 
@@ -74,7 +74,7 @@ static bool search_class(struct search *s, struct fleet_spread spread, double *b
     for (int attempt = 0; attempt < ATTEMPTS && spread.states >= 1.0; attempt++) {
         struct arena arena = {0};
         struct fleet_problem problem;
-        struct fleet_plan plan;
+        struct fleet_choice plan;
         if (!s->maker->make(s->maker->context, &spread, &problem, &arena)) {
             arena_release(&arena);
             return error_memory(err);
@@ -93,7 +93,7 @@ static bool search_class(struct search *s, struct fleet_spread spread, double *b
             continue;
         }
         if (!score_again(s, &plan, &problem)) {
-            fleet_plan_release(&plan);
+            fleet_choice_release(&plan);
             return error_memory(err);
         }
         if (fits(&problem, &plan)) {
@@ -101,7 +101,7 @@ static bool search_class(struct search *s, struct fleet_spread spread, double *b
             return true;
         }
         spread.states = fmin(spread.states - 1.0, fleet_pipelines(&plan));
-        fleet_plan_release(&plan);
+        fleet_choice_release(&plan);
     }
     return true;
 }
@@ -143,19 +143,19 @@ static bool search_all(struct search *s, double *bound, struct error *err)
     return true;
 }
 
-bool fleet_search_classes(struct fleet_plan *plan, struct fleet_problem *problem,
+bool fleet_search_classes(struct fleet_choice *plan, struct fleet_problem *problem,
                           const struct fleet_maker *maker, double enough, struct error *err)
 {
     struct search s = {.maker = maker, .enough = enough, .best = plan, .problem = problem};
     double bound = INFINITY;
-    *plan = (struct fleet_plan){0};
+    *plan = (struct fleet_choice){0};
     bool ok = search_all(&s, &bound, err);
     fleet_columns_release(&s.columns);
     if (ok && plan->pipeline_count > 0) {
         plan->lower_bound = fmin(bound, plan->seconds);
         return true;
     }
-    fleet_plan_release(plan);
+    fleet_choice_release(plan);
     plan->lower_bound = bound;
     plan->too_slow = isfinite(enough);
     return ok ? error_set(err, ERROR_INFEASIBLE, "no pipeline of these devices holds the model") : false;

@@ -28,7 +28,7 @@ struct fleet_maker {
 
 /* As fleet_search. *problem is that of the plan, its options live in plan->arena; the plan's bound holds for any number of
  * pipelines. */
-bool fleet_search_classes(struct fleet_plan *plan, struct fleet_problem *problem,
+bool fleet_search_classes(struct fleet_choice *plan, struct fleet_problem *problem,
                           const struct fleet_maker *maker, double enough, struct error *err);
 
 #endif

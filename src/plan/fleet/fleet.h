@@ -94,7 +94,7 @@ struct fleet_pipeline {
     int64_t microbatches;         /* of all the copies; they differ by one at most */
 };
 
-struct fleet_plan {
+struct fleet_choice {
     struct arena arena;
     int pipeline_count; /* kinds of pipelines */
     struct fleet_pipeline *pipelines;
@@ -106,7 +106,7 @@ struct fleet_plan {
 };
 
 /* All copies. */
-int fleet_pipelines(const struct fleet_plan *plan);
+int fleet_pipelines(const struct fleet_choice *plan);
 
 /* Pipelines that a search looked at closely, for one like it to begin with; {0}: none yet. */
 struct fleet_columns {
@@ -117,15 +117,15 @@ void fleet_columns_release(struct fleet_columns *columns);
 
 /* `enough`: seconds; when no plan can be done earlier than that the search may stop, with ERROR_INFEASIBLE and the bound
  * in plan->lower_bound. INFINITY: none. ERROR_INFEASIBLE, too, where no pipeline fits. On failure *plan holds nothing
- * else; on success the caller ends it with fleet_plan_release. `columns`, unless NULL: what to begin with, and then all
+ * else; on success the caller ends it with fleet_choice_release. `columns`, unless NULL: what to begin with, and then all
  * that were looked at. */
-bool fleet_search(struct fleet_plan *plan, const struct fleet_problem *problem, double enough,
+bool fleet_search(struct fleet_choice *plan, const struct fleet_problem *problem, double enough,
                   struct fleet_columns *columns, struct error *err);
 
 /* No plan is done earlier, `after` left aside; found faster and not as closely as a search does. INFINITY: no pipeline
  * fits. */
 bool fleet_bound(double *bound, const struct fleet_problem *problem, struct error *err);
-void fleet_plan_release(struct fleet_plan *plan);
+void fleet_choice_release(struct fleet_choice *plan);
 
 /* Bytes on each device of a stage, `behind` stages from the end (the last: 1). */
 static inline double fleet_stage_memory(const struct fleet_problem *problem, const struct fleet_stage *stage,

@@ -278,7 +278,7 @@ static void plan_combination(struct planned *planned, const struct task *task, d
 
 void fleet_answer_release(struct fleet_answer *answer)
 {
-    fleet_plan_release(&answer->plan);
+    fleet_choice_release(&answer->plan);
     *answer = (struct fleet_answer){0};
 }
 

@@ -35,7 +35,7 @@ struct fleet_time {
 };
 
 struct fleet_answer {
-    struct fleet_plan plan;
+    struct fleet_choice plan;
     struct fleet_problem problem; /* its options live in plan.arena */
     int64_t microbatch;
     enum recompute recompute;

@@ -100,7 +100,7 @@ static void print_stages(const struct fleet_report *report, const struct fleet_p
 
 void fleet_print(const struct fleet_report *report, struct text *out)
 {
-    const struct fleet_plan *plan = &report->answer->plan;
+    const struct fleet_choice *plan = &report->answer->plan;
     struct unit_texts texts = {0};
     print_question(report, out);
     print_head(report, out);
@@ -121,7 +121,7 @@ void fleet_print(const struct fleet_report *report, struct text *out)
 
 void fleet_write_dot(const struct fleet_report *report, struct text *out)
 {
-    const struct fleet_plan *plan = &report->answer->plan;
+    const struct fleet_choice *plan = &report->answer->plan;
     text_add(out, "digraph plan {\n  rankdir=LR;\n  node [shape=box];\n");
     for (int k = 0; k < plan->pipeline_count; k++) {
         const struct fleet_pipeline *p = &plan->pipelines[k];

@@ -156,7 +156,7 @@ static int lowest(const struct band *bands, int count)
 }
 
 /* The plan for a limit, and what the program says about it: where none is *found, *bound is the bound. */
-static bool plan_within(struct fleet_searcher *s, struct fleet_plan *plan, double least, double limit,
+static bool plan_within(struct fleet_searcher *s, struct fleet_choice *plan, double least, double limit,
                         double enough, double *bound, double *after, bool *found, struct error *err)
 {
     double deadline;
@@ -171,7 +171,7 @@ static bool plan_within(struct fleet_searcher *s, struct fleet_plan *plan, doubl
 }
 
 /* The band with the lowest bound is halved until that is close to the best plan, or above what is enough. */
-static bool search(struct fleet_searcher *s, struct fleet_plan *plan, double enough, struct error *err)
+static bool search(struct fleet_searcher *s, struct fleet_choice *plan, double enough, struct error *err)
 {
     struct band bands[FLEET_BANDS_MOST + 1] = {{0}};
     int most = s->problem->bands > 0 ? s->problem->bands : FLEET_BANDS_MOST;
@@ -268,12 +268,12 @@ static void begin_with(struct fleet_searcher *s, const struct fleet_columns *col
     }
 }
 
-bool fleet_search(struct fleet_plan *plan, const struct fleet_problem *problem, double enough,
+bool fleet_search(struct fleet_choice *plan, const struct fleet_problem *problem, double enough,
                   struct fleet_columns *columns, struct error *err)
 {
     struct fleet_searcher s = {
         .problem = problem, .sharp = SHARP, .pricings_left = PRICINGS_MOST, .fits_left = FITS_MOST};
-    *plan = (struct fleet_plan){0};
+    *plan = (struct fleet_choice){0};
     for (int t = 0; t < fleet_rows(problem); t++)
         s.limits[t] = fleet_limit(problem, t);
     bool ok = make_room(&s, err);
@@ -291,7 +291,7 @@ bool fleet_search(struct fleet_plan *plan, const struct fleet_problem *problem, 
     return ok;
 }
 
-int fleet_pipelines(const struct fleet_plan *plan)
+int fleet_pipelines(const struct fleet_choice *plan)
 {
     int count = 0;
     for (int k = 0; k < plan->pipeline_count; k++)
@@ -305,8 +305,8 @@ void fleet_columns_release(struct fleet_columns *columns)
     *columns = (struct fleet_columns){0};
 }
 
-void fleet_plan_release(struct fleet_plan *plan)
+void fleet_choice_release(struct fleet_choice *plan)
 {
     arena_release(&plan->arena);
-    *plan = (struct fleet_plan){0};
+    *plan = (struct fleet_choice){0};
 }

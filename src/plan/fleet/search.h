@@ -90,7 +90,7 @@ double fleet_solve(struct fleet_searcher *s, double deadline, bool whole);
 
 /* Whole pipelines for a deadline as little above the program's as can be found, in *plan if they are faster than what is
  * there. *after: of the pipelines, of which `least` is of interest. */
-bool fleet_choose(struct fleet_searcher *s, double deadline, double least, struct fleet_plan *plan,
+bool fleet_choose(struct fleet_searcher *s, double deadline, double least, struct fleet_choice *plan,
                   double *after, struct error *err);
 
 #endif

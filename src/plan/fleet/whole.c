@@ -223,7 +223,7 @@ static void add_fits(struct fleet_searcher *s, double deadline)
 }
 
 /* The least deadline for the pipelines that were chosen, and each kind's share. */
-static double share(const struct fleet_searcher *s, struct fleet_plan *plan)
+static double share(const struct fleet_searcher *s, struct fleet_choice *plan)
 {
     double wanted = (double)s->problem->microbatches, low = 0.0, high = 0.0, slowest = 0.0;
     for (int k = 0; k < plan->pipeline_count; k++)
@@ -251,9 +251,9 @@ static double share(const struct fleet_searcher *s, struct fleet_plan *plan)
 }
 
 /* The pipelines that were chosen, if they are faster than the plan so far. */
-static bool take_plan(const struct fleet_searcher *s, struct fleet_plan *plan, struct error *err)
+static bool take_plan(const struct fleet_searcher *s, struct fleet_choice *plan, struct error *err)
 {
-    struct fleet_plan next = {0};
+    struct fleet_choice next = {0};
     int kinds = 0;
     for (int i = 0; i < s->column_count; i++)
         kinds += s->copies[i] > 0;
@@ -285,7 +285,7 @@ static bool take_plan(const struct fleet_searcher *s, struct fleet_plan *plan, s
 
 /* Whole pipelines for a deadline as little above the program's as can be found. *after: of the pipelines, of which `least`
  * is of interest. */
-bool fleet_choose(struct fleet_searcher *s, double deadline, double least, struct fleet_plan *plan,
+bool fleet_choose(struct fleet_searcher *s, double deadline, double least, struct fleet_choice *plan,
                   double *after, struct error *err)
 {
     double late = deadline, fitted = 0.0;

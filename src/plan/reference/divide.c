@@ -20,14 +20,14 @@ static int best_stage_count(const struct reference_table *table)
     return best;
 }
 
-static bool take_best(const struct reference_table *table, struct plan *plan, struct error *err)
+static bool take_best(const struct reference_table *table, struct pipeline *plan, struct error *err)
 {
     int count = best_stage_count(table);
     if (count == 0)
         return error_set(err, ERROR_INFEASIBLE,
                          "no plan: wherever the layers are cut, some stage needs more memory than "
                          "its devices have");
-    struct plan_stage *stages = malloc((size_t)count * sizeof *stages);
+    struct pipeline_stage *stages = malloc((size_t)count * sizeof *stages);
     if (!stages)
         return error_memory(err);
     reference_table_stages(table, count, stages);
@@ -37,7 +37,7 @@ static bool take_best(const struct reference_table *table, struct plan *plan, st
 }
 
 bool plan_search_divide(const struct plan_problem *problem, const struct plan_search_options *options,
-                        struct plan *plan, struct error *err)
+                        struct pipeline *plan, struct error *err)
 {
     double started = clock_now();
     struct reference_table table;

@@ -85,13 +85,13 @@ static bool set_folded_problem(struct fold *fold)
     fold->folded.groups[0].nodes = (int)nodes;
     fold->folded.groups[0].memory = 0;
     fold->most_stages = (int)fmin(devices, layers);
-    fold->stages = ARENA_ARRAY(&fold->arena, (size_t)fold->most_stages, struct plan_stage);
+    fold->stages = ARENA_ARRAY(&fold->arena, (size_t)fold->most_stages, struct pipeline_stage);
     return fold->stages || error_memory(fold->err);
 }
 
 /* Devices are counted per group, nodes are not: with nodes that do not fill up, no node may be left for a
  * stage. */
-static bool check_nodes(const struct plan_problem *problem, const struct plan *plan, struct error *err)
+static bool check_nodes(const struct plan_problem *problem, const struct pipeline *plan, struct error *err)
 {
     for (int i = 0; i < plan->stage_count; i++)
         if (plan->stages[i].node < 0)
@@ -102,7 +102,7 @@ static bool check_nodes(const struct plan_problem *problem, const struct plan *p
     return true;
 }
 
-static bool search(struct fold *fold, struct plan *plan)
+static bool search(struct fold *fold, struct pipeline *plan)
 {
     bool dp = fold->options->method == SEARCH_FOLD_DP;
     struct reference_table table;
@@ -120,12 +120,12 @@ static bool search(struct fold *fold, struct plan *plan)
     plan->states = states;
     if (check_nodes(fold->problem, plan, fold->err))
         return true;
-    plan_release(plan);
+    pipeline_release(plan);
     return false;
 }
 
 bool plan_search_fold(const struct plan_problem *problem, const struct plan_search_options *options,
-                      struct plan *plan, struct error *err)
+                      struct pipeline *plan, struct error *err)
 {
     double started = clock_now();
     struct fold fold = {

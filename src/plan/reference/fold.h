@@ -15,9 +15,9 @@ struct fold {
     struct reference_objective objective;
     struct arena arena;
     double factor[PLAN_MAX_GROUPS];
-    struct plan_problem folded; /* the virtual cluster; borrows everything from *problem */
-    int most_stages;            /* one per virtual device */
-    struct plan_stage *stages;  /* the result: room for most_stages */
+    struct plan_problem folded;    /* the virtual cluster; borrows everything from *problem */
+    int most_stages;               /* one per virtual device */
+    struct pipeline_stage *stages; /* the result: room for most_stages */
     int stage_count;
     double time;
     struct error *err;

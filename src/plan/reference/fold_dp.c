@@ -127,7 +127,7 @@ static void take_merged(const struct merging *merging, const struct prefix *best
     fold->stage_count = best->part.stages;
     for (int i = fold->stage_count - 1; i >= 0; i--) {
         const struct choice *choice = &best->last;
-        fold->stages[i] = (struct plan_stage){
+        fold->stages[i] = (struct pipeline_stage){
             .first_layer = merging->start[end - choice->cover],
             .last_layer = merging->start[end] - 1,
             .group = choice->group,

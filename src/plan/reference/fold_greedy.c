@@ -6,7 +6,7 @@
 
 #define LEAST_DEVICES 0.6 /* a stage worth this much of a device or less is not given to it */
 
-static void keep_if_best(struct fold *fold, const struct plan_stage *stages, int count, double time)
+static void keep_if_best(struct fold *fold, const struct pipeline_stage *stages, int count, double time)
 {
     if (!(time < fold->time))
         return;
@@ -18,7 +18,7 @@ static void keep_if_best(struct fold *fold, const struct plan_stage *stages, int
 struct recovery {
     struct fold *fold;
     int count;
-    struct plan_stage *stages;
+    struct pipeline_stage *stages;
     double *times; /* of each stage */
     bool uncountable;
     int failed_group; /* the last group that no stage could be given to; -1: none */
@@ -57,7 +57,7 @@ static int give_stage(struct recovery *recovery, int group, int left)
     int best = -1, best_devices = 0;
     double best_time = INFINITY, best_stage_time = 0;
     for (int j = 0; j < recovery->count; j++) {
-        const struct plan_stage *stage = &recovery->stages[j];
+        const struct pipeline_stage *stage = &recovery->stages[j];
         int devices = stage->group == 0 ? devices_for(recovery->fold, group, stage->devices, left) : 0;
         if (devices == 0)
             continue;
@@ -107,7 +107,7 @@ static bool check_rest(struct recovery *recovery, bool *fits)
     int used = 0;
     *fits = true;
     for (int i = 0; i < recovery->count; i++) {
-        const struct plan_stage *stage = &recovery->stages[i];
+        const struct pipeline_stage *stage = &recovery->stages[i];
         if (stage->group != 0)
             continue;
         used += stage->devices;
@@ -174,7 +174,7 @@ bool fold_recover_greedily(struct fold *fold, const struct reference_table *tabl
 {
     struct recovery recovery = {
         .fold = fold,
-        .stages = ARENA_ARRAY(&fold->arena, (size_t)fold->most_stages, struct plan_stage),
+        .stages = ARENA_ARRAY(&fold->arena, (size_t)fold->most_stages, struct pipeline_stage),
         .times = ARENA_ARRAY(&fold->arena, (size_t)fold->most_stages, double),
         .failed_group = -1,
     };

@@ -83,8 +83,8 @@ bool reference_count_error(const struct plan_problem *problem, struct error *err
         problem->microbatches);
 }
 
-bool reference_finish(const struct plan_problem *problem, const struct plan_stage *stages, int count,
-                      bool nodes_known, const char *search, struct plan *plan, struct error *err)
+bool reference_finish(const struct plan_problem *problem, const struct pipeline_stage *stages, int count,
+                      bool nodes_known, const char *search, struct pipeline *plan, struct error *err)
 {
     memset(plan, 0, sizeof *plan);
     plan->stages = malloc((size_t)count * sizeof *stages);
@@ -94,9 +94,9 @@ bool reference_finish(const struct plan_problem *problem, const struct plan_stag
     plan->stage_count = count;
     plan->search = search;
     if (!nodes_known)
-        plan_assign_nodes(problem, plan);
-    if (plan_score(problem, plan, err))
+        pipeline_assign_nodes(problem, plan);
+    if (pipeline_score(problem, plan, err))
         return true;
-    plan_release(plan);
+    pipeline_release(plan);
     return false;
 }

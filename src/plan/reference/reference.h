@@ -19,7 +19,7 @@
 #define REHEARSE_PLAN_REFERENCE_REFERENCE_H
 
 #include "core/error.h"
-#include "plan/plan.h"
+#include "plan/pipeline.h"
 #include "plan/problem.h"
 
 #include <stdbool.h>
@@ -59,7 +59,7 @@ bool reference_count_error(const struct plan_problem *problem, struct error *err
 
 /* Puts `count` stages into an empty plan; layers, groups and devices count, and nodes if `nodes_known`.
  * Scores it. */
-bool reference_finish(const struct plan_problem *problem, const struct plan_stage *stages, int count,
-                      bool nodes_known, const char *search, struct plan *plan, struct error *err);
+bool reference_finish(const struct plan_problem *problem, const struct pipeline_stage *stages, int count,
+                      bool nodes_known, const char *search, struct pipeline *plan, struct error *err);
 
 #endif

@@ -445,7 +445,7 @@ double reference_table_time(const struct reference_table *table, int stages)
 
 struct path {
     const struct reference_table *table;
-    struct plan_stage *stages;
+    struct pipeline_stage *stages;
     int count;
     int next_node[PLAN_MAX_GROUPS];
 };
@@ -457,7 +457,7 @@ static void follow(struct path *path, const struct reference_share *share, int a
     if (share->nodes == 1)
         path->next_node[share->group]++;
     if (origin->cut == 0) {
-        path->stages[path->count++] = (struct plan_stage){
+        path->stages[path->count++] = (struct pipeline_stage){
             .first_layer = a,
             .last_layer = b - 1,
             .group = share->group,
@@ -471,7 +471,7 @@ static void follow(struct path *path, const struct reference_share *share, int a
     follow(path, &shares[share->halves[origin->half][1]], origin->cut, b, stages - origin->left_stages);
 }
 
-void reference_table_stages(const struct reference_table *table, int stages, struct plan_stage *out)
+void reference_table_stages(const struct reference_table *table, int stages, struct pipeline_stage *out)
 {
     struct path path = {.table = table, .stages = out};
     int first_node = 0;

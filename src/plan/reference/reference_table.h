@@ -66,6 +66,6 @@ void reference_table_release(struct reference_table *table);
 double reference_table_time(const struct reference_table *table, int stages);
 
 /* Its stages, in order; room for `stages`. Nodes are counted in pipeline order per group. */
-void reference_table_stages(const struct reference_table *table, int stages, struct plan_stage *out);
+void reference_table_stages(const struct reference_table *table, int stages, struct pipeline_stage *out);
 
 #endif

@@ -24,13 +24,13 @@ struct searcher {
     struct task *tasks;
     double started;
     pthread_mutex_t lock; /* of what follows */
-    struct job_plan *plans;
+    struct job_choice *plans;
     int plan_count;
     int *blocks; /* [top + 1][stages_most]: layouts of the plans */
     int stages_most;
     double combinations;
-    struct job_plan smallest; /* the combination that needs the least memory, while none fits */
-    double left;              /* the least bound of what was not decided in time */
+    struct job_choice smallest; /* the combination that needs the least memory, while none fits */
+    double left;                /* the least bound of what was not decided in time */
     int done;
     _Atomic double
         worst; /* seconds of the last of the plans; INFINITY while there are too few, and for a front */
@@ -43,7 +43,7 @@ struct worker {
     struct searcher *searcher;
     int *blocks;
     double combinations;
-    struct job_plan smallest;
+    struct job_choice smallest;
 };
 
 /* Looks at the clock. */
@@ -58,7 +58,7 @@ static bool is_late(struct searcher *s)
 /* ---- which plan is better ---- */
 
 /* A total order. */
-static int compare_plans(const struct job_plan *a, const struct job_plan *b)
+static int compare_plans(const struct job_choice *a, const struct job_choice *b)
 {
     if (a->time.seconds != b->time.seconds)
         return a->time.seconds < b->time.seconds ? -1 : 1;
@@ -81,7 +81,7 @@ static bool same_split(const struct job *a, const struct job *b)
            a->context == b->context && a->expert == b->expert;
 }
 
-static void put_plan(struct searcher *s, int at, const struct job_plan *plan, const int *blocks)
+static void put_plan(struct searcher *s, int at, const struct job_choice *plan, const int *blocks)
 {
     s->plans[at] = *plan;
     if (blocks) {
@@ -92,14 +92,14 @@ static void put_plan(struct searcher *s, int at, const struct job_plan *plan, co
 }
 
 /* Is `a` as fast, as small and on as few devices as `b`, and better in one of these, or the same but before it? */
-static bool beats(const struct job_plan *a, const struct job_plan *b)
+static bool beats(const struct job_choice *a, const struct job_choice *b)
 {
     return a->time.seconds <= b->time.seconds && a->memory.total <= b->memory.total &&
            a->job.devices <= b->job.devices && compare_plans(a, b) < 0;
 }
 
 /* Keeps what nothing beats; when that is too much, what is faster. */
-static void offer_to_front(struct searcher *s, const struct job_plan *plan)
+static void offer_to_front(struct searcher *s, const struct job_choice *plan)
 {
     int kept = 0, slowest = 0;
     for (int i = 0; i < s->plan_count; i++)
@@ -124,7 +124,7 @@ static void offer_to_front(struct searcher *s, const struct job_plan *plan)
 }
 
 /* Keeps the best plan of each split, the fastest splits. */
-static void offer_to_top(struct searcher *s, const struct job_plan *plan)
+static void offer_to_top(struct searcher *s, const struct job_choice *plan)
 {
     int at = 0;
     while (at < s->plan_count && !same_split(&s->plans[at].job, &plan->job))
@@ -148,7 +148,7 @@ static void offer_to_top(struct searcher *s, const struct job_plan *plan)
     }
 }
 
-static void offer(struct searcher *s, const struct job_plan *plan)
+static void offer(struct searcher *s, const struct job_choice *plan)
 {
     pthread_mutex_lock(&s->lock);
     if (s->options->front)
@@ -160,7 +160,7 @@ static void offer(struct searcher *s, const struct job_plan *plan)
     pthread_mutex_unlock(&s->lock);
 }
 
-static void keep_smaller(struct job_plan *smallest, const struct job_plan *plan)
+static void keep_smaller(struct job_choice *smallest, const struct job_choice *plan)
 {
     double was = smallest->memory.total, is = plan->memory.total;
     if (is > 0.0 && (was == 0.0 || is < was || (is == was && compare_plans(plan, smallest) < 0)))
@@ -169,7 +169,7 @@ static void keep_smaller(struct job_plan *smallest, const struct job_plan *plan)
 
 /* ---- one combination ---- */
 
-static void weigh(struct worker *w, struct job_plan *plan, const struct job_layers *layers,
+static void weigh(struct worker *w, struct job_choice *plan, const struct job_layers *layers,
                   const struct job_exchange *exchange)
 {
     plan->time = job_time_of(&plan->job, layers, exchange);
@@ -183,7 +183,7 @@ static void weigh(struct worker *w, struct job_plan *plan, const struct job_laye
 }
 
 /* Another layout of the blocks, where an even one is too slow or too large and a better one could count. */
-static void lay_out_anew(struct worker *w, struct job_plan *plan, const struct space_layers *layers,
+static void lay_out_anew(struct worker *w, struct job_choice *plan, const struct space_layers *layers,
                          const struct job_exchange *exchange)
 {
     struct searcher *s = w->searcher;
@@ -217,7 +217,7 @@ static void decide_rest(struct worker *w, struct job job, const struct space_lay
         for (job.sharding = 0; job.sharding <= 3; job.sharding++) {
             if (!(shardings >> job.sharding & 1))
                 continue;
-            struct job_plan plan = {.job = job};
+            struct job_choice plan = {.job = job};
             weigh(w, &plan, &layers->priced, &exchanges[job.sharding]);
             if (job.chunks == 1 && job.pipeline > 1)
                 lay_out_anew(w, &plan, layers, &exchanges[job.sharding]);
@@ -409,12 +409,12 @@ static bool nothing_fits(const struct searcher *s, struct error *err)
 }
 
 /* No other is as fast, as small and on as few devices, and better in one of these. */
-static void mark_front(struct job_plan *plans, int count)
+static void mark_front(struct job_choice *plans, int count)
 {
     for (int i = 0; i < count; i++) {
         plans[i].on_front = true;
         for (int j = 0; j < count; j++) {
-            const struct job_plan *a = &plans[i], *b = &plans[j];
+            const struct job_choice *a = &plans[i], *b = &plans[j];
             bool as_good = b->time.seconds <= a->time.seconds && b->memory.total <= a->memory.total &&
                            b->job.devices <= a->job.devices;
             bool better = b->time.seconds < a->time.seconds || b->memory.total < a->memory.total ||

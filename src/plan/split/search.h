@@ -55,7 +55,7 @@ struct job_question {
     double headroom; /* of the memory, kept free: below 1; negative where more than that is known to do */
 };
 
-struct job_plan {
+struct job_choice {
     struct job job; /* devices: those that are used; stage_blocks: in the search's arena, or NULL */
     struct job_time time;
     struct job_memory memory; /* of the fullest device */
@@ -75,7 +75,7 @@ struct job_search_options {
 struct job_search {
     struct arena arena;
     int plan_count; /* at least 1 */
-    struct job_plan
+    struct job_choice
         *plans; /* the fastest first; of equally fast ones the one with fewer devices, less memory, … */
     double lower_bound; /* seconds; plans[0]'s when the search was complete */
     bool complete;

@@ -62,7 +62,7 @@ static bool same_degrees(const struct job *a, const struct job *b)
 }
 
 bool job_sensitivity(struct job_sensitivity results[JOB_RESOURCES], const struct job_question *question,
-                     const struct job_plan *best, double more, struct parallel *pool, struct error *err)
+                     const struct job_choice *best, double more, struct parallel *pool, struct error *err)
 {
     struct job_search_options options = {.top = 1, .pool = pool};
     for (int r = 0; r < JOB_RESOURCES; r++) {

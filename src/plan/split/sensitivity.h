@@ -25,6 +25,6 @@ struct job_sensitivity {
 
 /* `more`: 0.1 is ten percent more. `best`: the best plan without. False when memory runs out. */
 bool job_sensitivity(struct job_sensitivity results[JOB_RESOURCES], const struct job_question *question,
-                     const struct job_plan *best, double more, struct parallel *pool, struct error *err);
+                     const struct job_choice *best, double more, struct parallel *pool, struct error *err);
 
 #endif

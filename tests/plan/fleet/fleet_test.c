@@ -180,7 +180,7 @@ static double slowly(const struct fleet_problem *problem)
     return slow.best;
 }
 
-static void check_plan(const struct fleet_problem *problem, const struct fleet_plan *plan)
+static void check_plan(const struct fleet_problem *problem, const struct fleet_choice *plan)
 {
     int used[FLEET_TYPES_MOST] = {0}, pipelines = 0;
     int64_t microbatches = 0;
@@ -278,7 +278,7 @@ static void bounds_hold_and_plans_are_near(void **state)
     double worst = 1.0, sum = 0.0, below = 0.0;
     for (int i = 0; i < cases; i++) {
         struct small small = {0};
-        struct fleet_plan plan;
+        struct fleet_choice plan;
         struct error err;
         make_small(&small, (uint64_t)i + 1);
         double optimum = slowly(&small.problem);
@@ -296,7 +296,7 @@ static void bounds_hold_and_plans_are_near(void **state)
         worst = fmax(worst, plan.seconds / optimum);
         below += 1.0 - plan.lower_bound / optimum;
         sum += plan.seconds / optimum - 1.0;
-        fleet_plan_release(&plan);
+        fleet_choice_release(&plan);
     }
     print_message(
         "# %d of %d have the optimum, mean %.3f %% above it, at worst %.1f %%; the bound is %.1f %% below\n",
@@ -384,7 +384,7 @@ static void numbers_of_pipelines_are_counted(void **state)
     int cases = random_cases(300), found = 0, best = 0, several = 0;
     for (int i = 0; i < cases; i++) {
         struct small small = {0};
-        struct fleet_plan plan;
+        struct fleet_choice plan;
         struct fleet_problem problem, any;
         struct fleet_stage stages[LAYERS];
         struct arena arena = {0};
@@ -416,7 +416,7 @@ static void numbers_of_pipelines_are_counted(void **state)
             found++;
             several += fleet_pipelines(&plan) > 1;
             best += plan.seconds <= slow.best * (1.0 + 1e-9);
-            fleet_plan_release(&plan);
+            fleet_choice_release(&plan);
         }
         free(slow.all);
         arena_release(&arena);

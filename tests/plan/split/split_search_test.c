@@ -257,7 +257,7 @@ static void top_is_in_order(void **state)
     job_search_release(&many);
 }
 
-static bool as_good(const struct job_plan *a, const struct job_plan *b)
+static bool as_good(const struct job_choice *a, const struct job_choice *b)
 {
     return a->time.seconds <= b->time.seconds && a->memory.total <= b->memory.total &&
            a->job.devices <= b->job.devices;

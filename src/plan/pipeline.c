@@ -1,4 +1,4 @@
-#include "plan/plan.h"
+#include "plan/pipeline.h"
 
 #include "core/unit.h"
 
@@ -12,13 +12,13 @@
  * same in seconds. */
 #define TIE 1e-10
 
-void plan_release(struct plan *plan)
+void pipeline_release(struct pipeline *plan)
 {
     free(plan->stages);
     memset(plan, 0, sizeof *plan);
 }
 
-double plan_gap(const struct plan *plan)
+double pipeline_gap(const struct pipeline *plan)
 {
     return plan->iteration_time > 0 ? (plan->iteration_time - plan->lower_bound) / plan->iteration_time : 0;
 }
@@ -32,7 +32,7 @@ static int log2_of(int power_of_two)
 }
 
 /* In the reference's order of additions: layer by layer, compute, then all-reduce. */
-static void score_stage(const struct plan_problem *problem, struct plan_stage *stage)
+static void score_stage(const struct plan_problem *problem, struct pipeline_stage *stage)
 {
     const struct plan_group *group = &problem->groups[stage->group];
     const double *allreduce = group->allreduce[log2_of(stage->devices)];
@@ -51,23 +51,23 @@ static void score_stage(const struct plan_problem *problem, struct plan_stage *s
 }
 
 /* The slowest stage; the last one on ties. */
-static int find_bottleneck(const struct plan *plan)
+static int find_bottleneck(const struct pipeline *plan)
 {
     double slowest = 0;
     for (int i = 0; i < plan->stage_count; i++)
-        slowest = fmax(slowest, plan_stage_time(&plan->stages[i]));
+        slowest = fmax(slowest, pipeline_stage_time(&plan->stages[i]));
     int last = 0;
     for (int i = 0; i < plan->stage_count; i++)
-        if (plan_stage_time(&plan->stages[i]) >= slowest * (1 - TIE))
+        if (pipeline_stage_time(&plan->stages[i]) >= slowest * (1 - TIE))
             last = i;
     return last;
 }
 
 /* T1, T2, T3 of Oobleck (SOSP'23, section 4.1) as the code of Oobleck and Ditto has them: the number of
  * micro-batches in T2 is N - S + k + 1 (2S + k + 1 by default), and one stage takes 4 l whatever N is. */
-static bool score_oobleck(struct plan *plan, double sum, struct error *err)
+static bool score_oobleck(struct pipeline *plan, double sum, struct error *err)
 {
-    double slowest = plan_stage_time(&plan->stages[plan->bottleneck]);
+    double slowest = pipeline_stage_time(&plan->stages[plan->bottleneck]);
     if (plan->stage_count == 1) {
         plan->t1 = slowest;
         plan->t2 = 2 * slowest;
@@ -85,24 +85,24 @@ static bool score_oobleck(struct plan *plan, double sum, struct error *err)
     plan->t1 = sum;
     plan->t2 = n * slowest;
     for (int i = plan->bottleneck; i < plan->stage_count; i++)
-        plan->t3 += plan_stage_time(&plan->stages[i]);
+        plan->t3 += pipeline_stage_time(&plan->stages[i]);
     return true;
 }
 
 /* The first micro-batch passes all stages, each further one leaves the slowest stage one period later. */
-static void score_pipeline(struct plan *plan, double sum)
+static void score_pipeline(struct pipeline *plan, double sum)
 {
-    int n = plan_microbatches(plan);
+    int n = pipeline_microbatches(plan);
     plan->t1 = sum;
-    plan->t2 = (n - 1) * plan_stage_time(&plan->stages[plan->bottleneck]);
+    plan->t2 = (n - 1) * pipeline_stage_time(&plan->stages[plan->bottleneck]);
 }
 
-bool plan_score(const struct plan_problem *problem, struct plan *plan, struct error *err)
+bool pipeline_score(const struct plan_problem *problem, struct pipeline *plan, struct error *err)
 {
     double sum = 0;
     for (int i = 0; i < plan->stage_count; i++) {
         score_stage(problem, &plan->stages[i]);
-        sum += plan_stage_time(&plan->stages[i]);
+        sum += pipeline_stage_time(&plan->stages[i]);
     }
     plan->objective = problem->objective;
     plan->microbatches = problem->microbatches;
@@ -117,10 +117,10 @@ bool plan_score(const struct plan_problem *problem, struct plan *plan, struct er
 }
 
 /* "plan.json:7: stages[2].devices: …" where the plan came from a file; `index` -1: about all stages. */
-static bool stage_error(const struct plan *plan, int index, struct error *err, const char *format, ...)
+static bool stage_error(const struct pipeline *plan, int index, struct error *err, const char *format, ...)
     PRINTF_LIKE(4, 5);
 
-static bool stage_error(const struct plan *plan, int index, struct error *err, const char *format, ...)
+static bool stage_error(const struct pipeline *plan, int index, struct error *err, const char *format, ...)
 {
     char place[256] = "", stage[32] = "stages";
     char message[512];
@@ -137,8 +137,8 @@ static bool stage_error(const struct plan *plan, int index, struct error *err, c
     return error_set(err, ERROR_INPUT, "%s%s%s", place, stage, message);
 }
 
-static bool memory_error(const struct plan *plan, int index, double needed, const struct plan_group *group,
-                         struct error *err)
+static bool memory_error(const struct pipeline *plan, int index, double needed,
+                         const struct plan_group *group, struct error *err)
 {
     char need[32], limit[32];
     return stage_error(plan, index, err, ": needs %s per device, a '%s' has %s",
@@ -146,10 +146,10 @@ static bool memory_error(const struct plan *plan, int index, double needed, cons
                        unit_format(limit, sizeof limit, (double)group->memory, UNIT_BYTES, 4));
 }
 
-static bool check_stage(const struct plan_problem *problem, const struct plan *plan, int index,
+static bool check_stage(const struct plan_problem *problem, const struct pipeline *plan, int index,
                         int next_layer, struct error *err)
 {
-    const struct plan_stage *stage = &plan->stages[index];
+    const struct pipeline_stage *stage = &plan->stages[index];
     const struct plan_group *group = &problem->groups[stage->group];
     if (stage->first_layer != next_layer)
         return stage_error(plan, index, err, ".first_layer: expected %d, %s, found %d", next_layer,
@@ -169,7 +169,7 @@ static bool check_stage(const struct plan_problem *problem, const struct plan *p
     return true;
 }
 
-static bool check_groups(const struct plan_problem *problem, const struct plan *plan, struct error *err)
+static bool check_groups(const struct plan_problem *problem, const struct pipeline *plan, struct error *err)
 {
     int used[PLAN_MAX_GROUPS] = {0};
     for (int i = 0; i < plan->stage_count; i++)
@@ -183,12 +183,12 @@ static bool check_groups(const struct plan_problem *problem, const struct plan *
     return true;
 }
 
-static bool check_nodes(const struct plan_problem *problem, const struct plan *plan, struct error *err)
+static bool check_nodes(const struct plan_problem *problem, const struct pipeline *plan, struct error *err)
 {
     int *used = calloc((size_t)plan_problem_nodes(problem) + 1, sizeof *used);
     bool ok = used ? true : error_memory(err);
     for (int i = 0; ok && i < plan->stage_count; i++) {
-        const struct plan_stage *stage = &plan->stages[i];
+        const struct pipeline_stage *stage = &plan->stages[i];
         int devices = problem->groups[stage->group].devices_per_node;
         if (stage->node >= 0 && (used[stage->node] += stage->devices) > devices)
             ok = stage_error(plan, i, err, ".node: node %d has %d devices, the plan uses %d or more",
@@ -198,7 +198,7 @@ static bool check_nodes(const struct plan_problem *problem, const struct plan *p
     return ok;
 }
 
-bool plan_check(const struct plan_problem *problem, const struct plan *plan, struct error *err)
+bool pipeline_check(const struct plan_problem *problem, const struct pipeline *plan, struct error *err)
 {
     int next_layer = 0;
     for (int i = 0; i < plan->stage_count; i++) {
@@ -214,7 +214,8 @@ bool plan_check(const struct plan_problem *problem, const struct plan *plan, str
 
 /* Largest stages first, each into the first node with room: sizes are powers of two, so this only fails where
  * the devices of a node are no power of two themselves. */
-static bool assign_group(const struct plan_group *group, int group_index, int first_node, struct plan *plan)
+static bool assign_group(const struct plan_group *group, int group_index, int first_node,
+                         struct pipeline *plan)
 {
     int *room = malloc((size_t)group->nodes * sizeof *room);
     if (!room)
@@ -223,7 +224,7 @@ static bool assign_group(const struct plan_group *group, int group_index, int fi
         room[n] = group->devices_per_node;
     for (int devices = 1 << (group->splits - 1); devices > 0; devices /= 2)
         for (int i = 0; i < plan->stage_count; i++) {
-            struct plan_stage *stage = &plan->stages[i];
+            struct pipeline_stage *stage = &plan->stages[i];
             if (stage->group != group_index || stage->devices != devices)
                 continue;
             stage->node = -1;
@@ -237,7 +238,7 @@ static bool assign_group(const struct plan_group *group, int group_index, int fi
     return true;
 }
 
-void plan_assign_nodes(const struct plan_problem *problem, struct plan *plan)
+void pipeline_assign_nodes(const struct plan_problem *problem, struct pipeline *plan)
 {
     for (int i = 0; i < plan->stage_count; i++)
         plan->stages[i].node = -1;

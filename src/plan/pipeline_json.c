@@ -1,5 +1,5 @@
 #include "core/doc.h"
-#include "plan/plan.h"
+#include "plan/pipeline.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@ const char *plan_objective_name(enum plan_objective objective)
 
 /* ---- out ---- */
 
-static void write_stage(const struct plan_stage *stage, const struct plan_problem *problem, struct json *json)
+static void write_stage(const struct pipeline_stage *stage, const struct plan_problem *problem,
+                        struct json *json)
 {
     const struct plan_group *group = &problem->groups[stage->group];
     json_open_flat(json, NULL, '{');
@@ -37,8 +38,8 @@ static void write_stage(const struct plan_stage *stage, const struct plan_proble
     json_close(json);
 }
 
-void plan_write_json(const struct plan *plan, const struct plan_problem *problem, struct json *json,
-                     const char *key)
+void pipeline_write_json(const struct pipeline *plan, const struct plan_problem *problem, struct json *json,
+                         const char *key)
 {
     json_open(json, key, '{');
     json_string(json, "format", FORMAT);
@@ -52,7 +53,7 @@ void plan_write_json(const struct plan *plan, const struct plan_problem *problem
     json_number(json, "t2", plan->t2);
     json_number(json, "t3", plan->t3);
     json_number(json, "lower_bound", plan->lower_bound);
-    json_number(json, "gap", plan_gap(plan));
+    json_number(json, "gap", pipeline_gap(plan));
     json_bool(json, "proven_optimal", plan->proven_optimal);
     json_number(json, "planning_seconds", plan->planning_seconds);
     json_integer(json, "bottleneck", plan->bottleneck);
@@ -105,7 +106,7 @@ static int64_t devices_of(const struct plan_group *group)
 
 /* Groups may share a device type: the node tells which is meant, else the first that has devices left. */
 static bool find_group(struct reader *r, const struct doc_node *at, const char *device,
-                       struct plan_stage *stage)
+                       struct pipeline_stage *stage)
 {
     int match = -1;
     for (int g = 0; g < r->problem->group_count; g++) {
@@ -133,7 +134,7 @@ static bool find_group(struct reader *r, const struct doc_node *at, const char *
     return true;
 }
 
-static bool read_stage(struct reader *r, const struct doc_node *node, struct plan_stage *stage)
+static bool read_stage(struct reader *r, const struct doc_node *node, struct pipeline_stage *stage)
 {
     const char *device;
     const struct doc_node *type = doc_need(&r->doc, node, "device_type", r->err);
@@ -150,7 +151,7 @@ static bool read_stage(struct reader *r, const struct doc_node *node, struct pla
     return find_group(r, type, device, stage);
 }
 
-static bool read_stages(struct reader *r, struct plan *plan)
+static bool read_stages(struct reader *r, struct pipeline *plan)
 {
     const struct doc_node *stages = doc_need(&r->doc, r->doc.root, "stages", r->err);
     if (!stages || !doc_is_list(&r->doc, stages, r->err))
@@ -168,16 +169,17 @@ static bool read_stages(struct reader *r, struct plan *plan)
 }
 
 /* Ends the reader's document. */
-static bool read_plan(struct reader *r, struct plan *plan)
+static bool read_plan(struct reader *r, struct pipeline *plan)
 {
     bool ok = check_format(&r->doc, r->err) && read_stages(r, plan);
     doc_release(&r->doc);
     if (!ok)
-        plan_release(plan);
+        pipeline_release(plan);
     return ok;
 }
 
-bool plan_load(struct plan *plan, const struct plan_problem *problem, const char *path, struct error *err)
+bool pipeline_load(struct pipeline *plan, const struct plan_problem *problem, const char *path,
+                   struct error *err)
 {
     struct reader r = {.problem = problem, .err = err};
     memset(plan, 0, sizeof *plan);
@@ -185,8 +187,8 @@ bool plan_load(struct plan *plan, const struct plan_problem *problem, const char
     return doc_load(&r.doc, path, err) && read_plan(&r, plan);
 }
 
-bool plan_parse(struct plan *plan, const struct plan_problem *problem, const char *path, const char *data,
-                size_t length, struct error *err)
+bool pipeline_parse(struct pipeline *plan, const struct plan_problem *problem, const char *path,
+                    const char *data, size_t length, struct error *err)
 {
     struct reader r = {.problem = problem, .err = err};
     memset(plan, 0, sizeof *plan);
@@ -194,7 +196,7 @@ bool plan_parse(struct plan *plan, const struct plan_problem *problem, const cha
     return doc_parse(&r.doc, DOC_JSON, path, data, length, err) && read_plan(&r, plan);
 }
 
-static bool read_header(const struct doc *doc, struct plan_header *header, struct error *err)
+static bool read_header(const struct doc *doc, struct pipeline_header *header, struct error *err)
 {
     const struct doc_node *node = doc_find(doc->root, "microbatches");
     int64_t number;
@@ -219,7 +221,7 @@ static bool read_header(const struct doc *doc, struct plan_header *header, struc
     return doc_error(doc, node, err, "expected 'pipeline' or 'oobleck', found '%s'", name);
 }
 
-bool plan_load_header(struct plan_header *header, const char *path, struct error *err)
+bool pipeline_load_header(struct pipeline_header *header, const char *path, struct error *err)
 {
     struct doc doc;
     memset(header, 0, sizeof *header);

@@ -1,5 +1,5 @@
 #include "core/unit.h"
-#include "plan/plan.h"
+#include "plan/pipeline.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@ static const char *plural(int64_t count)
     return count == 1 ? "" : "s";
 }
 
-static int width_of_devices(const struct plan *plan, const struct plan_problem *problem)
+static int width_of_devices(const struct pipeline *plan, const struct plan_problem *problem)
 {
     int width = (int)strlen("device type");
     for (int i = 0; i < plan->stage_count; i++) {
@@ -21,7 +21,7 @@ static int width_of_devices(const struct plan *plan, const struct plan_problem *
 }
 
 /* "7" or "-" */
-static const char *node_name(const struct plan_stage *stage, char *name, size_t size)
+static const char *node_name(const struct pipeline_stage *stage, char *name, size_t size)
 {
     if (stage->node < 0)
         return "-";
@@ -29,15 +29,15 @@ static const char *node_name(const struct plan_stage *stage, char *name, size_t 
     return name;
 }
 
-static void print_stages(const struct plan *plan, const struct plan_problem *problem, struct text *out)
+static void print_stages(const struct pipeline *plan, const struct plan_problem *problem, struct text *out)
 {
     int width = width_of_devices(plan, problem);
-    double slowest = plan_stage_time(&plan->stages[plan->bottleneck]);
+    double slowest = pipeline_stage_time(&plan->stages[plan->bottleneck]);
     char name[16];
     text_format(out, "%5s  %11s  %-*s  %7s  %4s  %9s  %9s  %9s  %6s  %s\n", "stage", "layers", width,
                 "device type", "devices", "node", "forward", "backward", "together", "", "memory per device");
     for (int i = 0; i < plan->stage_count; i++) {
-        const struct plan_stage *stage = &plan->stages[i];
+        const struct pipeline_stage *stage = &plan->stages[i];
         const struct plan_group *group = &problem->groups[stage->group];
         char forward[32], backward[32], together[32], memory[32], limit[32];
         text_format(
@@ -45,8 +45,8 @@ static void print_stages(const struct plan *plan, const struct plan_problem *pro
             stage->last_layer, width, group->device, stage->devices, node_name(stage, name, sizeof name),
             unit_format(forward, sizeof forward, stage->forward, UNIT_TIME, 4),
             unit_format(backward, sizeof backward, stage->backward, UNIT_TIME, 4),
-            unit_format(together, sizeof together, plan_stage_time(stage), UNIT_TIME, 4),
-            100 * plan_stage_time(stage) / slowest,
+            unit_format(together, sizeof together, pipeline_stage_time(stage), UNIT_TIME, 4),
+            100 * pipeline_stage_time(stage) / slowest,
             unit_format(memory, sizeof memory, (double)stage->memory / stage->devices, UNIT_BYTES, 3));
         if (group->memory)
             text_format(out, " of %s",
@@ -55,14 +55,14 @@ static void print_stages(const struct plan *plan, const struct plan_problem *pro
     }
 }
 
-static void print_time(const struct plan *plan, struct text *out)
+static void print_time(const struct pipeline *plan, struct text *out)
 {
     char total[32], t1[32], t2[32], t3[32];
     unit_format(total, sizeof total, plan->iteration_time, UNIT_TIME, 6);
     unit_format(t1, sizeof t1, plan->t1, UNIT_TIME, 5);
     unit_format(t2, sizeof t2, plan->t2, UNIT_TIME, 5);
     unit_format(t3, sizeof t3, plan->t3, UNIT_TIME, 5);
-    double slowest = plan_stage_time(&plan->stages[plan->bottleneck]);
+    double slowest = pipeline_stage_time(&plan->stages[plan->bottleneck]);
     char period[32];
     unit_format(period, sizeof period, slowest, UNIT_TIME, 5);
     int periods = (int)lround(plan->t2 / slowest);
@@ -76,13 +76,13 @@ static void print_time(const struct plan *plan, struct text *out)
 /* How much of the cluster's time is work: every device is busy for N micro-batches of its stage's time. An
  * iteration is taken to last as long as the pipeline objective says, which is close whatever the plan was
  * scored by. */
-static void print_use(const struct plan *plan, const struct plan_problem *problem, struct text *out)
+static void print_use(const struct pipeline *plan, const struct plan_problem *problem, struct text *out)
 {
-    int n = plan_microbatches(plan), used = 0, devices = plan_problem_devices(problem);
-    double busy = 0, lasts = (n - 1) * plan_stage_time(&plan->stages[plan->bottleneck]);
+    int n = pipeline_microbatches(plan), used = 0, devices = plan_problem_devices(problem);
+    double busy = 0, lasts = (n - 1) * pipeline_stage_time(&plan->stages[plan->bottleneck]);
     for (int i = 0; i < plan->stage_count; i++) {
-        busy += plan->stages[i].devices * plan_stage_time(&plan->stages[i]);
-        lasts += plan_stage_time(&plan->stages[i]);
+        busy += plan->stages[i].devices * pipeline_stage_time(&plan->stages[i]);
+        lasts += pipeline_stage_time(&plan->stages[i]);
         used += plan->stages[i].devices;
     }
     if (used < devices)
@@ -91,7 +91,7 @@ static void print_use(const struct plan *plan, const struct plan_problem *proble
                 100 * n * busy / (lasts * devices));
 }
 
-static void print_proof(const struct plan *plan, struct text *out)
+static void print_proof(const struct pipeline *plan, struct text *out)
 {
     char seconds[32];
     if (!plan->search) /* made by hand */
@@ -104,17 +104,17 @@ static void print_proof(const struct plan *plan, struct text *out)
         char bound[32];
         text_format(out,
                     "proof      no plan takes less than %s: a gap of %.3g %% (%lld dynamic program%s, %s)\n",
-                    unit_format(bound, sizeof bound, plan->lower_bound, UNIT_TIME, 6), 100 * plan_gap(plan),
-                    (long long)plan->programs, plural(plan->programs), seconds);
+                    unit_format(bound, sizeof bound, plan->lower_bound, UNIT_TIME, 6),
+                    100 * pipeline_gap(plan), (long long)plan->programs, plural(plan->programs), seconds);
     } else
         text_format(out, "proof      none: '%s' does not say how good its plan is (%s)\n", plan->search,
                     seconds);
 }
 
-void plan_print(const struct plan *plan, const struct plan_problem *problem, struct text *out)
+void pipeline_print(const struct pipeline *plan, const struct plan_problem *problem, struct text *out)
 {
     int devices = plan_problem_devices(problem), nodes = plan_problem_nodes(problem);
-    int n = plan_microbatches(plan);
+    int n = pipeline_microbatches(plan);
     text_format(out, "%d stage%s on %d device%s in %d node%s, %d micro-batch%s%s; objective %s\n\n",
                 plan->stage_count, plural(plan->stage_count), devices, plural(devices), nodes, plural(nodes),
                 n, n == 1 ? "" : "es", plan->microbatches > 0 ? "" : " (three for each stage)",
@@ -133,12 +133,12 @@ static void add_quoted(struct text *out, const char *name)
         text_format(out, *name == '"' || *name == '\\' ? "\\%c" : "%c", *name);
 }
 
-void plan_write_dot(const struct plan *plan, const struct plan_problem *problem, struct text *out)
+void pipeline_write_dot(const struct pipeline *plan, const struct plan_problem *problem, struct text *out)
 {
     text_add(out, "digraph plan {\n    rankdir=LR;\n    node [shape=box, style=filled, colorscheme=set312, "
                   "fontname=\"sans-serif\"];\n");
     for (int i = 0; i < plan->stage_count; i++) {
-        const struct plan_stage *stage = &plan->stages[i];
+        const struct pipeline_stage *stage = &plan->stages[i];
         char time[32];
         text_format(out, "    s%d [fillcolor=%d, penwidth=%d, label=\"stage %d\\nlayers %d-%d\\n%d x ", i,
                     stage->group % 12 + 1, i == plan->bottleneck ? 3 : 1, i, stage->first_layer,
@@ -146,7 +146,8 @@ void plan_write_dot(const struct plan *plan, const struct plan_problem *problem,
         add_quoted(out, problem->groups[stage->group].device);
         if (stage->node >= 0)
             text_format(out, "\\nnode %d", stage->node);
-        text_format(out, "\\n%s\"];\n", unit_format(time, sizeof time, plan_stage_time(stage), UNIT_TIME, 4));
+        text_format(out, "\\n%s\"];\n",
+                    unit_format(time, sizeof time, pipeline_stage_time(stage), UNIT_TIME, 4));
     }
     for (int i = 1; i < plan->stage_count; i++)
         text_format(out, "    s%d -> s%d;\n", i - 1, i);

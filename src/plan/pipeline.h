@@ -1,6 +1,6 @@
 /* A plan: one pipeline, what it takes, and what is proven about it. */
-#ifndef REHEARSE_PLAN_PLAN_H
-#define REHEARSE_PLAN_PLAN_H
+#ifndef REHEARSE_PLAN_PIPELINE_H
+#define REHEARSE_PLAN_PIPELINE_H
 
 #include "core/error.h"
 #include "core/json.h"
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct plan_stage {
+struct pipeline_stage {
     int first_layer, last_layer; /* inclusive */
     int group;                   /* index into problem.groups */
     int devices;
@@ -20,10 +20,10 @@ struct plan_stage {
     int line;                 /* in the file it came from; 0: made here */
 };
 
-struct plan {
+struct pipeline {
     const char *path; /* of the file it came from, for messages; not owned; NULL: made here */
     int stage_count;
-    struct plan_stage *stages; /* malloc'ed */
+    struct pipeline_stage *stages; /* malloc'ed */
     enum plan_objective objective;
     const char *search; /* "exact", "divide", …; a string constant; NULL: made by hand */
     int microbatches;
@@ -42,44 +42,44 @@ struct plan {
 };
 
 /* Seconds that a stage takes for a micro-batch, forward and backward. */
-static inline double plan_stage_time(const struct plan_stage *stage)
+static inline double pipeline_stage_time(const struct pipeline_stage *stage)
 {
     return stage->forward + stage->backward;
 }
 
 /* Micro-batches of an iteration: N, or the default of three for each stage. */
-static inline int plan_microbatches(const struct plan *plan)
+static inline int pipeline_microbatches(const struct pipeline *plan)
 {
     return plan->microbatches > 0 ? plan->microbatches : 3 * plan->stage_count;
 }
 
-void plan_release(struct plan *plan);
+void pipeline_release(struct pipeline *plan);
 
 /* (iteration_time - lower_bound) / iteration_time; 1 when nothing is known. */
-double plan_gap(const struct plan *plan);
+double pipeline_gap(const struct pipeline *plan);
 
 /* Fills in times and memory of every stage, the three terms, the bottleneck and iteration_time, from
  * the stages' layers, groups and devices. Sums run in the reference's order. Stages whose times differ by
  * less than one part in 10^10 count as equally slow. False when the objective is not defined for this plan
  * (oobleck: N <= 0). */
-bool plan_score(const struct plan_problem *problem, struct plan *plan, struct error *err);
+bool pipeline_score(const struct plan_problem *problem, struct pipeline *plan, struct error *err);
 
 /* Does the plan use what there is? Layers covered once and in order, group sizes a power of two, no more
  * devices than the cluster and each node that is named have. Memory is checked where limits are given. */
-bool plan_check(const struct plan_problem *problem, const struct plan *plan, struct error *err);
+bool pipeline_check(const struct plan_problem *problem, const struct pipeline *plan, struct error *err);
 
 /* rehearse-plan/1, as the next value of `json`; `key` as there. */
-void plan_write_json(const struct plan *plan, const struct plan_problem *problem, struct json *json,
-                     const char *key);
+void pipeline_write_json(const struct pipeline *plan, const struct plan_problem *problem, struct json *json,
+                         const char *key);
 
 /* A table for people: who runs what, why it takes that long, and what is proven. */
-void plan_print(const struct plan *plan, const struct plan_problem *problem, struct text *out);
+void pipeline_print(const struct pipeline *plan, const struct plan_problem *problem, struct text *out);
 
 /* The same as a Graphviz graph. */
-void plan_write_dot(const struct plan *plan, const struct plan_problem *problem, struct text *out);
+void pipeline_write_dot(const struct pipeline *plan, const struct plan_problem *problem, struct text *out);
 
 /* What a plan file says beside its stages: what its reader may want to know before it has a problem. */
-struct plan_header {
+struct pipeline_header {
     bool has_objective, has_microbatches;
     enum plan_objective objective;
     int microbatches;
@@ -87,16 +87,17 @@ struct plan_header {
 
 /* Reads rehearse-plan/1, made by anyone: only first_layer, last_layer, device_type and devices of each stage
  * are needed. plan_load_header looks at the rest. The plan is neither checked nor scored. */
-bool plan_load(struct plan *plan, const struct plan_problem *problem, const char *path, struct error *err);
-bool plan_load_header(struct plan_header *header, const char *path, struct error *err);
+bool pipeline_load(struct pipeline *plan, const struct plan_problem *problem, const char *path,
+                   struct error *err);
+bool pipeline_load_header(struct pipeline_header *header, const char *path, struct error *err);
 
 /* plan_load on JSON text; `path` is only for messages. */
-bool plan_parse(struct plan *plan, const struct plan_problem *problem, const char *path, const char *data,
-                size_t length, struct error *err);
+bool pipeline_parse(struct pipeline *plan, const struct plan_problem *problem, const char *path,
+                    const char *data, size_t length, struct error *err);
 
 const char *plan_objective_name(enum plan_objective objective);
 
 /* Gives every stage a node of its group so that no node is over-full; -1 where that cannot be done. */
-void plan_assign_nodes(const struct plan_problem *problem, struct plan *plan);
+void pipeline_assign_nodes(const struct plan_problem *problem, struct pipeline *plan);
 
 #endif
