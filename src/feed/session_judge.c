@@ -111,8 +111,10 @@ struct session_host session_host_of(const struct session *session, const struct 
             host.throttled = fmax(host.throttled, fmin(session->hosts[i].throttled / wall, 1.0));
     }
     host.delayed = busy > 0.0 ? fmin(delayed / busy, 1.0) : 0.0;
-    /* All that the host can have cost: the storage would do no better than this without. */
-    double cost = fmin(host.late + figures->load * fmax(host.delayed, host.throttled), 1.0);
+    /* All that the host can have cost: the storage would do no better than this without. At the barrier accelerators wait
+     * for one that waits for data. */
+    double waited = figures->load + figures->barrier;
+    double cost = fmin(host.late + waited * fmax(host.delayed, host.throttled), 1.0);
     host.au_at_best = cost < 1.0 ? fmin(figures->au / (1.0 - cost), 1.0) : 1.0;
     return host;
 }

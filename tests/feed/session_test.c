@@ -357,7 +357,8 @@ static void a_host_that_is_late_leaves_no_verdict(void **state)
                                                                                      .time = 1000000,
                                                                                      .compute_asked = 700000,
                                                                                      .compute = 700000,
-                                                                                     .load = 300000};
+                                                                                     .load = 100000,
+                                                                                     .barrier = 200000};
     assert_true(session_judge(&session, &err));
     assert_int_equal(session.verdict, SESSION_HOST); /* 0.7 / (1 - 0.3 * 0.75) = 0.903 */
     session.run.counts.delayed = 5;
