@@ -31,7 +31,6 @@ struct run_options {
     double copy_rate;                   /* bytes/s from host to device; 0: copies take no time */
     bool no_barrier;                    /* accelerators wait for each other at the end of a block only */
     enum run_drop drop;                 /* from the page cache, before every epoch */
-    bool warm;                          /* that bytes come from memory is what is wanted; for run_find_most */
     uint64_t entropy;                   /* for shuffle: random */
     const struct distribution *compute; /* of a step, instead of the workload's; may be NULL */
     int64_t steps;                      /* at most so many of an epoch; 0: all */
@@ -88,31 +87,5 @@ void run_release(struct run_result *result);
 
 /* Did each epoch that ran to its end read every sample that it should, once? On rank 0. Epochs from 0. */
 bool run_check_samples(const struct run_result *result, struct error *err);
-
-/* ---- The most accelerators that storage keeps busy (run_most.c) ---- */
-
-#define RUN_MAX_PROBES 64
-
-struct run_probe {
-    int accelerators; /* of each process */
-    double au;        /* 0..1, without the excluded steps */
-    double error;     /* standard error of au, from the steps' spread between accelerators and probes */
-    bool met;
-};
-
-struct run_most {
-    int accelerators; /* per process that met the target; 0: not even one */
-    bool bounded;     /* `fails_at` did not; else the search ended at its limit */
-    int fails_at;
-    bool certain; /* both are further from the target than twice their errors */
-    struct run_probe probes[RUN_MAX_PROBES];
-    int probe_count;
-    bool abandoned; /* as in struct run_result */
-};
-
-/* Doubles until AU misses `target`, then halves the interval; the two at its ends are run a second time. `steps` of one
- * epoch per probe; at most `most` accelerators per process. */
-bool run_find_most(const struct run_options *options, double target, int most, struct run_most *found,
-                   struct error *err);
 
 #endif

@@ -300,7 +300,6 @@ struct run_options session_run_options(struct session *session)
         .copy_rate = options->copy_rate,
         .no_barrier = options->no_barrier,
         .drop = options->drop,
-        .warm = options->warm,
         .entropy = options->entropy,
         .compute = options->plan ? &session->step : NULL,
         .steps = options->steps,
@@ -313,11 +312,16 @@ struct run_options session_run_options(struct session *session)
     };
 }
 
+bool session_run_with(struct session *session, const struct run_options *options, struct error *err)
+{
+    if (session->ran)
+        run_release(&session->run);
+    session->ran = run_workload(options, &session->run, err); /* what it says of `abandoned` holds */
+    return session->ran;
+}
+
 bool session_run(struct session *session, struct error *err)
 {
     const struct run_options options = session_run_options(session);
-    if (!run_workload(&options, &session->run, err)) /* what it says of `abandoned` holds */
-        return false;
-    session->ran = true;
-    return true;
+    return session_run_with(session, &options, err);
 }

@@ -97,6 +97,10 @@ bool session_has_work(const struct workload *workload);
 
 bool session_run(struct session *session, struct error *err);
 
+/* The options that session_run runs with; and a run with others, after which the session's run is that one. */
+struct run_options session_run_options(struct session *session);
+bool session_run_with(struct session *session, const struct run_options *options, struct error *err);
+
 /* What the host may have cost, as shares of the time. On rank 0, after session_judge. */
 struct session_host {
     double late;       /* deadlines were noticed late */
@@ -109,17 +113,39 @@ struct session_host session_host_of(const struct session *session, const struct 
 /* What must be so, and the rules. Only rank 0 does anything. */
 bool session_judge(struct session *session, struct error *err);
 
+/* ---- How many accelerators the storage keeps busy (session_max.c) ---- */
+
+#define SESSION_MAX_PROBES 64
+
+struct session_probe {
+    int accelerators; /* of each process */
+    double au;        /* 0..1, without the excluded steps */
+    double error;     /* standard error of au, from the steps' spread between accelerators and probes */
+    bool met;
+};
+
+struct session_max {
+    int accelerators; /* per process that met the target; 0: not even one */
+    bool bounded;     /* `fails_at` did not; else the search ended at its limit */
+    int fails_at;
+    bool certain; /* both are further from the target than twice their errors */
+    struct session_probe probes[SESSION_MAX_PROBES];
+    int probe_count;
+};
+
+/* Doubles their number until AU misses its target, then halves the interval; the two at its ends are run a second time.
+ * One epoch per probe; at most `limit` accelerators per process. A probe without a verdict (session_passed says why: from
+ * memory, or the host could not keep up) ends the search with that as its error. */
+bool session_find_max(struct session *session, int limit, struct session_max *found, struct error *err);
+
 /* DLIO's files and result.json. *passed: what the exit status should say. */
 bool session_save(struct session *session, const char *folder, struct error *err);
 
 /* What the run is judged by: checks, AU, rules. False: the error says what fails. On rank 0. */
 bool session_passed(const struct session *session, struct error *err);
 
-/* result.json, and what run_find_most found; for programs. */
+/* result.json, and what session_find_max found; for programs. */
 bool session_write_json(struct session *session, struct text *out, struct error *err);
-void session_write_most(const struct run_most *most, double target, int processes, struct text *out);
-
-/* Options of the run, for run_find_most. */
-struct run_options session_run_options(struct session *session);
+void session_write_max(const struct session_max *max, double target, int processes, struct text *out);
 
 #endif

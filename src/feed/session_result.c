@@ -177,22 +177,22 @@ bool session_write_json(struct session *session, struct text *out, struct error 
     return write_own(session, NULL, out, err);
 }
 
-void session_write_most(const struct run_most *most, double target, int processes, struct text *out)
+void session_write_max(const struct session_max *max, double target, int processes, struct text *out)
 {
     struct json json = {.out = out};
     json_open(&json, NULL, '{');
-    json_integer(&json, "accelerators", (int64_t)most->accelerators * processes);
+    json_integer(&json, "accelerators", (int64_t)max->accelerators * processes);
     json_number(&json, "au_target", target);
-    if (most->bounded)
-        json_integer(&json, "fails_at", (int64_t)most->fails_at * processes);
-    json_bool(&json, "certain", most->certain);
+    if (max->bounded)
+        json_integer(&json, "fails_at", (int64_t)max->fails_at * processes);
+    json_bool(&json, "certain", max->certain);
     json_open(&json, "probes", '[');
-    for (int i = 0; i < most->probe_count; i++) {
+    for (int i = 0; i < max->probe_count; i++) {
         json_open_flat(&json, NULL, '{');
-        json_integer(&json, "accelerators", (int64_t)most->probes[i].accelerators * processes);
-        json_number(&json, "au", most->probes[i].au);
-        json_number(&json, "standard_error", most->probes[i].error);
-        json_bool(&json, "met", most->probes[i].met);
+        json_integer(&json, "accelerators", (int64_t)max->probes[i].accelerators * processes);
+        json_number(&json, "au", max->probes[i].au);
+        json_number(&json, "standard_error", max->probes[i].error);
+        json_bool(&json, "met", max->probes[i].met);
         json_close(&json);
     }
     json_close(&json);

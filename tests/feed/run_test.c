@@ -257,52 +257,6 @@ static void test_no_file_stays_open(void **state)
     assert_int_equal(open_files(), before);
 }
 
-/* ---- The most accelerators ---- */
-
-/* Every read takes 4 ms and there is one thread, so that 20 ms of compute leave time for the reads of a few. */
-static ssize_t slow_pread(void *context, int fd, void *to, size_t length, off_t offset)
-{
-    (void)context;
-    usleep(4000);
-    return pread(fd, to, length, offset);
-}
-
-static void test_the_most_lies_next_to_the_first_that_fails(void **state)
-{
-    (void)state;
-    options.warm = true;
-    struct error err;
-    struct run_most found;
-    CONFIGURE("reader.batch_size=1", "train.computation_time=0.02");
-    storage_free(set.storage);
-    set.calls = (struct storage_calls){.pread = slow_pread};
-    set.storage = storage_new(&(struct storage_options){.root = set.folder.path, .calls = &set.calls}, &err);
-    assert_non_null(set.storage);
-    options.storage = set.storage;
-    options.threads_most = 1;
-    options.steps = 4;
-    if (!run_find_most(&options, 0.5, 12, &found, &err))
-        fail_msg("%s", err.text);
-    assert_true(found.bounded);
-    assert_int_equal(found.fails_at, found.accelerators + 1);
-    assert_true(found.probe_count >= 3);
-    for (int i = 0; i < found.probe_count; i++)
-        assert_true(found.probes[i].met == (found.probes[i].au >= 0.5));
-}
-
-static void test_a_target_that_all_meet_is_not_bounded(void **state)
-{
-    (void)state;
-    options.warm = true;
-    struct error err;
-    struct run_most found;
-    CONFIGURE("reader.batch_size=1");
-    if (!run_find_most(&options, 0, 3, &found, &err))
-        fail_msg("%s", err.text);
-    assert_false(found.bounded);
-    assert_int_equal(found.accelerators, 3);
-}
-
 /* ---- Several processes ---- */
 
 /* Of a set that another process has made: its folder is in the environment. */
@@ -402,8 +356,6 @@ int main(int argc, char **argv)
         TEST(test_a_file_truncated_meanwhile_ends_the_run),
         TEST(test_a_file_that_is_missing_ends_the_run),
         TEST(test_no_file_stays_open),
-        TEST(test_the_most_lies_next_to_the_first_that_fails),
-        TEST(test_a_target_that_all_meet_is_not_bounded),
         TEST(test_three_processes_run_together),
         TEST(test_three_processes_run_without_barriers),
         TEST(test_what_one_process_cannot_read_ends_all),

@@ -30,6 +30,20 @@ int fsync(int fd)
     return (int)syscall(SYS_fsync, fd);
 }
 
+/* Instead of feed/host.c: a host on which this process never waits for a processor, or never has one. */
+static bool starved;
+
+int64_t host_thread_delay(int tid)
+{
+    (void)tid;
+    return 0;
+}
+
+int64_t host_throttled(void)
+{
+    return starved ? loader_now() : 0;
+}
+
 #define BASE                                                                                                 \
     "framework: pytorch\n"                                                                                   \
     "model: {name: small, type: cnn, model_size: 300000}\n"                                                  \
@@ -58,6 +72,7 @@ static int start(void **state)
     (void)state;
     folder_make(&folder);
     warm = true;
+    starved = false;
     drop = RUN_DROP_NOTHING;
     verdict = SESSION_OK;
     comm = comm_open(0, &err);
@@ -79,8 +94,8 @@ static int end(void **state)
     return 0;
 }
 
-/* Runs it on two accelerators. */
-static void run(const char *const *overrides, int count)
+/* Of two accelerators. */
+static void open_session(const char *const *overrides, int count)
 {
     struct error err;
     char text[4096];
@@ -99,16 +114,24 @@ static void run(const char *const *overrides, int count)
     close_session();
     snprintf(text, sizeof text, BASE, folder.path, folder.path);
     if (!workload_parse(&workload, "test.yaml", text, strlen(text), &given, &err) ||
-        !session_open(&session, &options, &err) || !session_run(&session, &err) ||
-        !session_judge(&session, &err))
+        !session_open(&session, &options, &err))
+        fail_msg("%s", err.text);
+}
+
+static void run(const char *const *overrides, int count)
+{
+    struct error err;
+    open_session(overrides, count);
+    if (!session_run(&session, &err) || !session_judge(&session, &err))
         fail_msg("%s", err.text);
     if (session_passed(&session, &err) != (verdict == SESSION_OK) || session.verdict != verdict)
         fail_msg("%s: %s", session_verdict_name(session.verdict), session.verdict_text);
 }
 
-#define RUN(...)                                                                                             \
-    run((const char *const[]){__VA_ARGS__},                                                                  \
-        (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)))
+#define LIST(...)                                                                                            \
+    (const char *const[]){__VA_ARGS__},                                                                      \
+        (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+#define RUN(...) run(LIST(__VA_ARGS__))
 
 static struct metrics_figures figures(void)
 {
@@ -366,6 +389,94 @@ static void a_host_that_is_late_leaves_no_verdict(void **state)
     assert_int_equal(session.verdict, SESSION_TOO_SLOW);
 }
 
+/* ---- How many accelerators ---- */
+
+/* Files that one thread reads, each in 10 ms where there are more than five accelerators: that is 60 ms of reading per step
+ * of 5 ms, and AU below a tenth, however quick or slow the machine is. */
+static ssize_t slow_for_six(void *context, int fd, void *to, size_t length, off_t offset)
+{
+    (void)context;
+    if (session.run.metrics.count > 5)
+        usleep(10000);
+    return pread(fd, to, length, offset);
+}
+
+static bool find(int limit, struct session_max *found, struct error *err)
+{
+    static const struct storage_calls calls = {.pread = slow_for_six};
+    open_session(LIST("reader.batch_size=1", "train.computation_time=0.005", "metric.au=0.5",
+                      "dataset.num_files_train=36", "dataset.record_length_bytes=4096",
+                      "dataset.record_length_bytes_stdev=0"));
+    const struct storage_options *used = storage_options(session.storage);
+    struct storage *slow = storage_new(&(struct storage_options){.root = used->root, .calls = &calls}, err);
+    assert_non_null(slow);
+    storage_free(session.storage);
+    session.storage = slow;
+    session.options.threads_most = 1;
+    return session_find_max(&session, limit, found, err);
+}
+
+static void the_maximum_lies_next_to_the_first_that_fails(void **state)
+{
+    struct session_max found;
+    struct error err;
+    (void)state;
+    if (!find(12, &found, &err)) {
+        if (!strstr(err.text, "no verdict: the host could not keep up"))
+            fail_msg("%s", err.text);
+        skip(); /* this machine is too busy for deadlines of 5 ms */
+    }
+    assert_true(found.bounded);
+    assert_in_range(found.fails_at, 1, 6);
+    assert_int_equal(found.fails_at, found.accelerators + 1);
+    assert_in_range(found.probe_count, 3, SESSION_MAX_PROBES);
+    for (int i = 0; i < found.probe_count; i++) {
+        assert_true(found.probes[i].met == (found.probes[i].au >= 0.5));
+        assert_true(found.probes[i].accelerators < 6 || !found.probes[i].met);
+    }
+}
+
+static void a_maximum_that_is_met_is_not_bounded(void **state)
+{
+    struct session_max found;
+    struct error err;
+    (void)state;
+    open_session(LIST("reader.batch_size=1"));
+    if (!session_find_max(&session, 3, &found, &err))
+        fail_msg("%s", err.text);
+    assert_false(found.bounded);
+    assert_int_equal(found.accelerators, 3);
+}
+
+/* The same search: the probe that misses its target may have missed it for want of a processor. */
+static void a_search_on_a_starved_host_has_no_verdict(void **state)
+{
+    struct session_max found;
+    struct error err;
+    (void)state;
+    starved = true;
+    assert_false(find(12, &found, &err));
+    assert_int_equal(err.kind, ERROR_FAILED);
+    assert_non_null(strstr(err.text, "no verdict: the host could not keep up; give the run more processors"));
+    assert_memory_equal(err.text, "with ", 5);
+    for (int i = 0; i < found.probe_count; i++)
+        assert_true(found.probes[i].met);
+}
+
+static void a_search_in_memory_has_no_verdict(void **state)
+{
+    struct session_max found;
+    struct error err;
+    (void)state;
+    if (!on_a_disk())
+        skip();
+    warm = false;
+    open_session(LIST("train.epochs=3"));
+    assert_false(session_find_max(&session, 3, &found, &err));
+    assert_int_equal(found.probe_count, 0);
+    assert_non_null(strstr(err.text, "with 1 accelerator: no verdict, from memory: "));
+}
+
 /* 24 files, 10 on each of two accelerators: four are read by nobody. */
 static void samples_left_out_are_said(void **state)
 {
@@ -402,6 +513,10 @@ int main(void)
         TEST(restored_from_memory_is_no_storage_either),
         TEST(too_slow_from_memory_is_too_slow),
         TEST(a_host_that_is_late_leaves_no_verdict),
+        TEST(the_maximum_lies_next_to_the_first_that_fails),
+        TEST(a_maximum_that_is_met_is_not_bounded),
+        TEST(a_search_on_a_starved_host_has_no_verdict),
+        TEST(a_search_in_memory_has_no_verdict),
         TEST(samples_left_out_are_said),
         TEST(copies_are_of_transformed_samples),
         TEST(samples_of_every_format_are_verified),

@@ -372,26 +372,23 @@ static bool run(const struct feed_options *given, struct session *session, struc
     return deliver(given, session, err) && session_passed(session, err);
 }
 
-static bool find_most(const struct feed_options *given, struct session *session, struct error *err)
+static bool find_max(const struct feed_options *given, struct session *session, struct error *err)
 {
-    const struct run_options options = session_run_options(session);
     struct comm *comm = session->options.comm;
     double target = session->options.workload->metric.au;
-    struct run_most most;
+    struct session_max max;
     struct text text = {0};
-    bool found = run_find_most(&options, target, (int)given->most, &most, err);
-    session->run.abandoned = most.abandoned;
-    if (!found)
+    if (!session_find_max(session, (int)given->most, &max, err))
         return false;
     if (comm_rank(comm) > 0)
         return true;
     if (given->json)
-        session_write_most(&most, target, comm_size(comm), &text);
+        session_write_max(&max, target, comm_size(comm), &text);
     else
-        feed_report_most(&most, target, comm_size(comm), &text);
+        feed_report_max(&max, target, comm_size(comm), &text);
     if (!output_and_release(NULL, &text, err))
         return false;
-    return most.accelerators > 0 ||
+    return max.accelerators > 0 ||
            error_set(err, ERROR_INFEASIBLE, "this storage does not keep a single accelerator %.0f %% busy",
                      100.0 * target);
 }
@@ -446,7 +443,7 @@ static bool feed_workload(const struct feed_options *given, struct feeding *feed
     bool done = session_open(session, &options, err);
     if (done) {
         if (session_has_work(workload))
-            done = given->find_most ? find_most(given, session, err) : run(given, session, err);
+            done = given->find_most ? find_max(given, session, err) : run(given, session, err);
         *abandoned = session->run.abandoned;
         if (!*abandoned)
             session_close(session);

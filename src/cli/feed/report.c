@@ -214,18 +214,18 @@ void feed_report(const struct session *session, struct text *out)
         feed_report_rules(&session->rules, out);
 }
 
-void feed_report_most(const struct run_most *most, double target, int processes, struct text *out)
+void feed_report_max(const struct session_max *max, double target, int processes, struct text *out)
 {
     text_format(out, "%s  %9s  %s\n", "accelerators", "AU", "");
-    for (int i = 0; i < most->probe_count; i++) {
-        const struct run_probe *probe = &most->probes[i];
+    for (int i = 0; i < max->probe_count; i++) {
+        const struct session_probe *probe = &max->probes[i];
         text_format(out, "%12d  %7.1f %%  +- %.1f  %s\n", probe->accelerators * processes, 100.0 * probe->au,
                     100.0 * probe->error, probe->met ? "" : "below");
     }
-    text_format(out, "\n%d accelerator%s kept %.0f %% busy or more", most->accelerators * processes,
-                plural((int64_t)most->accelerators * processes), 100.0 * target);
-    if (most->bounded)
-        text_format(out, ", %d not", most->fails_at * processes);
+    text_format(out, "\n%d accelerator%s kept %.0f %% busy or more", max->accelerators * processes,
+                plural((int64_t)max->accelerators * processes), 100.0 * target);
+    if (max->bounded)
+        text_format(out, ", %d not", max->fails_at * processes);
     text_format(out, "%s\n",
-                most->certain || !most->bounded ? "" : "; the two are too near to the target to be sure");
+                max->certain || !max->bounded ? "" : "; the two are too near to the target to be sure");
 }

@@ -6,7 +6,7 @@
 #include "feed/session.h"
 
 void feed_report(const struct session *session, struct text *out);
-void feed_report_most(const struct run_most *most, double target, int processes, struct text *out);
+void feed_report_max(const struct session_max *max, double target, int processes, struct text *out);
 void feed_report_rules(const struct rules_report *rules, struct text *out);
 
 #endif

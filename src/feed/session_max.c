@@ -1,0 +1,145 @@
+/* How many accelerators a storage can keep busy: sessions of one epoch, each judged as any other. */
+#include "feed/result/metrics_figures.h"
+#include "feed/session.h"
+
+#include <math.h>
+
+struct search {
+    struct session *session;
+    double target;
+    struct session_max *found;
+};
+
+/* The standard error of AU, as the accelerators of all processes differ in it. */
+static double error_of(const struct metrics *metrics)
+{
+    int count = metrics->count;
+    double sum = 0, squares = 0;
+    for (int i = 0; i < count; i++) {
+        struct metrics_row row = metrics_total(metrics, i, METRICS_TRAIN, METRICS_RUN);
+        double au = metrics_au(&row.counted);
+        sum += au;
+        squares += au * au;
+    }
+    double mean = sum / count, variance = squares / count - mean * mean;
+    return count > 1 && variance > 0 ? sqrt(variance / (count - 1)) : 0;
+}
+
+/* Rank 0 has the verdict, and tells the others. */
+static bool measure(struct session *session, struct session_probe *probe, struct error *err)
+{
+    struct metrics_figures figures;
+    struct comm *comm = session->options.comm;
+    const struct metrics *whole = &session->run.whole;
+    bool ok = session_judge(session, err);
+    if (ok && comm_rank(comm) == 0) {
+        /* A miss is a measurement like any other; all else that is not ok leaves nothing measured. */
+        ok = session->verdict == SESSION_TOO_SLOW || session_passed(session, err);
+        ok = ok && metrics_figures(whole, METRICS_TRAIN, METRICS_RUN, &figures, err);
+        if (ok) {
+            probe->au = figures.au;
+            probe->error = error_of(whole);
+            probe->met = figures.met;
+        }
+    }
+    return comm_agree(comm, ok, "a probe", err) && comm_broadcast(comm, probe, sizeof *probe, "a probe", err);
+}
+
+static bool probe(struct search *search, int accelerators, struct session_probe *to, struct error *err)
+{
+    struct session *session = search->session;
+    struct run_options options = session_run_options(session);
+    options.accelerators = accelerators;
+    options.epochs = 1;
+    options.checkpoint = NULL;
+    options.each = NULL;
+    *to = (struct session_probe){.accelerators = accelerators};
+    if (!session_run_with(session, &options, err))
+        return false;
+    if (!session->run.complete)
+        return error_set(err, ERROR_FAILED, "stopped before the greatest number of accelerators was found");
+    if (!measure(session, to, err))
+        return error_is_memory(err) ? false
+                                    : error_set(err, err->kind, "with %d accelerator%s: %s", accelerators,
+                                                accelerators == 1 ? "" : "s", err->text);
+    if (search->found->probe_count < SESSION_MAX_PROBES)
+        search->found->probes[search->found->probe_count++] = *to;
+    return true;
+}
+
+/* Of two runs of the same compute as one: what was asked for over the time of both, not the mean of shares. */
+static double together(double au, double again)
+{
+    return au > 0 && again > 0 ? 2 / (1 / au + 1 / again) : 0;
+}
+
+/* Runs it once more: AU of both together, and an error that their difference is in. */
+static bool repeat(struct search *search, struct session_probe *known, struct error *err)
+{
+    struct session_probe again;
+    if (!probe(search, known->accelerators, &again, err))
+        return false;
+    double spread = fabs(known->au - again.au) / 2, error = fmax(known->error, again.error);
+    known->au = together(known->au, again.au);
+    known->error = sqrt(spread * spread + error * error / 2);
+    known->met = known->au >= search->target;
+    return true;
+}
+
+static bool is_certain(const struct session_probe *probe, double target)
+{
+    return fabs(probe->au - target) > 2 * probe->error;
+}
+
+/* Between a number that meets the target and one that misses it. */
+static bool halve(struct search *search, struct session_probe *good, struct session_probe *bad,
+                  struct error *err)
+{
+    while (bad->accelerators - good->accelerators > 1) {
+        struct session_probe middle;
+        if (!probe(search, good->accelerators + (bad->accelerators - good->accelerators) / 2, &middle, err))
+            return false;
+        *(middle.met ? good : bad) = middle;
+    }
+    return true;
+}
+
+static bool gallop(struct search *search, int limit, struct session_probe *good, struct session_probe *bad,
+                   struct error *err)
+{
+    for (int count = 1;; count = count > limit / 2 ? limit : 2 * count) {
+        struct session_probe now;
+        if (!probe(search, count, &now, err))
+            return false;
+        *(now.met ? good : bad) = now;
+        if (!now.met || count == limit)
+            return true;
+    }
+}
+
+bool session_find_max(struct session *session, int limit, struct session_max *found, struct error *err)
+{
+    const struct workload *workload = session->options.workload;
+    double target = workload->metric.au;
+    struct search search = {session, target, found};
+    struct session_probe good = {.met = true}, bad = {0};
+    *found = (struct session_max){0};
+    if (limit < 1)
+        return error_set(err, ERROR_USAGE, "accelerators to try: expected a positive number, found %d",
+                         limit);
+    if (!workload->workflow.train)
+        return error_set(err, ERROR_INPUT, "the workload does not train: there is no AU");
+    if (!gallop(&search, limit, &good, &bad, err))
+        return false;
+    found->bounded = bad.accelerators > 0;
+    if (found->bounded && !halve(&search, &good, &bad, err))
+        return false;
+    if ((good.accelerators > 0 && !repeat(&search, &good, err)) ||
+        (found->bounded && !repeat(&search, &bad, err)))
+        return false;
+    found->accelerators = good.accelerators;
+    found->fails_at = bad.accelerators;
+    found->certain = (good.accelerators == 0 || (good.met && is_certain(&good, target))) &&
+                     (!found->bounded || (!bad.met && is_certain(&bad, target)));
+    return true;
+}
