@@ -1,13 +1,8 @@
 #include "core/file.h"
-#include "hlo/source.h"
+#include "hlo/module.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static bool is_name_byte(char c)
 {
@@ -59,74 +54,20 @@ static bool is_mlir(const char *text, size_t length)
     return false;
 }
 
-static bool read_source(struct hlo_module *module, const struct hlo_source *source, struct error *err)
-{
-    return is_mlir(source->text, source->length) ? hlo_read_mlir(module, source, err)
-                                                 : hlo_read_text(module, source, err);
-}
-
 bool hlo_parse(struct hlo_module *module, const char *path, const char *text, size_t length,
                struct error *err)
 {
-    return read_source(module, &(struct hlo_source){.path = path, .text = text, .length = length}, err);
-}
-
-bool hlo_parse_text(struct hlo_module *module, const char *path, const char *text, size_t length,
-                    struct error *err)
-{
-    return hlo_read_text(module, &(struct hlo_source){.path = path, .text = text, .length = length}, err);
-}
-
-bool hlo_parse_mlir(struct hlo_module *module, const char *path, const char *text, size_t length,
-                    struct error *err)
-{
-    return hlo_read_mlir(module, &(struct hlo_source){.path = path, .text = text, .length = length}, err);
-}
-
-static bool parse_stream(struct hlo_module *module, const char *path, struct error *err)
-{
-    char *text;
-    size_t length;
-    if (!file_read(path, HLO_MAX_BYTES, &text, &length, err))
-        return false;
-    bool ok = hlo_parse(module, strcmp(path, "-") == 0 ? "standard input" : path, text, length, err);
-    free(text);
-    return ok;
-}
-
-/* Mapped, not read: a constant of hundreds of megabytes is never copied, nor kept in memory. */
-static bool parse_mapped(struct hlo_module *module, const char *path, int fd, size_t length,
-                         struct error *err)
-{
-    void *text = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (text == MAP_FAILED)
-        return error_set(err, ERROR_FAILED, "%s: cannot map: %s", path, strerror(errno));
-    (void)madvise(text, length, MADV_SEQUENTIAL);
-    bool ok = read_source(
-        module, &(struct hlo_source){.path = path, .text = text, .length = length, .mapped = true}, err);
-    munmap(text, length);
-    return ok;
+    return (is_mlir(text, length) ? hlo_parse_mlir : hlo_parse_text)(module, path, text, length, err);
 }
 
 bool hlo_load(struct hlo_module *module, const char *path, struct error *err)
 {
+    char *text;
+    size_t length;
     memset(module, 0, sizeof *module);
-    if (strcmp(path, "-") == 0)
-        return parse_stream(module, path, err);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return error_set(err, error_of_input(errno), "%s: cannot open: %s", path, strerror(errno));
-    struct stat info;
-    bool ok;
-    if (fstat(fd, &info) != 0)
-        ok = error_set(err, ERROR_FAILED, "%s: cannot look at: %s", path, strerror(errno));
-    else if (!S_ISREG(info.st_mode) || info.st_size == 0)
-        ok = parse_stream(module, path, err);
-    else if ((uintmax_t)info.st_size > HLO_MAX_BYTES)
-        ok = error_set(err, ERROR_INPUT, "%s: larger than the %zu MiB that are read", path,
-                       HLO_MAX_BYTES >> 20);
-    else
-        ok = parse_mapped(module, path, fd, (size_t)info.st_size, err);
-    close(fd);
+    if (!file_read(path, HLO_MAX_BYTES, &text, &length, err))
+        return false;
+    bool ok = hlo_parse(module, strcmp(path, "-") == 0 ? "standard input" : path, text, length, err);
+    free(text);
     return ok;
 }

@@ -21,7 +21,7 @@ struct mlir_place mlir_place_of(struct mlir_reader *reader, const char *at)
         reader->line = 1;
     }
     const char *c = reader->line_seen;
-    while ((c = hlo_seek(&reader->source, c, at, '\n'))) {
+    while ((c = memchr(c, '\n', (size_t)(at - c)))) {
         reader->line_start = ++c;
         reader->line++;
     }
@@ -124,7 +124,7 @@ bool mlir_take_word(struct mlir_reader *reader, const char *word)
 static const char *string_end(const struct mlir_reader *reader, const char *c)
 {
     const char *start = c;
-    while ((c = hlo_seek(&reader->source, c, reader->end, '"'))) {
+    while ((c = memchr(c, '"', (size_t)(reader->end - c)))) {
         const char *before = c;
         while (before > start && before[-1] == '\\')
             before--;
@@ -261,22 +261,18 @@ bool mlir_skip_location(struct mlir_reader *reader)
 /* dense<…>: no '>' but the last and those in strings. Megabytes of numbers pass at memory speed. */
 static bool skip_dense(struct mlir_reader *reader)
 {
-    const struct hlo_source *source = &reader->source;
-    const char *c = reader->p, *end = reader->end, *close;
-    do {
-        const char *window = (size_t)(end - c) > HLO_WINDOW ? c + HLO_WINDOW : end;
-        close = hlo_seek(source, c, window, '>');
-        const char *quote = hlo_seek(source, c, close ? close : window, '"');
-        if (!quote) {
-            c = window;
-            continue;
-        }
-        close = NULL;
+    const char *c = reader->p, *close = NULL;
+    for (;;) {
+        if (!close || close < c)
+            close = memchr(c, '>', (size_t)(reader->end - c));
+        const char *quote = close ? memchr(c, '"', (size_t)(close - c)) : NULL;
+        if (!quote)
+            break;
         c = string_end(reader, quote + 1);
         if (!c)
             return has_no_end(reader, reader->p);
         c++;
-    } while (!close && c < end);
+    }
     if (!close)
         return has_no_end(reader, reader->p);
     reader->p = close + 1;

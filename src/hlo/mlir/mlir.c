@@ -272,9 +272,9 @@ static bool read_alias(struct mlir_reader *reader)
 /* {-# dialect_resources: {…} #-}: the values of constants, to the end of it. */
 static bool skip_resources(struct mlir_reader *reader)
 {
-    const char *c = hlo_seek(&reader->source, reader->p + 3, reader->end, '#');
+    const char *c = memchr(reader->p + 3, '#', (size_t)(reader->end - reader->p - 3));
     while (c && !mlir_begins(reader, c, "#-}"))
-        c = hlo_seek(&reader->source, c + 1, reader->end, '#');
+        c = memchr(c + 1, '#', (size_t)(reader->end - c - 1));
     if (!c)
         return mlir_error(reader, reader->p, "what begins here does not end");
     reader->p = c + 3;
@@ -384,18 +384,18 @@ static bool read_text(struct mlir_reader *reader)
     return read_module_items(reader, false) && mlir_link(reader);
 }
 
-bool hlo_read_mlir(struct hlo_module *module, const struct hlo_source *source, struct error *err)
+bool hlo_parse_mlir(struct hlo_module *module, const char *path, const char *text, size_t length,
+                    struct error *err)
 {
-    *module = (struct hlo_module){.path = source->path};
+    *module = (struct hlo_module){.path = path};
     struct mlir_reader *reader = calloc(1, sizeof *reader);
     if (!reader)
         return error_memory(err);
-    module->path = arena_string(&module->arena, source->path);
+    module->path = arena_string(&module->arena, path);
     reader->module = module;
     reader->err = err;
-    reader->source = *source;
-    reader->source.kept = reader->text = reader->p = source->text;
-    reader->end = source->text + source->length;
+    reader->text = reader->p = text;
+    reader->end = text + length;
     bool read = prepare(reader) && module->path ? read_text(reader) : error_memory(err);
     release(reader);
     if (!read)

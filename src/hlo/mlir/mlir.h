@@ -6,7 +6,7 @@
 #ifndef REHEARSE_HLO_MLIR_MLIR_H
 #define REHEARSE_HLO_MLIR_MLIR_H
 
-#include "hlo/source.h"
+#include "hlo/module.h"
 #include "hlo/table.h"
 
 #include <string.h>
@@ -156,7 +156,6 @@ struct mlir_result {
 struct mlir_reader {
     struct hlo_module *module;
     struct error *err;
-    struct hlo_source source;
     const char *text, *p, *end;
 
     const char *line_start, *line_seen; /* of the last place that was asked for */

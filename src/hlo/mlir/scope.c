@@ -168,7 +168,6 @@ struct hlo_instruction *mlir_add(struct mlir_reader *reader, enum hlo_opcode opc
                                  struct hlo_instruction *const *operands, size_t count)
 {
     static const struct hlo_attributes none = {0};
-    hlo_give_back(&reader->source, reader->line_seen);
     struct mlir_block *block = &reader->blocks[reader->depth];
     struct hlo_instruction *instruction = ARENA_NEW(&reader->module->arena, struct hlo_instruction);
     struct hlo_instruction **slot = mlir_push(reader, &block->instructions, sizeof(struct hlo_instruction *));

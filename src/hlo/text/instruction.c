@@ -17,7 +17,6 @@ static bool define(struct hlo_reader *reader, struct hlo_word key, struct hlo_in
 
 bool hlo_append(struct hlo_reader *reader, struct hlo_instruction *instruction)
 {
-    hlo_give_back(&reader->source, reader->counted);
     instruction->index = (int)(reader->instructions.count - reader->begins.instruction);
     return (instruction->opcode != HLO_PARAMETER || hlo_push(reader, &reader->parameters, instruction)) &&
            hlo_push(reader, &reader->instructions, instruction);

@@ -15,7 +15,8 @@ void hlo_place(struct hlo_reader *reader, const char *at, uint32_t *line, uint32
         reader->line = 1;
     }
     const char *newline;
-    while (reader->counted < at && (newline = hlo_seek(&reader->source, reader->counted, at, '\n'))) {
+    while (reader->counted < at &&
+           (newline = memchr(reader->counted, '\n', (size_t)(at - reader->counted)))) {
         reader->counted = reader->line_start = newline + 1;
         reader->line++;
     }
@@ -121,7 +122,7 @@ static const char *string_end(const struct hlo_reader *reader, const char *at)
     char quote = *at;
     const char *from = at + 1;
     for (;;) {
-        const char *end = hlo_seek(&reader->source, from, reader->end, quote);
+        const char *end = memchr(from, quote, (size_t)(reader->end - from));
         if (!end)
             return NULL;
         size_t slashes = 0;

@@ -220,10 +220,10 @@ static bool skip_large(struct hlo_reader *reader)
 {
     const char *begin = reader->at;
     for (int64_t open = 1; open > 0;) {
-        const char *close = hlo_seek(&reader->source, reader->at, reader->end, ')');
+        const char *close = memchr(reader->at, ')', (size_t)(reader->end - reader->at));
         if (!close)
             return hlo_fail(reader, begin, "a constant that does not end");
-        for (const char *c = reader->at; (c = hlo_seek(&reader->source, c, close, '(')); c++)
+        for (const char *c = reader->at; (c = memchr(c, '(', (size_t)(close - c))); c++)
             open++;
         open--;
         reader->at = close + 1;

@@ -306,27 +306,25 @@ static void release_reader(struct hlo_reader *reader)
     free(reader);
 }
 
-bool hlo_read_text(struct hlo_module *module, const struct hlo_source *source, struct error *err)
+bool hlo_parse_text(struct hlo_module *module, const char *path, const char *text, size_t length,
+                    struct error *err)
 {
-    const char *text = source->text;
     memset(module, 0, sizeof *module);
-    if (source->length > HLO_MAX_BYTES)
-        return error_set(err, ERROR_INPUT, "%s: larger than the %zu MiB that are read", source->path,
+    if (length > HLO_MAX_BYTES)
+        return error_set(err, ERROR_INPUT, "%s: larger than the %zu MiB that are read", path,
                          HLO_MAX_BYTES >> 20);
     struct hlo_reader *reader = calloc(1, sizeof *reader);
-    module->path = arena_string(&module->arena, source->path);
+    module->path = arena_string(&module->arena, path);
     module->replica_count = module->partition_count = 1;
     if (reader && module->path) {
         *reader = (struct hlo_reader){.module = module,
                                       .err = err,
-                                      .source = *source,
                                       .begin = text,
                                       .at = text,
-                                      .end = text + source->length,
+                                      .end = text + length,
                                       .counted = text,
                                       .line_start = text,
                                       .line = 1};
-        reader->source.kept = text;
     }
     bool ok = reader && module->path ? read_module(reader) : error_memory(err);
     if (reader)

@@ -1,11 +1,11 @@
 /* The reader of HLO text, inside: what its files share.
  *
- * One pass over the text, which has no final NUL (it may be a mapped file). What repeats (shapes, lists of
+ * One pass over the text, which need not end in a NUL. What repeats (shapes, lists of
  * numbers, attributes) is read once and found again by its text. */
 #ifndef REHEARSE_HLO_TEXT_TEXT_H
 #define REHEARSE_HLO_TEXT_TEXT_H
 
-#include "hlo/source.h"
+#include "hlo/module.h"
 #include "hlo/table.h"
 
 /* Things that grow while a computation or a list of operands is read; inner ones lie above outer ones. */
@@ -30,7 +30,6 @@ struct hlo_begin { /* on the stacks of instructions and parameters */
 struct hlo_reader {
     struct hlo_module *module;
     struct error *err;
-    struct hlo_source source;
     const char *begin, *at, *end;
 
     const char *counted; /* where the count of lines stands */
