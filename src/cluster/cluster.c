@@ -197,20 +197,12 @@ bool cluster_load(struct cluster *cluster, const char *path, struct error *err)
     return doc_load(&doc, path, err) && from_doc(cluster, &doc, err);
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t length = strlen(text);
-    size_t tail = strlen(ending);
-    return length >= tail && strcmp(text + length - tail, ending) == 0;
-}
-
 bool cluster_parse(struct cluster *cluster, const char *path, const char *data, size_t length,
                    struct error *err)
 {
-    enum doc_syntax syntax = ends_with(path, ".yaml") || ends_with(path, ".yml") ? DOC_YAML : DOC_JSON;
     struct doc doc;
     memset(cluster, 0, sizeof *cluster);
-    return doc_parse(&doc, syntax, path, data, length, err) && from_doc(cluster, &doc, err);
+    return doc_parse(&doc, doc_syntax_of(path), path, data, length, err) && from_doc(cluster, &doc, err);
 }
 
 void cluster_release(struct cluster *cluster)

@@ -174,15 +174,14 @@ bool doc_parse(struct doc *doc, enum doc_syntax syntax, const char *path, const 
     return false;
 }
 
-static bool ends_in(const char *path, const char *ending)
-{
-    size_t length = strlen(path), wanted = strlen(ending);
-    return length >= wanted && strcmp(path + length - wanted, ending) == 0;
-}
-
 enum doc_syntax doc_syntax_of(const char *path)
 {
-    return ends_in(path, ".yaml") || ends_in(path, ".yml") ? DOC_YAML : DOC_JSON;
+    return text_ends_with(path, ".yaml") || text_ends_with(path, ".yml") ? DOC_YAML : DOC_JSON;
+}
+
+bool doc_is_name(const char *path)
+{
+    return doc_syntax_of(path) == DOC_YAML || text_ends_with(path, ".json");
 }
 
 bool doc_load(struct doc *doc, const char *path, struct error *err)

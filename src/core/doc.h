@@ -50,6 +50,9 @@ enum doc_syntax { DOC_JSON, DOC_YAML };
 /* YAML for a path that ends in .yaml or .yml, JSON otherwise. */
 enum doc_syntax doc_syntax_of(const char *path);
 
+/* Does the path end in .yaml, .yml or .json? */
+bool doc_is_name(const char *path);
+
 /* Reads a file; its path says the syntax. On failure *doc holds nothing.
  * On success the caller ends it with doc_release. */
 bool doc_load(struct doc *doc, const char *path, struct error *err);

@@ -101,8 +101,5 @@ bool error_memory(struct error *err)
 
 bool error_is_memory(const struct error *err)
 {
-    const char *system = strerror(ENOMEM);
-    size_t length = strlen(err->text), tail = strlen(system);
-    return strcmp(err->text, NO_MEMORY) == 0 ||
-           (length >= tail && strcmp(err->text + length - tail, system) == 0);
+    return strcmp(err->text, NO_MEMORY) == 0 || text_ends_with(err->text, strerror(ENOMEM));
 }

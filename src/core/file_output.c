@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/file_keep.h"
+#include "core/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,8 +82,8 @@ static int open_number(const char *path)
         return STDERR_FILENO;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         const char *digits = path + strlen(folders[i]);
-        if (strncmp(path, folders[i], strlen(folders[i])) == 0 && *digits &&
-            strspn(digits, "0123456789") == strlen(digits) && strlen(digits) < 8)
+        if (text_starts_with(path, folders[i]) && *digits && strspn(digits, "0123456789") == strlen(digits) &&
+            strlen(digits) < 8)
             return atoi(digits);
     }
     return -1;

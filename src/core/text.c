@@ -258,3 +258,15 @@ void text_add_quoted(struct text *text, const char *value)
     text->failed = text->failed || room.failed;
     text_release(&room);
 }
+
+bool text_ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+    return length >= tail && memcmp(text + length - tail, ending, tail) == 0;
+}
+
+bool text_ends_like(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+    return length >= tail && strcasecmp(text + length - tail, ending) == 0;
+}

@@ -63,5 +63,7 @@ static inline bool text_is_control(const char *at)
 double text_number(const char *text, char **end);
 
 bool text_starts_with(const char *text, const char *prefix);
+bool text_ends_with(const char *text, const char *ending);
+bool text_ends_like(const char *text, const char *ending); /* whatever its capitals */
 
 #endif

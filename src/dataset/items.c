@@ -35,9 +35,7 @@ static bool add_path(struct listing *listing, const char *path)
 
 static bool is_data(const char *name)
 {
-    size_t length = strlen(name);
-    bool temporary = length > strlen(FILE_PART) && strcmp(name + length - strlen(FILE_PART), FILE_PART) == 0;
-    return name[0] != '.' && !temporary && strcmp(name, DATASET_MANIFEST) != 0;
+    return name[0] != '.' && !text_ends_with(name, FILE_PART) && strcmp(name, DATASET_MANIFEST) != 0;
 }
 
 static bool walk(struct listing *listing, const char *folder, int depth);

@@ -1,5 +1,6 @@
 #include "devices/device.h"
 
+#include "core/doc.h"
 #include "core/text.h"
 #include "devices/device_read.h"
 #include "devices/tables.h"
@@ -100,18 +101,6 @@ const struct cost_device *cost_device_find(const char *name)
 
 /* ---- a user's table ---- */
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t length = strlen(text);
-    size_t tail = strlen(ending);
-    return length >= tail && strcmp(text + length - tail, ending) == 0;
-}
-
-static bool is_file_name(const char *path)
-{
-    return ends_with(path, ".yaml") || ends_with(path, ".yml") || ends_with(path, ".json");
-}
-
 static bool unknown_device(const struct cost_device_table *known, const char *name, struct error *err)
 {
     const char *nearest = device_nearest(known, NULL, name);
@@ -144,8 +133,8 @@ bool cost_device_load(struct cost_device_table *table, const char *path, struct 
     *table = (struct cost_device_table){0};
     if (!cost_tables(err))
         return false;
-    return is_file_name(path) ? device_read_file(table, cost_devices(), path, err)
-                              : table_of_one(table, path, err);
+    return doc_is_name(path) ? device_read_file(table, cost_devices(), path, err)
+                             : table_of_one(table, path, err);
 }
 
 bool cost_device_parse(struct cost_device_table *table, const char *path, const char *data, size_t length,

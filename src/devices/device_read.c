@@ -382,8 +382,7 @@ bool device_read(struct cost_device_table *table, const struct cost_device_table
                  const char *data, size_t length, struct error *err)
 {
     struct doc doc;
-    size_t end = strlen(path);
-    bool json = end > 5 && strcmp(path + end - 5, ".json") == 0;
+    bool json = text_ends_with(path, ".json");
     return doc_parse(&doc, json ? DOC_JSON : DOC_YAML, path, data, length, err) &&
            from_doc(table, known, &doc, err);
 }

@@ -1,5 +1,6 @@
 #include "devices/link.h"
 
+#include "core/doc.h"
 #include "devices/link_read.h"
 #include "devices/tables.h"
 
@@ -90,18 +91,6 @@ const struct cost_link *cost_link_find(const char *name)
 
 /* ---- a user's table ---- */
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t length = strlen(text);
-    size_t tail = strlen(ending);
-    return length >= tail && strcmp(text + length - tail, ending) == 0;
-}
-
-static bool is_file_name(const char *path)
-{
-    return ends_with(path, ".yaml") || ends_with(path, ".yml") || ends_with(path, ".json");
-}
-
 /* A table of one link, whose texts are the built-in table's. */
 static bool table_of_one(struct cost_link_table *table, const char *name, struct error *err)
 {
@@ -129,8 +118,8 @@ bool cost_link_load(struct cost_link_table *table, const char *path, struct erro
     *table = (struct cost_link_table){0};
     if (!cost_tables(err))
         return false;
-    return is_file_name(path) ? link_read_file(table, cost_links(), path, err)
-                              : table_of_one(table, path, err);
+    return doc_is_name(path) ? link_read_file(table, cost_links(), path, err)
+                             : table_of_one(table, path, err);
 }
 
 bool cost_link_parse(struct cost_link_table *table, const char *path, const char *data, size_t length,

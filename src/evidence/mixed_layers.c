@@ -1,5 +1,7 @@
 #include "evidence/mixed_layers.h"
 
+#include "core/text.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -98,17 +100,12 @@ bool mixed_entries_read(struct mixed_entries *entries, const struct csv *csv, st
 
 /* ---- times ---- */
 
-static bool begins(const char *text, const char *beginning)
-{
-    return strncmp(text, beginning, strlen(beginning)) == 0;
-}
-
 static const struct mixed_entry *find_entry(const struct mixed_place *place, const char *device,
                                             int64_t microbatch)
 {
     for (int i = 0; i < place->entries->count; i++) {
         const struct mixed_entry *entry = &place->entries->entries[i];
-        if (strcmp(entry->model, place->model->table) == 0 && begins(entry->device, device) &&
+        if (strcmp(entry->model, place->model->table) == 0 && text_starts_with(entry->device, device) &&
             entry->tensor == place->tensor && entry->microbatch == microbatch)
             return entry;
     }

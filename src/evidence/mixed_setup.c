@@ -1,5 +1,7 @@
 #include "evidence/mixed_setup.h"
 
+#include "core/text.h"
+
 #include <string.h>
 
 #define WIDTH_MOST   1e9
@@ -309,11 +311,6 @@ void mixed_setup_release(struct mixed_setup *setup)
 
 /* ---- names ---- */
 
-static bool begins(const char *text, const char *beginning)
-{
-    return strncmp(text, beginning, strlen(beginning)) == 0;
-}
-
 const struct mixed_architecture *mixed_architecture_find(const struct mixed_setup *setup, const char *name)
 {
     for (int i = 0; i < setup->architecture_count; i++)
@@ -325,7 +322,7 @@ const struct mixed_architecture *mixed_architecture_find(const struct mixed_setu
 const struct mixed_device *mixed_device_find(const struct mixed_setup *setup, const char *name)
 {
     for (int i = 0; i < setup->device_count; i++)
-        if (begins(name, setup->devices[i].name))
+        if (text_starts_with(name, setup->devices[i].name))
             return &setup->devices[i];
     return NULL;
 }
@@ -333,7 +330,7 @@ const struct mixed_device *mixed_device_find(const struct mixed_setup *setup, co
 const struct mixed_cluster *mixed_cluster_find(const struct mixed_setup *setup, const char *name)
 {
     for (int i = 0; i < setup->cluster_count; i++)
-        if (begins(name, setup->clusters[i].name))
+        if (text_starts_with(name, setup->clusters[i].name))
             return &setup->clusters[i];
     return NULL;
 }

@@ -137,7 +137,7 @@ static const struct architecture *named_model(const char *name)
         *bracket = '\0';
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
         size_t length = strlen(text), tail = strlen(tails[i]);
-        if (length > tail && strcasecmp(text + length - tail, tails[i]) == 0)
+        if (length > tail && text_ends_like(text, tails[i]))
             text[length - tail] = '\0';
     }
     return architecture_find(text);

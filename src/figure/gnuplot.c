@@ -2,6 +2,7 @@
 
 #include "core/child.h"
 #include "core/file.h"
+#include "core/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,17 +18,16 @@
 bool gnuplot_set_terminal(const char *path, int width, int height, const struct figure_style *style,
                           struct text *script, struct error *err)
 {
-    const char *ending = strrchr(path, '.');
-    if (ending && strcasecmp(ending, ".svg") == 0)
+    if (text_ends_like(path, ".svg"))
         text_format(
             script,
             "set terminal svg size %d,%d dynamic font 'sans-serif,%d' background 'white' noenhanced\n", width,
             height, (int)(style->points * 96 / 72));
-    else if (ending && strcasecmp(ending, ".png") == 0)
+    else if (text_ends_like(path, ".png"))
         text_format(script,
                     "set terminal pngcairo size %d,%d font 'sans-serif,%g' background 'white' noenhanced\n",
                     width, height, style->points);
-    else if (ending && strcasecmp(ending, ".pdf") == 0)
+    else if (text_ends_like(path, ".pdf"))
         text_format(script,
                     "set terminal pdfcairo size %g,%g font 'sans-serif,%g' background 'white' noenhanced\n",
                     width / 96.0, height / 96.0, style->points);

@@ -499,12 +499,11 @@ void graph_release(struct graph *graph)
 bool graph_recognise(const char *path, const char *data, size_t length)
 {
     const char *end = data + length;
-    size_t name = strlen(path);
     while (data < end && isspace((unsigned char)*data))
         data++;
     const char *newline = memchr(data, '\n', (size_t)(end - data));
     size_t line = (size_t)((newline ? newline : end) - data);
     if (line == 0 || *data == '{' || *data == '[')
         return false;
-    return (name >= 4 && strcmp(path + name - 4, ".txt") == 0) || memmem(data, line, " -- ", 4);
+    return text_ends_with(path, ".txt") || memmem(data, line, " -- ", 4);
 }

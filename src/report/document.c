@@ -1,4 +1,5 @@
 /* Any document as lists and tables: for kinds whose keys say what they are. */
+#include "core/text.h"
 #include "report/parts.h"
 
 #include <math.h>
@@ -67,10 +68,9 @@ static enum meaning meaning_of(const char *key)
 {
     size_t length = key ? strlen(key) : 0;
     for (size_t i = 0; length > 0 && i < sizeof meanings / sizeof *meanings; i++) {
-        size_t end = strlen(meanings[i].key);
         bool whole = meanings[i].key[0] != '_';
         if (whole ? strcmp(key, meanings[i].key) == 0
-                  : length > end && strcmp(key + length - end, meanings[i].key) == 0)
+                  : length > strlen(meanings[i].key) && text_ends_with(key, meanings[i].key))
             return meanings[i].meaning;
     }
     return PLAIN;

@@ -1,4 +1,5 @@
 /* What a report knows: one table, and how a file finds its row. */
+#include "core/text.h"
 #include "report/parts.h"
 
 #include <string.h>
@@ -109,9 +110,8 @@ const struct report_kind *report_kind_of_ending(const char *path)
     for (const struct report_kind *kind = report_kinds; kind->name; kind++) {
         if (!kind->ending)
             continue;
-        size_t ending = strlen(kind->ending);
         bool more = *kind->ending == '.' || *kind->ending == '_'; /* alone these are no name of a file */
-        if (length >= ending + more && strcasecmp(path + length - ending, kind->ending) == 0)
+        if (length >= strlen(kind->ending) + more && text_ends_like(path, kind->ending))
             return kind;
     }
     return NULL;

@@ -47,13 +47,6 @@ struct making {
 
 /* ---- one file ---- */
 
-static bool is_document(const char *path)
-{
-    const char *ending = strrchr(path, '.');
-    return ending &&
-           (strcmp(ending, ".json") == 0 || strcmp(ending, ".yaml") == 0 || strcmp(ending, ".yml") == 0);
-}
-
 static bool load(struct doc *doc, const struct report_part *part, struct error *err)
 {
     char *data;
@@ -144,7 +137,7 @@ static bool take(struct making *making, struct item *item, struct error *err)
     part.full = arena_format(arena, "%s/%s", making->options->folder, item->file->path);
     if (!part.full)
         return error_memory(err);
-    bool ok = (is_document(part.path) ? write_document : write_file)(item, &part, &why) &&
+    bool ok = (doc_is_name(part.path) ? write_document : write_file)(item, &part, &why) &&
               fits(making, &part, &why);
     if (!ok && error_is_memory(&why)) {
         *err = why;

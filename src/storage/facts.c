@@ -1,6 +1,7 @@
 #include "storage/facts.h"
 
 #include "core/file.h"
+#include "core/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,7 +126,7 @@ enum storage_backing storage_backing_of(const char *file_system, bool has_device
 bool storage_process_read_of(const char *text, int64_t *bytes)
 {
     static const char name[] = "read_bytes: ";
-    const char *line = strncmp(text, name, strlen(name)) == 0 ? text : strstr(text, "\nread_bytes: ");
+    const char *line = text_starts_with(text, name) ? text : strstr(text, "\nread_bytes: ");
     if (!line)
         return false;
     char *end;

@@ -1,5 +1,6 @@
 /* What posix, uring and mmap have in common: files of the operating system. */
 #include "core/file_output.h"
+#include "core/text.h"
 #include "storage/method.h"
 
 #include <dirent.h>
@@ -106,16 +107,10 @@ void storage_local_close(struct storage_file *file)
     close(file->fd);
 }
 
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t length = strlen(name), tail = strlen(ending);
-    return length >= tail && strcmp(name + length - tail, ending) == 0;
-}
-
 static bool visit_entry(int fd, const char *name, storage_visit *visit, void *context, bool *ended)
 {
     struct stat info;
-    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || ends_with(name, FILE_PART))
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || text_ends_with(name, FILE_PART))
         return true;
     if (fstatat(fd, name, &info, 0) != 0)
         return errno == ENOENT; /* removed meanwhile, or a link to nowhere */

@@ -5,8 +5,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <cmocka.h>
 
@@ -188,6 +190,32 @@ static void bytes_that_are_no_text_are_quoted_as_such(void **state)
     reads_back("a\xff\xfe z\xc3", "a\\xff\\xfe z\\xc3");
 }
 
+/* Of short words over two letters in both capitals, each against each. */
+static void beginnings_and_endings(void **state)
+{
+    char words[85][4] = {""};
+    size_t count = 1;
+    (void)state;
+    for (size_t from = 0; strlen(words[from]) < 3; from++)
+        for (const char *letter = "aAbB"; *letter; letter++, count++)
+            sprintf(words[count], "%s%c", words[from], *letter);
+    assert_int_equal(count, 85);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < count; j++) {
+            bool starts = false, ends = false, like = false;
+            for (size_t cut = 0; cut <= strlen(words[i]); cut++) {
+                char head[4] = "";
+                memcpy(head, words[i], cut);
+                starts |= strcmp(head, words[j]) == 0;
+                ends |= strcmp(words[i] + cut, words[j]) == 0;
+                like |= strcasecmp(words[i] + cut, words[j]) == 0;
+            }
+            assert_int_equal(text_starts_with(words[i], words[j]), starts);
+            assert_int_equal(text_ends_with(words[i], words[j]), ends);
+            assert_int_equal(text_ends_like(words[i], words[j]), like);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +231,7 @@ int main(void)
         cmocka_unit_test(numbers_end_where_they_end),
         cmocka_unit_test(what_is_quoted_reads_back),
         cmocka_unit_test(bytes_that_are_no_text_are_quoted_as_such),
+        cmocka_unit_test(beginnings_and_endings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "cli/cost/choose.h"
 
+#include "core/doc.h"
 #include "core/text.h"
 #include "devices/tables.h"
 
@@ -13,21 +14,10 @@ void cost_chosen_release(struct cost_chosen *chosen)
         cost_device_release(&chosen->tables[i]);
 }
 
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t length = strlen(name), tail = strlen(ending);
-    return length >= tail && strcmp(name + length - tail, ending) == 0;
-}
-
-static bool is_document(const char *name)
-{
-    return ends_with(name, ".yaml") || ends_with(name, ".yml") || ends_with(name, ".json");
-}
-
 /* Names of models have dots too ("opt-1.3b"), so what has another ending needs a slash. */
 static bool is_model_file(const char *name)
 {
-    return strchr(name, '/') || is_document(name);
+    return strchr(name, '/') || doc_is_name(name);
 }
 
 static bool names_of(const struct architecture_table *table, const char *file, struct error *err)
@@ -94,7 +84,7 @@ static bool choose_device(struct cost_chosen *chosen, const char *name, struct e
 {
     struct cost_device_table *table = &chosen->tables[chosen->table_count];
     if (!cost_device_load(table, name, err)) {
-        err->kind = is_document(name) || err->kind == ERROR_FAILED ? err->kind : ERROR_USAGE;
+        err->kind = doc_is_name(name) || err->kind == ERROR_FAILED ? err->kind : ERROR_USAGE;
         return false;
     }
     chosen->table_count++;

@@ -155,7 +155,7 @@ static char *label_of(const struct compare_options *given, size_t i, size_t coun
     const char *path = path_of(given, i), *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     size_t length = strlen(name);
-    if (length > 3 && strcmp(name + length - 3, ".db") == 0)
+    if (length > 3 && text_ends_with(name, ".db"))
         length -= 3;
     for (size_t j = 0; j < count && label.length == 0; j++) {
         const char *other = path_of(given, j), *other_slash = strrchr(other, '/');

@@ -1,4 +1,5 @@
 /* The study's processed layout, from which its plots are drawn. */
+#include "core/text.h"
 #include "trace/export/export.h"
 
 #include "core/file.h"
@@ -91,8 +92,7 @@ bool study_keeps_block(const struct study *study, const struct trace_block *bloc
     if (strncmp(name, "kworker", 7) == 0)
         return strcmp(disk, "sdb") == 0 && block->op == TRACE_OP_WRITE;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(workload, commands[i].workload) == 0 &&
-            strncmp(name, commands[i].command, strlen(commands[i].command)) == 0)
+        if (strcmp(workload, commands[i].workload) == 0 && text_starts_with(name, commands[i].command))
             return true;
     return false;
 }
@@ -188,7 +188,7 @@ static void find_columns(const struct study *study, const char *prefix, struct c
     columns->count = 0;
     for (int64_t id = 1; id <= trace_series_count(study->reader); id++) {
         const char *kind = trace_series_info(study->reader, id)->kind;
-        bool there = strncmp(kind, prefix, strlen(prefix)) != 0 || columns->count == COLUMNS;
+        bool there = !text_starts_with(kind, prefix) || columns->count == COLUMNS;
         for (int i = 0; i < columns->count && !there; i++)
             there = strcmp(columns->names[i], kind + strlen(prefix)) == 0;
         if (!there)

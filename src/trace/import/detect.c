@@ -1,13 +1,9 @@
 /* What a file is, from its first kilobytes. */
+#include "core/text.h"
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
 
 #include <string.h>
-
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
 
 static const char *next_line(const char *text)
 {
@@ -69,7 +65,7 @@ static bool is_strace(const char *start)
     for (int i = 0; i < 3 && *start; i++, start = next_line(start)) {
         int64_t number;
         const char *p = start;
-        if (begins(p, "[pid"))
+        if (text_starts_with(p, "[pid"))
             p += 4;
         const char *word = scan_blanks(p);
         if (scan_digits(&word, &number) && *scan_blanks(word) != '\0' && (*word == ' ' || *word == ']'))
@@ -82,10 +78,11 @@ static bool is_strace(const char *start)
             time = scan_digits(&clock, &number) && *clock == '.';
         }
         const char *open = scan_blanks(scan_word(p));
-        if (begins(open, "(+") && strchr(open, ')'))
+        if (text_starts_with(open, "(+") && strchr(open, ')'))
             open = scan_blanks(strchr(open, ')') + 1);
         size_t name = strspn(open, "abcdefghijklmnopqrstuvwxyz0123456789_");
-        if (time && name > 0 && (open[name] == '(' || begins(open, "+++") || begins(open, "---")))
+        if (time && name > 0 &&
+            (open[name] == '(' || text_starts_with(open, "+++") || text_starts_with(open, "---")))
             return true;
     }
     return false;
@@ -106,7 +103,7 @@ static struct kind processed_kind(const char *file, const char *start)
     static const char *const vfs[] = {"read.out", "write.out", "openat.out", "bio.out"};
     const char *p = start;
     int64_t days, seconds;
-    if (begins(start, "timestamp,"))
+    if (text_starts_with(start, "timestamp,"))
         return (struct kind){import_processed_series, "processed, series"};
     if (!scan_date(&p, &days) || !scan_char(&p, 'T') || !scan_clock(&p, &seconds))
         return (struct kind){NULL, NULL};
@@ -123,15 +120,15 @@ static struct kind processed_kind(const char *file, const char *start)
 static struct kind kind_of(const char *file, const char *start)
 {
     const char *word = start + strspn(start, " \t\r\n");
-    if (begins(word, "Attaching "))
+    if (text_starts_with(word, "Attaching "))
         return bpftrace_kind(word);
-    if (begins(word, "Linux ") && line_has(word, "CPU)"))
+    if (text_starts_with(word, "Linux ") && line_has(word, "CPU)"))
         return (struct kind){import_mpstat, "mpstat"};
-    if (begins(word, "#Date") || begins(word, "# gpu"))
+    if (text_starts_with(word, "#Date") || text_starts_with(word, "# gpu"))
         return (struct kind){import_pmon, "nvidia-smi pmon"};
-    if (begins(word, "{\"sysstat\""))
+    if (text_starts_with(word, "{\"sysstat\""))
         return (struct kind){import_iostat, "iostat"};
-    if (begins(word, "UID ") && line_has(word, " PPID") && line_has(word, " CMD"))
+    if (text_starts_with(word, "UID ") && line_has(word, " PPID") && line_has(word, " CMD"))
         return (struct kind){import_pids, "processes"};
     if (strstr(word, ":::MLLOG {"))
         return (struct kind){import_mllog, "log of MLPerf"};

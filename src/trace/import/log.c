@@ -1,4 +1,5 @@
 /* Logs of applications, which tell the phases of a run: MLPerf's (MLLOG) and DLIO's. And `docker top`. */
+#include "core/text.h"
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
 
@@ -77,7 +78,7 @@ static bool take_dlio(struct import *import, const char *line, const char *end, 
     phases->any = true;
     at = scan_blanks(at);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
-        if (strncmp(at, events[i].words, strlen(events[i].words)) != 0)
+        if (!text_starts_with(at, events[i].words))
             continue;
         int which = events[i].which;
         if (!events[i].ends) {

@@ -1,5 +1,6 @@
 /* The study's bpftrace scripts: one line per call, stamped with CLOCK_MONOTONIC at its end, in columns that blanks
  * separate. A last column (the name of the file) may be empty. */
+#include "core/text.h"
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
 
@@ -171,7 +172,7 @@ static bool take_create_del(struct import *import, const char *line, const char 
         tid = TRACE_NONE;
     at = scan_blanks(at);
     size_t i = 0, count = sizeof calls / sizeof *calls;
-    while (i < count && strncmp(at, calls[i].call, strlen(calls[i].call)) != 0)
+    while (i < count && !text_starts_with(at, calls[i].call))
         i++;
     if (i == count)
         return import_malformed(import, line);

@@ -31,12 +31,6 @@ struct finding {
 
 /* ---- names ---- */
 
-static bool ends_with(const char *path, size_t length, const char *suffix)
-{
-    size_t n = strlen(suffix);
-    return length >= n && memcmp(path + length - n, suffix, n) == 0;
-}
-
 /* Files that programs are made of, and what is no file. */
 static bool left_out(const char *path)
 {
@@ -44,14 +38,13 @@ static bool left_out(const char *path)
         "/usr/", "/lib",    "/bin/",      "/sbin/", "/etc/",   "/proc/", "/sys/", "/dev/",
         "pipe:", "socket:", "anon_inode", "/run/",  "/memfd:", "[",      "UNIX"};
     static const char *const suffixes[] = {".py", ".pyc", ".pyi", ".so", ".log"};
-    size_t length = strlen(path);
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (text_starts_with(path, prefixes[i]))
             return true;
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (ends_with(path, length, suffixes[i]))
+        if (text_ends_with(path, suffixes[i]))
             return true;
-    return length == 0 || strstr(path, ".so.") || strstr(path, "/site-packages/") || strstr(path, " -> ");
+    return !*path || strstr(path, ".so.") || strstr(path, "/site-packages/") || strstr(path, " -> ");
 }
 
 /* Do these digits count files, as in "07_of_32" and "00007-of-00032"? */

@@ -1,4 +1,5 @@
 /* What the names of folders and files say of a run: UNET3D_8g_4b, DLRM_benchmark_8GPU_b32k, BERT_8gb6. */
+#include "core/text.h"
 #include "trace/steps/steps.h"
 
 #include <ctype.h>
@@ -27,11 +28,6 @@ static const char *take_count(const char *at, bool units, int64_t most, int64_t 
     return number <= most ? at : NULL;
 }
 
-static bool begins(const char *at, const char *word)
-{
-    return strncmp(at, word, strlen(word)) == 0;
-}
-
 static const char *skip_separator(const char *at)
 {
     return at + (*at == '_' || *at == '-' || *at == '=');
@@ -54,7 +50,7 @@ static int64_t gpus_in(const char *name)
     int64_t value;
     for (const char *at = name; *at; at++) {
         const char *end = is_start_of_number(name, at) ? take_count(at, false, MOST_GPUS, &value) : NULL;
-        if (end && (begins(end, "gpu") || begins(skip_separator(end), "gpu")))
+        if (end && (text_starts_with(end, "gpu") || text_starts_with(skip_separator(end), "gpu")))
             return value;
     }
     for (const char *at = name; *at; at++) {
@@ -65,7 +61,9 @@ static int64_t gpus_in(const char *name)
     for (const char *at = name; *at; at++) {
         if (*at != 'g' || (at > name && isalnum((unsigned char)at[-1])))
             continue;
-        const char *number = begins(at, "gpus") ? at + 4 : begins(at, "gpu") ? at + 3 : at + 1;
+        const char *number = text_starts_with(at, "gpus")  ? at + 4
+                             : text_starts_with(at, "gpu") ? at + 3
+                                                           : at + 1;
         const char *end = take_count(skip_separator(number), false, MOST_GPUS, &value);
         if (end && ends_word(end))
             return value;
@@ -76,7 +74,7 @@ static int64_t gpus_in(const char *name)
 /* B100, B200 and B300 are GPUs. */
 static bool is_device(const char *at)
 {
-    return begins(at, "b100") || begins(at, "b200") || begins(at, "b300");
+    return text_starts_with(at, "b100") || text_starts_with(at, "b200") || text_starts_with(at, "b300");
 }
 
 /* "batch4", "batch_size=4", "bs4", "b32k"; `b` may follow "8g". */
@@ -89,10 +87,10 @@ static bool batch_follows(const char *name, const char *at, int64_t *value)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const char *number = at + strlen(words[i]);
         const char *end =
-            begins(at, words[i])
+            text_starts_with(at, words[i])
                 ? take_count(strlen(words[i]) > 1 ? skip_separator(number) : number, true, MOST_BATCH, value)
                 : NULL;
-        if (end && (ends_word(end) || begins(end, "global")))
+        if (end && (ends_word(end) || text_starts_with(end, "global")))
             return true;
     }
     return false;
@@ -104,7 +102,7 @@ static int64_t batch_in(const char *name)
     int64_t value;
     for (const char *at = name; *at; at++) {
         const char *end = is_start_of_number(name, at) ? take_count(at, true, MOST_BATCH, &value) : NULL;
-        if (end && (begins(end, "batch") || begins(end, "global")))
+        if (end && (text_starts_with(end, "batch") || text_starts_with(end, "global")))
             return value;
     }
     for (const char *at = name; *at; at++) {

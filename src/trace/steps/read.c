@@ -1,6 +1,7 @@
 /* Files and folders of logs. What a file holds, its first bytes say. */
 #include "core/doc.h"
 #include "core/file.h"
+#include "core/text.h"
 #include "trace/import/import.h"
 #include "trace/steps/internal.h"
 
@@ -14,16 +15,10 @@
 
 #define DEPTH 16
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), n = strlen(end);
-    return length >= n && strcasecmp(text + length - n, end) == 0;
-}
-
 /* Of DLIO and of `rehearse feed`. */
 static bool is_output(const char *path)
 {
-    return ends_with(path, "_output.json") || ends_with(path, "_load_and_proc_times.json");
+    return text_ends_like(path, "_output.json") || text_ends_like(path, "_load_and_proc_times.json");
 }
 
 /* Python writes NaN and infinities, which are no JSON. As words in quotes, of the same length, they are no numbers either. */
@@ -139,7 +134,7 @@ static bool is_log(const char *name)
 {
     static const char *const endings[] = {".log", ".log.gz", ".txt", ".txt.gz", ".json", ".json.gz"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (ends_with(name, endings[i]))
+        if (text_ends_like(name, endings[i]))
             return true;
     return false;
 }
