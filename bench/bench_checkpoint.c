@@ -2,9 +2,9 @@
  * seconds per GB, and memory. Medians of the rounds; fio's where it is installed.
  *
  *     bench_checkpoint [FOLDER] */
+#include "core/clock.h"
 #include "measure.h"
 
-#include "core/progress.h"
 #include "feed/checkpoint/checkpoint.h"
 
 #include <stdio.h>
@@ -96,10 +96,10 @@ static void run_ours(struct row *row, int round)
     struct checkpoint *checkpoint = storage ? checkpoint_new(&options, &err) : NULL;
     if (!checkpoint)
         fail(err.text);
-    double before = measure_cpu();
+    double before = clock_processor();
     if (!(row->load ? checkpoint_load : checkpoint_save)(checkpoint, &moment, NULL, &err))
         fail(err.text);
-    row->processor[round] = measure_cpu() - before;
+    row->processor[round] = clock_processor() - before;
     row->wall[round] = duration(checkpoint);
     checkpoint_free(checkpoint);
     storage_free(storage);

@@ -1,5 +1,6 @@
 /* What a profile of BERT-base takes: twelve files of HLO, seven devices, forward and backward; and all modules of the
  * reference's corpus. Processor seconds of the whole process on one thread, medians. */
+#include "core/clock.h"
 #include "measure.h"
 
 #include "core/text.h"
@@ -64,11 +65,11 @@ static void measure_profile(const char *name, bool alike)
         struct profile profile;
         struct text text = {0};
         struct error err;
-        double started = measure_cpu();
+        double started = clock_processor();
         if (!layer_profile(&profile, files, LAYERS, devices, DEVICES, &options, NULL, &err))
             give_up(err.text);
         profile_write_json(&profile, &text);
-        seconds[run] = measure_cpu() - started;
+        seconds[run] = clock_processor() - started;
         text_release(&text);
         profile_release(&profile);
     }
@@ -126,10 +127,10 @@ static void measure_corpus(const char *path)
     double seconds[RUNS];
     struct corpus corpus = {0};
     for (int run = 0; run < RUNS; run++) {
-        double started = measure_cpu();
+        double started = clock_processor();
         corpus = (struct corpus){0};
         walk(&corpus, path);
-        seconds[run] = measure_cpu() - started;
+        seconds[run] = clock_processor() - started;
     }
     printf("%-36s %10.2f ms  %d files, %.1f MB, %d read, %d priced\n", "corpus, forward and backward",
            1e3 * measure_median(seconds, RUNS), corpus.files, corpus.megabytes, corpus.read, corpus.priced);

@@ -2,10 +2,10 @@
  * the reference data (hybrid/golden), ours are measured here, of each search's thread. All profiles, two clusters and
  * nine batch sizes in one go; a chain of 1495 cuts; 128 devices. `bench_dapple [THREADS [fixed]]`: with a second word
  * those under fixed rules, too. */
+#include "core/clock.h"
 #include "measure.h"
 
 #include "core/doc.h"
-#include "core/progress.h"
 #include "model/graph.h"
 #include "plan/dapple/dapple.h"
 
@@ -241,7 +241,7 @@ static void plan_one(const char *name, const struct dapple_problem *problem, con
     struct dapple_options options = {.pool = pool};
     struct dapple_split plan;
     struct error err;
-    double started = clock_now(), cpu = measure_cpu();
+    double started = clock_now(), cpu = clock_processor();
     if (!dapple_search_exact(problem, &options, &plan, &err)) {
         printf("%-28s %-9s %s\n", name, cluster, err.text);
         return;
@@ -249,7 +249,7 @@ static void plan_one(const char *name, const struct dapple_problem *problem, con
     printf("%-28s %-9s %-7s %6lld %9.2f %8.3f%% %9.3f s %8.3f s %8lld", name, cluster,
            problem->rules == DAPPLE_FIXED ? "fixed" : "dapple", (long long)problem->global_batch,
            plan.speedup, 100 * (1 - plan.lower_bound / plan.latency), clock_now() - started,
-           measure_cpu() - cpu, (long long)plan.programs);
+           clock_processor() - cpu, (long long)plan.programs);
     printf(recorded > 0 ? "  reference %.1f s CPU\n" : "\n", recorded);
     fflush(stdout);
     dapple_split_release(&plan);
@@ -280,9 +280,9 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < MODELS; i++)
         load_profile(i);
-    double choice_time = sweep_all(&hpgo, pool), cpu = measure_cpu();
+    double choice_time = sweep_all(&hpgo, pool), cpu = clock_processor();
     double exact_time = sweep_all(&exact, pool);
-    cpu = measure_cpu() - cpu;
+    cpu = clock_processor() - cpu;
     double fixed_time = sweep_all(&fixed, pool);
     printf("DAPPLE's objective, batches 16 to 4096; the reference's CPU seconds are from its records\n\n");
     print_sweep(&hpgo, &exact, &fixed);

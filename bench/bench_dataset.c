@@ -1,6 +1,7 @@
 /* What making and verifying data takes of a processor, format by format: MB (10^6 bytes of file) per CPU-second, beside a plain
  * write() of as many bytes and what the generators of DLIO (main e1919d7) and of the VLDB study were measured to take (one process on a Xeon; their own
  * processor, so an indication). Medians; page cache included, the disk is not waited for. */
+#include "core/clock.h"
 #include "measure.h"
 
 #include "dataset/generate.h"
@@ -70,7 +71,7 @@ static double make_only(const struct dataset_layout *layout)
     int64_t bytes = 0;
     struct error err = {0};
     const struct dataset_sink sink = {.context = &bytes, .write = swallow};
-    double started = measure_cpu();
+    double started = clock_processor();
     for (int64_t i = 0; i < dataset_files(layout); i++) {
         struct dataset_file file;
         dataset_file_init(&file, layout, i);
@@ -78,7 +79,7 @@ static double make_only(const struct dataset_layout *layout)
             if (!dataset_write(&file, part, NULL, &sink, &err))
                 die(&err);
     }
-    return (double)bytes / 1e6 / (measure_cpu() - started);
+    return (double)bytes / 1e6 / (clock_processor() - started);
 }
 
 static double make_files(const struct dataset_layout *layout, struct dataset_folder *folder, double *verify)
@@ -88,13 +89,13 @@ static double make_files(const struct dataset_layout *layout, struct dataset_fol
     struct dataset_generated generated;
     struct dataset_verified verified;
     struct error err = {0};
-    double started = measure_cpu();
+    double started = clock_processor();
     if (!dataset_generate(layout, &place, &work, &generated, &err))
         die(&err);
-    double made = measure_cpu();
+    double made = clock_processor();
     if (!dataset_verify(layout, &place, &work, true, &verified, &err))
         die(&err);
-    double seconds = measure_cpu() - made;
+    double seconds = clock_processor() - made;
     if (verified.fault_count > 0) {
         fprintf(stderr, "bench_dataset: %s\n", verified.faults[0].text);
         exit(1);
@@ -111,7 +112,7 @@ static double write_plain(const struct dataset_folder *folder)
     char path[4096];
     snprintf(path, sizeof path, "%s/plain", folder->root);
     memset(buffer, 1, sizeof buffer);
-    double started = measure_cpu(), bytes = 0;
+    double started = clock_processor(), bytes = 0;
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     for (ssize_t n = 1; fd >= 0 && bytes < BYTES && n > 0; bytes += (double)n)
         n = write(fd, buffer, sizeof buffer);
@@ -119,7 +120,7 @@ static double write_plain(const struct dataset_folder *folder)
         fprintf(stderr, "bench_dataset: cannot write '%s'\n", path);
         exit(1);
     }
-    double seconds = measure_cpu() - started;
+    double seconds = clock_processor() - started;
     unlink(path);
     return bytes / 1e6 / seconds;
 }

@@ -9,6 +9,7 @@
  * 88 ms with O_DIRECT, 7.73 ms per CosmoFlow sample (HDF5), 3.92 ms per ResNet-50 sample (JPEG). Plain read() of the same
  * files took 0.172 CPU-s/GB there, 0.032 with O_DIRECT. That machine is not this one: the last column compares both to
  * plain read() on their own machine, which is what can be said without DLIO at hand. */
+#include "core/clock.h"
 #include "measure.h"
 
 #include "feed/run.h"
@@ -131,7 +132,7 @@ static double plain_read(const struct set *set, bool direct)
     size_t piece = direct ? 2 << 20 : 1 << 20;
     struct error err;
     char *buffer = storage_buffer_new((int64_t)piece, &err);
-    double before = measure_cpu();
+    double before = clock_processor();
     for (int round = 0; round < 3; round++) {
         for (int64_t i = 0; i < set->layout.files_train; i++) {
             struct dataset_file file;
@@ -151,7 +152,7 @@ static double plain_read(const struct set *set, bool direct)
             close(fd);
         }
     }
-    double used = measure_cpu() - before;
+    double used = clock_processor() - before;
     storage_buffer_free(buffer, (int64_t)piece);
     return used / bytes * 1e9;
 }
@@ -240,13 +241,13 @@ struct sleeper {
 static void *sleep_on(void *context)
 {
     struct sleeper *sleeper = context;
-    int64_t deadline = loader_now();
+    int64_t deadline = clock_nanoseconds();
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     while (!atomic_load(&sleeper->stop)) {
         deadline += 10000000;
         struct timespec time = {deadline / 1000000000, deadline % 1000000000};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
-        histogram_add(&sleeper->late, loader_now() - deadline);
+        histogram_add(&sleeper->late, clock_nanoseconds() - deadline);
     }
     return NULL;
 }

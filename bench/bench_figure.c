@@ -3,6 +3,7 @@
  * events are requests to disks; eight processes, ten minutes, five phases of reading with a checkpoint each.
  *
  *     bench_figure [EVENTS [FOLDER]]     10,000,000, in TMPDIR or /tmp */
+#include "core/clock.h"
 #include "measure.h"
 
 #include "core/error.h"
@@ -105,12 +106,12 @@ static double read_only(const char *path)
 {
     struct error err;
     int64_t sum = 0;
-    double start = measure_cpu();
+    double start = clock_processor();
     struct trace_reader *reader = trace_reader_new(path, &err);
     if (!reader || !figure_read_calls(reader, INT64_MAX, NULL, pass, &sum, &err))
         die(&err);
     trace_reader_free(reader);
-    return measure_cpu() - start;
+    return clock_processor() - start;
 }
 
 static struct {
@@ -165,10 +166,10 @@ static void measure(const char *label, const char *ending, bool (*draw)(struct e
     struct error err;
     struct stat state;
     snprintf(bench.picture, sizeof bench.picture, "%s%s", bench.store, ending);
-    double start = measure_cpu(), children = measure_cpu_children();
+    double start = clock_processor(), children = measure_cpu_children();
     if (!draw(&err))
         die(&err);
-    double spent = measure_cpu() - start, gnuplot = measure_cpu_children() - children;
+    double spent = clock_processor() - start, gnuplot = measure_cpu_children() - children;
     if (stat(bench.picture, &state) < 0)
         perror(bench.picture);
     printf("%-28s %8.2f %10.2f %9.2f %10.0f %10.1f\n", label, spent, spent / bench.reading, gnuplot,

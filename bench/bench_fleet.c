@@ -1,8 +1,8 @@
 /* The search over pipelines on devices of several types: seconds, how much is proven, and what was found.
  * `bench_fleet [THREADS [FIRST [LAST]]]`. */
+#include "core/clock.h"
 #include "measure.h"
 
-#include "core/progress.h"
 #include "plan/fleet/of_job.h"
 
 #include <inttypes.h>
@@ -153,13 +153,13 @@ static bool measure(const struct bench_case *c, struct parallel *pool)
         printf("%s: not known\n", c->model);
         return false;
     }
-    double start = clock_now(), cpu = measure_cpu();
+    double start = clock_now(), cpu = clock_processor();
     if (!fleet_plan_job(&answer, &question, pool, NULL, &err)) {
         printf("%s: %s\n", c->model, err.text);
         return false;
     }
     double seconds = clock_now() - start;
-    cpu = measure_cpu() - cpu;
+    cpu = clock_processor() - cpu;
     printf("%-12s batch %5" PRId64 " on", c->model, c->batch);
     for (int g = 0; g < question.group_count; g++)
         printf(" %d %s", c->groups[g].nodes * c->devices_per_node, question.groups[g].device->name);

@@ -1,5 +1,6 @@
 /* What reading HLO and StableHLO text takes, as a part of the speed at which memchr finds the ends of its lines:
  * the same bytes, the same process. Processor time, medians. */
+#include "core/clock.h"
 #include "measure.h"
 
 #include "core/text.h"
@@ -19,11 +20,11 @@ static double count_lines(const struct text *text, size_t *lines)
 {
     double seconds[RUNS];
     for (int i = 0; i < RUNS; i++) {
-        double started = measure_cpu();
+        double started = clock_processor();
         const char *at = text->data, *end = text->data + text->length;
         for (*lines = 0; (at = memchr(at, '\n', (size_t)(end - at))); at++)
             ++*lines;
-        seconds[i] = measure_cpu() - started;
+        seconds[i] = clock_processor() - started;
     }
     return measure_median(seconds, RUNS);
 }
@@ -42,12 +43,12 @@ static double read_it(const struct text *text, hlo_reader_fn *parse, int64_t *in
     struct hlo_module module;
     struct error err;
     for (int i = 0; i < RUNS; i++) {
-        double started = measure_cpu();
+        double started = clock_processor();
         if (!parse(&module, "bench", text->data, text->length, &err)) {
             fprintf(stderr, "bench: %s\n", err.text);
             exit(1);
         }
-        seconds[i] = measure_cpu() - started;
+        seconds[i] = clock_processor() - started;
         *instructions = instructions_of(&module);
         hlo_release(&module);
     }

@@ -1,8 +1,8 @@
 /* The search over all splits of training jobs: seconds, combinations per second, and what was found; and how many
  * combinations a core evaluates in a second when none is dismissed. `bench_job [THREADS]`. */
+#include "core/clock.h"
 #include "measure.h"
 
-#include "core/progress.h"
 #include "plan/split/search.h"
 
 #include <inttypes.h>
@@ -52,13 +52,13 @@ static bool measure(const struct bench_case *c, struct parallel *pool)
     struct job_search_options options = {.top = 5, .pool = pool};
     struct job_search search;
     struct error err;
-    double start = clock_now(), cpu = measure_cpu();
+    double start = clock_now(), cpu = clock_processor();
     if (!job_search(&search, &question, &options, &err)) {
         printf("%s: %s\n", c->model, err.text);
         return false;
     }
     double seconds = clock_now() - start;
-    cpu = measure_cpu() - cpu;
+    cpu = clock_processor() - cpu;
     printf("%-16s %-10s %6d  %7.3f s  %7.3f CPU-s  %11.0f combinations  %8.2f M per CPU-s\n", c->model,
            c->device, c->devices, seconds, cpu, search.combinations, search.combinations / cpu / 1e6);
     for (int i = 0; i < search.plan_count; i++) {
@@ -105,7 +105,7 @@ static bool measure_rate(const struct bench_case *c)
 {
     struct job job;
     struct rate rate = {0};
-    double seconds = 0.0, start = measure_cpu();
+    double seconds = 0.0, start = clock_processor();
     if (!ask(&job, c))
         return false;
     job.tensor = 8;
@@ -115,7 +115,7 @@ static bool measure_rate(const struct bench_case *c)
         job.pipeline = job.data = job.chunks = 1;
         struct job_layers layers = job_layers_of(&job);
         evaluate_all(&rate, job, &layers);
-        seconds = measure_cpu() - start;
+        seconds = clock_processor() - start;
     } while (seconds < ENOUGH);
     printf("%-16s %-10s %9.0f evaluated, %9.0f of them fit, in %.2f CPU-s: %.2f M per CPU-s\n", c->model,
            c->device, rate.evaluated, rate.fit, seconds, rate.evaluated / seconds / 1e6);

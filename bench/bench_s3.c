@@ -4,9 +4,9 @@
  *     REHEARSE_S3_SERVER=ceph scripts/s3-server BUILD/bench_s3
  *
  * Takes the server from AWS_ENDPOINT_URL and REHEARSE_S3_BUCKET, writes and removes "bench/object" there. */
+#include "core/clock.h"
 #include "measure.h"
 
-#include "core/progress.h"
 #include "storage/storage.h"
 
 #include <stdio.h>
@@ -98,7 +98,7 @@ static void read_object(struct storage *storage, char *to)
 static struct cost run(const struct row *row, char *buffer)
 {
     struct error err = {.text = "curl fails"};
-    double (*cpu)(void) = row->command ? measure_cpu_children : measure_cpu;
+    double (*cpu)(void) = row->command ? measure_cpu_children : clock_processor;
     double start = clock_now(), used = cpu();
     if (row->command) {
         check(system(row->command) == 0, &err);

@@ -2,6 +2,7 @@
  * same files, one after the other in each round. Medians of the rounds; fio's where it is installed.
  *
  *     bench_storage [FOLDER] */
+#include "core/clock.h"
 #include "measure.h"
 
 #include "storage/facts.h"
@@ -222,15 +223,15 @@ static void run_row(struct row *row, int round)
         write_files(storage, to, 1);
         remove_files(1);
     }
-    double wall = measure_clock(CLOCK_MONOTONIC), processor = measure_clock(CLOCK_PROCESS_CPUTIME_ID);
+    double wall = clock_now(), processor = clock_processor();
     if (row->write)
         write_files(storage, to, 1);
     else if (reader)
         ours(row, reader, to);
     else
         plain(row, to);
-    row->costs[round].processor = measure_clock(CLOCK_PROCESS_CPUTIME_ID) - processor;
-    row->costs[round].wall = measure_clock(CLOCK_MONOTONIC) - wall;
+    row->costs[round].processor = clock_processor() - processor;
+    row->costs[round].wall = clock_now() - wall;
     storage_buffer_free(own, size);
     storage_reader_free(reader);
     storage_free(storage);

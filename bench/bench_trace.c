@@ -3,6 +3,7 @@
  * The peak of memory is the process's.
  *
  *     bench_trace [MEGABYTES [FOLDER [all]]]     200 MB of each kind, in TMPDIR or /tmp; "all": only the four as a folder */
+#include "core/clock.h"
 #include "measure.h"
 
 #include "core/error.h"
@@ -96,13 +97,13 @@ static double lines_only(const char *path)
     struct import_lines lines;
     struct error err;
     const char *line, *end;
-    double start = measure_cpu();
+    double start = clock_processor();
     if (!import_lines_open(&lines, path, NULL, 0, &err))
         die(&err);
     while (import_lines_next(&lines, &line, &end, &err) == IMPORT_LINE)
         continue;
     import_lines_close(&lines);
-    return measure_cpu() - start;
+    return clock_processor() - start;
 }
 
 /* Imports a file or a folder and prints a row of the table. */
@@ -110,16 +111,16 @@ static void measure(const char *label, const char *text, const char *store, doub
 {
     struct error err;
     struct trace_import_report report = {0};
-    double start = measure_cpu();
+    double start = clock_processor();
     struct trace_writer *writer = trace_writer_new(store, TRACE_STORE_WHOLE | TRACE_STORE_REPLACE, &err);
     if (!writer ||
         !trace_import(text, writer, &(struct trace_import_options){.zone = "UTC", .date = "2026-11-20"},
                       &report, &err))
         die(&err);
-    double stored = measure_cpu() - start;
+    double stored = clock_processor() - start;
     if (!trace_writer_close(writer, &err))
         die(&err);
-    double closed = measure_cpu() - start;
+    double closed = clock_processor() - start;
     printf("%-22s %9.0f %12.0f %12.0f %14.2f %10ld\n", label, (double)report.bytes / lines / 1e6,
            (double)report.bytes / stored / 1e6, (double)report.bytes / closed / 1e6,
            (double)report.lines / stored / 1e6, (long)measure_peak_mib());

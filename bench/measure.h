@@ -1,23 +1,9 @@
-/* What the benches measure with: seconds of the processor, medians, memory in MiB. Seconds of the wall: clock_now. */
+/* What the benches measure with: medians, memory in MiB, seconds of other programs. Those of this one: core/clock.h. */
 #ifndef REHEARSE_BENCH_MEASURE_H
 #define REHEARSE_BENCH_MEASURE_H
 
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
-
-static inline double measure_clock(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* Of the processor, by all threads of this process, in user and kernel. */
-static inline double measure_cpu(void)
-{
-    return measure_clock(CLOCK_PROCESS_CPUTIME_ID);
-}
 
 /* Of the processor, by the children that have ended. */
 static inline double measure_cpu_children(void)

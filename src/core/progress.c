@@ -1,19 +1,13 @@
 #include "core/progress.h"
 
+#include "core/clock.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define QUIET_SECONDS  0.5
 #define BETWEEN_FRAMES 0.1
-
-double clock_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 void progress_start(struct progress *progress, const char *what)
 {

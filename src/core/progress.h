@@ -18,7 +18,4 @@ void progress_show(struct progress *progress, const char *format, ...) __attribu
 /* Removes the line. */
 void progress_end(struct progress *progress);
 
-/* Seconds of a clock that only goes forward. */
-double clock_now(void);
-
 #endif

@@ -1,6 +1,6 @@
 #include "elastic/templates.h"
 
-#include "core/progress.h"
+#include "core/clock.h"
 #include "core/unit.h"
 
 #include <math.h>

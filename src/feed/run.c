@@ -1,5 +1,6 @@
 #include "feed/run.h"
 
+#include "core/clock.h"
 #include "feed/host.h"
 #include "feed/result/metrics_figures.h"
 #include "feed/run_internal.h"
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #define MOST_MARKED   ((int64_t)1 << 24)   /* samples of an epoch whose marks are summed up again */
 #define MOST_INTERVAL 3600.0               /* seconds; batches further apart need no finer order */
@@ -117,10 +117,10 @@ static bool run_epoch(struct run *run, int epoch, struct error *err)
 {
     if (!prepare(run, epoch, err))
         return false;
-    int64_t start = loader_now();
+    int64_t start = clock_nanoseconds();
     if (!train(run, epoch, err))
         return false;
-    int64_t end = loader_now();
+    int64_t end = clock_nanoseconds();
     run_origin_read(run, epoch, METRICS_TRAIN);
     for (int i = 0; i < run->options->accelerators; i++)
         metrics_epoch(&run->result->metrics, run->first + i, epoch, start, end);
@@ -166,20 +166,6 @@ static bool end_at_last_begun(struct run *run, struct error *err)
 
 /* ---- Before and after ---- */
 
-static double cpu_seconds(struct rusage *usage)
-{
-    getrusage(RUSAGE_SELF, usage);
-    return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
-           1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
-}
-
-static int64_t clock_difference(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec - loader_now();
-}
-
 static bool replaces(const void *run, const struct checkpoint_moment *moment)
 {
     return run_saves_at(run, moment->epoch, moment->step);
@@ -194,15 +180,14 @@ static bool has_room(const struct run *run, struct error *err)
 
 static bool begin(struct run *run, struct error *err)
 {
-    struct rusage usage;
     bool ok = run_setup(run, err) && run_origin_begin(run, err);
     if (!together(run, ok, "the start", err) || !has_room(run, err))
         return false;
     run_device_start(run);
-    run->cpu = cpu_seconds(&usage);
+    run->cpu = clock_processor();
     run->throttled = host_throttled();
-    run->result->realtime = clock_difference();
-    run->result->start = loader_now();
+    run->result->realtime = clock_read(CLOCK_REALTIME) - clock_nanoseconds();
+    run->result->start = clock_nanoseconds();
     return true;
 }
 
@@ -249,9 +234,10 @@ static bool finish(struct run *run, struct error *err)
 {
     struct run_result *result = run->result;
     struct rusage usage;
-    result->end = loader_now();
+    result->end = clock_nanoseconds();
     result->complete = !run->stopped;
-    result->cpu_seconds = cpu_seconds(&usage) - run->cpu;
+    result->cpu_seconds = clock_processor() - run->cpu;
+    getrusage(RUSAGE_SELF, &usage);
     result->memory = (int64_t)usage.ru_maxrss * 1024;
     result->throttled = 1e-9 * (double)(host_throttled() - run->throttled);
     run_device_end(run);

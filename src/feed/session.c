@@ -1,5 +1,6 @@
 #include "feed/session.h"
 
+#include "core/clock.h"
 #include "dataset/format.h"
 #include "dataset/generate.h"
 #include "dataset/verify.h"
@@ -249,7 +250,7 @@ bool session_open(struct session *session, const struct session_options *options
     int64_t ranks = (int64_t)options->accelerators * comm_size(options->comm);
     *session = (struct session){.options = *options, .data_set = -1, .device_read = -1, .device_written = -1};
     session->options.storage.stop = options->stop;
-    session->opened = loader_now();
+    session->opened = clock_nanoseconds();
     bool done = ranks <= INT32_MAX ||
                 error_set(err, ERROR_USAGE, "--accelerators: expected at most %d in all", INT32_MAX);
     if (done && options->record) {

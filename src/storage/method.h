@@ -92,7 +92,6 @@ struct storage_writer {
 char *storage_passing(struct storage_reader *reader, int64_t size, struct error *err);
 
 /* Monotonic, in seconds. */
-double storage_now(void);
 
 /* ---- Requests: what extents are cut into (request.c) ---- */
 

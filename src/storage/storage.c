@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char *const kind_names[] = {
@@ -44,13 +43,6 @@ bool storage_kind_of(const char *name, enum storage_kind *kind)
         }
     }
     return false;
-}
-
-double storage_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static ssize_t system_pread(void *context, int fd, void *to, size_t length, off_t offset)

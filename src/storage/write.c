@@ -1,4 +1,5 @@
 /* Writing of local files: NAME.part, locked while it is written, becomes NAME when it is whole. */
+#include "core/clock.h"
 #include "core/file.h"
 #include "core/file_output.h"
 #include "storage/facts.h"
@@ -72,7 +73,7 @@ static bool put(struct storage_writer *writer, const char *from, int64_t length,
 {
     struct local_writer *local = writer->state;
     const struct storage_calls *calls = &writer->storage->calls;
-    double started = storage_now();
+    double started = clock_now();
     while (length > 0) {
         size_t size = (size_t)(length < STORAGE_MAX_REQUEST ? length : STORAGE_MAX_REQUEST);
         ssize_t wrote = calls->pwrite(calls->context, local->part.fd, from, size, local->offset);
@@ -89,7 +90,7 @@ static bool put(struct storage_writer *writer, const char *from, int64_t length,
         length -= wrote;
         local->offset += wrote;
     }
-    writer->written.write += storage_now() - started;
+    writer->written.write += clock_now() - started;
     return true;
 }
 
@@ -149,36 +150,36 @@ static bool sync_file(struct storage_writer *writer, struct error *err)
 {
     struct local_writer *local = writer->state;
     const struct storage_calls *calls = &writer->storage->calls;
-    double started = storage_now();
+    double started = clock_now();
     if (!storage_write_out(local->part.fd, local->offset, writer->options.stop))
         return error_set(err, ERROR_FAILED, "%s: stopped", writer->path);
     if (calls->fsync(calls->context, local->part.fd) != 0)
         return error_set(err, ERROR_FAILED, "%s: cannot sync: %s", writer->path, strerror(errno));
-    writer->written.sync = storage_now() - started;
+    writer->written.sync = clock_now() - started;
     return true;
 }
 
 static bool give_name(struct storage_writer *writer, struct error *err)
 {
     struct local_writer *local = writer->state;
-    double started = storage_now();
+    double started = clock_now();
     if (!file_part_rename(&local->part, err))
         return false;
-    writer->written.rename = storage_now() - started;
+    writer->written.rename = clock_now() - started;
     return true;
 }
 
 static bool sync_folder(struct storage_writer *writer, struct error *err)
 {
     const struct storage_calls *calls = &writer->storage->calls;
-    double started = storage_now();
+    double started = clock_now();
     int fd = file_open_folder_of(writer->path);
     bool ok = fd >= 0 && calls->fsync(calls->context, fd) == 0;
     if (!ok)
         error_set(err, ERROR_FAILED, "%s: cannot sync its folder: %s", writer->path, strerror(errno));
     if (fd >= 0)
         close(fd);
-    writer->written.sync_folder = storage_now() - started;
+    writer->written.sync_folder = clock_now() - started;
     return ok;
 }
 

@@ -1,4 +1,5 @@
 /* A session, from a workload's text to its figures: what is asked for happens. */
+#include "core/clock.h"
 #include "feed/session.h"
 
 #include "dataset/format.h"
@@ -41,7 +42,7 @@ int64_t host_thread_delay(int tid)
 
 int64_t host_throttled(void)
 {
-    return starved ? loader_now() : 0;
+    return starved ? clock_nanoseconds() : 0;
 }
 
 #define BASE                                                                                                 \

@@ -4,6 +4,7 @@
 #include "cli/feed/workload_given.h"
 #include "cli/output.h"
 #include "cli/stop.h"
+#include "core/clock.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/progress.h"
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 
 static const char *const methods[] = {"posix", "uring", "mmap", "s3", NULL}; /* enum storage_kind */
 static const char *const drops[] = {"none", "file", "system", NULL};         /* enum run_drop */
@@ -261,11 +261,7 @@ static void *watch_run(void *context)
     struct viewer *viewer = context;
     pthread_mutex_lock(&viewer->lock);
     while (!viewer->ended) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 250000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        struct timespec until = clock_timespec(clock_read(CLOCK_REALTIME) + CLOCK_SECOND / 4);
         pthread_cond_timedwait(&viewer->wake, &viewer->lock, &until);
         if (!viewer->ended)
             show(viewer);

@@ -1,6 +1,7 @@
 #include "cli/feed/dataset_work.h"
 
 #include "cli/stop.h"
+#include "core/clock.h"
 #include "core/unit.h"
 #include "feed/workload/storage.h"
 

@@ -4,6 +4,7 @@
 #include "cli/plan/command.h"
 #include "cli/plan/range.h"
 #include "cli/plan/sweep.h"
+#include "core/clock.h"
 #include "core/file.h"
 #include "figure/pipeline.h"
 #include "model/graph.h"

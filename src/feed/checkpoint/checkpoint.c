@@ -1,11 +1,11 @@
 #include "feed/checkpoint/checkpoint.h"
 
+#include "core/clock.h"
 #include "feed/checkpoint/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define THREADS 64 /* unless options.threads says more */
 
@@ -122,13 +122,6 @@ const struct checkpoint_part *checkpoint_parts(const struct checkpoint *checkpoi
 int64_t checkpoint_resident(const struct checkpoint *checkpoint)
 {
     return checkpoint->origin.resident;
-}
-
-int64_t checkpoint_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 char *checkpoint_name(const char *folder, const char *name, struct error *err)
@@ -252,7 +245,7 @@ bool checkpoint_crew_go_on(const struct checkpoint_crew *crew, struct error *err
 
 static void account(struct checkpoint_part *part, const struct checkpoint_part *spent)
 {
-    int64_t now = checkpoint_now();
+    int64_t now = clock_nanoseconds();
     part->end = now > part->end ? now : part->end;
     part->bytes += spent->bytes;
     part->content += spent->content;
@@ -292,7 +285,7 @@ static int by_turn(const void *a, const void *b)
 bool checkpoint_crew_run(struct checkpoint_crew *crew, struct error *err)
 {
     struct checkpoint *checkpoint = crew->checkpoint;
-    int64_t now = checkpoint_now();
+    int64_t now = clock_nanoseconds();
     for (int i = 0; i < checkpoint->options.count; i++)
         checkpoint->parts[i] = (struct checkpoint_part){.start = now, .end = now};
     if (crew->count > 0)

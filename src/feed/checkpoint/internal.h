@@ -78,8 +78,6 @@ char *checkpoint_folder_of(const struct checkpoint *checkpoint, const struct che
 bool checkpoint_record(struct checkpoint *checkpoint, enum metrics_kind kind, int *number,
                        const struct checkpoint_moment *moment, struct metrics *metrics, struct error *err);
 
-int64_t checkpoint_now(void); /* ns, CLOCK_MONOTONIC */
-
 /* --- folders (checkpoint_folder.c); for the process of rank 0 ----------------------------------------------------- */
 
 struct checkpoint_found {

@@ -1,3 +1,4 @@
+#include "core/clock.h"
 #include "feed/checkpoint/internal.h"
 #include "storage/facts.h"
 
@@ -30,17 +31,17 @@ static bool read_content(const struct checkpoint_crew *crew, const struct checkp
     for (int64_t at = job->offset; at < end; at += chunk) {
         int64_t n = end - at < chunk ? end - at : chunk;
         struct storage_extent extent = {.offset = at, .length = n, .to = to, .room = chunk + STORAGE_SLACK};
-        int64_t started = checkpoint_now();
+        int64_t started = clock_nanoseconds();
         if (!checkpoint_crew_go_on(crew, err) || !storage_read(worker->reader, file, &extent, 1, err))
             return false;
-        int64_t read = checkpoint_now();
+        int64_t read = clock_nanoseconds();
         spent->transfer += 1e-9 * (double)(read - started);
         if (!crew->checkpoint->options.verify)
             continue;
         checkpoint_content_fill(&content, at, worker->buffer, (size_t)n);
         if (memcmp(worker->buffer, extent.at, (size_t)n) != 0)
             return wrong_byte(path, at, worker->buffer, extent.at, (size_t)n, err);
-        spent->content += 1e-9 * (double)(checkpoint_now() - read);
+        spent->content += 1e-9 * (double)(clock_nanoseconds() - read);
     }
     spent->bytes = job->length;
     return true;

@@ -1,21 +1,19 @@
 /* Runs of checkpoints only. */
+#include "core/clock.h"
 #include "feed/checkpoint/internal.h"
 #include "feed/workload/distribution.h"
-
-#include <time.h>
 
 #define SLICE ((int64_t)100000000) /* ns of sleep between two looks at `stop` */
 
 /* As long as the compute between two checkpoints takes. */
 static bool wait_for(struct checkpoint *checkpoint, double seconds, struct error *err)
 {
-    int64_t end = checkpoint_now() + distribution_nanoseconds(seconds);
-    for (int64_t now = checkpoint_now(); now < end; now = checkpoint_now()) {
+    int64_t end = clock_nanoseconds() + distribution_nanoseconds(seconds);
+    for (int64_t now = clock_nanoseconds(); now < end; now = clock_nanoseconds()) {
         int64_t left = end - now < SLICE ? end - now : SLICE;
-        struct timespec time = {.tv_nsec = (long)left};
         if (!checkpoint_not_stopped(checkpoint, checkpoint->options.folder, err))
             return false;
-        nanosleep(&time, NULL);
+        clock_sleep(left);
     }
     return true;
 }

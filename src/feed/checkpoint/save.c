@@ -1,3 +1,4 @@
+#include "core/clock.h"
 #include "feed/checkpoint/internal.h"
 
 #include <stdlib.h>
@@ -11,11 +12,11 @@ static bool write_content(const struct checkpoint_crew *crew, const struct check
     checkpoint_content_init(&content, crew->manifest, job->file);
     for (int64_t at = 0; at < job->length; at += chunk) {
         size_t n = (size_t)(job->length - at < chunk ? job->length - at : chunk);
-        int64_t started = checkpoint_now();
+        int64_t started = clock_nanoseconds();
         if (!checkpoint_crew_go_on(crew, err))
             return false;
         checkpoint_content_fill(&content, at, buffer, n);
-        spent->content += 1e-9 * (double)(checkpoint_now() - started);
+        spent->content += 1e-9 * (double)(clock_nanoseconds() - started);
         if (!storage_write(writer, buffer, n, err))
             return false;
     }
@@ -88,14 +89,14 @@ static bool finish(const struct checkpoint_crew *crew, struct error *err)
     struct checkpoint *checkpoint = crew->checkpoint;
     if (!checkpoint_leads(checkpoint))
         return true;
-    int64_t started = checkpoint_now();
+    int64_t started = clock_nanoseconds();
     char *manifest = checkpoint_name(crew->folder, CHECKPOINT_MANIFEST, err);
     char *unfinished = manifest ? checkpoint_name(crew->folder, CHECKPOINT_UNFINISHED, err) : NULL;
     struct storage *storage = checkpoint->options.storage;
     bool ok = unfinished &&
               checkpoint_manifest_write(crew->manifest, storage, manifest, checkpoint->options.sync, err) &&
               storage_remove(storage, unfinished, err);
-    checkpoint->parts[0].end += checkpoint_now() - started;
+    checkpoint->parts[0].end += clock_nanoseconds() - started;
     free(manifest);
     free(unfinished);
     return ok;

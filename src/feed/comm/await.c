@@ -3,12 +3,12 @@
  * A rank whose time is up tells rank 0 (LATE). Rank 0, told so or late itself, asks every rank (ASK); who waits in a
  * collective answers (HERE), who does not answer for a while is late or dead. Rank 0 then tells those that wait whom
  * they wait for (VERDICT). Where rank 0 itself is the one that is missed nobody asks, and that is said. */
+#include "core/clock.h"
 #include "feed/comm/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define GRACE        1.0    /* seconds that an answer may take */
 #define LISTEN       0.01   /* between two looks for such messages */
@@ -17,18 +17,6 @@
 #define MOST_SLEEP   200000 /* so much a meeting of many hosts may be noticed late */
 #define MESSAGE_SIZE 900
 #define NAMED        8 /* ranks, the others are counted */
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static void sleep_for(long nanoseconds)
-{
-    nanosleep(&(struct timespec){.tv_nsec = nanoseconds}, NULL);
-}
 
 /* Sent and forgotten: the run is over, and what a dead rank does not fetch nobody can wait for. */
 static char outgoing[MESSAGE_SIZE];
@@ -42,9 +30,9 @@ static bool fetch(struct comm *comm, int from, int tag, char message[MESSAGE_SIZ
 {
     void *request = comm->calls->receive(from, tag, message, MESSAGE_SIZE);
     enum comm_state state = COMM_BROKEN;
-    double end = now() + GRACE;
-    while (request && (state = comm->calls->test(request)) == COMM_PENDING && now() < end)
-        sleep_for(LEAST_SLEEP);
+    double end = clock_now() + GRACE;
+    while (request && (state = comm->calls->test(request)) == COMM_PENDING && clock_now() < end)
+        clock_sleep(LEAST_SLEEP);
     message[MESSAGE_SIZE - 1] = 0;
     return state == COMM_DONE;
 }
@@ -77,7 +65,7 @@ static bool find_missing(struct comm *comm, double waited, const char *what, str
     here[0] = true;
     for (int rank = 1; rank < comm->size; rank++)
         tell(comm, rank, COMM_TAG_ASK);
-    for (double end = now() + GRACE; now() < end; sleep_for(MOST_SLEEP))
+    for (double end = clock_now() + GRACE; clock_now() < end; clock_sleep(MOST_SLEEP))
         for (int from; comm->calls->probe(COMM_TAG_HERE, &from) && fetch(comm, from, COMM_TAG_HERE, message);)
             here[from] = true;
     name_missing(comm, here, missing, sizeof missing);
@@ -95,7 +83,7 @@ static bool listen(struct comm *comm, double started, const char *what, struct e
     char message[MESSAGE_SIZE];
     int from;
     if (comm->rank == 0 && comm->calls->probe(COMM_TAG_LATE, &from)) {
-        find_missing(comm, now() - started, what, err);
+        find_missing(comm, clock_now() - started, what, err);
         return true;
     }
     if (comm->rank != 0 && comm->calls->probe(COMM_TAG_ASK, &from) && fetch(comm, 0, COMM_TAG_ASK, message))
@@ -112,22 +100,22 @@ static bool listen(struct comm *comm, double started, const char *what, struct e
 static bool give_up(struct comm *comm, double started, const char *what, struct error *err)
 {
     if (comm->rank == 0)
-        return find_missing(comm, now() - started, what, err);
+        return find_missing(comm, clock_now() - started, what, err);
     tell(comm, 0, COMM_TAG_LATE);
-    for (double end = now() + 3 * GRACE; now() < end; sleep_for(MOST_SLEEP))
+    for (double end = clock_now() + 3 * GRACE; clock_now() < end; clock_sleep(MOST_SLEEP))
         if (listen(comm, started, what, err))
             return false;
     return error_set(err, ERROR_FAILED, "%s: waited %.0f s; rank 0 (%s) did not come and does not answer",
-                     what, now() - started, comm_host(comm, 0));
+                     what, clock_now() - started, comm_host(comm, 0));
 }
 
 bool comm_await(struct comm *comm, void *request, const char *what, struct error *err)
 {
-    double started = now(), listened = started;
+    double started = clock_now(), listened = started;
     long sleep = LEAST_SLEEP;
     enum comm_state state = COMM_BROKEN;
     while (request && (state = comm->calls->test(request)) == COMM_PENDING) {
-        double time = now();
+        double time = clock_now();
         if (time - listened > LISTEN) {
             listened = time;
             if (listen(comm, started, what, err)) {
@@ -140,7 +128,7 @@ bool comm_await(struct comm *comm, void *request, const char *what, struct error
             return give_up(comm, started, what, err);
         }
         if (time - started > SPIN) {
-            sleep_for(sleep);
+            clock_sleep(sleep);
             sleep = 2 * sleep < MOST_SLEEP ? 2 * sleep : MOST_SLEEP;
         }
     }

@@ -1,5 +1,7 @@
 #include "feed/loader/accelerator.h"
 
+#include "core/clock.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +64,7 @@ struct accelerators *accelerators_new(const struct accelerators_options *options
         all->each = calloc(count, sizeof *all->each);
         all->told = calloc(count, sizeof *all->told);
         all->deadlines = calloc(count, sizeof *all->deadlines);
-        all->shown = all->exchanged = all->second = loader_now();
+        all->shown = all->exchanged = all->second = clock_nanoseconds();
     }
     if (all && all->each && all->told && all->deadlines)
         return all;
@@ -140,7 +142,7 @@ static bool exchange(struct accelerators *all, struct error *err)
 {
     double wait = all->times > 0 ? (double)all->loads / (double)all->times : 0;
     all->loads = all->times = 0;
-    all->exchanged = loader_now();
+    all->exchanged = clock_nanoseconds();
     all->view.laggard_count = 0;
     return comm_gather(all->options.comm, &wait, sizeof wait, add_laggard, &all->view, "the ranks' waits",
                        err);
@@ -252,7 +254,7 @@ static bool meet(struct accelerators *all, enum word *word, struct error *err)
 {
     char what[WHAT];
     bool several = comm_size(all->options.comm) > 1;
-    int64_t start = several ? loader_now() : 0;
+    int64_t start = several ? clock_nanoseconds() : 0;
     int64_t values[4] = {
         *word,
         all->unsettled.set ? -all->unsettled.wait : -INT64_MAX,
@@ -266,7 +268,7 @@ static bool meet(struct accelerators *all, enum word *word, struct error *err)
     if (!comm_reduce_integers(all->options.comm, COMM_MAX, values, 4, what, err))
         return false;
     all->lost = values[3];
-    all->waited = several ? loader_now() - start : 0;
+    all->waited = several ? clock_nanoseconds() - start : 0;
     *word = (enum word)values[0];
     struct error lost;
     bool settled = settle(all, -values[1], err); /* the exchange is everybody's, whatever comes of this */
@@ -293,10 +295,10 @@ static int64_t last_deadline(const struct accelerators *all)
 static bool barrier(struct accelerators *all, enum word *word, struct error *err)
 {
     *word = own_word(all);
-    all->lost = loader_now() - last_deadline(all);
+    all->lost = clock_nanoseconds() - last_deadline(all);
     if (!meet(all, word, err))
         return false;
-    int64_t now = loader_now(), next = all->each[0].step + 1;
+    int64_t now = clock_nanoseconds(), next = all->each[0].step + 1;
     bool several = comm_size(all->options.comm) > 1;
     for (int i = 0; i < all->options.count; i++) {
         struct metrics_step step = measured(&all->each[i], now);
@@ -340,7 +342,7 @@ static bool go_on(struct accelerators *all, int index, struct error *err)
 static bool arrive(struct accelerators *all, enum word *word, struct error *err)
 {
     while (all->computing > 0) {
-        int64_t now = loader_now();
+        int64_t now = clock_nanoseconds();
         if (deadline(all, 0) > now)
             break;
         int index = take_first(all);
@@ -362,12 +364,12 @@ static bool wait(struct accelerators *all, struct error *err)
 {
     int64_t until = all->computing > 0 ? deadline(all, 0) : LOADER_NEVER;
     if (all->options.watch) {
-        int64_t now = loader_now();
+        int64_t now = clock_nanoseconds();
         show(all, now);
         until = until < now + WATCH_EVERY ? until : now + WATCH_EVERY;
     }
     if (all->options.stop) {
-        int64_t look = loader_now() + STOP_EVERY;
+        int64_t look = clock_nanoseconds() + STOP_EVERY;
         until = until < look ? until : look;
     }
     int told = loader_wait(all->options.loader, until, all->told, all->options.count, err);
@@ -390,7 +392,7 @@ static bool stop_within(struct accelerators *all, enum word *word, struct error 
 
 static bool steps(struct accelerators *all, enum word *word, struct error *err)
 {
-    int64_t now = loader_now();
+    int64_t now = clock_nanoseconds();
     for (int i = 0; i < all->options.count; i++)
         begin(all, i, all->block.first, now);
     while (all->finished < all->options.count) {
@@ -421,7 +423,7 @@ static bool conclude(struct accelerators *all, bool ok, enum word *word, struct 
 
 static bool end_blocks(struct accelerators *all, struct error *err)
 {
-    int64_t now = loader_now();
+    int64_t now = clock_nanoseconds();
     for (int i = 0; i < all->options.count; i++)
         if (!metrics_block_end(all->options.metrics, all->options.first + i, now, err))
             return false;
@@ -438,7 +440,7 @@ bool accelerators_run(struct accelerators *all, const struct accelerators_block 
     all->block = *block;
     all->computing = all->arrived = all->finished = 0;
     all->stop = false;
-    int64_t now = loader_now();
+    int64_t now = clock_nanoseconds();
     for (int i = 0; i < all->options.count; i++)
         metrics_block_start(all->options.metrics, all->options.first + i, block->phase, block->epoch,
                             block->block, now);

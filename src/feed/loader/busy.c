@@ -1,9 +1,9 @@
 /* What the loader's threads are busy with, and what they have done. */
+#include "core/clock.h"
 #include "feed/host.h"
 #include "feed/loader/internal.h"
 
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 void loader_busy_begin(struct loader_thread *thread, int64_t step)
@@ -11,12 +11,12 @@ void loader_busy_begin(struct loader_thread *thread, int64_t step)
     if (thread->tid == 0)
         thread->tid = (int)syscall(SYS_gettid);
     thread->begun_excluded = step < thread->loader->pass.excluded;
-    thread->began = loader_now();
+    thread->began = clock_nanoseconds();
 }
 
 void loader_busy_end(struct loader_thread *thread)
 {
-    int64_t length = loader_now() - thread->began;
+    int64_t length = clock_nanoseconds() - thread->began;
     thread->began = 0;
     if (thread->begun_excluded)
         thread->busy_excluded += length;
@@ -27,7 +27,7 @@ void loader_busy_end(struct loader_thread *thread)
 /* A piece that ends meanwhile may be missed: that is as long as this takes. */
 struct loader_busy loader_busy_now(struct loader *loader)
 {
-    struct loader_busy busy = {.at = loader_now()};
+    struct loader_busy busy = {.at = clock_nanoseconds()};
     for (int i = 0; i < loader->thread_count; i++) {
         struct loader_thread *thread = &loader->threads[i];
         int64_t began = thread->began;
@@ -52,10 +52,7 @@ int64_t loader_busy_ahead(const struct loader_busy *before, const struct loader_
 static double cpu_of(pthread_t thread)
 {
     clockid_t clock;
-    struct timespec time;
-    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &time) != 0)
-        return 0;
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+    return pthread_getcpuclockid(thread, &clock) == 0 ? 1e-9 * (double)clock_read(clock) : 0;
 }
 
 struct loader_counts loader_counts(struct loader *loader)

@@ -1,23 +1,16 @@
+#include "core/clock.h"
 #include "feed/loader/internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define MAX_WINDOW  65536
 #define PIECE_BYTES ((int64_t)1 << 20) /* of one piece of work, about */
 #define MOST_PIECE  ((int64_t)64)      /* samples */
 #define STACK       ((size_t)1 << 20)
 #define MAX_ONCE    ((int64_t)1 << 33) /* samples whose being read is noted: 1 GiB of bits */
-
-int64_t loader_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 /* ---- The queue ---- */
 
@@ -157,7 +150,8 @@ static bool preprocess(struct loader *loader, struct loader_window *window)
     struct loader_slot *slot = &window->slots[window->preprocessed % loader->window];
     while (slot->read && slot->step == window->preprocessed) {
         slot->read = false;
-        told |= batch_ready(loader, slot, slot->samples > 0 ? preprocessed(loader, slot) : loader_now());
+        told |=
+            batch_ready(loader, slot, slot->samples > 0 ? preprocessed(loader, slot) : clock_nanoseconds());
         slot = &window->slots[++window->preprocessed % loader->window];
     }
     return told;
@@ -167,7 +161,7 @@ static bool preprocess(struct loader *loader, struct loader_window *window)
 static void batch_done(struct loader *loader, struct loader_slot *slot)
 {
     bool told;
-    int64_t now = loader_now();
+    int64_t now = clock_nanoseconds();
     pthread_mutex_lock(&loader->lock);
     slot->read = true;
     if (slot->read_at)
@@ -212,7 +206,7 @@ static bool read_piece(struct loader_thread *thread, const struct piece *piece, 
         bytes += sample_bytes;
         mark += order_mark(loader->pass.order, &place);
         if (slot->read_at)
-            slot->read_at[i] = loader_now();
+            slot->read_at[i] = clock_nanoseconds();
     }
     slot->bytes += bytes;
     slot->mark += mark;
@@ -398,8 +392,8 @@ bool loader_give_up(struct loader *loader, int64_t patience)
 {
     struct loader_queue *queue = &loader->queue;
     struct error err;
-    int64_t until = loader_now() + patience;
-    struct timespec end = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+    int64_t until = clock_nanoseconds() + patience;
+    struct timespec end = clock_timespec(until);
     error_set(&err, ERROR_FAILED, "reading was given up");
     fail(loader, &err);
     pthread_mutex_lock(&queue->lock);
@@ -511,7 +505,7 @@ bool loader_start(struct loader *loader, const struct loader_pass *pass, struct 
         for (int w = 0; window->workers && w < loader->options.workers; w++)
             window->workers[w] = 0;
     }
-    int64_t now = loader_now();
+    int64_t now = clock_nanoseconds();
     for (int s = 0; s < loader->options.prefetch && s < pass->steps; s++)
         for (int i = 0; i < loader->options.count; i++)
             ask(loader, i, now + (s - loader->window) * pass->interval);
@@ -525,7 +519,7 @@ bool loader_take(struct loader *loader, int accelerator, int64_t step, struct lo
     struct loader_window *window = &loader->windows[accelerator];
     struct loader_slot *slot = &window->slots[step % loader->window];
     if (window->asked == step) /* prefetch 0 */
-        ask(loader, accelerator, loader_now() - loader->window * loader->pass.interval);
+        ask(loader, accelerator, clock_nanoseconds() - loader->window * loader->pass.interval);
     pthread_mutex_lock(&loader->lock);
     bool done = slot->done && slot->step == step;
     int64_t ahead = window->asked - (step + 1); /* batches */
@@ -548,13 +542,13 @@ bool loader_take(struct loader *loader, int accelerator, int64_t step, struct lo
     }
     pthread_mutex_unlock(&loader->lock);
     if (done && loader->options.prefetch > 0 && window->asked < loader->pass.steps)
-        ask(loader, accelerator, batch->ready > loader_now() ? batch->ready : loader_now());
+        ask(loader, accelerator, batch->ready > clock_nanoseconds() ? batch->ready : clock_nanoseconds());
     return done;
 }
 
 int loader_wait(struct loader *loader, int64_t until, int *accelerators, int count, struct error *err)
 {
-    struct timespec end = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+    struct timespec end = clock_timespec(until);
     pthread_mutex_lock(&loader->lock);
     loader->waiting = loader->told_count == 0 && !atomic_load(&loader->failed);
     while (loader->waiting) {

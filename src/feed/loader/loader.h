@@ -107,7 +107,4 @@ int loader_wait(struct loader *loader, int64_t until, int *accelerators, int cou
 struct loader_counts loader_counts(struct loader *loader);
 struct loader_depth loader_depth(struct loader *loader);
 
-/* Nanoseconds of CLOCK_MONOTONIC. */
-int64_t loader_now(void);
-
 #endif

@@ -1,20 +1,13 @@
 /* Reading one sample. */
+#include "core/clock.h"
 #include "feed/loader/internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Pieces of a file with less between them are read as one: a request costs more than so many bytes. */
 #define NEAR ((int64_t)65536)
-
-static int64_t cpu_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 static void close_file(struct loader_file *file)
 {
@@ -325,18 +318,18 @@ static bool decode(struct loader_thread *thread, struct loader_file *file, int64
                    int64_t raw_length, struct error *err)
 {
     size_t length;
-    int64_t start = cpu_now();
+    int64_t start = clock_read(CLOCK_THREAD_CPUTIME_ID);
     bool ok = grow(&thread->decoded, &thread->decoded_size, file->index.sample_bytes, err) &&
               file->file.layout->format->decode(&file->index, sample, (const unsigned char *)raw,
                                                 (size_t)raw_length, thread->decoded, thread->decoded_size,
                                                 &length, err);
-    int64_t decoded = cpu_now();
+    int64_t decoded = clock_read(CLOCK_THREAD_CPUTIME_ID);
     thread->decode_cpu += decoded - start;
     if (!ok)
         return decode_failed(thread, file, sample, err);
     if (thread->loader->options.verify) {
         ok = verify(thread, file, sample, length, err);
-        thread->verify_cpu += cpu_now() - decoded;
+        thread->verify_cpu += clock_read(CLOCK_THREAD_CPUTIME_ID) - decoded;
     }
     return ok;
 }

@@ -18,7 +18,7 @@
  *
  * Check. Equal to brute force on thousands of small cases (tests/plan/dapple_random_test.c). The number of programs at
  * a time does not depend on the threads, and so neither do the answers. */
-#include "core/progress.h"
+#include "core/clock.h"
 #include "plan/dapple/program.h"
 
 #include <math.h>

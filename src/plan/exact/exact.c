@@ -15,6 +15,7 @@
  *
  * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the
  * recorded optima of larger ones (tests/plan/test_exact.c). */
+#include "core/clock.h"
 #include "core/progress.h"
 #include "core/unit.h"
 #include "plan/exact/bound.h"

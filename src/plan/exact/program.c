@@ -1,6 +1,6 @@
 #include "plan/exact/program.h"
 
-#include "core/progress.h"
+#include "core/clock.h"
 
 #include <math.h>
 #include <stdlib.h>

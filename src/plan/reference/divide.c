@@ -1,5 +1,6 @@
 /* The reference's exhaustive search: divide and conquer over nodes, devices and layers (reference_table.h),
  * for every number of stages, of which the first best one is taken. */
+#include "core/clock.h"
 #include "plan/reference/reference_table.h"
 #include "plan/search.h"
 

@@ -27,6 +27,7 @@
  * f_t j neighbouring virtual stages and merge them into one; the cheapest way to cover the first i stages is
  * kept for each i, with the devices it used, and extended. One state per i: nothing makes it the best. */
 #include "plan/reference/fold.h"
+#include "core/clock.h"
 #include "plan/search.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 #include "plan/split/search.h"
 
+#include "core/clock.h"
 #include "core/unit.h"
 #include "plan/split/space.h"
 

@@ -1,4 +1,5 @@
 /* Requests of S3 over libcurl: signed, sent, repeated where that may help, explained where it did not. */
+#include "core/clock.h"
 #include "storage/s3/s3.h"
 
 #ifdef REHEARSE_HAVE_CURL
@@ -39,7 +40,7 @@ static struct s3_client *client_new(struct s3_config *config, struct error *err)
     if (client) {
         client->config = config;
         client->multi = curl_multi_init();
-        client->random = (uint64_t)(storage_now() * 1e9) ^ (uintptr_t)client;
+        client->random = (uint64_t)(clock_now() * 1e9) ^ (uintptr_t)client;
     }
     if (!client || !client->multi) {
         free(client);
@@ -174,7 +175,7 @@ static void finish(struct s3_client *client, struct s3_call *call, CURLcode code
     take_out(&client->flying, call);
     release_easy(client, call);
     if (again && call->attempts < client->config->attempts && !is_stopped(client)) {
-        call->retry_at = storage_now() + pause_of(client, call->attempts);
+        call->retry_at = clock_now() + pause_of(client, call->attempts);
         push(&client->pausing, call);
     } else {
         push(&client->finished, call);
@@ -186,7 +187,7 @@ static void finish(struct s3_client *client, struct s3_call *call, CURLcode code
 /* Sends again what has paused long enough; seconds until the next has, at most 1. */
 static double wake(struct s3_client *client)
 {
-    double now = storage_now(), soonest = 1;
+    double now = clock_now(), soonest = 1;
     struct s3_call *next;
     for (struct s3_call *call = client->pausing; call; call = next) {
         next = call->next;
@@ -203,7 +204,7 @@ static double wake(struct s3_client *client)
 /* Ends the calls of a list that we were to stop waiting for. */
 static void end_late(struct s3_client *client, struct s3_call **list, double grace)
 {
-    double now = storage_now();
+    double now = clock_now();
     struct s3_call *next;
     for (struct s3_call *call = *list; call; call = next) {
         next = call->next;

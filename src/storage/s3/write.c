@@ -1,5 +1,6 @@
 /* Writing an object: at once when it fits into one part, else as an upload of several, which the server shows only
  * when it is complete. */
+#include "core/clock.h"
 #include "storage/s3/s3.h"
 
 #ifdef REHEARSE_HAVE_CURL
@@ -236,9 +237,9 @@ static bool append(struct storage_writer *writer, const char *from, size_t lengt
 
 bool s3_write(struct storage_writer *writer, const void *from, size_t length, struct error *err)
 {
-    double start = storage_now();
+    double start = clock_now();
     bool ok = append(writer, from, length, err);
-    writer->written.write += storage_now() - start;
+    writer->written.write += clock_now() - start;
     return ok;
 }
 
@@ -356,12 +357,12 @@ static bool complete_upload(const struct s3_config *config, struct upload *uploa
 bool s3_commit(struct storage_writer *writer, struct error *err)
 {
     struct upload *upload = writer->state;
-    double start = storage_now();
+    double start = clock_now();
     bool ok = upload->id ? send_rest(upload, err) : put_whole(upload, err);
-    double sent = storage_now();
+    double sent = clock_now();
     ok = ok && (!upload->id || complete_upload(config_of(writer), upload, err));
     writer->written.write += sent - start;
-    writer->written.rename += storage_now() - sent;
+    writer->written.rename += clock_now() - sent;
     if (!ok && upload->id)
         abort_upload(upload);
     upload_free(upload);

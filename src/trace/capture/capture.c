@@ -1,5 +1,6 @@
 #include "trace/capture/capture.h"
 
+#include "core/clock.h"
 #include "core/unit.h"
 #include "trace/capture/command.h"
 #include "trace/capture/kernel.h"
@@ -14,13 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
-#define SECOND         INT64_C(1000000000)
 #define MILLISECOND    INT64_C(1000000)
 #define RECORDS_A_TURN 100000             /* of the ring, before the clock is looked at again */
 #define REST           INT64_C(100000000) /* ns, when there is nothing to read: of a buffer of 64 MiB */
@@ -46,29 +44,14 @@ struct capture {
     bool rows_ready, forwarded;
 };
 
-static int64_t clock_now(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return now.tv_sec * SECOND + now.tv_nsec;
-}
-
-static double cpu_seconds(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-}
-
 /* Both clocks at one moment: of several readings, the one that took the least time. */
 static void read_clocks(int64_t *monotonic, int64_t *realtime)
 {
     int64_t best = INT64_MAX;
     for (int i = 0; i < 5; i++) {
-        int64_t before = clock_now(CLOCK_MONOTONIC);
-        int64_t utc = clock_now(CLOCK_REALTIME);
-        int64_t took = clock_now(CLOCK_MONOTONIC) - before;
+        int64_t before = clock_nanoseconds();
+        int64_t utc = clock_read(CLOCK_REALTIME);
+        int64_t took = clock_nanoseconds() - before;
         if (took >= best)
             continue;
         best = took;
@@ -243,15 +226,15 @@ static bool begin(struct capture *capture, struct error *err)
     find_pids(capture);
     if (!options->no_bpf && !begin_kernel(capture, err))
         return false;
-    capture->begun = capture->next_sample = capture->lost_looked = clock_now(CLOCK_MONOTONIC);
-    capture->next_second = capture->begun + SECOND;
-    capture->report->load_seconds = cpu_seconds() - capture->cpu;
+    capture->begun = capture->next_sample = capture->lost_looked = clock_nanoseconds();
+    capture->next_second = capture->begun + CLOCK_SECOND;
+    capture->report->load_seconds = clock_processor() - capture->cpu;
     if (options->begun)
         atomic_store(options->begun, true);
     if (options->command && !capture_command_go(&capture->command, options->command[0], err))
         return false;
     if (capture->rows_ready)
-        capture_rows_started(&capture->rows, clock_now(CLOCK_MONOTONIC));
+        capture_rows_started(&capture->rows, clock_nanoseconds());
     capture->report->began = true;
     return trace_writer_publish(capture->writer,
                                 err); /* not before: a run that cannot begin replaces no trace */
@@ -313,7 +296,7 @@ static bool take_sample(struct capture *capture, int64_t now, struct error *err)
     bool second = now >= capture->next_second;
     refresh_pids(capture, second);
     if (second) {
-        capture->next_second += SECOND;
+        capture->next_second += CLOCK_SECOND;
         if (!add_clock(capture, err) || !look_for_lost(capture, now, err) ||
             !trace_writer_commit(capture->writer, err))
             return false;
@@ -356,7 +339,7 @@ static void rest(const struct capture *capture)
 {
     int64_t bytes = capture->options->buffer ? capture->options->buffer : TRACE_CAPTURE_BUFFER;
     int64_t most = bytes >= TRACE_CAPTURE_BUFFER ? REST : REST / 64 * (bytes >> 20);
-    int64_t time = capture->next_sample - clock_now(CLOCK_MONOTONIC);
+    int64_t time = capture->next_sample - clock_nanoseconds();
     struct pollfd end = {.fd = capture->command.ended ? -1 : capture->end, .events = POLLIN};
     time = time < most ? time : most;
     time = time > MILLISECOND ? time : MILLISECOND;
@@ -367,7 +350,7 @@ static bool record(struct capture *capture, struct error *err)
 {
     int64_t end = 0;
     for (;;) {
-        int64_t now = clock_now(CLOCK_MONOTONIC);
+        int64_t now = clock_nanoseconds();
         bool over = is_over(capture, now, &end);
         if ((over || now >= capture->next_sample) && !take_sample(capture, now, err))
             return false;
@@ -389,8 +372,7 @@ static bool record(struct capture *capture, struct error *err)
 static void wait_for_command(struct capture *capture)
 {
     int64_t end = 0;
-    while (capture->command.pid && !is_over(capture, clock_now(CLOCK_MONOTONIC), &end) &&
-           !capture->command.ended) {
+    while (capture->command.pid && !is_over(capture, clock_nanoseconds(), &end) && !capture->command.ended) {
         struct pollfd ended = {.fd = capture->end, .events = POLLIN};
         poll(&ended, 1, (int)(REST / MILLISECOND)); /* a signal ends it too */
     }
@@ -404,7 +386,7 @@ static bool end_kernel(struct capture *capture, struct error *err)
         *err = capture->rows.err;
         return false;
     }
-    if (!look_for_lost(capture, clock_now(CLOCK_MONOTONIC), err))
+    if (!look_for_lost(capture, clock_nanoseconds(), err))
         return false;
     for (int i = 0; i <= CAPTURE_LOST_KINDS; i++)
         note_lost(capture, lost_name(i), &capture->lost[i]);
@@ -417,7 +399,7 @@ bool trace_capture(const struct trace_capture_options *options, struct trace_cap
     struct capture capture = {.options = options,
                               .report = report,
                               .command = {.gate = -1, .failure = -1},
-                              .cpu = cpu_seconds(),
+                              .cpu = clock_processor(),
                               .end = -1};
     struct error late;
     *report = (struct trace_capture_report){.status = 0};
@@ -425,7 +407,7 @@ bool trace_capture(const struct trace_capture_options *options, struct trace_cap
         begin(&capture, err) && record(&capture, err) && (!capture.kernel || end_kernel(&capture, err));
     capture_kernel_free(
         capture.kernel); /* before the command is waited for: what is not recorded is not slowed */
-    report->seconds = capture.begun ? (double)(clock_now(CLOCK_MONOTONIC) - capture.begun) / 1e9 : 0;
+    report->seconds = capture.begun ? (double)(clock_nanoseconds() - capture.begun) / 1e9 : 0;
     if (capture.writer)
         report->rows = trace_writer_rows(capture.writer);
     sampler_free(capture.sampler);
@@ -441,7 +423,7 @@ bool trace_capture(const struct trace_capture_options *options, struct trace_cap
     capture_command_drop(&capture.command);
     report->status = capture_command_status(&capture.command);
     report->ended = capture.command.ended;
-    report->cpu_seconds = cpu_seconds() - capture.cpu - report->load_seconds;
+    report->cpu_seconds = clock_processor() - capture.cpu - report->load_seconds;
     free(capture.pids);
     if (capture.end >= 0)
         close(capture.end);
