@@ -1,7 +1,6 @@
 #include "cli/command.h"
 
 #include "cli/output.h"
-#include "cli/usage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -254,28 +253,4 @@ bool command_parse(const struct command *command, int argc, char **argv, void *o
         return false;
     *help = parse.help;
     return parse.help || (check_complete(&parse, err) && hand_over_given(&parse, err));
-}
-
-static bool show_help(const struct command *command, struct error *err)
-{
-    struct text text = {0};
-    usage_write(command, &text);
-    return output_and_release(NULL, &text, err);
-}
-
-bool command_run(int argc, char **argv, struct error *err)
-{
-    int used;
-    const struct command *command = command_find(argc, (const char *const *)argv, &used, err);
-    if (!command)
-        return false;
-    struct arena arena = {0};
-    bool help = false;
-    void *options = arena_alloc(&arena, 1, command->options_size ? command->options_size : 1);
-    bool done = options ? command_parse(command, argc - used, argv + used, options, &arena, &help, err)
-                        : error_memory(err);
-    if (done)
-        done = help ? show_help(command, err) : command->run(options, err);
-    arena_release(&arena);
-    return done;
 }

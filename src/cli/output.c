@@ -1,6 +1,6 @@
 #include "cli/output.h"
 
-#include "core/file.h"
+#include "core/file_output.h"
 
 #include <errno.h>
 #include <stdarg.h>

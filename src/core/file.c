@@ -1,7 +1,5 @@
 #include "core/file.h"
 
-#include "core/file_output.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -67,15 +65,6 @@ bool file_read(const char *path, size_t limit, char **data, size_t *length, stru
         ok = read_all(fd, path, S_ISREG(info.st_mode) ? (size_t)info.st_size : 0, limit, data, length, err);
     close(fd);
     return ok;
-}
-
-bool file_write(const char *path, const char *data, size_t length, struct error *err)
-{
-    struct file_output output;
-    if (!file_output_open(&output, path, err))
-        return false;
-    fwrite(data, 1, length, output.out); /* what fails is said by the end */
-    return file_output_close(&output, true, err);
 }
 
 bool file_look(const char *path, enum file_kind *kind, struct error *err)

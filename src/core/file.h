@@ -1,4 +1,4 @@
-/* Whole files in, whole files out. */
+/* Whole files in, and the folders that files lie in. */
 #ifndef REHEARSE_CORE_FILE_H
 #define REHEARSE_CORE_FILE_H
 
@@ -6,14 +6,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 /* Reads a regular file of at most `limit` bytes. The caller frees *data, which ends in a NUL that does not
  * count. A directory, a pipe that ends early, or a file over the limit is an error. "-" is standard input. */
 bool file_read(const char *path, size_t limit, char **data, size_t *length, struct error *err);
-
-/* Writes a file as a whole or not at all, as core/file_output.h has it; "-" is standard output. */
-bool file_write(const char *path, const char *data, size_t length, struct error *err);
 
 /* What there is of this name, behind links. False: that could not be found out. */
 enum file_kind { FILE_NONE, FILE_REGULAR, FILE_FOLDER, FILE_OTHER };

@@ -364,3 +364,12 @@ bool file_output_close(struct file_output *output, bool done, struct error *err)
     release(output);
     return done;
 }
+
+bool file_write(const char *path, const char *data, size_t length, struct error *err)
+{
+    struct file_output output;
+    if (!file_output_open(&output, path, err))
+        return false;
+    fwrite(data, 1, length, output.out); /* what fails is said by the end */
+    return file_output_close(&output, true, err);
+}

@@ -32,6 +32,9 @@ bool file_output_beside(struct file_output *output, const char *path, const char
  * output (nothing was opened) is allowed. */
 bool file_output_close(struct file_output *output, bool done, struct error *err);
 
+/* All of it at once. */
+bool file_write(const char *path, const char *data, size_t length, struct error *err);
+
 /* Removes the temporary files of all outputs that are open, when a signal ends the program: safe in its handler. */
 void file_output_abandon(void);
 

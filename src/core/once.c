@@ -1,5 +1,7 @@
 #include "core/once.h"
 
+#include <stdlib.h>
+
 bool once_read(struct once *once, bool (*read)(struct error *err), struct error *err)
 {
     if (atomic_load(&once->done))
@@ -9,4 +11,11 @@ bool once_read(struct once *once, bool (*read)(struct error *err), struct error 
     atomic_store(&once->done, done);
     pthread_mutex_unlock(&once->lock);
     return done;
+}
+
+void once_needed(struct once *once, bool (*read)(struct error *err))
+{
+    struct error err;
+    if (!once_read(once, read, &err))
+        abort();
 }

@@ -22,4 +22,7 @@ struct once {
  * then. Any number of threads may call. */
 bool once_read(struct once *once, bool (*read)(struct error *err), struct error *err);
 
+/* The same for a lookup, which has no error to give: ends the program where memory runs out. */
+void once_needed(struct once *once, bool (*read)(struct error *err));
+
 #endif

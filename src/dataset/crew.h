@@ -3,9 +3,23 @@
 #ifndef REHEARSE_DATASET_CREW_H
 #define REHEARSE_DATASET_CREW_H
 
-#include "dataset/generate.h"
+#include "core/error.h"
+#include "core/parallel.h"
+#include "dataset/format.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dataset_work {
+    struct parallel *pool;   /* NULL: one thread */
+    int64_t rank, ranks;     /* this process makes files rank, rank + ranks, …; {0, 1} all of them */
+    const atomic_bool *stop; /* set: end early, with an error and nothing half written; may be NULL */
+    /* After each file, by any thread, one at a time: what is done so far. May be NULL. */
+    void (*progress)(void *context, int64_t files, int64_t bytes);
+    void *progress_context;
+};
 
 struct dataset_crew {
     const struct dataset_work *work;

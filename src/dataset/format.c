@@ -117,7 +117,7 @@ bool dataset_open(const struct dataset_file *file, struct dataset_index *index, 
                   const struct dataset_source *const *parts, struct error *err)
 {
     const struct dataset_format *format = file->layout->format;
-    bool whole = !format->container && dataset_file_bytes(file, 0) == parts[0]->size;
+    bool whole = !format->container && format->bytes(file, 0) == parts[0]->size;
     if (whole && format->expect && format->expect(file, index))
         return true;
     return dataset_locate(format, index, path, parts, err);

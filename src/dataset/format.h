@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "dataset/bytes.h"
-#include "dataset/layout.h"
+#include "dataset/types.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,22 +3,12 @@
 #define REHEARSE_DATASET_GENERATE_H
 
 #include "core/error.h"
-#include "core/parallel.h"
+#include "dataset/crew.h"
 #include "dataset/layout.h"
 #include "dataset/place.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-struct dataset_work {
-    struct parallel *pool;   /* NULL: one thread */
-    int64_t rank, ranks;     /* this process makes files rank, rank + ranks, …; {0, 1} all of them */
-    const atomic_bool *stop; /* set: end early, with an error and nothing half written; may be NULL */
-    /* After each file, by any thread, one at a time: what is done so far. May be NULL. */
-    void (*progress)(void *context, int64_t files, int64_t bytes);
-    void *progress_context;
-};
 
 struct dataset_generated {
     int64_t files_written, files_kept; /* of all parts: a file with an index is two */
@@ -30,6 +20,10 @@ struct dataset_generated {
  * several processes generate, one calls this before any begins. */
 bool dataset_manifest_write(const struct dataset_layout *layout, const struct dataset_place *place,
                             struct error *err);
+
+/* The layout that the place's manifest records. */
+bool dataset_manifest_read(struct dataset_layout *layout, const struct dataset_place *place,
+                           struct error *err);
 
 /* What this rank has to write of a data set of which nothing is there yet. */
 struct dataset_need {

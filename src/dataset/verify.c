@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_MANIFEST ((int64_t)1 << 20)
-
 struct verification {
     const struct dataset_layout *layout;
     const struct dataset_place *place;
@@ -204,26 +202,4 @@ void dataset_verified_release(struct dataset_verified *verified)
         free(verified->faults[i].text);
     }
     *verified = (struct dataset_verified){0};
-}
-
-bool dataset_manifest_read(struct dataset_layout *layout, const struct dataset_place *place,
-                           struct error *err)
-{
-    struct dataset_source source;
-    if (!place->open(place->context, DATASET_MANIFEST, &source, err))
-        return false;
-    size_t length = (size_t)source.size;
-    struct text path = {0};
-    text_format(&path, "%s%s%s", place->name ? place->name : "", place->name ? "/" : "", DATASET_MANIFEST);
-    const char *name = path.failed ? DATASET_MANIFEST : path.data;
-    char *json = source.size <= MAX_MANIFEST ? malloc(length + 1) : NULL;
-    bool read =
-        source.size <= MAX_MANIFEST
-            ? json ? source.read(source.context, 0, json, length, err) : error_memory(err)
-            : error_set(err, ERROR_INPUT, "%s: over the limit of %" PRId64 " bytes", name, MAX_MANIFEST);
-    place->close(place->context, &source);
-    read = read && dataset_layout_read(layout, name, json, length, err);
-    free(json);
-    text_release(&path);
-    return read;
 }

@@ -37,8 +37,4 @@ bool dataset_verify(const struct dataset_layout *layout, const struct dataset_pl
                     struct error *err);
 void dataset_verified_release(struct dataset_verified *verified);
 
-/* The layout that the place's manifest records. */
-bool dataset_manifest_read(struct dataset_layout *layout, const struct dataset_place *place,
-                           struct error *err);
-
 #endif

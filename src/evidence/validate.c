@@ -1,64 +1,10 @@
 #include "evidence/validate.h"
 
-#include "devices/tables.h"
-#include "evidence/runs_read.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 /* What is over by no more than the estimate's own error still counts as fitting (docs/validate.md). */
 #define MEMORY_ERROR 1.05
-
-static bool read_runs(struct validation *validation, const struct validation_defaults *defaults,
-                      struct error *err)
-{
-    static const char *const needed[] = {"tp", "pp"}; /* or it is no table of runs */
-    int column;
-    if (!cost_tables(err))
-        return false;
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-        if (!csv_need(&validation->csv, needed[i], &column, err))
-            return false;
-    validation->count = validation->csv.row_count;
-    validation->runs = ARENA_ARRAY(&validation->arena, (size_t)validation->count + 1, struct run);
-    validation->errors = ARENA_ARRAY(&validation->arena, (size_t)validation->count + 1, double);
-    if (!validation->runs || !validation->errors)
-        return error_memory(err);
-    for (int i = 0; i < validation->count; i++)
-        run_read(validation, defaults, i);
-    return !validation->no_memory || error_memory(err);
-}
-
-/* Of a table that is read. */
-static bool finish(struct validation *validation, const struct validation_defaults *defaults,
-                   struct error *err)
-{
-    if (read_runs(validation, defaults, err))
-        return true;
-    validation_release(validation);
-    return false;
-}
-
-bool validation_load(struct validation *validation, const char *path,
-                     const struct validation_defaults *defaults, struct error *err)
-{
-    *validation = (struct validation){0};
-    return csv_load(&validation->csv, path, err) && finish(validation, defaults, err);
-}
-
-bool validation_parse(struct validation *validation, const char *path, const char *data, size_t length,
-                      const struct validation_defaults *defaults, struct error *err)
-{
-    *validation = (struct validation){0};
-    return csv_parse(&validation->csv, path, data, length, err) && finish(validation, defaults, err);
-}
-
-void validation_release(struct validation *validation)
-{
-    csv_release(&validation->csv);
-    arena_release(&validation->arena);
-    *validation = (struct validation){0};
-}
 
 void validation_predict(struct validation *validation, const struct calibration *calibration)
 {

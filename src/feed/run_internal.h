@@ -1,4 +1,4 @@
-/* Inside a run: run.c goes through the epochs, run_setup.c derives what they are made of, run_cache.c looks at the page
+/* Inside a run: run_epochs.c goes through the epochs, run_setup.c derives what they are made of, run_cache.c looks at the page
  * cache. */
 #ifndef REHEARSE_FEED_RUN_INTERNAL_H
 #define REHEARSE_FEED_RUN_INTERNAL_H

@@ -1,7 +1,7 @@
 #include "figure/gnuplot.h"
 
 #include "core/child.h"
-#include "core/file.h"
+#include "core/file_output.h"
 #include "core/text.h"
 
 #include <errno.h>
@@ -15,22 +15,22 @@
 #define FIGURE_MAX_BYTES ((size_t)256 << 20)
 
 /* Letters of SVG are measured in pixels, those of the others in points. */
-bool gnuplot_set_terminal(const char *path, int width, int height, const struct figure_style *style,
-                          struct text *script, struct error *err)
+bool gnuplot_set_terminal(const char *path, int width, int height, double points, struct text *script,
+                          struct error *err)
 {
     if (text_ends_like(path, ".svg"))
         text_format(
             script,
             "set terminal svg size %d,%d dynamic font 'sans-serif,%d' background 'white' noenhanced\n", width,
-            height, (int)(style->points * 96 / 72));
+            height, (int)(points * 96 / 72));
     else if (text_ends_like(path, ".png"))
         text_format(script,
                     "set terminal pngcairo size %d,%d font 'sans-serif,%g' background 'white' noenhanced\n",
-                    width, height, style->points);
+                    width, height, points);
     else if (text_ends_like(path, ".pdf"))
         text_format(script,
                     "set terminal pdfcairo size %g,%g font 'sans-serif,%g' background 'white' noenhanced\n",
-                    width / 96.0, height / 96.0, style->points);
+                    width / 96.0, height / 96.0, points);
     else
         return error_set(err, ERROR_USAGE, "'%s': a figure is a .svg, .png or .pdf file", path);
     return true;
@@ -39,7 +39,7 @@ bool gnuplot_set_terminal(const char *path, int width, int height, const struct 
 bool figure_can_write(const char *path, struct error *err)
 {
     struct text unused = {0};
-    bool ok = gnuplot_set_terminal(path, 1, 1, &figure_screen, &unused, err);
+    bool ok = gnuplot_set_terminal(path, 1, 1, 1, &unused, err);
     text_release(&unused);
     return ok;
 }

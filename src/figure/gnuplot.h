@@ -4,13 +4,13 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "figure/style.h"
 
 #include <stdbool.h>
 
-/* Adds the `set terminal` line for this file's ending (.svg, .png or .pdf), of so many pixels. */
-bool gnuplot_set_terminal(const char *path, int width, int height, const struct figure_style *style,
-                          struct text *script, struct error *err);
+/* Adds the `set terminal` line for this file's ending (.svg, .png or .pdf), of so many pixels, with letters of so
+ * many points. */
+bool gnuplot_set_terminal(const char *path, int width, int height, double points, struct text *script,
+                          struct error *err);
 
 /* Is the ending one that can be written? For telling so before the work is done. */
 bool figure_can_write(const char *path, struct error *err);

@@ -3,6 +3,7 @@
 #include "core/arena.h"
 #include "core/unit.h"
 #include "figure/gnuplot.h"
+#include "figure/style.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,8 +71,8 @@ bool figure_stages(const char *path, const struct figure_stages *stages, struct 
 {
     struct text script = {0};
     int rows = stages->count < MOST_ROWS ? stages->count : MOST_ROWS;
-    bool ok =
-        gnuplot_set_terminal(path, WIDTH, FRAME_HEIGHT + ROW_HEIGHT * rows, &figure_screen, &script, err);
+    bool ok = gnuplot_set_terminal(path, WIDTH, FRAME_HEIGHT + ROW_HEIGHT * rows, figure_screen.points,
+                                   &script, err);
     if (ok) {
         text_add(&script,
                  "set xlabel 'milliseconds per micro-batch: forward (dark), backward (light); dashed: the "

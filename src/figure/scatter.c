@@ -1,6 +1,7 @@
 #include "figure/scatter.h"
 
 #include "figure/gnuplot.h"
+#include "figure/style.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,7 +50,7 @@ bool figure_scatter(const struct validation *validation, const char *path, struc
     struct text script = {0};
     if (count == 0)
         return error_set(err, ERROR_INFEASIBLE, "nothing to draw: no run could be modelled");
-    if (!gnuplot_set_terminal(path, WIDTH, HEIGHT, &figure_screen, &script, err)) {
+    if (!gnuplot_set_terminal(path, WIDTH, HEIGHT, figure_screen.points, &script, err)) {
         text_release(&script);
         return false;
     }

@@ -2,6 +2,7 @@
 
 #include "core/unit.h"
 #include "figure/gnuplot.h"
+#include "figure/style.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ bool figure_splits(const char *path, const struct job_search *search, struct err
     const struct job *job = &search->plans[0].job;
     char title[256], time[32];
     bool ok = gnuplot_set_terminal(path, WIDTH, FRAME_HEIGHT + ROW_HEIGHT * search->plan_count,
-                                   &figure_screen, &script, err);
+                                   figure_screen.points, &script, err);
     if (ok) {
         unit_format(time, sizeof time, search->plans[0].time.seconds, UNIT_TIME, 4);
         snprintf(title, sizeof title, "%.80s on %d x %.80s: %s", job->model->name, job->devices,

@@ -75,7 +75,7 @@ bool figure_page_begin(struct figure_page *page, const char *path, const struct 
 {
     *page = (struct figure_page){.style = style, .width = width ? width : style->width, .height = height};
     page->panel = page->width;
-    if (gnuplot_set_terminal(path, page->width, height, style, &page->script, err)) {
+    if (gnuplot_set_terminal(path, page->width, height, style->points, &page->script, err)) {
         text_add(&page->script, "set multiplot\n");
         return true;
     }

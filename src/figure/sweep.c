@@ -1,6 +1,7 @@
 #include "figure/sweep.h"
 
 #include "figure/gnuplot.h"
+#include "figure/style.h"
 
 #include <math.h>
 
@@ -58,7 +59,7 @@ static void add_plot(const struct figure_sweep *sweep, struct text *script)
 bool figure_sweep(const char *path, const struct figure_sweep *sweep, struct error *err)
 {
     struct text script = {0};
-    bool drawn = gnuplot_set_terminal(path, WIDTH, HEIGHT, &figure_screen, &script, err);
+    bool drawn = gnuplot_set_terminal(path, WIDTH, HEIGHT, figure_screen.points, &script, err);
     if (drawn) {
         add_axes(sweep, &script);
         add_data(sweep, &script);

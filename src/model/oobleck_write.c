@@ -1,5 +1,6 @@
 /* Oobleck's files out. */
 #include "core/file.h"
+#include "core/file_output.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "model/oobleck.h"

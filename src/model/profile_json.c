@@ -1,5 +1,5 @@
 /* rehearse-profile/1: see docs/profile.md. */
-#include "core/file.h"
+#include "core/file_output.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "model/read.h"

@@ -1,7 +1,5 @@
 #include "report/folder.h"
 
-#include "report/report.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "report/parts.h"
 
 #include "core/file.h"
-#include "report/report.h"
 
 #include <errno.h>
 #include <math.h>

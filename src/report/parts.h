@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define REPORT_MOST_PICTURE ((size_t)16 << 20) /* bytes of a picture */
+
 /* The parts of the page, in its order: the road that data takes, plans first. */
 enum report_group {
     REPORT_PLANS,

@@ -13,9 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REPORT_MOST_FILES    16384               /* of the folder and each folder in it */
 #define REPORT_MOST_SECTIONS 1000                /* files that get more than a line */
-#define REPORT_MOST_PICTURE  ((size_t)16 << 20)  /* bytes of a picture */
 #define REPORT_MOST_PAGE     ((size_t)128 << 20) /* bytes of the page; JSON and YAML: DOC_MAX_BYTES */
 
 struct report_options {

@@ -117,14 +117,8 @@ static bool map_read(struct storage_reader *reader, struct storage_file *file, s
 
 const struct storage_method storage_mmap = {
     .name = "mmap",
+    STORAGE_LOCAL,
     .open = map_open,
-    .size = storage_local_size,
     .read = map_read,
     .close = map_close,
-    .create = storage_local_create,
-    .write = storage_local_write,
-    .commit = storage_local_commit,
-    .discard = storage_local_discard,
-    .list = storage_local_list,
-    .remove = storage_local_remove,
 };

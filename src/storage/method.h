@@ -147,4 +147,10 @@ bool storage_local_list(struct storage *storage, const char *path, storage_visit
                         struct error *err);
 bool storage_local_remove(struct storage *storage, const char *path, struct error *err);
 
+/* The part of a method that is the same for all of them. */
+#define STORAGE_LOCAL                                                                                        \
+    .size = storage_local_size, .create = storage_local_create, .write = storage_local_write,                \
+    .commit = storage_local_commit, .discard = storage_local_discard, .list = storage_local_list,            \
+    .remove = storage_local_remove
+
 #endif

@@ -229,16 +229,10 @@ const struct storage_method storage_uring = {
     .reader_start = uring_reader_start,
     .reader_stop = uring_reader_stop,
     .buffer_changed = uring_buffer_changed,
+    STORAGE_LOCAL,
     .open = storage_local_open,
-    .size = storage_local_size,
     .read = uring_read,
     .close = storage_local_close,
-    .create = storage_local_create,
-    .write = storage_local_write,
-    .commit = storage_local_commit,
-    .discard = storage_local_discard,
-    .list = storage_local_list,
-    .remove = storage_local_remove,
 };
 
 #else

@@ -1,4 +1,5 @@
 #include "core/file.h"
+#include "core/file_output.h"
 #include "model/folder.h"
 
 #include <dirent.h>

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "core/file.h"
+#include "figure/style.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static char *draw(const struct text *commands)
     struct error err;
     char *svg;
     size_t length;
-    assert_true(gnuplot_set_terminal("a.svg", 400, 300, &figure_screen, &script, &err));
+    assert_true(gnuplot_set_terminal("a.svg", 400, 300, figure_screen.points, &script, &err));
     text_add(&script, commands->data);
     if (!gnuplot_run(in_folder("a.svg"), &script, &err))
         fail_msg("%s", err.text);

@@ -6,6 +6,8 @@
 #include <cmocka.h>
 
 #include "core/file.h"
+#include "core/file_output.h"
+#include "report/folder.h"
 #include "report/parts.h"
 #include "report/report.h"
 #include "trace/store/store.h"

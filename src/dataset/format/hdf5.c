@@ -9,6 +9,7 @@
 #ifdef REHEARSE_HAVE_HDF5
 
 #include "dataset/format/hdf5.h"
+#include "dataset/layout.h"
 #include "dataset/pack.h"
 #include "dataset/writer.h"
 

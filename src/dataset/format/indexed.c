@@ -113,30 +113,13 @@ static bool indexed_locate(struct dataset_index *index, const char *path,
     return true;
 }
 
-const struct dataset_format dataset_format_indexed_binary = {
-    .name = "indexed_binary",
-    .extension = "indexed_binary",
-    .parts = PARTS,
-    .part_suffix = {NULL, ".off.idx", ".sz.idx"},
-    .bytes = indexed_bytes,
-    .write = indexed_write,
-    .expect = indexed_expect,
-    .locate = indexed_locate,
-    .decode = dataset_decode_copy,
-    .container = true,
-    .exact = true,
-};
+/* Two names for one format. */
+#define INDEXED(word)                                                                                        \
+    {                                                                                                        \
+        .name = (word), .extension = (word), .parts = PARTS, .part_suffix = {NULL, ".off.idx", ".sz.idx"},   \
+        .bytes = indexed_bytes, .write = indexed_write, .expect = indexed_expect, .locate = indexed_locate,  \
+        .decode = dataset_decode_copy, .container = true, .exact = true,                                     \
+    }
 
-const struct dataset_format dataset_format_mmap_indexed_binary = {
-    .name = "mmap_indexed_binary",
-    .extension = "mmap_indexed_binary",
-    .parts = PARTS,
-    .part_suffix = {NULL, ".off.idx", ".sz.idx"},
-    .bytes = indexed_bytes,
-    .write = indexed_write,
-    .expect = indexed_expect,
-    .locate = indexed_locate,
-    .decode = dataset_decode_copy,
-    .container = true,
-    .exact = true,
-};
+const struct dataset_format dataset_format_indexed_binary = INDEXED("indexed_binary");
+const struct dataset_format dataset_format_mmap_indexed_binary = INDEXED("mmap_indexed_binary");

@@ -3,7 +3,7 @@
 #define REHEARSE_DATASET_FORMAT_NUMPY_H
 
 #include "core/error.h"
-#include "dataset/layout.h"
+#include "dataset/types.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  * up after `timeout` seconds with an error that names the ranks that did not come; after that only comm_abort and
  * comm_close make sense. With one process they do nothing and cost nothing.
  *
- * MPI lies in a module of its own (comm_module.h), which is loaded when a launcher has started more than one process:
+ * MPI lies in a module of its own (feed/comm/module.h), which is loaded when a launcher has started more than one process:
  * libmpi takes longer to load than all the rest of a start. */
 #ifndef REHEARSE_FEED_COMM_COMM_H
 #define REHEARSE_FEED_COMM_COMM_H

@@ -1,5 +1,5 @@
-/* The door to MPI: comm.c opens the module `rehearse-mpi.so` (comm_mpi.c, linked with libmpi) and calls it through this
- * table. Nothing in it waits: comm.c polls, so that it sees time pass and can say who is late.
+/* The door to MPI: launch.c opens the module `rehearse-mpi.so` (mpi.c, linked with libmpi) and calls it through this
+ * table. Nothing in it waits: await.c polls, so that it sees time pass and can say who is late.
  *
  * It is looked for as the environment variable REHEARSE_MPI_MODULE says, else beside the program, else where it is
  * installed. One that is built with another MPI (Open MPI, MPICH) takes its place. */

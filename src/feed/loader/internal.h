@@ -1,4 +1,4 @@
-/* Inside the loader: loader.c hands out work, loader_read.c reads samples. */
+/* Inside the loader: work.c hands out work, read.c reads samples. */
 #ifndef REHEARSE_FEED_LOADER_INTERNAL_H
 #define REHEARSE_FEED_LOADER_INTERNAL_H
 

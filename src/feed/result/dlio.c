@@ -1,6 +1,6 @@
 #include "feed/result/dlio.h"
 
-#include "core/file.h"
+#include "core/file_output.h"
 #include "core/json.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Between the files workload*.c and builtin.c. */
+/* Between the files that read workloads. */
 #ifndef REHEARSE_FEED_WORKLOAD_INTERNAL_H
 #define REHEARSE_FEED_WORKLOAD_INTERNAL_H
 

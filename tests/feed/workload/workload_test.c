@@ -3,6 +3,7 @@
 
 #include "core/doc.h"
 #include "core/file.h"
+#include "core/file_output.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

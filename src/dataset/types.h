@@ -1,0 +1,101 @@
+/* A data set's layout and one file of it, and the types of their elements: what layouts (dataset/layout.h) and formats
+ * (dataset/format.h) both are about. */
+#ifndef REHEARSE_DATASET_TYPES_H
+#define REHEARSE_DATASET_TYPES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DATASET_MAX_DIMS   8
+#define DATASET_MAX_FILES  ((int64_t)1 << 40)
+#define DATASET_MAX_RECORD ((int64_t)1 << 42) /* bytes of one sample */
+
+enum dataset_element {
+    DATASET_UINT8,
+    DATASET_INT8,
+    DATASET_UINT16,
+    DATASET_INT16,
+    DATASET_UINT32,
+    DATASET_INT32,
+    DATASET_UINT64,
+    DATASET_INT64,
+    DATASET_FLOAT16,
+    DATASET_FLOAT32,
+    DATASET_FLOAT64,
+    DATASET_ELEMENTS
+};
+
+enum dataset_compression {
+    DATASET_NONE,
+    DATASET_GZIP,
+    DATASET_LZF,
+    DATASET_BZ2,
+    DATASET_ZIP,
+    DATASET_XZ,
+    DATASET_COMPRESSIONS
+};
+
+struct dataset_format; /* dataset/format.h */
+
+/* Keys of DLIO's section `dataset`, in its words. Begin with dataset_layout_init. */
+struct dataset_layout {
+    const struct dataset_format *format;
+    char prefix[128];
+    int64_t files_train, files_eval;
+    int64_t subfolders_train, subfolders_eval; /* 0 and 1: none */
+    int64_t samples_per_file;
+
+    /* Of a sample, rounded to whole bytes; with a deviation each file has its own. Not used when there are dims. */
+    double record_bytes, record_bytes_stdev;
+    int dims_count; /* 0: nearly square, of exactly the bytes asked for */
+    int64_t dims[DATASET_MAX_DIMS];
+    enum dataset_element element;
+
+    enum dataset_compression compression;
+    int compression_level; /* 0 to 9 */
+    bool chunked;          /* HDF5 from here on */
+    int64_t chunk_bytes;   /* 0: as the library likes */
+    int chunk_dims_count;
+    int64_t chunk_dims[DATASET_MAX_DIMS];
+    int64_t records_per_sample;          /* data sets records_0, records_1, … */
+    int max_shape_count;                 /* 0: data sets do not grow */
+    int64_t max_shape[DATASET_MAX_DIMS]; /* of a sample's part in a data set; -1: without limit */
+
+    /* The formats of the VLDB study: training files of so many bytes in all, whatever counts say; 0: as counts say. */
+    int64_t total_bytes;
+    int64_t last
+        [2]; /* set by dataset_layout_check: what is left for the last of them, in the format's own terms */
+
+    uint64_t seed;
+    double compressibility; /* 0 to 1: dataset/bytes.h */
+
+    /* Sizes as DLIO makes them: int(sqrt(record_bytes)) squared and, with a standard deviation, two normal draws per
+     * file from numpy's legacy generator seeded with 10. */
+    bool dlio_sizes;
+    int32_t *dlio_dims; /* two per file; made by dataset_layout_check, NULL where there is no deviation */
+};
+
+/* One file of it. */
+struct dataset_file {
+    const struct dataset_layout *layout;
+    /* Of all: files_train training files, then files_eval evaluation files; its stream of bytes. */
+    int64_t number;
+    bool eval;
+    int64_t index; /* in train/ or valid/ */
+    int64_t samples;
+    enum dataset_element element;
+    int dims_count; /* of one sample */
+    int64_t dims[DATASET_MAX_DIMS];
+    int64_t record_bytes;  /* of one sample: product of dims × bytes of an element */
+    int64_t payload_bytes; /* samples × record_bytes */
+    int64_t file_bytes;    /* that a format pads the file to; 0: as many as it takes */
+};
+
+const char *dataset_element_name(enum dataset_element element); /* as numpy calls it: "uint8" */
+bool dataset_element_find(const char *name, enum dataset_element *element);
+int64_t dataset_element_bytes(enum dataset_element element);
+
+const char *dataset_compression_name(enum dataset_compression compression); /* as DLIO calls it */
+bool dataset_compression_find(const char *name, enum dataset_compression *compression);
+
+#endif
