@@ -15,7 +15,7 @@ struct making {
     struct error *err;
 };
 
-static bool has_fusions(const struct graph *graph)
+static bool has_fusions(const struct op_graph *graph)
 {
     for (int i = 0; i < graph->count; i++)
         if (graph->at[i]->opcode == HLO_FUSION)
@@ -23,7 +23,7 @@ static bool has_fusions(const struct graph *graph)
     return false;
 }
 
-static bool set_parameters(struct making *m, const struct graph *graph, const char *path)
+static bool set_parameters(struct making *m, const struct op_graph *graph, const char *path)
 {
     const struct layer_options *options = m->options;
     for (int i = 0; options->parameters && i < graph->parameter_count; i++)
@@ -60,7 +60,7 @@ static void add_parameter(struct layer_cost *layer, const struct hlo_shape *shap
     layer->optimizer.lane_flops += ADAM_FLOPS * (double)elements;
 }
 
-static bool sum_bytes(struct making *m, const struct graph *graph)
+static bool sum_bytes(struct making *m, const struct op_graph *graph)
 {
     struct layer_cost *layer = m->layer;
     layer->optimizer =
@@ -108,7 +108,7 @@ static bool append(struct making *m, struct fused *to, const struct fused *from,
 }
 
 /* The backward pass, and which values the forward pass must keep for it. */
-static bool derive(struct making *m, const struct graph *graph, const bool **kept)
+static bool derive(struct making *m, const struct op_graph *graph, const bool **kept)
 {
     struct layer_cost *layer = m->layer;
     struct derived derived;
@@ -140,12 +140,12 @@ static bool read_backward(struct making *m, const struct hlo_module *backward)
 {
     struct layer_cost *layer = m->layer;
     struct count_options count = {.rules = COUNT_REHEARSE};
-    struct graph graph;
+    struct op_graph graph;
     if (!module_count(&m->backward_counts, backward, &count, m->err))
         return false;
     struct fuse_options fuse = {.counts = &m->backward_counts, .attention = m->options->attention};
     layer->kept_bytes += layer->input_bytes;
-    return graph_flatten(&graph, &layer->arena, backward->entry, &m->backward_counts, true, m->err) &&
+    return op_graph_flatten(&graph, &layer->arena, backward->entry, &m->backward_counts, true, m->err) &&
            fuse_graph(&layer->backward, &layer->arena, &graph, &fuse, m->err);
 }
 
@@ -178,21 +178,21 @@ static bool make(struct making *m, const struct hlo_module *forward, const struc
 {
     struct layer_cost *layer = m->layer;
     struct count_options count = {.rules = COUNT_REHEARSE};
-    struct graph graph, whole;
+    struct op_graph graph, whole;
     if (!module_count(&m->counts, forward, &count, m->err) ||
-        !graph_flatten(&graph, &layer->arena, forward->entry, &m->counts, false, m->err))
+        !op_graph_flatten(&graph, &layer->arena, forward->entry, &m->counts, false, m->err))
         return false;
     layer->forward_instructions = graph.count;
     if (m->options->attention != ATTENTION_UNFUSED)
         attention_rewrite(&graph);
-    if (!graph_check(&graph, m->err) || !derive_arguments(&graph, &layer->arena, &m->arguments, m->err))
+    if (!op_graph_check(&graph, m->err) || !derive_arguments(&graph, &layer->arena, &m->arguments, m->err))
         return false;
     struct fuse_options fuse = {.counts = &m->counts, .attention = m->options->attention};
     if (!set_parameters(m, &graph, forward->path) || !sum_bytes(m, &graph) ||
         !(backward ? read_backward(m, backward) : derive(m, &graph, &fuse.kept)))
         return false;
     /* the module's own fusions run as they are, though the backward pass was derived from what is in them */
-    if (!graph_flatten(&whole, &layer->arena, forward->entry, &m->counts, true, m->err))
+    if (!op_graph_flatten(&whole, &layer->arena, forward->entry, &m->counts, true, m->err))
         return false;
     if (has_fusions(&whole)) {
         fuse.kept = NULL;

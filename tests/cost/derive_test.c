@@ -18,7 +18,7 @@ struct backward {
     struct hlo_module module;
     struct module_count counts;
     struct arena arena;
-    struct graph graph;
+    struct op_graph graph;
     enum argument_kind *arguments;
     struct derived derived;
     struct fused forward, fused;
@@ -29,7 +29,7 @@ static void derive_loaded(struct backward *b, struct derive_options options, enu
     struct error err = {0};
     struct count_options rules = {.rules = COUNT_REHEARSE};
     bool made = module_count(&b->counts, &b->module, &rules, &err) &&
-                graph_flatten(&b->graph, &b->arena, b->module.entry, &b->counts, false, &err);
+                op_graph_flatten(&b->graph, &b->arena, b->module.entry, &b->counts, false, &err);
     if (made && attention != ATTENTION_UNFUSED)
         attention_rewrite(&b->graph);
     made = made && derive_arguments(&b->graph, &b->arena, &b->arguments, &err);

@@ -20,7 +20,7 @@ struct fusion {
     struct hlo_module module;
     struct module_count counts;
     struct arena arena;
-    struct graph graph;
+    struct op_graph graph;
     struct fused fused;
     int attentions;
 };
@@ -29,7 +29,7 @@ static bool fuse_loaded(struct fusion *f, bool unfused, enum attention_kind atte
 {
     struct count_options rules = {.rules = COUNT_REHEARSE};
     if (!module_count(&f->counts, &f->module, &rules, err) ||
-        !graph_flatten(&f->graph, &f->arena, f->module.entry, &f->counts, true, err))
+        !op_graph_flatten(&f->graph, &f->arena, f->module.entry, &f->counts, true, err))
         return false;
     if (attention != ATTENTION_UNFUSED)
         f->attentions = attention_rewrite(&f->graph);

@@ -22,6 +22,9 @@ struct op_cycles {
 
 #define OP_CYCLES_DEFAULT 3
 
+/* Reads the tables, unless they are read; then a lookup cannot fail. */
+bool op_cycles_read(struct error *err);
+
 /* The table of a compute capability ("sm_86"; NULL: that one), among those of April 2024 when `fork`.
  * Where XLA has none it takes that of sm_86. NULL only when memory is short. */
 const struct op_cycles *op_cycles_find(const char *capability, bool fork);

@@ -2,7 +2,6 @@
 
 #include "core/doc.h"
 #include "core/once.h"
-#include "cost/count/tables.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -97,15 +96,16 @@ static bool read_built_in(struct error *err)
     return done;
 }
 
+static struct once once = ONCE_INIT;
+
 bool custom_calls_read(struct error *err)
 {
-    static struct once once = ONCE_INIT;
     return once_read(&once, read_built_in, err);
 }
 
 const struct custom_call *custom_call_find(const char *target)
 {
-    count_tables_needed();
+    once_needed(&once, read_built_in);
     for (int i = 0; i < built_in.count; i++)
         if (fnmatch(built_in.calls[i].pattern, target, 0) == 0)
             return &built_in.calls[i];

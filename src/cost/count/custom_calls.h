@@ -2,6 +2,10 @@
 #ifndef REHEARSE_COST_COUNT_CUSTOM_CALLS_H
 #define REHEARSE_COST_COUNT_CUSTOM_CALLS_H
 
+#include "core/error.h"
+
+#include <stdbool.h>
+
 enum custom_call_rule {
     CUSTOM_CALL_FREE,
     CUSTOM_CALL_ELEMENTS,
@@ -19,6 +23,9 @@ struct custom_call {
     double flops, transcendentals; /* per element */
     double terms[3];               /* of p^2 q, p q^2, q^3 */
 };
+
+/* Reads the table, unless it is read; then a lookup cannot fail. */
+bool custom_calls_read(struct error *err);
 
 /* The entry of a target, or NULL. */
 const struct custom_call *custom_call_find(const char *target);

@@ -1,7 +1,7 @@
 /* The built-in cycles of elementwise operations: data/op-cycles.yaml. */
 #include "core/doc.h"
 #include "core/once.h"
-#include "cost/count/tables.h"
+#include "cost/count/count.h"
 
 #include <string.h>
 
@@ -88,9 +88,10 @@ static bool read_built_in(struct error *err)
     return done;
 }
 
+static struct once once = ONCE_INIT;
+
 bool op_cycles_read(struct error *err)
 {
-    static struct once once = ONCE_INIT;
     return once_read(&once, read_built_in, err);
 }
 
@@ -106,7 +107,7 @@ static const struct op_cycles *find(const char *capability, bool fork)
 
 const struct op_cycles *op_cycles_find(const char *capability, bool fork)
 {
-    count_tables_needed();
+    once_needed(&once, read_built_in);
     const struct op_cycles *table = capability ? find(capability, fork) : NULL;
     return table ? table : find("sm_86", fork);
 }

@@ -7,7 +7,7 @@
 #define LOOK_MOST 512 /* instructions between the two products, and before the mask */
 
 struct pattern {
-    const struct graph *graph;
+    const struct op_graph *graph;
     const int *reader_first,
         *readers; /* of instruction i: readers[reader_first[i]] to [reader_first[i + 1]] */
     const bool *is_result;
@@ -114,7 +114,8 @@ static bool is_causal(const struct pattern *p)
 }
 
 /* Makes of the second product the whole; what was between is used no more. */
-static bool replace(struct graph *graph, struct hlo_instruction *context, int side, const struct pattern *p)
+static bool replace(struct op_graph *graph, struct hlo_instruction *context, int side,
+                    const struct pattern *p)
 {
     struct op_product first, second;
     if (!op_product(p->scores, &first) || !op_product(context, &second) || first.batch != second.batch)
@@ -123,10 +124,10 @@ static bool replace(struct graph *graph, struct hlo_instruction *context, int si
     bool plain = first.m == queries && first.n == keys;
     if (!plain && !(first.n == queries && first.m == keys))
         return false;
-    struct hlo_attributes *attributes = graph_attributes(graph);
+    struct hlo_attributes *attributes = op_graph_attributes(graph);
     int64_t sizes[5] = {first.batch, queries, keys, first.k, is_causal(p)};
-    attributes->target = GRAPH_ATTENTION;
-    attributes->sizes = graph_ints(graph, 5, sizes);
+    attributes->target = OP_TARGET_ATTENTION;
+    attributes->sizes = op_graph_ints(graph, 5, sizes);
     struct hlo_instruction **operands = ARENA_ARRAY(graph->arena, 3, struct hlo_instruction *);
     if (!operands || graph->failed)
         return false;
@@ -140,7 +141,7 @@ static bool replace(struct graph *graph, struct hlo_instruction *context, int si
     return true;
 }
 
-static bool find_readers(const struct graph *graph, struct arena *scratch, struct pattern *p)
+static bool find_readers(const struct op_graph *graph, struct arena *scratch, struct pattern *p)
 {
     size_t count = (size_t)graph->count + 2, edges = 0;
     for (int i = 0; i < graph->count; i++)
@@ -169,7 +170,7 @@ static bool find_readers(const struct graph *graph, struct arena *scratch, struc
     return true;
 }
 
-int attention_rewrite(struct graph *graph)
+int attention_rewrite(struct op_graph *graph)
 {
     struct arena scratch = {0};
     struct pattern p = {0};
@@ -185,6 +186,6 @@ int attention_rewrite(struct graph *graph)
     }
     arena_release(&scratch);
     if (found)
-        graph_drop_unused(graph);
+        op_graph_drop_unused(graph);
     return found;
 }

@@ -27,7 +27,7 @@ static int argument_of(const int *origin, const struct hlo_instruction *instruct
     return through ? origin[instruction->operands[0]->index] : COMPUTED;
 }
 
-static void mark(enum argument_kind *kinds, const struct graph *graph, int argument)
+static void mark(enum argument_kind *kinds, const struct op_graph *graph, int argument)
 {
     if (argument >= 0 && argument < graph->parameter_count && graph->parameters[argument] &&
         hlo_type_is_float(graph->parameters[argument]->shape->type))
@@ -39,7 +39,7 @@ static bool is_vector(const struct hlo_shape *shape)
     return shape->rank == 1 && shape->dims[0] > 1;
 }
 
-static void mark_product(enum argument_kind *kinds, const struct graph *graph, const int *origin,
+static void mark_product(enum argument_kind *kinds, const struct op_graph *graph, const int *origin,
                          const struct hlo_instruction *product)
 {
     int left = origin[product->operands[0]->index], right = origin[product->operands[1]->index];
@@ -52,7 +52,7 @@ static void mark_product(enum argument_kind *kinds, const struct graph *graph, c
         mark(kinds, graph, argument);
 }
 
-bool derive_arguments(const struct graph *graph, struct arena *arena, enum argument_kind **arguments,
+bool derive_arguments(const struct op_graph *graph, struct arena *arena, enum argument_kind **arguments,
                       struct error *err)
 {
     struct arena scratch = {0};
@@ -97,7 +97,7 @@ static bool stretches(const bool *stretched, const struct hlo_instruction *user)
 }
 
 /* stretched[i]: all uses are views that end stretched. */
-static void find_stretched(const struct graph *graph, bool *stretched)
+static void find_stretched(const struct op_graph *graph, bool *stretched)
 {
     for (int i = 0; i < graph->count; i++)
         stretched[i] = true;
@@ -153,19 +153,19 @@ void derive_give(struct deriver *d, struct hlo_instruction *to, struct hlo_instr
     if (to->shape->part_count == 0) {
         if (hlo_elements(gradient->shape) != hlo_elements(to->shape))
             return; /* a number that stands for all elements: a bound, a predicate */
-        gradient = graph_convert(
+        gradient = op_graph_convert(
             d->graph,
-            graph_reshape(d->graph, gradient, graph_like(d->graph, to->shape, gradient->shape->type)),
+            op_graph_reshape(d->graph, gradient, op_graph_like(d->graph, to->shape, gradient->shape->type)),
             to->shape->type);
     }
     struct hlo_instruction **sum = &d->gradient[to->index];
-    *sum = *sum ? graph_binary(d->graph, HLO_ADD, *sum, gradient) : gradient;
+    *sum = *sum ? op_graph_binary(d->graph, HLO_ADD, *sum, gradient) : gradient;
 }
 
 /* ---- the pass ---- */
 
 /* How often each value is read. */
-static int *count_readers(const struct graph *graph, struct arena *scratch)
+static int *count_readers(const struct op_graph *graph, struct arena *scratch)
 {
     int *readers = ARENA_ARRAY(scratch, (size_t)graph->count + 1, int);
     for (int i = 0; readers && i < graph->count; i++)
@@ -194,7 +194,7 @@ static bool is_argument(const struct hlo_instruction *result)
     return op_class(result) == OP_INPUT;
 }
 
-bool derive_result_bytes(const struct graph *graph, int64_t *output_bytes, int64_t *kept_bytes,
+bool derive_result_bytes(const struct op_graph *graph, int64_t *output_bytes, int64_t *kept_bytes,
                          struct error *err)
 {
     struct arena scratch = {0};
@@ -223,7 +223,7 @@ static void give_result(struct deriver *d, struct hlo_instruction *result)
         .parameter = -1,
     };
     if (d->needs[result->index] && result->shape->part_count == 0) {
-        derive_give(d, result, graph_add(d->graph, &from));
+        derive_give(d, result, op_graph_add(d->graph, &from));
         d->derived->gradients++;
     }
 }
@@ -231,7 +231,7 @@ static void give_result(struct deriver *d, struct hlo_instruction *result)
 static bool give_results(struct deriver *d, const struct derive_options *options)
 {
     struct arena scratch = {0};
-    struct graph *graph = d->graph;
+    struct op_graph *graph = d->graph;
     int *readers = count_readers(graph, &scratch);
     if (!readers)
         return error_memory(d->err);
@@ -248,7 +248,7 @@ static bool give_results(struct deriver *d, const struct derive_options *options
 /* The results are the gradients of what comes from outside. */
 static bool set_roots(struct deriver *d)
 {
-    struct graph *graph = d->graph;
+    struct op_graph *graph = d->graph;
     graph->roots = ARENA_ARRAY(graph->arena, (size_t)d->forward + 1, struct hlo_instruction *);
     if (!graph->roots)
         return error_memory(d->err);
@@ -266,7 +266,7 @@ static bool set_roots(struct deriver *d)
 /* Leaves out of what was added all that no gradient needs. */
 static void drop_added(struct deriver *d)
 {
-    struct graph *graph = d->graph;
+    struct op_graph *graph = d->graph;
     bool *used = ARENA_ARRAY(d->arena, (size_t)graph->count + 1, bool);
     if (!used) {
         graph->failed = true;
@@ -277,15 +277,7 @@ static void drop_added(struct deriver *d)
     for (int i = graph->count; i-- > d->forward;)
         for (int o = 0; used[i] && o < graph->at[i]->operand_count; o++)
             used[graph->at[i]->operands[o]->index] = true;
-    int kept = d->forward;
-    for (int i = d->forward; i < graph->count; i++)
-        if (used[i]) {
-            graph->at[kept] = graph->at[i];
-            graph->counts[kept] = graph->counts[i];
-            graph->at[kept]->index = kept;
-            kept++;
-        }
-    graph->count = kept;
+    op_graph_keep(graph, d->forward, used);
 }
 
 static bool derive(struct deriver *d, const struct derive_options *options)
@@ -302,10 +294,10 @@ static bool derive(struct deriver *d, const struct derive_options *options)
     if (!set_roots(d))
         return false;
     drop_added(d);
-    return graph_check(d->graph, d->err) && derive_keep(d, options);
+    return op_graph_check(d->graph, d->err) && derive_keep(d, options);
 }
 
-bool derive_backward(struct derived *derived, struct arena *arena, const struct graph *graph,
+bool derive_backward(struct derived *derived, struct arena *arena, const struct op_graph *graph,
                      const struct derive_options *options, struct error *err)
 {
     *derived = (struct derived){.graph = *graph, .first = graph->count};

@@ -9,7 +9,7 @@
 #ifndef REHEARSE_COST_DERIVE_DERIVE_H
 #define REHEARSE_COST_DERIVE_DERIVE_H
 
-#include "cost/derive/graph.h"
+#include "cost/derive/op_graph.h"
 
 enum argument_kind {
     ARGUMENT_INPUT,     /* what the layer before gives, or tokens, masks, positions */
@@ -25,13 +25,13 @@ struct derive_options {
 
 /* The body of a loop, backwards. */
 struct derived_loop {
-    struct graph graph;
+    struct op_graph graph;
     int first;
     double times;
 };
 
 struct derived {
-    struct graph
+    struct op_graph
         graph; /* the forward pass, from `first` on what is computed again, then the backward pass; its
                            roots are the gradients */
     int first;
@@ -51,17 +51,17 @@ struct derived {
  *   - is the table of a lookup; or
  *   - has one dimension, of more than one element: a scale or a bias.
  * Everything else is input. */
-bool derive_arguments(const struct graph *graph, struct arena *arena, enum argument_kind **arguments,
+bool derive_arguments(const struct op_graph *graph, struct arena *arena, enum argument_kind **arguments,
                       struct error *err);
 
 /* Bytes of the results that go to the next layer (those that no other instruction reads: what a given forward
  * pass returns for its backward pass is read inside too), and of the other results but arguments, which are
  * there anyway. */
-bool derive_result_bytes(const struct graph *graph, int64_t *output_bytes, int64_t *kept_bytes,
+bool derive_result_bytes(const struct op_graph *graph, int64_t *output_bytes, int64_t *kept_bytes,
                          struct error *err);
 
 /* Appends the backward pass to a copy of `graph`, whose instructions stay as they are. */
-bool derive_backward(struct derived *derived, struct arena *arena, const struct graph *graph,
+bool derive_backward(struct derived *derived, struct arena *arena, const struct op_graph *graph,
                      const struct derive_options *options, struct error *err);
 
 /* A constant that must be a model's parameter: many floating point numbers. */

@@ -1,13 +1,14 @@
 /* Instructions that are made of simple ones, written out in them: fusion and the backward pass then need to know
  * nothing about them. */
-#include "cost/derive/graph.h"
+#include "cost/derive/op_graph.h"
 
 #include <string.h>
 
 typedef struct hlo_instruction *value;
 
 /* All dimensions of `shape` but those in `without`. */
-static struct hlo_ints other_dims(struct graph *graph, const struct hlo_shape *shape, struct hlo_ints without)
+static struct hlo_ints other_dims(struct op_graph *graph, const struct hlo_shape *shape,
+                                  struct hlo_ints without)
 {
     int64_t dims[HLO_MAX_RANK];
     int count = 0;
@@ -18,39 +19,39 @@ static struct hlo_ints other_dims(struct graph *graph, const struct hlo_shape *s
         if (!left_out)
             dims[count++] = i;
     }
-    return graph_ints(graph, count, dims);
+    return op_graph_ints(graph, count, dims);
 }
 
-static value multiply(struct graph *graph, value a, value b)
+static value multiply(struct op_graph *graph, value a, value b)
 {
-    return graph_binary(graph, HLO_MULTIPLY, a, b);
+    return op_graph_binary(graph, HLO_MULTIPLY, a, b);
 }
 
 /* By one number. */
-static value scale(struct graph *graph, value a)
+static value scale(struct op_graph *graph, value a)
 {
-    return a ? multiply(graph, a, graph_splat(graph, a->shape)) : NULL;
+    return a ? multiply(graph, a, op_graph_splat(graph, a->shape)) : NULL;
 }
 
 /* Adds one number. */
-static value shift(struct graph *graph, value a)
+static value shift(struct op_graph *graph, value a)
 {
-    return a ? graph_binary(graph, HLO_ADD, a, graph_splat(graph, a->shape)) : NULL;
+    return a ? op_graph_binary(graph, HLO_ADD, a, op_graph_splat(graph, a->shape)) : NULL;
 }
 
-static value mean(struct graph *graph, value a, struct hlo_ints dims)
+static value mean(struct op_graph *graph, value a, struct hlo_ints dims)
 {
-    return scale(graph, graph_reduce(graph, HLO_ADD, a, dims));
+    return scale(graph, op_graph_reduce(graph, HLO_ADD, a, dims));
 }
 
 /* The variance from the mean of the squares: the kernels of libraries read their input once for both. */
-static value variance(struct graph *graph, value a, value average, struct hlo_ints dims)
+static value variance(struct op_graph *graph, value a, value average, struct hlo_ints dims)
 {
     value squares = mean(graph, multiply(graph, a, a), dims);
-    return graph_binary(graph, HLO_SUBTRACT, squares, multiply(graph, average, average));
+    return op_graph_binary(graph, HLO_SUBTRACT, squares, multiply(graph, average, average));
 }
 
-static value tuple(struct graph *graph, int count, const value *parts)
+static value tuple(struct op_graph *graph, int count, const value *parts)
 {
     const struct hlo_shape **shapes = ARENA_ARRAY(graph->arena, (size_t)count, const struct hlo_shape *);
     struct hlo_shape *shape = ARENA_NEW(graph->arena, struct hlo_shape);
@@ -64,45 +65,46 @@ static value tuple(struct graph *graph, int count, const value *parts)
         shapes[i] = parts[i]->shape;
     }
     *shape = (struct hlo_shape){.type = HLO_TYPE_TUPLE, .part_count = count, .parts = shapes};
-    return graph_make(graph, HLO_TUPLE, shape, count, parts, NULL);
+    return op_graph_make(graph, HLO_TUPLE, shape, count, parts, NULL);
 }
 
 /* (x - mean) * factor, both broadcast along `kept` */
-static value normalised(struct graph *graph, value x, value average, value factor, struct hlo_ints kept)
+static value normalised(struct op_graph *graph, value x, value average, value factor, struct hlo_ints kept)
 {
-    value centred = graph_binary(graph, HLO_SUBTRACT, x, graph_broadcast(graph, average, x->shape, kept));
-    return multiply(graph, centred, graph_broadcast(graph, factor, x->shape, kept));
+    value centred =
+        op_graph_binary(graph, HLO_SUBTRACT, x, op_graph_broadcast(graph, average, x->shape, kept));
+    return multiply(graph, centred, op_graph_broadcast(graph, factor, x->shape, kept));
 }
 
-static value affine(struct graph *graph, value x, value factor, value offset, struct hlo_ints dims)
+static value affine(struct op_graph *graph, value x, value factor, value offset, struct hlo_ints dims)
 {
     if (!x)
         return NULL;
     x = multiply(graph, x,
-                 graph_broadcast(graph, graph_convert(graph, factor, x->shape->type), x->shape, dims));
+                 op_graph_broadcast(graph, op_graph_convert(graph, factor, x->shape->type), x->shape, dims));
     if (!x || !offset)
         return x;
-    offset = graph_convert(graph, offset, x->shape->type);
-    return graph_binary(graph, HLO_ADD, x, graph_broadcast(graph, offset, x->shape, dims));
+    offset = op_graph_convert(graph, offset, x->shape->type);
+    return op_graph_binary(graph, HLO_ADD, x, op_graph_broadcast(graph, offset, x->shape, dims));
 }
 
 /* ---- batch normalisation: Ioffe and Szegedy 2015, arXiv:1502.03167, algorithm 1 and section 3 ---- */
 
 /* The dimension of the features: as long as the scale, the last one where several are. */
-static bool feature_dim(struct graph *graph, const value *operands, int count, struct hlo_ints *feature)
+static bool feature_dim(struct op_graph *graph, const value *operands, int count, struct hlo_ints *feature)
 {
     if (count < 3 || !operands[0] || !operands[1] || operands[1]->shape->rank != 1)
         return false;
     const struct hlo_shape *shape = operands[0]->shape;
     for (int64_t i = shape->rank; i-- > 0;)
         if (shape->dims[i] == operands[1]->shape->dims[0]) {
-            *feature = graph_ints(graph, 1, &i);
+            *feature = op_graph_ints(graph, 1, &i);
             return feature->at;
         }
     return false;
 }
 
-static value batch_norm(struct graph *graph, enum hlo_opcode opcode, const value *operands, int count)
+static value batch_norm(struct op_graph *graph, enum hlo_opcode opcode, const value *operands, int count)
 {
     struct hlo_ints feature;
     if (!feature_dim(graph, operands, count, &feature))
@@ -112,51 +114,51 @@ static value batch_norm(struct graph *graph, enum hlo_opcode opcode, const value
     if (opcode == HLO_BATCH_NORM_TRAINING) {
         value average = mean(graph, x, rest);
         value spread = variance(graph, x, average, rest);
-        value factor = graph_unary(graph, HLO_RSQRT, shift(graph, spread));
+        value factor = op_graph_unary(graph, HLO_RSQRT, shift(graph, spread));
         value y = affine(graph, normalised(graph, x, average, factor, feature), gamma, operands[2], feature);
         return tuple(graph, 3, (value[]){y, average, spread});
     }
     if (count < 5)
         return NULL;
     if (opcode == HLO_BATCH_NORM_INFERENCE) {
-        value factor = graph_unary(graph, HLO_RSQRT, shift(graph, operands[4]));
+        value factor = op_graph_unary(graph, HLO_RSQRT, shift(graph, operands[4]));
         return affine(graph, normalised(graph, x, operands[3], factor, feature), gamma, operands[2], feature);
     }
     /* x, scale, mean, variance, gradient of y */
-    value factor = graph_unary(graph, HLO_RSQRT, shift(graph, operands[3]));
+    value factor = op_graph_unary(graph, HLO_RSQRT, shift(graph, operands[3]));
     value unit = normalised(graph, x, operands[2], factor, feature), dy = operands[4];
-    value doffset = graph_reduce(graph, HLO_ADD, dy, rest);
-    value dscale = graph_reduce(graph, HLO_ADD, multiply(graph, dy, unit), rest);
-    value part = multiply(graph, unit, graph_broadcast(graph, dscale, x->shape, feature));
-    value all = graph_binary(graph, HLO_ADD, part, graph_broadcast(graph, doffset, x->shape, feature));
-    value dx = graph_binary(graph, HLO_SUBTRACT, dy, scale(graph, all));
-    dx = multiply(graph, dx, graph_broadcast(graph, multiply(graph, factor, gamma), x->shape, feature));
+    value doffset = op_graph_reduce(graph, HLO_ADD, dy, rest);
+    value dscale = op_graph_reduce(graph, HLO_ADD, multiply(graph, dy, unit), rest);
+    value part = multiply(graph, unit, op_graph_broadcast(graph, dscale, x->shape, feature));
+    value all = op_graph_binary(graph, HLO_ADD, part, op_graph_broadcast(graph, doffset, x->shape, feature));
+    value dx = op_graph_binary(graph, HLO_SUBTRACT, dy, scale(graph, all));
+    dx = multiply(graph, dx, op_graph_broadcast(graph, multiply(graph, factor, gamma), x->shape, feature));
     return tuple(graph, 3, (value[]){dx, dscale, doffset});
 }
 
 /* ---- custom calls that are known by the last word of their target ---- */
 
 /* Along the last dimension; the shift by the maximum has no gradient of its own (derive.c). */
-static value softmax(struct graph *graph, value x, bool logarithm)
+static value softmax(struct op_graph *graph, value x, bool logarithm)
 {
     if (x->shape->rank == 0)
         return NULL;
-    struct hlo_ints last = graph_ints(graph, 1, &(int64_t){x->shape->rank - 1});
+    struct hlo_ints last = op_graph_ints(graph, 1, &(int64_t){x->shape->rank - 1});
     struct hlo_ints rest = other_dims(graph, x->shape, last);
     if (graph->failed)
         return NULL;
-    value most = graph_broadcast(graph, graph_reduce(graph, HLO_MAXIMUM, x, last), x->shape, rest);
-    value shifted = graph_binary(graph, HLO_SUBTRACT, x, most);
-    value powers = graph_unary(graph, HLO_EXPONENTIAL, shifted);
-    value sum = graph_reduce(graph, HLO_ADD, powers, last);
+    value most = op_graph_broadcast(graph, op_graph_reduce(graph, HLO_MAXIMUM, x, last), x->shape, rest);
+    value shifted = op_graph_binary(graph, HLO_SUBTRACT, x, most);
+    value powers = op_graph_unary(graph, HLO_EXPONENTIAL, shifted);
+    value sum = op_graph_reduce(graph, HLO_ADD, powers, last);
     if (!logarithm)
-        return graph_binary(graph, HLO_DIVIDE, powers, graph_broadcast(graph, sum, x->shape, rest));
-    sum = graph_unary(graph, HLO_LOG, sum);
-    return graph_binary(graph, HLO_SUBTRACT, shifted, graph_broadcast(graph, sum, x->shape, rest));
+        return op_graph_binary(graph, HLO_DIVIDE, powers, op_graph_broadcast(graph, sum, x->shape, rest));
+    sum = op_graph_unary(graph, HLO_LOG, sum);
+    return op_graph_binary(graph, HLO_SUBTRACT, shifted, op_graph_broadcast(graph, sum, x->shape, rest));
 }
 
 /* The statistics are results too, with the shapes that the call says. */
-static value norm_results(struct graph *graph, const struct hlo_shape *shape, value y, value average,
+static value norm_results(struct op_graph *graph, const struct hlo_shape *shape, value y, value average,
                           value factor)
 {
     if (shape->type != HLO_TYPE_TUPLE)
@@ -169,14 +171,14 @@ static value norm_results(struct graph *graph, const struct hlo_shape *shape, va
     for (int i = 1; i < shape->part_count; i++) {
         if (!parts[i] || hlo_elements(shape->parts[i]) != hlo_elements(parts[i]->shape))
             return NULL;
-        parts[i] = graph_reshape(graph, parts[i], shape->parts[i]);
+        parts[i] = op_graph_reshape(graph, parts[i], shape->parts[i]);
     }
     return tuple(graph, shape->part_count, parts);
 }
 
 /* Ba et al. 2016, arXiv:1607.06450; without a mean Zhang and Sennrich 2019, arXiv:1910.07467. The last
  * dimensions, as many as the scale has. */
-static value norm(struct graph *graph, const struct hlo_shape *shape, const value *operands, int count,
+static value norm(struct op_graph *graph, const struct hlo_shape *shape, const value *operands, int count,
                   bool centred)
 {
     value x = operands[0], gamma = count > 1 ? operands[1] : NULL, beta = count > 2 ? operands[2] : NULL;
@@ -186,53 +188,56 @@ static value norm(struct graph *graph, const struct hlo_shape *shape, const valu
     int64_t dims[HLO_MAX_RANK];
     for (int i = 0; i < width; i++)
         dims[i] = x->shape->rank - width + i;
-    struct hlo_ints last = graph_ints(graph, width, dims);
+    struct hlo_ints last = op_graph_ints(graph, width, dims);
     struct hlo_ints rest = other_dims(graph, x->shape, last);
     if (graph->failed)
         return NULL;
     value average = centred ? mean(graph, x, last) : NULL;
     value spread = centred ? variance(graph, x, average, last) : mean(graph, multiply(graph, x, x), last);
-    value factor = graph_unary(graph, HLO_RSQRT, shift(graph, spread));
+    value factor = op_graph_unary(graph, HLO_RSQRT, shift(graph, spread));
     value unit = centred ? normalised(graph, x, average, factor, rest)
-                         : multiply(graph, x, graph_broadcast(graph, factor, x->shape, rest));
+                         : multiply(graph, x, op_graph_broadcast(graph, factor, x->shape, rest));
     value y = gamma ? affine(graph, unit, gamma, beta, last) : unit;
     return y ? norm_results(graph, shape, y, average, factor) : NULL;
 }
 
 /* Hendrycks and Gimpel 2016, arXiv:1606.08415: x/2 (1 + erf(x / sqrt 2)). */
-static value gelu(struct graph *graph, value x)
+static value gelu(struct op_graph *graph, value x)
 {
-    return multiply(graph, scale(graph, x), shift(graph, graph_unary(graph, HLO_ERF, scale(graph, x))));
+    return multiply(graph, scale(graph, x), shift(graph, op_graph_unary(graph, HLO_ERF, scale(graph, x))));
 }
 
 /* Log-probabilities [rows, classes] and the class of each row: the mean of what is picked, and the rows. */
-static value nll_loss(struct graph *graph, const struct hlo_shape *shape, const value *operands, int count)
+static value nll_loss(struct op_graph *graph, const struct hlo_shape *shape, const value *operands, int count)
 {
     if (count < 2 || operands[0]->shape->rank != 2 || shape->type != HLO_TYPE_TUPLE || shape->part_count != 2)
         return NULL;
-    const struct hlo_shape *rows = graph_shape(graph, operands[0]->shape->type, 1, operands[0]->shape->dims);
-    value picked = graph_make(graph, HLO_GATHER, rows, 2, operands, NULL);
-    value loss = mean(graph, graph_unary(graph, HLO_NEGATE, picked), graph_ints(graph, 1, &(int64_t){0}));
+    const struct hlo_shape *rows =
+        op_graph_shape(graph, operands[0]->shape->type, 1, operands[0]->shape->dims);
+    value picked = op_graph_make(graph, HLO_GATHER, rows, 2, operands, NULL);
+    value loss =
+        mean(graph, op_graph_unary(graph, HLO_NEGATE, picked), op_graph_ints(graph, 1, &(int64_t){0}));
     if (!loss)
         return NULL;
-    return tuple(graph, 2,
-                 (value[]){graph_reshape(graph, loss, shape->parts[0]), graph_splat(graph, shape->parts[1])});
+    return tuple(
+        graph, 2,
+        (value[]){op_graph_reshape(graph, loss, shape->parts[0]), op_graph_splat(graph, shape->parts[1])});
 }
 
 /* The gradient of that: one element of each row, zeros beside it. */
-static value nll_loss_backward(struct graph *graph, const struct hlo_shape *shape, const value *operands,
+static value nll_loss_backward(struct op_graph *graph, const struct hlo_shape *shape, const value *operands,
                                int count)
 {
     if (count < 3 || shape->rank != 2 || operands[2]->shape->rank != 1 || operands[0]->shape->rank != 0)
         return NULL;
-    value classes = graph_broadcast(graph, operands[2], shape, graph_ints(graph, 1, &(int64_t){0}));
+    value classes = op_graph_broadcast(graph, operands[2], shape, op_graph_ints(graph, 1, &(int64_t){0}));
     if (!classes)
         return NULL;
-    value numbers = graph_make(graph, HLO_IOTA, classes->shape, 0, NULL, NULL);
-    value dy = graph_broadcast(graph, graph_convert(graph, operands[0], shape->type), shape,
-                               graph_ints(graph, 0, NULL));
-    return graph_select(graph, graph_binary(graph, HLO_COMPARE, classes, numbers), dy,
-                        graph_splat(graph, shape));
+    value numbers = op_graph_make(graph, HLO_IOTA, classes->shape, 0, NULL, NULL);
+    value dy = op_graph_broadcast(graph, op_graph_convert(graph, operands[0], shape->type), shape,
+                                  op_graph_ints(graph, 0, NULL));
+    return op_graph_select(graph, op_graph_binary(graph, HLO_COMPARE, classes, numbers), dy,
+                           op_graph_splat(graph, shape));
 }
 
 static bool is(const char *target, const char *word)
@@ -241,7 +246,7 @@ static bool is(const char *target, const char *word)
     return strcmp(last ? last + 1 : target, word) == 0;
 }
 
-static value custom_call(struct graph *graph, const struct hlo_instruction *call, const value *operands)
+static value custom_call(struct op_graph *graph, const struct hlo_instruction *call, const value *operands)
 {
     const char *target = call->attributes->target;
     const struct hlo_shape *shape = call->shape;
@@ -261,8 +266,8 @@ static value custom_call(struct graph *graph, const struct hlo_instruction *call
     return NULL;
 }
 
-void graph_expand(struct graph *graph, const struct hlo_instruction *instruction,
-                  struct hlo_instruction *const *operands, struct hlo_instruction **out)
+void op_graph_expand(struct op_graph *graph, const struct hlo_instruction *instruction,
+                     struct hlo_instruction *const *operands, struct hlo_instruction **out)
 {
     *out = NULL;
     for (int i = 0; i < instruction->operand_count; i++)

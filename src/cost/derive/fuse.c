@@ -18,7 +18,7 @@ struct fusing {
     struct error *err;
 };
 
-static bool fuse_part(struct fusing *work, const struct graph *graph, int first, const bool *kept);
+static bool fuse_part(struct fusing *work, const struct op_graph *graph, int first, const bool *kept);
 
 /* ---- lists that grow ---- */
 
@@ -260,7 +260,7 @@ static void set_attention(struct kernel *kernel, const struct hlo_instruction *i
     kernel->name = "attention";
     kernel->inner = false;
     kernel->causal = sizes[4] != 0;
-    kernel->backward = op_is_target(instruction, GRAPH_ATTENTION_BACKWARD);
+    kernel->backward = op_is_target(instruction, OP_TARGET_ATTENTION_BACKWARD);
     kernel->attention = attention == ATTENTION_UNFUSED ? ATTENTION_FLASH2 : attention;
 }
 
@@ -290,7 +290,7 @@ static bool group_kernel(struct fusing *work, const struct fuser *f, int at, str
 
 /* ---- what stands alone ---- */
 
-static struct fused_kernel *lone_kernel(struct fusing *work, const struct graph *graph, int index)
+static struct fused_kernel *lone_kernel(struct fusing *work, const struct op_graph *graph, int index)
 {
     const struct hlo_instruction *instruction = graph->at[index];
     const struct instruction_count *count = graph->counts[index];
@@ -329,12 +329,12 @@ static bool library_product(const struct hlo_instruction *call, double flops, st
     return op_product(&like, product);
 }
 
-static bool custom_kernel(struct fusing *work, const struct graph *graph, int index)
+static bool custom_kernel(struct fusing *work, const struct op_graph *graph, int index)
 {
     const struct hlo_instruction *call = graph->at[index];
     const struct instruction_count *count = graph->counts[index];
     const char *target = call->attributes->target;
-    if (op_is_target(call, GRAPH_LOOP_BACKWARD))
+    if (op_is_target(call, OP_TARGET_LOOP_BACKWARD))
         return true;
     const struct custom_call *known = target ? custom_call_find(target) : NULL;
     if (!known || (count && count->unknown))
@@ -361,7 +361,7 @@ static const struct hlo_instruction *find_products(const struct hlo_computation 
                                                    int *count)
 {
     const struct hlo_instruction *found = NULL;
-    for (int i = 0; i < computation->count && depth < GRAPH_DEPTH; i++) {
+    for (int i = 0; i < computation->count && depth < OP_DEPTH; i++) {
         const struct hlo_instruction *instruction = computation->instructions[i], *inner = NULL;
         if (op_class(instruction) == OP_PRODUCT) {
             inner = instruction;
@@ -376,13 +376,12 @@ static const struct hlo_instruction *find_products(const struct hlo_computation 
 
 static bool fuse_computation(struct fusing *work, const struct hlo_computation *computation, double times)
 {
-    struct graph graph;
+    struct op_graph graph;
     double repeats = work->repeats;
-    if (++work->depth > GRAPH_DEPTH)
-        return error_set(work->err, ERROR_INPUT, "loops and fusions are nested more than %d deep",
-                         GRAPH_DEPTH);
+    if (++work->depth > OP_DEPTH)
+        return error_set(work->err, ERROR_INPUT, "loops and fusions are nested more than %d deep", OP_DEPTH);
     work->repeats *= times;
-    bool fused = graph_flatten(&graph, work->arena, computation, work->options->counts, true, work->err) &&
+    bool fused = op_graph_flatten(&graph, work->arena, computation, work->options->counts, true, work->err) &&
                  fuse_part(work, &graph, 0, NULL);
     work->repeats = repeats;
     work->depth--;
@@ -390,7 +389,7 @@ static bool fuse_computation(struct fusing *work, const struct hlo_computation *
 }
 
 /* One kernel, as its maker meant it; one with several products is taken apart. */
-static bool fusion_kernel(struct fusing *work, const struct graph *graph, int index)
+static bool fusion_kernel(struct fusing *work, const struct op_graph *graph, int index)
 {
     const struct hlo_instruction *fusion = graph->at[index];
     int products = 0;
@@ -473,19 +472,21 @@ static bool add_kernels(struct fusing *work, struct fuser *f)
     return true;
 }
 
-static bool fuse_part(struct fusing *work, const struct graph *graph, int first, const bool *kept)
+static bool fuse_part(struct fusing *work, const struct op_graph *graph, int first, const bool *kept)
 {
     struct arena scratch = {0};
-    struct fuse_options options = *work->options;
-    options.first = first;
-    options.kept = kept;
-    struct fuser f = {.arena = &scratch, .graph = graph, .options = &options, .err = work->err};
+    struct fuser f = {.arena = &scratch,
+                      .graph = graph,
+                      .first = first,
+                      .kept = kept,
+                      .unfused = work->options->unfused,
+                      .err = work->err};
     bool fused = fuse_find_edges(&f) && fuse_find_groups(&f) && add_kernels(work, &f);
     arena_release(&scratch);
     return fused;
 }
 
-bool fuse_graph(struct fused *fused, struct arena *arena, const struct graph *graph,
+bool fuse_graph(struct fused *fused, struct arena *arena, const struct op_graph *graph,
                 const struct fuse_options *options, struct error *err)
 {
     *fused = (struct fused){0};

@@ -12,7 +12,7 @@
 #ifndef REHEARSE_COST_DERIVE_FUSE_H
 #define REHEARSE_COST_DERIVE_FUSE_H
 
-#include "cost/derive/graph.h"
+#include "cost/derive/op_graph.h"
 #include "cost/kernel.h"
 
 struct fused_kernel {
@@ -49,7 +49,7 @@ struct fuse_options {
 };
 
 /* The kernels in an order in which they can run, in `arena`. */
-bool fuse_graph(struct fused *fused, struct arena *arena, const struct graph *graph,
+bool fuse_graph(struct fused *fused, struct arena *arena, const struct op_graph *graph,
                 const struct fuse_options *options, struct error *err);
 
 /* Sums over all kernels, repeats counted. */
@@ -58,6 +58,6 @@ double fused_bytes(const struct fused *fused);
 
 /* Finds attention (a product, then scale, mask and softmax, then a product with its result, and no other use of
  * what is between) and puts rehearse.attention in its place. Returns how often. */
-int attention_rewrite(struct graph *graph);
+int attention_rewrite(struct op_graph *graph);
 
 #endif

@@ -336,16 +336,16 @@ bool fuse_find_groups(struct fuser *f)
     f->after = ARENA_ARRAY(f->arena, count, struct fuse_reach);
     if (!f->groups || !f->before || !f->after)
         return error_memory(f->err);
-    for (int i = f->options->first; i < f->graph->count; i++) {
+    for (int i = f->first; i < f->graph->count; i++) {
         if (!fuse_runs(f, i))
             continue;
         new_group(f, i);
         find_late(f, i);
         bool joins = f->groups[f->nodes[i].group].kind == OP_ELEMENTWISE;
-        if (joins && !f->options->unfused)
+        if (joins && !f->unfused)
             join_sources(f, i);
     }
-    for (int i = 0; !f->options->unfused && i < f->graph->count; i++)
+    for (int i = 0; !f->unfused && i < f->graph->count; i++)
         if (f->nodes[i].class != OP_VIEW && f->nodes[i].reader_count > 1)
             join_readers(f, i);
     return true;

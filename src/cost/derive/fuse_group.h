@@ -2,8 +2,8 @@
 #ifndef REHEARSE_COST_DERIVE_FUSE_GROUP_H
 #define REHEARSE_COST_DERIVE_FUSE_GROUP_H
 
-#include "cost/derive/fuse.h"
 #include "cost/derive/op.h"
+#include "cost/derive/op_graph.h"
 
 /* What an instruction reads: an array in memory or of another instruction, as it is or through views. */
 struct fuse_edge {
@@ -48,8 +48,10 @@ struct fuse_reach {
 
 struct fuser {
     struct arena *arena;
-    const struct graph *graph;
-    const struct fuse_options *options;
+    const struct op_graph *graph;
+    int first; /* as fuse_options has these */
+    const bool *kept;
+    bool unfused;
     struct fuse_node *nodes;
     struct fuse_edge *edges;
     int edge_count, edge_room;
@@ -72,7 +74,7 @@ int fuse_by_position(const void *a, const void *b); /* of struct fuse_reach, for
 static inline bool fuse_runs(const struct fuser *f, int index)
 {
     const struct fuse_node *node = &f->nodes[index];
-    return index >= f->options->first && !node->folded && node->class != OP_INPUT && node->class != OP_VIEW &&
+    return index >= f->first && !node->folded && node->class != OP_INPUT && node->class != OP_VIEW &&
            node->class != OP_NOTHING;
 }
 

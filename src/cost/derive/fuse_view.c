@@ -58,10 +58,10 @@ static bool must_be_in_memory(const struct hlo_instruction *view, unsigned deman
 /* Of instructions before `first` nothing is asked: they have run. */
 static void find_demands(struct fuser *f, unsigned *demands)
 {
-    const struct graph *graph = f->graph;
+    const struct op_graph *graph = f->graph;
     for (int i = 0; i < graph->root_count; i++)
         demands[graph->roots[i]->index] |= DEMAND_RESULT;
-    for (int i = graph->count; i-- > f->options->first;) {
+    for (int i = graph->count; i-- > f->first;) {
         struct fuse_node *node = &f->nodes[i];
         const struct hlo_instruction *instruction = graph->at[i];
         if (node->folded && demands[i])
@@ -80,7 +80,7 @@ static void classify(struct fuser *f)
         struct fuse_node *node = &f->nodes[i];
         node->class = op_class(instruction);
         node->group = node->next = -1;
-        node->escapes = f->options->kept && f->options->kept[i];
+        node->escapes = f->kept && f->kept[i];
         bool simple = node->class == OP_VIEW || node->class == OP_ELEMENTWISE || node->class == OP_MOVE;
         bool made = instruction->opcode == HLO_IOTA || instruction->operand_count > 0;
         node->folded = op_is_splat(instruction) || (simple && made && instruction->opcode != HLO_RNG);

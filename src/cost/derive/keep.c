@@ -1,12 +1,13 @@
 /* What is kept of the forward pass for the backward pass, and what is computed again. */
 #include "cost/derive/cut.h"
+#include "cost/derive/derive.h"
 #include "cost/derive/work.h"
 
 #include <string.h>
 
 struct keeper {
     struct deriver *d;
-    struct graph *graph;
+    struct op_graph *graph;
     const enum argument_kind *arguments;
     int forward;
     int *base;    /* of a view: what it is a view of */
@@ -122,7 +123,7 @@ static void substitute(struct keeper *k, struct hlo_instruction *at)
 /* Copies of what is computed again, between the forward and the backward pass. */
 static bool compute_again(struct keeper *k, struct arena *scratch)
 {
-    struct graph *graph = k->graph;
+    struct op_graph *graph = k->graph;
     int added = graph->count - k->forward;
     bool *again = ARENA_ARRAY(scratch, (size_t)k->forward + 1, bool);
     struct hlo_instruction **moved = ARENA_ARRAY(scratch, (size_t)added + 1, struct hlo_instruction *);
@@ -136,7 +137,7 @@ static bool compute_again(struct keeper *k, struct arena *scratch)
         if (!again[i])
             continue;
         k->again[i] =
-            graph_make(graph, at->opcode, at->shape, at->operand_count, at->operands, at->attributes);
+            op_graph_make(graph, at->opcode, at->shape, at->operand_count, at->operands, at->attributes);
         if (!k->again[i])
             return false;
         k->again[i]->name = at->name;
@@ -147,7 +148,7 @@ static bool compute_again(struct keeper *k, struct arena *scratch)
     for (int i = 0; i < added; i++)
         substitute(k, moved[i]);
     for (int i = 0; i < added; i++)
-        if (!graph_put(graph, moved[i]))
+        if (!op_graph_put(graph, moved[i]))
             return false;
     return true;
 }
@@ -188,5 +189,5 @@ bool derive_keep(struct deriver *d, const struct derive_options *options)
         sum_kept(&k, d->derived);
     d->derived->kept = k.kept;
     arena_release(&scratch);
-    return done || (graph_check(d->graph, d->err) && error_memory(d->err));
+    return done || (op_graph_check(d->graph, d->err) && error_memory(d->err));
 }

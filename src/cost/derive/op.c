@@ -1,7 +1,5 @@
 #include "cost/derive/op.h"
 
-#include "cost/derive/graph.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -29,9 +27,10 @@ static bool is_annotation(const struct hlo_instruction *instruction)
 
 static enum op_class custom_class(const struct hlo_instruction *instruction)
 {
-    if (op_is_target(instruction, GRAPH_PRODUCT))
+    if (op_is_target(instruction, OP_TARGET_PRODUCT))
         return OP_PRODUCT;
-    if (op_is_target(instruction, GRAPH_ATTENTION) || op_is_target(instruction, GRAPH_ATTENTION_BACKWARD))
+    if (op_is_target(instruction, OP_TARGET_ATTENTION) ||
+        op_is_target(instruction, OP_TARGET_ATTENTION_BACKWARD))
         return OP_ATTENTION;
     return is_annotation(instruction) ? OP_VIEW : OP_ALONE;
 }
@@ -172,7 +171,7 @@ static double window_size(const struct hlo_instruction *instruction)
 static double fusion_flops(const struct hlo_instruction *fusion, int depth)
 {
     double sum = 0.0;
-    if (!fusion->callee_count || depth > GRAPH_DEPTH)
+    if (!fusion->callee_count || depth > OP_DEPTH)
         return 0.0;
     for (int i = 0; i < fusion->callees[0]->count; i++) {
         const struct hlo_instruction *inner = fusion->callees[0]->instructions[i];

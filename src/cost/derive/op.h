@@ -1,9 +1,21 @@
-/* What an instruction is to a fusion, and what it computes. */
+/* What an instruction is to a fusion, and what it computes.
+ *
+ * Custom calls of our own stand for what HLO has no instruction for:
+ *     rehearse.product    attributes->sizes is batch, m, n, k
+ *     rehearse.attention  attributes->sizes is batch, queries, keys, width of a head, 1 if causal
+ * and two for their backward passes: that of attention, and that of a loop, whose kernels are counted elsewhere. */
 #ifndef REHEARSE_COST_DERIVE_OP_H
 #define REHEARSE_COST_DERIVE_OP_H
 
 #include "devices/device.h"
 #include "hlo/module.h"
+
+#define OP_TARGET_PRODUCT            "rehearse.product"
+#define OP_TARGET_ATTENTION          "rehearse.attention"
+#define OP_TARGET_ATTENTION_BACKWARD "rehearse.attention-backward"
+#define OP_TARGET_LOOP_BACKWARD      "rehearse.loop-backward"
+
+#define OP_DEPTH 100 /* of calls in calls */
 
 enum op_class {
     OP_INPUT,       /* parameter, constant: lies in memory */

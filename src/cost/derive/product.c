@@ -30,12 +30,12 @@ static struct side side_of(const struct hlo_shape *shape, const struct hlo_ints 
     return side;
 }
 
-static struct hlo_ints from_to(struct graph *graph, int first, int count)
+static struct hlo_ints from_to(struct op_graph *graph, int first, int count)
 {
     int64_t dims[HLO_MAX_RANK];
     for (int i = 0; i < count; i++)
         dims[i] = first + i;
-    return graph_ints(graph, count, dims);
+    return op_graph_ints(graph, count, dims);
 }
 
 static int place_of(int64_t dim, const int64_t *dims, int count)
@@ -48,13 +48,13 @@ static int place_of(int64_t dim, const int64_t *dims, int count)
 
 /* The gradient of `of`, whose other operand is `other`: the product of the dot's gradient with `other`, summed
  * over what only `other` has. The dot's dimensions are batch, free of the left, free of the right. */
-static value operand_gradient(struct graph *graph, value gradient, value of, value other,
+static value operand_gradient(struct op_graph *graph, value gradient, value of, value other,
                               const struct side *mine, const struct side *theirs, bool left)
 {
-    struct hlo_attributes *attributes = graph_attributes(graph);
+    struct hlo_attributes *attributes = op_graph_attributes(graph);
     struct hlo_ints batch = from_to(graph, 0, mine->batch);
     struct hlo_ints summed = from_to(graph, mine->batch + (left ? mine->free : 0), theirs->free);
-    struct hlo_ints others = graph_ints(graph, theirs->free, theirs->frees);
+    struct hlo_ints others = op_graph_ints(graph, theirs->free, theirs->frees);
     attributes->lhs_batch = left ? batch : *theirs->batch_dims;
     attributes->rhs_batch = left ? *theirs->batch_dims : batch;
     attributes->lhs_contracting = left ? summed : others;
@@ -77,10 +77,10 @@ static value operand_gradient(struct graph *graph, value gradient, value of, val
     for (int i = 0; i < mine->contracted; i++) /* in pairs, as the dot gives them */
         order[mine->contracted_dims->at[i]] =
             contracted + place_of(theirs->contracted_dims->at[i], theirs->contractions, theirs->contracted);
-    const struct hlo_shape *shape = graph_shape(graph, of->shape->type, rank, dims);
-    value dot = graph_make(graph, HLO_DOT, shape, 2,
-                           left ? (value[]){gradient, other} : (value[]){other, gradient}, attributes);
-    return graph_transpose(graph, dot, order);
+    const struct hlo_shape *shape = op_graph_shape(graph, of->shape->type, rank, dims);
+    value dot = op_graph_make(graph, HLO_DOT, shape, 2,
+                              left ? (value[]){gradient, other} : (value[]){other, gradient}, attributes);
+    return op_graph_transpose(graph, dot, order);
 }
 
 static void derive_dot(struct deriver *d, value dot, value gradient)
@@ -92,21 +92,21 @@ static void derive_dot(struct deriver *d, value dot, value gradient)
     /* gradients are multiplied in the type of the operands, however the sums are kept */
     if (d->needs[lhs->index])
         derive_give(d, lhs,
-                    operand_gradient(d->graph, graph_convert(d->graph, gradient, rhs->shape->type), lhs, rhs,
-                                     &left, &right, true));
+                    operand_gradient(d->graph, op_graph_convert(d->graph, gradient, rhs->shape->type), lhs,
+                                     rhs, &left, &right, true));
     if (d->needs[rhs->index])
         derive_give(d, rhs,
-                    operand_gradient(d->graph, graph_convert(d->graph, gradient, lhs->shape->type), rhs, lhs,
-                                     &right, &left, false));
+                    operand_gradient(d->graph, op_graph_convert(d->graph, gradient, lhs->shape->type), rhs,
+                                     lhs, &right, &left, false));
 }
 
-static value product(struct graph *graph, const struct hlo_shape *shape, value a, value b, int64_t batch,
+static value product(struct op_graph *graph, const struct hlo_shape *shape, value a, value b, int64_t batch,
                      int64_t m, int64_t n, int64_t k)
 {
-    struct hlo_attributes *attributes = graph_attributes(graph);
-    attributes->target = GRAPH_PRODUCT;
-    attributes->sizes = graph_ints(graph, 4, (int64_t[]){batch, m, n, k});
-    return graph_make(graph, HLO_CUSTOM_CALL, shape, 2, (value[]){a, b}, attributes);
+    struct hlo_attributes *attributes = op_graph_attributes(graph);
+    attributes->target = OP_TARGET_PRODUCT;
+    attributes->sizes = op_graph_ints(graph, 4, (int64_t[]){batch, m, n, k});
+    return op_graph_make(graph, HLO_CUSTOM_CALL, shape, 2, (value[]){a, b}, attributes);
 }
 
 /* As implicit GEMMs with as many operations as the forward one: rows are the input's positions for the
@@ -117,7 +117,7 @@ static void derive_sizes(struct deriver *d, value of, value gradient)
     struct op_product p;
     if (!op_product(of, &p))
         return;
-    gradient = graph_convert(d->graph, gradient, lhs->shape->type);
+    gradient = op_graph_convert(d->graph, gradient, lhs->shape->type);
     int64_t m = p.m, n = p.k;
     if (of->opcode == HLO_CONVOLUTION) {
         const struct hlo_attributes *attributes = of->attributes;
@@ -157,12 +157,12 @@ void derive_attention(struct deriver *d, value attention, value gradient)
     for (int i = 0; i < 3; i++)
         shapes[i] = attention->operands[i]->shape;
     *tuple = (struct hlo_shape){.type = HLO_TYPE_TUPLE, .part_count = 3, .parts = shapes};
-    struct hlo_attributes *attributes = graph_attributes(d->graph);
-    attributes->target = GRAPH_ATTENTION_BACKWARD;
+    struct hlo_attributes *attributes = op_graph_attributes(d->graph);
+    attributes->target = OP_TARGET_ATTENTION_BACKWARD;
     attributes->sizes = attention->attributes->sizes;
     value *o = attention->operands;
-    value backward = graph_make(d->graph, HLO_CUSTOM_CALL, tuple, 5,
-                                (value[]){o[0], o[1], o[2], attention, gradient}, attributes);
+    value backward = op_graph_make(d->graph, HLO_CUSTOM_CALL, tuple, 5,
+                                   (value[]){o[0], o[1], o[2], attention, gradient}, attributes);
     for (int i = 0; i < 3; i++)
-        derive_give(d, o[i], graph_tuple_part(d->graph, backward, i));
+        derive_give(d, o[i], op_graph_tuple_part(d->graph, backward, i));
 }

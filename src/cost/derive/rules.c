@@ -1,39 +1,40 @@
 /* The gradient of each operation but products: what its operands get of what its result got. */
+#include "cost/derive/derive.h"
 #include "cost/derive/work.h"
 
 typedef struct hlo_instruction *value;
 
 static value times(struct deriver *d, value a, value b)
 {
-    return graph_binary(d->graph, HLO_MULTIPLY, a, b);
+    return op_graph_binary(d->graph, HLO_MULTIPLY, a, b);
 }
 
 /* By one number, plus one number, from one number: for cost one is as good as the other. */
 static value scaled(struct deriver *d, value a)
 {
-    return a ? times(d, a, graph_splat(d->graph, a->shape)) : NULL;
+    return a ? times(d, a, op_graph_splat(d->graph, a->shape)) : NULL;
 }
 
 static value shifted(struct deriver *d, value a)
 {
-    return a ? graph_binary(d->graph, HLO_ADD, a, graph_splat(d->graph, a->shape)) : NULL;
+    return a ? op_graph_binary(d->graph, HLO_ADD, a, op_graph_splat(d->graph, a->shape)) : NULL;
 }
 
 static value unary(struct deriver *d, enum hlo_opcode opcode, value a)
 {
-    return graph_unary(d->graph, opcode, a);
+    return op_graph_unary(d->graph, opcode, a);
 }
 
 static value divided(struct deriver *d, value a, value b)
 {
-    return graph_binary(d->graph, HLO_DIVIDE, a, b);
+    return op_graph_binary(d->graph, HLO_DIVIDE, a, b);
 }
 
 /* g where a and b compare, 0 elsewhere */
 static value where(struct deriver *d, value a, value b, value g)
 {
-    value mask = graph_binary(d->graph, HLO_COMPARE, a, b);
-    return g ? graph_select(d->graph, mask, g, graph_splat(d->graph, g->shape)) : NULL;
+    value mask = op_graph_binary(d->graph, HLO_COMPARE, a, b);
+    return g ? op_graph_select(d->graph, mask, g, op_graph_splat(d->graph, g->shape)) : NULL;
 }
 
 /* ---- elementwise ---- */
@@ -153,9 +154,9 @@ static void binary_gradients(struct deriver *d, value f, value g)
         return;
     default:
         if (needs_a)
-            derive_give(d, a, times(d, g, graph_binary(d->graph, f->opcode, a, b)));
+            derive_give(d, a, times(d, g, op_graph_binary(d->graph, f->opcode, a, b)));
         if (needs_b)
-            derive_give(d, b, times(d, g, graph_binary(d->graph, f->opcode, a, b)));
+            derive_give(d, b, times(d, g, op_graph_binary(d->graph, f->opcode, a, b)));
     }
 }
 
@@ -164,11 +165,11 @@ static void elementwise_gradients(struct deriver *d, value f, value g)
     value zero = NULL;
     switch (f->opcode) {
     case HLO_SELECT:
-        zero = graph_splat(d->graph, g->shape);
+        zero = op_graph_splat(d->graph, g->shape);
         if (d->needs[f->operands[1]->index])
-            derive_give(d, f->operands[1], graph_select(d->graph, f->operands[0], g, zero));
+            derive_give(d, f->operands[1], op_graph_select(d->graph, f->operands[0], g, zero));
         if (d->needs[f->operands[2]->index])
-            derive_give(d, f->operands[2], graph_select(d->graph, f->operands[0], zero, g));
+            derive_give(d, f->operands[2], op_graph_select(d->graph, f->operands[0], zero, g));
         return;
     case HLO_CLAMP:
         derive_give(d, f->operands[1], where(d, f->operands[1], f, g));
@@ -202,14 +203,14 @@ static value broadcast_gradient(struct deriver *d, const struct hlo_instruction 
         if (!kept[i] && f->shape->dims[i] != 1)
             summed[count++] = i;
     if (count)
-        g = graph_reduce(d->graph, HLO_ADD, g, graph_ints(d->graph, count, summed));
-    return graph_reshape(d->graph, g, from);
+        g = op_graph_reduce(d->graph, HLO_ADD, g, op_graph_ints(d->graph, count, summed));
+    return op_graph_reshape(d->graph, g, from);
 }
 
 static value padded(struct deriver *d, const struct hlo_shape *shape, value g)
 {
-    value zero = graph_splat(d->graph, graph_shape(d->graph, shape->type, 0, NULL));
-    return graph_make(d->graph, HLO_PAD, shape, 2, (value[]){g, zero}, NULL);
+    value zero = op_graph_splat(d->graph, op_graph_shape(d->graph, shape->type, 0, NULL));
+    return op_graph_make(d->graph, HLO_PAD, shape, 2, (value[]){g, zero}, NULL);
 }
 
 static value transpose_gradient(struct deriver *d, const struct hlo_instruction *f, value g)
@@ -218,7 +219,7 @@ static value transpose_gradient(struct deriver *d, const struct hlo_instruction 
     const struct hlo_ints *order = &f->attributes->dimensions;
     for (int i = 0; i < order->count; i++)
         inverse[order->at[i]] = i;
-    return graph_transpose(d->graph, g, inverse);
+    return op_graph_transpose(d->graph, g, inverse);
 }
 
 static void view_gradient(struct deriver *d, value f, value g)
@@ -237,7 +238,7 @@ static void view_gradient(struct deriver *d, value f, value g)
         if (!*parts)
             d->graph->failed = true;
         else
-            (*parts)[part] = (*parts)[part] ? graph_binary(d->graph, HLO_ADD, (*parts)[part], g) : g;
+            (*parts)[part] = (*parts)[part] ? op_graph_binary(d->graph, HLO_ADD, (*parts)[part], g) : g;
         return;
     }
     case HLO_BROADCAST:
@@ -267,13 +268,13 @@ static void reduce_gradient(struct deriver *d, value f, value g)
     for (int i = 0; i < x->shape->rank; i++)
         if (!reduced[i])
             kept[count++] = i;
-    struct hlo_ints dims = graph_ints(d->graph, count, kept);
-    value wide = graph_broadcast(d->graph, g, x->shape, dims);
+    struct hlo_ints dims = op_graph_ints(d->graph, count, kept);
+    value wide = op_graph_broadcast(d->graph, g, x->shape, dims);
     if (op_reducer(f) == HLO_ADD || f->shape->part_count) {
         derive_give(d, x, wide);
         return;
     }
-    value y = graph_broadcast(d->graph, f, x->shape, dims);
+    value y = op_graph_broadcast(d->graph, f, x->shape, dims);
     if (op_reducer(f) == HLO_MAXIMUM || op_reducer(f) == HLO_MINIMUM)
         derive_give(d, x, where(d, x, y, wide));
     else
@@ -282,22 +283,23 @@ static void reduce_gradient(struct deriver *d, value f, value g)
 
 static value sliced(struct deriver *d, const struct hlo_shape *shape, value g)
 {
-    return graph_make(d->graph, HLO_SLICE, shape, 1, &g, NULL);
+    return op_graph_make(d->graph, HLO_SLICE, shape, 1, &g, NULL);
 }
 
 /* Into zeros of the operand's shape. */
 static void scattered(struct deriver *d, value f, value g)
 {
-    value zeros = graph_splat(d->graph, f->operands[0]->shape);
+    value zeros = op_graph_splat(d->graph, f->operands[0]->shape);
     if (f->opcode == HLO_DYNAMIC_SLICE) {
         value update[2] = {zeros, g};
-        derive_give(d, f->operands[0],
-                    graph_make(d->graph, HLO_DYNAMIC_UPDATE_SLICE, f->operands[0]->shape, 2, update, NULL));
+        derive_give(
+            d, f->operands[0],
+            op_graph_make(d->graph, HLO_DYNAMIC_UPDATE_SLICE, f->operands[0]->shape, 2, update, NULL));
         return;
     }
     value operands[3] = {zeros, f->operands[f->operand_count > 1], g};
     derive_give(d, f->operands[0],
-                graph_make(d->graph, HLO_SCATTER, f->operands[0]->shape, 3, operands, f->attributes));
+                op_graph_make(d->graph, HLO_SCATTER, f->operands[0]->shape, 3, operands, f->attributes));
 }
 
 static void move_gradient(struct deriver *d, value f, value g)
@@ -328,14 +330,14 @@ static void move_gradient(struct deriver *d, value f, value g)
     case HLO_REDUCE_WINDOW: /* of a maximum: to where it was; of a sum: to all of the window */
         if (f->callee_count && op_reducer(f) != HLO_ADD)
             derive_give(d, first,
-                        graph_make(d->graph, HLO_SELECT_AND_SCATTER, first->shape, 3,
-                                   (value[]){first, g, f->operands[f->operand_count - 1]}, f->attributes));
+                        op_graph_make(d->graph, HLO_SELECT_AND_SCATTER, first->shape, 3,
+                                      (value[]){first, g, f->operands[f->operand_count - 1]}, f->attributes));
         else
             derive_give(d, first,
-                        graph_make(d->graph, HLO_REDUCE_WINDOW, first->shape, 1, &g, f->attributes));
+                        op_graph_make(d->graph, HLO_REDUCE_WINDOW, first->shape, 1, &g, f->attributes));
         return;
     case HLO_REVERSE:
-        derive_give(d, first, graph_make(d->graph, HLO_REVERSE, first->shape, 1, &g, f->attributes));
+        derive_give(d, first, op_graph_make(d->graph, HLO_REVERSE, first->shape, 1, &g, f->attributes));
         return;
     default:
         return;
@@ -353,7 +355,7 @@ static void collective_gradient(struct deriver *d, value f, value g)
         opcode = HLO_ALL_GATHER;
     if (f->operand_count)
         derive_give(d, f->operands[0],
-                    graph_make(d->graph, opcode, f->operands[0]->shape, 1, &g, f->attributes));
+                    op_graph_make(d->graph, opcode, f->operands[0]->shape, 1, &g, f->attributes));
 }
 
 /* What stands alone: a lookup for sorts and scatters, else the same again. */
@@ -366,9 +368,9 @@ static void lone_gradient(struct deriver *d, value f, value g)
         bool lookup = f->opcode == HLO_SORT || f->opcode == HLO_SCATTER || f->opcode == HLO_TOPK;
         value operands[2] = {g, of};
         if (lookup)
-            derive_give(d, of, graph_make(d->graph, HLO_GATHER, of->shape, 1, &g, NULL));
+            derive_give(d, of, op_graph_make(d->graph, HLO_GATHER, of->shape, 1, &g, NULL));
         else
-            derive_give(d, of, graph_make(d->graph, f->opcode, of->shape, 2, operands, f->attributes));
+            derive_give(d, of, op_graph_make(d->graph, f->opcode, of->shape, 2, operands, f->attributes));
     }
 }
 
@@ -399,7 +401,7 @@ static bool add_loop(struct deriver *d, const struct derived *body, double times
 /* What stands for a loop backwards: the gradients of its results go in, those of its start come out. */
 static value loop_backward(struct deriver *d, value loop, value gradient)
 {
-    struct hlo_attributes *attributes = graph_attributes(d->graph);
+    struct hlo_attributes *attributes = op_graph_attributes(d->graph);
     value *parts = d->parts[loop->index];
     value *given = ARENA_ARRAY(d->arena, (size_t)loop->shape->part_count + 1, value);
     int count = 0;
@@ -410,8 +412,8 @@ static value loop_backward(struct deriver *d, value loop, value gradient)
             given[count++] = parts[i];
     if (!parts)
         given[count++] = gradient;
-    attributes->target = GRAPH_LOOP_BACKWARD;
-    return graph_make(d->graph, HLO_CUSTOM_CALL, loop->shape, count, given, attributes);
+    attributes->target = OP_TARGET_LOOP_BACKWARD;
+    return op_graph_make(d->graph, HLO_CUSTOM_CALL, loop->shape, count, given, attributes);
 }
 
 /* The body backwards, as often as it ran forwards. */
@@ -420,10 +422,10 @@ static bool loop_gradient(struct deriver *d, value loop, value gradient)
     if (loop->callee_count < 2 || loop->operand_count != 1)
         return true;
     int64_t trips = hlo_trip_count(loop);
-    struct graph graph;
+    struct op_graph graph;
     struct derived body;
     struct derive_options options = {.is_body = true};
-    if (!graph_flatten(&graph, d->arena, loop->callees[1], NULL, false, d->err) ||
+    if (!op_graph_flatten(&graph, d->arena, loop->callees[1], NULL, false, d->err) ||
         !derive_backward(&body, d->arena, &graph, &options, d->err))
         return false;
     if (body.gradients == 0)
@@ -436,7 +438,7 @@ static bool loop_gradient(struct deriver *d, value loop, value gradient)
         derive_give(d, start, backward);
     for (int i = 0; start->opcode == HLO_TUPLE && i < start->operand_count; i++)
         if (d->needs[start->operands[i]->index])
-            derive_give(d, start->operands[i], graph_tuple_part(d->graph, backward, i));
+            derive_give(d, start->operands[i], op_graph_tuple_part(d->graph, backward, i));
     return true;
 }
 
@@ -481,5 +483,5 @@ bool derive_instruction(struct deriver *d, value f, value g)
     case OP_NOTHING:
         break;
     }
-    return !d->graph->failed || graph_check(d->graph, d->err);
+    return !d->graph->failed || op_graph_check(d->graph, d->err);
 }

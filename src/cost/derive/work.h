@@ -2,13 +2,16 @@
 #ifndef REHEARSE_COST_DERIVE_WORK_H
 #define REHEARSE_COST_DERIVE_WORK_H
 
-#include "cost/derive/derive.h"
 #include "cost/derive/op.h"
+#include "cost/derive/op_graph.h"
+
+struct derived;
+struct derive_options;
 
 struct deriver {
-    struct graph *graph; /* the forward pass, then what is added */
-    int forward;         /* instructions of the forward pass */
-    bool *needs;         /* by index: has a gradient */
+    struct op_graph *graph; /* the forward pass, then what is added */
+    int forward;            /* instructions of the forward pass */
+    bool *needs;            /* by index: has a gradient */
     struct hlo_instruction **gradient;
     struct hlo_instruction ***parts; /* the same of a tuple's parts */
     struct derived *derived;

@@ -1,5 +1,5 @@
+#include "cost/count/custom_calls.h"
 #include "cost/count/rules.h"
-#include "cost/count/tables.h"
 
 #include <float.h>
 #include <math.h>
@@ -399,7 +399,7 @@ bool module_count(struct module_count *count, const struct hlo_module *module,
                   const struct count_options *options, struct error *err)
 {
     memset(count, 0, sizeof *count);
-    if (!count_tables(err))
+    if (!op_cycles_read(err) || !custom_calls_read(err))
         return false;
     bool fork = options->rules == COUNT_XLA_FORK;
     struct arena scratch = {0};

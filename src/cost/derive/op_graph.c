@@ -1,4 +1,4 @@
-#include "cost/derive/graph.h"
+#include "cost/derive/op_graph.h"
 
 #include "cost/derive/op.h"
 
@@ -6,7 +6,7 @@
 
 /* One computation that is being inlined: what stands for each of its instructions. */
 struct frame {
-    struct graph *graph;
+    struct op_graph *graph;
     const struct hlo_computation *computation;
     struct hlo_instruction *const *arguments; /* NULL: they are parameters of the graph */
     int argument_count;
@@ -26,7 +26,7 @@ static struct hlo_instruction *inline_computation(struct frame *frame);
 static double weight(const struct hlo_computation *computation, int depth)
 {
     double sum = 0.0;
-    for (int i = 0; depth < GRAPH_DEPTH && i < computation->count; i++) {
+    for (int i = 0; depth < OP_DEPTH && i < computation->count; i++) {
         const struct hlo_instruction *instruction = computation->instructions[i];
         struct op_product product;
         if (op_class(instruction) == OP_PRODUCT && op_product(instruction, &product))
@@ -57,11 +57,11 @@ static int costliest_branch(const struct hlo_instruction *conditional)
 /* ---- inlining ---- */
 
 /* What comes from outside and has no name here: a parameter without a number. */
-static struct hlo_instruction *outside(struct graph *graph, const struct hlo_instruction *parameter)
+static struct hlo_instruction *outside(struct op_graph *graph, const struct hlo_instruction *parameter)
 {
     struct hlo_instruction like = *parameter;
     like.parameter = -1;
-    return graph_add(graph, &like);
+    return op_graph_add(graph, &like);
 }
 
 static struct hlo_instruction *call(struct frame *frame, const struct hlo_computation *callee,
@@ -76,7 +76,7 @@ static struct hlo_instruction *call(struct frame *frame, const struct hlo_comput
         .fusions = frame->fusions,
         .depth = frame->depth + 1,
     };
-    if (inner.depth > GRAPH_DEPTH) {
+    if (inner.depth > OP_DEPTH) {
         frame->graph->failed = frame->graph->too_large = true;
         return NULL;
     }
@@ -91,7 +91,7 @@ static struct hlo_instruction *parameter_value(struct frame *frame, const struct
         return frame->arguments[number];
     if (frame->arguments || number >= frame->graph->parameter_count)
         return outside(frame->graph, instruction);
-    return frame->graph->parameters[number] = graph_add(frame->graph, instruction);
+    return frame->graph->parameters[number] = op_graph_add(frame->graph, instruction);
 }
 
 static struct hlo_instruction *tuple_part(struct frame *frame, const struct hlo_instruction *instruction,
@@ -101,20 +101,20 @@ static struct hlo_instruction *tuple_part(struct frame *frame, const struct hlo_
     int64_t index = instruction->attributes->index;
     if (tuple && tuple->opcode == HLO_TUPLE && index < tuple->operand_count)
         return tuple->operands[index];
-    return graph_make(frame->graph, instruction->opcode, instruction->shape, 1, operands,
-                      instruction->attributes);
+    return op_graph_make(frame->graph, instruction->opcode, instruction->shape, 1, operands,
+                         instruction->attributes);
 }
 
 static struct hlo_instruction *plain_value(struct frame *frame, const struct hlo_instruction *instruction,
                                            struct hlo_instruction **operands)
 {
     struct hlo_instruction *value = NULL;
-    graph_expand(frame->graph, instruction, operands, &value);
+    op_graph_expand(frame->graph, instruction, operands, &value);
     if (value || frame->graph->failed)
         return value;
     struct hlo_instruction like = *instruction;
     like.operands = operands;
-    value = graph_add(frame->graph, &like);
+    value = op_graph_add(frame->graph, &like);
     if (value && frame->counts && (value->opcode == HLO_CUSTOM_CALL || value->opcode == HLO_FUSION))
         frame->graph->counts[value->index] =
             &frame->counts->computations[frame->computation->index][instruction->index];
@@ -124,7 +124,7 @@ static struct hlo_instruction *plain_value(struct frame *frame, const struct hlo
 static struct hlo_instruction *value_of(struct frame *frame, const struct hlo_instruction *instruction,
                                         struct hlo_instruction **operands)
 {
-    struct graph *graph = frame->graph;
+    struct op_graph *graph = frame->graph;
     int count = instruction->operand_count;
     switch (instruction->opcode) {
     case HLO_PARAMETER:
@@ -153,14 +153,15 @@ static struct hlo_instruction *value_of(struct frame *frame, const struct hlo_in
     case HLO_COLLECTIVE_PERMUTE_DONE:
     case HLO_SEND_DONE:
     case HLO_RECV_DONE:
-        return graph_make(graph, HLO_GET_TUPLE_ELEMENT, instruction->shape, count, operands,
-                          instruction->attributes);
+        return op_graph_make(graph, HLO_GET_TUPLE_ELEMENT, instruction->shape, count, operands,
+                             instruction->attributes);
     case HLO_COPY_START:
-        return graph_make(graph, HLO_COPY, operands[0] ? operands[0]->shape : instruction->shape, 1, operands,
-                          instruction->attributes);
+        return op_graph_make(graph, HLO_COPY, operands[0] ? operands[0]->shape : instruction->shape, 1,
+                             operands, instruction->attributes);
     case HLO_OPT_BARRIER:
         if (count > 1)
-            return graph_make(graph, HLO_TUPLE, instruction->shape, count, operands, instruction->attributes);
+            return op_graph_make(graph, HLO_TUPLE, instruction->shape, count, operands,
+                                 instruction->attributes);
         return count ? operands[0] : NULL;
     case HLO_ADD_DEPENDENCY:
     case HLO_ASYNC_DONE:
@@ -176,7 +177,7 @@ static struct hlo_instruction *value_of(struct frame *frame, const struct hlo_in
 
 static struct hlo_instruction *inline_computation(struct frame *frame)
 {
-    struct graph *graph = frame->graph;
+    struct op_graph *graph = frame->graph;
     const struct hlo_computation *computation = frame->computation;
     frame->values = ARENA_ARRAY(graph->arena, (size_t)computation->count + 1, struct hlo_instruction *);
     if (!frame->values)
@@ -210,7 +211,7 @@ static int count_leaves(const struct hlo_instruction *value)
     return leaves;
 }
 
-static void add_leaves(struct graph *graph, struct hlo_instruction *value)
+static void add_leaves(struct op_graph *graph, struct hlo_instruction *value)
 {
     if (value->opcode != HLO_TUPLE) {
         graph->roots[graph->root_count++] = value;
@@ -226,7 +227,20 @@ static bool acts(const struct hlo_instruction *instruction)
     return op_class(instruction) == OP_COLLECTIVE || instruction->opcode == HLO_OUTFEED;
 }
 
-void graph_drop_unused(struct graph *graph)
+void op_graph_keep(struct op_graph *graph, int first, const bool *used)
+{
+    int kept = first;
+    for (int i = first; i < graph->count; i++)
+        if (used[i]) {
+            graph->at[kept] = graph->at[i];
+            graph->counts[kept] = graph->counts[i];
+            graph->at[kept]->index = kept;
+            kept++;
+        }
+    graph->count = kept;
+}
+
+void op_graph_drop_unused(struct op_graph *graph)
 {
     struct arena scratch = {0};
     bool *used = ARENA_ARRAY(&scratch, (size_t)graph->count + 1, bool);
@@ -236,7 +250,6 @@ void graph_drop_unused(struct graph *graph)
     }
     for (int i = 0; i < graph->root_count; i++)
         used[graph->roots[i]->index] = true;
-    int kept = 0;
     for (int i = graph->count; i-- > 0;) {
         used[i] = used[i] || acts(graph->at[i]);
         for (int o = 0; used[i] && o < graph->at[i]->operand_count; o++)
@@ -245,40 +258,33 @@ void graph_drop_unused(struct graph *graph)
     for (int i = 0; i < graph->parameter_count; i++)
         if (graph->parameters[i] && !used[graph->parameters[i]->index])
             graph->parameters[i] = NULL;
-    for (int i = 0; i < graph->count; i++)
-        if (used[i]) {
-            graph->at[kept] = graph->at[i];
-            graph->counts[kept] = graph->counts[i];
-            graph->at[kept]->index = kept;
-            kept++;
-        }
-    graph->count = kept;
+    op_graph_keep(graph, 0, used);
     arena_release(&scratch);
 }
 
-bool graph_flatten(struct graph *graph, struct arena *arena, const struct hlo_computation *computation,
-                   const struct module_count *counts, bool fusions, struct error *err)
+bool op_graph_flatten(struct op_graph *graph, struct arena *arena, const struct hlo_computation *computation,
+                      const struct module_count *counts, bool fusions, struct error *err)
 {
-    *graph = (struct graph){.arena = arena, .parameter_count = computation->parameter_count};
+    *graph = (struct op_graph){.arena = arena, .parameter_count = computation->parameter_count};
     graph->parameters = ARENA_ARRAY(arena, (size_t)graph->parameter_count + 1, struct hlo_instruction *);
     if (!graph->parameters)
         return error_memory(err);
     struct frame frame = {.graph = graph, .computation = computation, .counts = counts, .fusions = fusions};
     struct hlo_instruction *root = inline_computation(&frame);
     if (!root)
-        return graph_check(graph, err);
+        return op_graph_check(graph, err);
     graph->roots = ARENA_ARRAY(arena, (size_t)count_leaves(root) + 1, struct hlo_instruction *);
     if (!graph->roots)
         return error_memory(err);
     add_leaves(graph, root);
-    graph_drop_unused(graph);
-    return graph_check(graph, err);
+    op_graph_drop_unused(graph);
+    return op_graph_check(graph, err);
 }
 
-bool graph_check(const struct graph *graph, struct error *err)
+bool op_graph_check(const struct op_graph *graph, struct error *err)
 {
     if (graph->too_large)
         return error_set(err, ERROR_INPUT, "with its calls inlined the module has more than %zu instructions",
-                         GRAPH_MAX);
+                         OP_GRAPH_MAX);
     return graph->failed ? error_memory(err) : true;
 }

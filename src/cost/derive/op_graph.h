@@ -1,0 +1,89 @@
+/* A computation as one flat list of instructions: what fusion and the backward pass work on.
+ *
+ * Calls are inlined, tuples are taken apart, of a conditional the costliest branch stands for all, and what is
+ * known to be made of simple operations (batch normalisation, softmax, layer normalisation, GELU) is written
+ * out in them. What no result needs is left out. The instructions are HLO's (hlo/module.h), with their index in
+ * the list. Loops stay one instruction; their bodies are graphs of their own. */
+#ifndef REHEARSE_COST_DERIVE_OP_GRAPH_H
+#define REHEARSE_COST_DERIVE_OP_GRAPH_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "cost/count/count.h"
+#include "hlo/module.h"
+
+#define OP_GRAPH_MAX ((size_t)4 << 20) /* instructions */
+
+struct op_graph {
+    struct arena *arena; /* whose instructions and lists are */
+    int count, room;
+    struct hlo_instruction **at;             /* operands before their users; at[i]->index is i */
+    const struct instruction_count **counts; /* of custom calls and fusions of the module; else NULL */
+    int parameter_count;
+    struct hlo_instruction **parameters; /* by number; NULL where nothing uses it */
+    int root_count;
+    struct hlo_instruction **roots; /* the results; a tuple's parts */
+    const char *name;               /* of what is made; NULL: its first operand's */
+    bool failed;                    /* memory ran out, or too large: no more is added */
+    bool too_large;
+};
+
+/* `counts` (by the rules `rehearse`) belong to the computation's module. `fusions`: keep the module's own
+ * fusions as they are, else inline them too. */
+bool op_graph_flatten(struct op_graph *graph, struct arena *arena, const struct hlo_computation *computation,
+                      const struct module_count *counts, bool fusions, struct error *err);
+
+/* Keeps the instructions below `first`, and the others whose entry is true. */
+void op_graph_keep(struct op_graph *graph, int first, const bool *used);
+
+/* Leaves out what no result needs. */
+void op_graph_drop_unused(struct op_graph *graph);
+
+/* ERROR_FAILED for memory or ERROR_INPUT for size, when the graph failed; else true. */
+bool op_graph_check(const struct op_graph *graph, struct error *err);
+
+/* ---- making instructions; each returns NULL when the graph failed, and takes NULL operands then ---- */
+
+struct hlo_instruction *op_graph_add(struct op_graph *graph, const struct hlo_instruction *like);
+bool op_graph_put(struct op_graph *graph, struct hlo_instruction *instruction); /* itself, not a copy */
+struct hlo_instruction *op_graph_make(struct op_graph *graph, enum hlo_opcode opcode,
+                                      const struct hlo_shape *shape, int count,
+                                      struct hlo_instruction *const *operands,
+                                      const struct hlo_attributes *attributes);
+const struct hlo_shape *op_graph_shape(struct op_graph *graph, enum hlo_type type, int rank,
+                                       const int64_t *dims);
+const struct hlo_shape *op_graph_like(struct op_graph *graph, const struct hlo_shape *shape,
+                                      enum hlo_type type);
+
+struct hlo_instruction *op_graph_splat(struct op_graph *graph,
+                                       const struct hlo_shape *shape); /* one number */
+struct hlo_instruction *op_graph_unary(struct op_graph *graph, enum hlo_opcode opcode,
+                                       struct hlo_instruction *a);
+struct hlo_instruction *op_graph_binary(struct op_graph *graph, enum hlo_opcode opcode,
+                                        struct hlo_instruction *a, struct hlo_instruction *b);
+struct hlo_instruction *op_graph_select(struct op_graph *graph, struct hlo_instruction *predicate,
+                                        struct hlo_instruction *a, struct hlo_instruction *b);
+struct hlo_instruction *op_graph_convert(struct op_graph *graph, struct hlo_instruction *a,
+                                         enum hlo_type type);
+struct hlo_instruction *op_graph_reshape(struct op_graph *graph, struct hlo_instruction *a,
+                                         const struct hlo_shape *shape);
+/* Dimension i of the result is dimension order[i] of the operand. */
+struct hlo_instruction *op_graph_transpose(struct op_graph *graph, struct hlo_instruction *a,
+                                           const int64_t *order);
+/* Dimension i of the operand becomes dimension dims[i] of the shape. */
+struct hlo_instruction *op_graph_broadcast(struct op_graph *graph, struct hlo_instruction *a,
+                                           const struct hlo_shape *shape, struct hlo_ints dims);
+/* opcode: HLO_ADD or HLO_MAXIMUM */
+struct hlo_instruction *op_graph_reduce(struct op_graph *graph, enum hlo_opcode opcode,
+                                        struct hlo_instruction *a, struct hlo_ints dims);
+struct hlo_instruction *op_graph_tuple_part(struct op_graph *graph, struct hlo_instruction *a, int64_t index);
+struct hlo_ints op_graph_ints(struct op_graph *graph, int count, const int64_t *at);
+struct hlo_attributes *
+op_graph_attributes(struct op_graph *graph); /* of an instruction to be made; never NULL */
+
+/* Writes out what is made of simple operations; what it stands for in *value (a tuple for several results), NULL
+ * there when it is not such an instruction. */
+void op_graph_expand(struct op_graph *graph, const struct hlo_instruction *instruction,
+                     struct hlo_instruction *const *operands, struct hlo_instruction **value);
+
+#endif
