@@ -286,8 +286,11 @@ bool fleet_search(struct fleet_choice *plan, const struct fleet_problem *problem
         s.columns = NULL;
     }
     release_room(&s);
-    if (!ok)
+    if (!ok) {
         arena_release(&plan->arena);
+        plan->pipelines = NULL; /* those that were too slow lived there */
+        plan->pipeline_count = 0;
+    }
     return ok;
 }
 

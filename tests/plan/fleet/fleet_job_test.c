@@ -1,0 +1,459 @@
+/* Fleets of training jobs against the prices of jobs on devices that are alike (plan/split). */
+#include "plan/fleet/of_job.h"
+#include "plan/fleet/report.h"
+#include "plan/fleet/small.h"
+#include "support/jobs.h"
+
+/* A transformer of four blocks: every plan of it is found at once. */
+static const struct architecture tiny = {
+    .name = "tiny",
+    .layers = 4,
+    .hidden = 1024,
+    .heads = 16,
+    .kv_heads = 16,
+    .head_width = 64,
+    .ffn = 4096,
+    .vocabulary = 8192,
+    .sequence = 1024,
+    .causal = true,
+};
+
+static struct fleet_question question_on(const struct architecture *model, int64_t batch)
+{
+    struct fleet_question question = {.job = job_example(), .precision = MODEL_MIXED};
+    question.job.model = model;
+    question.job.batch = batch;
+    question.job.sequence = 1024;
+    return question;
+}
+
+static void add_group(struct fleet_question *question, const char *name, int nodes, int per_node,
+                      double memory)
+{
+    const struct cost_device *device = cost_device_find(name);
+    assert_non_null(device);
+    question->groups[question->group_count++] = (struct fleet_group){
+        .device = device,
+        .calibration = calibration_of(device),
+        .inside = cost_link_find(device->link),
+        .across = cost_link_find("ib-400g"),
+        .nodes = nodes,
+        .devices_per_node = per_node,
+        .memory = memory > 0.0 ? memory : (double)device->memory,
+    };
+}
+
+static struct job_range only(int64_t value)
+{
+    return (struct job_range){value, value, true};
+}
+
+static void plan(struct fleet_answer *answer, const struct fleet_question *question)
+{
+    struct error err;
+    if (!fleet_plan_job(answer, question, NULL, NULL, &err))
+        fail_msg("%s", err.text);
+}
+
+/* The job of pipelines that are alike, one device a stage. */
+static struct job job_of(const struct fleet_question *question, const struct fleet_answer *answer)
+{
+    const struct fleet_group *g = &question->groups[0];
+    const struct fleet_pipeline *pipeline = &answer->plan.pipelines[0];
+    struct job job = question->job;
+    job.device = g->device;
+    job.calibration = g->calibration;
+    job.inside = g->inside;
+    job.across = g->across;
+    job.devices_per_node = g->devices_per_node;
+    job.tensor = answer->problem.options[pipeline->stages[0].option].tensor;
+    job.pipeline = pipeline->stage_count;
+    job.data = answer->pipelines;
+    job.devices = job.tensor * job.pipeline * job.data;
+    job.microbatch = answer->microbatch;
+    job.recompute = answer->recompute;
+    job.sharding = question->job.software->sharded ? 1 : 0;
+    return job;
+}
+
+static void expect_near(double value, double expected, double share)
+{
+    if (!(fabs(value - expected) <= share * fabs(expected)))
+        fail_msg("%.9g, expected %.9g", value, expected);
+}
+
+/* One stage a pipeline: every copy is a data parallel rank, and its seconds and bytes are the job's. */
+static void copies_of_one_device_are_data_parallel_ranks(void **state)
+{
+    (void)state;
+    for (int devices = 1; devices <= 8; devices *= 2)
+        for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL; r++)
+            for (int tied = 0; tied < 2; tied++) {
+                struct architecture model = tiny;
+                model.tied = tied;
+                struct fleet_question question = question_on(&model, 64);
+                struct fleet_answer answer;
+                question.microbatch = only(2);
+                question.recompute = only(r);
+                question.tensor = only(1);
+                add_group(&question, "a100-80gb", 1, devices, 0);
+                plan(&answer, &question);
+                assert_int_equal(answer.pipelines, devices);
+                assert_int_equal(answer.plan.pipelines[0].stage_count, 1);
+                assert_int_equal(answer.microbatch, 2);
+                assert_int_equal(answer.recompute, r);
+                assert_int_equal(answer.combinations, 1);
+                struct job job = job_of(&question, &answer);
+                struct job_time time = job_time(&job);
+                expect_near(answer.time.seconds, time.seconds, 0.005);
+                expect_near(answer.time.pipelines + answer.time.after,
+                            time.compute + time.tensor + time.data + time.optimizer, 0.005);
+                expect_near(answer.time.other, job.calibration->step, 1e-12);
+                double bytes = fleet_stage_memory(&answer.problem, &answer.plan.pipelines[0].stages[0], 1);
+                double tied_bytes =
+                    tied ? 1024.0 * 8192.0 *
+                               (job.software->parameter_bytes + job.software->stored_gradient_bytes +
+                                job.software->state_bytes / (answer.sharded ? devices : 1))
+                         : 0.0;
+                expect_near(bytes - tied_bytes, job_memory(&job).total, 0.01);
+                assert_int_equal(fleet_idle(&answer, 0), 0);
+                fleet_answer_release(&answer);
+            }
+}
+
+/* Several nodes wait for the slowest of them, and gradients go from node to node. */
+static void nodes_apart_wait_and_exchange_more(void **state)
+{
+    (void)state;
+    for (int nodes = 2; nodes <= 4; nodes *= 2) {
+        struct fleet_question question = question_on(&tiny, 64);
+        struct fleet_answer answer;
+        question.microbatch = only(2);
+        question.recompute = only(RECOMPUTE_NONE);
+        question.tensor = only(1);
+        add_group(&question, "h100", nodes, 2, 0);
+        plan(&answer, &question);
+        assert_int_equal(answer.pipelines, 2 * nodes);
+        struct job job = job_of(&question, &answer);
+        expect_near(answer.time.seconds, job_time(&job).seconds, 0.01);
+        fleet_answer_release(&answer);
+    }
+}
+
+static void tensor_parallel_stages_are_priced_as_the_jobs(void **state)
+{
+    (void)state;
+    for (int tensor = 2; tensor <= 4; tensor *= 2) {
+        struct fleet_question question = question_on(&tiny, 32);
+        struct fleet_answer answer;
+        question.microbatch = only(1);
+        question.recompute = only(RECOMPUTE_NONE);
+        question.tensor = only(tensor);
+        add_group(&question, "h100", 1, 4, 0);
+        plan(&answer, &question);
+        struct job job = job_of(&question, &answer);
+        assert_int_equal(job.tensor, tensor);
+        expect_near(answer.time.seconds, job_time(&job).seconds, 0.005);
+        expect_near(fleet_stage_memory(&answer.problem, &answer.plan.pipelines[0].stages[0], 1),
+                    job_memory(&job).total, 0.01);
+        fleet_answer_release(&answer);
+    }
+}
+
+/* Where one device cannot hold the model, two do: each what it holds as a stage of the job's. */
+static void pipelines_hold_what_their_stages_do(void **state)
+{
+    (void)state;
+    struct fleet_question question = question_on(&tiny, 32);
+    struct fleet_answer answer;
+    question.microbatch = only(1);
+    question.recompute = only(RECOMPUTE_NONE);
+    question.tensor = only(1);
+    add_group(&question, "a100-80gb", 1, 1, 0);
+    plan(&answer, &question);
+    double whole = fleet_stage_memory(&answer.problem, &answer.plan.pipelines[0].stages[0], 1);
+    double runtime = question.job.software->runtime_share * question.groups[0].memory;
+    fleet_answer_release(&answer);
+
+    question.group_count = 0;
+    add_group(&question, "a100-80gb", 2, 1, (double)cost_device_find("a100-80gb")->memory);
+    question.headroom = 1.0 - 0.7 * whole / question.groups[0].memory;
+    plan(&answer, &question);
+    const struct fleet_pipeline *pipeline = &answer.plan.pipelines[0];
+    assert_int_equal(answer.pipelines, 1);
+    assert_int_equal(pipeline->stage_count, 2);
+    struct job job = job_of(&question, &answer);
+    struct job_layers layers = job_layers_of(&job);
+    int blocks = pipeline->stages[0].last - 1;
+    for (int i = 0; i < 2; i++) {
+        struct job_layer layer = job_stage(&job, &layers, i, i ? blocks : 0, i ? 4 : blocks);
+        struct job_memory memory = job_stage_memory(&job, &layers, i, &layer);
+        double bytes = fleet_stage_memory(&answer.problem, &pipeline->stages[i], 2 - i);
+        expect_near(bytes, memory.total, 1e-9);
+        assert_true(bytes <= 0.7 * whole);
+        assert_true(bytes > runtime);
+        double seconds =
+            job_pass_seconds(&layer.pass) * (1.0 + job.calibration->jitter) +
+            layer.parameters * job.software->accumulate / (job.device->bandwidth * JOB_STREAM_RATE) +
+            (i > 0 ? layers.send_across : 0.0);
+        expect_near(fleet_stage_seconds(&answer.problem, &pipeline->stages[i]), seconds, 1e-9);
+    }
+    fleet_answer_release(&answer);
+}
+
+/* A fleet may do what any job with the same choices may, and its bound holds for those jobs. */
+static void alike_devices_are_used_as_well_as_by_jobs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        int nodes;
+        int64_t batch;
+    } cases[] = {{"bert-large", 1, 64}, {"gpt2-xl", 2, 64}, {"llama-3-8b", 2, 32}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct architecture *model = architecture_find(cases[i].model);
+        assert_non_null(model);
+        struct fleet_question question = question_on(model, cases[i].batch);
+        struct fleet_answer answer;
+        question.job.sequence = 512;
+        question.recompute = only(RECOMPUTE_NONE);
+        question.microbatch = only(1);
+        add_group(&question, "h100", cases[i].nodes, 4, 0);
+        plan(&answer, &question);
+        struct job_question alike = {.job = question.job};
+        struct job job = job_of(&question, &answer);
+        alike.job.device = job.device;
+        alike.job.calibration = job.calibration;
+        alike.job.inside = job.inside;
+        alike.job.devices = 4 * cases[i].nodes;
+        alike.job.devices_per_node = 4;
+        for (int d = 0; d < JOB_DIMENSIONS; d++)
+            if (d != JOB_TENSOR && d != JOB_PIPELINE && d != JOB_DATA)
+                alike.ranges[d] = only(d == JOB_SHARDING || d == JOB_RECOMPUTE ? d == JOB_SHARDING : 1);
+        struct job_search_options options = {.top = 1};
+        struct job_search search;
+        struct error err;
+        if (!job_search(&search, &alike, &options, &err))
+            fail_msg("%s: %s", cases[i].model, err.text);
+        if (answer.time.seconds > search.plans[0].time.seconds * 1.03)
+            fail_msg("%s: %.6g, a job takes %.6g", cases[i].model, answer.time.seconds,
+                     search.plans[0].time.seconds);
+        assert_true(answer.lower_bound <= search.plans[0].time.seconds * 1.01);
+        assert_true(answer.lower_bound <= answer.time.seconds);
+        assert_true(answer.lower_bound >= 0.7 * answer.time.seconds);
+        job_search_release(&search);
+        fleet_answer_release(&answer);
+    }
+}
+
+/* ---- what may be chosen ---- */
+
+static void the_best_of_all_choices_is_found(void **state)
+{
+    (void)state;
+    struct fleet_question question = question_on(&tiny, 12);
+    struct fleet_answer all, one;
+    add_group(&question, "v100-32gb", 1, 2, 4e9);
+    add_group(&question, "a100-40gb", 1, 2, 4e9);
+    question.tensor = only(1);
+    plan(&all, &question);
+    static const int divisors[] = {1, 2, 3, 4, 6, 12};
+    double best = INFINITY, bound = INFINITY;
+    int feasible = 0;
+    for (int m = 0; m < 6; m++)
+        for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL; r++) {
+            struct error err;
+            question.microbatch = only(divisors[m]);
+            question.recompute = only(r);
+            if (!fleet_plan_job(&one, &question, NULL, NULL, &err)) {
+                assert_int_equal(err.kind, ERROR_INFEASIBLE);
+                continue;
+            }
+            feasible++;
+            assert_int_equal(one.microbatch, divisors[m]);
+            assert_int_equal(one.recompute, r);
+            if (r != RECOMPUTE_SELECTIVE || all.combinations == 18) {
+                best = fmin(best, one.time.seconds);
+                bound = fmin(bound, one.lower_bound);
+            }
+            fleet_answer_release(&one);
+        }
+    assert_true(feasible > 3);
+    assert_true(all.combinations == 12 || all.combinations == 18); /* selective may be the same as none */
+    expect_near(all.time.seconds, best, 0.002);
+    assert_true(all.lower_bound <= best * (1.0 + 1e-9) && all.lower_bound >= bound * 0.99);
+    fleet_answer_release(&all);
+}
+
+static void ranges_are_kept(void **state)
+{
+    (void)state;
+    struct fleet_question question = question_on(&tiny, 256);
+    struct fleet_answer answer;
+    add_group(&question, "h100", 1, 4, 0);
+    question.recompute = only(RECOMPUTE_FULL);
+    question.microbatch = (struct job_range){3, 20, true}; /* 4, 8, 16 */
+    question.tensor = (struct job_range){2, 3, true};      /* 2: 3 does not divide a node of 4 */
+    plan(&answer, &question);
+    assert_int_equal(answer.combinations, 3);
+    assert_true(answer.microbatch == 4 || answer.microbatch == 8 || answer.microbatch == 16);
+    assert_int_equal(answer.recompute, RECOMPUTE_FULL);
+    assert_int_equal(answer.problem.option_count, 1);
+    assert_int_equal(answer.problem.options[0].tensor, 2);
+    fleet_answer_release(&answer);
+    question.microbatch = (struct job_range){0};
+    question.tensor = (struct job_range){0};
+    plan(&answer, &question);
+    assert_int_equal(answer.combinations, 7); /* 1 to 64, unless more are asked for */
+    assert_int_equal(answer.problem.option_count, 3);
+    fleet_answer_release(&answer);
+    question.microbatch = (struct job_range){1, 1000, true};
+    plan(&answer, &question);
+    assert_int_equal(answer.combinations, 9);
+    fleet_answer_release(&answer);
+}
+
+/* Heads, groups of keys and the MLP are split evenly, and only by software that can. */
+static void tensor_degrees_divide_the_model(void **state)
+{
+    (void)state;
+    struct architecture model = tiny;
+    struct software software = *software_find("megatron-core");
+    for (int i = 0; i < 5; i++) {
+        struct fleet_answer answer;
+        model = tiny;
+        software = *software_find("megatron-core");
+        if (i == 1)
+            model.heads = model.kv_heads = 6, model.hidden = 384;
+        if (i == 2)
+            model.kv_heads = 2;
+        if (i == 3)
+            model.ffn = 4097;
+        if (i == 4)
+            software.offers = 0;
+        struct fleet_question question = question_on(&model, 4);
+        question.job.software = &software;
+        question.microbatch = only(1);
+        question.recompute = only(RECOMPUTE_NONE);
+        add_group(&question, "h100", 1, 4, 0);
+        plan(&answer, &question);
+        assert_int_equal(answer.problem.option_count, i == 0 ? 3 : i < 3 ? 2 : 1);
+        fleet_answer_release(&answer);
+    }
+}
+
+/* ---- devices of several types ---- */
+
+static void more_devices_are_not_slower(void **state)
+{
+    (void)state;
+    double seconds[3];
+    for (int i = 0; i < 3; i++) {
+        struct fleet_question question = question_on(&tiny, 48);
+        struct fleet_answer answer;
+        question.microbatch = only(1);
+        question.recompute = only(RECOMPUTE_NONE);
+        if (i != 1)
+            add_group(&question, "a100-80gb", 1, 2, 0);
+        if (i != 0)
+            add_group(&question, "v100-32gb", 1, 4, 0);
+        plan(&answer, &question);
+        seconds[i] = answer.time.seconds;
+        expect_near(answer.time.pipelines + answer.time.after + answer.time.other, seconds[i], 1e-9);
+        if (i == 2) {
+            assert_int_equal(answer.problem.type_count, 2);
+            assert_int_equal(answer.problem.types[0].devices, 2);
+            assert_int_equal(answer.problem.types[1].devices, 4);
+            assert_true(fleet_idle(&answer, 0) == 0); /* the faster ones all work */
+            int64_t microbatches = 0;
+            for (int k = 0; k < answer.plan.pipeline_count; k++)
+                microbatches += answer.plan.pipelines[k].microbatches;
+            assert_int_equal(microbatches, 48);
+        }
+        fleet_answer_release(&answer);
+    }
+    assert_true(seconds[2] < seconds[0] * 0.95 && seconds[2] < seconds[1]);
+}
+
+/* The step's fixed seconds are those of the slowest device that is used. */
+static void fixed_seconds_are_the_slowest_devices(void **state)
+{
+    (void)state;
+    struct fleet_question question = question_on(&tiny, 48);
+    struct calibration slow, fast;
+    struct fleet_answer answer;
+    question.microbatch = only(1);
+    question.recompute = only(RECOMPUTE_NONE);
+    question.tensor = only(1);
+    add_group(&question, "a100-80gb", 1, 2, 0);
+    add_group(&question, "a100-80gb", 1, 2, 0);
+    fast = slow = *question.groups[0].calibration;
+    fast.step = 0.25;
+    slow.step = 0.5;
+    question.groups[0].calibration = &fast;
+    question.groups[1].calibration = &slow;
+    plan(&answer, &question);
+    assert_int_equal(answer.pipelines, 4);
+    expect_near(answer.time.other, 0.5, 1e-12);
+    assert_true(answer.lower_bound >= 0.25 + 0.5 * answer.time.pipelines);
+    assert_true(answer.lower_bound <= answer.time.seconds - 0.25 + 1e-9);
+    fleet_answer_release(&answer);
+}
+
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    struct fleet_question question = question_on(&tiny, 16);
+    struct fleet_answer one, many;
+    struct error err;
+    add_group(&question, "v100-32gb", 1, 2, 3e9);
+    add_group(&question, "a100-40gb", 1, 2, 3e9);
+    struct parallel *pool = parallel_new(3, &err);
+    assert_non_null(pool);
+    plan(&one, &question);
+    assert_true(fleet_plan_job(&many, &question, pool, NULL, &err));
+    assert_true(one.time.seconds == many.time.seconds && one.lower_bound == many.lower_bound);
+    assert_int_equal(one.microbatch, many.microbatch);
+    assert_int_equal(one.recompute, many.recompute);
+    assert_int_equal(one.combinations, many.combinations);
+    fleet_answer_release(&one);
+    fleet_answer_release(&many);
+    parallel_free(pool);
+}
+
+static void models_too_large_are_refused(void **state)
+{
+    (void)state;
+    struct fleet_question question = question_on(&tiny, 8);
+    struct fleet_answer answer;
+    struct error err;
+    add_group(&question, "v100-32gb", 1, 2, 1e8);
+    assert_false(fleet_plan_job(&answer, &question, NULL, NULL, &err));
+    assert_int_equal(err.kind, ERROR_INFEASIBLE);
+    assert_non_null(strstr(err.text, "'tiny' does not fit"));
+    assert_non_null(strstr(err.text, "divides 8"));
+    struct architecture deep = tiny;
+    deep.layers = FLEET_LAYERS_MOST - 1;
+    question.job.model = &deep;
+    assert_false(fleet_plan_job(&answer, &question, NULL, NULL, &err));
+    assert_int_equal(err.kind, ERROR_INPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_of_one_device_are_data_parallel_ranks),
+        cmocka_unit_test(nodes_apart_wait_and_exchange_more),
+        cmocka_unit_test(tensor_parallel_stages_are_priced_as_the_jobs),
+        cmocka_unit_test(pipelines_hold_what_their_stages_do),
+        cmocka_unit_test(alike_devices_are_used_as_well_as_by_jobs),
+        cmocka_unit_test(the_best_of_all_choices_is_found),
+        cmocka_unit_test(ranges_are_kept),
+        cmocka_unit_test(tensor_degrees_divide_the_model),
+        cmocka_unit_test(more_devices_are_not_slower),
+        cmocka_unit_test(fixed_seconds_are_the_slowest_devices),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(models_too_large_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+/* Fleets of measured profiles: small ones whose prices are known, and all ways to share micro-batches. */
+#include "plan/fleet/of_profile.h"
+#include "plan/fleet/report.h"
+#include "plan/fleet/small.h"
+
+#define MEASURED 3 /* layers */
+
+/* Two layers times of one type of device, and another type that takes twice as long. */
+struct measured {
+    double forward[2][MEASURED], backward[2][MEASURED], reduce[MEASURED];
+    int64_t parameters[MEASURED], activations[MEASURED];
+    struct profile_layer layers[MEASURED];
+    struct profile profile;
+    struct cluster_group groups[2];
+    struct cluster cluster;
+    struct plan_problem problem;
+    struct fleet_profile_question question;
+};
+
+static void make_measured(struct measured *m, int groups, int64_t microbatches)
+{
+    *m = (struct measured){
+        .forward = {{1, 2, 3}, {2, 4, 6}},
+        .backward = {{2, 3, 4}, {4, 6, 8}},
+        .reduce = {0.25, 0.5, 0.125},
+        .parameters = {1000, 2000, 4000},
+        .activations = {100, 300, 700},
+        .layers = {{.output_bytes = 50}, {.output_bytes = 80}, {.output_bytes = 7}},
+    };
+    m->profile = (struct profile){.layer_count = MEASURED, .layers = m->layers};
+    m->cluster = (struct cluster){.group_count = groups, .groups = m->groups};
+    m->problem = (struct plan_problem){
+        .layer_count = MEASURED,
+        .parameter_bytes = m->parameters,
+        .activation_bytes = m->activations,
+        .group_count = groups,
+    };
+    for (int g = 0; g < groups; g++) {
+        m->groups[g] = (struct cluster_group){.nodes = 1, .devices_per_node = 1};
+        m->problem.groups[g] = (struct plan_group){
+            .nodes = 1,
+            .devices_per_node = 1,
+            .splits = 1,
+            .forward = m->forward[g],
+            .backward = m->backward[g],
+            .allreduce = {NULL, m->reduce},
+        };
+    }
+    m->question = (struct fleet_profile_question){&m->problem, &m->profile, &m->cluster, microbatches, 0.0};
+}
+
+static void set_nodes(struct measured *m, int group, int nodes, int per_node, int splits)
+{
+    m->groups[group].nodes = m->problem.groups[group].nodes = nodes;
+    m->groups[group].devices_per_node = m->problem.groups[group].devices_per_node = per_node;
+    m->problem.groups[group].splits = splits;
+}
+
+static void plan(struct fleet_answer *answer, const struct measured *m)
+{
+    struct error err;
+    if (!fleet_plan_profile(answer, &m->question, &err))
+        fail_msg("%s", err.text);
+}
+
+static void one_device_does_all(void **state)
+{
+    (void)state;
+    struct measured m;
+    struct fleet_answer answer;
+    make_measured(&m, 1, 7);
+    plan(&answer, &m);
+    assert_true(SMALL_SAME(answer.time.seconds, 7 * 15.0));
+    assert_true(SMALL_SAME(answer.time.pipelines, 7 * 15.0));
+    assert_true(answer.time.after == 0.0 && answer.time.other == 0.0);
+    assert_true(answer.lower_bound <= answer.time.seconds && answer.lower_bound >= 0.99 * 105.0);
+    assert_int_equal(answer.pipelines, 1);
+    assert_int_equal(answer.combinations, 1);
+    assert_true(isinf(answer.problem.types[0].memory));
+    /* parameters six times (plan/problem.h), activations once */
+    assert_true(SMALL_SAME(fleet_stage_memory(&answer.problem, &(struct fleet_stage){0, 0, 3}, 1), 43100.0));
+    fleet_answer_release(&answer);
+}
+
+/* 15 s a micro-batch and 30 s: the fast device takes two of every three. */
+static void devices_share_the_batch_by_their_speed(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t microbatches;
+        double seconds;
+    } cases[] = {{3, 30}, {6, 60}, {7, 75}, {30, 300}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct measured m;
+        struct fleet_answer answer;
+        make_measured(&m, 2, cases[i].microbatches);
+        m.cluster.inter_node =
+            (struct cluster_link){1.0, 0.0}; /* pipelines from one to the other take years */
+        m.parameters[0] = m.parameters[1] = m.parameters[2] = 0;
+        plan(&answer, &m);
+        assert_true(SMALL_SAME(answer.time.seconds, cases[i].seconds));
+        assert_int_equal(answer.pipelines, 2);
+        assert_int_equal(fleet_idle(&answer, 0) + fleet_idle(&answer, 1), 0);
+        fleet_answer_release(&answer);
+    }
+}
+
+/* Stages of 1 device have no all-reduce; of 2 and 4, half and a quarter of the seconds and an all-reduce each way. */
+static void stages_are_priced_as_the_problem_says(void **state)
+{
+    (void)state;
+    struct measured m;
+    struct fleet_answer answer;
+    make_measured(&m, 1, 8);
+    set_nodes(&m, 0, 1, 4, 3);
+    m.problem.groups[0].allreduce[2] = m.reduce;
+    m.cluster.inter_node = (struct cluster_link){100.0, 0.25};
+    m.groups[0].intra_node = (struct cluster_link){1000.0, 0.5};
+    plan(&answer, &m);
+    assert_int_equal(answer.problem.option_count, 3);
+    for (int o = 0; o < 3; o++) {
+        const struct fleet_option *option = &answer.problem.options[o];
+        double share = 1 << o, sums[MEASURED + 1] = {0};
+        assert_int_equal(option->tensor, 1 << o);
+        for (int l = 0; l < MEASURED; l++) {
+            sums[l + 1] =
+                sums[l] + (m.forward[0][l] + m.backward[0][l]) / share + (o > 0 ? 2.0 * m.reduce[l] : 0.0);
+            assert_true(SMALL_SAME(option->seconds[l + 1], sums[l + 1]));
+        }
+        assert_true(SMALL_SAME(option->kept[3], 1100.0 / share));
+        assert_true(SMALL_SAME(option->held[3], 42000.0 / share));
+        /* the node's port of 100 bytes/s for each of four devices, there and back */
+        assert_true(option->send[0] == 0.0);
+        assert_true(SMALL_SAME(option->send[1], 2.0 * (50.0 / share / 25.0 + 0.25)));
+        assert_true(SMALL_SAME(option->send[2], 2.0 * (80.0 / share / 25.0 + 0.25)));
+    }
+    fleet_answer_release(&answer);
+}
+
+/* Four devices that are alike are four pipelines; 3/4 of the gradients go round twice. */
+static void gradients_go_round_a_ring(void **state)
+{
+    (void)state;
+    static const struct {
+        int nodes, per_node;
+        double bandwidth; /* of the slowest link, for one replica of four */
+    } cases[] = {{1, 4, 1000.0}, {4, 1, 250.0}, {2, 2, 250.0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct measured m;
+        struct fleet_answer answer;
+        make_measured(&m, 1, 400);
+        set_nodes(&m, 0, cases[i].nodes, cases[i].per_node, 1);
+        m.cluster.inter_node = (struct cluster_link){250.0, 0.0};
+        m.groups[0].intra_node = (struct cluster_link){1000.0, 0.0};
+        plan(&answer, &m);
+        assert_int_equal(answer.pipelines, 4);
+        assert_true(SMALL_SAME(answer.time.pipelines, 1500.0));
+        assert_true(SMALL_SAME(answer.time.after, 2.0 * 0.75 * 7000.0 / cases[i].bandwidth));
+        assert_true(SMALL_SAME(answer.time.seconds, answer.time.pipelines + answer.time.after));
+        fleet_answer_release(&answer);
+    }
+}
+
+/* 43,100 bytes a device, of which a share is kept free; without a memory there is no limit. */
+static void memory_is_kept_free(void **state)
+{
+    (void)state;
+    struct measured m;
+    struct fleet_answer answer;
+    struct error err;
+    make_measured(&m, 1, 4);
+    m.problem.groups[0].memory = 43100;
+    plan(&answer, &m);
+    fleet_answer_release(&answer);
+    m.question.headroom = 0.01;
+    assert_false(fleet_plan_profile(&answer, &m.question, &err));
+    assert_int_equal(err.kind, ERROR_INFEASIBLE);
+    set_nodes(&m, 0, 2, 1, 1); /* two stages */
+    plan(&answer, &m);
+    assert_int_equal(answer.pipelines, 1);
+    assert_int_equal(answer.plan.pipelines[0].stage_count, 2);
+    assert_true(SMALL_SAME(answer.problem.types[0].memory, 0.99 * 43100));
+    assert_true(SMALL_SAME(answer.time.seconds, 15.0 + 3 * 8.0)); /* layers 0 and 1, and 2: 8 and 7 s */
+    fleet_answer_release(&answer);
+}
+
+static void too_many_groups_or_layers_are_refused(void **state)
+{
+    (void)state;
+    struct measured m;
+    struct fleet_answer answer;
+    struct error err;
+    make_measured(&m, 1, 4);
+    m.problem.group_count = FLEET_TYPES_MOST + 1;
+    assert_false(fleet_plan_profile(&answer, &m.question, &err));
+    assert_int_equal(err.kind, ERROR_INPUT);
+    make_measured(&m, 1, 4);
+    m.problem.layer_count = FLEET_LAYERS_MOST + 1;
+    assert_false(fleet_plan_profile(&answer, &m.question, &err));
+    assert_int_equal(err.kind, ERROR_INPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_device_does_all),
+        cmocka_unit_test(devices_share_the_batch_by_their_speed),
+        cmocka_unit_test(stages_are_priced_as_the_problem_says),
+        cmocka_unit_test(gradients_go_round_a_ring),
+        cmocka_unit_test(memory_is_kept_free),
+        cmocka_unit_test(too_many_groups_or_layers_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

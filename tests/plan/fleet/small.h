@@ -1,0 +1,126 @@
+/* Small random problems of plan/fleet/fleet.h, and all pipelines that they have. */
+#ifndef REHEARSE_TESTS_FLEET_SMALL_H
+#define REHEARSE_TESTS_FLEET_SMALL_H
+
+#include "plan/fleet/fleet.h"
+#include "support/random_problem.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LAYERS           5
+#define SMALL_PIPELINES  20000
+#define SMALL_SAME(a, b) (fabs((a) - (b)) <= 1e-9 * (1.0 + fabs(b)))
+
+struct small {
+    struct fleet_problem problem;
+    double seconds[8][LAYERS + 1], kept[8][LAYERS + 1], held[8][LAYERS + 1], send[8][LAYERS + 1],
+        after[8][LAYERS + 1];
+};
+
+static inline void make_small(struct small *small, uint64_t seed)
+{
+    struct random_source source = {seed};
+    struct fleet_problem *p = &small->problem;
+    *p = (struct fleet_problem){
+        .layer_count = random_range(&source, 1, LAYERS),
+        .type_count = random_range(&source, 1, 3),
+        .microbatches = random_range(&source, 1, 12),
+        .pipelines_most = random_range(&source, 0, 3),
+    };
+    for (int t = 0; t < p->type_count; t++)
+        p->types[t] = (struct fleet_type){random_range(&source, 1, 3), 1.0 + 9.0 * random_unit(&source)};
+    for (int t = 0; t < p->type_count; t++)
+        for (int tensor = 1; tensor <= 2; tensor++) {
+            int o = p->option_count++;
+            double speed = 0.3 + random_unit(&source);
+            for (int l = 0; l < p->layer_count; l++) {
+                double size = 0.2 + random_unit(&source);
+                small->seconds[o][l + 1] = small->seconds[o][l] + size * speed / pow(tensor, 0.8);
+                small->kept[o][l + 1] = small->kept[o][l] + random_unit(&source) / tensor;
+                small->held[o][l + 1] = small->held[o][l] + 2.0 * random_unit(&source) / tensor;
+                small->after[o][l + 1] = small->after[o][l] + 0.5 * random_unit(&source) / tensor;
+                small->send[o][l] = 0.1 * random_unit(&source);
+            }
+            p->options[o] = (struct fleet_option){
+                .type = t,
+                .tensor = tensor,
+                .seconds = small->seconds[o],
+                .kept = small->kept[o],
+                .held = small->held[o],
+                .after = small->after[o],
+                .send = small->send[o],
+                .working = 0.3,
+                .last_working = 0.3 + 0.3 * random_unit(&source),
+            };
+        }
+}
+
+/* Seconds and devices of a pipeline, summed up layer by layer. */
+static inline void small_score(const struct fleet_problem *p, struct fleet_pipeline *pipeline)
+{
+    pipeline->fill = pipeline->cycle = pipeline->after = 0.0;
+    memset(pipeline->devices, 0, sizeof pipeline->devices);
+    for (int i = 0; i < pipeline->stage_count; i++) {
+        const struct fleet_stage *stage = &pipeline->stages[i];
+        const struct fleet_option *o = &p->options[stage->option];
+        double seconds = stage->first > 0 ? o->send[stage->first] : 0.0, after = 0.0;
+        for (int l = stage->first; l < stage->last; l++) {
+            seconds += o->seconds[l + 1] - o->seconds[l];
+            after += o->after[l + 1] - o->after[l];
+        }
+        pipeline->fill += seconds;
+        pipeline->cycle = seconds > pipeline->cycle ? seconds : pipeline->cycle;
+        pipeline->after = after > pipeline->after ? after : pipeline->after;
+        pipeline->devices[o->type] += o->tensor;
+    }
+    pipeline->devices[p->type_count] = 1;
+}
+
+/* Pipelines that fit into the memories, and into the devices of the problem. The caller frees `all`. */
+struct small_list {
+    const struct fleet_problem *problem;
+    struct fleet_pipeline *all;
+    int count;
+};
+
+/* Cuts from the last layer on, so that it is known how many stages are behind. */
+static inline void small_cut(struct small_list *list, struct fleet_stage *stages, int count, int last)
+{
+    const struct fleet_problem *p = list->problem;
+    if (last == 0) {
+        struct fleet_pipeline pipeline = {.stage_count = count};
+        for (int i = 0; i < count; i++)
+            pipeline.stages[i] = stages[count - 1 - i];
+        small_score(p, &pipeline);
+        for (int t = 0; t < p->type_count; t++)
+            if (pipeline.devices[t] > p->types[t].devices)
+                return;
+        assert_true(list->count < SMALL_PIPELINES);
+        list->all[list->count++] = pipeline;
+        return;
+    }
+    for (int first = 0; first < last; first++)
+        for (int o = 0; o < p->option_count; o++) {
+            stages[count] = (struct fleet_stage){o, first, last};
+            if (fleet_stage_memory(p, &stages[count], count + 1) <= p->types[p->options[o].type].memory)
+                small_cut(list, stages, count + 1, first);
+        }
+}
+
+static inline void small_pipelines(struct small_list *list, const struct fleet_problem *problem)
+{
+    struct fleet_stage stages[FLEET_STAGES_MOST];
+    *list = (struct small_list){problem, malloc(SMALL_PIPELINES * sizeof *list->all), 0};
+    assert_non_null(list->all);
+    small_cut(list, stages, 0, problem->layer_count);
+}
+
+#endif
