@@ -1,6 +1,7 @@
 #include "core/csv.h"
 
 #include "core/text.h"
+#include "core/vector.h"
 
 #include <limits.h>
 #include <math.h>
@@ -23,30 +24,12 @@ struct reader {
 
 static bool add_cell(struct reader *r, const char *cell)
 {
-    if (r->count == r->capacity) {
-        size_t capacity = r->capacity ? 2 * r->capacity : 256;
-        const char **cells = realloc(r->cells, capacity * sizeof *cells);
-        if (!cells)
-            return error_memory(r->err);
-        r->cells = cells;
-        r->capacity = capacity;
-    }
-    r->cells[r->count++] = cell;
-    return true;
+    return VECTOR_ADD(r->cells, r->count, r->capacity, cell) || error_memory(r->err);
 }
 
 static bool add_line(struct reader *r, int row, int line)
 {
-    if (!r->lines || (size_t)row >= r->line_capacity) {
-        size_t capacity = r->line_capacity ? 2 * r->line_capacity : 256;
-        int *lines = realloc(r->lines, capacity * sizeof *lines);
-        if (!lines)
-            return error_memory(r->err);
-        r->lines = lines;
-        r->line_capacity = capacity;
-    }
-    r->lines[row] = line;
-    return true;
+    return VECTOR_ADD(r->lines, row, r->line_capacity, line) || error_memory(r->err);
 }
 
 /* The quote that ends a cell, from its first character on; r->end when there is none. */

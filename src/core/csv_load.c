@@ -2,6 +2,7 @@
 #include "core/csv.h"
 
 #include "core/file.h"
+#include "core/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 #ifdef REHEARSE_HAVE_ZLIB
 #include <zlib.h>
 
-#define GZIP_WINDOW (16 + MAX_WBITS) /* zlib's word for: a gzip header is expected */
+#define CHUNK       ((size_t)1 << 17) /* unpacked at once, at least */
+#define GZIP_WINDOW (16 + MAX_WBITS)  /* zlib's word for: a gzip header is expected */
 
 /* What follows the end of a gzip member: another one, as of files packed apart and put together, or zeros that tapes
  * leave (RFC 1952, section 2.2; gzip's manual, "trailing garbage"). */
@@ -31,14 +33,8 @@ static bool inflate_all(z_stream *stream, const char *path, char **out, size_t *
     while (status != Z_STREAM_END || next_member(stream)) {
         if (*length > CSV_MAX_BYTES)
             return error_set(err, ERROR_INPUT, "%s: unpacks to more than %zu MiB", path, CSV_MAX_BYTES >> 20);
-        if (*length == capacity) {
-            size_t larger = capacity ? 2 * capacity : (size_t)1 << 17;
-            char *grown = realloc(*out, larger);
-            if (!grown)
-                return error_memory(err);
-            *out = grown;
-            capacity = larger;
-        }
+        if (!VECTOR_ROOM(*out, capacity, *length + CHUNK))
+            return error_memory(err);
         stream->next_out = (Bytef *)*out + *length;
         stream->avail_out = (uInt)(capacity - *length);
         status = inflate(stream, Z_NO_FLUSH);

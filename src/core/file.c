@@ -1,5 +1,7 @@
 #include "core/file.h"
 
+#include "core/vector.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -13,16 +15,10 @@
 static bool read_all(int fd, const char *path, size_t size_hint, size_t limit, char **data, size_t *length,
                      struct error *err)
 {
-    size_t capacity = size_hint + CHUNK;
-    char *buffer = malloc(capacity);
+    size_t capacity = 0;
+    char *buffer = NULL;
     *length = 0;
-    while (buffer) {
-        if (capacity - *length < 2) {
-            char *larger = realloc(buffer, capacity *= 2);
-            if (!larger)
-                break;
-            buffer = larger;
-        }
+    while (VECTOR_ROOM(buffer, capacity, *length > size_hint ? *length + 2 : size_hint + CHUNK)) {
         ssize_t got = read(fd, buffer + *length, capacity - *length - 1);
         if (got < 0 && errno == EINTR)
             continue;

@@ -1,5 +1,7 @@
 #include "core/text.h"
 
+#include "core/vector.h"
+
 #include <ctype.h>
 #include <locale.h>
 #include <pthread.h>
@@ -14,27 +16,15 @@ void text_release(struct text *text)
     memset(text, 0, sizeof *text);
 }
 
+#define SMALLEST 256 /* bytes */
+
 /* Room for `more` bytes and a NUL. */
 static bool reserve(struct text *text, size_t more)
 {
-    if (text->failed || more > SIZE_MAX / 4 - text->length) {
-        text->failed = true;
-        return false;
-    }
     size_t wanted = text->length + more + 1;
-    if (wanted <= text->capacity)
-        return true;
-    size_t capacity = text->capacity ? text->capacity : 256;
-    while (capacity < wanted)
-        capacity *= 2;
-    char *data = realloc(text->data, capacity);
-    if (!data) {
-        text->failed = true;
-        return false;
-    }
-    text->data = data;
-    text->capacity = capacity;
-    return true;
+    text->failed = text->failed || more > SIZE_MAX / 4 - text->length ||
+                   !VECTOR_ROOM(text->data, text->capacity, wanted > SMALLEST ? wanted : SMALLEST);
+    return !text->failed;
 }
 
 void text_add_bytes(struct text *text, const char *bytes, size_t length)

@@ -1,5 +1,6 @@
 #include "core/file_output.h"
 #include "core/text.h"
+#include "core/vector.h"
 #include "dataset/scale.h"
 
 #include <ctype.h>
@@ -21,14 +22,8 @@ struct listing {
 
 static bool add_path(struct listing *listing, const char *path)
 {
-    if (listing->count == listing->capacity) {
-        size_t capacity = 2 * listing->capacity + 64;
-        const char **more = realloc(listing->paths, capacity * sizeof *more);
-        if (!more)
-            return error_memory(listing->err);
-        listing->paths = more;
-        listing->capacity = capacity;
-    }
+    if (!VECTOR_ROOM(listing->paths, listing->capacity, listing->count + 1))
+        return error_memory(listing->err);
     listing->paths[listing->count] = arena_string(listing->arena, path);
     return listing->paths[listing->count++] ? true : error_memory(listing->err);
 }

@@ -1,5 +1,6 @@
 #include "feed/space.h"
 
+#include "core/vector.h"
 #include "storage/space.h"
 #include "storage/storage.h"
 
@@ -14,7 +15,7 @@ struct share {
 
 struct sums {
     struct share *shares; /* one of each file system */
-    size_t count;
+    size_t count, capacity;
 };
 
 /* What is removed before the first byte may make a share negative. */
@@ -47,12 +48,7 @@ static bool add_share(void *context, int rank, const char *bytes, size_t length,
         sum->space.files = lesser(sum->space.files, share.space.files);
         return true;
     }
-    struct share *more = realloc(sums->shares, (sums->count + 1) * sizeof *more);
-    if (!more)
-        return error_memory(err);
-    sums->shares = more;
-    sums->shares[sums->count++] = share;
-    return true;
+    return VECTOR_ADD(sums->shares, sums->count, sums->capacity, share) || error_memory(err);
 }
 
 static bool check(const struct sums *sums, const char *path, struct error *err)

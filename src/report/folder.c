@@ -1,5 +1,7 @@
 #include "report/folder.h"
 
+#include "core/vector.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -22,14 +24,8 @@ static void names_release(struct names *names)
 
 static bool add_name(struct names *names, const char *name, struct error *err)
 {
-    if (names->count == names->capacity) {
-        size_t capacity = names->capacity ? 2 * names->capacity : 64;
-        char **items = realloc(names->items, capacity * sizeof *items);
-        if (!items)
-            return error_memory(err);
-        names->items = items;
-        names->capacity = capacity;
-    }
+    if (!VECTOR_ROOM(names->items, names->capacity, names->count + 1))
+        return error_memory(err);
     names->items[names->count] = strdup(name);
     return names->items[names->count++] || error_memory(err);
 }

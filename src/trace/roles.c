@@ -1,5 +1,7 @@
 #include "trace/roles.h"
 
+#include "core/vector.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,8 @@
 
 struct pids {
     int64_t *pids;
-    int count, capacity;
+    int count;
+    size_t capacity;
 };
 
 static bool holds(const struct pids *pids, int64_t pid)
@@ -24,16 +27,7 @@ static bool add(struct pids *pids, int64_t pid, struct error *err)
 {
     if (holds(pids, pid))
         return true;
-    if (pids->count == pids->capacity) {
-        int capacity = pids->capacity ? 2 * pids->capacity : 64;
-        int64_t *more = realloc(pids->pids, (size_t)capacity * sizeof *more);
-        if (!more)
-            return error_memory(err);
-        pids->pids = more;
-        pids->capacity = capacity;
-    }
-    pids->pids[pids->count++] = pid;
-    return true;
+    return VECTOR_ADD(pids->pids, pids->count, pids->capacity, pid) || error_memory(err);
 }
 
 /* The first process seen on each GPU; series are numbered in the order in which they came. */

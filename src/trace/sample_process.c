@@ -1,4 +1,5 @@
 /* Processes: their samples, and which ones there are. */
+#include "core/vector.h"
 #include "trace/sample_parts.h"
 
 #include <dirent.h>
@@ -67,26 +68,13 @@ void sample_processes(struct sampler *sampler, const int *pids, size_t count)
 /* ---- which processes there are ---- */
 
 struct family {
-    int *pids, *parents;
+    int *pids;
     size_t count, capacity;
 };
 
-static bool family_add(struct family *family, int pid, int parent)
+static bool family_add(struct family *family, int pid)
 {
-    if (family->count == family->capacity) {
-        size_t capacity = family->capacity ? 2 * family->capacity : 256;
-        int *pids = realloc(family->pids, capacity * sizeof *pids);
-        if (pids)
-            family->pids = pids;
-        int *parents = pids ? realloc(family->parents, capacity * sizeof *parents) : NULL;
-        if (!parents)
-            return false;
-        family->parents = parents;
-        family->capacity = capacity;
-    }
-    family->pids[family->count] = pid;
-    family->parents[family->count++] = parent;
-    return true;
+    return VECTOR_ADD(family->pids, family->count, family->capacity, pid);
 }
 
 static bool parent_of(int pid, int *parent)
@@ -114,25 +102,27 @@ static bool is_in(const struct family *family, int pid)
 
 size_t sample_descendants(int root, int **pids)
 {
-    struct family all = {0}, chosen = {0};
+    struct process {
+        int pid, parent;
+    } *all = NULL;
+    size_t count = 0, capacity = 0;
+    struct family chosen = {0};
     DIR *folder = opendir("/proc");
-    bool room = folder && family_add(&chosen, root, 0);
+    bool room = folder && family_add(&chosen, root);
     for (struct dirent *entry = room ? readdir(folder) : NULL; room && entry; entry = readdir(folder)) {
-        int pid = (int)strtol(entry->d_name, NULL, 10), parent;
-        if (pid > 0 && parent_of(pid, &parent))
-            room = family_add(&all, pid, parent);
+        struct process process = {.pid = (int)strtol(entry->d_name, NULL, 10)};
+        if (process.pid > 0 && parent_of(process.pid, &process.parent))
+            room = VECTOR_ADD(all, count, capacity, process);
     }
     for (size_t before = 0; room && before != chosen.count;) {
         before = chosen.count;
-        for (size_t i = 0; room && i < all.count; i++)
-            if (!is_in(&chosen, all.pids[i]) && is_in(&chosen, all.parents[i]))
-                room = family_add(&chosen, all.pids[i], 0);
+        for (size_t i = 0; room && i < count; i++)
+            if (!is_in(&chosen, all[i].pid) && is_in(&chosen, all[i].parent))
+                room = family_add(&chosen, all[i].pid);
     }
     if (folder)
         closedir(folder);
-    free(all.pids);
-    free(all.parents);
-    free(chosen.parents);
+    free(all);
     *pids = chosen.pids;
     return chosen.count;
 }
@@ -143,7 +133,7 @@ static void add_cgroup(struct family *family, const char *folder, int depth)
     int pid;
     snprintf(path, sizeof path, "%s/cgroup.procs", folder);
     FILE *file = fopen(path, "re");
-    while (file && fscanf(file, "%d", &pid) == 1 && family_add(family, pid, 0)) {}
+    while (file && fscanf(file, "%d", &pid) == 1 && family_add(family, pid)) {}
     if (file)
         fclose(file);
     DIR *list = depth < 16 ? opendir(folder) : NULL;
@@ -162,7 +152,6 @@ size_t sample_cgroup(const char *folder, int **pids)
 {
     struct family family = {0};
     add_cgroup(&family, folder, 0);
-    free(family.parents);
     *pids = family.pids;
     return family.count;
 }

@@ -1,3 +1,4 @@
+#include "core/vector.h"
 #include "trace/sample_parts.h"
 
 #include <fcntl.h>
@@ -29,14 +30,8 @@ static struct sample_counters *counters_of(struct sample_list *list, const char 
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->items[i].name, name) == 0)
             return &list->items[i];
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 16;
-        struct sample_counters *more = realloc(list->items, capacity * sizeof *more);
-        if (!more)
-            return NULL;
-        list->items = more;
-        list->capacity = capacity;
-    }
+    if (!VECTOR_ROOM(list->items, list->capacity, list->count + 1))
+        return NULL;
     struct sample_counters *counters = &list->items[list->count++];
     *counters = (struct sample_counters){.time_ns = 0};
     snprintf(counters->name, sizeof counters->name, "%s", name);

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/vector.h"
 #include "cost/layer.h"
 #include "cost/model_profile.h"
 #include "devices/calibration.h"
@@ -100,6 +101,7 @@ struct pricing {
     struct layer_profile_options options;
     struct layer_file *files;
     int *parameters;
+    size_t parameter_capacity;
 };
 
 /* "2-17,20": ascending or not, each at most once is not asked for. */
@@ -118,14 +120,11 @@ static bool read_parameters(const char *list, struct pricing *pricing, struct er
         if (!read || (*end && *end != ',') || first > last || last >= MAX_ARGUMENTS)
             return error_set(err, ERROR_USAGE,
                              "--parameters: expected numbers of arguments such as 2-17,20; found '%s'", list);
-        int *grown = realloc(pricing->parameters,
-                             (size_t)(options->parameter_count + last - first + 1) * sizeof *grown);
-        if (!grown)
-            return error_memory(err);
-        pricing->parameters = grown;
         for (long i = first; i <= last; i++)
-            grown[options->parameter_count++] = (int)i;
-        options->parameters = grown;
+            if (!VECTOR_ADD(pricing->parameters, options->parameter_count, pricing->parameter_capacity,
+                            (int)i))
+                return error_memory(err);
+        options->parameters = pricing->parameters;
         at = *end ? end + 1 : NULL;
     }
     return true;

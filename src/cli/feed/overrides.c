@@ -1,5 +1,7 @@
 #include "cli/feed/overrides.h"
 
+#include "core/vector.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,17 +10,16 @@
 bool feed_overrides_add(struct feed_overrides *overrides, struct error *err, const char *format, ...)
 {
     va_list args;
-    char **items = realloc(overrides->items, ((size_t)overrides->count + 1) * sizeof *items);
-    if (!items)
-        return error_memory(err);
-    overrides->items = items;
+    char *item;
     va_start(args, format);
-    bool made = vasprintf(&items[overrides->count], format, args) >= 0;
+    bool made = vasprintf(&item, format, args) >= 0;
     va_end(args);
     if (!made)
         return error_memory(err);
-    overrides->count++;
-    return true;
+    if (VECTOR_ADD(overrides->items, overrides->count, overrides->capacity, item))
+        return true;
+    free(item);
+    return error_memory(err);
 }
 
 bool feed_overrides_init(struct feed_overrides *overrides, const struct workload_given *given,

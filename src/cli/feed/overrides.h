@@ -8,6 +8,7 @@
 struct feed_overrides {
     char **items; /* "reader.read_threads=8" */
     int count;
+    size_t capacity;
 };
 
 /* Those of words and --set, in their order. */

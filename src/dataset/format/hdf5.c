@@ -4,6 +4,7 @@
  * libhdf5 goes to and fro in a file. Here it makes the file without its data (dataset/hdf5.h), says where these lie, and the
  * whole is then written from front to back, the data generated on the way. Only deflated chunks are held in memory before,
  * as their sizes say where the next one lies: of files up to MAX_PACKED. */
+#include "core/vector.h"
 #include "dataset/format.h"
 
 #ifdef REHEARSE_HAVE_HDF5
@@ -210,14 +211,8 @@ static void gather_chunk(struct gather *gather, int64_t record, int64_t chunk)
 static bool take_packed(void *context, const void *from, size_t n, struct error *err)
 {
     struct packed *packed = context;
-    if (packed->length + n > packed->capacity) {
-        size_t capacity = 2 * packed->capacity + n;
-        unsigned char *more = realloc(packed->bytes, capacity);
-        if (!more)
-            return error_memory(err);
-        packed->bytes = more;
-        packed->capacity = capacity;
-    }
+    if (!VECTOR_ROOM(packed->bytes, packed->capacity, packed->length + n))
+        return error_memory(err);
     memcpy(packed->bytes + packed->length, from, n);
     packed->length += n;
     return true;

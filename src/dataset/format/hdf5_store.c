@@ -1,3 +1,4 @@
+#include "core/vector.h"
 #include "dataset/format.h"
 
 #ifdef REHEARSE_HAVE_HDF5
@@ -92,14 +93,8 @@ static struct hdf5_page *need_page(struct hdf5_store *store, int64_t number)
     size_t at = page_from(store, number);
     if (at < store->page_count && store->pages[at].number == number)
         return &store->pages[at];
-    if (store->page_count == store->page_capacity) {
-        size_t capacity = 2 * store->page_capacity + 4;
-        struct hdf5_page *more = realloc(store->pages, capacity * sizeof *more);
-        if (!more)
-            return NULL;
-        store->pages = more;
-        store->page_capacity = capacity;
-    }
+    if (!VECTOR_ROOM(store->pages, store->page_capacity, store->page_count + 1))
+        return NULL;
     memmove(&store->pages[at + 1], &store->pages[at], (store->page_count - at) * sizeof *store->pages);
     store->page_count++;
     store->pages[at] = (struct hdf5_page){.number = number};

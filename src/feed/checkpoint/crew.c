@@ -1,6 +1,7 @@
 #include "feed/checkpoint/checkpoint.h"
 
 #include "core/clock.h"
+#include "core/vector.h"
 #include "feed/checkpoint/internal.h"
 
 #include <stdio.h>
@@ -208,16 +209,7 @@ bool checkpoint_record(struct checkpoint *checkpoint, enum metrics_kind kind, in
 
 bool checkpoint_crew_add(struct checkpoint_crew *crew, struct checkpoint_job job, struct error *err)
 {
-    if (crew->count == crew->capacity) {
-        size_t capacity = crew->capacity ? 2 * crew->capacity : 16;
-        struct checkpoint_job *jobs = realloc(crew->jobs, capacity * sizeof *jobs);
-        if (!jobs)
-            return error_memory(err);
-        crew->jobs = jobs;
-        crew->capacity = capacity;
-    }
-    crew->jobs[crew->count++] = job;
-    return true;
+    return VECTOR_ADD(crew->jobs, crew->count, crew->capacity, job) || error_memory(err);
 }
 
 bool checkpoint_not_stopped(struct checkpoint *checkpoint, const char *folder, struct error *err)

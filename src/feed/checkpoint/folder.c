@@ -1,5 +1,6 @@
 /* What lies in the folder of checkpoints: leftovers, and those that are too many. */
 #include "core/file_output.h"
+#include "core/vector.h"
 #include "feed/checkpoint/internal.h"
 
 #include <errno.h>
@@ -117,17 +118,9 @@ static bool visit_folder(void *context, const char *name, int64_t size)
     if (size >= 0 || sscanf(name, "global_epoch%lld_step%lld", &epoch, &step) != 2 ||
         strcmp(checkpoint_shards_folder(again, epoch, step), name) != 0)
         return true;
-    if (listed->count == listed->capacity) {
-        size_t capacity = listed->capacity ? 2 * listed->capacity : 16;
-        struct checkpoint_moment *moments = realloc(listed->moments, capacity * sizeof *moments);
-        listed->failed = !moments;
-        if (!moments)
-            return false;
-        listed->moments = moments;
-        listed->capacity = capacity;
-    }
-    listed->moments[listed->count++] = (struct checkpoint_moment){.epoch = epoch, .step = step};
-    return true;
+    listed->failed = !VECTOR_ADD(listed->moments, listed->count, listed->capacity,
+                                 (struct checkpoint_moment){.epoch = epoch, .step = step});
+    return !listed->failed;
 }
 
 static int newest_first(const void *a, const void *b)

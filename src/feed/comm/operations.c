@@ -1,5 +1,6 @@
 #include "feed/comm/comm.h"
 
+#include "core/vector.h"
 #include "feed/comm/internal.h"
 
 #include <inttypes.h>
@@ -216,15 +217,8 @@ static bool receive_from(struct comm *comm, int rank, struct buffer *buffer, con
                     err))
         return false;
     buffer->length = (size_t)announced;
-    if (buffer->length > buffer->capacity) {
-        free(buffer->bytes);
-        buffer->capacity = buffer->length;
-        buffer->bytes = malloc(buffer->capacity);
-        if (!buffer->bytes) {
-            buffer->capacity = 0;
-            return error_memory(err);
-        }
-    }
+    if (!VECTOR_ROOM(buffer->bytes, buffer->capacity, buffer->length))
+        return error_memory(err);
     for (size_t at = 0; at < buffer->length; at += PIECE) {
         size_t piece = buffer->length - at < PIECE ? buffer->length - at : PIECE;
         if (!comm_await(comm, comm->calls->receive(rank, COMM_TAG_BYTES, buffer->bytes + at, (int)piece),

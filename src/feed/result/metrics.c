@@ -1,5 +1,7 @@
 #include "feed/result/metrics.h"
 
+#include "core/vector.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,20 +174,6 @@ static void dlio_figures(const struct metrics_options *options, const struct met
                                                           : (double)(state->steps - 2) / time * batch;
 }
 
-/* Room for one more of `size` bytes in a list that grows by halves. */
-static bool grow(void **list, size_t *capacity, size_t count, size_t size, struct error *err)
-{
-    if (count < *capacity)
-        return true;
-    size_t more = *capacity + *capacity / 2 + 16;
-    void *larger = more > SIZE_MAX / size ? NULL : realloc(*list, more * size);
-    if (!larger)
-        return error_memory(err);
-    *list = larger;
-    *capacity = more;
-    return true;
-}
-
 bool metrics_block_end(struct metrics *metrics, int accelerator, int64_t now, struct error *err)
 {
     const struct metrics_state *state = &metrics->states[accelerator - metrics->first];
@@ -205,12 +193,8 @@ bool metrics_block_end(struct metrics *metrics, int accelerator, int64_t now, st
         row->dlio_au += block.dlio_au * (double)block.steps;
         row->dlio_throughput += block.dlio_throughput * (double)block.steps;
     }
-    void *list = metrics->blocks;
-    bool ok = grow(&list, &metrics->block_capacity, metrics->block_count, sizeof block, err);
-    metrics->blocks = list;
-    if (ok)
-        metrics->blocks[metrics->block_count++] = block;
-    return ok;
+    return VECTOR_ADD(metrics->blocks, metrics->block_count, metrics->block_capacity, block) ||
+           error_memory(err);
 }
 
 void metrics_epoch(struct metrics *metrics, int accelerator, int epoch, int64_t start, int64_t end)
@@ -224,10 +208,7 @@ void metrics_epoch(struct metrics *metrics, int accelerator, int epoch, int64_t 
 bool metrics_checkpoint(struct metrics *metrics, const struct metrics_checkpoint *checkpoint,
                         struct error *err)
 {
-    void *list = metrics->checkpoints;
-    bool ok = grow(&list, &metrics->checkpoint_capacity, metrics->checkpoint_count, sizeof *checkpoint, err);
-    metrics->checkpoints = list;
-    if (ok)
-        metrics->checkpoints[metrics->checkpoint_count++] = *checkpoint;
-    return ok;
+    return VECTOR_ADD(metrics->checkpoints, metrics->checkpoint_count, metrics->checkpoint_capacity,
+                      *checkpoint) ||
+           error_memory(err);
 }

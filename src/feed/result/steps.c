@@ -1,5 +1,7 @@
 #include "feed/result/steps.h"
 
+#include "core/vector.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -68,14 +70,8 @@ static bool write_chunk(int fd, const char *data, size_t length, int64_t offset,
 static bool flush(struct result_steps *steps, struct result_track *track, struct error *err)
 {
     size_t chunk = (size_t)(track->count / RESULT_STEPS_CHUNK) - 1;
-    if (chunk == track->capacity) {
-        size_t capacity = track->capacity * 2 + 16;
-        int64_t *chunks = realloc(track->chunks, capacity * sizeof *chunks);
-        if (!chunks)
-            return error_memory(err);
-        track->chunks = chunks;
-        track->capacity = capacity;
-    }
+    if (!VECTOR_ROOM(track->chunks, track->capacity, chunk + 1))
+        return error_memory(err);
     track->chunks[chunk] = atomic_fetch_add(&steps->end, (int64_t)sizeof track->last);
     return write_chunk(steps->fd, (const char *)track->last, sizeof track->last, track->chunks[chunk], err);
 }

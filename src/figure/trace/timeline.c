@@ -1,6 +1,7 @@
 #include "figure/trace/timeline.h"
 
 #include "core/text.h"
+#include "core/vector.h"
 #include "figure/gnuplot.h"
 #include "figure/trace/calls.h"
 #include "figure/trace/columns.h"
@@ -77,6 +78,7 @@ struct drawing {
     struct trace_workers workers;
     struct trace_lane *lanes; /* of workers (of the one row, where all are together), KINDS each */
     int lane_sets;
+    size_t lane_capacity;
     int set_of_row[TRACE_ROWS_MOST];
     struct figure_bars bars;
     struct figure_page page;
@@ -120,13 +122,11 @@ static struct trace_lane *lanes_of(const struct drawing *drawing, int set)
 
 static bool add_lanes(struct drawing *drawing, struct error *err)
 {
+    struct trace_lane *lanes;
     size_t count = (size_t)drawing->lane_sets + 1;
-    struct trace_lane *lanes = realloc(drawing->lanes, count * KINDS * sizeof *lanes);
-    if (!lanes)
+    if (!VECTOR_ROOM_ZEROED(drawing->lanes, drawing->lane_capacity, count * KINDS))
         return error_memory(err);
-    drawing->lanes = lanes;
-    lanes += (count - 1) * KINDS;
-    memset(lanes, 0, KINDS * sizeof *lanes);
+    lanes = lanes_of(drawing, drawing->lane_sets);
     drawing->lane_sets++;
     for (int kind = 0; kind < KINDS; kind++)
         if (!trace_lane_init(&lanes[kind], &drawing->columns, err))

@@ -65,17 +65,6 @@ bool(mlir_expected)(struct mlir_reader *reader, const char *what)
     return mlir_error(reader, reader->p, "expected %s, found '%.*s'", what, (int)found.length, found.at);
 }
 
-bool mlir_grow(struct mlir_reader *reader, struct mlir_list *list, size_t size)
-{
-    size_t capacity = list->capacity ? 2 * list->capacity : 64;
-    void *items = capacity > SIZE_MAX / size ? NULL : realloc(list->items, capacity * size);
-    if (!items)
-        return error_memory(reader->err);
-    list->items = items;
-    list->capacity = capacity;
-    return true;
-}
-
 void mlir_space_slowly(struct mlir_reader *reader)
 {
     const char *p = reader->p, *end = reader->end;

@@ -6,6 +6,7 @@
 #ifndef REHEARSE_HLO_MLIR_MLIR_H
 #define REHEARSE_HLO_MLIR_MLIR_H
 
+#include "core/vector.h"
 #include "hlo/module.h"
 #include "hlo/table.h"
 
@@ -198,13 +199,14 @@ bool mlir_expected(struct mlir_reader *reader, const char *what);
 #endif
 
 struct mlir_place mlir_place_of(struct mlir_reader *reader, const char *at);
-bool mlir_grow(struct mlir_reader *reader, struct mlir_list *list, size_t size);
 
 /* Room for one more, for the caller to fill; NULL: no memory. */
 static inline void *mlir_push(struct mlir_reader *reader, struct mlir_list *list, size_t size)
 {
-    if (list->count == list->capacity && !mlir_grow(reader, list, size))
+    if (!vector_room(&list->items, &list->capacity, list->count + 1, size)) {
+        error_memory(reader->err);
         return NULL;
+    }
     return (char *)list->items + list->count++ * size;
 }
 

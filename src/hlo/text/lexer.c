@@ -1,3 +1,4 @@
+#include "core/vector.h"
 #include "hlo/text/text.h"
 
 #include <stdarg.h>
@@ -278,16 +279,7 @@ bool hlo_enter(struct hlo_reader *reader)
 
 bool hlo_push(struct hlo_reader *reader, struct hlo_stack *stack, void *item)
 {
-    if (stack->count == stack->capacity) {
-        size_t capacity = stack->capacity ? 2 * stack->capacity : 256;
-        void **at = realloc(stack->at, capacity * sizeof *at);
-        if (!at)
-            return error_memory(reader->err);
-        stack->at = at;
-        stack->capacity = capacity;
-    }
-    stack->at[stack->count++] = item;
-    return true;
+    return VECTOR_ADD(stack->at, stack->count, stack->capacity, item) || error_memory(reader->err);
 }
 
 void *hlo_pop_all(struct hlo_reader *reader, struct hlo_stack *stack, size_t begin)

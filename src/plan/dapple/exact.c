@@ -19,6 +19,7 @@
  * Check. Equal to brute force on thousands of small cases (tests/plan/dapple_random_test.c). The number of programs at
  * a time does not depend on the threads, and so neither do the answers. */
 #include "core/clock.h"
+#include "core/vector.h"
 #include "plan/dapple/program.h"
 
 #include <math.h>
@@ -57,7 +58,8 @@ struct exact {
     double *rates; /* that transfers out of a stage may have, ascending */
     int rate_count;
     struct region *regions;
-    int region_count, region_room;
+    int region_count;
+    size_t region_room;
     struct task tasks[AT_A_TIME];
     int task_count;
     double unresolved; /* least bound of what could not be decided */
@@ -249,16 +251,7 @@ static bool add_region(struct exact *exact, struct region region, struct error *
 {
     if (region.bound >= best_latency(exact) * SAME)
         return true;
-    if (exact->region_count == exact->region_room) {
-        int room = exact->region_room > 0 ? 2 * exact->region_room : 256;
-        struct region *regions = realloc(exact->regions, (size_t)room * sizeof *regions);
-        if (!regions)
-            return error_memory(err);
-        exact->regions = regions;
-        exact->region_room = room;
-    }
-    exact->regions[exact->region_count++] = region;
-    return true;
+    return VECTOR_ADD(exact->regions, exact->region_count, exact->region_room, region) || error_memory(err);
 }
 
 static double steady_share(const struct exact *exact, const struct region *region)

@@ -1,5 +1,7 @@
 #include "plan/dapple/places.h"
 
+#include "core/vector.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +24,8 @@ struct layout {
 struct build {
     struct places *places;
     int machine_count;
-    int state_room;
-    int64_t step_room, step_count, most_steps;
+    size_t state_room, machine_room, step_room;
+    int64_t step_count, most_steps;
     int32_t *table; /* hash of states, PLACES_ALL; index of others */
     int table_size;
     struct layout layout; /* of the state that steps are made from */
@@ -74,29 +76,15 @@ static uint64_t hash_bytes(const uint8_t *bytes, size_t count)
     return hash ^ hash >> 29;
 }
 
-static bool grow_states(struct build *build)
-{
-    struct places *places = build->places;
-    int room = build->state_room > 0 ? 2 * build->state_room : 64;
-    int *left = realloc(places->left, (size_t)room * sizeof *left);
-    if (left)
-        places->left = left;
-    uint8_t *machines = realloc(places->machines, (size_t)room * state_bytes(build));
-    if (machines)
-        places->machines = machines;
-    if (!left || !machines) {
-        build->out_of_memory = true;
-        return false;
-    }
-    build->state_room = room;
-    return true;
-}
-
 static int add_state(struct build *build, int left)
 {
     struct places *places = build->places;
-    if (places->state_count == build->state_room && !grow_states(build))
+    size_t count = (size_t)places->state_count + 1;
+    if (!VECTOR_ROOM(places->left, build->state_room, count) ||
+        !VECTOR_ROOM(places->machines, build->machine_room, count * state_bytes(build))) {
+        build->out_of_memory = true;
         return 0;
+    }
     if (places->state_count == MOST_STATES) {
         build->too_many = true;
         return 0;
@@ -155,15 +143,9 @@ static void add_step(struct build *build, int target, enum places_link link, int
         build->too_many = true;
         return;
     }
-    if (build->step_count == build->step_room) {
-        int64_t room = build->step_room > 0 ? 2 * build->step_room : 1024;
-        struct places_step *steps = realloc(build->places->steps, (size_t)room * sizeof *steps);
-        if (!steps) {
-            build->out_of_memory = true;
-            return;
-        }
-        build->places->steps = steps;
-        build->step_room = room;
+    if (!VECTOR_ROOM(build->places->steps, build->step_room, (size_t)build->step_count + 1)) {
+        build->out_of_memory = true;
+        return;
     }
     build->places->steps[build->step_count++] =
         (struct places_step){target, (int16_t)away, (uint8_t)link, spans};
@@ -385,31 +367,17 @@ static void open_state(struct scratch *scratch, int state)
     build->layout.machines[0].left = state > 0 ? (state - 1) % (most + 2) - 1 : 0;
 }
 
-/* [state * (devices + 1) + count]: grows with the states. */
-static bool room_for_first(struct build *build, int state, int *room)
-{
-    struct places *places = build->places;
-    if (state < *room)
-        return true;
-    *room = state < 32 ? 64 : 2 * state;
-    int64_t *first =
-        realloc(places->first, ((size_t)*room * (size_t)(places->devices + 1) + 1) * sizeof *first);
-    if (!first) {
-        build->out_of_memory = true;
-        return false;
-    }
-    places->first = first;
-    return true;
-}
-
 static void make_steps(struct scratch *scratch)
 {
     struct build *build = &scratch->build;
     struct places *places = build->places;
-    int room = 0;
+    size_t room = 0; /* first: [state * (devices + 1) + count] */
     for (int state = 0; state < places->state_count; state++) {
-        if (!room_for_first(build, state, &room))
+        size_t counts = (size_t)places->devices + 1;
+        if (!VECTOR_ROOM(places->first, room, (size_t)(state + 1) * counts + 1)) {
+            build->out_of_memory = true;
             return;
+        }
         open_state(scratch, state);
         for (int count = 0; count <= places->devices; count++) {
             places->first[(int64_t)state * (places->devices + 1) + count] = build->step_count;

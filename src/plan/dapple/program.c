@@ -1,5 +1,6 @@
 #include "plan/dapple/program.h"
 
+#include "core/vector.h"
 #include "plan/dapple/solver.h"
 
 #include <math.h>
@@ -36,15 +37,9 @@ static int32_t new_label(struct solver *solver, const struct dapple_label *label
         solver->too_many = true;
         return -1;
     }
-    if (work->label_count == work->label_room) {
-        int32_t room = work->label_room > 0 ? 2 * work->label_room : 4096;
-        struct dapple_label *labels = realloc(work->labels, (size_t)room * sizeof *labels);
-        if (!labels) {
-            solver->out_of_memory = true;
-            return -1;
-        }
-        work->labels = labels;
-        work->label_room = room;
+    if (!VECTOR_ROOM(work->labels, work->label_room, (size_t)work->label_count + 1)) {
+        solver->out_of_memory = true;
+        return -1;
     }
     work->labels[work->label_count] = *label;
     return work->label_count++;

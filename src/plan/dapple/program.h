@@ -43,9 +43,10 @@ struct dapple_workspace {
     int *kept;                               /* [first layer] units that the layers in front need */
     size_t head_room, front_room, fixed_room, before_room, item_room, kept_room;
     struct dapple_label *labels;
-    int32_t label_count, label_room;
+    int32_t label_count;
+    size_t label_room;
     struct dapple_stairs *stairs;
-    int stair_count;
+    size_t stair_count;
 };
 
 struct dapple_answer {

@@ -3,6 +3,7 @@
  * States come by what they leave `there`, most first, so that what is seen before is at least as good in that. Stairs
  * hold the best (X, D) seen so far for everything that leaves `here` devices or more: a label under a stair is
  * dropped. Whatever may be put in front of it may be put in front of the label that made the stair, at no more cost. */
+#include "core/vector.h"
 #include "plan/dapple/solver.h"
 
 #include <stdlib.h>
@@ -18,7 +19,8 @@ struct stair {
 /* Ascending in x, descending in y. */
 struct dapple_stairs {
     struct stair *steps;
-    int count, room;
+    int count;
+    size_t room;
 };
 
 /* The first with a larger x. */
@@ -45,14 +47,8 @@ static bool stairs_add(struct dapple_stairs *stairs, const struct dapple_label *
 {
     if (stairs_cover(stairs, label))
         return true;
-    if (stairs->count == stairs->room) {
-        int room = stairs->room > 0 ? 2 * stairs->room : 16;
-        struct stair *steps = realloc(stairs->steps, (size_t)room * sizeof *steps);
-        if (!steps)
-            return false;
-        stairs->steps = steps;
-        stairs->room = room;
-    }
+    if (!VECTOR_ROOM(stairs->steps, stairs->room, (size_t)stairs->count + 1))
+        return false;
     int at = stairs_find(stairs, label->x), end = at;
     if (at > 0 && stairs->steps[at - 1].x == label->x)
         at--; /* its y is larger */
@@ -101,14 +97,8 @@ bool dapple_sift(const struct solver *solver, int layer)
     int count = 2 * RANKS * (places->largest + 1);
     if (!places->ordered || places->largest > MOST_HERE)
         return true;
-    if (count > work->stair_count) {
-        struct dapple_stairs *stairs = realloc(work->stairs, (size_t)count * sizeof *stairs);
-        if (!stairs)
-            return false;
-        memset(stairs + work->stair_count, 0, (size_t)(count - work->stair_count) * sizeof *stairs);
-        work->stairs = stairs;
-        work->stair_count = count;
-    }
+    if (!VECTOR_ROOM_ZEROED(work->stairs, work->stair_count, (size_t)count))
+        return false;
     for (int i = 0; i < count; i++)
         work->stairs[i].count = 0;
     for (int i = 0; i < places->state_count; i++)
@@ -119,7 +109,7 @@ bool dapple_sift(const struct solver *solver, int layer)
 
 void dapple_sift_release(struct dapple_workspace *workspace)
 {
-    for (int i = 0; i < workspace->stair_count; i++)
+    for (size_t i = 0; i < workspace->stair_count; i++)
         free(workspace->stairs[i].steps);
     free(workspace->stairs);
 }

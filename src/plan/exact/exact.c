@@ -18,6 +18,7 @@
 #include "core/clock.h"
 #include "core/progress.h"
 #include "core/unit.h"
+#include "core/vector.h"
 #include "plan/exact/bound.h"
 #include "plan/exact/program.h"
 #include "plan/exact/ticks.h"
@@ -93,14 +94,8 @@ static bool before(const struct interval *a, const struct interval *b)
 
 static bool heap_push(struct heap *heap, struct interval item)
 {
-    if (heap->count == heap->capacity) {
-        size_t capacity = heap->capacity ? 2 * heap->capacity : 64;
-        struct interval *items = realloc(heap->items, capacity * sizeof *items);
-        if (!items)
-            return false;
-        heap->items = items;
-        heap->capacity = capacity;
-    }
+    if (!VECTOR_ROOM(heap->items, heap->capacity, heap->count + 1))
+        return false;
     size_t at = heap->count++;
     for (; at > 0 && before(&item, &heap->items[(at - 1) / 2]); at = (at - 1) / 2)
         heap->items[at] = heap->items[(at - 1) / 2];

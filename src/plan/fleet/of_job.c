@@ -1,5 +1,6 @@
 #include "plan/fleet/of_job.h"
 
+#include "core/vector.h"
 #include "cost/transfer.h"
 #include "plan/fleet/classes.h"
 
@@ -34,6 +35,7 @@ struct planner {
     const struct fleet_question *question;
     struct combination *combinations;
     int count, done;
+    size_t capacity;
     int first; /* of this round */
     struct planned round[ROUND];
     struct fleet_answer best;
@@ -291,15 +293,8 @@ static bool allowed(const struct job_range *range, int64_t value, int64_t most)
 
 static bool add_combination(struct planner *p, int64_t microbatch, enum recompute recompute)
 {
-    if ((p->count & (p->count - 1)) == 0) { /* room for twice as many */
-        size_t room = p->count > 0 ? 2 * (size_t)p->count : 1;
-        struct combination *more = realloc(p->combinations, room * sizeof *more);
-        if (!more)
-            return false;
-        p->combinations = more;
-    }
-    p->combinations[p->count++] = (struct combination){.microbatch = microbatch, .recompute = recompute};
-    return true;
+    return VECTOR_ADD(p->combinations, p->count, p->capacity,
+                      (struct combination){.microbatch = microbatch, .recompute = recompute});
 }
 
 static bool list_combinations(struct planner *p)

@@ -1,6 +1,7 @@
 /* Writing an object: at once when it fits into one part, else as an upload of several, which the server shows only
  * when it is complete. */
 #include "core/clock.h"
+#include "core/vector.h"
 #include "storage/s3/s3.h"
 
 #ifdef REHEARSE_HAVE_CURL
@@ -39,7 +40,7 @@ struct upload {
     int64_t filled;
     int sent;                   /* parts that were started */
     char (*etags)[S3_MAX_ETAG]; /* of these */
-    int etag_room;
+    size_t etag_room;
 };
 
 static const struct s3_config *config_of(const struct storage_writer *writer)
@@ -117,19 +118,6 @@ static void abort_upload(struct upload *upload)
     text_release(&query);
 }
 
-static bool make_etag_room(struct upload *upload, struct error *err)
-{
-    if (upload->sent < upload->etag_room)
-        return true;
-    int room = upload->etag_room ? 2 * upload->etag_room : 16;
-    char(*etags)[S3_MAX_ETAG] = realloc(upload->etags, (size_t)room * sizeof *etags);
-    if (!etags)
-        return error_memory(err);
-    upload->etags = etags;
-    upload->etag_room = room;
-    return true;
-}
-
 static bool send_part(struct upload *upload, struct error *err)
 {
     struct part *part = upload->filling;
@@ -139,7 +127,7 @@ static bool send_part(struct upload *upload, struct error *err)
     if (upload->sent == MAX_PARTS)
         return error_set(err, ERROR_FAILED, "%s: cannot write: more than %d parts", upload->place.name,
                          MAX_PARTS);
-    if (!make_etag_room(upload, err))
+    if (!VECTOR_ROOM(upload->etags, upload->etag_room, (size_t)upload->sent + 1))
         return false;
     part->number = ++upload->sent;
     snprintf(number, sizeof number, "%d", part->number);

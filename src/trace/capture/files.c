@@ -1,5 +1,7 @@
 #include "trace/capture/files.h"
 
+#include "core/vector.h"
+
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -51,14 +53,8 @@ static bool remember(struct capture_files *files, const struct capture_open *ope
     const int64_t *old = capture_map_find(&files->inodes, inode_key(open));
     int64_t at = old ? *old : -1;
     if (at < 0 || files->known[at].id != id || !is_same(&files->known[at], open)) {
-        if (files->count == files->capacity) {
-            size_t capacity = files->capacity ? 2 * files->capacity : 256;
-            struct capture_file *more = realloc(files->known, capacity * sizeof *more);
-            if (!more)
-                return false;
-            files->known = more;
-            files->capacity = capacity;
-        }
+        if (!VECTOR_ROOM(files->known, files->capacity, files->count + 1))
+            return false;
         at = (int64_t)files->count++;
         files->known[at] = (struct capture_file){open->inode, open->device, id};
     }

@@ -1,5 +1,7 @@
 #include "trace/capture/rows.h"
 
+#include "core/vector.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,14 +61,8 @@ static void set_name(struct capture_rows *rows, uint64_t key, const char *name, 
 {
     int64_t *known = capture_map_find(&rows->names, key);
     size_t at = known ? (size_t)*known : rows->name_count;
-    if (at == rows->name_capacity) {
-        size_t capacity = at ? 2 * at : 64;
-        char(*more)[16] = realloc(rows->name, capacity * sizeof *more);
-        if (!more)
-            return;
-        rows->name = more;
-        rows->name_capacity = capacity;
-    }
+    if (!VECTOR_ROOM(rows->name, rows->name_capacity, at + 1))
+        return;
     if (!known && !capture_map_set(&rows->names, key, (int64_t)at))
         return;
     rows->name_count += !known;

@@ -1,5 +1,6 @@
 /* Chrome's JSON and plain tables. */
 #include "core/file_output.h"
+#include "core/vector.h"
 #include "trace/export/file.h"
 #include "trace/export/tracks.h"
 
@@ -115,16 +116,8 @@ static bool take_event(struct export *export, const struct trace_event *event, s
     if (export->together_count > 0 && export->together[0].start_ns != event->start_ns &&
         !write_together(export, err))
         return false;
-    if (export->together_count == export->together_capacity) {
-        size_t capacity = 2 * export->together_capacity + 16;
-        struct trace_event *events = reallocarray(export->together, capacity, sizeof *events);
-        if (!events)
-            return error_memory(err);
-        export->together = events;
-        export->together_capacity = capacity;
-    }
-    export->together[export->together_count++] = *event;
-    return true;
+    return VECTOR_ADD(export->together, export->together_count, export->together_capacity, *event) ||
+           error_memory(err);
 }
 
 /* Requests overlap, which spans of one thread may not: the begin and the end of an asynchronous one. */

@@ -1,5 +1,7 @@
 #include "trace/export/tracks.h"
 
+#include "core/vector.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,15 +22,8 @@ static struct export_track *track_of(struct export_tracks *tracks, int64_t pid, 
     size_t id = trace_names_id(&tracks->names, key, sizeof key, &added);
     if (id == 0)
         return NULL;
-    if (id >= tracks->capacity) {
-        size_t capacity = 2 * id + 16;
-        struct export_track *grown = reallocarray(tracks->tracks, capacity, sizeof *grown);
-        if (!grown)
-            return NULL;
-        memset(grown + tracks->capacity, 0, (capacity - tracks->capacity) * sizeof *grown);
-        tracks->tracks = grown;
-        tracks->capacity = capacity;
-    }
+    if (!VECTOR_ROOM_ZEROED(tracks->tracks, tracks->capacity, id + 1))
+        return NULL;
     return &tracks->tracks[id];
 }
 
@@ -43,15 +38,8 @@ bool export_nests(struct export_tracks *tracks, int64_t pid, int64_t tid, int64_
         track->count--;
     if (track->count > 0 && track->ends[track->count - 1] < end_ns)
         return true;
-    if (track->count == track->capacity) {
-        size_t capacity = 2 * track->capacity + 4;
-        int64_t *ends = reallocarray(track->ends, capacity, sizeof *ends);
-        if (!ends)
-            return error_memory(err);
-        track->ends = ends;
-        track->capacity = capacity;
-    }
-    track->ends[track->count++] = end_ns;
+    if (!VECTOR_ADD(track->ends, track->count, track->capacity, end_ns))
+        return error_memory(err);
     *nests = true;
     return true;
 }

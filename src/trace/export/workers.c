@@ -1,4 +1,5 @@
 /* timeline/pid: "START,END,READ" in rows of files, one file for a lane of the study's plots. */
+#include "core/vector.h"
 #include "trace/export/study.h"
 
 #include "core/file.h"
@@ -105,16 +106,7 @@ static bool find_roles(struct roles *roles, const struct study *study, struct er
 
 static bool add_row(struct lane *lane, struct row row, struct error *err)
 {
-    if (lane->count == lane->capacity) {
-        size_t capacity = lane->capacity ? 2 * lane->capacity : 64;
-        struct row *more = realloc(lane->rows, capacity * sizeof *more);
-        if (!more)
-            return error_memory(err);
-        lane->rows = more;
-        lane->capacity = capacity;
-    }
-    lane->rows[lane->count++] = row;
-    return true;
+    return VECTOR_ADD(lane->rows, lane->count, lane->capacity, row) || error_memory(err);
 }
 
 static int by_row(const void *a, const void *b)

@@ -1,6 +1,7 @@
 /* blkparse's text: "  8,0    3        1     0.000000000   697  D   W 223490 + 8 [kjournald]". Q: queued, G: got a
  * request, D: issued, C: complete; a request is told by its device and sector. Times count from the start of the trace,
  * whose moment the text does not say. */
+#include "core/vector.h"
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
 #include "trace/store/names.h"
@@ -28,14 +29,8 @@ static struct request *request_of(struct blkparse *blkparse, int64_t device, int
     uint32_t id = trace_names_id(&blkparse->names, key, sizeof key, &added);
     if (id == 0)
         return NULL;
-    if (id >= blkparse->capacity) {
-        size_t capacity = 2 * (size_t)id + 64;
-        struct request *requests = realloc(blkparse->requests, capacity * sizeof *requests);
-        if (!requests)
-            return NULL;
-        blkparse->requests = requests;
-        blkparse->capacity = capacity;
-    }
+    if (!VECTOR_ROOM(blkparse->requests, blkparse->capacity, (size_t)id + 1))
+        return NULL;
     if (added)
         blkparse->requests[id] = (struct request){TRACE_NONE, TRACE_NONE, 0};
     return &blkparse->requests[id];

@@ -1,4 +1,5 @@
 /* Chrome traces ({"traceEvents": […]} or […]) and DFTracer's .pfw, which is one with an object in each line. */
+#include "core/vector.h"
 #include "trace/import/internal.h"
 #include "trace/import/json.h"
 #include "trace/store/names.h"
@@ -47,15 +48,8 @@ static bool set_hash(struct hashes *hashes, const char *hash, int64_t value)
 {
     bool added;
     size_t id = trace_names_id(&hashes->names, hash, strlen(hash), &added);
-    if (id >= hashes->capacity) {
-        size_t capacity = 2 * id + 64;
-        int64_t *ids = reallocarray(hashes->ids, capacity, sizeof *ids);
-        if (!ids)
-            return false;
-        memset(ids + hashes->capacity, 0, (capacity - hashes->capacity) * sizeof *ids);
-        hashes->ids = ids;
-        hashes->capacity = capacity;
-    }
+    if (!VECTOR_ROOM_ZEROED(hashes->ids, hashes->capacity, id + 1))
+        return false;
     hashes->ids[id] = value;
     return id != 0;
 }

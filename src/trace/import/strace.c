@@ -1,5 +1,6 @@
 /* strace -f -T with -ttt, -tt, -t or -r: "[pid 12] 1690000000.123456 read(3</data/a>, "…", 8192) = 8192 <0.000012>". With -y a
  * descriptor says its file; without, it is learned from the openat of the same thread and forgotten at close. */
+#include "core/vector.h"
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
 #include "trace/store/names.h"
@@ -184,15 +185,8 @@ static int64_t *descriptor(struct strace *strace, int64_t pid, int64_t fd)
     uint32_t id = trace_names_id(&strace->descriptors, key, sizeof key, &added);
     if (id == 0)
         return NULL;
-    if (id >= strace->capacity) {
-        size_t capacity = 2 * (size_t)id + 64;
-        int64_t *files = realloc(strace->files, capacity * sizeof *files);
-        if (!files)
-            return NULL;
-        memset(files + strace->capacity, 0, (capacity - strace->capacity) * sizeof *files);
-        strace->files = files;
-        strace->capacity = capacity;
-    }
+    if (!VECTOR_ROOM_ZEROED(strace->files, strace->capacity, (size_t)id + 1))
+        return NULL;
     return &strace->files[id];
 }
 

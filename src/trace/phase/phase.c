@@ -1,5 +1,6 @@
 #include "trace/phase/phase.h"
 
+#include "core/vector.h"
 #include "trace/phase/internal.h"
 
 #include <math.h>
@@ -70,15 +71,8 @@ static bool count_places(struct search *search, const struct trace_event *event,
 
 static bool add_mark(struct search *search, int64_t start_ns, enum phase_kind kind, struct error *err)
 {
-    if (search->mark_count == search->mark_capacity) {
-        size_t capacity = 2 * search->mark_capacity + 16;
-        struct mark *marks = realloc(search->marks, capacity * sizeof *marks);
-        if (!marks)
-            return error_memory(err);
-        search->marks = marks;
-        search->mark_capacity = capacity;
-    }
-    search->marks[search->mark_count++] = (struct mark){start_ns, kind};
+    if (!VECTOR_ADD(search->marks, search->mark_count, search->mark_capacity, (struct mark){start_ns, kind}))
+        return error_memory(err);
     search->reads = 0;
     search->turn.other = 0;
     return true;

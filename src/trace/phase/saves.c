@@ -1,3 +1,4 @@
+#include "core/vector.h"
 #include "trace/phase/internal.h"
 
 #include <stdlib.h>
@@ -24,16 +25,9 @@ static bool settle(struct writing *writing, struct saving *saving, struct error 
 {
     struct phase_saves *saves = writing->saves;
     bool large = saving->bytes >= LEAST_BYTES && saving->bytes >= LEAST_WRITE * saving->writes;
-    if (large && saves->count == saves->capacity) {
-        size_t capacity = 2 * saves->capacity + 64;
-        struct phase_save *grown = realloc(saves->list, capacity * sizeof *grown);
-        if (!grown)
-            return error_memory(err);
-        saves->list = grown;
-        saves->capacity = capacity;
-    }
-    if (large)
-        saves->list[saves->count++] = (struct phase_save){saving->start_ns, saving->end_ns, false};
+    if (large && !VECTOR_ADD(saves->list, saves->count, saves->capacity,
+                             (struct phase_save){saving->start_ns, saving->end_ns, false}))
+        return error_memory(err);
     *saving = (struct saving){.opened_ns = TRACE_NONE};
     return true;
 }

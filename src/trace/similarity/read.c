@@ -1,3 +1,4 @@
+#include "core/vector.h"
 #include "trace/similarity/math.h"
 #include "trace/similarity/similarity.h"
 
@@ -67,17 +68,7 @@ static void keep(struct reading *reading, struct similarity_values *values, doub
             values->items[at] = scaled;
         return;
     }
-    if (values->count == values->capacity) {
-        size_t capacity = values->capacity ? 2 * values->capacity : 64;
-        double *items = realloc(values->items, capacity * sizeof *items);
-        if (!items) {
-            reading->failed = true;
-            return;
-        }
-        values->items = items;
-        values->capacity = capacity;
-    }
-    values->items[values->count++] = scaled;
+    reading->failed |= !VECTOR_ADD(values->items, values->count, values->capacity, scaled);
 }
 
 /* Windows are of a phase as if all its intervals were one; -1: not in it. */

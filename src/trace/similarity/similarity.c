@@ -1,4 +1,5 @@
 #include "trace/similarity/similarity.h"
+#include "core/vector.h"
 #include "trace/similarity/math.h"
 
 #include <math.h>
@@ -39,18 +40,9 @@ static struct similarity_component *add(struct comparing *at, enum similarity_ki
 {
     struct similarity *result = at->result;
     size_t replicates = (size_t)at->options->replicates;
-    if (result->count == result->capacity) {
-        size_t capacity = result->capacity ? 2 * result->capacity : 64;
-        struct similarity_component *components = realloc(result->components, capacity * sizeof *components);
-        if (components)
-            result->components = components;
-        double *values =
-            components ? realloc(result->replicates, (capacity * replicates + 1) * sizeof *values) : NULL;
-        if (!values)
-            return NULL;
-        result->replicates = values;
-        result->capacity = capacity;
-    }
+    if (!VECTOR_ROOM(result->components, result->capacity, result->count + 1) ||
+        !VECTOR_ROOM(result->replicates, result->replicate_capacity, (result->count + 1) * replicates + 1))
+        return NULL;
     for (size_t i = 0; i < replicates; i++)
         result->replicates[result->count * replicates + i] = value;
     struct similarity_component *component = &result->components[result->count++];

@@ -158,6 +158,7 @@ struct similarity {
     struct similarity_component *components;
     size_t count, capacity;
     double *replicates; /* of component i from i · options.replicates */
+    size_t replicate_capacity;
     size_t common_files;
 };
 

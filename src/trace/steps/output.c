@@ -1,6 +1,7 @@
 /* DLIO's R_output.json, which `rehearse feed` writes, too; and what lies beside it: result.json or DLIO's log, which tell
  * the configuration, and R_timeline.pfw, which tells of barriers. */
 #include "core/file.h"
+#include "core/vector.h"
 #include "trace/import/json.h"
 #include "trace/steps/internal.h"
 
@@ -59,14 +60,8 @@ static bool take_log(struct steps_file *file, const char *path, struct error *er
 static double *barrier_of(struct output *output, size_t step)
 {
     struct steps_values *barriers = &output->barriers;
-    if (step >= barriers->capacity) {
-        size_t capacity = 2 * step + 64;
-        double *items = realloc(barriers->items, capacity * sizeof *items);
-        if (!items)
-            return NULL;
-        barriers->items = items;
-        barriers->capacity = capacity;
-    }
+    if (!VECTOR_ROOM(barriers->items, barriers->capacity, step + 1))
+        return NULL;
     while (barriers->count <= step)
         barriers->items[barriers->count++] = 0;
     return &barriers->items[step];

@@ -1,6 +1,7 @@
 #include "trace/steps/steps.h"
 
 #include "core/text.h"
+#include "core/vector.h"
 #include "trace/steps/internal.h"
 
 #include <errno.h>
@@ -100,19 +101,12 @@ bool steps_malformed(struct steps_file *file, const char *what)
 
 static bool add_entry(struct steps_file *file, int event, double seconds, struct error *err)
 {
-    if (file->count == file->capacity) {
-        size_t capacity = 2 * file->capacity + 1024;
-        if (file->count >= STEPS_MAX_VALUES)
-            return error_set(err, ERROR_INPUT, "'%s': more than %zu durations in one file", file->path,
-                             STEPS_MAX_VALUES);
-        struct steps_entry *entries = realloc(file->entries, capacity * sizeof *entries);
-        if (!entries)
-            return error_memory(err);
-        file->entries = entries;
-        file->capacity = capacity;
-    }
-    file->entries[file->count++] = (struct steps_entry){(int16_t)event, seconds};
-    return true;
+    if (file->count >= STEPS_MAX_VALUES)
+        return error_set(err, ERROR_INPUT, "'%s': more than %zu durations in one file", file->path,
+                         STEPS_MAX_VALUES);
+    return VECTOR_ADD(file->entries, file->count, file->capacity,
+                      (struct steps_entry){(int16_t)event, seconds}) ||
+           error_memory(err);
 }
 
 bool steps_add(struct steps_file *file, enum steps_source source, int event, double seconds,
@@ -151,15 +145,8 @@ static bool push(struct steps *steps, struct steps_values *values, double second
     if (steps->value_count == STEPS_MAX_VALUES)
         return error_set(err, ERROR_INPUT, "more than %zu durations in all: give fewer folders",
                          STEPS_MAX_VALUES);
-    if (values->count == values->capacity) {
-        size_t capacity = 2 * values->capacity + 64;
-        double *items = realloc(values->items, capacity * sizeof *items);
-        if (!items)
-            return error_memory(err);
-        values->items = items;
-        values->capacity = capacity;
-    }
-    values->items[values->count++] = seconds;
+    if (!VECTOR_ADD(values->items, values->count, values->capacity, seconds))
+        return error_memory(err);
     steps->value_count++;
     return true;
 }
@@ -241,14 +228,12 @@ static struct steps_group *group_of(struct steps *steps, int64_t gpus, int64_t b
         error_set(err, ERROR_INPUT, "more than %d configurations", STEPS_MAX_GROUPS);
         return NULL;
     }
-    struct steps_group *groups = realloc(steps->groups, (steps->group_count + 1) * sizeof *groups);
-    if (!groups) {
+    struct steps_group group = {.gpus = gpus, .batch = batch};
+    if (!VECTOR_ADD(steps->groups, steps->group_count, steps->group_capacity, group)) {
         error_memory(err);
         return NULL;
     }
-    steps->groups = groups;
-    groups[steps->group_count] = (struct steps_group){.gpus = gpus, .batch = batch};
-    return &groups[steps->group_count++];
+    return &steps->groups[steps->group_count - 1];
 }
 
 /* What was given goes before names, and names before what the log says: DLIO's DLRM runs with one rank for many GPUs. */

@@ -2,6 +2,7 @@
 #include "core/doc.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "core/vector.h"
 #include "trace/import/import.h"
 #include "trace/steps/internal.h"
 
@@ -118,16 +119,7 @@ static bool add_path(struct paths *paths, char *path, struct error *err)
 {
     if (paths->count == STEPS_MAX_FILES)
         return error_set(err, ERROR_INPUT, "'%s': more than %d logs in one folder", path, STEPS_MAX_FILES);
-    if (paths->count == paths->capacity) {
-        size_t capacity = 2 * paths->capacity + 64;
-        char **items = realloc(paths->items, capacity * sizeof *items);
-        if (!items)
-            return error_memory(err);
-        paths->items = items;
-        paths->capacity = capacity;
-    }
-    paths->items[paths->count++] = path;
-    return true;
+    return VECTOR_ADD(paths->items, paths->count, paths->capacity, path) || error_memory(err);
 }
 
 static bool is_log(const char *name)

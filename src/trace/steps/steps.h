@@ -68,7 +68,7 @@ struct steps {
     int event_count;
     char events[STEPS_MAX_EVENTS][STEPS_NAME];
     struct steps_group *groups; /* by GPUs, then batch, after steps_finish */
-    size_t group_count;
+    size_t group_count, group_capacity;
     size_t value_count; /* kept, of all groups */
     int files;          /* with steps in them */
     int64_t lines, malformed;

@@ -1,4 +1,5 @@
 #include "core/text.h"
+#include "core/vector.h"
 #include "trace/store/row.h"
 #include "trace/store/schema.h"
 
@@ -100,14 +101,8 @@ static const struct trace_loss no_loss = {"", 0, TRACE_NONE, TRACE_NONE};
 /* The place of row `at`; NULL without memory. */
 static void *row_at(struct table *table, int64_t at, size_t size)
 {
-    if (at >= table->capacity) {
-        int64_t capacity = 2 * at + 16;
-        void *rows = reallocarray(table->rows, (size_t)capacity, size);
-        if (!rows)
-            return NULL;
-        table->rows = rows;
-        table->capacity = capacity;
-    }
+    if (!vector_room(&table->rows, &table->capacity, (size_t)at + 1, size))
+        return NULL;
     return (char *)table->rows + (size_t)at * size;
 }
 

@@ -13,7 +13,8 @@ struct trace_meta {
 /* Rows 1..count of a dictionary; row 0 is what is said of ids that are not there. */
 struct table {
     void *rows;
-    int64_t count, capacity;
+    int64_t count;
+    size_t capacity;
 };
 
 struct trace_reader {
