@@ -93,6 +93,12 @@ void json_open_flat(struct json *json, const char *key, char bracket)
     open_bracket(json, key, bracket, true);
 }
 
+void json_open_document(struct json *json, const char *format)
+{
+    json_open(json, NULL, '{');
+    json_string(json, "format", format);
+}
+
 void json_close(struct json *json)
 {
     if (json->depth == 0)

@@ -1,7 +1,7 @@
 /* JSON out: the one way results are written for programs.
  *
  *     struct json json = {.out = &text};
- *     json_open(&json, NULL, '{');
+ *     json_open_document(&json, "rehearse-plan/1");
  *     json_number(&json, "iteration_time", 1.5);
  *     json_open(&json, "stages", '[');
  *     …
@@ -30,6 +30,10 @@ struct json {
 
 void json_open(struct json *json, const char *key, char bracket);
 void json_open_flat(struct json *json, const char *key, char bracket);
+
+/* Opens a map whose first key is `format`: a whole file, or an item of a list of them. docs/schema/ describes each format. */
+void json_open_document(struct json *json, const char *format);
+
 void json_close(struct json *json);                                      /* the outermost adds a newline */
 void json_string(struct json *json, const char *key, const char *value); /* NULL is null */
 void json_number(struct json *json, const char *key, double value);

@@ -23,8 +23,7 @@ static void write_list(struct json *json, const char *key, const int64_t *values
 bool dataset_layout_write(const struct dataset_layout *layout, struct text *text, struct error *err)
 {
     struct json json = {.out = text};
-    json_open(&json, NULL, '{');
-    json_string(&json, "format", FORMAT);
+    json_open_document(&json, FORMAT);
     json_integer(&json, "seed", (int64_t)layout->seed);
     json_number(&json, "compressibility", layout->compressibility);
     json_bool(&json, "dlio_sizes", layout->dlio_sizes);

@@ -180,7 +180,7 @@ bool session_write_json(struct session *session, struct text *out, struct error 
 void session_write_max(const struct session_max *max, double target, int processes, struct text *out)
 {
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
+    json_open_document(&json, "rehearse-max-accelerators/1");
     json_integer(&json, "accelerators", (int64_t)max->accelerators * processes);
     json_number(&json, "au_target", target);
     if (max->bounded)

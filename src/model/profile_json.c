@@ -259,8 +259,7 @@ static void write_device(struct json *json, const struct profile *profile,
 void profile_write_json(const struct profile *profile, struct text *out)
 {
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
-    json_string(&json, "format", FORMAT);
+    json_open_document(&json, FORMAT);
     if (profile->model)
         json_string(&json, "model", profile->model);
     if (profile->source)

@@ -262,11 +262,14 @@ bool report_document(struct report_part *part, struct error *err)
 {
     const struct doc_node *root = part->doc->root;
     (void)err;
-    if (root->type == DOC_LIST)
-        report_rows(&part->out, NULL, root);
-    else {
+    if (root->type != DOC_LIST) {
         say(root, &part->says);
         add_map(root, 1, &part->out);
-    }
+    } else if (root->first_child && report_string(root->first_child, "format")) {
+        say(root->first_child, &part->says);
+        for (const struct doc_node *document = root->first_child; document; document = document->next)
+            add_map(document, 1, &part->out);
+    } else
+        report_rows(&part->out, NULL, root);
     return true;
 }

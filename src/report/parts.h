@@ -43,8 +43,9 @@ struct report_part {
 typedef bool report_writer(struct report_part *part, struct error *err);
 
 struct report_kind {
-    const char *format; /* of JSON and YAML: its `format` (or `schema`); NULL: it has none */
-    const char *keys;   /* without a format: keys that the map, or the first of a list, has */
+    const char *format; /* the `format` of JSON and YAML; NULL: files of other software */
+    const char
+        *keys; /* keys of files without one: older ones of ours, and other software's; NULL: there are none */
     const char *ending; /* of other files */
     const char *name;
     enum report_group group;

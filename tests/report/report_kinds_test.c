@@ -95,6 +95,10 @@ static void test_kinds_are_found_by_format_keys_and_ending(void **state)
         {"{\"schema\": \"rehearse-feed-result/1\"}", "storage run"},
         {"{\"format\": \"rehearse-plan/9\", \"groups\": []}", NULL},
         {"{\"groups\": []}", "cluster"},
+        {"{\"format\": \"rehearse-validation/1\"}", "validation"},
+        {"{\"format\": \"npz\", \"folder\": \"d\", \"files_train\": 1}",
+         "generated data set"}, /* an older file */
+        {"[{\"format\": \"rehearse-plan-check/1\"}]", "checked plan"},
         {"[{\"module\": \"m\", \"rules\": \"xla\", \"flops\": 1, \"instructions\": []}]", "counts"},
         {"{\"traceEvents\": []}", "timeline (Chrome, Perfetto)"},
         {"{\"traceEvent\": []}", NULL},

@@ -297,7 +297,7 @@ static void write_errors(struct json *json, const char *key, const struct errors
 static void write_report(const struct report *report, struct text *out)
 {
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
+    json_open_document(&json, "rehearse-calibration-fit/1");
     json_string(&json, "device", report->device->name);
     json_open(&json, "fitted", '[');
     for (int i = 0; i < report->line_count; i++) {

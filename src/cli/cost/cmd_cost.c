@@ -284,13 +284,8 @@ static bool count_files(const struct cost_options *given, struct error *err)
         json_open(&json, NULL, '[');
     if (!given->json)
         cost_counts_print_header(&text);
-    for (size_t i = 0; i < given->files.count && done; i++) {
-        if (given->json)
-            json_open(&json, NULL, '{');
+    for (size_t i = 0; i < given->files.count && done; i++)
         done = count_file(given, given->files.items[i], &json, &text, err);
-        if (given->json)
-            json_close(&json);
-    }
     if (given->json && several)
         json_close(&json);
     done = done && output_text(given->output, &text, err);

@@ -87,7 +87,7 @@ struct convert_options {
 static void report(const struct profile *profile, const struct convert_options *given, struct text *out)
 {
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
+    json_open_document(&json, "rehearse-profile-conversion/1");
     json_string(&json, "profile", profile->path);
     json_string(&json, "output", given->output);
     json_string(&json, "to", formats[given->to]);

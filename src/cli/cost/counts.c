@@ -24,6 +24,7 @@ static void write_instruction(const struct hlo_instruction *instruction,
 void cost_counts_write(const struct hlo_module *module, const struct module_count *count, struct json *json)
 {
     const struct hlo_computation *entry = module->entry;
+    json_open_document(json, "rehearse-counts/1");
     json_string(json, "file", module->path);
     json_string(json, "module", module->name);
     json_string(json, "rules", cost_rules[count->rules]);
@@ -38,6 +39,7 @@ void cost_counts_write(const struct hlo_module *module, const struct module_coun
     json_open(json, "instructions", '[');
     for (int i = 0; i < entry->count; i++)
         write_instruction(entry->instructions[i], &count->computations[entry->index][i], json);
+    json_close(json);
     json_close(json);
 }
 

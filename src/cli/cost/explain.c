@@ -327,7 +327,7 @@ void cost_explain_write(const struct cost_explain *explain, struct json *json)
 {
     const struct layer_cost *layer = explain->layer;
     const struct fused *passes[] = {&layer->forward, &layer->backward};
-    json_open(json, NULL, '{');
+    json_open_document(json, "rehearse-cost-explanation/1");
     json_string(json, "file", explain->path);
     json_integer(json, "parameter_bytes", layer->parameter_bytes);
     json_integer(json, "gradient_bytes", layer->gradient_bytes);

@@ -133,7 +133,7 @@ void cost_list_write(struct text *out)
     const struct cost_device_table *devices = cost_devices();
     const struct cost_link_table *links = cost_links();
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
+    json_open_document(&json, "rehearse-tables/1");
     write_models(models, &json);
     write_devices(devices, &json);
     write_links(links, &json);

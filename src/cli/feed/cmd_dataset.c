@@ -146,9 +146,9 @@ static void write_generated(const struct dataset_layout *layout, const char *roo
                             const struct dataset_generated *made, double seconds, struct text *out)
 {
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
+    json_open_document(&json, "rehearse-dataset-generation/1");
     json_string(&json, "folder", root);
-    json_string(&json, "format", layout->format->name);
+    json_string(&json, "dataset_format", layout->format->name);
     json_integer(&json, "files_train", layout->files_train);
     json_integer(&json, "files_eval", layout->files_eval);
     json_integer(&json, "samples_per_file", layout->samples_per_file);
@@ -344,7 +344,7 @@ static void print_verified(const struct dataset_verified *verified, const char *
 static void write_verified(const struct dataset_verified *verified, const char *root, struct text *out)
 {
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
+    json_open_document(&json, "rehearse-dataset-verification/1");
     json_string(&json, "folder", root);
     json_integer(&json, "files", verified->files);
     json_integer(&json, "bytes", verified->bytes);
@@ -478,7 +478,7 @@ static bool report_scaled(const struct scale_options *given, const struct datase
     struct unit_texts texts = {0};
     if (given->json) {
         struct json json = {.out = &text};
-        json_open(&json, NULL, '{');
+        json_open_document(&json, "rehearse-dataset-scaling/1");
         json_string(&json, "folder", given->to);
         json_integer(&json, "items", scaled->items);
         json_integer(&json, "files", scaled->files);

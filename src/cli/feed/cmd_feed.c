@@ -205,15 +205,19 @@ static bool print_list(const struct feed_options *given, struct error *err)
     struct json json = {.out = &text};
     if (!names)
         return error_memory(err);
-    if (given->json)
-        json_open(&json, NULL, '[');
+    if (given->json) {
+        json_open_document(&json, "rehearse-workload-list/1");
+        json_open(&json, "workloads", '[');
+    }
     for (int i = 0; i < count; i++)
         if (given->json)
             json_string(&json, NULL, names[i]);
         else
             text_format(&text, "%s\n", names[i]);
-    if (given->json)
+    if (given->json) {
         json_close(&json);
+        json_close(&json);
+    }
     return output_and_release(NULL, &text, err);
 }
 

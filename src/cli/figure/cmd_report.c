@@ -36,7 +36,7 @@ static const struct option_spec table[] = {
 static void print_json(const char *output, const struct report *report, struct text *out)
 {
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
+    json_open_document(&json, "rehearse-report/1");
     json_string(&json, "report", output);
     json_open(&json, "files", '[');
     for (size_t i = 0; i < report->count; i++) {

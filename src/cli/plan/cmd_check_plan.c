@@ -67,7 +67,7 @@ static void print(const char *path, const struct pipeline *plan, const struct pi
 static void write_json(const char *path, const struct pipeline *plan, const struct pipeline *best,
                        const struct plan_problem *problem, struct json *json)
 {
-    json_open(json, NULL, '{');
+    json_open_document(json, "rehearse-plan-check/1");
     json_string(json, "file", path);
     json_string(json, "objective", plan_objective_name(plan->objective));
     json_integer(json, "microbatches", plan->microbatches);

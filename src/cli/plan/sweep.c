@@ -276,8 +276,7 @@ static void write_point(const struct answers *answers, int64_t point, struct jso
 static void write_json(const struct answers *answers, struct text *out)
 {
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
-    json_string(&json, "format", FORMAT);
+    json_open_document(&json, FORMAT);
     if (answers->sweep->head)
         answers->sweep->head(answers->sweep->context, &json);
     json_open(&json, "points", '[');

@@ -163,7 +163,7 @@ static void print_json(const struct trace_options *given, const struct trace_cap
                        struct text *out)
 {
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
+    json_open_document(&json, "rehearse-trace-recording/1");
     json_string(&json, "trace", given->store);
     json_integer(&json, "rows", report->rows);
     json_integer(&json, "lost", report->lost);

@@ -67,8 +67,7 @@ void comparison_write_json(const struct comparison *comparison, struct text *out
     struct json json = {.out = out};
     const struct similarity *result = comparison->result;
     bool floor = comparison->floor;
-    json_open(&json, NULL, '{');
-    json_string(&json, "format", "rehearse-comparison/1");
+    json_open_document(&json, "rehearse-comparison/1");
     json_string(&json, "a", comparison->a->path);
     json_string(&json, "b", comparison->b->path);
     json_number(&json, "similarity", result->value);
@@ -257,8 +256,7 @@ void comparison_print_matrix(const struct comparison_matrix *matrix, struct text
 void comparison_write_matrix_json(const struct comparison_matrix *matrix, struct text *out)
 {
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
-    json_string(&json, "format", "rehearse-comparison-matrix/1");
+    json_open_document(&json, "rehearse-comparison-matrix/1");
     add_options(matrix->options, &json);
     json_open(&json, "traces", '[');
     for (size_t i = 0; i < matrix->count; i++) {

@@ -366,8 +366,7 @@ void trace_show_write_json(const char *path, const struct trace_reader *reader,
     struct json json = {.out = out};
     int count;
     const struct trace_loss *losses = trace_losses(reader, &count);
-    json_open(&json, NULL, '{');
-    json_string(&json, "format", "rehearse-trace-summary/1");
+    json_open_document(&json, "rehearse-trace-summary/1");
     json_string(&json, "trace", path);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         json_string(&json, keys[i], trace_meta(reader, keys[i]));
@@ -443,8 +442,7 @@ void trace_phases_write_json(const char *path, const struct trace_reader *reader
     const char *from;
     size_t known;
     struct trace_phase *log = from_a_log(reader, &known, &from);
-    json_open(&json, NULL, '{');
-    json_string(&json, "format", "rehearse-trace-phases/1");
+    json_open_document(&json, "rehearse-trace-phases/1");
     json_string(&json, "trace", path);
     write_phase_list(&json, phases, count);
     json_string(&json, "against", from);
@@ -460,8 +458,7 @@ void trace_import_write_json(const char *store, const struct trace_import_report
                              struct text *out)
 {
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
-    json_string(&json, "format", "rehearse-trace-import/1");
+    json_open_document(&json, "rehearse-trace-import/1");
     json_string(&json, "trace", store);
     json_integer(&json, "files", report->files);
     json_string(&json, "kinds", report->formats.data);

@@ -157,7 +157,7 @@ static bool write_report(const struct report *report, struct text *out, struct e
 {
     const struct mixed_table *table = &report->table;
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
+    json_open_document(&json, "rehearse-mixed-validation/1");
     json_integer(&json, "rows", table->count);
     json_open(&json, "clusters", '[');
     if (!write_clusters(table, &json, err))

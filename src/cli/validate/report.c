@@ -271,7 +271,7 @@ void validate_write(const struct validate_report *report, struct text *out)
     struct json json = {.out = out};
     const struct validation *validation = &report->validation;
     struct validation_score all = validation_score(validation, NULL, NULL);
-    json_open(&json, NULL, '{');
+    json_open_document(&json, "rehearse-validation/1");
     json_integer(&json, "rows", validation->count);
     json_integer(&json, "modelled", all.runs);
     write_score(&json, &all);

@@ -67,8 +67,7 @@ static int64_t all_bytes(const struct checkpoint_manifest *manifest)
 static void write_text(const struct checkpoint_manifest *manifest, struct text *text)
 {
     struct json json = {.out = text};
-    json_open(&json, NULL, '{');
-    json_string(&json, "format", FORMAT);
+    json_open_document(&json, FORMAT);
     json_integer(&json, "epoch", manifest->epoch);
     json_integer(&json, "step", manifest->step);
     json_integer(&json, "seed", manifest->seed);

@@ -292,7 +292,7 @@ static void write_configuration(struct json *json, const struct result_json *fac
 
 static void write_run(struct json *json, const struct metrics *metrics, const struct result_json *facts)
 {
-    json_string(json, "schema", RESULT_SCHEMA);
+    json_string(json, "schema", RESULT_FORMAT);
     json_string(json, "version", facts->version);
     json_string(json, "workload", facts->workload);
     write_time(json, "start", facts->start);
@@ -334,7 +334,7 @@ bool result_json(struct text *out, const struct metrics *metrics, const struct r
                  bool *passed, struct error *err)
 {
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
+    json_open_document(&json, RESULT_FORMAT);
     write_run(&json, metrics, facts);
     if (!write_results(&json, metrics, facts, passed, err))
         return false;

@@ -8,7 +8,7 @@
 #include "feed/result/metrics_figures.h"
 #include "feed/result/rules.h"
 
-#define RESULT_SCHEMA "rehearse-feed-result/1"
+#define RESULT_FORMAT "rehearse-feed-result/1"
 
 struct result_host {
     const char *name;

@@ -165,6 +165,12 @@ static bool apply_value(struct reading *reading, const struct workload_key *key,
     return workload->given[index] || error_memory(err);
 }
 
+/* Is this value of the key `format` the one of workloads? */
+static bool is_format(const struct doc_node *node)
+{
+    return node->type == DOC_STRING && strcmp(node->text, WORKLOAD_FORMAT) == 0;
+}
+
 static bool apply_map(struct reading *reading, const struct doc_node *map, const char *section,
                       struct error *err);
 
@@ -174,6 +180,8 @@ static bool apply_node(struct reading *reading, const struct doc_node *node, con
     const struct workload_key *key = workload_key_find(path);
     if (key)
         return apply_value(reading, key, node, err);
+    if (strcmp(path, "format") == 0 && is_format(node))
+        return true;
     if (!is_section(path))
         return unknown_key(reading, node, path, err);
     if (node->type == DOC_NULL)
@@ -343,7 +351,7 @@ static bool check_is_workload(const struct doc *doc, struct error *err)
         return true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct doc_node *node = doc_find(doc->root, names[i]);
-        if (node && node->type == DOC_STRING && text_starts_with(node->text, "rehearse-"))
+        if (node && node->type == DOC_STRING && text_starts_with(node->text, "rehearse-") && !is_format(node))
             return doc_error(doc, node, err, "expected a workload, found '%s'", node->text);
     }
     for (const struct doc_node *node = doc->root->first_child; node; node = node->next)

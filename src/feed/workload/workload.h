@@ -345,6 +345,9 @@ bool workload_key_given(const struct workload *workload, const struct workload_k
 
 /* The effective configuration: every key, secrets as "***". What workload_write_yaml writes reads back the same. */
 void workload_write_yaml(const struct workload *workload, struct text *out);
+
+/* The same as JSON: a document (WORKLOAD_FORMAT), or without `format` a part of one, where `key` is its key. */
+#define WORKLOAD_FORMAT "rehearse-workload/1"
 void workload_write_json(const struct workload *workload, struct json *json, const char *key);
 
 /* One value alone, as JSON: what DLIO's `workflow.query` prints. */

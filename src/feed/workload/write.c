@@ -131,7 +131,10 @@ void workload_write_json(const struct workload *workload, struct json *json, con
     int count;
     const struct workload_key *keys = workload_keys(&count);
     struct sections open = {0};
-    json_open(json, key, '{');
+    if (key)
+        json_open(json, key, '{');
+    else
+        json_open_document(json, WORKLOAD_FORMAT);
     for (int i = 0; i < count; i++) {
         struct sections sections = sections_of(keys[i].path);
         int same = common_sections(&open, &sections);

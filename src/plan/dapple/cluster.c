@@ -33,13 +33,15 @@ static bool read_machines(struct dapple_cluster *cluster, const struct doc *doc,
 
 static bool read_cluster(struct dapple_cluster *cluster, const struct doc *doc, struct error *err)
 {
-    static const char *const keys[] = {"machines", "inside", "point_to_point", "collective", "memory"};
+    static const char *const keys[] = {"format",         "machines",   "inside",
+                                       "point_to_point", "collective", "memory"};
     const struct doc_node *groups = doc_find(doc->root, "groups");
     if (groups)
         return doc_error(doc, groups, err,
                          "a rehearse-cluster/1 file; DAPPLE's clusters are machines, inside, point_to_point, "
                          "collective and memory (examples/dapple/a.yaml)");
-    return doc_is_map(doc, doc->root, err) && doc_only_keys(doc, doc->root, keys, 5, err) &&
+    return doc_is_map(doc, doc->root, err) && doc_is_format(doc, doc->root, "rehearse-dapple/1", err) &&
+           doc_only_keys(doc, doc->root, keys, sizeof keys / sizeof *keys, err) &&
            read_machines(cluster, doc, err) && read_rate(doc, "inside", UNIT_RATE, &cluster->inside, err) &&
            read_rate(doc, "point_to_point", UNIT_RATE, &cluster->point_to_point, err) &&
            read_rate(doc, "collective", UNIT_RATE, &cluster->collective, err) &&

@@ -98,8 +98,7 @@ bool steps_write_json(const struct steps *steps, const struct steps_model *model
                       struct error *err)
 {
     struct json json = {.out = out};
-    json_open(&json, NULL, '{');
-    json_string(&json, "format", "rehearse-steps/1");
+    json_open_document(&json, "rehearse-steps/1");
     json_string(&json, "workload", *steps->workload ? steps->workload : NULL);
     json_string(&json, "source", steps_source_name(steps->source));
     json_bool(&json, "as_study", steps->as_study);
