@@ -1,5 +1,6 @@
 /* Layers from files, and their times on several devices. */
 #include "core/file.h"
+#include "core/hash.h"
 #include "cost/count/fork.h"
 #include "cost/count/xla_time.h"
 #include "cost/layer.h"
@@ -30,21 +31,14 @@ struct making {
 
 /* ---- equal files ---- */
 
-/* FNV-1a, from two starts: http://www.isthe.com/chongo/tech/comp/fnv/ */
-static void digest(uint64_t hashes[2], const char *data, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        for (int h = 0; h < 2; h++)
-            hashes[h] = (hashes[h] ^ (unsigned char)data[i]) * 0x100000001b3u;
-}
-
 static bool digest_file(struct made *layer, const char *path, struct error *err)
 {
     char *data;
     size_t length;
     if (!file_read(path, HLO_MAX_BYTES, &data, &length, err))
         return false;
-    digest(layer->digest, data, length);
+    for (int h = 0; h < 2; h++)
+        layer->digest[h] = hash_bytes(layer->digest[h], data, length);
     layer->length += length;
     free(data);
     return true;
@@ -55,8 +49,8 @@ static bool find_same(struct making *m, int file_count, int *distinct_count, str
 {
     for (int i = 0; i < file_count; i++) {
         struct made *layer = &m->layers[i];
-        layer->digest[0] = 0xcbf29ce484222325u;
-        layer->digest[1] = 0x9ae16a3b2f90404fu;
+        layer->digest[0] = 0; /* two hashes, from two starts */
+        layer->digest[1] = 1;
         layer->same = i;
         if (!digest_file(layer, layer->file->path, err) ||
             (layer->file->backward && !digest_file(layer, layer->file->backward, err)))

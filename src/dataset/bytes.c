@@ -1,19 +1,12 @@
 #include "dataset/bytes.h"
 
+#include "core/random.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #define UNIT_WORDS (DATASET_UNIT >> 3)
-#define GOLDEN     0x9e3779b97f4a7c15u /* 2^64 over the golden ratio */
-
-/* Variant 13 of Stafford's mixers, which SplitMix64 uses. */
-static inline __attribute__((always_inline)) uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
 
 /* mixGamma of the paper: an odd step whose bits change often enough. */
 static uint64_t step_of(uint64_t z)
@@ -26,10 +19,10 @@ static uint64_t step_of(uint64_t z)
 
 void dataset_bytes_init(struct dataset_bytes *bytes, uint64_t seed, uint64_t file, double compressibility)
 {
-    uint64_t key = mix(mix(seed + GOLDEN) + GOLDEN * (file + 1));
+    uint64_t key = random_mix(random_mix(seed + RANDOM_GOLDEN) + RANDOM_GOLDEN * (file + 1));
     *bytes = (struct dataset_bytes){
-        .start = mix(key + GOLDEN),
-        .step = step_of(key + 2 * GOLDEN),
+        .start = random_mix(key + RANDOM_GOLDEN),
+        .step = step_of(key + 2 * RANDOM_GOLDEN),
         .random = (int64_t)lround((1 - compressibility) * UNIT_WORDS) * 8,
         .keep = ~(uint64_t)0,
     };
@@ -37,8 +30,9 @@ void dataset_bytes_init(struct dataset_bytes *bytes, uint64_t seed, uint64_t fil
 
 static inline uint64_t word_at(const struct dataset_bytes *bytes, uint64_t index)
 {
-    uint64_t random =
-        (int64_t)(index * 8 % DATASET_UNIT) < bytes->random ? mix(bytes->start + index * bytes->step) : 0;
+    uint64_t random = (int64_t)(index * 8 % DATASET_UNIT) < bytes->random
+                          ? random_mix(bytes->start + index * bytes->step)
+                          : 0;
     return (random & bytes->keep) | bytes->set;
 }
 
@@ -56,7 +50,7 @@ static inline __attribute__((always_inline)) void fill_loop(const struct dataset
     const uint64_t z = bytes->start + index * bytes->step, step = bytes->step;
     const uint64_t keep = bytes->keep, set = bytes->set;
     for (size_t i = 0; i < count; i++)
-        store(to + 8 * i, (mix(z + i * step) & keep) | set);
+        store(to + 8 * i, (random_mix(z + i * step) & keep) | set);
 }
 
 static void fill_plain(const struct dataset_bytes *bytes, uint64_t index, unsigned char *to, size_t count)
@@ -149,12 +143,13 @@ void dataset_bytes_fill(const struct dataset_bytes *bytes, int64_t offset, void 
 
 uint64_t dataset_draw_bits(uint64_t seed, uint64_t stream, uint64_t index)
 {
-    return mix(mix(mix(seed + GOLDEN) ^ mix(~stream)) + GOLDEN * (index + 1));
+    return random_mix(random_mix(random_mix(seed + RANDOM_GOLDEN) ^ random_mix(~stream)) +
+                      RANDOM_GOLDEN * (index + 1));
 }
 
 double dataset_draw_unit(uint64_t seed, uint64_t stream, uint64_t index)
 {
-    return (double)(dataset_draw_bits(seed, stream, index) >> 11) * 0x1p-53;
+    return random_fraction(dataset_draw_bits(seed, stream, index));
 }
 
 double dataset_draw_normal(uint64_t seed, uint64_t stream, uint64_t index)

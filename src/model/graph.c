@@ -3,6 +3,7 @@
 
 #include "core/doc.h"
 #include "core/file.h"
+#include "core/hash.h"
 #include "core/text.h"
 
 #include <ctype.h>
@@ -30,8 +31,7 @@ struct reader {
     double bytes; /* of all sizes so far */
     struct edge *edges;
     int node_capacity, edge_capacity;
-    int *table; /* node index + 1 by hash of the identifier; a power of two, at most half full */
-    size_t table_size;
+    struct hash_names ids; /* of nodes: their index + 1 */
     struct error *err;
 };
 
@@ -159,25 +159,6 @@ static bool read_measures(struct reader *r, struct piece rest, struct graph_node
            read_size(r, value, &node->parameter_bytes);
 }
 
-/* ---- identifiers ---- */
-
-/* The place of an identifier in the table: of its node, or the empty one where it belongs. FNV-1a. */
-static size_t find_slot(const struct reader *r, struct piece id)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-    size_t length = (size_t)(id.end - id.start);
-    for (const char *c = id.start; c < id.end; c++)
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
-    size_t slot = (size_t)(hash ^ hash >> 32) & (r->table_size - 1);
-    while (r->table[slot]) {
-        const char *other = r->graph->nodes[r->table[slot] - 1].id;
-        if (strlen(other) == length && memcmp(other, id.start, length) == 0)
-            break;
-        slot = (slot + 1) & (r->table_size - 1);
-    }
-    return slot;
-}
-
 static bool read_node(struct reader *r, struct piece line)
 {
     struct graph *graph = r->graph;
@@ -190,8 +171,9 @@ static bool read_node(struct reader *r, struct piece line)
     if (id.start == id.end)
         return fail_at(r, line.start, "expected an identifier", line);
     bool stage = take(&rest, " -- ", &measures);
-    size_t slot = find_slot(r, id);
-    if (r->table[slot])
+    bool added;
+    uint32_t number = hash_names_id(&r->ids, id.start, (size_t)(id.end - id.start), &added);
+    if (number && !added)
         return fail_at(r, id.start, "expected an identifier that no node above has", id);
     if (graph->node_count == r->node_capacity)
         return fail_at(r, id.start, "expected at most 4096 nodes", id);
@@ -202,9 +184,9 @@ static bool read_node(struct reader *r, struct piece line)
         .line = r->line_number,
         .view = starts(name, "__getitem__"),
     };
-    if (!node->id || !node->name)
+    if (!number || !node->id || !node->name)
         return error_memory(r->err);
-    r->table[slot] = ++graph->node_count;
+    graph->node_count++;
     if (!read_measures(r, measures, node))
         return false;
     /* What PipeDream's optimizer adds; plans are made here. */
@@ -223,8 +205,13 @@ static bool read_edge(struct reader *r, struct piece line)
         return fail_at(r, ends[0].start, "expected an edge 'ID -- ID'", ends[0]);
     ends[1] = line;
     for (int i = 0; i < 2; i++) {
-        nodes[i] = r->table[find_slot(r, ends[i])] - 1;
-        if (nodes[i] < 0)
+        bool added;
+        uint32_t number =
+            hash_names_id(&r->ids, ends[i].start, (size_t)(ends[i].end - ends[i].start), &added);
+        nodes[i] = (int)number - 1;
+        if (number == 0)
+            return error_memory(r->err);
+        if (added)
             return fail_at(r, ends[i].start, "expected the identifier of a node above", ends[i]);
     }
     if (r->graph->read_edges == r->edge_capacity)
@@ -430,9 +417,6 @@ static void count_lines(struct reader *r)
         line = memchr(line, '\n', (size_t)(r->end - line));
         line = line ? line + 1 : r->end;
     }
-    r->table_size = 16;
-    while (r->table_size < 2 * (size_t)r->node_capacity)
-        r->table_size *= 2;
 }
 
 static bool parse(struct reader *r)
@@ -442,19 +426,19 @@ static bool parse(struct reader *r)
     count_lines(r);
     size_t nodes = (size_t)r->node_capacity;
     graph->nodes = ARENA_ARRAY(&graph->arena, nodes, struct graph_node);
-    r->table = ARENA_ARRAY(&scratch, r->table_size, int);
     r->edges = ARENA_ARRAY(&scratch, (size_t)r->edge_capacity, struct edge);
     bool *gone = ARENA_ARRAY(&scratch, nodes, bool);
     int *numbers = ARENA_ARRAY(&scratch, nodes, int);
     int *more_numbers = ARENA_ARRAY(&scratch, nodes, int);
     bool done = false;
-    if (!graph->nodes || !r->table || !r->edges || !gone || !numbers || !more_numbers) {
+    if (!graph->nodes || !r->edges || !gone || !numbers || !more_numbers) {
         error_memory(r->err);
     } else if (read_lines(r)) {
         graph->read_nodes = graph->node_count;
         done = graph->node_count ? finish(r, gone, numbers, more_numbers)
                                  : error_set(r->err, ERROR_INPUT, "%s: no node in this file", graph->path);
     }
+    hash_names_release(&r->ids);
     arena_release(&scratch);
     return done;
 }

@@ -1,4 +1,7 @@
 /* The order of operations whose cuts the fewest bytes cross: see graph.h. */
+#include "core/hash.h"
+#include "core/random.h"
+#include "core/vector.h"
 #include "model/graph.h"
 #include "model/graph_bits.h"
 
@@ -30,9 +33,9 @@ struct search {
     uint64_t *done, *ready; /* per kept ideal, its set and what may come next */
     int kept_count;
     struct ideal *reached; /* the next level: found so far */
-    int reached_count, reached_room;
-    int *table; /* reached + 1 by hash; a power of two */
-    size_t table_size;
+    int reached_count;
+    size_t kept_room, reached_room;
+    struct hash_map places; /* hashes of reached ideals: their index + 1 */
     struct level *levels;
     int64_t work; /* 64-bit words that may yet be looked at */
     bool least;
@@ -41,15 +44,6 @@ struct search {
 static uint64_t *row(const struct search *s, uint64_t *sets, int index)
 {
     return sets + (size_t)index * (size_t)s->words;
-}
-
-/* splitmix64 */
-static uint64_t random_key(int operation)
-{
-    uint64_t z = ((uint64_t)operation + 1) * 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
 }
 
 /* ---- twins ---- */
@@ -121,43 +115,18 @@ static int64_t crossing_change(const struct search *s, const uint64_t *done, int
     return change;
 }
 
-static bool make_room(struct search *s)
-{
-    if (s->reached_count < s->reached_room)
-        return true;
-    int room = s->reached_room ? 2 * s->reached_room : 256;
-    struct ideal *grown = realloc(s->reached, (size_t)room * sizeof *grown);
-    int *table = grown ? calloc(2 * (size_t)room, sizeof *table) : NULL;
-    s->reached = grown ? grown : s->reached;
-    if (!table)
-        return false;
-    free(s->table);
-    s->table = table;
-    s->table_size = 2 * (size_t)room;
-    s->reached_room = room;
-    for (int i = 0; i < s->reached_count; i++) {
-        size_t slot = (size_t)s->reached[i].hash & (s->table_size - 1);
-        while (s->table[slot])
-            slot = (slot + 1) & (s->table_size - 1);
-        s->table[slot] = i + 1;
-    }
-    return true;
-}
-
 /* Two ideals with the same hash would count as one: then a way is overlooked, but none is wrong. */
 static bool reach(struct search *s, const struct ideal *ideal)
 {
-    if (!make_room(s))
+    int64_t *place = hash_map_place(&s->places, ideal->hash ? ideal->hash : 1);
+    if (!place)
         return false;
-    size_t slot = (size_t)ideal->hash & (s->table_size - 1);
-    while (s->table[slot] && s->reached[s->table[slot] - 1].hash != ideal->hash)
-        slot = (slot + 1) & (s->table_size - 1);
-    if (!s->table[slot]) {
-        s->reached[s->reached_count++] = *ideal;
-        s->table[slot] = s->reached_count;
-    } else if (ideal->cost < s->reached[s->table[slot] - 1].cost) {
-        s->reached[s->table[slot] - 1] = *ideal;
+    if (*place == 0) {
+        *place = s->reached_count + 1;
+        return VECTOR_ADD(s->reached, s->reached_count, s->reached_room, *ideal);
     }
+    if (ideal->cost < s->reached[*place - 1].cost)
+        s->reached[*place - 1] = *ideal;
     return true;
 }
 
@@ -237,10 +206,14 @@ static bool descend(struct search *s, int level)
     s->done = sets;
     s->ready = row(s, sets, s->reached_count);
     struct ideal *kept = s->kept;
+    size_t room = s->kept_room;
     s->kept = s->reached;
+    s->kept_room = s->reached_room;
     s->kept_count = s->reached_count;
     s->reached = kept;
-    s->reached_count = s->reached_room = 0; /* the next level makes its table anew */
+    s->reached_room = room;
+    s->reached_count = 0;
+    hash_map_release(&s->places);
     return true;
 }
 
@@ -276,7 +249,7 @@ static bool prepare(struct search *s)
     if (!s->needs || !s->users || !s->twin || !s->keys || !s->levels || !s->kept || !s->done)
         return false;
     for (int i = 0; i < graph->node_count; i++) {
-        s->keys[i] = random_key(i);
+        s->keys[i] = random_mix(((uint64_t)i + 1) * RANDOM_GOLDEN);
         for (int k = 0; k < graph->nodes[i].previous_count; k++) {
             bits_set(row(s, s->needs, i), graph->nodes[i].previous[k]);
             bits_set(row(s, s->users, graph->nodes[i].previous[k]), i);
@@ -347,7 +320,7 @@ bool graph_chain(const struct graph *graph, struct chain *chain, struct error *e
         chain_release(chain);
     free(s.kept);
     free(s.reached);
-    free(s.table);
+    hash_map_release(&s.places);
     free(s.done);
     arena_release(&s.arena);
     return done;

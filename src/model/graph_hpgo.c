@@ -4,6 +4,7 @@
  * What HPGO leaves to the order of Python's sets is fixed here, and so that its recorded imports come out:
  * added predecessors from the last node of the file to the first, and sums of times in the order of the
  * identifiers. */
+#include "core/hash.h"
 #include "model/graph.h"
 #include "model/graph_bits.h"
 
@@ -31,14 +32,13 @@ struct import {
     int *replaced, *sorted;
     struct antichain *states;
     int state_count;
-    int *table;   /* state + 1 by hash of the sorted nodes */
-    int *found;   /* the state that last stepped to this one + 1 */
-    int64_t work; /* edges and words of sets that may yet be looked at */
+    struct hash_names sets; /* sorted nodes: their state + 1 */
+    int *found;             /* the state that last stepped to this one + 1 */
+    int64_t work;           /* edges and words of sets that may yet be looked at */
     struct error *err;
 };
 
-#define MOST_WORK  (INT64_C(1) << 31)
-#define TABLE_SIZE ((size_t)4 * CHAIN_MAX_CUTS)
+#define MOST_WORK (INT64_C(1) << 31)
 
 static uint64_t *before(const struct import *im, int node)
 {
@@ -132,41 +132,27 @@ static int compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool same_set(struct import *im, const struct antichain *state, int count)
-{
-    if (state->count != count)
-        return false;
-    for (int i = 0; i < count; i++)
-        if (!bsearch(&state->nodes[i], im->sorted, (size_t)count, sizeof *im->sorted, compare_ints))
-            return false;
-    return true;
-}
-
 /* The state of the nodes in im->replaced, a new one if need be; -1 on failure. */
 static int find_state(struct import *im, int count)
 {
-    uint64_t hash = 0xcbf29ce484222325;
+    bool added;
     memcpy(im->sorted, im->replaced, (size_t)count * sizeof *im->sorted);
     qsort(im->sorted, (size_t)count, sizeof *im->sorted, compare_ints);
-    for (int i = 0; i < count; i++)
-        hash = (hash ^ (uint64_t)im->sorted[i]) * 0x100000001b3;
-    size_t slot = (size_t)(hash ^ hash >> 29) % TABLE_SIZE;
-    for (; im->table[slot]; slot = (slot + 1) % TABLE_SIZE)
-        if (same_set(im, &im->states[im->table[slot] - 1], count))
-            return im->table[slot] - 1;
+    uint32_t state = hash_names_id(&im->sets, im->sorted, (size_t)count * sizeof *im->sorted, &added);
+    if (state && !added)
+        return (int)state - 1;
     if (im->state_count == CHAIN_MAX_CUTS) {
         error_set(im->err, ERROR_INPUT, "%s: has more than %d antichains, which is how HPGO counts cuts",
                   im->graph->path, CHAIN_MAX_CUTS);
         return -1;
     }
     int *nodes = ARENA_ARRAY(&im->arena, (size_t)count, int);
-    if (!nodes) {
+    if (!state || !nodes) {
         error_memory(im->err);
         return -1;
     }
     memcpy(nodes, im->replaced, (size_t)count * sizeof *nodes);
     im->states[im->state_count] = (struct antichain){nodes, count, NULL, 0};
-    im->table[slot] = im->state_count + 1;
     return im->state_count++;
 }
 
@@ -408,11 +394,10 @@ static bool import(struct import *im)
     im->replaced = ARENA_ARRAY(&im->arena, nodes, int);
     im->sorted = ARENA_ARRAY(&im->arena, nodes, int);
     im->states = ARENA_ARRAY(&im->arena, CHAIN_MAX_CUTS, struct antichain);
-    im->table = ARENA_ARRAY(&im->arena, TABLE_SIZE, int);
     im->found = ARENA_ARRAY(&im->arena, CHAIN_MAX_CUTS, int);
     int *steps = ARENA_ARRAY(&im->arena, CHAIN_MAX_CUTS, int);
     if (!im->before || !im->after || !im->set || !im->augmented || !im->replaced || !im->sorted ||
-        !im->states || !im->table || !im->found || !steps)
+        !im->states || !im->found || !steps)
         return error_memory(im->err);
     close_sets(im);
     return explore(im, steps) && make_chain(im);
@@ -427,6 +412,7 @@ bool graph_chain_hpgo(const struct graph *graph, struct chain *chain, struct err
         chain->profile_batch = graph->profile_batch;
     else
         chain_release(chain);
+    hash_names_release(&im.sets);
     arena_release(&im.arena);
     return done;
 }

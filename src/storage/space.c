@@ -1,5 +1,6 @@
 #include "storage/space.h"
 
+#include "core/hash.h"
 #include "core/unit.h"
 
 #include <errno.h>
@@ -30,30 +31,21 @@ static const unsigned long networks[] = {
     0x5346414f, /* AFS */
 };
 
-/* FNV-1a. */
-static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ at[i]) * 0x100000001b3u;
-    return hash;
-}
-
 /* A network's file system has no number that all hosts agree on; that two of one kind and size are not the same is
  * unlikely, and then a run may be refused that would fit, never the other way round. */
 static uint64_t identity(const struct statfs *system, dev_t device)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = 0;
     char host[256] = "";
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
         if ((unsigned long)system->f_type != networks[i])
             continue;
-        hash = mix(hash, &system->f_type, sizeof system->f_type);
-        hash = mix(hash, &system->f_blocks, sizeof system->f_blocks);
-        return mix(hash, &system->f_files, sizeof system->f_files);
+        hash = hash_bytes(hash, &system->f_type, sizeof system->f_type);
+        hash = hash_bytes(hash, &system->f_blocks, sizeof system->f_blocks);
+        return hash_bytes(hash, &system->f_files, sizeof system->f_files);
     }
     (void)gethostname(host, sizeof host - 1);
-    return mix(mix(hash, host, strlen(host)), &device, sizeof device);
+    return hash_bytes(hash_bytes(hash, host, strlen(host)), &device, sizeof device);
 }
 
 /* Cuts the last part of a path off; false at the root, or at the working directory. */

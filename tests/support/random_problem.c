@@ -1,4 +1,5 @@
 #include "support/random_problem.h"
+#include "core/random.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,13 +12,9 @@ const struct random_shape random_tiny = {
 const struct random_shape random_medium = {
     .least_layers = 12, .most_layers = 20, .most_groups = 4, .most_nodes = 8, .only_powers_of_2 = true};
 
-/* splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
 uint64_t random_bits(struct random_source *source)
 {
-    uint64_t z = source->state += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
+    return random_next(&source->state);
 }
 
 int random_range(struct random_source *source, int least, int most)
@@ -27,7 +24,7 @@ int random_range(struct random_source *source, int least, int most)
 
 double random_unit(struct random_source *source)
 {
-    return (double)(random_bits(source) >> 11) * 0x1p-53;
+    return random_uniform(&source->state);
 }
 
 bool random_one_in(struct random_source *source, int count)

@@ -2,6 +2,7 @@
 #ifndef REHEARSE_TESTS_RUNS_H
 #define REHEARSE_TESTS_RUNS_H
 
+#include "core/random.h"
 #include "trace/similarity/math.h"
 #include "trace/similarity/similarity.h"
 #include "trace/traces.h"
@@ -51,8 +52,8 @@ static inline void make_run(const char *name, struct run run)
         if (file < run.swapped || other < run.swapped)
             file = other;
         int length = snprintf(path, sizeof path, "%s/data/%04d", run.folder ? run.folder : "", file);
-        double size = floor(run.size * (4096 + 4096 * floor(16 * similarity_uniform(&random))));
-        double latency = run.latency * 1e5 * (1 + similarity_uniform(&random));
+        double size = floor(run.size * (4096 + 4096 * floor(16 * random_uniform(&random))));
+        double latency = run.latency * 1e5 * (1 + random_uniform(&random));
         struct trace_event event = {.class = i % 20 == 19 || run.writes_only ? TRACE_WRITE : TRACE_READ,
                                     .cached = -1,
                                     .start_ns = now,
@@ -63,7 +64,7 @@ static inline void make_run(const char *name, struct run run)
                                     .offset = place * 65536,
                                     .size = (int64_t)size,
                                     .result = (int64_t)size};
-        now += (int64_t)(run.pause * 1e6 * (1 + similarity_uniform(&random)) + latency);
+        now += (int64_t)(run.pause * 1e6 * (1 + random_uniform(&random)) + latency);
         if (i * 7 % 10 < run.keep)
             add_event(writer, event);
     }

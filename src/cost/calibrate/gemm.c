@@ -1,5 +1,6 @@
 #include "cost/calibrate/gemm.h"
 
+#include "core/random.h"
 #include "cost/calibrate/fit.h"
 #include "cost/gemm.h"
 #include "devices/device_read.h"
@@ -23,20 +24,13 @@ struct rows {
     double *errors; /* room for as many */
 };
 
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
-
 /* By what was measured, not by its place, so that the same rows in another order give the same fit. */
 static uint64_t key_of(const struct gemm_sample *sample)
 {
-    uint64_t key = mix((uint64_t)sample->m);
-    key = mix(key + (uint64_t)sample->n);
-    key = mix(key + (uint64_t)sample->k);
-    return mix(key + (uint64_t)sample->batch);
+    uint64_t key = random_mix((uint64_t)sample->m);
+    key = random_mix(key + (uint64_t)sample->n);
+    key = random_mix(key + (uint64_t)sample->k);
+    return random_mix(key + (uint64_t)sample->batch);
 }
 
 static int by_key(const void *left, const void *right)

@@ -1,3 +1,4 @@
+#include "core/hash.h"
 #include "feed/comm/comm.h"
 
 #include "core/vector.h"
@@ -276,17 +277,9 @@ bool comm_agree(struct comm *comm, bool ok, const char *what, struct error *err)
                      theirs.text);
 }
 
-static uint64_t fnv1a(const unsigned char *bytes, size_t length)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 bool comm_same(struct comm *comm, const void *bytes, size_t length, const char *what, struct error *err)
 {
-    uint64_t own = fnv1a(bytes, length), first = own;
+    uint64_t own = hash_bytes(0, bytes, length), first = own;
     if (!comm_broadcast(comm, &first, sizeof first, what, err))
         return false;
     bool same = own == first || error_set(err, ERROR_INPUT, "%s is not that of rank 0", what);

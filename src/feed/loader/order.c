@@ -1,19 +1,11 @@
 #include "feed/loader/order.h"
 
+#include "core/random.h"
+
 #include <math.h>
 
 #define ROUNDS  8 /* even, see walk() */
-#define GOLDEN  UINT64_C(0x9e3779b97f4a7c15)
 #define LARGEST (INT64_C(1) << 62)
-
-/* The finaliser of SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014),
- * with the constants of Stafford's variant 13. */
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
 
 /* The generalised Feistel cipher of Black and Rogaway, "Ciphers with arbitrary finite domains" (CT-RSA 2002,
  * method 3): x = right·a + left with a·b ≥ n; what falls outside [0, n) is enciphered again (cycle walking). With
@@ -31,7 +23,7 @@ static struct halves halves_of(uint64_t n)
 /* In [0, range), range < 2³². */
 static uint64_t round_value(uint64_t key, int round, uint64_t half, uint64_t range)
 {
-    return (mix(half + key + (uint64_t)round * GOLDEN) >> 32) * range >> 32;
+    return (random_mix(half + key + (uint64_t)round * RANDOM_GOLDEN) >> 32) * range >> 32;
 }
 
 static uint64_t walk(struct halves h, uint64_t key, uint64_t x)
@@ -62,7 +54,7 @@ static uint64_t walk_back(struct halves h, uint64_t key, uint64_t x)
 uint64_t order_permute(uint64_t n, uint64_t key, uint64_t x)
 {
     struct halves h = halves_of(n);
-    key = mix(key + GOLDEN); /* rounds add to it: keys that are neighbours would be alike */
+    key = random_mix(key + RANDOM_GOLDEN); /* rounds add to it: keys that are neighbours would be alike */
     do
         x = walk(h, key, x);
     while (x >= n);
@@ -72,7 +64,7 @@ uint64_t order_permute(uint64_t n, uint64_t key, uint64_t x)
 uint64_t order_unpermute(uint64_t n, uint64_t key, uint64_t x)
 {
     struct halves h = halves_of(n);
-    key = mix(key + GOLDEN);
+    key = random_mix(key + RANDOM_GOLDEN);
     do
         x = walk_back(h, key, x);
     while (x >= n);
@@ -173,10 +165,10 @@ int64_t order_batch(const struct order *order, int accelerator, int64_t step)
 static uint64_t key_of(const struct order *order, enum order_shuffle shuffle, int64_t epoch, uint64_t stream)
 {
     bool random = shuffle == ORDER_RANDOM;
-    uint64_t key = mix((random ? order->options.entropy : order->options.seed) + GOLDEN);
+    uint64_t key = random_mix((random ? order->options.entropy : order->options.seed) + RANDOM_GOLDEN);
     if (random || order->options.seed_change_epoch)
-        key = mix(key + ((uint64_t)epoch + 1) * GOLDEN);
-    return mix(key + stream * GOLDEN);
+        key = random_mix(key + ((uint64_t)epoch + 1) * RANDOM_GOLDEN);
+    return random_mix(key + stream * RANDOM_GOLDEN);
 }
 
 /* Of `count` samples in a row, which comes at `position`. */
@@ -223,7 +215,8 @@ bool order_at(const struct order *order, int64_t epoch, int accelerator, int64_t
 
 uint64_t order_mark(const struct order *order, const struct order_place *place)
 {
-    return mix((uint64_t)(place->file * order->options.samples_per_file + place->sample) + GOLDEN);
+    return random_mix((uint64_t)(place->file * order->options.samples_per_file + place->sample) +
+                      RANDOM_GOLDEN);
 }
 
 uint64_t order_checksum(const struct order *order, int64_t epoch)

@@ -1,4 +1,5 @@
 /* From operations to instructions: what all of them share, and those without a shape rule of their own. */
+#include "core/hash.h"
 #include "hlo/mlir/mlir.h"
 
 #include <stdarg.h>
@@ -38,9 +39,9 @@ static uint64_t hash_attributes(const struct hlo_attributes *attributes)
     const struct hlo_ints *lists = lists_of(attributes);
     uint64_t hash = (uint64_t)attributes->index * 31 + (uint64_t)attributes->direction;
     for (size_t l = 0; l < LISTS; l++)
-        for (int i = 0; i < lists[l].count; i++)
-            hash = (hash ^ (uint64_t)lists[l].at[i] ^ l << 32) * 0x9e3779b97f4a7c15;
-    return hash ^ hash >> 32;
+        if (lists[l].count > 0)
+            hash = hash_bytes(hash + l, lists[l].at, (size_t)lists[l].count * sizeof *lists[l].at);
+    return hash;
 }
 
 static bool same_attributes(const struct hlo_attributes *a, const struct hlo_attributes *b)

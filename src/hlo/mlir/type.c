@@ -1,3 +1,4 @@
+#include "core/hash.h"
 #include "hlo/mlir/mlir.h"
 
 /* Types read by way of aliases in a file: an alias that names another twice, which names … doubles each time. */
@@ -289,25 +290,11 @@ static struct mlir_span tensor_text(const struct mlir_reader *reader)
     return (struct mlir_span){start, 0};
 }
 
-static uint64_t hash_text(struct mlir_span text)
-{
-    uint64_t hash = text.length, chunk;
-    size_t i = 0;
-    for (; i + sizeof chunk <= text.length; i += sizeof chunk) {
-        memcpy(&chunk, text.at + i, sizeof chunk);
-        hash = (hash ^ chunk) * 0x9e3779b97f4a7c15;
-    }
-    chunk = 0;
-    memcpy(&chunk, text.at + i, text.length - i);
-    hash = (hash ^ chunk) * 0x9e3779b97f4a7c15;
-    return hash ^ hash >> 32;
-}
-
 static bool cached_tensor(struct mlir_reader *reader, const struct hlo_shape **shape)
 {
     const char *at = reader->p;
     struct mlir_span text = tensor_text(reader);
-    uint64_t hash = hash_text(text);
+    uint64_t hash = hash_bytes(0, text.at, text.length);
     struct mlir_type_slot *slot = &reader->types[hash & (MLIR_TYPE_SLOTS - 1)];
     if (text.length && slot->shape && slot->hash == hash && slot->text.length == text.length &&
         memcmp(slot->text.at, text.at, text.length) == 0) {

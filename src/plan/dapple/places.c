@@ -1,5 +1,6 @@
 #include "plan/dapple/places.h"
 
+#include "core/hash.h"
 #include "core/vector.h"
 
 #include <stdlib.h>
@@ -26,10 +27,9 @@ struct build {
     int machine_count;
     size_t state_room, machine_room, step_room;
     int64_t step_count, most_steps;
-    int32_t *table; /* hash of states, PLACES_ALL; index of others */
-    int table_size;
-    struct layout layout; /* of the state that steps are made from */
-    int *take;            /* [machine] */
+    struct hash_names states; /* packed: their number + 1; PLACES_ALL */
+    struct layout layout;     /* of the state that steps are made from */
+    int *take;                /* [machine] */
     bool out_of_memory, too_many;
 };
 
@@ -68,14 +68,6 @@ static void pack(const struct layout *layout, int machine_count, uint8_t *bytes)
     }
 }
 
-static uint64_t hash_bytes(const uint8_t *bytes, size_t count)
-{
-    uint64_t hash = 1469598103934665603u;
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ bytes[i]) * 1099511628211u;
-    return hash ^ hash >> 29;
-}
-
 static int add_state(struct build *build, int left)
 {
     struct places *places = build->places;
@@ -93,47 +85,18 @@ static int add_state(struct build *build, int left)
     return places->state_count++;
 }
 
-/* Doubles the table when it is half full. */
-static bool grow_table(struct build *build)
-{
-    if (2 * (build->places->state_count + 1) < build->table_size)
-        return true;
-    int size = build->table_size > 0 ? 2 * build->table_size : 1024;
-    int32_t *table = malloc((size_t)size * sizeof *table);
-    if (!table) {
-        build->out_of_memory = true;
-        return false;
-    }
-    memset(table, 0xff, (size_t)size * sizeof *table);
-    for (int i = 0; i < build->places->state_count; i++) {
-        uint64_t slot =
-            hash_bytes(build->places->machines + (size_t)i * state_bytes(build), state_bytes(build));
-        while (table[slot & (uint64_t)(size - 1)] >= 0)
-            slot++;
-        table[slot & (uint64_t)(size - 1)] = i;
-    }
-    free(build->table);
-    build->table = table;
-    build->table_size = size;
-    return true;
-}
-
 static int find_state(struct build *build, const uint8_t *bytes, int left)
 {
-    if (!grow_table(build) || !build->table)
-        return 0;
-    uint64_t mask = (uint64_t)build->table_size - 1, slot = hash_bytes(bytes, state_bytes(build));
-    for (; build->table[slot & mask] >= 0; slot++) {
-        int state = build->table[slot & mask];
-        if (memcmp(build->places->machines + (size_t)state * state_bytes(build), bytes, state_bytes(build)) ==
-            0)
-            return state;
-    }
+    bool added;
+    uint32_t id = hash_names_id(&build->states, bytes, state_bytes(build), &added);
+    if (id == 0)
+        build->out_of_memory = true;
+    if (!added)
+        return id == 0 ? 0 : (int)id - 1;
     int state = add_state(build, left);
     if (build->out_of_memory || build->too_many)
         return 0;
     memcpy(build->places->machines + (size_t)state * state_bytes(build), bytes, state_bytes(build));
-    build->table[slot & mask] = state;
     return state;
 }
 
@@ -415,7 +378,7 @@ static void scratch_release(struct scratch *scratch)
     free(scratch->build.layout.machines);
     free(scratch->after.machines);
     free(scratch->bytes);
-    free(scratch->build.table);
+    hash_names_release(&scratch->build.states);
 }
 
 /* here, there and current of every state. */

@@ -1,5 +1,6 @@
 /* Requests of S3 over libcurl: signed, sent, repeated where that may help, explained where it did not. */
 #include "core/clock.h"
+#include "core/random.h"
 #include "storage/s3/s3.h"
 
 #ifdef REHEARSE_HAVE_CURL
@@ -157,8 +158,7 @@ void s3_start(struct s3_client *client, struct s3_call *call)
 static double pause_of(struct s3_client *client, int attempts)
 {
     double pause = fmin(MAX_PAUSE, ldexp(FIRST_PAUSE, attempts - 1 < 16 ? attempts - 1 : 16));
-    client->random = client->random * 6364136223846793005U + 1442695040888963407U;
-    return pause * (0.5 + 0.5 * (double)(client->random >> 33) / 2147483648.0);
+    return pause * (0.5 + 0.5 * random_uniform(&client->random));
 }
 
 static bool is_stopped(const struct s3_client *client)

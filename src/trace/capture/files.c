@@ -1,5 +1,6 @@
 #include "trace/capture/files.h"
 
+#include "core/random.h"
 #include "core/vector.h"
 
 #include <dirent.h>
@@ -18,8 +19,8 @@ void capture_files_init(struct capture_files *files, struct trace_writer *writer
 
 void capture_files_release(struct capture_files *files)
 {
-    capture_map_release(&files->opened);
-    capture_map_release(&files->inodes);
+    hash_map_release(&files->opened);
+    hash_map_release(&files->inodes);
     free(files->known);
     *files = (struct capture_files){0};
 }
@@ -32,7 +33,7 @@ int64_t capture_device(uint32_t device)
 /* Two numbers as one key; known[] tells whether it is the right one. */
 static uint64_t inode_key(const struct capture_open *open)
 {
-    uint64_t key = open->inode * 0x9e3779b97f4a7c15u ^ open->device;
+    uint64_t key = open->inode * RANDOM_GOLDEN ^ open->device;
     return key ? key : 1;
 }
 
@@ -41,16 +42,16 @@ static bool is_same(const struct capture_file *file, const struct capture_open *
     return file->inode == open->inode && file->device == open->device;
 }
 
-static const struct capture_file *find(const struct capture_files *files, const struct capture_map *map,
+static const struct capture_file *find(const struct capture_files *files, const struct hash_map *map,
                                        uint64_t key, const struct capture_open *open)
 {
-    const int64_t *at = key ? capture_map_find(map, key) : NULL;
+    const int64_t *at = key ? hash_map_find(map, key) : NULL;
     return at && is_same(&files->known[*at], open) ? &files->known[*at] : NULL;
 }
 
 static bool remember(struct capture_files *files, const struct capture_open *open, int64_t id)
 {
-    const int64_t *old = capture_map_find(&files->inodes, inode_key(open));
+    const int64_t *old = hash_map_find(&files->inodes, inode_key(open));
     int64_t at = old ? *old : -1;
     if (at < 0 || files->known[at].id != id || !is_same(&files->known[at], open)) {
         if (!VECTOR_ROOM(files->known, files->capacity, files->count + 1))
@@ -58,8 +59,8 @@ static bool remember(struct capture_files *files, const struct capture_open *ope
         at = (int64_t)files->count++;
         files->known[at] = (struct capture_file){open->inode, open->device, id};
     }
-    return capture_map_set(&files->inodes, inode_key(open), at) &&
-           (!open->file || capture_map_set(&files->opened, open->file, at));
+    return hash_map_set(&files->inodes, inode_key(open), at) &&
+           (!open->file || hash_map_set(&files->opened, open->file, at));
 }
 
 /* The path tells a terminal from other devices; what has no type of file is an eventfd or the like. */

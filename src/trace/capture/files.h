@@ -2,7 +2,7 @@
 #ifndef REHEARSE_TRACE_CAPTURE_FILES_H
 #define REHEARSE_TRACE_CAPTURE_FILES_H
 
-#include "trace/capture/map.h"
+#include "core/hash.h"
 #include "trace/store/store.h"
 
 #include <stddef.h>
@@ -12,8 +12,8 @@
 
 struct capture_files {
     struct trace_writer *writer;
-    struct capture_map opened; /* address of the kernel's struct file: number in `known` */
-    struct capture_map inodes; /* device and inode: the same, of the latest open */
+    struct hash_map opened; /* address of the kernel's struct file: number in `known` */
+    struct hash_map inodes; /* device and inode: the same, of the latest open */
     struct capture_file {
         uint64_t inode;
         uint32_t device;

@@ -33,11 +33,11 @@ void capture_rows_init(struct capture_rows *rows, struct trace_writer *writer, i
 void capture_rows_release(struct capture_rows *rows)
 {
     capture_files_release(&rows->files);
-    capture_map_release(&rows->threads);
-    capture_map_release(&rows->names);
-    capture_map_release(&rows->alive);
-    capture_map_release(&rows->named[0]);
-    capture_map_release(&rows->named[1]);
+    hash_map_release(&rows->threads);
+    hash_map_release(&rows->names);
+    hash_map_release(&rows->alive);
+    hash_map_release(&rows->named[0]);
+    hash_map_release(&rows->named[1]);
     free(rows->name);
     *rows = (struct capture_rows){0};
 }
@@ -59,11 +59,11 @@ static uint64_t name_key(uint32_t pid, uint32_t tid)
 
 static void set_name(struct capture_rows *rows, uint64_t key, const char *name, size_t bytes)
 {
-    int64_t *known = capture_map_find(&rows->names, key);
+    int64_t *known = hash_map_find(&rows->names, key);
     size_t at = known ? (size_t)*known : rows->name_count;
     if (!VECTOR_ROOM(rows->name, rows->name_capacity, at + 1))
         return;
-    if (!known && !capture_map_set(&rows->names, key, (int64_t)at))
+    if (!known && !hash_map_set(&rows->names, key, (int64_t)at))
         return;
     rows->name_count += !known;
     snprintf(rows->name[at], sizeof *rows->name, "%.*s", (int)strnlen(name, bytes), name);
@@ -87,19 +87,19 @@ static void name_from_proc(struct capture_rows *rows, uint32_t pid, uint32_t tid
 static int64_t process_of(struct capture_rows *rows, uint32_t pid, uint32_t tid)
 {
     uint64_t key = thread_key(pid, tid);
-    const int64_t *known = capture_map_find(&rows->threads, key);
+    const int64_t *known = hash_map_find(&rows->threads, key);
     if (known)
         return *known;
-    if (!capture_map_find(&rows->names, name_key(pid, pid))) {
+    if (!hash_map_find(&rows->names, name_key(pid, pid))) {
         name_from_proc(rows, pid, pid);
         if (pid != tid)
             name_from_proc(rows, pid, tid);
     }
-    const int64_t *at = capture_map_find(&rows->names, name_key(pid, tid));
-    at = at ? at : capture_map_find(&rows->names, name_key(pid, pid));
+    const int64_t *at = hash_map_find(&rows->names, name_key(pid, tid));
+    at = at ? at : hash_map_find(&rows->names, name_key(pid, pid));
     const char *name = at ? rows->name[*at] : "";
     int64_t id = trace_process(rows->writer, pid, tid, name, strlen(name));
-    capture_map_set(&rows->threads, key, id);
+    hash_map_set(&rows->threads, key, id);
     return id;
 }
 
@@ -107,10 +107,10 @@ static bool fork_row(struct capture_rows *rows, const struct capture_record *rec
 {
     uint32_t child = record->tid;
     set_name(rows, child, name, record->texts[0]);
-    capture_map_set(&rows->threads, thread_key(child, child), 0); /* ids are given out again */
+    hash_map_set(&rows->threads, thread_key(child, child), 0); /* ids are given out again */
     int64_t id = trace_process(rows->writer, child, child, name, strnlen(name, record->texts[0]));
-    capture_map_set(&rows->threads, thread_key(child, child), id);
-    capture_map_set(&rows->alive, child, 1);
+    hash_map_set(&rows->threads, thread_key(child, child), id);
+    hash_map_set(&rows->alive, child, 1);
     return trace_process_set(rows->writer, id, record->pid, (int64_t)record->start + rows->to_utc, TRACE_NONE,
                              NULL, &rows->err);
 }
@@ -132,7 +132,7 @@ static bool exec_row(struct capture_rows *rows, const struct capture_record *rec
     command[bytes < sizeof command ? bytes : sizeof command - 1] = '\0';
     int64_t before = process_of(rows, record->pid, record->pid);
     int64_t id = trace_process(rows->writer, record->pid, record->pid, name, strnlen(name, record->texts[1]));
-    capture_map_set(&rows->threads, thread_key(record->pid, record->pid), id);
+    hash_map_set(&rows->threads, thread_key(record->pid, record->pid), id);
     int64_t now = (int64_t)record->start + rows->to_utc;
     if (rows->starting == record->pid)
         rows->starting = 0;
@@ -149,14 +149,14 @@ static bool name_row(struct capture_rows *rows, const struct capture_record *rec
 {
     uint64_t key = thread_key(record->pid, record->tid);
     set_name(rows, name_key(record->pid, record->tid), name, record->texts[0]);
-    const int64_t *id = capture_map_find(&rows->threads, key);
+    const int64_t *id = hash_map_find(&rows->threads, key);
     return !id || trace_process_rename(rows->writer, *id, name, strnlen(name, record->texts[0]), &rows->err);
 }
 
 static bool exit_row(struct capture_rows *rows, const struct capture_record *record)
 {
     int64_t id = process_of(rows, record->pid, record->pid);
-    capture_map_set(&rows->alive, record->pid, 0);
+    hash_map_set(&rows->alive, record->pid, 0);
     return trace_process_set(rows->writer, id, TRACE_NONE, TRACE_NONE, (int64_t)record->start + rows->to_utc,
                              NULL, &rows->err);
 }
@@ -176,7 +176,7 @@ void capture_rows_started(struct capture_rows *rows, int64_t now)
 
 void capture_rows_process(struct capture_rows *rows, int pid)
 {
-    capture_map_set(&rows->alive, (uint64_t)pid, 1);
+    hash_map_set(&rows->alive, (uint64_t)pid, 1);
     capture_files_scan(&rows->files, pid);
     process_of(rows, (uint32_t)pid, (uint32_t)pid);
 }
@@ -281,8 +281,8 @@ static bool call_row(struct capture_rows *rows, const struct capture_record *rec
 /* The paths of a request to io_uring come ahead of it. */
 static bool named_row(struct capture_rows *rows, const struct capture_record *record, const char *text)
 {
-    capture_map_set(&rows->named[0], record->file, named_file(rows, record, 0, text));
-    capture_map_set(&rows->named[1], record->file, second_file(rows, record, text));
+    hash_map_set(&rows->named[0], record->file, named_file(rows, record, 0, text));
+    hash_map_set(&rows->named[1], record->file, second_file(rows, record, text));
     return true;
 }
 
@@ -295,8 +295,8 @@ static bool request_row(struct capture_rows *rows, const struct capture_record *
         event.file = file_of(rows, record, text);
         return add(rows, &event);
     }
-    const int64_t *first = capture_map_find(&rows->named[0], record->file);
-    const int64_t *second = capture_map_find(&rows->named[1], record->file);
+    const int64_t *first = hash_map_find(&rows->named[0], record->file);
+    const int64_t *second = hash_map_find(&rows->named[1], record->file);
     event.file = first ? *first : 0;
     return add(rows, &event) && (!second || *second == 0 || add_second(rows, event, *second));
 }

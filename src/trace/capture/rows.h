@@ -15,12 +15,12 @@ struct capture_rows {
     struct trace_writer *writer;
     int64_t to_utc; /* added to CLOCK_MONOTONIC */
     struct capture_files files;
-    struct capture_map threads; /* pid and tid: id of the process in the store */
-    struct capture_map names;   /* pid, or pid and tid where a thread has its own: number in `name` */
+    struct hash_map threads;  /* pid and tid: id of the process in the store */
+    struct hash_map names;    /* pid, or pid and tid where a thread has its own: number in `name` */
     uint32_t starting;        /* the command's process until it executes: what it does then is the tracer's */
     uint64_t started;         /* CLOCK_MONOTONIC, when it had executed */
-    struct capture_map alive; /* pid: 1; 0 when it has ended */
-    struct capture_map named[2]; /* request to io_uring: id of its file, and of the second */
+    struct hash_map alive;    /* pid: 1; 0 when it has ended */
+    struct hash_map named[2]; /* request to io_uring: id of its file, and of the second */
     char (*name)[16];
     size_t name_count, name_capacity;
     int64_t call_ids[CAPTURE_CALLS], opcode_ids[CAPTURE_OPCODES];

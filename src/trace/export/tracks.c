@@ -10,7 +10,7 @@ void export_tracks_release(struct export_tracks *tracks)
     for (size_t i = 0; i < tracks->capacity; i++)
         free(tracks->tracks[i].ends);
     free(tracks->tracks);
-    trace_names_release(&tracks->names);
+    hash_names_release(&tracks->names);
     *tracks = (struct export_tracks){0};
 }
 
@@ -19,7 +19,7 @@ static struct export_track *track_of(struct export_tracks *tracks, int64_t pid, 
 {
     const int64_t key[2] = {pid, tid};
     bool added;
-    size_t id = trace_names_id(&tracks->names, key, sizeof key, &added);
+    size_t id = hash_names_id(&tracks->names, key, sizeof key, &added);
     if (id == 0)
         return NULL;
     if (!VECTOR_ROOM_ZEROED(tracks->tracks, tracks->capacity, id + 1))

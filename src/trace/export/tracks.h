@@ -4,7 +4,7 @@
 #define REHEARSE_TRACE_EXPORT_TRACKS_H
 
 #include "core/error.h"
-#include "trace/store/names.h"
+#include "core/hash.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 /* Set to zero they are ready for use. */
 struct export_tracks {
-    struct trace_names names; /* of process and line */
+    struct hash_names names; /* of process and line */
     struct export_track {
         int64_t *ends; /* of the spans that are open, each within the one before */
         size_t count, capacity;

@@ -1,10 +1,10 @@
 /* blkparse's text: "  8,0    3        1     0.000000000   697  D   W 223490 + 8 [kjournald]". Q: queued, G: got a
  * request, D: issued, C: complete; a request is told by its device and sector. Times count from the start of the trace,
  * whose moment the text does not say. */
+#include "core/hash.h"
 #include "core/vector.h"
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
-#include "trace/store/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct request {
 };
 
 struct blkparse {
-    struct trace_names names; /* of {device, sector} */
+    struct hash_names names; /* of {device, sector} */
     struct request *requests;
     size_t capacity;
 };
@@ -26,7 +26,7 @@ static struct request *request_of(struct blkparse *blkparse, int64_t device, int
 {
     bool added;
     int64_t key[2] = {device, sector};
-    uint32_t id = trace_names_id(&blkparse->names, key, sizeof key, &added);
+    uint32_t id = hash_names_id(&blkparse->names, key, sizeof key, &added);
     if (id == 0)
         return NULL;
     if (!VECTOR_ROOM(blkparse->requests, blkparse->capacity, (size_t)id + 1))
@@ -108,7 +108,7 @@ bool import_blkparse(struct import *import, struct error *err)
     import->state = &blkparse;
     import_note(import, "times are since the trace began, not UTC");
     bool done = import_each_line(import, take_line, err);
-    trace_names_release(&blkparse.names);
+    hash_names_release(&blkparse.names);
     free(blkparse.requests);
     return done;
 }

@@ -1,8 +1,8 @@
 /* Chrome traces ({"traceEvents": […]} or […]) and DFTracer's .pfw, which is one with an object in each line. */
+#include "core/hash.h"
 #include "core/vector.h"
 #include "trace/import/internal.h"
 #include "trace/import/json.h"
-#include "trace/store/names.h"
 #include "trace/store/schema.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 /* What hashes stand for. */
 struct hashes {
-    struct trace_names names;
+    struct hash_names names;
     int64_t *ids; /* by the id of the hash */
     size_t capacity;
 };
@@ -47,7 +47,7 @@ static const char *text_of(const struct import_object *object, bool inner, const
 static bool set_hash(struct hashes *hashes, const char *hash, int64_t value)
 {
     bool added;
-    size_t id = trace_names_id(&hashes->names, hash, strlen(hash), &added);
+    size_t id = hash_names_id(&hashes->names, hash, strlen(hash), &added);
     if (!VECTOR_ROOM_ZEROED(hashes->ids, hashes->capacity, id + 1))
         return false;
     hashes->ids[id] = value;
@@ -58,13 +58,13 @@ static bool set_hash(struct hashes *hashes, const char *hash, int64_t value)
 static int64_t hash_value(struct hashes *hashes, const char *hash)
 {
     bool added;
-    size_t id = *hash ? trace_names_id(&hashes->names, hash, strlen(hash), &added) : 0;
+    size_t id = *hash ? hash_names_id(&hashes->names, hash, strlen(hash), &added) : 0;
     return id && id < hashes->capacity ? hashes->ids[id] : 0;
 }
 
 static void release_hashes(struct hashes *hashes)
 {
-    trace_names_release(&hashes->names);
+    hash_names_release(&hashes->names);
     free(hashes->ids);
 }
 

@@ -1,9 +1,9 @@
 /* strace -f -T with -ttt, -tt, -t or -r: "[pid 12] 1690000000.123456 read(3</data/a>, "…", 8192) = 8192 <0.000012>". With -y a
  * descriptor says its file; without, it is learned from the openat of the same thread and forgotten at close. */
+#include "core/hash.h"
 #include "core/vector.h"
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
-#include "trace/store/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@ struct strace {
     int64_t begin_ns;   /* of such a clock, at the first line */
     int64_t elapsed_ns; /* since the first line, of times since the line before */
     struct pending pending[PENDING];
-    struct trace_names descriptors; /* of {pid, fd} */
-    int64_t *files;                 /* by their ids; 0: closed */
+    struct hash_names descriptors; /* of {pid, fd} */
+    int64_t *files;                /* by their ids; 0: closed */
     size_t capacity;
 };
 
@@ -182,7 +182,7 @@ static int64_t *descriptor(struct strace *strace, int64_t pid, int64_t fd)
 {
     bool added;
     int64_t key[2] = {pid, fd};
-    uint32_t id = trace_names_id(&strace->descriptors, key, sizeof key, &added);
+    uint32_t id = hash_names_id(&strace->descriptors, key, sizeof key, &added);
     if (id == 0)
         return NULL;
     if (!VECTOR_ROOM_ZEROED(strace->files, strace->capacity, (size_t)id + 1))
@@ -380,7 +380,7 @@ bool import_strace(struct import *import, struct error *err)
                     "times are those since the line before (strace -r): they count from the first line");
     else if (strace->whole && strace->begin_ns == TRACE_NONE)
         import_note(import, "times are whole seconds (strace -t): -tt or -ttt tells more");
-    trace_names_release(&strace->descriptors);
+    hash_names_release(&strace->descriptors);
     free(strace->files);
     free(strace);
     return done;

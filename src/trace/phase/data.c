@@ -1,7 +1,7 @@
 #include "trace/phase/data.h"
 
+#include "core/hash.h"
 #include "core/text.h"
-#include "trace/store/names.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ bool phase_group_name(const char *path, char *name, size_t size)
 
 static bool name_groups(struct finding *finding, struct error *err)
 {
-    struct trace_names names = {0};
+    struct hash_names names = {0};
     int64_t files = trace_file_count(finding->reader);
     bool done = true;
     for (int64_t id = 1; done && id <= files; id++) {
@@ -90,12 +90,12 @@ static bool name_groups(struct finding *finding, struct error *err)
         bool added;
         if (!phase_group_name(trace_file_info(finding->reader, id)->path, name, sizeof name))
             continue;
-        finding->group_of[id] = trace_names_id(&names, name, strlen(name), &added);
+        finding->group_of[id] = hash_names_id(&names, name, strlen(name), &added);
         done = finding->group_of[id] != 0;
         if (finding->group_of[id] > finding->groups)
             finding->groups = finding->group_of[id];
     }
-    trace_names_release(&names);
+    hash_names_release(&names);
     if (done)
         finding->bytes = calloc((size_t)finding->groups + 1, sizeof *finding->bytes);
     return (done && finding->bytes) || error_memory(err);

@@ -1,16 +1,14 @@
+#include "core/random.h"
 #include "trace/phase/internal.h"
 
 #include <stdlib.h>
 
 #define PLACES_MOST ((size_t)1 << 20) /* 16 MiB */
 
-/* splitmix64, of file and offset. */
+/* Of file and offset. */
 static uint64_t key_of(const struct trace_event *event)
 {
-    uint64_t x = (uint64_t)event->file * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)event->offset;
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    x ^= x >> 31;
+    uint64_t x = random_mix((uint64_t)event->file * RANDOM_GOLDEN + (uint64_t)event->offset);
     return x ? x : 1;
 }
 

@@ -1,26 +1,11 @@
 #include "trace/similarity/math.h"
 
+#include "core/random.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-double similarity_uniform(uint64_t *state)
-{
-    uint64_t bits = *state += 0x9e3779b97f4a7c15;
-    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-    bits ^= bits >> 31;
-    return (double)(bits >> 11) * 0x1p-53;
-}
-
-/* Box and Muller, 1958. */
-double similarity_normal(uint64_t *state)
-{
-    double radius = sqrt(-2 * log1p(-similarity_uniform(state)));
-    double angle = 2 * M_PI * similarity_uniform(state);
-    return radius * cos(angle);
-}
 
 static int by_value(const void *left, const void *right)
 {
@@ -39,8 +24,8 @@ void similarity_draw(uint64_t *state, const double *from, size_t from_count, dou
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
-        draws[i] = sum -= log1p(-similarity_uniform(state));
-    sum -= log1p(-similarity_uniform(state));
+        draws[i] = sum -= log1p(-random_uniform(state));
+    sum -= log1p(-random_uniform(state));
     for (size_t i = 0; i < count; i++) {
         size_t at = (size_t)(draws[i] / sum * (double)from_count);
         draws[i] = from[at < from_count ? at : from_count - 1];

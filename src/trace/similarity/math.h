@@ -8,10 +8,6 @@
 /* A distance of three decades, a factor of 1000 throughout, is as far apart as can be. */
 #define SIMILARITY_RANGE 3.0
 
-/* splitmix64 (Steele, Lea and Flood, 2014), in [0, 1). */
-double similarity_uniform(uint64_t *state);
-double similarity_normal(uint64_t *state); /* mean 0, deviation 1 */
-
 void similarity_sort(double *values, size_t count);
 
 /* `count` draws with replacement from sorted `from`, in order. */

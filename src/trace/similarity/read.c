@@ -1,3 +1,4 @@
+#include "core/random.h"
 #include "core/vector.h"
 #include "trace/similarity/math.h"
 #include "trace/similarity/similarity.h"
@@ -63,7 +64,7 @@ static void keep(struct reading *reading, struct similarity_values *values, doub
     double scaled = log10(1 + fmax(0, value) / unit);
     values->seen++;
     if ((int64_t)values->count == reading->values) {
-        int64_t at = (int64_t)(similarity_uniform(&trace->random) * (double)values->seen);
+        int64_t at = (int64_t)(random_uniform(&trace->random) * (double)values->seen);
         if (at < reading->values)
             values->items[at] = scaled;
         return;

@@ -1,4 +1,5 @@
 #include "trace/similarity/similarity.h"
+#include "core/random.h"
 #include "core/vector.h"
 #include "trace/similarity/math.h"
 
@@ -140,9 +141,8 @@ static void take(struct comparing *at, struct curve curve, int parts, bool shake
 {
     double windows[SIMILARITY_CURVE];
     for (int i = 0; i < parts * SIMILARITY_BINS; i++)
-        windows[i] = !shaken
-                         ? curve.mean[i]
-                         : fmax(0, curve.mean[i] + sqrt(curve.variance[i]) * similarity_normal(&at->random));
+        windows[i] = !shaken ? curve.mean[i]
+                             : fmax(0, curve.mean[i] + sqrt(curve.variance[i]) * random_normal(&at->random));
     similarity_smooth(windows, smooth, parts, SIMILARITY_BINS, SIMILARITY_BAND);
 }
 
@@ -229,8 +229,8 @@ static bool add_ratio(struct comparing *at, enum similarity_kind kind, const cha
     double *values = replicates_of(at, component);
     for (int i = 0; i < at->options->replicates; i++) {
         /* one after the other: compilers differ in which argument they work out first */
-        double of_a = fmax(0, a + sqrt(a_variance) * similarity_normal(&at->random));
-        double of_b = fmax(0, b + sqrt(b_variance) * similarity_normal(&at->random));
+        double of_a = fmax(0, a + sqrt(a_variance) * random_normal(&at->random));
+        double of_b = fmax(0, b + sqrt(b_variance) * random_normal(&at->random));
         values[i] = similarity_ratio(of_a, of_b);
     }
     settle(at, component, 1);
@@ -251,8 +251,8 @@ static bool add_share(struct comparing *at, const char *name, int64_t a_hits, in
         return false;
     double *values = replicates_of(at, component);
     for (int i = 0; i < at->options->replicates; i++) {
-        double of_p = p + p_deviation * similarity_normal(&at->random);
-        double of_q = q + q_deviation * similarity_normal(&at->random);
+        double of_p = p + p_deviation * random_normal(&at->random);
+        double of_q = q + q_deviation * random_normal(&at->random);
         values[i] = 1 - fabs(of_p - of_q);
     }
     settle(at, component, 1);
@@ -316,7 +316,7 @@ static double resampled_order(struct comparing *at, size_t drawn)
 {
     uint32_t *ranks = at->ranks + at->common, *space = ranks + at->common;
     for (size_t i = 0; i < drawn; i++)
-        at->draws_b[i] = floor(similarity_uniform(&at->random) * (double)at->common);
+        at->draws_b[i] = floor(random_uniform(&at->random) * (double)at->common);
     similarity_sort(at->draws_b, drawn);
     for (size_t i = 0; i < drawn; i++)
         ranks[i] = at->ranks[(size_t)at->draws_b[i]];

@@ -80,7 +80,7 @@ int64_t trace_writer_intern(struct trace_writer *writer, enum dictionary which, 
     key.numbers[0] = a;
     key.numbers[1] = b;
     memcpy(key.text, text, length);
-    int64_t id = trace_names_id(&writer->names[which], &key, sizeof key.numbers + length, added);
+    int64_t id = hash_names_id(&writer->names[which], &key, sizeof key.numbers + length, added);
     if (id == 0)
         trace_writer_fail_memory(writer);
     return id;

@@ -270,7 +270,7 @@ void trace_writer_drop(struct trace_writer *writer)
     struct error unused;
     file_output_close(&writer->output, false, &unused);
     for (int i = 0; i < DICTIONARIES; i++)
-        trace_names_release(&writer->names[i]);
+        hash_names_release(&writer->names[i]);
     free(writer->path);
     free(writer);
 }

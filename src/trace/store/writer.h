@@ -3,7 +3,7 @@
 #define REHEARSE_TRACE_STORE_WRITER_H
 
 #include "core/file_output.h"
-#include "trace/store/names.h"
+#include "core/hash.h"
 #include "trace/store/rows.h"
 #include "trace/store/store.h"
 
@@ -33,7 +33,7 @@ enum insert {
 struct trace_writer {
     sqlite3 *db;
     sqlite3_stmt *statements[INSERTS];
-    struct trace_names names[DICTIONARIES];
+    struct hash_names names[DICTIONARIES];
     struct trace_rows events, blocks; /* not yet handed to SQLite */
     char *path;
     struct file_output output; /* until the trace has its name: its temporary file */
