@@ -1,6 +1,7 @@
-/* rehearse-plan/1 for a small model on a mixed cluster: what reads and can be run must score, print, and read
- * back as the same plan. The first byte gives the number of micro-batches and the objective. */
-#include "plan/pipeline.h"
+/* rehearse-plan/2 and /1: a plan that reads must be written so that it reads back as the same text, and be drawn; what can be
+ * run as a pipeline of a small model on a mixed cluster must score. The first byte gives the number of micro-batches and the
+ * objective. */
+#include "plan/pipeline_plan.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -45,51 +46,66 @@ static const struct plan_problem mixed = {
                 .backward = times}},
 };
 
-static void check_same(const struct pipeline *a, const struct pipeline *b)
-{
-    if (a->stage_count != b->stage_count)
-        abort();
-    for (int i = 0; i < a->stage_count; i++) {
-        const struct pipeline_stage *x = &a->stages[i], *y = &b->stages[i];
-        if (x->first_layer != y->first_layer || x->last_layer != y->last_layer || x->group != y->group ||
-            x->devices != y->devices || x->node != y->node)
-            abort();
-    }
-}
-
-static void check_written(const struct plan_problem *problem, const struct pipeline *plan)
+/* As JSON; the caller releases it. */
+static struct text written(const struct plan *plan)
 {
     struct text text = {0};
     struct json json = {.out = &text};
-    struct pipeline again;
-    struct error err;
-    pipeline_write_json(plan, problem, &json, NULL);
-    if (!pipeline_parse(&again, problem, "again.json", text.data, text.length, &err))
+    plan_write_json(plan, &json, NULL);
+    if (text.failed)
         abort();
-    check_same(plan, &again);
-    pipeline_release(&again);
-    text.length = 0;
-    pipeline_print(plan, problem, &text);
-    pipeline_write_dot(plan, problem, &text);
+    return text;
+}
+
+static void check_written(const struct plan *plan)
+{
+    struct text text = written(plan);
+    struct plan again;
+    struct error err;
+    if (!plan_parse(&again, "again.json", text.data, text.length, &err))
+        abort();
+    struct text twice = written(&again);
+    if (strcmp(text.data, twice.data) != 0)
+        abort();
+    plan_release(&again);
+    plan_write_dot(plan, &twice);
+    text_release(&twice);
     text_release(&text);
+}
+
+static void check_pipeline(const struct plan_problem *problem, const struct plan *plan)
+{
+    struct pipeline pipeline;
+    struct plan again;
+    struct error err;
+    if (!pipeline_of_plan(&pipeline, problem, plan, &err))
+        return;
+    if (pipeline_check(problem, &pipeline, &err) && pipeline_score(problem, &pipeline, &err)) {
+        if (!isfinite(pipeline.iteration_time) || pipeline.iteration_time <= 0)
+            abort();
+        plan_init(&again);
+        if (!plan_of_pipeline(&again, &pipeline, problem, NULL, NULL, &err))
+            abort();
+        check_written(&again);
+        plan_release(&again);
+    }
+    pipeline_release(&pipeline);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct plan_problem problem = mixed;
-    struct pipeline plan;
+    struct plan plan;
     struct error err;
     if (size == 0)
         return 0;
     problem.objective = data[0] % 2 ? OBJECTIVE_OOBLECK : OBJECTIVE_PIPELINE;
     problem.microbatches = data[0] / 2 % 16;
-    if (!pipeline_parse(&plan, &problem, "fuzz.json", (const char *)data + 1, size - 1, &err))
+    if (!plan_parse(&plan, "fuzz.json", (const char *)data + 1, size - 1, &err))
         return 0;
-    if (pipeline_check(&problem, &plan, &err) && pipeline_score(&problem, &plan, &err)) {
-        if (!isfinite(plan.iteration_time) || plan.iteration_time <= 0)
-            abort();
-        check_written(&problem, &plan);
-    }
-    pipeline_release(&plan);
+    check_written(&plan);
+    if (plan_check(&plan, &err))
+        check_pipeline(&problem, &plan);
+    plan_release(&plan);
     return 0;
 }

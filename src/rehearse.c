@@ -8,6 +8,7 @@
 #include "devices/tables.h"
 #include "model/profile.h"
 #include "plan/pipeline.h"
+#include "plan/pipeline_plan.h"
 #include "plan/search.h"
 
 #include <stdio.h>
@@ -246,7 +247,13 @@ char *rh_plan_to_json(const rh_plan *plan)
 {
     struct text text = {0};
     struct json json = {.out = &text};
-    pipeline_write_json(&plan->plan, &plan->problem, &json, NULL);
+    struct plan document;
+    struct error err;
+    plan_init(&document);
+    if (!plan_of_pipeline(&document, &plan->plan, &plan->problem, NULL, NULL, &err))
+        return NULL;
+    plan_write_json(&document, &json, NULL);
+    plan_release(&document);
     if (!text.failed)
         return text.data;
     text_release(&text);

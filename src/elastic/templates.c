@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "core/unit.h"
+#include "plan/pipeline_plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -203,18 +204,30 @@ void templates_release(struct template_set *set)
     memset(set, 0, sizeof *set);
 }
 
-void templates_write_json(const struct template_set *set, struct json *json)
+static bool write_plan(const struct plan_template *template, struct json *json, struct error *err)
 {
+    struct plan plan;
+    plan_init(&plan);
+    if (!plan_of_pipeline(&plan, &template->plan, &template->problem, NULL, NULL, err))
+        return false;
+    plan_write_json(&plan, json, "plan");
+    plan_release(&plan);
+    return true;
+}
+
+bool templates_write_json(const struct template_set *set, struct json *json, struct error *err)
+{
+    bool ok = true;
     json_open(json, NULL, '{');
-    json_string(json, "format", "rehearse-templates/1");
+    json_string(json, "format", "rehearse-templates/2");
     json_number(json, "planning_seconds", set->planning_seconds);
     json_open(json, "templates", '[');
-    for (int i = 0; i < set->count; i++) {
+    for (int i = 0; ok && i < set->count; i++) {
         const struct plan_template *template = &set->templates[i];
         json_open(json, NULL, '{');
         json_integer(json, "nodes", template->nodes);
         if (template->feasible)
-            pipeline_write_json(&template->plan, &template->problem, json, "plan");
+            ok = write_plan(template, json, err);
         else {
             json_null(json, "plan");
             json_string(json, "reason", template->error.text);
@@ -223,6 +236,7 @@ void templates_write_json(const struct template_set *set, struct json *json)
     }
     json_close(json);
     json_close(json);
+    return ok;
 }
 
 /* "2 x v100 + 1 x rtx-4090" */

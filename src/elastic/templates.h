@@ -5,6 +5,7 @@
 #define REHEARSE_ELASTIC_TEMPLATES_H
 
 #include "core/error.h"
+#include "core/json.h"
 #include "plan/pipeline.h"
 #include "plan/search.h"
 
@@ -33,8 +34,8 @@ bool templates_make(struct template_set *set, const struct plan_problem *problem
                     const struct plan_search_options *options, struct error *err);
 void templates_release(struct template_set *set);
 
-/* rehearse-templates/1 */
-void templates_write_json(const struct template_set *set, struct json *json);
+/* rehearse-templates/2: a plan for each number of nodes. False: out of memory. */
+bool templates_write_json(const struct template_set *set, struct json *json, struct error *err);
 void templates_print(const struct template_set *set, struct text *out);
 
 #endif

@@ -5,16 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
-double job_utilisation(const struct job_choice *plan)
-{
-    const struct job *job = &plan->job;
-    double peak = job->device->peak[cost_device_type(job->device, job->type)];
-    return plan->time.flops / (plan->time.seconds * peak);
-}
-
 static void print_question(const struct job_search_report *report, struct text *out)
 {
-    const struct job *job = &report->question->job;
+    const struct job *job = &report->answer.question->job;
     int nodes = (job->devices + job->devices_per_node - 1) / job->devices_per_node;
     text_format(out, "%s on %d x %s", job->model->name, job->devices, job->device->name);
     if (nodes > 1)
@@ -28,7 +21,7 @@ static void print_question(const struct job_search_report *report, struct text *
 
 static void print_proof(const struct job_search_report *report, struct text *out)
 {
-    const struct job_search *search = report->search;
+    const struct job_search *search = report->answer.search;
     struct unit_texts texts = {0};
     double best = search->plans[0].time.seconds;
     if (search->complete)
@@ -43,7 +36,7 @@ static void print_proof(const struct job_search_report *report, struct text *out
 
 static void print_head(const struct job_search_report *report, struct text *out)
 {
-    const struct job_choice *plan = &report->search->plans[0];
+    const struct job_choice *plan = &report->answer.search->plans[0];
     const struct job *job = &plan->job;
     const struct interval *interval = &report->interval;
     struct unit_texts texts = {0};
@@ -54,14 +47,14 @@ static void print_head(const struct job_search_report *report, struct text *out)
                 interval->extrapolates ? ", though no published run is like it" : "");
     text_format(out, "%.4g tokens/s, %.4g per device; %.1f %% of the devices' peak\n",
                 tokens / plan->time.seconds, tokens / plan->time.seconds / job->devices,
-                100.0 * job_utilisation(plan));
+                100.0 * job_utilisation(job, &plan->time));
     print_proof(report, out);
 }
 
 static void print_split(const struct job_search_report *report, struct text *out)
 {
-    const struct job *job = &report->search->plans[0].job;
-    int idle = report->question->job.devices - job->devices;
+    const struct job *job = &report->answer.search->plans[0].job;
+    int idle = report->answer.question->job.devices - job->devices;
     text_format(out, "\ntensor %d x context %d x pipeline %d x data %d = %d device%s, ", job->tensor,
                 job->context, job->pipeline, job->data, job->devices, job->devices == 1 ? "" : "s");
     if (idle > 0)
@@ -100,7 +93,7 @@ static void print_parts(const struct job_time *time, struct text *out)
 
 static void print_memory(const struct job_search_report *report, struct text *out)
 {
-    const struct job_choice *plan = &report->search->plans[0];
+    const struct job_choice *plan = &report->answer.search->plans[0];
     const struct job_memory *m = &plan->memory;
     const struct {
         const char *name;
@@ -113,7 +106,7 @@ static void print_memory(const struct job_search_report *report, struct text *ou
     double limit = (double)plan->job.device->memory;
     text_format(out, "\nmemory of the fullest device: %s of %s (%.0f %%), %.0f %% kept free\n",
                 unit_text(&texts, m->total, UNIT_BYTES), unit_text(&texts, limit, UNIT_BYTES),
-                100.0 * m->total / limit, 100.0 * report->question->headroom);
+                100.0 * m->total / limit, 100.0 * report->answer.question->headroom);
     const char *between = "  ";
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].bytes > 0.0) {
@@ -195,12 +188,12 @@ static void print_stages(const struct job_choice *plan, struct text *out)
 
 static void print_plans(const struct job_search_report *report, struct text *out)
 {
-    const struct job_search *search = report->front ? report->front : report->search;
+    const struct job_search *search = report->answer.front ? report->answer.front : report->answer.search;
     struct unit_texts texts = {0};
-    if (search->plan_count == 1 && !report->front)
+    if (search->plan_count == 1 && !report->answer.front)
         return;
-    text_add(out, report->front ? "\nno other plan is faster, smaller and on fewer devices at once\n"
-                                : "\nthe best of each split\n");
+    text_add(out, report->answer.front ? "\nno other plan is faster, smaller and on fewer devices at once\n"
+                                       : "\nthe best of each split\n");
     text_add(
         out,
         "    iteration  slower    tp  cp  ep   pp    dp  mbs  vp  zero  recompute  devices     memory\n");
@@ -214,9 +207,9 @@ static void print_plans(const struct job_search_report *report, struct text *out
                     job->context, job->expert, job->pipeline, job->data, job->microbatch, job->chunks,
                     job->sharding, job_recompute_name(job->recompute), job->devices,
                     unit_text(&texts, plan->memory.total, UNIT_BYTES),
-                    plan->on_front && !report->front ? " *" : "", job->stage_blocks ? " uneven" : "");
+                    plan->on_front && !report->answer.front ? " *" : "", job->stage_blocks ? " uneven" : "");
     }
-    if (!report->front)
+    if (!report->answer.front)
         text_add(out, "* none of these is faster, smaller and on fewer devices at once\n");
 }
 
@@ -225,11 +218,11 @@ static void print_plans(const struct job_search_report *report, struct text *out
 static void print_sensitivity(const struct job_search_report *report, struct text *out)
 {
     struct unit_texts texts = {0};
-    const struct job_sensitivity *results = report->sensitivity;
-    double now = report->search->plans[0].time.seconds;
+    const struct job_sensitivity *results = report->answer.sensitivity;
+    double now = report->answer.search->plans[0].time.seconds;
     if (!results)
         return;
-    text_format(out, "\n%.0f %% more of\n", 100.0 * report->more);
+    text_format(out, "\n%.0f %% more of\n", 100.0 * report->answer.more);
     for (int r = 0; r < JOB_ALL_MEMORY; r++)
         text_format(out, "  %-20s %10s  %5.1f %% less%s\n", job_resource_name((enum job_resource)r),
                     unit_text(&texts, results[r].seconds, UNIT_TIME),
@@ -245,7 +238,7 @@ static void print_sensitivity(const struct job_search_report *report, struct tex
 
 void job_search_print(const struct job_search_report *report, struct text *out)
 {
-    const struct job_choice *best = &report->search->plans[0];
+    const struct job_choice *best = &report->answer.search->plans[0];
     print_question(report, out);
     print_head(report, out);
     print_split(report, out);

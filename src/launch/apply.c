@@ -83,7 +83,7 @@ static bool set_degrees(const struct launch_options *options, struct job *job, s
 
 static bool set_chunks(const struct launch_options *options, struct job *job, struct error *err)
 {
-    int64_t places = launch_block_count(job) + options->counts_embedding + options->counts_head;
+    int64_t places = job_block_count(job) + options->counts_embedding + options->counts_head;
     if (!options->chunk_blocks.given)
         return true;
     int64_t blocks = options->chunk_blocks.value;
@@ -101,7 +101,7 @@ static bool spread(struct launch_options *options, struct job *job, struct error
     int last = job->pipeline - 1;
     const struct launch_value *ends[2] = {&options->first_blocks, &options->last_blocks};
     bool ends_given[2] = {ends[0]->given, ends[1]->given && last > 0};
-    int64_t left = launch_block_count(job) + options->counts_embedding + options->counts_head;
+    int64_t left = job_block_count(job) + options->counts_embedding + options->counts_head;
     int64_t inside = job->pipeline;
     for (int i = 0; i < 2; i++)
         if (ends_given[i]) {
@@ -114,7 +114,7 @@ static bool spread(struct launch_options *options, struct job *job, struct error
     if (left < 0 || (inside == 0 ? left != 0 : left % inside != 0))
         return error_set(err, ERROR_INFEASIBLE,
                          "%d blocks do not spread over %d stages as the arguments want it",
-                         launch_block_count(job), job->pipeline);
+                         job_block_count(job), job->pipeline);
     for (int i = 0; i <= last; i++)
         blocks[i] = inside > 0 ? (int)(left / inside) : 0;
     if (ends_given[0])
@@ -139,11 +139,11 @@ static bool set_stages(struct launch_options *options, struct job *job, struct e
     int64_t sum = 0;
     for (int i = 0; i < options->stage_count; i++)
         sum += options->stage_blocks[i];
-    if (options->stage_count != job->pipeline || sum != launch_block_count(job))
+    if (options->stage_count != job->pipeline || sum != job_block_count(job))
         return error_set(err, ERROR_INFEASIBLE,
                          "the layout has %" PRId64
                          " blocks on %d stages, the model %d, the pipeline %d stages",
-                         sum, options->stage_count, launch_block_count(job), job->pipeline);
+                         sum, options->stage_count, job_block_count(job), job->pipeline);
     job->stage_blocks = options->stage_blocks;
     return true;
 }

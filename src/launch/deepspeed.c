@@ -20,7 +20,7 @@ static bool is_pipeline(const struct job *job)
 static bool is_even(const struct job *job)
 {
     for (int i = 1; i < job->pipeline; i++)
-        if (launch_stage_blocks(job, i) != launch_stage_blocks(job, 0))
+        if (job_stage_blocks(job, i) != job_stage_blocks(job, 0))
             return false;
     return true;
 }
@@ -72,7 +72,7 @@ static void write_recompute(struct json *json, const struct job *job)
         return;
     json_open(json, "activation_checkpointing", '{');
     json_bool(json, "partition_activations", false);
-    json_integer(json, "number_checkpoints", launch_block_count(job));
+    json_integer(json, "number_checkpoints", job_block_count(job));
     json_close(json);
     if (!is_pipeline(job))
         return;
@@ -83,7 +83,7 @@ static void write_recompute(struct json *json, const struct job *job)
 
 static void write_parts(struct json *json, const struct job *job)
 {
-    int count = launch_block_count(job);
+    int count = job_block_count(job);
     json_open(json, "pipeline_module", '{');
     json_integer(json, "num_stages", job->pipeline);
     if (is_even(job))

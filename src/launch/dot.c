@@ -19,7 +19,7 @@ static void add_chunk(const struct job *job, int chunk, int first, struct text *
         text_format(out, ", chunk %d", at);
     if (chunk == 0)
         text_add(out, "\\nembedding");
-    add_range(out, first, launch_chunk_blocks(job, chunk));
+    add_range(out, first, job_chunk_blocks(job, chunk));
     if (chunk == job->pipeline * job->chunks - 1)
         text_add(out, "\\nhead");
     if (at == 0) {
@@ -42,7 +42,7 @@ bool launch_write_dot(const struct job *job, struct text *out, struct error *err
     text_add(out, "\";\n");
     for (int i = 0, first = 0; i < count; i++) {
         add_chunk(job, i, first, out);
-        first += launch_chunk_blocks(job, i);
+        first += job_chunk_blocks(job, i);
     }
     for (int i = 1; i < count; i++)
         text_format(out, "    c%d -> c%d;\n", i - 1, i);

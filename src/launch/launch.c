@@ -83,24 +83,6 @@ void launch_add_title(struct text *out, const struct job *job)
                 count == 1 ? "" : "es");
 }
 
-int launch_block_count(const struct job *job)
-{
-    return job->model->layers + job->model->encoder_layers;
-}
-
-int launch_stage_blocks(const struct job *job, int stage)
-{
-    int count = launch_block_count(job);
-    return job_stage_first(job, count, stage + 1) - job_stage_first(job, count, stage);
-}
-
-int launch_chunk_blocks(const struct job *job, int chunk)
-{
-    int stage = chunk % job->pipeline, at = chunk / job->pipeline, chunks = job->chunks;
-    int64_t blocks = launch_stage_blocks(job, stage), up = stage == job->pipeline - 1 ? chunks - 1 : 0;
-    return (int)((blocks * (at + 1) + up) / chunks - (blocks * at + up) / chunks);
-}
-
 bool launch_always(const struct job *job)
 {
     (void)job;

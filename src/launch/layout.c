@@ -18,7 +18,7 @@ static int alike_from(const struct job *job, int first)
 {
     int alike = 1;
     while (first + alike < job->pipeline * job->chunks - 1 &&
-           launch_chunk_blocks(job, first + alike) == launch_chunk_blocks(job, first))
+           job_chunk_blocks(job, first + alike) == job_chunk_blocks(job, first))
         alike++;
     return alike;
 }
@@ -32,7 +32,7 @@ const char *megatron_layout_write(const struct job *job, struct arena *arena)
         int alike = i > 0 ? alike_from(job, i) : 1;
         bool group = alike >= 3; /* two are as short without brackets */
         text_add(&out, group ? "(" : "");
-        add_blocks(&out, launch_chunk_blocks(job, i));
+        add_blocks(&out, job_chunk_blocks(job, i));
         text_add(&out, i == count - 1 ? "L" : "|");
         if (group)
             text_format(&out, ")*%d", alike);

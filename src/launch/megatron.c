@@ -202,12 +202,12 @@ static void model_sizes(struct megatron_arguments *a, const struct job *job)
 /* Are the stages even when embedding and head count as blocks or not, each chunk with whole blocks? */
 static bool is_even(const struct job *job, bool embedding, bool head)
 {
-    int places = launch_block_count(job) + embedding + head;
+    int places = job_block_count(job) + embedding + head;
     if (places % (job->pipeline * job->chunks) != 0)
         return false;
     for (int i = 0; i < job->pipeline; i++) {
         int less = (embedding && i == 0) + (head && i == job->pipeline - 1);
-        if (launch_stage_blocks(job, i) != places / job->pipeline - less)
+        if (job_stage_blocks(job, i) != places / job->pipeline - less)
             return false;
     }
     return true;
@@ -218,7 +218,7 @@ static bool is_even_inside(const struct job *job)
 {
     bool even = job->chunks == 1;
     for (int i = 2; even && i < job->pipeline - 1; i++)
-        even = launch_stage_blocks(job, i) == launch_stage_blocks(job, 1);
+        even = job_stage_blocks(job, i) == job_stage_blocks(job, 1);
     return even;
 }
 
@@ -241,8 +241,8 @@ static bool layout(struct megatron_arguments *a, const struct job *job)
 
 static bool stages(struct megatron_arguments *a, const struct job *job)
 {
-    int first = launch_stage_blocks(job, 0), last = launch_stage_blocks(job, job->pipeline - 1);
-    int inside = job->pipeline > 2 ? launch_stage_blocks(job, 1) : last;
+    int first = job_stage_blocks(job, 0), last = job_stage_blocks(job, job->pipeline - 1);
+    int inside = job->pipeline > 2 ? job_stage_blocks(job, 1) : last;
     number(a, MEGATRON_PIPELINE, job->pipeline);
     if (job->chunks > 1 && chunk_group(job) != job->pipeline)
         number(a, MEGATRON_CHUNK_GROUP, chunk_group(job));

@@ -109,7 +109,7 @@ static bool check(const struct job *job, struct error *err)
     if (job->type == COST_INT8)
         return error_set(err, ERROR_INFEASIBLE, "PyTorch does not train in %s", cost_type_name(job->type));
     for (int i = 0; i < job->pipeline; i++)
-        if (launch_stage_blocks(job, i) == 0)
+        if (job_stage_blocks(job, i) == 0)
             return error_set(err, ERROR_INFEASIBLE, "stage %d has no block, which Oobleck refuses", i);
     return true;
 }

@@ -25,14 +25,6 @@ void launch_add_name(struct text *out, const char *name);
 /* "llama-3-8b on 16 devices: tensor 4 x pipeline 2 (4 chunks) x context 1 x data 2, 8 micro-batches" */
 void launch_add_title(struct text *out, const struct job *job);
 
-int launch_block_count(const struct job *job);
-int launch_stage_blocks(const struct job *job, int stage);
-
-/* Blocks of a chunk; chunks are numbered in the order in which a micro-batch passes them: `chunk` is on stage
- * chunk % pipeline. Of a stage whose blocks do not divide, the first stage has fewer in its first chunks, where the
- * embedding is, and the last one in its last chunks, where the head is. */
-int launch_chunk_blocks(const struct job *job, int chunk);
-
 bool launch_always(const struct job *job);
 bool launch_recomputes(const struct job *job);
 bool launch_is_packed(const struct job *job);

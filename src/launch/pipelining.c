@@ -27,7 +27,7 @@ static bool check(const struct job *job, struct error *err)
     if (job->model->encoder_layers > 0)
         return error_set(err, ERROR_INFEASIBLE, "'%s' is not one list of blocks", job->model->name);
     for (int i = 1; i < job->pipeline * job->chunks; i++)
-        if (launch_chunk_blocks(job, i) == 0)
+        if (job_chunk_blocks(job, i) == 0)
             return error_set(err, ERROR_INFEASIBLE, "stage %d has no block to begin with", i);
     return launch_check_rounds(job, err);
 }
@@ -39,9 +39,9 @@ bool launch_write_pipelining(const struct job *job, struct text *out, struct err
         return false;
     launch_add_head(out, LAUNCH_PIPELINING, notes, sizeof notes / sizeof *notes, job);
     text_format(out, "from torch.distributed.pipelining import %s, SplitPoint\n\nsplit_spec = {\n", schedule);
-    for (int i = 1, block = launch_chunk_blocks(job, 0); i < job->pipeline * job->chunks; i++) {
+    for (int i = 1, block = job_chunk_blocks(job, 0); i < job->pipeline * job->chunks; i++) {
         text_format(out, "    \"layers.%d\": SplitPoint.BEGINNING,  # rank %d\n", block, i % job->pipeline);
-        block += launch_chunk_blocks(job, i);
+        block += job_chunk_blocks(job, i);
     }
     text_format(out, "}\nschedule_class = %s\nn_microbatches = %" PRId64 "\n", schedule,
                 job_microbatches(job));

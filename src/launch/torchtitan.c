@@ -72,7 +72,7 @@ static void write_parts(const struct job *job, struct text *out)
             text_add(out, "\"tok_embeddings\"");
             between = ", ";
         }
-        for (int blocks = launch_chunk_blocks(job, i); blocks > 0; blocks--, block++, between = ", ")
+        for (int blocks = job_chunk_blocks(job, i); blocks > 0; blocks--, block++, between = ", ")
             text_format(out, "%s\"layers.%d\"", between, block);
         if (i == count - 1)
             text_format(out, "%s\"norm\", \"output\"", between);

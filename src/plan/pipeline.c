@@ -12,6 +12,12 @@
  * same in seconds. */
 #define TIE 1e-10
 
+const char *plan_objective_name(enum plan_objective objective)
+{
+    static const char *const names[] = {"pipeline", "oobleck"};
+    return names[objective];
+}
+
 void pipeline_release(struct pipeline *plan)
 {
     free(plan->stages);

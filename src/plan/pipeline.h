@@ -3,7 +3,6 @@
 #define REHEARSE_PLAN_PIPELINE_H
 
 #include "core/error.h"
-#include "core/json.h"
 #include "core/text.h"
 #include "plan/problem.h"
 
@@ -68,32 +67,8 @@ bool pipeline_score(const struct plan_problem *problem, struct pipeline *plan, s
  * devices than the cluster and each node that is named have. Memory is checked where limits are given. */
 bool pipeline_check(const struct plan_problem *problem, const struct pipeline *plan, struct error *err);
 
-/* rehearse-plan/1, as the next value of `json`; `key` as there. */
-void pipeline_write_json(const struct pipeline *plan, const struct plan_problem *problem, struct json *json,
-                         const char *key);
-
 /* A table for people: who runs what, why it takes that long, and what is proven. */
 void pipeline_print(const struct pipeline *plan, const struct plan_problem *problem, struct text *out);
-
-/* The same as a Graphviz graph. */
-void pipeline_write_dot(const struct pipeline *plan, const struct plan_problem *problem, struct text *out);
-
-/* What a plan file says beside its stages: what its reader may want to know before it has a problem. */
-struct pipeline_header {
-    bool has_objective, has_microbatches;
-    enum plan_objective objective;
-    int microbatches;
-};
-
-/* Reads rehearse-plan/1, made by anyone: only first_layer, last_layer, device_type and devices of each stage
- * are needed. plan_load_header looks at the rest. The plan is neither checked nor scored. */
-bool pipeline_load(struct pipeline *plan, const struct plan_problem *problem, const char *path,
-                   struct error *err);
-bool pipeline_load_header(struct pipeline_header *header, const char *path, struct error *err);
-
-/* plan_load on JSON text; `path` is only for messages. */
-bool pipeline_parse(struct pipeline *plan, const struct plan_problem *problem, const char *path,
-                    const char *data, size_t length, struct error *err);
 
 const char *plan_objective_name(enum plan_objective objective);
 

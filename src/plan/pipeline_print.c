@@ -127,29 +127,3 @@ void pipeline_print(const struct pipeline *plan, const struct plan_problem *prob
 }
 
 /* A device name may hold anything; in a quoted Graphviz string only these two must be escaped. */
-static void add_quoted(struct text *out, const char *name)
-{
-    for (; *name; name++)
-        text_format(out, *name == '"' || *name == '\\' ? "\\%c" : "%c", *name);
-}
-
-void pipeline_write_dot(const struct pipeline *plan, const struct plan_problem *problem, struct text *out)
-{
-    text_add(out, "digraph plan {\n    rankdir=LR;\n    node [shape=box, style=filled, colorscheme=set312, "
-                  "fontname=\"sans-serif\"];\n");
-    for (int i = 0; i < plan->stage_count; i++) {
-        const struct pipeline_stage *stage = &plan->stages[i];
-        char time[32];
-        text_format(out, "    s%d [fillcolor=%d, penwidth=%d, label=\"stage %d\\nlayers %d-%d\\n%d x ", i,
-                    stage->group % 12 + 1, i == plan->bottleneck ? 3 : 1, i, stage->first_layer,
-                    stage->last_layer, stage->devices);
-        add_quoted(out, problem->groups[stage->group].device);
-        if (stage->node >= 0)
-            text_format(out, "\\nnode %d", stage->node);
-        text_format(out, "\\n%s\"];\n",
-                    unit_format(time, sizeof time, pipeline_stage_time(stage), UNIT_TIME, 4));
-    }
-    for (int i = 1; i < plan->stage_count; i++)
-        text_format(out, "    s%d -> s%d;\n", i - 1, i);
-    text_add(out, "}\n");
-}

@@ -87,7 +87,7 @@ static void a_plan_is_found_and_read(void **state)
     assert_false(rh_plan_stage(plan, 2, &stage));
     assert_false(rh_plan_stage(plan, -1, &stage));
     char *json = rh_plan_to_json(plan);
-    assert_non_null(strstr(json, "\"format\": \"rehearse-plan/1\""));
+    assert_non_null(strstr(json, "\"format\": \"rehearse-plan/2\""));
     free(json);
     rh_plan_free(plan);
 }

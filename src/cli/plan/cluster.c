@@ -2,12 +2,14 @@
  * profile. */
 #include "cli/plan/cluster.h"
 
-#include "cli/output.h"
+#include "cli/plan/deliver.h"
 #include "cli/plan/fix.h"
 #include "devices/tables.h"
 #include "devices/usual.h"
 #include "plan/fleet/of_profile.h"
+#include "plan/fleet/plan.h"
 #include "plan/fleet/report.h"
+#include "plan/pipeline_plan.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -56,38 +58,37 @@ bool plan_cluster_group(struct fleet_group *group, const struct cluster *cluster
 
 /* ---- delivering ---- */
 
-static bool write_json(const char *path, const struct fleet_report *report, struct error *err)
-{
-    struct text text = {0};
-    struct json json = {.out = &text};
-    fleet_write_json(report, &json, NULL);
-    bool ok = output_text(path, &text, err);
-    text_release(&text);
-    return ok;
-}
-
 static bool refuse(const struct plan_options *given, struct error *err)
 {
-    static const char *const others[] = {"figure", "emit", "flags", "explain", "top", "pareto", "csv"};
+    static const char *const others[] = {"emit", "flags", "explain", "top", "pareto", "csv"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (plan_is_given(given, others[i]))
             return error_set(err, ERROR_USAGE, "--%s is for devices that are all alike", others[i]);
     return true;
 }
 
-static bool deliver(const struct plan_options *given, const struct fleet_report *report, struct error *err)
+static void print(const void *context, struct text *out)
 {
-    struct text text = {0};
-    if (given->output && !write_json(given->output, report, err))
+    fleet_print(context, out);
+}
+
+/* `plan` has the cluster's device types, and more that the answer does not know. */
+static bool deliver(const struct plan_options *given, struct plan *plan, const struct fleet_report *report,
+                    struct error *err)
+{
+    const struct plan_delivery delivery = {.plan = plan, .print = print, .context = report};
+    plan->global_batch = report->batch;
+    plan->sequence = report->sequence;
+    plan->headroom = given->headroom / 100.0;
+    if ((report->model && !(plan->model = arena_string(&plan->arena, report->model))) ||
+        (report->software && !(plan->software = arena_string(&plan->arena, report->software)))) {
+        plan_release(plan);
+        return error_memory(err);
+    }
+    if (!plan_of_fleet(plan, report->answer, err))
         return false;
-    if (given->json)
-        return write_json(NULL, report, err);
-    if (given->dot)
-        fleet_write_dot(report, &text);
-    else
-        fleet_print(report, &text);
-    bool ok = output_text(NULL, &text, err);
-    text_release(&text);
+    bool ok = plan_deliver(given, &delivery, err);
+    plan_release(plan);
     return ok;
 }
 
@@ -142,11 +143,23 @@ bool plan_model_on_cluster(const struct plan_options *given, const struct cluste
         .batch = batch,
         .sequence = job->sequence,
     };
-    for (int g = 0; g < question.group_count; g++) {
-        report.types[g] = question.groups[g].device->name;
-        report.memory[g] = question.groups[g].memory;
+    struct plan plan;
+    plan_init(&plan);
+    ok = plan_add_types(&plan, question.group_count, err);
+    for (int g = 0; ok && g < question.group_count; g++) {
+        const struct fleet_group *group = &question.groups[g];
+        report.types[g] = group->device->name;
+        report.memory[g] = group->memory;
+        plan.types[g] = (struct plan_device_type){
+            .name = group->device->name,
+            .nodes = group->nodes,
+            .per_node = group->devices_per_node,
+            .memory = (int64_t)group->memory,
+            .inside = plan_add_link(&plan, group->inside->name, group->inside->bandwidth, NAN),
+            .across = plan_add_link(&plan, group->across->name, group->across->bandwidth, NAN),
+        };
     }
-    ok = deliver(given, &report, err);
+    ok = ok && deliver(given, &plan, &report, err);
     fleet_answer_release(&answer);
     return ok;
 }
@@ -178,7 +191,10 @@ static bool plan_profile(const struct plan_options *given, const struct planning
         report.memory[g] =
             planning->problem.groups[g].memory > 0 ? (double)planning->problem.groups[g].memory : INFINITY;
     }
-    bool ok = deliver(given, &report, err);
+    struct plan plan;
+    plan_init(&plan);
+    bool ok = plan_take_groups(&plan, &planning->problem, &planning->cluster, err) &&
+              deliver(given, &plan, &report, err);
     fleet_answer_release(&answer);
     return ok;
 }

@@ -3,6 +3,7 @@
 #include "cli/plan/planning.h"
 #include "core/json.h"
 #include "core/unit.h"
+#include "plan/pipeline_plan.h"
 
 #include <string.h>
 
@@ -13,22 +14,23 @@ struct check_options {
 };
 
 /* What the command line does not say, the plan does. */
-static bool complete(const struct check_options *options, const char *path, struct planning_options *planning,
-                     struct error *err)
+static bool complete(const struct check_options *options, const struct plan *plan,
+                     struct planning_options *planning, struct error *err)
 {
-    struct pipeline_header header;
+    enum plan_objective objective = OBJECTIVE_PIPELINE;
     *planning = options->planning;
-    if (!pipeline_load_header(&header, path, err))
-        return false;
-    if (planning->objective == 0)
-        planning->objective = header.has_objective ? (int)header.objective : 0;
-    else
+    if (planning->objective > 0)
         planning->objective--; /* the choices begin with "as the plan says" */
-    if (planning->microbatches < 0 && !header.has_microbatches)
+    else if (plan->objective && !pipeline_objective_find(plan->objective, &objective))
+        return error_set(err, ERROR_INPUT, "%s: objective: expected 'pipeline' or 'oobleck', found '%s'",
+                         plan->path, plan->objective);
+    else
+        planning->objective = (int)objective;
+    if (planning->microbatches < 0 && plan->asked_microbatches < 0)
         return error_set(err, ERROR_USAGE, "%s: says no number of micro-batches: --microbatches N is needed",
-                         path);
+                         plan->path);
     if (planning->microbatches < 0)
-        planning->microbatches = header.microbatches;
+        planning->microbatches = plan->asked_microbatches;
     return true;
 }
 
@@ -64,9 +66,13 @@ static void print(const char *path, const struct pipeline *plan, const struct pi
                     best->lower_bound);
 }
 
-static void write_json(const char *path, const struct pipeline *plan, const struct pipeline *best,
-                       const struct plan_problem *problem, struct json *json)
+static bool write_json(const char *path, const struct pipeline *plan, const struct pipeline *best,
+                       const struct planning *planning, struct json *json, struct error *err)
 {
+    struct plan optimum;
+    plan_init(&optimum);
+    if (!plan_of_pipeline(&optimum, best, &planning->problem, &planning->profile, &planning->cluster, err))
+        return false;
     json_open_document(json, "rehearse-plan-check/1");
     json_string(json, "file", path);
     json_string(json, "objective", plan_objective_name(plan->objective));
@@ -76,33 +82,47 @@ static void write_json(const char *path, const struct pipeline *plan, const stru
     json_number(json, "t2", plan->t2);
     json_number(json, "t3", plan->t3);
     json_number(json, "excess", excess(plan, best));
-    pipeline_write_json(best, problem, json, "optimum");
+    plan_write_json(&optimum, json, "optimum");
     json_close(json);
+    plan_release(&optimum);
+    return true;
 }
 
-/* Scores one plan and appends what is found to `out` (or `json`). */
+/* Scores one pipeline and appends what is found to `out` (or `json`). */
+static bool check_pipeline(const struct planning *planning, const struct plan *plan, struct text *out,
+                           struct json *json, struct error *err)
+{
+    struct pipeline pipeline, best;
+    if (!pipeline_of_plan(&pipeline, &planning->problem, plan, err))
+        return false;
+    bool ok = pipeline_check(&planning->problem, &pipeline, err) &&
+              (pipeline_score(&planning->problem, &pipeline, err) || in_file(plan->path, err));
+    if (ok && plan_search(&planning->problem, &planning->search, &best, err)) {
+        if (json)
+            ok = write_json(plan->path, &pipeline, &best, planning, json, err);
+        else
+            print(plan->path, &pipeline, &best, out);
+        pipeline_release(&best);
+    } else
+        ok = false;
+    pipeline_release(&pipeline);
+    return ok;
+}
+
 static bool check(const struct check_options *options, const char *path, struct text *out, struct json *json,
                   struct error *err)
 {
     struct planning_options asked;
     struct planning planning;
-    struct pipeline plan, best;
-    if (!complete(options, path, &asked, err) || !planning_open(&planning, &asked, err))
+    struct plan plan;
+    if (!plan_load(&plan, path, err))
         return false;
-    bool loaded = pipeline_load(&plan, &planning.problem, path, err);
-    bool ok = loaded && pipeline_check(&planning.problem, &plan, err) &&
-              (pipeline_score(&planning.problem, &plan, err) || in_file(path, err));
-    if (ok && plan_search(&planning.problem, &planning.search, &best, err)) {
-        if (json)
-            write_json(path, &plan, &best, &planning.problem, json);
-        else
-            print(path, &plan, &best, out);
-        pipeline_release(&best);
-    } else
-        ok = false;
-    if (loaded)
-        pipeline_release(&plan);
-    planning_close(&planning);
+    bool ok = complete(options, &plan, &asked, err) && planning_open(&planning, &asked, err);
+    if (ok) {
+        ok = check_pipeline(&planning, &plan, out, json, err);
+        planning_close(&planning);
+    }
+    plan_release(&plan);
     return ok;
 }
 
@@ -159,7 +179,7 @@ const struct command command_check_plan = {
     .name = "check-plan",
     .summary = "score a plan made by anyone and compare it with the optimum",
     .description =
-        "Reads plans (rehearse-plan/1; by hand, each stage needs first_layer, last_layer, device_type and "
+        "Reads plans (rehearse-plan/2; by hand, each stage needs first_layer, last_layer, device_type and "
         "devices), "
         "checks that they can be run on this cluster, and says what they take and by how much the optimum "
         "beats them.",

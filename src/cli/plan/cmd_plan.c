@@ -1,7 +1,6 @@
 #include "cli/command.h"
 #include "cli/plan/command.h"
 #include "figure/gnuplot.h"
-#include "figure/pipeline.h"
 #include "launch/launch.h"
 #include "plan/dapple/dapple.h"
 
@@ -266,7 +265,7 @@ static const struct option_spec options[] = {
      .kind = OPTION_FILE,
      .at = offsetof(struct plan_options, output),
      .argument = "FILE",
-     .help = "also write the plan (rehearse-plan/1) or the sweep (rehearse-sweep/1) to FILE"},
+     .help = "also write the plan (rehearse-plan/2) or the sweep (rehearse-sweep/1) to FILE"},
     {.name = "dot",
      .kind = OPTION_FLAG,
      .at = offsetof(struct plan_options, dot),

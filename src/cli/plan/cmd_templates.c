@@ -27,8 +27,10 @@ static bool write_json(const char *path, const struct template_set *set, struct 
 {
     struct text text = {0};
     struct json json = {.out = &text};
-    templates_write_json(set, &json);
-    return output_and_release(path, &text, err);
+    if (templates_write_json(set, &json, err))
+        return output_and_release(path, &text, err);
+    text_release(&text);
+    return false;
 }
 
 static bool deliver(const struct templates_options *options, const struct template_set *set,
@@ -88,7 +90,7 @@ static const struct option_spec options[] = {
      .kind = OPTION_FILE,
      .at = offsetof(struct templates_options, output),
      .argument = "FILE",
-     .help = "also write the templates (rehearse-templates/1) to FILE"},
+     .help = "also write the templates (rehearse-templates/2) to FILE"},
     OPTION_END,
 };
 

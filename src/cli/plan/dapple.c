@@ -2,13 +2,13 @@
 #include "plan/dapple/dapple.h"
 #include "cli/output.h"
 #include "cli/plan/command.h"
+#include "cli/plan/deliver.h"
 #include "cli/plan/range.h"
 #include "cli/plan/sweep.h"
 #include "core/clock.h"
 #include "core/file.h"
-#include "figure/pipeline.h"
 #include "model/graph.h"
-#include "plan/dapple/report.h"
+#include "plan/dapple/plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -196,56 +196,21 @@ static bool find_answer(const struct asking *asking, int64_t batch, int64_t devi
     return true;
 }
 
-static bool write_json(const char *path, const struct dapple_report *report, struct error *err)
+static void print(const void *context, struct text *out)
 {
-    struct text text = {0};
-    struct json json = {.out = &text};
-    dapple_write_json(report, &json, NULL);
-    return output_and_release(path, &text, err);
+    dapple_print(context, out);
 }
 
-static void describe_stage(const struct dapple_report *report, int stage, struct figure_stage *row)
-{
-    const struct dapple_stage *s = &report->plan->stages[stage];
-    double forward = dapple_stage_forward(report->problem, report->plan, stage);
-    snprintf(row->label, sizeof row->label, "%d device%s, layers %d-%d", s->devices,
-             s->devices == 1 ? "" : "s", s->first_layer, s->last_layer);
-    row->forward = forward;
-    row->backward = dapple_stage_time(report->problem, report->plan, stage) - forward;
-}
-
-static bool draw(const char *path, const struct dapple_report *report, struct error *err)
-{
-    const struct dapple_split *plan = report->plan;
-    char title[160];
-    struct figure_stage *rows = calloc((size_t)plan->stage_count, sizeof *rows);
-    if (!rows)
-        return error_memory(err);
-    for (int s = 0; s < plan->stage_count; s++)
-        describe_stage(report, s, &rows[s]);
-    snprintf(title, sizeof title, "speedup %.2f on %d devices, global batch %lld%s", plan->speedup,
-             plan->device_count, (long long)report->problem->global_batch,
-             plan->proven_optimal ? ", proven optimal" : "");
-    const struct figure_stages stages = {.title = title, .count = plan->stage_count, .stages = rows};
-    bool done = figure_stages(path, &stages, err);
-    free(rows);
-    return done;
-}
-
-/* Files first: what goes to standard output says that all went well. */
 static bool deliver(const struct plan_options *options, const struct dapple_report *report, struct error *err)
 {
-    if ((options->output && !write_json(options->output, report, err)) ||
-        (options->figure && !draw(options->figure, report, err)))
+    struct plan plan;
+    const struct plan_delivery delivery = {.plan = &plan, .print = print, .context = report};
+    plan_init(&plan);
+    if (!plan_of_dapple(&plan, report, err))
         return false;
-    if (options->json)
-        return write_json(NULL, report, err);
-    struct text text = {0};
-    if (options->dot)
-        dapple_write_dot(report, &text);
-    else
-        dapple_print(report, &text);
-    return output_and_release(NULL, &text, err);
+    bool ok = plan_deliver(options, &delivery, err);
+    plan_release(&plan);
+    return ok;
 }
 
 static bool plan_once(const struct asking *asking, struct error *err)

@@ -3,6 +3,7 @@
 #include "cli/output.h"
 #include "cli/plan/cluster.h"
 #include "cli/plan/command.h"
+#include "cli/plan/deliver.h"
 #include "cli/plan/fix.h"
 #include "cli/plan/range.h"
 #include "cli/plan/sweep.h"
@@ -10,7 +11,6 @@
 #include "cost/model_profile.h"
 #include "devices/usual.h"
 #include "evidence/search_report.h"
-#include "figure/splits.h"
 #include "launch/launch.h"
 
 #include <inttypes.h>
@@ -163,55 +163,41 @@ static void forget(struct asking *asking)
 
 /* ---- one answer ---- */
 
-static bool write_json(const char *path, const struct job_search_report *report, struct error *err)
+static void print(const void *context, struct text *out)
 {
-    struct text text = {0};
-    struct json json = {.out = &text};
-    job_search_write_json(report, &json, NULL);
-    return output_and_release(path, &text, err);
+    job_search_print(context, out);
 }
 
-static bool print(const struct plan_options *given, const struct job_search_report *report, struct error *err)
-{
-    struct text text = {0};
-    const struct job *best = &report->search->plans[0].job;
-    bool ok = true;
-    if (plan_is_given(given, "emit"))
-        ok = launch_write((enum launch_format)given->emit, best, &text, err);
-    else if (given->dot)
-        ok = launch_write(LAUNCH_DOT, best, &text, err);
-    else
-        job_search_print(report, &text);
-    ok = ok && output_text(NULL, &text, err);
-    text_release(&text);
-    return ok;
-}
-
-/* Files first: what goes to standard output says that all went well. */
 static bool deliver(const struct asking *asking, const struct job_search_report *report, struct error *err)
 {
-    const struct plan_options *given = asking->options;
-    if (given->output && !write_json(given->output, report, err))
+    struct plan plan;
+    plan_init(&plan);
+    plan.low = report->interval.low;
+    plan.high = report->interval.high;
+    plan.extrapolates = report->interval.extrapolates;
+    if (!plan_of_job(&plan, &report->answer, err))
         return false;
-    if (given->figure && !figure_splits(given->figure, report->search, err))
-        return false;
-    return given->json ? write_json(NULL, report, err) : print(given, report, err);
+    const struct plan_delivery delivery = {
+        .plan = &plan, .print = print, .job = &report->answer.search->plans[0].job, .context = report};
+    bool ok = plan_deliver(asking->options, &delivery, err);
+    plan_release(&plan);
+    return ok;
 }
 
 static bool explain(const struct asking *asking, struct job_search_report *report, struct parallel *pool,
                     struct job_sensitivity *sensitivity, struct error *err)
 {
     const struct residuals *known = residuals_known(err);
-    const struct job_choice *best = &report->search->plans[0];
+    const struct job_choice *best = &report->answer.search->plans[0];
     if (!known)
         return false;
     struct likeness likeness = likeness_of(&best->job);
     report->interval = interval_of(known, &likeness, best->time.seconds, false);
     if (!asking->options->explain)
         return true;
-    report->sensitivity = sensitivity;
-    report->more = MORE;
-    return job_sensitivity(sensitivity, report->question, best, MORE, pool, err);
+    report->answer.sensitivity = sensitivity;
+    report->answer.more = MORE;
+    return job_sensitivity(sensitivity, report->answer.question, best, MORE, pool, err);
 }
 
 #define FRONT      20   /* plans, unless said otherwise, */
@@ -251,10 +237,10 @@ static bool answer_one(struct asking *asking, struct error *err)
     progress_end(&progress);
     if (ok) {
         struct job_search front = {0};
-        struct job_search_report report = {.question = question, .search = &search};
+        struct job_search_report report = {.answer = {.question = question, .search = &search}};
         ok = explain(asking, &report, pool, sensitivity, err) &&
              (!given->pareto || find_front(asking, &front, pool, err));
-        report.front = given->pareto ? &front : NULL;
+        report.answer.front = given->pareto ? &front : NULL;
         ok = ok && deliver(asking, &report, err);
         job_search_release(&front);
         job_search_release(&search);
@@ -295,7 +281,7 @@ static bool answer_point(const void *context, const int64_t *at, struct sweep_ce
     const struct job *job = &plan->job;
     cells[TIME].number = plan->time.seconds;
     cells[TOKENS].number = (double)job->batch * (double)job->sequence / plan->time.seconds;
-    cells[UTILISATION].number = job_utilisation(plan);
+    cells[UTILISATION].number = job_utilisation(job, &plan->time);
     cells[USED].number = job->devices;
     snprintf(cells[SPLIT].text, sizeof cells[SPLIT].text, "tp %d cp %d ep %d pp %d dp %d", job->tensor,
              job->context, job->expert, job->pipeline, job->data);

@@ -1,8 +1,7 @@
-/* DAPPLE's plans for people and for programs. */
+/* DAPPLE's plans for people. */
 #ifndef REHEARSE_PLAN_DAPPLE_REPORT_H
 #define REHEARSE_PLAN_DAPPLE_REPORT_H
 
-#include "core/json.h"
 #include "core/text.h"
 #include "plan/dapple/dapple.h"
 
@@ -34,7 +33,5 @@ const char *dapple_rules_name(enum dapple_rules rules);
 char *dapple_shape(const struct dapple_split *plan, char *buffer, size_t size);
 
 void dapple_print(const struct dapple_report *report, struct text *out);
-void dapple_write_json(const struct dapple_report *report, struct json *json, const char *key);
-void dapple_write_dot(const struct dapple_report *report, struct text *out);
 
 #endif

@@ -66,6 +66,8 @@ struct fleet_option {
     const double *kept;    /* [layers + 1] bytes of one micro-batch, on each device */
     const double *held;    /* [layers + 1] bytes whatever the micro-batches, on each device */
     const double *after;   /* [layers + 1] seconds when all micro-batches are done: gradients, optimizer */
+    const double *forward,
+        *updated; /* [layers + 1] the forward part of seconds, and the optimizer's of after */
     const double
         *send; /* [layers + 1] seconds to have the input of layer l and send its gradient back; no sums */
     double working;      /* bytes beside those, on each device */

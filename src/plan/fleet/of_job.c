@@ -91,7 +91,7 @@ static double state_bytes(const struct software *software, double pipelines)
 }
 
 struct sums {
-    double *seconds, *kept, *held, *after, *send;
+    double *seconds, *kept, *held, *after, *send, *forward, *updated;
 };
 
 static bool make_sums(struct sums *sums, int layers, struct arena *arena)
@@ -101,7 +101,10 @@ static bool make_sums(struct sums *sums, int layers, struct arena *arena)
     sums->held = ARENA_ARRAY(arena, (size_t)layers + 1, double);
     sums->after = ARENA_ARRAY(arena, (size_t)layers + 1, double);
     sums->send = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    return sums->seconds && sums->kept && sums->held && sums->after && sums->send;
+    sums->forward = ARENA_ARRAY(arena, (size_t)layers + 1, double);
+    sums->updated = ARENA_ARRAY(arena, (size_t)layers + 1, double);
+    return sums->seconds && sums->kept && sums->held && sums->after && sums->send && sums->forward &&
+           sums->updated;
 }
 
 /* Seconds per parameter on a device. */
@@ -149,6 +152,9 @@ static void add_layer(struct sums *sums, int at, const struct job_layer *layer, 
     sums->kept[at + 1] = sums->kept[at] + layer->kept;
     sums->held[at + 1] = sums->held[at] + parameters * rates->state;
     sums->after[at + 1] = sums->after[at] + parameters * (rates->reduced + rates->updated);
+    sums->updated[at + 1] = sums->updated[at] + parameters * rates->updated;
+    sums->forward[at + 1] =
+        sums->forward[at] + (layer->pass.forward + layer->pass.tensor / 2.0) * rates->slower;
 }
 
 /* One way to run layers: embedding, blocks, head. */
@@ -191,6 +197,8 @@ static bool add_option(struct fleet_problem *problem, const struct fleet_questio
         .held = sums.held,
         .after = sums.after,
         .send = sums.send,
+        .forward = sums.forward,
+        .updated = sums.updated,
         .working = layers.blocks.working + 0.5 * matrix + runtime,
         .last_working = fmax(layers.blocks.working + matrix, layers.head.activations) + tied + runtime,
     };
@@ -275,6 +283,9 @@ static void plan_combination(struct planned *planned, const struct task *task, d
     if (!planned->found)
         return;
     answer->pipelines = fleet_pipelines(&answer->plan);
+    const struct software *software = task->question->job.software;
+    answer->held = (struct fleet_held){software->parameter_bytes, software->stored_gradient_bytes,
+                                       software->state_bytes / (software->sharded ? answer->pipelines : 1)};
     time_all(answer, task->question);
 }
 

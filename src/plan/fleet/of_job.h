@@ -34,6 +34,11 @@ struct fleet_time {
     double other;
 };
 
+/* What devices hold whatever the micro-batches: bytes per parameter, or parts of anything else. */
+struct fleet_held {
+    double parameters, gradients, optimizer;
+};
+
 struct fleet_answer {
     struct fleet_choice plan;
     struct fleet_problem problem; /* its options live in plan.arena */
@@ -41,6 +46,7 @@ struct fleet_answer {
     enum recompute recompute;
     int pipelines; /* all copies */
     bool sharded;  /* optimizer states over the pipelines */
+    struct fleet_held held;
     struct fleet_time time;
     double lower_bound;
     int combinations; /* of micro-batch, recomputation and about how many pipelines */

@@ -39,12 +39,16 @@ static bool add_option(struct fleet_problem *fleet, const struct fleet_profile_q
     double *held = ARENA_ARRAY(arena, (size_t)layers + 1, double);
     double *after = ARENA_ARRAY(arena, (size_t)layers + 1, double);
     double *send = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    if (!seconds || !kept || !held || !after || !send)
+    double *forward = ARENA_ARRAY(arena, (size_t)layers + 1, double);
+    double *updated =
+        ARENA_ARRAY(arena, (size_t)layers + 1, double); /* a profile knows no optimizer: zeros */
+    if (!seconds || !kept || !held || !after || !send || !forward || !updated)
         return false;
     for (int l = 0; l < layers; l++) {
         double parameters = (double)problem->parameter_bytes[l], share = devices;
         double reduce = split > 0 ? group->allreduce[split][l] : 0.0;
         seconds[l + 1] = seconds[l] + (group->forward[l] + group->backward[l]) / share + 2.0 * reduce;
+        forward[l + 1] = forward[l] + group->forward[l] / share + reduce;
         kept[l + 1] = kept[l] + (double)problem->activation_bytes[l] / share;
         held[l + 1] = held[l] + 6.0 * parameters / share; /* plan_stage_memory */
         after[l + 1] = after[l] + reduced * parameters / share;
@@ -59,6 +63,8 @@ static bool add_option(struct fleet_problem *fleet, const struct fleet_profile_q
         .held = held,
         .after = after,
         .send = send,
+        .forward = forward,
+        .updated = updated,
     };
     return true;
 }
@@ -100,6 +106,7 @@ bool fleet_plan_profile(struct fleet_answer *answer, const struct fleet_profile_
         return false;
     answer->pipelines = fleet_pipelines(&answer->plan);
     answer->lower_bound = answer->plan.lower_bound;
+    answer->held = (struct fleet_held){1, 1, 4}; /* plan_stage_memory */
     answer->time = (struct fleet_time){
         .seconds = answer->plan.seconds,
         .pipelines = answer->plan.seconds - answer->plan.after,

@@ -118,23 +118,3 @@ void fleet_print(const struct fleet_report *report, struct text *out)
         print_stages(report, p, out);
     }
 }
-
-void fleet_write_dot(const struct fleet_report *report, struct text *out)
-{
-    const struct fleet_choice *plan = &report->answer->plan;
-    text_add(out, "digraph plan {\n  rankdir=LR;\n  node [shape=box];\n");
-    for (int k = 0; k < plan->pipeline_count; k++) {
-        const struct fleet_pipeline *p = &plan->pipelines[k];
-        text_format(out, "  subgraph cluster_%d {\n    label=\"%d x, %" PRId64 " micro-batches\";\n", k,
-                    p->copies, p->microbatches);
-        for (int i = 0; i < p->stage_count; i++) {
-            const struct fleet_option *option = &report->answer->problem.options[p->stages[i].option];
-            text_format(out, "    p%d_%d [label=\"layers %d-%d\\n%d x %s\"];\n", k, i, p->stages[i].first,
-                        p->stages[i].last - 1, option->tensor, report->types[option->type]);
-            if (i > 0)
-                text_format(out, "    p%d_%d -> p%d_%d;\n", k, i - 1, k, i);
-        }
-        text_add(out, "  }\n");
-    }
-    text_add(out, "}\n");
-}

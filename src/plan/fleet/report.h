@@ -1,8 +1,8 @@
-/* Pipelines over devices of several types, for people and for programs. */
+/* Pipelines over devices of several types, for people. */
 #ifndef REHEARSE_PLAN_FLEET_REPORT_H
 #define REHEARSE_PLAN_FLEET_REPORT_H
 
-#include "core/json.h"
+#include "core/text.h"
 #include "plan/fleet/of_job.h"
 
 struct fleet_report {
@@ -16,12 +16,6 @@ struct fleet_report {
 };
 
 void fleet_print(const struct fleet_report *report, struct text *out);
-
-/* rehearse-plan/1, objective "iteration", with `pipelines`; docs/plan.md. */
-void fleet_write_json(const struct fleet_report *report, struct json *json, const char *key);
-
-/* A graph of the stages of every kind of pipeline. */
-void fleet_write_dot(const struct fleet_report *report, struct text *out);
 
 /* Devices of a type that no pipeline uses. */
 int fleet_idle(const struct fleet_answer *answer, int type);

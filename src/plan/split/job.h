@@ -94,6 +94,7 @@ struct job_layers {
     struct job_layer embedding, head;
     double send_inside,
         send_across; /* seconds from a stage to the next in the same node, or not; there and back */
+    double sent;     /* bytes that a device sends to the next stage */
 };
 
 /* The transfers of an iteration that depend on what devices hold, not on what they compute: the same for any
@@ -140,6 +141,14 @@ bool job_chunks_alike(int block_count, int chunks);
 /* Blocks before a stage of the pipeline; `stage` may be job->pipeline. Unless they are given, stages differ by one
  * block at most, and those with one more are the ones behind the first. */
 int job_stage_first(const struct job *job, int block_count, int stage);
+
+int job_block_count(const struct job *job);
+int job_stage_blocks(const struct job *job, int stage);
+
+/* Blocks of a chunk; chunks are numbered in the order in which a micro-batch passes them: `chunk` is on stage
+ * chunk % pipeline. Of a stage whose blocks do not divide, the first stage has fewer in its first chunks, where the
+ * embedding is, and the last one in its last chunks, where the head is. */
+int job_chunk_blocks(const struct job *job, int chunk);
 
 /* May this stage be the slowest, or the fullest? Where all blocks are alike and spread evenly, those between the second
  * and the last are neither: none has more blocks than the second or holds more micro-batches. */

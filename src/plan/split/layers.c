@@ -160,6 +160,7 @@ static void add_kind(struct job_layers *layers, const struct job *job, struct jo
     add_layer(&layers->blocks, &kind.layer, count_before(&kind, kind.last));
     /* a rank sends its share of the tokens */
     double bytes = work.output_bytes / job->tensor;
+    layers->sent = bytes;
     layers->send_inside = 2.0 * job_transfer(job, COLLECTIVE_SEND, 2, 1, bytes) * job->calibration->send;
     layers->send_across =
         2.0 * job_transfer(job, COLLECTIVE_SEND, 2, job->devices_per_node, bytes) * job->calibration->send;
@@ -208,6 +209,24 @@ int job_stage_first(const struct job *job, int block_count, int stage)
     int from = more == job->pipeline - 1 ? stage
                                          : stage - 1; /* the last and the first stage have more beside them */
     return each * stage + (from < 0 ? 0 : from > more ? more : from);
+}
+
+int job_block_count(const struct job *job)
+{
+    return job->model->layers + job->model->encoder_layers;
+}
+
+int job_stage_blocks(const struct job *job, int stage)
+{
+    int count = job_block_count(job);
+    return job_stage_first(job, count, stage + 1) - job_stage_first(job, count, stage);
+}
+
+int job_chunk_blocks(const struct job *job, int chunk)
+{
+    int stage = chunk % job->pipeline, at = chunk / job->pipeline, chunks = job->chunks;
+    int64_t blocks = job_stage_blocks(job, stage), up = stage == job->pipeline - 1 ? chunks - 1 : 0;
+    return (int)((blocks * (at + 1) + up) / chunks - (blocks * at + up) / chunks);
 }
 
 struct job_layer job_stage(const struct job *job, const struct job_layers *layers, int stage, int first,

@@ -112,7 +112,14 @@ static void stages_hold_the_micro_batches_behind_them(void **state)
     static const double sums[] = {0, 1, 2, 3, 4}, kept[] = {0, 10, 20, 30, 40}, none[5] = {0};
     struct fleet_problem problem = {.layer_count = 4, .type_count = 1, .option_count = 1, .microbatches = 1};
     struct fleet_pipeline pipeline = {.stage_count = 2, .stages = {{0, 0, 2}, {0, 2, 4}}};
-    problem.options[0] = (struct fleet_option){0, 1, sums, kept, sums, none, none, 5.0, 7.0};
+    problem.options[0] = (struct fleet_option){.tensor = 1,
+                                               .seconds = sums,
+                                               .kept = kept,
+                                               .held = sums,
+                                               .after = none,
+                                               .send = none,
+                                               .working = 5.0,
+                                               .last_working = 7.0};
     problem.types[0].devices = 2;
     assert_true(fleet_stage_memory(&problem, &pipeline.stages[0], 2) == 2 + 2 * 20 + 5);
     assert_true(fleet_stage_memory(&problem, &pipeline.stages[1], 1) == 2 + 20 + 7);

@@ -1,6 +1,5 @@
-#include "evidence/search_report.h"
+#include "plan/split/plan.h"
 
-#include "core/doc.h"
 #include "support/jobs.h"
 
 #include <math.h>
@@ -100,120 +99,128 @@ static void all_memory_is_as_good_as_some(void **state)
     job_search_release(&found.search);
 }
 
-/* ---- for programs ---- */
+/* ---- as a plan ---- */
 
-static void parse(struct doc *doc, const struct found *found, bool with_sensitivity)
+static void make(struct plan *plan, const struct found *found, bool with_sensitivity)
 {
-    struct text text = {0};
-    struct json json = {.out = &text};
     struct error err;
-    const struct job_search_report report = {
+    const struct job_answer answer = {
         .question = &found->question,
         .search = &found->search,
-        .interval = {.low = 1.0, .high = 2.0},
         .sensitivity = with_sensitivity ? found->sensitivity : NULL,
         .more = 0.1,
     };
-    job_search_write_json(&report, &json, NULL);
-    if (!doc_parse(doc, DOC_JSON, "plan.json", text.data, text.length, &err))
+    plan_init(plan);
+    if (!plan_of_job(plan, &answer, &err))
         fail_msg("%s", err.text);
-    text_release(&text);
+    if (!plan_check(plan, &err))
+        fail_msg("%s", err.text);
 }
 
-static double number(const struct doc_node *map, const char *key)
-{
-    const struct doc_node *node = doc_find(map, key);
-    bool found = node && node->type == DOC_NUMBER;
-    if (!found)
-        fail_msg("no number '%s'", key);
-    return found ? node->number : 0.0;
-}
-
-static void json_says_what_was_asked(void **state)
+static void a_plan_says_what_was_asked(void **state)
 {
     (void)state;
-    static const char *const texts[][2] = {
-        {"format", "rehearse-plan/1"}, {"objective", "iteration"}, {"model", "llama-3-70b"},
-        {"device_type", "h100-sxm"},   {"across", "ib-400g"},      {"software", "megatron-core"},
-        {"precision", "bf16"},
-    };
     struct found found;
-    struct doc doc;
+    struct plan plan;
     find(&found, "llama-3-70b", 16, 1);
-    parse(&doc, &found, false);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        assert_string_equal(doc_find(doc.root, texts[i][0])->text, texts[i][1]);
-    assert_true(number(doc.root, "devices") == 16.0);
-    assert_true(number(doc.root, "devices_per_node") == 8.0);
-    assert_true(number(doc.root, "global_batch") == 128.0);
-    assert_true(number(doc.root, "sequence") == 4096.0);
-    assert_true(number(doc.root, "headroom") == 0.05);
-    assert_true(number(doc.root, "iteration_time_low") == 1.0);
-    assert_true(number(doc.root, "iteration_time_high") == 2.0);
-    assert_true(number(doc.root, "gap") == 0.0);
-    assert_true(number(doc.root, "lower_bound") == number(doc.root, "iteration_time"));
-    assert_true(doc_find(doc.root, "proven_optimal")->boolean);
-    assert_null(doc_find(doc.root, "sensitivity"));
-    doc_release(&doc);
+    make(&plan, &found, false);
+    assert_string_equal(plan.objective, "iteration");
+    assert_string_equal(plan.model, "llama-3-70b");
+    assert_string_equal(plan.types[0].name, "h100-sxm");
+    assert_string_equal(plan.links[plan.types[0].across].name, "ib-400g");
+    assert_string_equal(plan.software, "megatron-core");
+    assert_string_equal(plan.precision, "bf16");
+    assert_int_equal(plan_devices(&plan), 16);
+    assert_int_equal(plan.types[0].per_node, 8);
+    assert_int_equal(plan.global_batch, 128);
+    assert_int_equal(plan.sequence, 4096);
+    assert_true(plan.headroom == 0.05);
+    assert_true(plan.lower_bound == plan.iteration_time && plan_gap(&plan) == 0.0);
+    assert_true(plan.proven_optimal);
+    assert_int_equal(plan.layer_count, 82);
+    assert_int_equal(plan.sensitivity_count, 0);
+    plan_release(&plan);
     job_search_release(&found.search);
 }
 
-static double sum_of(const struct doc_node *list)
+static double sum_of(const struct plan_figure *parts, int count)
 {
     double sum = 0.0;
-    for (const struct doc_node *child = list->first_child; child; child = child->next)
-        sum += child->number;
+    for (int i = 0; i < count; i++)
+        sum += parts[i].value;
     return sum;
 }
 
-static void json_plans_add_up(void **state)
+static void plans_and_alternatives_add_up(void **state)
 {
     (void)state;
     struct found found;
-    struct doc doc;
+    struct plan plan;
     find(&found, "llama-3-70b", 32, 8);
-    parse(&doc, &found, false);
-    const struct doc_node *plans = doc_find(doc.root, "plans");
-    assert_int_equal(plans->count, 8);
-    double before = number(doc.root, "iteration_time");
-    assert_true(number(plans->first_child, "iteration_time") == before);
-    for (const struct doc_node *plan = plans->first_child; plan; plan = plan->next) {
-        double seconds = number(plan, "iteration_time"), used = number(plan, "devices");
-        const struct doc_node *memory = doc_find(plan, "memory");
-        assert_true(seconds >= before);
-        before = seconds;
-        assert_true(number(plan, "tp") * number(plan, "pp") * number(plan, "dp") * number(plan, "cp") ==
-                    used);
-        assert_true(number(plan, "microbatches") * number(plan, "mbs") * number(plan, "dp") == 128.0);
-        assert_true(fabs(sum_of(doc_find(plan, "parts")) / seconds - 1.0) < 1e-9);
-        assert_true(fabs(sum_of(memory) / number(memory, "total") - 2.0) < 1e-9);
-        assert_int_equal(doc_find(plan, "stage_blocks")->count, (uint32_t)number(plan, "pp"));
-        assert_true(sum_of(doc_find(plan, "stage_blocks")) == 80.0);
-        assert_true(number(plan, "utilisation") > 0.0 && number(plan, "utilisation") < 1.0);
-        assert_non_null(doc_find(plan, "recompute"));
-        assert_non_null(doc_find(plan, "on_front"));
+    make(&plan, &found, false);
+    assert_int_equal(plan.alternative_count, 7);
+    double before = plan.iteration_time;
+    assert_true(fabs(sum_of(plan.parts, plan.part_count) / before - 1.0) < 1e-9);
+    for (int i = 0; i < plan.alternative_count; i++) {
+        const struct plan_alternative *a = &plan.alternatives[i];
+        assert_true(a->iteration_time >= before);
+        before = a->iteration_time;
+        assert_int_equal(a->tensor * a->pipeline * a->data * a->context, a->devices);
+        assert_int_equal(a->microbatches * a->microbatch * a->data, 128);
+        assert_true(fabs(sum_of(a->parts, a->part_count) / a->iteration_time - 1.0) < 1e-9);
+        assert_true(a->utilisation > 0.0 && a->utilisation < 1.0);
+        assert_non_null(a->recompute);
     }
-    assert_true(doc_find(plans->first_child, "on_front")->boolean); /* nothing is faster */
-    doc_release(&doc);
+    plan_release(&plan);
     job_search_release(&found.search);
 }
 
-static void json_lists_resources(void **state)
+/* The job that a plan was made of comes back from it, and all its stages' devices are there. */
+static void a_plan_is_its_job(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"llama-3-8b", "llama-3-70b", "gpt3-175b"};
+    for (int i = 0; i < 3; i++) {
+        struct found found;
+        struct plan plan;
+        struct error err;
+        find(&found, models[i], 64, 1);
+        make(&plan, &found, false);
+        struct job job = found.question.job;
+        if (!job_of_plan(&job, &plan, &err))
+            fail_msg("%s", err.text);
+        const struct job *was = &found.search.plans[0].job;
+        for (int d = 0; d < JOB_DIMENSIONS; d++)
+            assert_int_equal(job_dimension_value(&job, d), job_dimension_value(was, d));
+        assert_int_equal(job.devices, was->devices);
+        assert_true(job_time(&job).seconds == plan.iteration_time);
+        assert_true(job_memory(&job).total == plan.memory);
+        assert_int_equal(plan_devices_used(&plan), was->devices);
+        double fullest = 0.0;
+        for (int s = 0; s < plan.pipelines[0].stage_count; s++)
+            fullest = fmax(fullest, plan.pipelines[0].stages[s].bytes.total);
+        assert_true(fabs(fullest / plan.memory - 1.0) < 1e-9);
+        plan_release(&plan);
+        job_search_release(&found.search);
+    }
+}
+
+static void a_plan_lists_resources(void **state)
 {
     (void)state;
     struct found found;
-    struct doc doc;
+    struct plan plan;
     find(&found, "llama-3-8b", 16, 1);
-    parse(&doc, &found, true);
-    const struct doc_node *list = doc_find(doc.root, "sensitivity"), *entry = list->first_child;
-    assert_int_equal(list->count, JOB_RESOURCES);
-    for (int r = 0; r < JOB_RESOURCES; r++, entry = entry->next) {
-        assert_string_equal(doc_find(entry, "resource")->text, job_resource_name((enum job_resource)r));
-        assert_true(number(entry, "iteration_time") == found.sensitivity[r].seconds);
-        assert_int_equal(doc_find(entry, "split_differs")->boolean, found.sensitivity[r].differs);
-        assert_int_equal(doc_find(entry, "more") != NULL, r != JOB_ALL_MEMORY);
+    make(&plan, &found, true);
+    assert_int_equal(plan.sensitivity_count, JOB_RESOURCES);
+    for (int r = 0; r < JOB_RESOURCES; r++) {
+        const struct plan_sensitivity *entry = &plan.sensitivity[r];
+        assert_string_equal(entry->resource, job_resource_name((enum job_resource)r));
+        assert_true(entry->iteration_time == found.sensitivity[r].seconds);
+        assert_int_equal(entry->split_differs, found.sensitivity[r].differs);
+        assert_int_equal(isnan(entry->more), r == JOB_ALL_MEMORY);
     }
-    doc_release(&doc);
+    plan_release(&plan);
     job_search_release(&found.search);
 }
 
@@ -225,9 +232,10 @@ int main(void)
         cmocka_unit_test(matrix_units_help_most_and_at_most_by_as_much_as_there_are_more),
         cmocka_unit_test(devices_come_in_whole_nodes),
         cmocka_unit_test(all_memory_is_as_good_as_some),
-        cmocka_unit_test(json_says_what_was_asked),
-        cmocka_unit_test(json_plans_add_up),
-        cmocka_unit_test(json_lists_resources),
+        cmocka_unit_test(a_plan_says_what_was_asked),
+        cmocka_unit_test(plans_and_alternatives_add_up),
+        cmocka_unit_test(a_plan_is_its_job),
+        cmocka_unit_test(a_plan_lists_resources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

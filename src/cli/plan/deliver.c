@@ -1,0 +1,34 @@
+#include "cli/plan/deliver.h"
+
+#include "cli/output.h"
+#include "figure/plan.h"
+#include "launch/launch.h"
+
+bool plan_save(const struct plan *plan, const char *path, struct error *err)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    plan_write_json(plan, &json, NULL);
+    return output_and_release(path, &text, err);
+}
+
+bool plan_deliver(const struct plan_options *options, const struct plan_delivery *delivery, struct error *err)
+{
+    struct text text = {0};
+    if (options->output && !plan_save(delivery->plan, options->output, err))
+        return false;
+    if (options->figure && !figure_plan(options->figure, delivery->plan, err))
+        return false;
+    if (options->json)
+        return plan_save(delivery->plan, NULL, err);
+    if (plan_is_given(options, "emit") && delivery->job) {
+        if (!launch_write((enum launch_format)options->emit, delivery->job, &text, err)) {
+            text_release(&text);
+            return false;
+        }
+    } else if (options->dot)
+        plan_write_dot(delivery->plan, &text);
+    else
+        delivery->print(delivery->context, &text);
+    return output_and_release(NULL, &text, err);
+}

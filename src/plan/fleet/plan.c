@@ -1,0 +1,116 @@
+#include "plan/fleet/plan.h"
+
+#include <math.h>
+
+static double between(const double *sums, const struct fleet_stage *stage)
+{
+    return sums[stage->last] - sums[stage->first];
+}
+
+static void set_stage(struct plan_stage *to, const struct fleet_answer *answer,
+                      const struct fleet_pipeline *pipeline, int index)
+{
+    const struct fleet_problem *problem = &answer->problem;
+    const struct fleet_stage *stage = &pipeline->stages[index];
+    const struct fleet_option *option = &problem->options[stage->option];
+    const struct fleet_held *each = &answer->held;
+    int behind = pipeline->stage_count - index;
+    double held = between(option->held, stage), all = each->parameters + each->gradients + each->optimizer;
+    double forward = between(option->forward, stage), after = between(option->after, stage);
+    to->first_layer = stage->first;
+    to->last_layer = stage->last - 1;
+    to->type = option->type;
+    to->tensor = option->tensor;
+    to->seconds.forward = forward;
+    to->seconds.backward = between(option->seconds, stage) - forward;
+    to->seconds.send = stage->first > 0 ? option->send[stage->first] : 0;
+    to->seconds.optimizer = between(option->updated, stage);
+    to->seconds.gradients = after - to->seconds.optimizer;
+    to->bytes = (struct plan_bytes){
+        .parameters = held * each->parameters / all,
+        .gradients = held * each->gradients / all,
+        .optimizer = held * each->optimizer / all,
+        .activations = between(option->kept, stage),
+        .in_flight = behind,
+        .working = stage->last == problem->layer_count ? option->last_working : option->working,
+        .sent = NAN,
+        .total = fleet_stage_memory(problem, stage, behind),
+    };
+}
+
+static bool add_pipeline(struct plan *plan, const struct fleet_answer *answer,
+                         const struct fleet_pipeline *from, int copies, int64_t microbatches,
+                         struct error *err)
+{
+    struct plan_pipeline *to = &plan->pipelines[plan->pipeline_count++];
+    if (copies == 0) {
+        plan->pipeline_count--;
+        return true;
+    }
+    if (!plan_add_stages(plan, to, from->stage_count, err))
+        return false;
+    to->copies = copies;
+    to->microbatches = microbatches;
+    for (int s = 0; s < from->stage_count; s++) {
+        set_stage(&to->stages[s], answer, from, s);
+        plan->memory = fmax(plan->memory, to->stages[s].bytes.total);
+    }
+    return true;
+}
+
+static bool add_pipelines(struct plan *plan, const struct fleet_answer *answer, struct error *err)
+{
+    if (!plan_add_pipelines(plan, 2 * answer->plan.pipeline_count, err))
+        return false;
+    plan->pipeline_count = 0;
+    plan->memory = 0;
+    for (int k = 0; k < answer->plan.pipeline_count; k++) {
+        const struct fleet_pipeline *from = &answer->plan.pipelines[k];
+        int64_t each = from->microbatches / from->copies;
+        int more = (int)(from->microbatches % from->copies);
+        if (!add_pipeline(plan, answer, from, more, each + 1, err) ||
+            !add_pipeline(plan, answer, from, from->copies - more, each, err))
+            return false;
+    }
+    return true;
+}
+
+/* A stage takes its seconds behind the one before it, which include receiving: the slowest stage of all pipelines. */
+static void find_bottleneck(struct plan *plan)
+{
+    double slowest = 0;
+    for (int p = 0; p < plan->pipeline_count; p++)
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++)
+            if (plan_stage_seconds(&plan->pipelines[p].stages[s]) > slowest) {
+                slowest = plan_stage_seconds(&plan->pipelines[p].stages[s]);
+                plan->bottleneck_pipeline = p;
+                plan->bottleneck_stage = s;
+            }
+}
+
+bool plan_of_fleet(struct plan *plan, const struct fleet_answer *answer, struct error *err)
+{
+    plan->objective = "iteration";
+    plan->planner = "fleet";
+    plan->search = "columns";
+    plan->layer_count = answer->problem.layer_count;
+    plan->microbatch = answer->microbatch;
+    plan->recompute = job_recompute_name(answer->recompute);
+    plan->sharding = answer->sharded;
+    plan->iteration_time = answer->time.seconds;
+    plan->lower_bound = answer->lower_bound;
+    plan->proven_optimal = plan_gap(plan) == 0;
+    plan->proof_over =
+        "pipelines of any cuts, device types and tensor degrees, micro-batch and recomputation";
+    plan_add_part(plan, "pipelines", answer->time.pipelines);
+    plan_add_part(plan, "after", answer->time.after);
+    plan_add_part(plan, "other", answer->time.other);
+    plan_add_figure(plan, "combinations", answer->combinations);
+    plan_add_figure(plan, "columns", (double)answer->plan.columns);
+    if (add_pipelines(plan, answer, err) && plan_place(plan, err)) {
+        find_bottleneck(plan);
+        return true;
+    }
+    plan_release(plan);
+    return false;
+}

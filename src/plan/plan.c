@@ -1,0 +1,156 @@
+#include "plan/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+void plan_init(struct plan *plan)
+{
+    *plan = (struct plan){
+        .sharding = -1,
+        .chunks = 1,
+        .asked_microbatches = -1,
+        .schedule = "1f1b",
+        .version = REHEARSE_VERSION,
+        .low = NAN,
+        .high = NAN,
+        .memory = NAN,
+        .headroom = NAN,
+        .planning_seconds = NAN,
+        .bottleneck_pipeline = -1,
+        .bottleneck_stage = -1,
+    };
+}
+
+void plan_release(struct plan *plan)
+{
+    arena_release(&plan->arena);
+    *plan = (struct plan){0};
+}
+
+bool plan_add_types(struct plan *plan, int count, struct error *err)
+{
+    plan->types = ARENA_ARRAY(&plan->arena, (size_t)count + 1, struct plan_device_type);
+    if (!plan->types)
+        return error_memory(err);
+    plan->type_count = count;
+    for (int t = 0; t < count; t++)
+        plan->types[t] = (struct plan_device_type){.per_node = 1, .inside = -1, .across = -1};
+    return true;
+}
+
+bool plan_add_pipelines(struct plan *plan, int count, struct error *err)
+{
+    plan->pipelines = ARENA_ARRAY(&plan->arena, (size_t)count + 1, struct plan_pipeline);
+    if (!plan->pipelines)
+        return error_memory(err);
+    plan->pipeline_count = count;
+    for (int p = 0; p < count; p++)
+        plan->pipelines[p].copies = 1;
+    return true;
+}
+
+bool plan_add_stages(struct plan *plan, struct plan_pipeline *pipeline, int count, struct error *err)
+{
+    pipeline->stages = ARENA_ARRAY(&plan->arena, (size_t)count + 1, struct plan_stage);
+    if (!pipeline->stages)
+        return error_memory(err);
+    pipeline->stage_count = count;
+    for (int s = 0; s < count; s++)
+        pipeline->stages[s] = (struct plan_stage){
+            .tensor = 1,
+            .context = 1,
+            .expert = 1,
+            .data = 1,
+            .seconds = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
+            .bytes = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
+        };
+    return true;
+}
+
+int plan_add_link(struct plan *plan, const char *name, double bandwidth, double latency)
+{
+    for (int l = 0; l < plan->link_count; l++) {
+        const struct plan_link *link = &plan->links[l];
+        if (link->bandwidth == bandwidth && link->latency == latency && strcmp(link->name, name) == 0)
+            return l;
+    }
+    if (!plan->links)
+        plan->links = ARENA_ARRAY(&plan->arena, PLAN_MAX_LINKS, struct plan_link);
+    const char *own =
+        plan->links && plan->link_count < PLAN_MAX_LINKS ? arena_string(&plan->arena, name) : NULL;
+    if (!own)
+        return -1;
+    plan->links[plan->link_count] = (struct plan_link){own, bandwidth, latency};
+    return plan->link_count++;
+}
+
+void plan_add_part(struct plan *plan, const char *name, double seconds)
+{
+    if (plan->part_count < PLAN_MAX_PARTS)
+        plan->parts[plan->part_count++] = (struct plan_figure){name, seconds};
+}
+
+void plan_add_figure(struct plan *plan, const char *name, double value)
+{
+    if (plan->figure_count < PLAN_MAX_FIGURES)
+        plan->figures[plan->figure_count++] = (struct plan_figure){name, value};
+}
+
+double plan_figure(const struct plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->figure_count; i++)
+        if (strcmp(plan->figures[i].name, name) == 0)
+            return plan->figures[i].value;
+    return NAN;
+}
+
+double plan_gap(const struct plan *plan)
+{
+    return plan->lower_bound > 0 && plan->iteration_time > 0
+               ? fmax(0, (plan->iteration_time - plan->lower_bound) / plan->iteration_time)
+               : 1;
+}
+
+static double known(double value)
+{
+    return isnan(value) ? 0 : value;
+}
+
+double plan_stage_seconds(const struct plan_stage *stage)
+{
+    const struct plan_seconds *s = &stage->seconds;
+    return known(s->forward) + known(s->backward) + known(s->recompute) + known(s->collectives) +
+           known(s->send);
+}
+
+int plan_stage_devices(const struct plan_stage *stage)
+{
+    return stage->tensor * stage->context * stage->data;
+}
+
+int64_t plan_devices_used(const struct plan *plan)
+{
+    int64_t used = 0;
+    for (int p = 0; p < plan->pipeline_count; p++)
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++)
+            if (plan->pipelines[p].stages[s].chunk == 0)
+                used +=
+                    (int64_t)plan->pipelines[p].copies * plan_stage_devices(&plan->pipelines[p].stages[s]);
+    return used;
+}
+
+int64_t plan_devices(const struct plan *plan)
+{
+    int64_t devices = 0;
+    for (int t = 0; t < plan->type_count; t++)
+        devices += (int64_t)plan->types[t].nodes * plan->types[t].per_node;
+    return devices;
+}
+
+int plan_nodes(const struct plan *plan)
+{
+    int nodes = 0;
+    for (int t = 0; t < plan->type_count; t++)
+        nodes += plan->types[t].nodes;
+    return nodes;
+}

@@ -1,0 +1,194 @@
+#include "plan/plan_fields.h"
+
+#include <limits.h>
+
+#define TEXT(type, name, key)                                                                                \
+    {                                                                                                        \
+        key, PLAN_TEXT, offsetof(type, name), 0, 0                                                           \
+    }
+#define NUMBER(type, name, key)                                                                              \
+    {                                                                                                        \
+        key, PLAN_NUMBER, offsetof(type, name), 0, 0                                                         \
+    }
+#define INT(type, name, key, least, greatest)                                                                \
+    {                                                                                                        \
+        key, PLAN_INT, offsetof(type, name), least, greatest                                                 \
+    }
+#define INTEGER(type, name, key, least)                                                                      \
+    {                                                                                                        \
+        key, PLAN_INTEGER, offsetof(type, name), least, INT64_C(1) << 53                                     \
+    }
+#define BOOL(type, name, key)                                                                                \
+    {                                                                                                        \
+        key, PLAN_BOOL, offsetof(type, name), 0, 0                                                           \
+    }
+#define DEGREE(type, name) INT(type, name, #name, 1, 1 << 24)
+
+static const struct plan_field head[] = {
+    TEXT(struct plan, objective, "objective"),
+    TEXT(struct plan, search, "search"),
+    NUMBER(struct plan, iteration_time, "iteration_time"),
+    NUMBER(struct plan, lower_bound, "lower_bound"),
+    BOOL(struct plan, proven_optimal, "proven_optimal"),
+    TEXT(struct plan, proof_over, "proof_over"),
+    NUMBER(struct plan, planning_seconds, "planning_seconds"),
+    NUMBER(struct plan, memory, "memory"),
+    INTEGER(struct plan, asked_microbatches, "microbatches", -1),
+    BOOL(struct plan, has_front, "has_front"),
+};
+
+static const struct plan_field made_by[] = {
+    TEXT(struct plan, version, "version"),
+    TEXT(struct plan, planner, "planner"),
+    TEXT(struct plan, rules, "rules"),
+    TEXT(struct plan, import, "import"),
+};
+
+static const struct plan_field model[] = {
+    TEXT(struct plan, model, "name"),
+    INT(struct plan, layer_count, "layers", 0, PLAN_MAX_LAYERS),
+    TEXT(struct plan, layers_digest, "digest"),
+};
+
+static const struct plan_field training[] = {
+    INTEGER(struct plan, global_batch, "global_batch", 0),
+    INTEGER(struct plan, microbatch, "microbatch", 0),
+    INTEGER(struct plan, sequence, "sequence", 0),
+    TEXT(struct plan, precision, "precision"),
+    TEXT(struct plan, software, "software"),
+    TEXT(struct plan, recompute, "recompute"),
+    INT(struct plan, sharding, "sharding", -1, 3),
+    NUMBER(struct plan, headroom, "headroom"),
+};
+
+static const struct plan_field schedule[] = {
+    TEXT(struct plan, schedule, "kind"),
+    INT(struct plan, chunks, "chunks", 1, 4096),
+};
+
+static const struct plan_field iteration[] = {
+    NUMBER(struct plan, low, "low"),
+    NUMBER(struct plan, high, "high"),
+    BOOL(struct plan, extrapolates, "extrapolates"),
+};
+
+static const struct plan_field bottleneck[] = {
+    INT(struct plan, bottleneck_pipeline, "pipeline", -1, PLAN_MAX_PIPELINES),
+    INT(struct plan, bottleneck_stage, "stage", -1, PLAN_MAX_STAGES),
+    BOOL(struct plan, bottleneck_sends, "sends"),
+};
+
+static const struct plan_field device_type[] = {
+    TEXT(struct plan_device_type, name, "name"),
+    INT(struct plan_device_type, nodes, "nodes", 0, 1 << 24),
+    INT(struct plan_device_type, per_node, "per_node", 0, 1 << 24),
+    INTEGER(struct plan_device_type, memory, "memory", 0),
+    INT(struct plan_device_type, inside, "inside", -1, PLAN_MAX_LINKS - 1),
+    INT(struct plan_device_type, across, "across", -1, PLAN_MAX_LINKS - 1),
+};
+
+static const struct plan_field link[] = {
+    TEXT(struct plan_link, name, "name"),
+    NUMBER(struct plan_link, bandwidth, "bandwidth"),
+    NUMBER(struct plan_link, latency, "latency"),
+};
+
+static const struct plan_field pipeline[] = {
+    INT(struct plan_pipeline, copies, "copies", 1, 1 << 24),
+    INTEGER(struct plan_pipeline, microbatches, "microbatches", 0),
+};
+
+static const struct plan_field stage[] = {
+    INT(struct plan_stage, chunk, "chunk", 0, 4095),
+    DEGREE(struct plan_stage, tensor),
+    DEGREE(struct plan_stage, context),
+    DEGREE(struct plan_stage, expert),
+    DEGREE(struct plan_stage, data),
+};
+
+static const struct plan_field run[] = {
+    INT(struct plan_run, node, "node", 0, 1 << 24),
+    INT(struct plan_run, nodes, "nodes", 1, 1 << 24),
+    INT(struct plan_run, first, "first", 0, 1 << 24),
+    INT(struct plan_run, count, "count", 1, 1 << 24),
+};
+
+static const struct plan_field seconds[] = {
+    NUMBER(struct plan_seconds, forward, "forward"),
+    NUMBER(struct plan_seconds, backward, "backward"),
+    NUMBER(struct plan_seconds, backward_weight, "backward_weight"),
+    NUMBER(struct plan_seconds, recompute, "recompute"),
+    NUMBER(struct plan_seconds, collectives, "collectives"),
+    NUMBER(struct plan_seconds, send, "send"),
+    NUMBER(struct plan_seconds, gradients, "gradients"),
+    NUMBER(struct plan_seconds, optimizer, "optimizer"),
+};
+
+static const struct plan_field bytes[] = {
+    NUMBER(struct plan_bytes, parameters, "parameters"),
+    NUMBER(struct plan_bytes, gradients, "gradients"),
+    NUMBER(struct plan_bytes, optimizer, "optimizer"),
+    NUMBER(struct plan_bytes, activations, "activations"),
+    NUMBER(struct plan_bytes, in_flight, "in_flight"),
+    NUMBER(struct plan_bytes, working, "working"),
+    NUMBER(struct plan_bytes, sent, "sent"),
+    NUMBER(struct plan_bytes, total, "total"),
+};
+
+static const struct plan_field alternative[] = {
+    NUMBER(struct plan_alternative, iteration_time, "iteration_time"),
+    INT(struct plan_alternative, devices, "devices", 1, 1 << 24),
+    DEGREE(struct plan_alternative, tensor),
+    DEGREE(struct plan_alternative, context),
+    DEGREE(struct plan_alternative, expert),
+    DEGREE(struct plan_alternative, pipeline),
+    DEGREE(struct plan_alternative, data),
+    DEGREE(struct plan_alternative, chunks),
+    INT(struct plan_alternative, sharding, "sharding", 0, 3),
+    INTEGER(struct plan_alternative, microbatch, "microbatch", 1),
+    INTEGER(struct plan_alternative, microbatches, "microbatches", 1),
+    TEXT(struct plan_alternative, recompute, "recompute"),
+    NUMBER(struct plan_alternative, memory, "memory"),
+    NUMBER(struct plan_alternative, utilisation, "utilisation"),
+    BOOL(struct plan_alternative, on_front, "on_front"),
+};
+
+static const struct plan_field sensitivity[] = {
+    TEXT(struct plan_sensitivity, resource, "resource"),
+    NUMBER(struct plan_sensitivity, more, "more"),
+    NUMBER(struct plan_sensitivity, iteration_time, "iteration_time"),
+    BOOL(struct plan_sensitivity, split_differs, "split_differs"),
+};
+
+#define MAP(fields)                                                                                          \
+    {                                                                                                        \
+        fields, sizeof fields / sizeof *fields                                                               \
+    }
+
+static const struct {
+    const struct plan_field *fields;
+    size_t count;
+} maps[PLAN_MAPS] = {
+    [PLAN_MAP_HEAD] = MAP(head),
+    [PLAN_MAP_MADE_BY] = MAP(made_by),
+    [PLAN_MAP_MODEL] = MAP(model),
+    [PLAN_MAP_TRAINING] = MAP(training),
+    [PLAN_MAP_SCHEDULE] = MAP(schedule),
+    [PLAN_MAP_ITERATION] = MAP(iteration),
+    [PLAN_MAP_BOTTLENECK] = MAP(bottleneck),
+    [PLAN_MAP_TYPE] = MAP(device_type),
+    [PLAN_MAP_LINK] = MAP(link),
+    [PLAN_MAP_PIPELINE] = MAP(pipeline),
+    [PLAN_MAP_STAGE] = MAP(stage),
+    [PLAN_MAP_RUN] = MAP(run),
+    [PLAN_MAP_SECONDS] = MAP(seconds),
+    [PLAN_MAP_BYTES] = MAP(bytes),
+    [PLAN_MAP_ALTERNATIVE] = MAP(alternative),
+    [PLAN_MAP_SENSITIVITY] = MAP(sensitivity),
+};
+
+const struct plan_field *plan_fields_of(enum plan_map map, size_t *count)
+{
+    *count = maps[map].count;
+    return maps[map].fields;
+}

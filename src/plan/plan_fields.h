@@ -1,0 +1,49 @@
+/* The keys of rehearse-plan/2 whose values are plain members of a struct: writer and reader go by the same tables. Private
+ * to plan_write.c and plan_read.c. */
+#ifndef REHEARSE_PLAN_PLAN_FIELDS_H
+#define REHEARSE_PLAN_PLAN_FIELDS_H
+
+#include "plan/plan.h"
+
+#include <stddef.h>
+
+enum plan_field_kind {
+    PLAN_TEXT,    /* const char *; NULL is null */
+    PLAN_NUMBER,  /* double of at least 0; NAN is null */
+    PLAN_INT,     /* int from `least` to `greatest` */
+    PLAN_INTEGER, /* int64_t, the same */
+    PLAN_BOOL,
+};
+
+struct plan_field {
+    const char *key;
+    enum plan_field_kind kind;
+    size_t at;
+    int64_t least, greatest;
+};
+
+/* The maps of the document, by what they belong to. */
+enum plan_map {
+    PLAN_MAP_HEAD,        /* struct plan, at the top */
+    PLAN_MAP_MADE_BY,     /* struct plan */
+    PLAN_MAP_MODEL,       /* struct plan */
+    PLAN_MAP_TRAINING,    /* struct plan */
+    PLAN_MAP_SCHEDULE,    /* struct plan */
+    PLAN_MAP_ITERATION,   /* struct plan */
+    PLAN_MAP_BOTTLENECK,  /* struct plan */
+    PLAN_MAP_TYPE,        /* struct plan_device_type */
+    PLAN_MAP_LINK,        /* struct plan_link */
+    PLAN_MAP_PIPELINE,    /* struct plan_pipeline */
+    PLAN_MAP_STAGE,       /* struct plan_stage */
+    PLAN_MAP_RUN,         /* struct plan_run */
+    PLAN_MAP_SECONDS,     /* struct plan_seconds */
+    PLAN_MAP_BYTES,       /* struct plan_bytes */
+    PLAN_MAP_ALTERNATIVE, /* struct plan_alternative */
+    PLAN_MAP_SENSITIVITY, /* struct plan_sensitivity */
+    PLAN_MAPS
+};
+
+/* The fields of a map, and how many there are. */
+const struct plan_field *plan_fields_of(enum plan_map map, size_t *count);
+
+#endif

@@ -1,0 +1,137 @@
+/* Devices for the stages of a plan that says only how many each has. */
+#include "plan/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct placing {
+    struct plan *plan;
+    int *used;       /* [node] devices given away */
+    int *first_node; /* [type] */
+    struct plan_run *runs;
+    int run_count;
+};
+
+/* Nodes in a row with the same devices, and devices in a row of one node, are one run. */
+static void add_run(struct placing *placing, int node, int first, int count)
+{
+    struct plan_run *last = placing->run_count > 0 ? &placing->runs[placing->run_count - 1] : NULL;
+    if (last && last->nodes == 1 && last->node == node && last->first + last->count == first)
+        last->count += count;
+    else
+        placing->runs[placing->run_count++] = (struct plan_run){node, 1, first, count};
+    last = &placing->runs[placing->run_count - 1];
+    struct plan_run *before = placing->run_count > 1 ? last - 1 : NULL;
+    if (before && before->node + before->nodes == last->node && before->first == last->first &&
+        before->count == last->count && last->nodes == 1) {
+        before->nodes++;
+        placing->run_count--;
+    }
+}
+
+/* The first node from `from` on that has so many devices left; -1: none. */
+static int find_node(const struct placing *placing, const struct plan_device_type *type, int first_node,
+                     int from, int devices)
+{
+    for (int n = from; n < type->nodes; n++)
+        if (type->per_node - placing->used[first_node + n] >= devices)
+            return n;
+    return -1;
+}
+
+/* One copy of a stage. *from: the first node that may have room. */
+static bool place_copy(struct placing *placing, const struct plan_stage *stage, int *from)
+{
+    const struct plan_device_type *type = &placing->plan->types[stage->type];
+    int first_node = placing->first_node[stage->type], left = plan_stage_devices(stage);
+    while (left > 0) {
+        int wanted = left < type->per_node ? left : type->per_node;
+        int node = find_node(placing, type, first_node, *from, wanted);
+        if (node < 0)
+            return false;
+        add_run(placing, first_node + node, placing->used[first_node + node], wanted);
+        placing->used[first_node + node] += wanted;
+        *from = node;
+        left -= wanted;
+    }
+    return true;
+}
+
+static bool keep_runs(struct placing *placing, struct plan_stage *stage)
+{
+    struct plan_run *own =
+        ARENA_ARRAY(&placing->plan->arena, (size_t)placing->run_count + 1, struct plan_run);
+    if (!own)
+        return false;
+    memcpy(own, placing->runs, (size_t)placing->run_count * sizeof *own);
+    stage->runs = own;
+    stage->run_count = placing->run_count;
+    return true;
+}
+
+/* Chunks of an interleaved pipeline share the devices of the first chunk. */
+static bool place_stage(struct placing *placing, struct plan_pipeline *pipeline, int index)
+{
+    struct plan_stage *stage = &pipeline->stages[index];
+    placing->run_count = 0;
+    int from = 0;
+    bool room = true;
+    for (int copy = 0; room && copy < pipeline->copies; copy++)
+        room = place_copy(placing, stage, &from);
+    if (room && !keep_runs(placing, stage))
+        return false;
+    for (int other = index + 1; other < pipeline->stage_count; other++)
+        if (pipeline->stages[other].chunk > 0 &&
+            other % (pipeline->stage_count / placing->plan->chunks) == index) {
+            pipeline->stages[other].runs = stage->runs;
+            pipeline->stages[other].run_count = stage->run_count;
+        }
+    return true;
+}
+
+/* The largest number of devices of a stage below `below`; 0: none. */
+static int next_size(const struct plan *plan, int below)
+{
+    int size = 0;
+    for (int p = 0; p < plan->pipeline_count; p++)
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
+            int devices = plan_stage_devices(&plan->pipelines[p].stages[s]);
+            if (devices < below && devices > size)
+                size = devices;
+        }
+    return size;
+}
+
+/* Large stages first: small ones fit into what is left. */
+static bool place_all(struct placing *placing)
+{
+    const struct plan *plan = placing->plan;
+    for (int size = next_size(plan, 1 << 30); size > 0; size = next_size(plan, size))
+        for (int p = 0; p < plan->pipeline_count; p++)
+            for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
+                const struct plan_stage *stage = &plan->pipelines[p].stages[s];
+                if (stage->chunk == 0 && plan_stage_devices(stage) == size &&
+                    !place_stage(placing, &plan->pipelines[p], s))
+                    return false;
+            }
+    return true;
+}
+
+bool plan_place(struct plan *plan, struct error *err)
+{
+    int64_t most = plan_devices(plan);
+    struct placing placing = {
+        .plan = plan,
+        .used = calloc((size_t)plan_nodes(plan) + 1, sizeof *placing.used),
+        .first_node = calloc((size_t)plan->type_count + 1, sizeof *placing.first_node),
+        .runs = calloc((size_t)most + 1, sizeof *placing.runs),
+    };
+    bool ok = placing.used && placing.first_node && placing.runs;
+    for (int t = 1; ok && t < plan->type_count; t++)
+        placing.first_node[t] = placing.first_node[t - 1] + plan->types[t - 1].nodes;
+    ok = ok && place_all(&placing);
+    free(placing.runs);
+    free(placing.first_node);
+    free(placing.used);
+    return ok ? true : error_memory(err);
+}

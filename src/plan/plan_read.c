@@ -1,0 +1,423 @@
+#include "plan/plan_read.h"
+
+#include "plan/plan_fields.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_KEYS 24
+
+bool plan_copy_text(struct plan_reader *r, const struct doc_node *node, const char **text)
+{
+    const char *value;
+    *text = NULL;
+    if (!node || node->type == DOC_NULL)
+        return true;
+    if (!doc_string(&r->doc, node, &value, r->err))
+        return false;
+    *text = arena_string(&r->plan->arena, value);
+    return *text ? true : error_memory(r->err);
+}
+
+static bool read_field(struct plan_reader *r, const struct doc_node *node, const struct plan_field *field,
+                       void *of)
+{
+    void *at = (char *)of + field->at;
+    int64_t whole;
+    if (node->type == DOC_NULL) {
+        if (field->kind == PLAN_NUMBER)
+            *(double *)at = NAN;
+        return true;
+    }
+    switch (field->kind) {
+    case PLAN_TEXT:
+        return plan_copy_text(r, node, at);
+    case PLAN_NUMBER:
+        return doc_number(&r->doc, node, -1e300, 1e300, at, r->err);
+    case PLAN_INT:
+        if (!doc_integer(&r->doc, node, field->least, field->greatest, &whole, r->err))
+            return false;
+        *(int *)at = (int)whole;
+        return true;
+    case PLAN_INTEGER:
+        return doc_integer(&r->doc, node, field->least, field->greatest, at, r->err);
+    case PLAN_BOOL:
+        if (node->type != DOC_BOOL)
+            return doc_error(&r->doc, node, r->err, "expected true or false");
+        *(bool *)at = node->boolean;
+    }
+    return true;
+}
+
+/* The plain members of a map, which may have the keys `others` beside them (a NULL ends them). */
+static bool read_fields(struct plan_reader *r, const struct doc_node *map, enum plan_map which, void *of,
+                        const char *const *others)
+{
+    const char *keys[MAX_KEYS];
+    size_t count, known;
+    const struct plan_field *fields = plan_fields_of(which, &count);
+    if (!doc_is_map(&r->doc, map, r->err))
+        return false;
+    for (known = 0; known < count; known++)
+        keys[known] = fields[known].key;
+    for (; others && *others; others++)
+        keys[known++] = *others;
+    if (!doc_only_keys(&r->doc, map, keys, known, r->err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct doc_node *node = doc_find(map, fields[i].key);
+        if (node && !read_field(r, node, &fields[i], of))
+            return false;
+    }
+    return true;
+}
+
+/* A map that may be missing. */
+static bool read_map(struct plan_reader *r, const struct doc_node *parent, const char *key,
+                     enum plan_map which, void *of)
+{
+    const struct doc_node *map = doc_find(parent, key);
+    return !map || map->type == DOC_NULL || read_fields(r, map, which, of, NULL);
+}
+
+/* A list that may be missing, of `least` to `greatest` entries. *list is NULL if it is. */
+static bool find_list(struct plan_reader *r, const struct doc_node *parent, const char *key, uint32_t least,
+                      uint32_t greatest, const struct doc_node **list)
+{
+    *list = doc_find(parent, key);
+    if (!*list || (*list)->type == DOC_NULL) {
+        *list = NULL;
+        return true;
+    }
+    if (!doc_is_list(&r->doc, *list, r->err))
+        return false;
+    if ((*list)->count < least || (*list)->count > greatest)
+        return doc_error(&r->doc, *list, r->err, "expected %u to %u entries, found %u", least, greatest,
+                         (*list)->count);
+    return true;
+}
+
+static bool read_figures(struct plan_reader *r, const struct doc_node *parent, const char *key, int max,
+                         int *count, struct plan_figure *figures)
+{
+    const struct doc_node *map = doc_find(parent, key);
+    if (!map || map->type == DOC_NULL)
+        return true;
+    if (!doc_is_map(&r->doc, map, r->err))
+        return false;
+    if (map->count > (uint32_t)max)
+        return doc_error(&r->doc, map, r->err, "expected at most %d entries, found %u", max, map->count);
+    for (const struct doc_node *node = map->first_child; node; node = node->next) {
+        struct plan_figure *figure = &figures[(*count)++];
+        figure->name = arena_string(&r->plan->arena, node->key);
+        figure->value = NAN;
+        if (!figure->name)
+            return error_memory(r->err);
+        if (node->type != DOC_NULL && !doc_number(&r->doc, node, -1e300, 1e300, &figure->value, r->err))
+            return false;
+    }
+    return true;
+}
+
+/* ---- cluster ---- */
+
+static bool read_links(struct plan_reader *r)
+{
+    const struct doc_node *list;
+    if (!find_list(r, r->doc.root, "links", 0, PLAN_MAX_LINKS, &list))
+        return false;
+    r->plan->links = ARENA_ARRAY(&r->plan->arena, PLAN_MAX_LINKS, struct plan_link);
+    if (!r->plan->links)
+        return error_memory(r->err);
+    for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
+        struct plan_link *link = &r->plan->links[r->plan->link_count++];
+        if (!read_fields(r, node, PLAN_MAP_LINK, link, NULL))
+            return false;
+        if (!link->name)
+            return doc_need(&r->doc, node, "name", r->err) != NULL;
+    }
+    return true;
+}
+
+static bool check_link(struct plan_reader *r, const struct doc_node *type, const char *key, int link)
+{
+    return link < r->plan->link_count ||
+           doc_error(&r->doc, doc_find(type, key), r->err, "expected -1 or one of %d links, found %d",
+                     r->plan->link_count, link);
+}
+
+static bool read_types(struct plan_reader *r)
+{
+    static const char *const others[] = {"digest", "nodes", "devices", "device_types", NULL};
+    const struct doc_node *cluster = doc_find(r->doc.root, "cluster"), *list;
+    if (!cluster || cluster->type == DOC_NULL)
+        return true;
+    if (!doc_is_map(&r->doc, cluster, r->err) || !doc_only_keys(&r->doc, cluster, others, 4, r->err) ||
+        !plan_copy_text(r, doc_find(cluster, "digest"), &r->plan->cluster_digest) ||
+        !find_list(r, cluster, "device_types", 0, PLAN_MAX_TYPES, &list))
+        return false;
+    for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
+        struct plan_device_type *type = &r->plan->types[r->plan->type_count++];
+        if (!read_fields(r, node, PLAN_MAP_TYPE, type, NULL) || !doc_need(&r->doc, node, "name", r->err) ||
+            !check_link(r, node, "inside", type->inside) || !check_link(r, node, "across", type->across))
+            return false;
+        if (!type->name)
+            return doc_error(&r->doc, node, r->err, "expected a name, found null");
+    }
+    return true;
+}
+
+bool plan_find_type(struct plan_reader *r, const struct doc_node *node, int *type)
+{
+    const char *name;
+    if (!doc_string(&r->doc, node, &name, r->err))
+        return false;
+    for (*type = 0; *type < r->plan->type_count; ++*type)
+        if (strcmp(r->plan->types[*type].name, name) == 0)
+            return true;
+    /* by hand, a plan need not describe its cluster: how many there are is not known */
+    if (doc_find(doc_find(r->doc.root, "cluster"), "device_types"))
+        return doc_error(&r->doc, node, r->err, "the plan's cluster has no '%s'", name);
+    if (*type == PLAN_MAX_TYPES)
+        return doc_error(&r->doc, node, r->err, "expected at most %d device types", PLAN_MAX_TYPES);
+    const char *own = arena_string(&r->plan->arena, name);
+    r->plan->types[r->plan->type_count++] =
+        (struct plan_device_type){.name = own, .inside = -1, .across = -1};
+    return own ? true : error_memory(r->err);
+}
+
+/* ---- pipelines ---- */
+
+static bool read_runs(struct plan_reader *r, const struct doc_node *node, struct plan_stage *stage)
+{
+    const struct doc_node *list;
+    if (!find_list(r, node, "devices", 0, PLAN_MAX_RUNS, &list))
+        return false;
+    if (!list)
+        return true;
+    struct plan_run *runs = ARENA_ARRAY(&r->plan->arena, (size_t)list->count + 1, struct plan_run);
+    if (!runs)
+        return error_memory(r->err);
+    stage->runs = runs;
+    for (const struct doc_node *at = list->first_child; at; at = at->next) {
+        struct plan_run *run = &runs[stage->run_count++];
+        *run = (struct plan_run){.nodes = 1, .count = 1};
+        if (!read_fields(r, at, PLAN_MAP_RUN, run, NULL))
+            return false;
+    }
+    return true;
+}
+
+static bool read_layers(struct plan_reader *r, const struct doc_node *node, struct plan_stage *stage)
+{
+    const struct doc_node *layers = doc_need(&r->doc, node, "layers", r->err);
+    int64_t first, last;
+    if (!layers || !doc_is_list(&r->doc, layers, r->err))
+        return false;
+    if (layers->count != 2)
+        return doc_error(&r->doc, layers, r->err, "expected the first and the last layer, found %u numbers",
+                         layers->count);
+    if (!doc_integer(&r->doc, layers->first_child, 0, PLAN_MAX_LAYERS, &first, r->err) ||
+        !doc_integer(&r->doc, layers->first_child->next, first, PLAN_MAX_LAYERS, &last, r->err))
+        return false;
+    stage->first_layer = (int)first;
+    stage->last_layer = (int)last;
+    return true;
+}
+
+/* By index, or by name. */
+static bool read_type(struct plan_reader *r, const struct doc_node *node, int *type)
+{
+    int64_t index;
+    if (!node || node->type != DOC_NUMBER)
+        return node && plan_find_type(r, node, type);
+    if (!doc_integer(&r->doc, node, 0, PLAN_MAX_TYPES, &index, r->err))
+        return false;
+    *type = (int)index;
+    return index < r->plan->type_count ||
+           doc_error(&r->doc, node, r->err, "expected one of %d device types, found %d", r->plan->type_count,
+                     *type);
+}
+
+static bool read_stage(struct plan_reader *r, const struct doc_node *node, struct plan_stage *stage)
+{
+    static const char *const others[] = {"layers", "device_type", "devices", "seconds", "bytes", NULL};
+    stage->line = (int)node->line;
+    if (!read_fields(r, node, PLAN_MAP_STAGE, stage, others) || !read_layers(r, node, stage))
+        return false;
+    return read_type(r, doc_need(&r->doc, node, "device_type", r->err), &stage->type) &&
+           read_runs(r, node, stage) && read_map(r, node, "seconds", PLAN_MAP_SECONDS, &stage->seconds) &&
+           read_map(r, node, "bytes", PLAN_MAP_BYTES, &stage->bytes);
+}
+
+static bool read_pipeline(struct plan_reader *r, const struct doc_node *node, struct plan_pipeline *pipeline)
+{
+    static const char *const others[] = {"stages", NULL};
+    const struct doc_node *list;
+    pipeline->line = (int)node->line;
+    if (!read_fields(r, node, PLAN_MAP_PIPELINE, pipeline, others) ||
+        !doc_need(&r->doc, node, "stages", r->err) ||
+        !find_list(r, node, "stages", 1, PLAN_MAX_STAGES, &list))
+        return false;
+    if (!list)
+        return doc_error(&r->doc, node, r->err, "expected stages, found null");
+    if (!plan_add_stages(r->plan, pipeline, (int)list->count, r->err))
+        return false;
+    struct plan_stage *stage = pipeline->stages;
+    for (const struct doc_node *at = list->first_child; at; at = at->next)
+        if (!read_stage(r, at, stage++))
+            return false;
+    return true;
+}
+
+static bool read_pipelines(struct plan_reader *r)
+{
+    const struct doc_node *list;
+    if (!doc_need(&r->doc, r->doc.root, "pipelines", r->err) ||
+        !find_list(r, r->doc.root, "pipelines", 1, PLAN_MAX_PIPELINES, &list))
+        return false;
+    if (!list)
+        return doc_error(&r->doc, r->doc.root, r->err, "expected pipelines, found null");
+    if (!plan_add_pipelines(r->plan, (int)list->count, r->err))
+        return false;
+    struct plan_pipeline *pipeline = r->plan->pipelines;
+    for (const struct doc_node *at = list->first_child; at; at = at->next)
+        if (!read_pipeline(r, at, pipeline++))
+            return false;
+    return true;
+}
+
+/* ---- the rest ---- */
+
+static bool read_iteration(struct plan_reader *r)
+{
+    static const char *const others[] = {"parts", "bottleneck", NULL};
+    const struct doc_node *map = doc_find(r->doc.root, "iteration");
+    if (!map || map->type == DOC_NULL)
+        return true;
+    return read_fields(r, map, PLAN_MAP_ITERATION, r->plan, others) &&
+           read_figures(r, map, "parts", PLAN_MAX_PARTS, &r->plan->part_count, r->plan->parts) &&
+           read_map(r, map, "bottleneck", PLAN_MAP_BOTTLENECK, r->plan);
+}
+
+static bool read_alternatives(struct plan_reader *r)
+{
+    static const char *const others[] = {"parts", NULL};
+    const struct doc_node *list;
+    if (!find_list(r, r->doc.root, "alternatives", 0, PLAN_MAX_ALTERNATIVES, &list))
+        return false;
+    r->plan->alternatives =
+        ARENA_ARRAY(&r->plan->arena, (list ? list->count : 0) + (size_t)1, struct plan_alternative);
+    if (!r->plan->alternatives)
+        return error_memory(r->err);
+    for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
+        struct plan_alternative *alternative = &r->plan->alternatives[r->plan->alternative_count++];
+        if (!read_fields(r, node, PLAN_MAP_ALTERNATIVE, alternative, others) ||
+            !read_figures(r, node, "parts", PLAN_MAX_PARTS, &alternative->part_count, alternative->parts))
+            return false;
+    }
+    return true;
+}
+
+static bool read_sensitivity(struct plan_reader *r)
+{
+    const struct doc_node *list;
+    if (!find_list(r, r->doc.root, "sensitivity", 0, PLAN_MAX_FIGURES, &list))
+        return false;
+    r->plan->sensitivity =
+        ARENA_ARRAY(&r->plan->arena, (list ? list->count : 0) + (size_t)1, struct plan_sensitivity);
+    if (!r->plan->sensitivity)
+        return error_memory(r->err);
+    for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next)
+        if (!read_fields(r, node, PLAN_MAP_SENSITIVITY, &r->plan->sensitivity[r->plan->sensitivity_count++],
+                         NULL))
+            return false;
+    return true;
+}
+
+static bool read_version_2(struct plan_reader *r)
+{
+    static const char *const others[] = {"format",    "made_by",      "gap",         "model",   "training",
+                                         "schedule",  "iteration",    "figures",     "cluster", "links",
+                                         "pipelines", "alternatives", "sensitivity", NULL};
+    struct plan *plan = r->plan;
+    const struct doc_node *root = r->doc.root;
+    return read_fields(r, root, PLAN_MAP_HEAD, plan, others) &&
+           read_map(r, root, "made_by", PLAN_MAP_MADE_BY, plan) &&
+           read_map(r, root, "model", PLAN_MAP_MODEL, plan) &&
+           read_map(r, root, "training", PLAN_MAP_TRAINING, plan) &&
+           read_map(r, root, "schedule", PLAN_MAP_SCHEDULE, plan) && read_iteration(r) &&
+           read_figures(r, root, "figures", PLAN_MAX_FIGURES, &plan->figure_count, plan->figures) &&
+           read_links(r) && read_types(r) && read_pipelines(r) && read_alternatives(r) && read_sensitivity(r);
+}
+
+/* Sizes that can be multiplied without a thought from here on. */
+static bool check_sizes(struct plan_reader *r)
+{
+    const struct plan *plan = r->plan;
+    for (int t = 0; t < plan->type_count; t++)
+        if ((int64_t)plan->types[t].nodes * plan->types[t].per_node > PLAN_MAX_DEVICES ||
+            plan_devices(plan) > PLAN_MAX_DEVICES)
+            return doc_error(&r->doc, r->doc.root, r->err, "expected a cluster of at most %d devices",
+                             PLAN_MAX_DEVICES);
+    for (int p = 0; p < plan->pipeline_count; p++)
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
+            const struct plan_stage *stage = &plan->pipelines[p].stages[s];
+            double devices = (double)stage->tensor * stage->context * stage->data * plan->pipelines[p].copies;
+            if (devices > PLAN_MAX_DEVICES)
+                return doc_error(&r->doc, r->doc.root, r->err,
+                                 "pipelines[%d].stages[%d]: expected at most %d devices, found %.0f", p, s,
+                                 PLAN_MAX_DEVICES, devices);
+        }
+    return true;
+}
+
+/* A plan that does not name devices, of a cluster that is known, gets some. */
+static bool place_stages(struct plan_reader *r)
+{
+    for (int p = 0; p < r->plan->pipeline_count; p++)
+        for (int s = 0; s < r->plan->pipelines[p].stage_count; s++)
+            if (r->plan->pipelines[p].stages[s].run_count > 0)
+                return true;
+    return plan_place(r->plan, r->err);
+}
+
+static bool read_any(struct plan_reader *r)
+{
+    const struct doc_node *root = r->doc.root, *format = doc_find(root, "format");
+    if (!doc_is_map(&r->doc, root, r->err) || !plan_add_types(r->plan, PLAN_MAX_TYPES, r->err))
+        return false;
+    r->plan->type_count = 0;
+    r->plan->version = NULL;
+    if (!format && doc_find(root, "pipelines"))
+        return read_version_2(r);
+    if (format && format->type == DOC_STRING && strcmp(format->text, PLAN_FORMAT) == 0)
+        return read_version_2(r);
+    return plan_read_version_1(r);
+}
+
+/* Ends the reader's document. */
+static bool read_plan(struct plan_reader *r)
+{
+    bool ok = read_any(r) && check_sizes(r) && place_stages(r);
+    doc_release(&r->doc);
+    if (!ok)
+        plan_release(r->plan);
+    return ok;
+}
+
+bool plan_load(struct plan *plan, const char *path, struct error *err)
+{
+    struct plan_reader r = {.plan = plan, .err = err};
+    plan_init(plan);
+    plan->path = path;
+    return doc_load(&r.doc, path, err) && read_plan(&r);
+}
+
+bool plan_parse(struct plan *plan, const char *path, const char *data, size_t length, struct error *err)
+{
+    struct plan_reader r = {.plan = plan, .err = err};
+    plan_init(plan);
+    plan->path = path;
+    return doc_parse(&r.doc, DOC_JSON, path, data, length, err) && read_plan(&r);
+}

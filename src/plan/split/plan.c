@@ -1,0 +1,312 @@
+#include "plan/split/plan.h"
+
+#include "plan/split/transfer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+double job_utilisation(const struct job *job, const struct job_time *time)
+{
+    return time->flops / (time->seconds * job->device->peak[cost_device_type(job->device, job->type)]);
+}
+
+/* ---- out: stages ---- */
+
+/* The blocks first..last - 1 as one chunk; the embedding stands before the first chunk, the head behind the last one. */
+static struct job_layer chunk_layer(const struct job *job, const struct job_layers *layers, int chunk,
+                                    int first, int last)
+{
+    struct job one = *job;
+    bool starts = chunk == 0, ends = chunk == job->pipeline * job->chunks - 1;
+    one.pipeline = starts && ends ? 1 : 3; /* the middle stage of three has neither */
+    return job_stage(&one, layers, starts ? 0 : ends ? 2 : 1, first, last);
+}
+
+static struct job_memory stage_memory(const struct job *job, const struct job_layers *layers, int stage)
+{
+    struct job_layer layer = job_stage(job, layers, stage, job_stage_first(job, layers->block_count, stage),
+                                       job_stage_first(job, layers->block_count, stage + 1));
+    return job_stage_memory(job, layers, stage, &layer);
+}
+
+static void set_stage(struct plan_stage *to, const struct job *job, const struct job_layers *layers,
+                      const struct job_time *time, int chunk, int first, int blocks)
+{
+    int stage = chunk % job->pipeline, count = job->pipeline * job->chunks;
+    struct job_layer layer = chunk_layer(job, layers, chunk, first, first + blocks);
+    struct job_memory own = job_stage_memory(job, layers, stage, &layer),
+                      all = stage_memory(job, layers, stage);
+    bool inside = job->devices_per_node / (job->tensor * job->context * job->data) >= 2;
+    to->first_layer = chunk == 0 ? 0 : first + 1;
+    to->last_layer = first + blocks + (chunk == count - 1);
+    to->chunk = chunk / job->pipeline;
+    to->tensor = job->tensor;
+    to->context = job->context;
+    to->expert = job->expert;
+    to->seconds = (struct plan_seconds){
+        .forward = layer.pass.forward,
+        .backward = layer.pass.backward,
+        .backward_weight = NAN,
+        .recompute = layer.pass.recompute,
+        .collectives = layer.pass.tensor,
+        .send = chunk == count - 1 ? 0
+                : inside           ? layers->send_inside
+                                   : layers->send_across,
+        .gradients = to->chunk == 0 ? time->data : 0,
+        .optimizer = to->chunk == 0 ? time->optimizer : 0,
+    };
+    to->bytes = (struct plan_bytes){
+        .parameters = own.parameters,
+        .gradients = own.gradients,
+        .optimizer = own.optimizer,
+        .activations = layer.kept,
+        .in_flight = layer.kept > 0 ? own.activations / layer.kept : 0,
+        .working = all.working + all.runtime,
+        .sent = chunk == count - 1 ? 0 : layers->sent,
+        .total = all.total,
+    };
+}
+
+static bool add_stages(struct plan *plan, const struct job *job, const struct job_time *time,
+                       struct error *err)
+{
+    struct job_layers layers = job_layers_of(job);
+    int count = job->pipeline * job->chunks;
+    if (!plan_add_pipelines(plan, 1, err) || !plan_add_stages(plan, &plan->pipelines[0], count, err))
+        return false;
+    plan->pipelines[0].copies = job->data;
+    plan->pipelines[0].microbatches = job_microbatches(job);
+    plan->layer_count = layers.block_count + 2;
+    for (int chunk = 0, first = 0; chunk < count; chunk++) {
+        int blocks = job_chunk_blocks(job, chunk);
+        set_stage(&plan->pipelines[0].stages[chunk], job, &layers, time, chunk, first, blocks);
+        first += blocks;
+    }
+    return true;
+}
+
+/* ---- out: the rest ---- */
+
+static bool add_cluster(struct plan *plan, const struct job *job, int devices, struct error *err)
+{
+    if (!plan_add_types(plan, 1, err))
+        return false;
+    struct plan_device_type *type = &plan->types[0];
+    type->name = arena_string(&plan->arena, job->device->name);
+    type->nodes = (devices + job->devices_per_node - 1) / job->devices_per_node;
+    type->per_node = job->devices_per_node;
+    type->memory = job->device->memory;
+    /* a link has no single latency: that of sending a byte to the next device, or the next node */
+    type->inside = plan_add_link(plan, job->inside->name, job->inside->bandwidth,
+                                 job_transfer(job, COLLECTIVE_SEND, 2, 1, 1.0));
+    type->across = plan_add_link(plan, job->across->name, job->across->bandwidth,
+                                 job_transfer(job, COLLECTIVE_SEND, 2, job->devices_per_node, 1.0));
+    return (type->name && type->inside >= 0 && type->across >= 0) || error_memory(err);
+}
+
+static int parts_of(const struct job_time *time, struct plan_figure parts[PLAN_MAX_PARTS])
+{
+    const struct plan_figure all[] = {
+        {"compute", time->compute}, {"bubble", time->bubble}, {"tensor", time->tensor},
+        {"send", time->send},       {"data", time->data},     {"optimizer", time->optimizer},
+        {"other", time->other},
+    };
+    memcpy(parts, all, sizeof all);
+    return sizeof all / sizeof *all;
+}
+
+static struct plan_alternative alternative_of(const struct job_choice *choice)
+{
+    const struct job *job = &choice->job;
+    struct plan_alternative alternative = {
+        .iteration_time = choice->time.seconds,
+        .devices = job->devices,
+        .tensor = job->tensor,
+        .context = job->context,
+        .expert = job->expert,
+        .pipeline = job->pipeline,
+        .data = job->data,
+        .chunks = job->chunks,
+        .sharding = job->sharding,
+        .microbatch = job->microbatch,
+        .microbatches = job_microbatches(job),
+        .recompute = job_recompute_name(job->recompute),
+        .memory = choice->memory.total,
+        .utilisation = job_utilisation(job, &choice->time),
+        .on_front = choice->on_front,
+    };
+    alternative.part_count = parts_of(&choice->time, alternative.parts);
+    return alternative;
+}
+
+static bool add_alternatives(struct plan *plan, const struct job_answer *answer, struct error *err)
+{
+    const struct job_search *front = answer->front;
+    int others = answer->search->plan_count - 1, count = others + (front ? front->plan_count : 0);
+    plan->alternatives = ARENA_ARRAY(&plan->arena, (size_t)count + 1, struct plan_alternative);
+    if (!plan->alternatives)
+        return error_memory(err);
+    for (int i = 0; i < count; i++)
+        plan->alternatives[plan->alternative_count++] =
+            alternative_of(i < others ? &answer->search->plans[i + 1] : &front->plans[i - others]);
+    plan->has_front = front;
+    return true;
+}
+
+static bool add_sensitivity(struct plan *plan, const struct job_answer *answer, struct error *err)
+{
+    if (!answer->sensitivity)
+        return true;
+    plan->sensitivity = ARENA_ARRAY(&plan->arena, JOB_RESOURCES, struct plan_sensitivity);
+    if (!plan->sensitivity)
+        return error_memory(err);
+    for (int r = 0; r < JOB_RESOURCES; r++)
+        plan->sensitivity[plan->sensitivity_count++] = (struct plan_sensitivity){
+            .resource = job_resource_name((enum job_resource)r),
+            .more = r == JOB_ALL_MEMORY ? NAN : answer->more,
+            .iteration_time = answer->sensitivity[r].seconds,
+            .split_differs = answer->sensitivity[r].differs,
+        };
+    return true;
+}
+
+static bool set_job(struct plan *plan, const struct job *job, const struct job_time *time,
+                    const struct job_memory *memory, int devices, struct error *err)
+{
+    plan->objective = "iteration";
+    plan->model = arena_string(&plan->arena, job->model->name);
+    plan->software = arena_string(&plan->arena, job->software->name);
+    plan->precision = cost_type_name(job->type);
+    plan->recompute = job_recompute_name(job->recompute);
+    plan->global_batch = job->batch;
+    plan->microbatch = job->microbatch;
+    plan->asked_microbatches = job_microbatches(job);
+    plan->sequence = job->sequence;
+    plan->sharding = job->sharding;
+    plan->schedule = job->chunks > 1 ? "interleaved-1f1b" : "1f1b";
+    plan->chunks = job->chunks;
+    plan->iteration_time = time->seconds;
+    plan->memory = memory->total;
+    plan->part_count = parts_of(time, plan->parts);
+    plan_add_figure(plan, "utilisation", job_utilisation(job, time));
+    if (!plan->model || !plan->software)
+        return error_memory(err);
+    return add_cluster(plan, job, devices, err) && add_stages(plan, job, time, err) && plan_place(plan, err);
+}
+
+bool plan_of_job(struct plan *plan, const struct job_answer *answer, struct error *err)
+{
+    const struct job_search *search = answer->search;
+    const struct job_choice *best = &search->plans[0];
+    plan->planner = "split";
+    plan->search = "exact";
+    plan->headroom = answer->question->headroom;
+    plan->lower_bound = search->lower_bound;
+    plan->proven_optimal = search->complete;
+    plan->proof_over = "degrees, micro-batch, chunks, sharding, recomputation and blocks of each stage";
+    plan_add_figure(plan, "combinations", search->combinations);
+    if (set_job(plan, &best->job, &best->time, &best->memory, answer->question->job.devices, err) &&
+        add_alternatives(plan, answer, err) && add_sensitivity(plan, answer, err))
+        return true;
+    plan_release(plan);
+    return false;
+}
+
+bool plan_of_one_job(struct plan *plan, const struct job *job, struct error *err)
+{
+    struct job_time time = job_time(job);
+    struct job_memory memory = job_memory(job);
+    if (set_job(plan, job, &time, &memory, job->devices, err))
+        return true;
+    plan_release(plan);
+    return false;
+}
+
+/* ---- back ---- */
+
+static bool no_job(const struct plan *plan, struct error *err, const char *why)
+{
+    return error_set(err, ERROR_INFEASIBLE, "%s%sno training job over devices that are alike: %s",
+                     plan->path ? plan->path : "", plan->path ? ": " : "", why);
+}
+
+static bool check_alike(const struct plan *plan, struct error *err)
+{
+    const struct plan_pipeline *pipeline = &plan->pipelines[0];
+    const struct plan_stage *first = &pipeline->stages[0];
+    if (plan->pipeline_count != 1)
+        return no_job(plan, err, "it has pipelines that differ");
+    for (int s = 0; s < pipeline->stage_count; s++) {
+        const struct plan_stage *stage = &pipeline->stages[s];
+        if (stage->type != first->type)
+            return no_job(plan, err, "its stages run on several device types");
+        if (stage->tensor != first->tensor || stage->context != first->context ||
+            stage->expert != first->expert || stage->data != 1)
+            return no_job(plan, err, "its stages differ in their parallel degrees");
+    }
+    return true;
+}
+
+/* Blocks of each stage: all its chunks'. Embedding and head are none. */
+static void count_blocks(const struct plan_pipeline *pipeline, int stages, int *blocks)
+{
+    for (int s = 0; s < stages; s++)
+        blocks[s] = 0;
+    for (int s = 0; s < pipeline->stage_count; s++) {
+        const struct plan_stage *stage = &pipeline->stages[s];
+        blocks[s % stages] +=
+            stage->last_layer - stage->first_layer + 1 - (s == 0) - (s == pipeline->stage_count - 1);
+    }
+}
+
+/* A layout that software makes by itself is not said. */
+static bool set_layout(struct job *job, struct plan *plan, struct error *err)
+{
+    const struct plan_pipeline *pipeline = &plan->pipelines[0];
+    int total = job->model->layers + job->model->encoder_layers;
+    int *blocks = ARENA_ARRAY(&plan->arena, (size_t)job->pipeline + 1, int);
+    if (!blocks)
+        return error_memory(err);
+    if (pipeline->stages[pipeline->stage_count - 1].last_layer != total + 1) {
+        char why[160];
+        snprintf(why, sizeof why, "it has %d layers, '%.60s' has %d with embedding and head",
+                 pipeline->stages[pipeline->stage_count - 1].last_layer + 1, job->model->name, total + 2);
+        return no_job(plan, err, why);
+    }
+    count_blocks(pipeline, job->pipeline, blocks);
+    bool even = true;
+    job->stage_blocks = NULL;
+    for (int s = 0; s < job->pipeline; s++)
+        even &= blocks[s] == job_stage_first(job, total, s + 1) - job_stage_first(job, total, s);
+    job->stage_blocks = even ? NULL : blocks;
+    for (int s = 0, layer = 1; s < pipeline->stage_count; s++) {
+        layer += job_chunk_blocks(job, s);
+        if (pipeline->stages[s].last_layer + 1 != layer + (s == pipeline->stage_count - 1))
+            return no_job(plan, err, "its chunks are not as even as software makes them");
+    }
+    return true;
+}
+
+bool job_of_plan(struct job *job, struct plan *plan, struct error *err)
+{
+    const struct plan_pipeline *pipeline = &plan->pipelines[0];
+    const struct plan_stage *first = &pipeline->stages[0];
+    if (!check_alike(plan, err))
+        return false;
+    job->tensor = first->tensor;
+    job->context = first->context;
+    job->expert = first->expert;
+    job->chunks = plan->chunks;
+    job->pipeline = pipeline->stage_count / plan->chunks;
+    job->data = pipeline->copies;
+    job->devices = job->tensor * job->context * job->pipeline * job->data;
+    job->sharding = plan->sharding > 0 ? plan->sharding : 0;
+    job->microbatch = plan->microbatch > 0 ? plan->microbatch : 1;
+    job->batch =
+        plan->global_batch > 0 ? plan->global_batch : pipeline->microbatches * job->microbatch * job->data;
+    for (job->recompute = RECOMPUTE_FULL; job->recompute > RECOMPUTE_NONE; job->recompute--)
+        if (plan->recompute && strcmp(plan->recompute, job_recompute_name(job->recompute)) == 0)
+            break;
+    return set_layout(job, plan, err);
+}
