@@ -126,7 +126,7 @@ if [ "${1-all}" = all ]; then
     need_command clang-tidy clang-tidy
     need_command mandoc mandoc
     need_command curl curl
-    # For the server of the S3 tests, which scripts/s3-server installs below build-test/.
+    # For packages of PyPI that tests use, which scripts/python-environment installs below build-test/.
     need_python ensurepip python3-venv
     if [ -n "${WITH_CEPH-}" ]; then # another one, as a vendor has it (scripts/s3-ceph): 62 MB to fetch
         need_command ceph-mon ceph-mon
