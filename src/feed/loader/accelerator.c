@@ -1,6 +1,7 @@
 #include "feed/loader/accelerator.h"
 
 #include "core/clock.h"
+#include "core/heap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -95,28 +96,22 @@ static int64_t deadline(const struct accelerators *all, int at)
     return all->each[all->deadlines[at]].deadline;
 }
 
+static bool is_earlier(const void *a, const void *b, const void *context)
+{
+    const struct accelerators *all = context;
+    return all->each[*(const int *)a].deadline < all->each[*(const int *)b].deadline;
+}
+
 static void compute_until_deadline(struct accelerators *all, int index)
 {
-    int at = all->computing++;
-    int64_t own = all->each[index].deadline;
-    for (int up; at > 0 && own < deadline(all, up = (at - 1) / 2); at = up)
-        all->deadlines[at] = all->deadlines[up];
-    all->deadlines[at] = index;
+    all->deadlines[all->computing++] = index;
+    heap_push(all->deadlines, (size_t)all->computing, sizeof *all->deadlines, is_earlier, all);
 }
 
 static int take_first(struct accelerators *all)
 {
-    int first = all->deadlines[0], moved = all->deadlines[--all->computing], at = 0;
-    int64_t own = all->each[moved].deadline;
-    for (int down; (down = 2 * at + 1) < all->computing; at = down) {
-        if (down + 1 < all->computing && deadline(all, down + 1) < deadline(all, down))
-            down++;
-        if (own <= deadline(all, down))
-            break;
-        all->deadlines[at] = all->deadlines[down];
-    }
-    all->deadlines[at] = moved;
-    return first;
+    heap_pop(all->deadlines, (size_t)all->computing, sizeof *all->deadlines, is_earlier, all);
+    return all->deadlines[--all->computing];
 }
 
 /* ---- What is told to who watches ---- */

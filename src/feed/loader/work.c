@@ -1,4 +1,5 @@
 #include "core/clock.h"
+#include "core/heap.h"
 #include "feed/loader/internal.h"
 
 #include <errno.h>
@@ -15,8 +16,11 @@
 /* ---- The queue ---- */
 
 /* Is a needed before b? */
-static bool before(const struct loader_slot *a, const struct loader_slot *b)
+static bool before(const void *left, const void *right, const void *context)
 {
+    const struct loader_slot *a = *(struct loader_slot *const *)left,
+                             *b = *(struct loader_slot *const *)right;
+    (void)context;
     if (a->deadline != b->deadline)
         return a->deadline < b->deadline;
     return a->step != b->step ? a->step < b->step : a->accelerator < b->accelerator;
@@ -24,24 +28,14 @@ static bool before(const struct loader_slot *a, const struct loader_slot *b)
 
 static void queue_add(struct loader_queue *queue, struct loader_slot *slot)
 {
-    int at = queue->count++;
-    for (int up; at > 0 && before(slot, queue->slots[up = (at - 1) / 2]); at = up)
-        queue->slots[at] = queue->slots[up];
-    queue->slots[at] = slot;
+    queue->slots[queue->count++] = slot;
+    heap_push(queue->slots, (size_t)queue->count, sizeof *queue->slots, before, NULL);
 }
 
 static void queue_remove_first(struct loader_queue *queue)
 {
-    struct loader_slot *slot = queue->slots[--queue->count];
-    int at = 0;
-    for (int down; (down = 2 * at + 1) < queue->count; at = down) {
-        if (down + 1 < queue->count && before(queue->slots[down + 1], queue->slots[down]))
-            down++;
-        if (!before(queue->slots[down], slot))
-            break;
-        queue->slots[at] = queue->slots[down];
-    }
-    queue->slots[at] = slot;
+    heap_pop(queue->slots, (size_t)queue->count, sizeof *queue->slots, before, NULL);
+    queue->count--;
 }
 
 struct piece {

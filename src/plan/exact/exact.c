@@ -16,6 +16,7 @@
  * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the
  * recorded optima of larger ones (tests/plan/test_exact.c). */
 #include "core/clock.h"
+#include "core/heap.h"
 #include "core/progress.h"
 #include "core/unit.h"
 #include "core/vector.h"
@@ -80,46 +81,13 @@ static void consider_single_stage(struct exact *exact)
         consider(exact, &stage, 1, bound_evaluate(&exact->bound, &stage, 1, &slowest));
 }
 
-/* --- open intervals: a binary heap, least bound first, then least low ----------------------------------- */
+/* --- open intervals: a heap, least bound first, then least low ------------------------------------------ */
 
-struct heap {
-    struct interval *items;
-    size_t count, capacity;
-};
-
-static bool before(const struct interval *a, const struct interval *b)
+static bool before(const void *left, const void *right, const void *context)
 {
+    const struct interval *a = left, *b = right;
+    (void)context;
     return a->bound < b->bound || (a->bound == b->bound && a->low < b->low);
-}
-
-static bool heap_push(struct heap *heap, struct interval item)
-{
-    if (!VECTOR_ROOM(heap->items, heap->capacity, heap->count + 1))
-        return false;
-    size_t at = heap->count++;
-    for (; at > 0 && before(&item, &heap->items[(at - 1) / 2]); at = (at - 1) / 2)
-        heap->items[at] = heap->items[(at - 1) / 2];
-    heap->items[at] = item;
-    return true;
-}
-
-static struct interval heap_pop(struct heap *heap)
-{
-    struct interval top = heap->items[0], last = heap->items[--heap->count];
-    size_t at = 0;
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= heap->count)
-            break;
-        if (child + 1 < heap->count && before(&heap->items[child + 1], &heap->items[child]))
-            child++;
-        if (!before(&heap->items[child], &last))
-            break;
-        heap->items[at] = heap->items[child];
-        at = child;
-    }
-    heap->items[at] = last;
-    return top;
 }
 
 /* --- branch and bound ----------------------------------------------------------------------------------- */
@@ -127,7 +95,8 @@ static struct interval heap_pop(struct heap *heap)
 struct search {
     struct exact *exact;
     struct program program;
-    struct heap open;
+    struct interval *open; /* a heap */
+    size_t open_count, open_room;
     double unresolved; /* the least bound of intervals that were given up on */
     double growth;
     bool no_memory;
@@ -135,8 +104,11 @@ struct search {
 
 static void push(struct search *search, struct interval interval)
 {
-    if (interval.low <= interval.high && interval.bound < search->exact->best * SAME &&
-        !heap_push(&search->open, interval))
+    if (interval.low > interval.high || interval.bound >= search->exact->best * SAME)
+        return;
+    if (VECTOR_ADD(search->open, search->open_count, search->open_room, interval))
+        heap_push(search->open, search->open_count, sizeof *search->open, before, NULL);
+    else
         search->no_memory = true;
 }
 
@@ -252,8 +224,9 @@ static bool search_lattice(struct exact *exact, const struct lattice *lattice, i
     double least = least_cap(&search);
     if (least < INFINITY)
         push(&search, (struct interval){least, INFINITY, bound_simple(&exact->bound, least), 0, false});
-    while (search.open.count > 0 && !search.no_memory) {
-        struct interval interval = heap_pop(&search.open);
+    while (search.open_count > 0 && !search.no_memory) {
+        heap_pop(search.open, search.open_count, sizeof *search.open, before, NULL);
+        struct interval interval = search.open[--search.open_count];
         *bound = fmin(interval.bound, search.unresolved);
         show_progress(&search, *bound);
         if (interval.bound >= exact->best * SAME || exact->programs >= most_programs ||
@@ -267,7 +240,7 @@ static bool search_lattice(struct exact *exact, const struct lattice *lattice, i
     }
     *bound = fmin(search.unresolved, exact->best);
     program_release(&search.program);
-    free(search.open.items);
+    free(search.open);
     return !search.no_memory || error_memory(exact->err);
 }
 
