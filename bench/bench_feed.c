@@ -254,8 +254,8 @@ static void *sleep_on(void *context)
 
 static void print_late(const char *name, int count, const struct histogram *late)
 {
-    printf("%-6d%-18s %8.0f %8.0f %8.0f %8.0f", count, name, histogram_percentile(late, 50) / 1e3,
-           histogram_percentile(late, 99) / 1e3, histogram_percentile(late, 99.9) / 1e3,
+    printf("%-6d%-18s %8.0f %8.0f %8.0f %8.0f", count, name, histogram_quantile(late, 0.5) / 1e3,
+           histogram_quantile(late, 0.99) / 1e3, histogram_quantile(late, 0.999) / 1e3,
            (double)late->most / 1e3);
 }
 

@@ -1,65 +1,14 @@
 #include "trace/summary.h"
 
+#include "core/histogram.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- quantiles ---- */
-
-/* Whole numbers in buckets: one each below 2 * STEPS, then STEPS to each doubling. */
-#define STEPS   128
-#define BUCKETS ((size_t)(64 - 7) * STEPS)
-
-struct histogram {
-    int64_t counts[BUCKETS];
-    int64_t count, least, most;
-    double total;
-};
-
-static size_t bucket_of(int64_t value)
+static void count_time(struct histogram *histogram, int64_t nanoseconds)
 {
-    uint64_t v = (uint64_t)value;
-    if (v < STEPS)
-        return (size_t)v;
-    int shift = 63 - __builtin_clzll(v) - 7; /* so that v >> shift is in [STEPS, 2 STEPS) */
-    return (size_t)(shift * STEPS) + (size_t)(v >> shift);
-}
-
-/* The middle of a bucket. */
-static double value_of(size_t bucket)
-{
-    if (bucket < (size_t)2 * STEPS)
-        return (double)bucket;
-    int shift = (int)(bucket / STEPS) - 1;
-    uint64_t low = (uint64_t)(bucket % STEPS + STEPS) << shift;
-    return (double)low + (double)((UINT64_C(1) << shift) - 1) / 2;
-}
-
-static void histogram_add(struct histogram *histogram, int64_t value)
-{
-    if (value == TRACE_NONE)
-        return;
-    value = value > 0 ? value : 0; /* a clock that went back */
-    histogram->least = histogram->count == 0 || value < histogram->least ? value : histogram->least;
-    histogram->most = value > histogram->most ? value : histogram->most;
-    histogram->total += (double)value;
-    histogram->count++;
-    histogram->counts[bucket_of(value)]++;
-}
-
-/* The value at rank ceil(share * count), nearest rank. */
-static double quantile(const struct histogram *histogram, double share)
-{
-    double rank = share * (double)histogram->count;
-    int64_t seen = 0;
-    size_t i = 0;
-    for (; i < BUCKETS - 1; i++) {
-        seen += histogram->counts[i];
-        if (seen > 0 && (double)seen >= rank)
-            break;
-    }
-    double value = value_of(i);
-    value = value > (double)histogram->least ? value : (double)histogram->least;
-    return value < (double)histogram->most ? value : (double)histogram->most;
+    if (nanoseconds != TRACE_NONE)
+        histogram_add(histogram, nanoseconds); /* below 0: of a clock that went back */
 }
 
 static struct trace_summary_times times_of(const struct histogram *histogram)
@@ -68,9 +17,9 @@ static struct trace_summary_times times_of(const struct histogram *histogram)
     if (histogram->count == 0)
         return times;
     times.least = (double)histogram->least * 1e-9;
-    times.median = quantile(histogram, 0.5) * 1e-9;
-    times.p90 = quantile(histogram, 0.9) * 1e-9;
-    times.p99 = quantile(histogram, 0.99) * 1e-9;
+    times.median = histogram_quantile(histogram, 0.5) * 1e-9;
+    times.p90 = histogram_quantile(histogram, 0.9) * 1e-9;
+    times.p99 = histogram_quantile(histogram, 0.99) * 1e-9;
     times.most = (double)histogram->most * 1e-9;
     return times;
 }
@@ -110,7 +59,7 @@ static void count_event(struct counting *counting, const struct trace_event *eve
     class->calls++;
     class->failed += event->result < 0 && event->result != TRACE_NONE;
     class->bytes += bytes_read + bytes_written;
-    histogram_add(histogram, event->latency_ns);
+    count_time(histogram, event->latency_ns);
     if (event->class == TRACE_READ) {
         counting->summary->hits += event->cached == 1;
         counting->summary->misses += event->cached == 0;
@@ -166,7 +115,7 @@ static bool count_blocks(struct counting *counting, struct histogram *histograms
         struct trace_summary_request *request = &summary->disks[id].requests[block.op];
         request->count++;
         request->bytes += block.bytes > 0 ? block.bytes : 0;
-        histogram_add(&histograms[id * TRACE_OPS + (int64_t)block.op], block.service_ns);
+        count_time(&histograms[id * TRACE_OPS + (int64_t)block.op], block.service_ns);
     }
     return trace_cursor_close(cursor, err);
 }

@@ -27,12 +27,12 @@ static void bins_are_in_order_and_narrow(void **state)
     for (int bin = 0; bin < TALLY_BINS; bin++) {
         int64_t first = tally_value(bin), last = tally_value(bin + 1) - 1;
         assert_true(first <= last || bin == TALLY_BINS - 1);
-        assert_int_equal(tally_bin(first), bin);
-        assert_int_equal(tally_bin(last), bin);
+        assert_int_equal(histogram_bin(first, TALLY_BITS), bin);
+        assert_int_equal(histogram_bin(last, TALLY_BITS), bin);
         assert_true((double)(last - first) <= (double)first / 1024);
     }
-    assert_int_equal(tally_bin(INT64_MAX), TALLY_BINS - 1);
-    assert_int_equal(tally_value(tally_bin(4096)), 4096);
+    assert_int_equal(histogram_bin(INT64_MAX, TALLY_BITS), TALLY_BINS - 1);
+    assert_int_equal(tally_value(histogram_bin(4096, TALLY_BITS)), 4096);
 }
 
 static int compare(const void *a, const void *b)

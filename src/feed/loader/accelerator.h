@@ -9,9 +9,9 @@
 #ifndef REHEARSE_FEED_LOADER_ACCELERATOR_H
 #define REHEARSE_FEED_LOADER_ACCELERATOR_H
 
+#include "core/histogram.h"
 #include "feed/comm/comm.h"
 #include "feed/loader/loader.h"
-#include "feed/result/histogram.h"
 #include "feed/result/metrics.h"
 #include "feed/result/steps.h"
 #include "feed/watch.h"

@@ -20,8 +20,8 @@
 #define REHEARSE_FEED_RESULT_METRICS_H
 
 #include "core/error.h"
+#include "core/histogram.h"
 #include "core/text.h"
-#include "feed/result/histogram.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -145,10 +145,10 @@ struct metrics_percentiles metrics_percentiles(const struct histogram *histogram
 {
     return (struct metrics_percentiles){
         .least = histogram->count > 0 ? (double)histogram->least / 1e9 : 0,
-        .p50 = histogram_percentile(histogram, 50) / 1e9,
-        .p90 = histogram_percentile(histogram, 90) / 1e9,
-        .p99 = histogram_percentile(histogram, 99) / 1e9,
-        .p999 = histogram_percentile(histogram, 99.9) / 1e9,
+        .p50 = histogram_quantile(histogram, 0.5) / 1e9,
+        .p90 = histogram_quantile(histogram, 0.9) / 1e9,
+        .p99 = histogram_quantile(histogram, 0.99) / 1e9,
+        .p999 = histogram_quantile(histogram, 0.999) / 1e9,
         .most = histogram->count > 0 ? (double)histogram->most / 1e9 : 0,
     };
 }

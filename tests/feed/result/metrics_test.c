@@ -464,42 +464,6 @@ static void metrics_of_another_run_are_refused(void **state)
     assert_false(metrics_init(&one, &(struct metrics_options){.accelerators = 2}, 0, 2, &err));
 }
 
-static void histogram_percentiles_are_near_at_every_size(void **state)
-{
-    static struct histogram histogram;
-    (void)state;
-    memset(&histogram, 0, sizeof histogram);
-    assert_true(histogram_percentile(&histogram, 50) == 0);
-    for (int64_t value = 1; value < INT64_MAX / 3; value *= 3) {
-        memset(&histogram, 0, sizeof histogram);
-        histogram_add(&histogram, 0);
-        histogram_add(&histogram, value);
-        histogram_add(&histogram, INT64_MAX);
-        assert_true(fabs(histogram_percentile(&histogram, 50) / (double)value - 1) <= 1.0 / 128);
-        assert_true(histogram_percentile(&histogram, 0) == 0);
-        assert_true(histogram_percentile(&histogram, 100) <= (double)INT64_MAX);
-    }
-}
-
-static void histogram_ranks_are_exact_for_small_values(void **state)
-{
-    static struct histogram histogram, other;
-    (void)state;
-    memset(&histogram, 0, sizeof histogram);
-    memset(&other, 0, sizeof other);
-    for (int value = 1; value <= 100; value++)
-        histogram_add(value % 2 ? &histogram : &other, value);
-    histogram_merge(&histogram, &other);
-    assert_int_equal(histogram.count, 100);
-    assert_true(histogram.least == 1 && histogram.most == 100);
-    assert_true(histogram_percentile(&histogram, 50) == 50);
-    assert_true(histogram_percentile(&histogram, 90) == 90);
-    assert_true(histogram_percentile(&histogram, 99) == 99);
-    assert_true(histogram_percentile(&histogram, 99.9) == 100);
-    histogram_add(&histogram, -5);
-    assert_int_equal(histogram.least, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -525,8 +489,6 @@ int main(void)
         cmocka_unit_test(epochs_that_were_not_begun_are_dropped),
         cmocka_unit_test(ranks_are_put_together),
         cmocka_unit_test(metrics_of_another_run_are_refused),
-        cmocka_unit_test(histogram_percentiles_are_near_at_every_size),
-        cmocka_unit_test(histogram_ranks_are_exact_for_small_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
