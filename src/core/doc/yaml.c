@@ -1,6 +1,6 @@
 /* YAML through libyaml's events. Of YAML only what a configuration needs: no anchors, tags or second
  * documents. */
-#include "core/doc_reader.h"
+#include "core/doc/reader.h"
 
 #include <math.h>
 #include <string.h>

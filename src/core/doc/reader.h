@@ -1,4 +1,4 @@
-/* What the two readers share. Private to doc*.c. */
+/* What the two readers share. Private to doc.c and doc/. */
 #ifndef REHEARSE_CORE_DOC_READER_H
 #define REHEARSE_CORE_DOC_READER_H
 

@@ -1,4 +1,4 @@
-#include "core/doc_reader.h"
+#include "core/doc/reader.h"
 
 #include "core/file.h"
 #include "core/text.h"

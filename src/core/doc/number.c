@@ -1,5 +1,5 @@
 /* Numbers as JSON and YAML's core schema write them. */
-#include "core/doc_reader.h"
+#include "core/doc/reader.h"
 
 #include "core/text.h"
 

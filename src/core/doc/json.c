@@ -1,5 +1,5 @@
 /* JSON as RFC 8259 has it, nothing more. */
-#include "core/doc_reader.h"
+#include "core/doc/reader.h"
 #include "core/text.h"
 
 #include <math.h>
