@@ -1,6 +1,7 @@
 /* What a profile of BERT-base takes: twelve files of HLO, seven devices, forward and backward; and all modules of the
  * reference's corpus. Processor seconds of the whole process on one thread, medians. */
 #include "core/clock.h"
+#include "devices/tables.h"
 #include "measure.h"
 
 #include "core/text.h"
@@ -51,7 +52,7 @@ static void measure_profile(const char *name, bool alike)
                                                "h100-sxm",  "h200",      "b200"};
     struct layer_file files[LAYERS];
     const struct cost_device *devices[DEVICES];
-    struct layer_profile_options options = {.layer = {.across = cost_link_find("ib-200g")},
+    struct layer_profile_options options = {.layer = {.across = tables_link(NULL, "ib-200g")},
                                             .devices_per_node = 8,
                                             .nodes = 16,
                                             .microbatch_size = 8};
@@ -60,7 +61,7 @@ static void measure_profile(const char *name, bool alike)
     for (int i = 0; i < LAYERS; i++)
         files[i] = (struct layer_file){paths[i], NULL};
     for (int i = 0; i < DEVICES; i++)
-        devices[i] = cost_device_find(names[i]);
+        devices[i] = tables_device(NULL, names[i]);
     for (int run = 0; run < RUNS; run++) {
         struct profile profile;
         struct text text = {0};
@@ -94,7 +95,7 @@ static void price(struct corpus *corpus, const char *path)
         return;
     corpus->read++;
     if (layer_cost(&layer, &module, NULL, &options, &err)) {
-        corpus->priced += layer_seconds(&layer.forward, cost_device_find("h100-sxm"), &options) > 0.0;
+        corpus->priced += layer_seconds(&layer.forward, tables_device(NULL, "h100-sxm"), &options) > 0.0;
         layer_release(&layer);
     }
     hlo_release(&module);
@@ -138,7 +139,7 @@ static void measure_corpus(const char *path)
 
 int main(int argc, char **argv)
 {
-    if (!mkdtemp(folder) || !cost_devices() || !cost_links())
+    if (!mkdtemp(folder) || !tables_known(TABLE_DEVICES) || !tables_known(TABLE_LINKS))
         give_up("cannot begin");
     measure_profile("BERT-base, 12 layers, 7 devices", false);
     measure_profile("the same, all files alike", true);

@@ -1,6 +1,7 @@
 /* The search over pipelines on devices of several types: seconds, how much is proven, and what was found.
  * `bench_fleet [THREADS [FIRST [LAST]]]`. */
 #include "core/clock.h"
+#include "devices/tables.h"
 #include "measure.h"
 
 #include "plan/fleet/of_job.h"
@@ -111,16 +112,16 @@ static bool ask(const struct bench_case *c, struct fleet_question *question)
         .precision = MODEL_MIXED,
         .headroom = 0.05,
     };
-    bool known = question->job.model && question->job.software && cost_link_find(c->across);
+    bool known = question->job.model && question->job.software && tables_link(NULL, c->across);
     for (int g = 0; known && g < GROUPS && c->groups[g].device; g++) {
-        const struct cost_device *device = cost_device_find(c->groups[g].device);
+        const struct cost_device *device = tables_device(NULL, c->groups[g].device);
         known = device;
         if (known)
             question->groups[question->group_count++] = (struct fleet_group){
                 .device = device,
-                .calibration = calibration_of(device),
-                .inside = cost_link_find(device->link),
-                .across = cost_link_find(c->across),
+                .calibration = tables_calibration(NULL, device),
+                .inside = tables_link(NULL, device->link),
+                .across = tables_link(NULL, c->across),
                 .nodes = c->groups[g].nodes,
                 .devices_per_node = c->devices_per_node,
                 .memory = device->memory,

@@ -1,6 +1,7 @@
 /* The search over all splits of training jobs: seconds, combinations per second, and what was found; and how many
  * combinations a core evaluates in a second when none is dismissed. `bench_job [THREADS]`. */
 #include "core/clock.h"
+#include "devices/tables.h"
 #include "measure.h"
 
 #include "plan/split/search.h"
@@ -27,9 +28,9 @@ static const struct bench_case {
 static bool ask(struct job *job, const struct bench_case *c)
 {
     *job = (struct job){.model = architecture_find(c->model),
-                        .device = cost_device_find(c->device),
+                        .device = tables_device(NULL, c->device),
                         .software = software_find(c->software),
-                        .across = cost_link_find(c->across),
+                        .across = tables_link(NULL, c->across),
                         .devices = c->devices,
                         .devices_per_node = 8,
                         .batch = c->batch,
@@ -39,8 +40,8 @@ static bool ask(struct job *job, const struct bench_case *c)
         printf("%s: not known\n", c->model);
         return false;
     }
-    job->calibration = calibration_of(job->device);
-    job->inside = cost_link_find(job->device->link);
+    job->calibration = tables_calibration(NULL, job->device);
+    job->inside = tables_link(NULL, job->device->link);
     return true;
 }
 

@@ -1,6 +1,7 @@
 #include "cases.h"
 
 #include "cost/model_profile.h"
+#include "devices/tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +126,7 @@ static void make_profile(struct profile *profile, const char **from)
 {
     struct error err;
     const struct architecture *model = architecture_find("gpt2-xl");
-    const struct cost_device *device = cost_device_find("rtx-4090");
+    const struct cost_device *device = tables_device(NULL, "rtx-4090");
     struct model_options options = {.microbatch = 1, .tensor = 1, .software = software_find("fsdp")};
     *from = "layer times measured by the reference";
     if (load_reference(profile))

@@ -4,6 +4,7 @@
 #include "cost/calibrate/links.h"
 #include "dataset/layout.h"
 #include "devices/calibration.h"
+#include "devices/tables.h"
 #include "evidence/interval.h"
 #include "evidence/validate.h"
 #include "feed/checkpoint/manifest.h"
@@ -28,37 +29,37 @@ static bool is_within(double value, double least, double most)
 
 static void read_devices(const char *text, size_t length)
 {
-    struct cost_device_table table;
+    struct table table;
     struct error err = {0};
-    if (!cost_device_parse(&table, "fuzz.yaml", text, length, &err)) {
+    if (!tables_parse(&table, TABLE_DEVICES, "fuzz.yaml", text, length, &err)) {
         require_message(&err);
         return;
     }
     require(table.count > 0);
     for (int i = 0; i < table.count; i++) {
         const struct cost_device *device = &table.devices[i];
-        require(cost_device_in(&table, device->name) == device);
+        require(table_find(&table, device->name) == device);
         require(device->units > 0 && device->lanes > 0 && device->memory > 0 && device->l2 >= 0);
         require(is_within(device->clock, DBL_MIN, DBL_MAX) && is_within(device->bandwidth, DBL_MIN, DBL_MAX));
         for (int type = 0; type < COST_TYPE_COUNT; type++) {
             require(is_within(device->peak[type], 0, DBL_MAX));
             require(cost_device_type(device, (enum cost_type)type) < COST_TYPE_COUNT);
         }
-        require(calibration_of(device) != NULL);
+        require(tables_calibration(NULL, device) != NULL);
     }
-    cost_device_release(&table);
+    table_release(&table);
 }
 
 static void check_link(const struct cost_link *link)
 {
-    struct cost_link_table again;
+    struct table again;
     struct text first = {0}, second = {0};
     struct error err = {0};
     cost_link_write(link, &first);
-    if (cost_link_parse(&again, "again.yaml", first.data, first.length, &err)) {
+    if (tables_parse(&again, TABLE_LINKS, "again.yaml", first.data, first.length, &err)) {
         cost_link_write(&again.links[0], &second);
         require(strcmp(first.data, second.data) == 0);
-        cost_link_release(&again);
+        table_release(&again);
     } else {
         require_message(&err); /* rounded to four digits, a number may lie beyond its limit */
     }
@@ -68,26 +69,26 @@ static void check_link(const struct cost_link *link)
 
 static void read_links(const char *text, size_t length)
 {
-    struct cost_link_table table;
+    struct table table;
     struct error err = {0};
-    if (!cost_link_parse(&table, "fuzz.yaml", text, length, &err)) {
+    if (!tables_parse(&table, TABLE_LINKS, "fuzz.yaml", text, length, &err)) {
         require_message(&err);
         return;
     }
     require(table.count > 0);
     for (int i = 0; i < table.count; i++) {
-        require(cost_link_in(&table, table.links[i].name) == &table.links[i]);
+        require(table_find(&table, table.links[i].name) == &table.links[i]);
         check_link(&table.links[i]);
     }
-    cost_link_release(&table);
+    table_release(&table);
 }
 
 static void read_architectures(const char *text, size_t length)
 {
-    struct architecture_table table;
+    struct table table;
     struct error err = {0};
-    enum doc_syntax syntax = length > 0 && *text == '{' ? DOC_JSON : DOC_YAML;
-    if (!architecture_parse(&table, syntax, "fuzz", text, length, &err)) {
+    const char *path = length > 0 && *text == '{' ? "fuzz.json" : "fuzz.yaml";
+    if (!tables_parse(&table, TABLE_MODELS, path, text, length, &err)) {
         require_message(&err);
         return;
     }
@@ -97,26 +98,26 @@ static void read_architectures(const char *text, size_t length)
         require(is_within(architecture_embedding_parameters(&table.models[i]), 0, parameters));
         require(is_within(architecture_head_parameters(&table.models[i]), 0, parameters));
     }
-    architecture_table_release(&table);
+    table_release(&table);
 }
 
 static void read_calibration(const char *text, size_t length)
 {
-    struct calibration_table table;
+    struct table table;
     struct error err = {0};
     int count;
     const struct calibration_parameter *parameters = calibration_parameters(&count);
-    if (!calibration_parse(&table, "fuzz.yaml", text, length, &err)) {
+    if (!tables_parse(&table, TABLE_CALIBRATIONS, "fuzz.yaml", text, length, &err)) {
         require_message(&err);
         return;
     }
     for (int i = 0; i < table.count; i++) {
-        require(calibration_find(&table, table.generations[i].generation) == &table.generations[i]);
+        require(table_find(&table, table.generations[i].name) == &table.generations[i]);
         for (int j = 0; j < count; j++)
             require(is_within(*calibration_value(&table.generations[i], &parameters[j]), parameters[j].least,
                               parameters[j].most));
     }
-    calibration_table_release(&table);
+    table_release(&table);
 }
 
 static void read_residuals(const char *text, size_t length)

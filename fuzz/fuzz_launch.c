@@ -1,4 +1,5 @@
 /* Arguments of Megatron-LM; what reads is set in a job, whose flags must read back and write the same. */
+#include "devices/tables.h"
 #include "launch/launch.h"
 
 #include <stddef.h>
@@ -16,14 +17,14 @@ static void require(bool condition)
 
 static struct job job_any(void)
 {
-    const struct cost_device *device = cost_device_find("h100");
+    const struct cost_device *device = tables_device(NULL, "h100");
     struct job job = {
         .model = architecture_find("llama-3-8b"),
         .device = device,
-        .calibration = calibration_of(device),
+        .calibration = tables_calibration(NULL, device),
         .software = software_find("megatron-core"),
-        .inside = cost_link_find(device->link),
-        .across = cost_link_find("ib-400g"),
+        .inside = tables_link(NULL, device->link),
+        .across = tables_link(NULL, "ib-400g"),
         .devices = 64,
         .devices_per_node = 8,
         .tensor = 1,

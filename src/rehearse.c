@@ -67,7 +67,7 @@ _Static_assert((int)RH_RECOMPUTE_FULL == RECOMPUTE_FULL, "what is recomputed");
 static bool price(struct profile *profile, const struct rh_model_request *request, struct error *err)
 {
     const struct cost_device *devices[PROFILE_MAX_DEVICES];
-    if (!cost_tables(err))
+    if (!tables_ready(err))
         return false;
     const struct architecture *model = request->model ? architecture_find(request->model) : NULL;
     const char *software = request->software ? request->software : "fsdp";
@@ -93,7 +93,7 @@ static bool price(struct profile *profile, const struct rh_model_request *reques
     if (request->device_count < 1 || request->device_count > PROFILE_MAX_DEVICES)
         return error_set(err, ERROR_USAGE, "expected 1 to %d devices", PROFILE_MAX_DEVICES);
     for (int i = 0; i < request->device_count; i++) {
-        devices[i] = cost_device_find(request->devices[i]);
+        devices[i] = tables_device(NULL, request->devices[i]);
         if (!devices[i])
             return error_set(err, ERROR_USAGE, "unknown device '%s'", request->devices[i]);
     }

@@ -244,7 +244,7 @@ struct kernel_time layer_kernel_time(const struct kernel *of, const struct cost_
                                      const struct layer_options *options)
 {
     struct kernel kernel = *of;
-    const struct calibration *calibration = calibration_of(device);
+    const struct calibration *calibration = tables_calibration(options->tables, device);
     kernel.type = layer_kernel_type(of, device, options);
     struct kernel_time time = kernel_time(&kernel, device, calibration);
     if (kernel.kind != KERNEL_GEMM)
@@ -285,7 +285,7 @@ double layer_transfer_seconds(const struct fused_transfer *transfer, const struc
     int devices = transfer->group < INT_MAX ? (int)transfer->group : INT_MAX;
     struct collective_group group = {
         .devices = kind == COLLECTIVE_SEND ? 2 : devices,
-        .inside = cost_link_find(device->link),
+        .inside = tables_link(options->tables, device->link),
     };
     bool leaves = options->across && options->devices_per_node > 0 && devices > options->devices_per_node;
     group.across = leaves ? options->across : NULL;
@@ -294,7 +294,8 @@ double layer_transfer_seconds(const struct fused_transfer *transfer, const struc
                                                        : options->devices_per_node;
     if (!group.inside)
         return 0.0;
-    return transfer->repeats * transfer_seconds(kind, &group, transfer->bytes, calibration_of(device));
+    return transfer->repeats *
+           transfer_seconds(kind, &group, transfer->bytes, tables_calibration(options->tables, device));
 }
 
 double layer_seconds(const struct fused *fused, const struct cost_device *device,

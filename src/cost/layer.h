@@ -7,6 +7,7 @@
 #include "cost/derive/derive.h"
 #include "cost/derive/fuse.h"
 #include "devices/link.h"
+#include "devices/tables.h"
 #include "model/profile.h"
 
 struct layer_options {
@@ -20,6 +21,7 @@ struct layer_options {
     const int *parameters;          /* instead of derive_arguments' rule; NULL: the rule */
     int devices_per_node;           /* a collective of more devices leaves the node; 0: none does */
     const struct cost_link *across; /* between nodes */
+    const struct tables *tables;    /* of the user; NULL: none */
 };
 
 struct layer_cost {

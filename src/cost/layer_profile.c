@@ -181,8 +181,8 @@ static bool fill_device(struct profile *profile, struct profile_device *device, 
         device->forward[i] = device->forward[same];
         device->backward[i] = device->backward[same];
     }
-    return profile_fill_allreduce(profile, device, cost_link_find(from->link), m->options->layer.across,
-                                  m->options->devices_per_node, m->options->nodes);
+    return profile_fill_allreduce(profile, device, tables_link(m->options->layer.tables, from->link),
+                                  m->options->layer.across, m->options->devices_per_node, m->options->nodes);
 }
 
 static const char *describe(struct arena *arena, const struct making *m, int count)

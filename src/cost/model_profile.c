@@ -97,7 +97,7 @@ static double kernels(const struct layer_work *work, int first, int count, const
 static void time_layer(struct maker *m, struct profile_device *to, int layer,
                        const struct cost_device *device)
 {
-    const struct calibration *calibration = calibration_of(device);
+    const struct calibration *calibration = tables_calibration(m->options->tables, device);
     struct layer_work work;
     work_of(m, layer, &work);
     double forward = kernels(&work, 0, work.forward_count, device, calibration);
@@ -108,7 +108,7 @@ static void time_layer(struct maker *m, struct profile_device *to, int layer,
         struct collective_group group = {
             .devices = m->split.tensor,
             .devices_per_node = m->split.tensor,
-            .inside = cost_link_find(device->link),
+            .inside = tables_link(m->options->tables, device->link),
         };
         reduce = transfer_seconds(COLLECTIVE_ALL_REDUCE, &group, work.tensor_bytes, calibration) *
                  m->split.software->tensor_shown;
@@ -139,9 +139,9 @@ static bool fill_device(struct maker *m, struct profile_device *to, const struct
     m->split.type = model_type(device, m->options->precision);
     for (int i = 0; i < profile->layer_count; i++)
         time_layer(m, to, i, device);
-    return profile_fill_allreduce(profile, to, cost_link_find(device->link),
-                                  cost_link_find(m->options->across), m->options->devices_per_node,
-                                  m->options->nodes);
+    return profile_fill_allreduce(profile, to, tables_link(m->options->tables, device->link),
+                                  tables_link(m->options->tables, m->options->across),
+                                  m->options->devices_per_node, m->options->nodes);
 }
 
 static bool fill_profile(struct maker *m, const struct cost_device *const *devices, int device_count)

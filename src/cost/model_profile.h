@@ -6,6 +6,7 @@
 #include "cost/transformer.h"
 #include "devices/architecture.h"
 #include "devices/device.h"
+#include "devices/tables.h"
 #include "model/profile.h"
 
 /* How numbers are multiplied and kept. */
@@ -22,9 +23,10 @@ struct model_options {
     int tensor; /* tensor parallel degree: a layer's devices in a node */
     enum recompute recompute;
     const struct software *software;
-    int devices_per_node; /* all-reduce times inside a node for up to so many devices, */
-    int nodes;            /* and across up to so many nodes; 0: none */
-    const char *across;   /* the link between nodes, of data/links.yaml */
+    int devices_per_node;        /* all-reduce times inside a node for up to so many devices, */
+    int nodes;                   /* and across up to so many nodes; 0: none */
+    const char *across;          /* the link between nodes, of data/links.yaml */
+    const struct tables *tables; /* of the user; NULL: none */
 };
 
 /* The type a device multiplies in under this precision. */

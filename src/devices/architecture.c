@@ -1,13 +1,8 @@
 #include "devices/architecture.h"
 
-#include "core/doc.h"
-#include "devices/tables.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#define FORMAT "rehearse-architecture/1"
 
 /* Wide enough for anything real; narrow enough that a product of two widths, of a width and a sequence, or
  * of the scores of all heads (sequence x sequence x heads) stays within int64_t. */
@@ -16,9 +11,6 @@
 #define HEADS_MOST      (INT64_C(1) << 14)
 #define EXPERTS_MOST    (INT64_C(1) << 16)
 #define PARAMETERS_MOST 0x1p53
-
-#define MODELS_MOST  1000
-#define ALIASES_MOST 8
 
 enum field_type { FIELD_INT, FIELD_INT64, FIELD_FLAG };
 
@@ -278,71 +270,11 @@ static bool same_name(const char *a, const char *b)
     }
 }
 
-static const struct architecture *find(const struct architecture *models, int count, const char *name)
-{
-    for (int i = 0; i < count; i++) {
-        if (same_name(models[i].name, name))
-            return &models[i];
-        for (int j = 0; j < models[i].alias_count; j++)
-            if (same_name(models[i].aliases[j], name))
-                return &models[i];
-    }
-    return NULL;
-}
-
 /* The file. */
 
-struct reader {
-    struct architecture_table *table;
-    const struct doc *doc;
-    struct error *err;
-};
-
-/* A name that no model before has, with something in it besides separators. */
-static bool read_name(struct reader *r, const struct doc_node *node, const char **name)
+static bool check_name(struct table_reader *r, const struct doc_node *node, const char *name)
 {
-    const char *text;
-    if (!doc_string(r->doc, node, &text, r->err))
-        return false;
-    if (same_name(text, ""))
-        return doc_error(r->doc, node, r->err, "expected a name, found '%s'", text);
-    const struct architecture *other = find(r->table->models, r->table->count, text);
-    if (other)
-        return doc_error(r->doc, node, r->err, "'%s' is already a name of the model '%s'", text, other->name);
-    *name = arena_string(&r->table->arena, text);
-    return *name ? true : error_memory(r->err);
-}
-
-static bool read_aliases(struct reader *r, const struct doc_node *map, struct architecture *model)
-{
-    const struct doc_node *list = doc_find(map, "aliases");
-    if (!list)
-        return true;
-    if (!doc_is_list(r->doc, list, r->err))
-        return false;
-    if (list->count > ALIASES_MOST)
-        return doc_error(r->doc, list, r->err, "expected at most %d aliases, found %u", ALIASES_MOST,
-                         list->count);
-    const char **aliases = ARENA_ARRAY(&r->table->arena, list->count, const char *);
-    if (!aliases)
-        return error_memory(r->err);
-    model->aliases = aliases;
-    for (const struct doc_node *node = list->first_child; node; node = node->next)
-        if (!read_name(r, node, &aliases[model->alias_count++]))
-            return false;
-    return true;
-}
-
-static bool read_source(struct reader *r, const struct doc_node *map, struct architecture *model)
-{
-    const struct doc_node *node = doc_find(map, "source");
-    const char *text;
-    if (!node)
-        return true;
-    if (!doc_string(r->doc, node, &text, r->err))
-        return false;
-    model->source = arena_string(&r->table->arena, text);
-    return model->source ? true : error_memory(r->err);
+    return !same_name(name, "") || doc_error(r->doc, node, r->err, "expected a name, found '%s'", name);
 }
 
 /* What a flag is that is left out. Biases go together unless said otherwise; since LLaMA, models without
@@ -362,7 +294,7 @@ static bool flag_left_out(const struct architecture *model, const char *key)
     return false;
 }
 
-static bool read_field(struct reader *r, const struct doc_node *map, const struct field *field,
+static bool read_field(struct table_reader *r, const struct doc_node *map, const struct field *field,
                        struct architecture *model)
 {
     const struct doc_node *node =
@@ -381,112 +313,34 @@ static bool read_field(struct reader *r, const struct doc_node *map, const struc
     return true;
 }
 
-static bool known_keys(struct reader *r, const struct doc_node *map, bool alone)
+static size_t list_keys(const char *keys[TABLE_MAX_KEYS])
 {
-    const char *keys[FIELD_COUNT + 4] = {"name", "aliases", "source"};
-    size_t count = 3;
     for (size_t i = 0; i < FIELD_COUNT; i++)
-        keys[count++] = fields[i].key;
-    if (alone)
-        keys[count++] = "format";
-    return doc_only_keys(r->doc, map, keys, count, r->err);
+        keys[i] = fields[i].key;
+    return FIELD_COUNT;
 }
 
-/* `alone`: the map is the whole file. */
-static bool read_model(struct reader *r, const struct doc_node *map, bool alone)
+static bool read_model(struct table_reader *r, const struct doc_node *map, void *entry, bool like)
 {
-    struct architecture model = {0};
+    struct architecture *model = entry;
     char place[64];
-    if (!doc_is_map(r->doc, map, r->err) || !known_keys(r, map, alone))
-        return false;
-    const struct doc_node *name = doc_need(r->doc, map, "name", r->err);
-    if (!name || !read_name(r, name, &model.name) || !read_aliases(r, map, &model) ||
-        !read_source(r, map, &model))
-        return false;
+    (void)like;
     for (size_t i = 0; i < FIELD_COUNT; i++)
-        if (!read_field(r, map, &fields[i], &model))
+        if (!read_field(r, map, &fields[i], model))
             return false;
     struct error why;
-    snprintf(place, sizeof place, "%.60s", model.name);
-    if (!architecture_check(&model, place, &why))
-        return doc_error(r->doc, map, r->err, "%s", why.text);
-    r->table->models[r->table->count++] = model;
-    return true;
+    snprintf(place, sizeof place, "%.60s", model->name);
+    return architecture_check(model, place, &why) || doc_error(r->doc, map, r->err, "%s", why.text);
 }
 
-static bool read_models(struct reader *r, const struct doc_node *root)
-{
-    static const char *const keys[] = {"format", "models"};
-    const struct doc_node *list = doc_find(root, "models");
-    if (list && (!doc_only_keys(r->doc, root, keys, 2, r->err) || !doc_is_list(r->doc, list, r->err)))
-        return false;
-    uint32_t count = list ? list->count : 1;
-    if (count < 1 || count > MODELS_MOST)
-        return doc_error(r->doc, list, r->err, "expected 1 to %d models, found %u", MODELS_MOST, count);
-    r->table->models = ARENA_ARRAY(&r->table->arena, count, struct architecture);
-    if (!r->table->models)
-        return error_memory(r->err);
-    if (!list)
-        return read_model(r, root, true);
-    for (const struct doc_node *node = list->first_child; node; node = node->next)
-        if (!read_model(r, node, false))
-            return false;
-    return true;
-}
-
-static bool from_doc(struct architecture_table *table, struct doc *doc, struct error *err)
-{
-    struct reader r = {table, doc, err};
-    bool done = doc_is_map(doc, doc->root, err) && doc_need(doc, doc->root, "format", err) &&
-                doc_is_format(doc, doc->root, FORMAT, err) && read_models(&r, doc->root);
-    doc_release(doc);
-    if (!done)
-        architecture_table_release(table);
-    return done;
-}
-
-bool architecture_load(struct architecture_table *table, const char *path, struct error *err)
-{
-    struct doc doc;
-    memset(table, 0, sizeof *table);
-    return doc_load(&doc, path, err) && from_doc(table, &doc, err);
-}
-
-bool architecture_parse(struct architecture_table *table, enum doc_syntax syntax, const char *path,
-                        const char *data, size_t length, struct error *err)
-{
-    struct doc doc;
-    memset(table, 0, sizeof *table);
-    return doc_parse(&doc, syntax, path, data, length, err) && from_doc(table, &doc, err);
-}
-
-void architecture_table_release(struct architecture_table *table)
-{
-    arena_release(&table->arena);
-    memset(table, 0, sizeof *table);
-}
-
-/* The built-in table: data/models.yaml. */
-
-extern const char data_models[];
-extern const size_t data_models_size;
-
-static struct architecture_table built_in;
-
-bool architecture_read_known(struct error *err)
-{
-    return built_in.count > 0 ||
-           architecture_parse(&built_in, DOC_YAML, "models.yaml", data_models, data_models_size, err);
-}
-
-const struct architecture_table *architectures(void)
-{
-    cost_tables_needed();
-    return &built_in;
-}
-
-const struct architecture *architecture_find(const char *name)
-{
-    const struct architecture_table *table = architectures();
-    return find(table->models, table->count, name);
-}
+const struct table_kind architecture_kind = {
+    .format = "rehearse-architecture/1",
+    .noun = "model",
+    .list = "models",
+    .parts = TABLE_ALIASED | TABLE_SOURCED | TABLE_SINGLE | TABLE_MARKED,
+    .size = sizeof(struct architecture),
+    .same = same_name,
+    .keys = list_keys,
+    .check_name = check_name,
+    .read = read_model,
+};

@@ -17,19 +17,14 @@
 #ifndef REHEARSE_DEVICES_ARCHITECTURE_H
 #define REHEARSE_DEVICES_ARCHITECTURE_H
 
-#include "core/arena.h"
-#include "core/doc.h"
-#include "core/error.h"
+#include "devices/table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* A transformer: an embedding, blocks, a head. Widths are of the whole model, not of one device. */
 struct architecture {
-    const char *name;
-    const char *const *aliases; /* other names it is found by */
-    int alias_count;
-    const char *source; /* where the numbers are from; NULL: not given */
+    TABLE_NAMED;
     int layers;         /* blocks; of an encoder-decoder model: of the decoder */
     int encoder_layers; /* T5; 0: none */
     int64_t hidden;
@@ -70,27 +65,9 @@ struct architecture {
     int64_t query_rank, kv_rank, rope_width, nope_width, value_width;
 };
 
-struct architecture_table {
-    struct arena arena;
-    int count;
-    struct architecture *models; /* in the order of the table */
-};
-
-/* The built-in table. cost_tables() has read it, or it is read now (cost/tables.h). */
-const struct architecture_table *architectures(void);
-
-/* A model of the built-in table by name or alias; NULL when there is none. Names are compared without
- * case, and '-', '_', '.', ' ' count only between two digits: "LLAMA3_70B" finds llama-3-70b, but
- * "opt-13b" is not opt-1.3b. */
-const struct architecture *architecture_find(const char *name);
-
-/* Reads one or more architectures from a file (.yaml, .yml; else JSON), or from text (`path` is for
- * messages only). On failure *table holds nothing; on success the caller ends it with
- * architecture_table_release. */
-bool architecture_load(struct architecture_table *table, const char *path, struct error *err);
-bool architecture_parse(struct architecture_table *table, enum doc_syntax syntax, const char *path,
-                        const char *data, size_t length, struct error *err);
-void architecture_table_release(struct architecture_table *table);
+/* Names are compared without case, and '-', '_', '.', ' ' count only between two digits: "LLAMA3_70B" finds llama-3-70b,
+ * but "opt-13b" is not opt-1.3b. */
+extern const struct table_kind architecture_kind;
 
 /* Sizes that fit together (heads divide hidden, kv_heads divide heads, active experts exist, …), and what
  * is left out (0) filled in: kv_heads = heads, head_width = hidden / heads, ffn = 4 x hidden, expert_ffn =

@@ -1,15 +1,11 @@
 #include "devices/calibration.h"
 
-#include "core/arena.h"
-#include "core/doc.h"
-#include "devices/device_read.h"
-#include "devices/tables.h"
+#include "devices/device.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#define FORMAT           "rehearse-calibration/1"
-#define MOST_GENERATIONS 32
+#define MAX_GENERATIONS 32
 
 static const struct calibration_parameter parameters[] = {
 #define X(name, text, least, most, value)                                                                    \
@@ -19,7 +15,7 @@ static const struct calibration_parameter parameters[] = {
 };
 #define PARAMETER_COUNT (sizeof parameters / sizeof *parameters)
 
-static const struct calibration nothing_learnt = {
+const struct calibration calibration_default = {
 #define X(name, text, least, most, value) .name = (value),
     CALIBRATION_PARAMETERS(X)
 #undef X
@@ -43,10 +39,17 @@ static const char *const nearest[][2] = {
 };
 #define NEAREST_COUNT (sizeof nearest / sizeof *nearest)
 
-/* Those of the built-in devices, and those above. */
-static size_t known_generations(const char *names[], size_t most)
+const char *calibration_nearest(const char *generation)
 {
-    const struct cost_device_table *devices = device_known();
+    for (size_t i = 0; i < NEAREST_COUNT; i++)
+        if (strcmp(nearest[i][0], generation) == 0)
+            return nearest[i][1];
+    return NULL;
+}
+
+/* Those of the built-in devices, and those above. */
+static size_t known_generations(const struct table *devices, const char *names[], size_t most)
+{
     size_t count = 0;
     for (size_t i = 0; i < NEAREST_COUNT; i++)
         names[count++] = nearest[i][0];
@@ -60,111 +63,64 @@ static size_t known_generations(const char *names[], size_t most)
     return count;
 }
 
-static bool read_name(struct calibration_table *table, const struct doc *doc, const struct doc_node *node,
-                      const char **generation, struct error *err)
+static bool check_name(struct table_reader *r, const struct doc_node *node, const char *name)
 {
-    const char *names[MOST_GENERATIONS], *name;
-    bool is_known = false;
-    if (!doc_string(doc, node, &name, err))
-        return false;
-    size_t count = known_generations(names, MOST_GENERATIONS);
-    for (size_t i = 0; i < count && !is_known; i++)
-        is_known = strcmp(names[i], name) == 0;
-    const char *meant = is_known ? NULL : text_nearest(name, names, count);
+    const char *names[MAX_GENERATIONS];
+    size_t count = known_generations(r->known, names, MAX_GENERATIONS);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    const char *meant = text_nearest(name, names, count);
     if (meant)
-        return doc_error(doc, node, err, "unknown generation '%s', did you mean '%s'?", name, meant);
-    if (!is_known)
-        return doc_error(doc, node, err, "unknown generation '%s', no device has it", name);
-    if (calibration_find(table, name))
-        return doc_error(doc, node, err, "'%s' is the name of another generation above", name);
-    *generation = arena_string(&table->arena, name);
-    return *generation ? true : error_memory(err);
+        return doc_error(r->doc, node, r->err, "unknown generation '%s', did you mean '%s'?", name, meant);
+    return doc_error(r->doc, node, r->err, "unknown generation '%s', no device has it", name);
 }
 
-static bool read_generation(struct calibration_table *table, const struct doc *doc,
-                            const struct doc_node *node, struct error *err)
+static size_t list_keys(const char *keys[TABLE_MAX_KEYS])
 {
-    const char *keys[PARAMETER_COUNT + 2] = {"name", "fitted"}, *text;
-    struct calibration *calibration = &table->generations[table->count];
-    *calibration = nothing_learnt;
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        keys[2 + i] = parameters[i].name;
-    const struct doc_node *name = doc_need(doc, node, "name", err), *fitted;
-    if (!name || !doc_only_keys(doc, node, keys, PARAMETER_COUNT + 2, err) ||
-        !read_name(table, doc, name, &calibration->generation, err))
-        return false;
-    fitted = doc_find(node, "fitted");
-    if (fitted) {
-        if (!doc_string(doc, fitted, &text, err))
-            return false;
-        calibration->fitted = arena_string(&table->arena, text);
-        if (!calibration->fitted)
-            return error_memory(err);
-    }
+        keys[i] = parameters[i].name;
+    return PARAMETER_COUNT;
+}
+
+static bool read_generation(struct table_reader *r, const struct doc_node *map, void *entry, bool like)
+{
+    struct calibration *calibration = entry;
+    struct table_entry named = calibration->entry;
+    (void)like;
+    *calibration = calibration_default;
+    calibration->entry = named;
     for (size_t i = 0; i < PARAMETER_COUNT; i++) {
-        const struct doc_node *value = doc_find(node, parameters[i].name);
-        if (value && !doc_number(doc, value, parameters[i].least, parameters[i].most,
-                                 calibration_value(calibration, &parameters[i]), err))
+        const struct doc_node *value = doc_find(map, parameters[i].name);
+        if (value && !doc_number(r->doc, value, parameters[i].least, parameters[i].most,
+                                 calibration_value(calibration, &parameters[i]), r->err))
             return false;
     }
-    table->count++;
     return true;
 }
 
-static bool read_table(struct calibration_table *table, const struct doc *doc, struct error *err)
+static bool same_name(const char *a, const char *b)
 {
-    static const char *const keys[] = {"format", "generations"};
-    const struct doc_node *list;
-    if (!doc_is_map(doc, doc->root, err) || !doc_is_format(doc, doc->root, FORMAT, err) ||
-        !doc_only_keys(doc, doc->root, keys, 2, err) ||
-        !(list = doc_need(doc, doc->root, "generations", err)) || !doc_is_list(doc, list, err))
-        return false;
-    if (list->count > MOST_GENERATIONS)
-        return doc_error(doc, list, err, "expected at most %d generations", MOST_GENERATIONS);
-    table->generations = ARENA_ARRAY(&table->arena, (size_t)list->count + 1, struct calibration);
-    if (!table->generations)
-        return error_memory(err);
-    for (const struct doc_node *node = list->first_child; node; node = node->next)
-        if (!read_generation(table, doc, node, err))
-            return false;
-    return true;
+    return strcmp(a, b) == 0;
 }
 
-static bool finish(struct calibration_table *table, struct doc *doc, struct error *err)
-{
-    bool ok = read_table(table, doc, err);
-    doc_release(doc);
-    if (!ok)
-        calibration_table_release(table);
-    return ok;
-}
-
-bool calibration_load(struct calibration_table *table, const char *path, struct error *err)
-{
-    struct doc doc;
-    *table = (struct calibration_table){0};
-    return cost_tables(err) && doc_load(&doc, path, err) && finish(table, &doc, err);
-}
-
-bool calibration_parse(struct calibration_table *table, const char *path, const char *data, size_t length,
-                       struct error *err)
-{
-    struct doc doc;
-    *table = (struct calibration_table){0};
-    return cost_tables(err) && doc_parse(&doc, doc_syntax_of(path), path, data, length, err) &&
-           finish(table, &doc, err);
-}
-
-void calibration_table_release(struct calibration_table *table)
-{
-    arena_release(&table->arena);
-    *table = (struct calibration_table){0};
-}
+const struct table_kind calibration_kind = {
+    .format = "rehearse-calibration/1",
+    .noun = "generation",
+    .list = "generations",
+    .parts = TABLE_FITTED,
+    .max_entries = MAX_GENERATIONS,
+    .size = sizeof(struct calibration),
+    .same = same_name,
+    .keys = list_keys,
+    .check_name = check_name,
+    .read = read_generation,
+};
 
 void calibration_write(const struct calibration *calibration, struct text *out)
 {
     text_add(out, "  - name: ");
-    text_add_quoted(out, calibration->generation);
+    text_add_quoted(out, calibration->name);
     if (calibration->fitted) {
         text_add(out, "\n    fitted: ");
         text_add_quoted(out, calibration->fitted);
@@ -173,47 +129,4 @@ void calibration_write(const struct calibration *calibration, struct text *out)
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         text_format(out, "    %s: %.4g\n", parameters[i].name,
                     *(const double *)((const char *)calibration + parameters[i].offset));
-}
-
-const struct calibration *calibration_find(const struct calibration_table *table, const char *generation)
-{
-    for (int i = 0; i < table->count; i++)
-        if (strcmp(table->generations[i].generation, generation) == 0)
-            return &table->generations[i];
-    return NULL;
-}
-
-extern const char data_calibration[];
-extern const size_t data_calibration_size;
-
-static struct calibration_table known, added;
-
-bool calibration_read_known(struct error *err)
-{
-    struct doc doc;
-    return known.count > 0 ||
-           (doc_parse(&doc, DOC_YAML, "calibration.yaml", data_calibration, data_calibration_size, err) &&
-            finish(&known, &doc, err));
-}
-
-bool calibrations_add(const char *path, struct error *err)
-{
-    struct calibration_table table;
-    if (!calibration_load(&table, path, err))
-        return false;
-    calibration_table_release(&added);
-    added = table;
-    return true;
-}
-
-const struct calibration *calibration_of(const struct cost_device *device)
-{
-    cost_tables_needed();
-    const struct calibration *found = calibration_find(&added, device->generation);
-    if (!found)
-        found = calibration_find(&known, device->generation);
-    for (size_t i = 0; !found && i < NEAREST_COUNT; i++)
-        if (strcmp(nearest[i][0], device->generation) == 0)
-            found = calibration_find(&known, nearest[i][1]);
-    return found ? found : &nothing_learnt;
 }

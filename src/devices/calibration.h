@@ -5,10 +5,8 @@
 #ifndef REHEARSE_DEVICES_CALIBRATION_H
 #define REHEARSE_DEVICES_CALIBRATION_H
 
-#include "core/arena.h"
-#include "core/error.h"
 #include "core/text.h"
-#include "devices/device.h"
+#include "devices/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,35 +35,19 @@
     X(step, "seconds of an iteration that are neither kernel nor transfer", 0.0, 0.5, 0.005)
 
 struct calibration {
-    const char *generation; /* "hopper" */
-    const char *fitted;     /* to what, and with what error; NULL: not fitted */
+    TABLE_NAMED; /* "hopper": a generation of devices */
 #define X(name, text, least, most, value) double name;
     CALIBRATION_PARAMETERS(X)
 #undef X
 };
 
-struct calibration_table {
-    struct arena arena;
-    int count;
-    struct calibration *generations;
-};
+extern const struct table_kind calibration_kind;
 
-/* From now on the generations of this file take the place of the known ones. Not for several threads at once; on
- * failure nothing has changed. */
-bool calibrations_add(const char *path, struct error *err);
+/* Where nothing was learnt. */
+extern const struct calibration calibration_default;
 
-/* Of the device's generation, of an added file or the built-in table; the nearest one that was fitted when it was not. */
-const struct calibration *calibration_of(const struct cost_device *device);
-
-/* A file of the same form, and the text of one. On failure *table holds nothing; on success the caller ends it with
- * calibration_table_release. */
-bool calibration_load(struct calibration_table *table, const char *path, struct error *err);
-bool calibration_parse(struct calibration_table *table, const char *path, const char *data, size_t length,
-                       struct error *err);
-void calibration_table_release(struct calibration_table *table);
-
-/* NULL when it is not there. */
-const struct calibration *calibration_find(const struct calibration_table *table, const char *generation);
+/* The generation whose calibration one without measured runs takes; NULL: none. */
+const char *calibration_nearest(const char *generation);
 
 /* One entry of such a file. */
 void calibration_write(const struct calibration *calibration, struct text *out);

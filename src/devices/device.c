@@ -1,16 +1,16 @@
 #include "devices/device.h"
 
-#include "core/doc.h"
-#include "core/text.h"
-#include "devices/device_read.h"
-#include "devices/tables.h"
-
 #include <string.h>
-#include <strings.h>
 
-/* data/devices.yaml, by scripts/embed. */
-extern const char data_devices[];
-extern const size_t data_devices_size;
+/* Wide enough for anything real, narrow enough that no product of them overflows. */
+#define UNITS_MOST  100000
+#define LANES_MOST  100000
+#define CLOCK_LEAST 1e6
+#define CLOCK_MOST  1e12
+#define RATE_LEAST  1e6 /* bytes/s, flop/s */
+#define RATE_MOST   1e21
+#define BYTES_MOST  0x1p53
+#define TIME_MOST   1.0 /* seconds; of one launch */
 
 static const struct {
     const char *name;
@@ -41,47 +41,6 @@ double cost_type_bytes(enum cost_type type)
     return types[type].bytes;
 }
 
-/* ---- the built-in table ---- */
-
-static struct cost_device_table built_in;
-
-bool device_read_known(struct error *err)
-{
-    return built_in.count > 0 ||
-           device_read(&built_in, NULL, "devices.yaml", data_devices, data_devices_size, err);
-}
-
-const struct cost_device_table *device_known(void)
-{
-    return &built_in;
-}
-
-const struct cost_device_table *cost_devices(void)
-{
-    cost_tables_needed();
-    return &built_in;
-}
-
-static bool is_called(const struct cost_device *device, const char *name)
-{
-    if (strcasecmp(device->name, name) == 0)
-        return true;
-    for (int i = 0; i < device->alias_count; i++)
-        if (strcasecmp(device->aliases[i], name) == 0)
-            return true;
-    return false;
-}
-
-const struct cost_device *cost_device_in(const struct cost_device_table *table, const char *name)
-{
-    for (int i = 0; table && i < table->count; i++)
-        if (is_called(&table->devices[i], name))
-            return &table->devices[i];
-    return NULL;
-}
-
-static struct cost_device_table added;
-
 enum cost_type cost_device_type(const struct cost_device *device, enum cost_type type)
 {
     static const enum cost_type instead[COST_TYPE_COUNT] = {
@@ -93,59 +52,202 @@ enum cost_type cost_device_type(const struct cost_device *device, enum cost_type
     return type;
 }
 
-const struct cost_device *cost_device_find(const char *name)
+/* ---- numbers: each may be left out where `like` gave it ---- */
+
+static bool missing(struct table_reader *r, const struct doc_node *map, const char *key, bool had)
 {
-    const struct cost_device *device = cost_device_in(&added, name);
-    return device ? device : cost_device_in(cost_devices(), name);
+    return had || doc_need(r->doc, map, key, r->err);
 }
 
-/* ---- a user's table ---- */
-
-static bool unknown_device(const struct cost_device_table *known, const char *name, struct error *err)
+static bool read_quantity(struct table_reader *r, const struct doc_node *map, const char *key,
+                          enum unit_kind kind, double least, double most, double *value)
 {
-    const char *nearest = device_nearest(known, NULL, name);
-    if (nearest)
-        return error_set(err, ERROR_USAGE, "unknown device '%s', did you mean '%s'?", name, nearest);
-    return error_set(err, ERROR_USAGE, "unknown device '%s'", name);
-}
-
-/* A table of one device, whose texts are the built-in table's. */
-static bool table_of_one(struct cost_device_table *table, const char *name, struct error *err)
-{
-    const struct cost_device *device = cost_device_find(name);
-    if (!device)
-        return unknown_device(cost_devices(), name, err);
-    table->devices = ARENA_NEW(&table->arena, struct cost_device);
-    if (!table->devices)
-        return error_memory(err);
-    table->devices[0] = *device;
-    table->count = 1;
+    const struct doc_node *node = doc_find(map, key);
+    if (!node)
+        return missing(r, map, key, *value > 0);
+    if (!doc_quantity(r->doc, node, kind, false, value, r->err))
+        return false;
+    if (*value < least || *value > most)
+        return doc_error(r->doc, node, r->err, "expected from %g to %g %s, found '%s'", least, most,
+                         kind == UNIT_TIME    ? "seconds"
+                         : kind == UNIT_BYTES ? "bytes"
+                         : kind == UNIT_RATE  ? "bytes per second"
+                                              : "flop/s",
+                         node->text);
     return true;
 }
 
-bool cost_devices_add(const char *path, struct error *err)
+static bool read_bytes(struct table_reader *r, const struct doc_node *map, const char *key, int64_t *bytes)
 {
-    return cost_tables(err) && device_read_file(&added, cost_devices(), path, err);
-}
-
-bool cost_device_load(struct cost_device_table *table, const char *path, struct error *err)
-{
-    *table = (struct cost_device_table){0};
-    if (!cost_tables(err))
+    double value = (double)*bytes;
+    if (!read_quantity(r, map, key, UNIT_BYTES, 1, BYTES_MOST, &value))
         return false;
-    return doc_is_name(path) ? device_read_file(table, cost_devices(), path, err)
-                             : table_of_one(table, path, err);
+    *bytes = (int64_t)value;
+    return true;
 }
 
-bool cost_device_parse(struct cost_device_table *table, const char *path, const char *data, size_t length,
-                       struct error *err)
+static bool read_number(struct table_reader *r, const struct doc_node *map, const char *key, double least,
+                        double most, double *value)
 {
-    *table = (struct cost_device_table){0};
-    return cost_tables(err) && device_read(table, cost_devices(), path, data, length, err);
+    const struct doc_node *node = doc_find(map, key);
+    return node ? doc_number(r->doc, node, least, most, value, r->err) : missing(r, map, key, *value > 0);
 }
 
-void cost_device_release(struct cost_device_table *table)
+static bool read_count(struct table_reader *r, const struct doc_node *map, const char *key, int most,
+                       int *value)
 {
-    arena_release(&table->arena);
-    *table = (struct cost_device_table){0};
+    const struct doc_node *node = doc_find(map, key);
+    int64_t number = *value;
+    if (!node)
+        return missing(r, map, key, *value > 0);
+    if (!doc_integer(r->doc, node, 1, most, &number, r->err))
+        return false;
+    *value = (int)number;
+    return true;
 }
+
+/* ---- peaks and fitted parameters, by type ---- */
+
+static bool read_type(struct table_reader *r, const struct doc_node *node, enum cost_type *type)
+{
+    const char *names[COST_TYPE_COUNT];
+    if (cost_type_find(node->key, type))
+        return true;
+    for (int t = 0; t < COST_TYPE_COUNT; t++)
+        names[t] = cost_type_name((enum cost_type)t);
+    return doc_only_keys(r->doc, node->parent, names, COST_TYPE_COUNT, r->err);
+}
+
+/* As a whole: what is not named the device cannot. */
+static bool read_peaks(struct table_reader *r, const struct doc_node *map, struct cost_device *device)
+{
+    const struct doc_node *peaks = doc_find(map, "peak");
+    if (!peaks)
+        return missing(r, map, "peak", device->peak[COST_FP32] > 0);
+    if (!doc_is_map(r->doc, peaks, r->err))
+        return false;
+    memset(device->peak, 0, sizeof device->peak);
+    for (const struct doc_node *node = peaks->first_child; node; node = node->next) {
+        enum cost_type type;
+        if (!read_type(r, node, &type) ||
+            !read_quantity(r, peaks, node->key, UNIT_COMPUTE, RATE_LEAST, RATE_MOST, &device->peak[type]))
+            return false;
+    }
+    return missing(r, peaks, "fp32", device->peak[COST_FP32] > 0);
+}
+
+static bool read_gemm_of_type(struct table_reader *r, const struct doc_node *map,
+                              struct gemm_parameters *gemm)
+{
+    static const char *const keys[] = {
+#define X(name, text, least, most) #name,
+        GEMM_PARAMETERS(X)
+#undef X
+    };
+    if (!doc_is_map(r->doc, map, r->err) ||
+        !doc_only_keys(r->doc, map, keys, sizeof keys / sizeof *keys, r->err))
+        return false;
+#define X(name, text, least, most)                                                                           \
+    if (!read_number(r, map, #name, least, most, &gemm->name))                                               \
+        return false;
+    GEMM_PARAMETERS(X)
+#undef X
+    return true;
+}
+
+/* Where a type without parameters of its own takes them: tensor cores of a generation differ less between types than
+ * from one generation to the next. */
+static const enum cost_type nearest_types[COST_TYPE_COUNT][COST_TYPE_COUNT] = {
+    [COST_FP64] = {COST_FP32, COST_TF32, COST_BF16, COST_FP16},
+    [COST_FP32] = {COST_TF32, COST_BF16, COST_FP16},
+    [COST_TF32] = {COST_BF16, COST_FP16, COST_FP32},
+    [COST_FP16] = {COST_BF16, COST_TF32},
+    [COST_BF16] = {COST_FP16, COST_TF32},
+    [COST_INT8] = {COST_FP8, COST_BF16, COST_FP16},
+    [COST_FP8] = {COST_INT8, COST_BF16, COST_FP16},
+    [COST_FP4] = {COST_FP8, COST_INT8, COST_BF16, COST_FP16},
+};
+
+void device_fill_types(struct cost_device *device)
+{
+    for (int type = 0; type < COST_TYPE_COUNT; type++)
+        for (int i = 0; !device->gemm_own[type] && i < COST_TYPE_COUNT; i++) {
+            enum cost_type nearest = nearest_types[type][i];
+            if (device->gemm_own[nearest]) {
+                device->gemm[type] = device->gemm[nearest];
+                break;
+            }
+        }
+}
+
+static bool read_gemm(struct table_reader *r, const struct doc_node *map, struct cost_device *device,
+                      bool like)
+{
+    const struct doc_node *gemm = doc_find(map, "gemm");
+    if (!gemm)
+        return missing(r, map, "gemm", like);
+    if (!doc_is_map(r->doc, gemm, r->err))
+        return false;
+    for (const struct doc_node *node = gemm->first_child; node; node = node->next) {
+        enum cost_type type;
+        if (!read_type(r, node, &type) || !read_gemm_of_type(r, node, &device->gemm[type]))
+            return false;
+        device->gemm_own[type] = true;
+    }
+    if (!device->gemm_own[COST_BF16] && !device->gemm_own[COST_FP16])
+        return doc_error(r->doc, gemm, r->err, "expected parameters of bf16 or fp16");
+    device_fill_types(device);
+    return true;
+}
+
+/* ---- a device ---- */
+
+static bool read_datasheet(struct table_reader *r, const struct doc_node *map, struct cost_device *device)
+{
+    return read_count(r, map, "units", UNITS_MOST, &device->units) &&
+           read_count(r, map, "lanes", LANES_MOST, &device->lanes) &&
+           read_number(r, map, "clock", CLOCK_LEAST, CLOCK_MOST, &device->clock) &&
+           read_peaks(r, map, device) &&
+           read_quantity(r, map, "bandwidth", UNIT_RATE, RATE_LEAST, RATE_MOST, &device->bandwidth) &&
+           read_bytes(r, map, "memory", &device->memory) && read_bytes(r, map, "l2", &device->l2);
+}
+
+static bool read_fitted(struct table_reader *r, const struct doc_node *map, struct cost_device *device,
+                        bool like)
+{
+    return read_quantity(r, map, "launch", UNIT_TIME, 1e-9, TIME_MOST, &device->launch) &&
+           read_number(r, map, "stream_efficiency", 0.01, 2, &device->stream_efficiency) &&
+           read_quantity(r, map, "stream_half", UNIT_BYTES, 1, BYTES_MOST, &device->stream_half) &&
+           read_gemm(r, map, device, like);
+}
+
+static size_t list_keys(const char *keys[TABLE_MAX_KEYS])
+{
+    static const char *const own[] = {
+        "generation", "capability",        "units",       "lanes", "clock",
+        "peak",       "bandwidth",         "memory",      "l2",    "launch",
+        "link",       "stream_efficiency", "stream_half", "gemm",
+    };
+    memcpy(keys, own, sizeof own);
+    return sizeof own / sizeof *own;
+}
+
+static bool read_device(struct table_reader *r, const struct doc_node *map, void *entry, bool like)
+{
+    struct cost_device *device = entry;
+    return table_read_text(r, map, "generation", &device->generation) &&
+           table_read_text(r, map, "capability", &device->capability) &&
+           table_read_text(r, map, "link", &device->link) &&
+           missing(r, map, "generation", device->generation) && read_datasheet(r, map, device) &&
+           read_fitted(r, map, device, like);
+}
+
+const struct table_kind cost_device_kind = {
+    .format = "rehearse-devices/1",
+    .noun = "device",
+    .list = "devices",
+    .parts = TABLE_TITLED | TABLE_ALIASED | TABLE_SOURCED | TABLE_FITTED | TABLE_LIKE | TABLE_SINGLE,
+    .size = sizeof(struct cost_device),
+    .keys = list_keys,
+    .read = read_device,
+};

@@ -5,8 +5,7 @@
 #ifndef REHEARSE_DEVICES_DEVICE_H
 #define REHEARSE_DEVICES_DEVICE_H
 
-#include "core/arena.h"
-#include "core/error.h"
+#include "devices/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,10 +50,7 @@ struct gemm_parameters {
 };
 
 struct cost_device {
-    const char *name;  /* "a100-80gb" */
-    const char *title; /* "NVIDIA A100-SXM4-80GB" */
-    int alias_count;
-    const char **aliases;   /* other names it goes by */
+    TABLE_NAMED;
     const char *generation; /* "volta", "turing", "ampere", "ada", "hopper", "blackwell", "cdna2", "cdna3" */
     const char *capability; /* "sm_80"; NULL: none */
     int units;              /* streaming multiprocessors, compute units */
@@ -69,43 +65,16 @@ struct cost_device {
     double stream_half;                           /* bytes at which a kernel reaches half of that */
     struct gemm_parameters gemm[COST_TYPE_COUNT]; /* of types without own ones: those of the nearest type */
     bool gemm_own[COST_TYPE_COUNT];               /* which have own ones, or those of the device it is like */
-    const char *link;   /* between devices of a node by default: a name of data/links.yaml */
-    const char *source; /* of the datasheet's numbers */
-    const char *fitted; /* what the fitted parameters were fitted to, and their error; NULL: not fitted, taken
-                               from the generation */
+    const char *link; /* between devices of a node by default: a name of data/links.yaml */
 };
 
-struct cost_device_table {
-    struct arena arena;
-    int count;
-    struct cost_device *devices; /* in the order of the table */
-};
-
-/* The built-in table. cost_tables() has read it, or it is read now (cost/tables.h). */
-const struct cost_device_table *cost_devices(void);
-
-/* A user's file of devices (as cost_device_load's): from now on cost_device_find takes those before the built-in ones
- * of the same name. Once, before there are threads; they live as long as the program. */
-bool cost_devices_add(const char *path, struct error *err);
+extern const struct table_kind cost_device_kind;
 
 /* The type that the device computes products of this type in: itself where there are units for it, else what one would
  * run there: 4 bits as 8, 8 bits as 16, bf16 as fp16, and the rest in fp32. */
 enum cost_type cost_device_type(const struct cost_device *device, enum cost_type type);
 
-/* A device by name or alias, a user's or of the built-in table; NULL when there is none. */
-const struct cost_device *cost_device_find(const char *name);
-
-/* A name of the table, or, when it ends in .yaml, .yml or .json, a file that describes one or more devices (a
- * `like:` names the one whose numbers are taken where the file gives none). Errors say the nearest known name. */
-bool cost_device_load(struct cost_device_table *table, const char *path, struct error *err);
-
-/* Reads text in the syntax of cost_device_load's files; `path` is for messages. */
-bool cost_device_parse(struct cost_device_table *table, const char *path, const char *data, size_t length,
-                       struct error *err);
-
-void cost_device_release(struct cost_device_table *table);
-
-/* The device of this name or alias, however it is spelled in capitals; NULL when there is none. */
-const struct cost_device *cost_device_in(const struct cost_device_table *table, const char *name);
+/* Gives the types without own parameters those of the nearest type that has some. */
+void device_fill_types(struct cost_device *device);
 
 #endif

@@ -114,12 +114,12 @@ static bool goes_by(const struct cost_device *device, const struct words *words)
 }
 
 /* Of the known devices; a user's that takes the place of one of them comes instead. */
-static const struct cost_device *find(const struct words *words)
+static const struct cost_device *find(const struct tables *tables, const struct words *words)
 {
-    const struct cost_device_table *table = cost_devices();
-    for (int i = 0; table && i < table->count; i++)
+    const struct table *table = tables_known(TABLE_DEVICES);
+    for (int i = 0; i < table->count; i++)
         if (goes_by(&table->devices[i], words))
-            return cost_device_find(table->devices[i].name);
+            return tables_device(tables, table->devices[i].name);
     return NULL;
 }
 
@@ -138,25 +138,25 @@ static struct words without_memory(const struct words *words, double *size)
     return rest;
 }
 
-static const struct cost_device *find_words(const char *name)
+static const struct cost_device *find_words(const struct tables *tables, const char *name)
 {
-    const struct cost_device *device = cost_device_find(name);
+    const struct cost_device *device = tables_device(tables, name);
     struct words words = words_of(name);
     if (device || words.count <= 0)
         return device;
-    device = find(&words);
+    device = find(tables, &words);
     if (device)
         return device;
     double size;
     struct words rest = without_memory(&words, &size);
-    device = rest.count < words.count ? find(&rest) : NULL;
+    device = rest.count < words.count ? find(tables, &rest) : NULL;
     double memory = device ? (double)device->memory : 0.0;
     bool fits = size == 0.0 ||
                 (size * 0x1p30 >= (1.0 - SIZE_SPREAD) * memory && size * 1e9 <= (1.0 + SIZE_SPREAD) * memory);
     return fits ? device : NULL;
 }
 
-const struct cost_device *device_named(const char *text)
+const struct cost_device *device_named(const struct tables *tables, const char *text)
 {
     char name[128];
     if (strlen(text) >= sizeof name)
@@ -164,11 +164,11 @@ const struct cost_device *device_named(const char *text)
     snprintf(name, sizeof name, "%s", text);
     char *bracket = strstr(name, " (");
     if (!bracket)
-        return find_words(name);
+        return find_words(tables, name);
     *bracket = '\0';
-    const struct cost_device *device = find_words(name);
+    const struct cost_device *device = find_words(tables, name);
     char *inner = bracket + 2, *end = strchr(inner, ')');
     if (end)
         *end = '\0';
-    return device ? device : find_words(inner);
+    return device ? device : find_words(tables, inner);
 }

@@ -1,15 +1,18 @@
 #include "devices/link.h"
 
-#include "core/doc.h"
-#include "devices/link_read.h"
-#include "devices/tables.h"
-
+#include <math.h>
+#include <stdint.h>
 #include <string.h>
-#include <strings.h>
 
-/* data/links.yaml, by scripts/embed. */
-extern const char data_links[];
-extern const size_t data_links_size;
+/* Wide enough for anything real, narrow enough that no sum or product of them overflows. */
+#define TIME_MOST     10.0 /* seconds */
+#define RATE_LEAST    1e3  /* bytes/s */
+#define RATE_MOST     1e15
+#define SHARE_LEAST   1e-6
+#define SHARE_MOST    100.0
+#define BYTES_MOST    0x1p53
+#define DEVICES_MOST  1000000
+#define RATE_EXPECTED "expected from 1 kB/s to 1 PB/s, found '%s'"
 
 static const char *const kinds[COLLECTIVE_KINDS] = {
     [COLLECTIVE_ALL_REDUCE] = "all_reduce",
@@ -48,89 +51,180 @@ double link_transfer_share(const struct link_transfer *transfer, int devices)
     return 1.0;
 }
 
-/* ---- the built-in table ---- */
+/* ---- numbers: each may be left out where `like` or `every` gave it ---- */
 
-static struct cost_link_table built_in;
-
-bool link_read_known(struct error *err)
+static bool read_time(struct table_reader *r, const struct doc_node *map, const char *key, double *value)
 {
-    return built_in.count > 0 || link_read(&built_in, NULL, "links.yaml", data_links, data_links_size, err);
-}
-
-const struct cost_link_table *cost_links(void)
-{
-    cost_tables_needed();
-    return &built_in;
-}
-
-static bool is_called(const struct cost_link *link, const char *name)
-{
-    if (strcasecmp(link->name, name) == 0)
+    const struct doc_node *node = doc_find(map, key);
+    if (!node)
         return true;
-    for (int i = 0; i < link->alias_count; i++)
-        if (strcasecmp(link->aliases[i], name) == 0)
-            return true;
-    return false;
+    if (!doc_quantity(r->doc, node, UNIT_TIME, true, value, r->err))
+        return false;
+    return *value <= TIME_MOST ||
+           doc_error(r->doc, node, r->err, "expected at most %g seconds, found '%s'", TIME_MOST, node->text);
 }
 
-const struct cost_link *cost_link_in(const struct cost_link_table *table, const char *name)
+static bool read_number(struct table_reader *r, const struct doc_node *map, const char *key, double least,
+                        double most, double *value)
 {
-    for (int i = 0; table && i < table->count; i++)
-        if (is_called(&table->links[i], name))
-            return &table->links[i];
-    return NULL;
+    const struct doc_node *node = doc_find(map, key);
+    return !node || doc_number(r->doc, node, least, most, value, r->err);
 }
 
-static struct cost_link_table added;
-
-const struct cost_link *cost_link_find(const char *name)
+static bool read_upto(struct table_reader *r, const struct doc_node *map, double *upto)
 {
-    const struct cost_link *link = cost_link_in(&added, name);
-    return link ? link : cost_link_in(cost_links(), name);
+    const struct doc_node *node = doc_find(map, "upto");
+    if (!node)
+        return true;
+    if (!doc_quantity(r->doc, node, UNIT_BYTES, true, upto, r->err))
+        return false;
+    return *upto <= BYTES_MOST || doc_error(r->doc, node, r->err, "expected at most 8 PiB");
 }
 
-/* ---- a user's table ---- */
-
-/* A table of one link, whose texts are the built-in table's. */
-static bool table_of_one(struct cost_link_table *table, const char *name, struct error *err)
+static bool read_protocol(struct table_reader *r, const struct doc_node *map, struct link_protocol *protocol)
 {
-    const struct cost_link *link = cost_link_find(name);
-    if (!link) {
-        const char *nearest = link_nearest(cost_links(), NULL, name);
-        return nearest ? error_set(err, ERROR_USAGE, "unknown link '%s', did you mean '%s'?", name, nearest)
-                       : error_set(err, ERROR_USAGE, "unknown link '%s'", name);
+    static const char *const keys[] = {"base", "hop", "rate", "upto"};
+    if (!doc_is_map(r->doc, map, r->err) || !doc_only_keys(r->doc, map, keys, 4, r->err))
+        return false;
+    if (protocol->rate <= 0.0) {
+        protocol->upto = INFINITY;
+        if (!doc_need(r->doc, map, "rate", r->err))
+            return false;
     }
-    table->links = ARENA_NEW(&table->arena, struct cost_link);
-    if (!table->links)
-        return error_memory(err);
-    table->links[0] = *link;
-    table->count = 1;
+    return read_time(r, map, "base", &protocol->base) && read_time(r, map, "hop", &protocol->hop) &&
+           read_number(r, map, "rate", SHARE_LEAST, SHARE_MOST, &protocol->rate) &&
+           read_upto(r, map, &protocol->upto);
+}
+
+static bool read_nvls(struct table_reader *r, const struct doc_node *map, struct link_switch *nvls)
+{
+    static const char *const keys[] = {"base", "rate", "from"};
+    if (!doc_is_map(r->doc, map, r->err) || !doc_only_keys(r->doc, map, keys, 3, r->err))
+        return false;
+    if (nvls->rate <= 0.0 && !doc_need(r->doc, map, "rate", r->err))
+        return false;
+    return read_time(r, map, "base", &nvls->base) &&
+           read_number(r, map, "rate", 0, SHARE_MOST, &nvls->rate) &&
+           read_number(r, map, "from", 2, DEVICES_MOST, &nvls->from);
+}
+
+static bool read_share(struct table_reader *r, const struct doc_node *node, struct link_transfer *transfer)
+{
+    static const char *const keys[] = {"devices", "of"};
+    struct link_share *share = &transfer->shares[transfer->share_count];
+    int64_t devices;
+    if (!doc_is_map(r->doc, node, r->err) || !doc_only_keys(r->doc, node, keys, 2, r->err))
+        return false;
+    const struct doc_node *at = doc_need(r->doc, node, "devices", r->err);
+    if (!at || !doc_integer(r->doc, at, 2, DEVICES_MOST, &devices, r->err) ||
+        !doc_need(r->doc, node, "of", r->err) ||
+        !read_number(r, node, "of", SHARE_LEAST, SHARE_MOST, &share->share))
+        return false;
+    if (transfer->share_count && devices <= transfer->shares[transfer->share_count - 1].devices)
+        return doc_error(r->doc, at, r->err, "expected more devices than in the entry before");
+    share->devices = (int)devices;
+    transfer->share_count++;
     return true;
 }
 
-bool cost_links_add(const char *path, struct error *err)
+static bool read_shares(struct table_reader *r, const struct doc_node *map, struct link_transfer *transfer)
 {
-    return cost_tables(err) && link_read_file(&added, cost_links(), path, err);
-}
-
-bool cost_link_load(struct cost_link_table *table, const char *path, struct error *err)
-{
-    *table = (struct cost_link_table){0};
-    if (!cost_tables(err))
+    const struct doc_node *list = doc_find(map, "share");
+    if (!list)
+        return true;
+    if (!doc_is_list(r->doc, list, r->err))
         return false;
-    return doc_is_name(path) ? link_read_file(table, cost_links(), path, err)
-                             : table_of_one(table, path, err);
+    if (list->count > LINK_SHARES_MOST)
+        return doc_error(r->doc, list, r->err, "expected at most %d entries", LINK_SHARES_MOST);
+    transfer->share_count = 0;
+    for (const struct doc_node *node = list->first_child; node; node = node->next)
+        if (!read_share(r, node, transfer))
+            return false;
+    return true;
 }
 
-bool cost_link_parse(struct cost_link_table *table, const char *path, const char *data, size_t length,
-                     struct error *err)
+static bool read_transfer(struct table_reader *r, const struct doc_node *map, struct link_transfer *transfer)
 {
-    *table = (struct cost_link_table){0};
-    return cost_tables(err) && link_read(table, cost_links(), path, data, length, err);
+    static const char *const keys[] = {"ll", "ll128", "simple", "own", "nvls", "share"};
+    if (!doc_is_map(r->doc, map, r->err) ||
+        !doc_only_keys(r->doc, map, keys, sizeof keys / sizeof *keys, r->err))
+        return false;
+    for (int p = 0; p < LINK_PROTOCOLS; p++) {
+        const struct doc_node *node = doc_find(map, link_protocol_name((enum link_protocol_name)p));
+        if (node && !read_protocol(r, node, &transfer->protocols[p]))
+            return false;
+    }
+    const struct doc_node *nvls = doc_find(map, "nvls");
+    return (!nvls || read_nvls(r, nvls, &transfer->nvls)) && read_shares(r, map, transfer) &&
+           read_number(r, map, "own", 0, SHARE_MOST, &transfer->own);
 }
 
-void cost_link_release(struct cost_link_table *table)
+static bool read_transfers(struct table_reader *r, const struct doc_node *map, struct cost_link *link)
 {
-    arena_release(&table->arena);
-    *table = (struct cost_link_table){0};
+    const struct doc_node *every = doc_find(map, "every");
+    for (int k = 0; k < COLLECTIVE_KINDS; k++) {
+        struct link_transfer *transfer = &link->transfers[k];
+        const struct doc_node *own = doc_find(map, collective_kind_name((enum collective_kind)k));
+        if (!read_shares(r, map, transfer) || (every && !read_transfer(r, every, transfer)) ||
+            (own && !read_transfer(r, own, transfer)))
+            return false;
+        if (transfer->protocols[LINK_SIMPLE].rate > 0.0)
+            continue;
+        if (own)
+            return doc_need(r->doc, own, "simple", r->err);
+        return doc_need(r->doc, every ? every : map,
+                        every ? "simple" : collective_kind_name((enum collective_kind)k), r->err);
+    }
+    return true;
 }
+
+/* ---- a link ---- */
+
+static bool read_bandwidth(struct table_reader *r, const struct doc_node *map, struct cost_link *link)
+{
+    const struct doc_node *node = doc_find(map, "bandwidth");
+    if (!node)
+        return link->bandwidth > 0.0 || doc_need(r->doc, map, "bandwidth", r->err);
+    if (!doc_quantity(r->doc, node, UNIT_RATE, false, &link->bandwidth, r->err))
+        return false;
+    return (link->bandwidth >= RATE_LEAST && link->bandwidth <= RATE_MOST) ||
+           doc_error(r->doc, node, r->err, RATE_EXPECTED, node->text);
+}
+
+static bool read_devices(struct table_reader *r, const struct doc_node *map, struct cost_link *link)
+{
+    const struct doc_node *node = doc_find(map, "devices");
+    int64_t devices = link->devices;
+    if (node && !doc_integer(r->doc, node, 0, DEVICES_MOST, &devices, r->err))
+        return false;
+    link->devices = (int)devices;
+    return true;
+}
+
+static size_t list_keys(const char *keys[TABLE_MAX_KEYS])
+{
+    static const char *const own[] = {"bandwidth", "devices", "share", "every", "barrier"};
+    size_t count = sizeof own / sizeof *own;
+    memcpy(keys, own, sizeof own);
+    for (int k = 0; k < COLLECTIVE_KINDS; k++)
+        keys[count++] = kinds[k];
+    return count;
+}
+
+static bool read_link(struct table_reader *r, const struct doc_node *map, void *entry, bool like)
+{
+    struct cost_link *link = entry;
+    (void)like;
+    return read_bandwidth(r, map, link) && read_devices(r, map, link) && read_transfers(r, map, link) &&
+           read_time(r, map, "barrier", &link->barrier);
+}
+
+const struct table_kind cost_link_kind = {
+    .format = "rehearse-links/1",
+    .noun = "link",
+    .list = "links",
+    .parts = TABLE_TITLED | TABLE_ALIASED | TABLE_SOURCED | TABLE_FITTED | TABLE_LIKE | TABLE_SINGLE,
+    .size = sizeof(struct cost_link),
+    .keys = list_keys,
+    .read = read_link,
+};

@@ -13,8 +13,7 @@
 #ifndef REHEARSE_DEVICES_LINK_H
 #define REHEARSE_DEVICES_LINK_H
 
-#include "core/arena.h"
-#include "core/error.h"
+#include "devices/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,48 +64,16 @@ struct link_transfer {
 };
 
 struct cost_link {
-    const char *name;  /* "nvlink4" */
-    const char *title; /* "NVLink 4 through NVSwitch, 8 H100" */
-    int alias_count;
-    const char **aliases;
+    TABLE_NAMED;
     double bandwidth; /* bytes/s per device and direction, datasheet */
     int devices;      /* most devices it connects; 0: no limit */
     struct link_transfer transfers[COLLECTIVE_KINDS];
     double
         barrier; /* seconds all devices take to meet, where all-reduces are single kernels that read their peers'
                        memory (one- and two-shot); 0: there are none */
-    const char *source; /* of the datasheet's numbers */
-    const char *fitted; /* what the parameters were fitted to, and their error; NULL: carried over by ratio */
 };
 
-struct cost_link_table {
-    struct arena arena;
-    int count;
-    struct cost_link *links; /* in the order of the table */
-};
-
-/* The built-in table. cost_tables() has read it, or it is read now (cost/tables.h). */
-const struct cost_link_table *cost_links(void);
-
-/* A user's file of links (as cost_link_load's): from now on cost_link_find takes those before the built-in ones of the
- * same name. Once, before there are threads; they live as long as the program. */
-bool cost_links_add(const char *path, struct error *err);
-
-/* A link by name or alias, a user's or of the built-in table; NULL when there is none. */
-const struct cost_link *cost_link_find(const char *name);
-
-/* A name of the table, or, when it ends in .yaml, .yml or .json, a file that describes one or more links (a `like:`
- * names the one whose numbers are taken where the file gives none). Errors say the nearest known name. */
-bool cost_link_load(struct cost_link_table *table, const char *path, struct error *err);
-
-/* Reads text in the syntax of cost_link_load's files; `path` is for messages. */
-bool cost_link_parse(struct cost_link_table *table, const char *path, const char *data, size_t length,
-                     struct error *err);
-
-void cost_link_release(struct cost_link_table *table);
-
-/* The link of this name or alias, whatever its capitals; NULL when there is none. */
-const struct cost_link *cost_link_in(const struct cost_link_table *table, const char *name);
+extern const struct table_kind cost_link_kind;
 
 /* Of the rates, what a group of so many devices in a node gets. */
 double link_transfer_share(const struct link_transfer *transfer, int devices);

@@ -2,24 +2,138 @@
 
 #include "core/once.h"
 
-#include <stdlib.h>
+#include <string.h>
+
+/* data/….yaml, by scripts/embed. */
+extern const char data_devices[], data_links[], data_calibration[], data_models[];
+extern const size_t data_devices_size, data_links_size, data_calibration_size, data_models_size;
+
+/* `known` is the table that an entry may name another of. */
+static const struct {
+    const struct table_kind *kind;
+    const char *path, *data;
+    const size_t *size;
+    enum table_of known;
+} files[TABLES] = {
+    [TABLE_DEVICES] = {&cost_device_kind, "devices.yaml", data_devices, &data_devices_size, TABLE_DEVICES},
+    [TABLE_LINKS] = {&cost_link_kind, "links.yaml", data_links, &data_links_size, TABLE_LINKS},
+    /* calibrations name the generations of devices */
+    [TABLE_CALIBRATIONS] = {&calibration_kind, "calibration.yaml", data_calibration, &data_calibration_size,
+                            TABLE_DEVICES},
+    [TABLE_MODELS] = {&architecture_kind, "models.yaml", data_models, &data_models_size, TABLE_MODELS},
+};
+
+static struct table built_in[TABLES];
+static struct once once = ONCE_INIT;
 
 static bool read_all(struct error *err)
 {
-    /* calibrations name the generations of devices */
-    return device_read_known(err) && link_read_known(err) && calibration_read_known(err) &&
-           architecture_read_known(err);
+    for (int t = 0; t < TABLES; t++) {
+        const struct table *known = &built_in[files[t].known];
+        if (built_in[t].count == 0 && !table_parse(&built_in[t], files[t].kind, known, files[t].path,
+                                                   files[t].data, *files[t].size, err))
+            return false;
+    }
+    return true;
 }
 
-bool cost_tables(struct error *err)
+bool tables_ready(struct error *err)
 {
-    static struct once once = ONCE_INIT;
     return once_read(&once, read_all, err);
 }
 
-void cost_tables_needed(void)
+const struct table *tables_known(enum table_of which)
 {
-    struct error err;
-    if (!cost_tables(&err))
-        abort();
+    once_needed(&once, read_all);
+    return &built_in[which];
+}
+
+bool tables_read(struct table *table, enum table_of which, const char *path, struct error *err)
+{
+    *table = (struct table){0};
+    return tables_ready(err) &&
+           table_load(table, files[which].kind, &built_in[files[which].known], path, err);
+}
+
+bool tables_parse(struct table *table, enum table_of which, const char *path, const char *data, size_t length,
+                  struct error *err)
+{
+    *table = (struct table){0};
+    return tables_ready(err) &&
+           table_parse(table, files[which].kind, &built_in[files[which].known], path, data, length, err);
+}
+
+bool tables_add(struct tables *tables, enum table_of which, const char *path, struct error *err)
+{
+    struct table table;
+    if (!path)
+        return true;
+    if (!tables_read(&table, which, path, err))
+        return false;
+    table_release(&tables->added[which]);
+    tables->added[which] = table;
+    return true;
+}
+
+void tables_release(struct tables *tables)
+{
+    for (int t = 0; t < TABLES; t++)
+        table_release(&tables->added[t]);
+}
+
+/* ---- lookups ---- */
+
+static const void *find(const struct tables *tables, enum table_of which, const char *name)
+{
+    const void *found = tables ? table_find(&tables->added[which], name) : NULL;
+    return found ? found : table_find(tables_known(which), name);
+}
+
+const struct cost_device *tables_device(const struct tables *tables, const char *name)
+{
+    return find(tables, TABLE_DEVICES, name);
+}
+
+const struct cost_link *tables_link(const struct tables *tables, const char *name)
+{
+    return find(tables, TABLE_LINKS, name);
+}
+
+const struct architecture *architecture_find(const char *name)
+{
+    return find(NULL, TABLE_MODELS, name);
+}
+
+const struct calibration *tables_calibration(const struct tables *tables, const struct cost_device *device)
+{
+    const struct calibration *found = find(tables, TABLE_CALIBRATIONS, device->generation);
+    const char *nearest = found ? NULL : calibration_nearest(device->generation);
+    if (nearest)
+        found = find(NULL, TABLE_CALIBRATIONS, nearest);
+    return found ? found : &calibration_default;
+}
+
+bool tables_load(const struct tables *tables, enum table_of which, struct table *table, const char *name,
+                 struct error *err)
+{
+    const struct table_kind *kind = files[which].kind;
+    *table = (struct table){0};
+    if (!tables_ready(err))
+        return false;
+    if (doc_is_name(name))
+        return tables_read(table, which, name, err);
+    const void *entry = find(tables, which, name);
+    if (!entry) {
+        const char *nearest = table_nearest(&built_in[which], NULL, name);
+        return nearest ? error_set(err, ERROR_USAGE, "unknown %s '%s', did you mean '%s'?", kind->noun, name,
+                                   nearest)
+                       : error_set(err, ERROR_USAGE, "unknown %s '%s'", kind->noun, name);
+    }
+    table->entries = arena_alloc(&table->arena, 1, kind->size);
+    if (!table->entries)
+        return error_memory(err);
+    memcpy(table->entries, entry, kind->size);
+    table->kind = kind;
+    table->count = 1;
+    return true;
 }

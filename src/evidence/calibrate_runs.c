@@ -124,7 +124,7 @@ bool calibrate_runs(struct runs_fit *fit, struct validation *validation, const c
         return error_set(err, ERROR_INFEASIBLE,
                          "%s: %d runs of generation '%s' can be modelled, expected at least %d", source,
                          fit->runs, generation, LEAST_RUNS);
-    search.start.generation = generation;
+    search.start.name = generation;
     for (search.fold = 0; search.fold < FOLDS; search.fold++) {
         struct calibration calibration;
         if (!minimise(&search, &calibration, err))

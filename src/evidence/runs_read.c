@@ -252,17 +252,17 @@ static bool read_device(struct reader *r)
     struct run *run = r->run;
     struct job *job = &run->job;
     const struct validation_defaults *defaults = r->defaults;
-    job->device = device_named(run->gpu);
+    job->device = device_named(defaults->tables, run->gpu);
     if (!job->device)
         return cannot(r, "device '%s' is not in the table", run->gpu);
-    job->calibration = calibration_of(job->device);
-    job->inside = cost_link_find(job->device->link);
+    job->calibration = tables_calibration(defaults->tables, job->device);
+    job->inside = tables_link(defaults->tables, job->device->link);
     const char *said = cell_or(r, "across", defaults->across);
     struct usual_node node = nodes_of(run);
     if (csv_column(r->csv, "devices_per_node") < 0 && defaults->devices_per_node > 0)
         node.devices = defaults->devices_per_node;
     job->devices_per_node = (int)whole(r, "devices_per_node", 1, DEGREE_MOST, node.devices);
-    job->across = cost_link_find(is_unsaid(said) ? node.across : said);
+    job->across = tables_link(defaults->tables, is_unsaid(said) ? node.across : said);
     if (!job->across && !is_unsaid(said))
         return cannot(r, "across: link '%s' is not known", said);
     if (!job->inside || !job->across)
@@ -439,7 +439,7 @@ static bool read_runs(struct validation *validation, const struct validation_def
 {
     static const char *const needed[] = {"tp", "pp"}; /* or it is no table of runs */
     int column;
-    if (!cost_tables(err))
+    if (!tables_ready(err))
         return false;
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!csv_need(&validation->csv, needed[i], &column, err))

@@ -11,6 +11,7 @@
 #include "core/arena.h"
 #include "core/csv.h"
 #include "core/error.h"
+#include "devices/tables.h"
 #include "plan/split/job.h"
 
 struct run {
@@ -50,8 +51,9 @@ struct validation_score {
 /* What is taken where a table has no such column; NULL: nothing, rows without it are not modelled. */
 struct validation_defaults {
     const char *gpu, *framework, *precision, *recompute;
-    const char *across;   /* link between nodes; where neither is said: what is usual for the device */
-    int devices_per_node; /* likewise; 0: not said */
+    const char *across;          /* link between nodes; where neither is said: what is usual for the device */
+    int devices_per_node;        /* likewise; 0: not said */
+    const struct tables *tables; /* of the user; NULL: none */
 };
 
 /* On failure *validation holds nothing; on success the caller ends it with validation_release. */

@@ -1,4 +1,5 @@
 /* A job as torchtitan's configuration (torchtitan/config/job_config.py). */
+#include "devices/tables.h"
 #include "launch/part.h"
 
 #include <inttypes.h>

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "devices/tables.h"
 #include "support/reference.h"
 
 static const char known_text[] = "name: known\n"
@@ -28,21 +29,21 @@ static const char net_text[] = "name: net\n"
                                "  ll: {base: 7 us, hop: 3 us, rate: 0.4}\n"
                                "  simple: {base: 9 us, hop: 12 us, rate: 0.85}\n";
 
-static struct cost_link_table known, net;
+static struct table known, net;
 
 static int read_links(void **state)
 {
     struct error err;
     (void)state;
-    return !cost_link_parse(&known, "known.yaml", known_text, strlen(known_text), &err) ||
-           !cost_link_parse(&net, "net.yaml", net_text, strlen(net_text), &err);
+    return !tables_parse(&known, TABLE_LINKS, "known.yaml", known_text, strlen(known_text), &err) ||
+           !tables_parse(&net, TABLE_LINKS, "net.yaml", net_text, strlen(net_text), &err);
 }
 
 static int release_links(void **state)
 {
     (void)state;
-    cost_link_release(&known);
-    cost_link_release(&net);
+    table_release(&known);
+    table_release(&net);
     return 0;
 }
 
@@ -87,7 +88,7 @@ static void known_parameters_come_back(void **state)
     add_rows(&table, "all_reduce", 1, 0.0);
     add_rows(&table, "all_gather", 1, 0.0);
     read_samples(&samples, table.data);
-    struct cost_link start = *cost_link_find("nvlink2-switch");
+    struct cost_link start = *tables_link(NULL, "nvlink2-switch");
     start.bandwidth = known.links->bandwidth;
     assert_true(link_fit_samples(&fit, &samples, &start, NULL, "mine", &err));
     for (int kind = COLLECTIVE_ALL_REDUCE; kind <= COLLECTIVE_ALL_GATHER; kind++) {
@@ -138,7 +139,7 @@ static void links_between_nodes_are_fitted_with_the_one_inside(void **state)
     add_rows(&table, "all_gather", 4, 0.0);
     add_rows(&table, "all_gather", 16, 0.0);
     read_samples(&samples, table.data);
-    struct cost_link start = *cost_link_find("ib-400g");
+    struct cost_link start = *tables_link(NULL, "ib-400g");
     start.bandwidth = net.links->bandwidth;
     assert_true(link_fit_samples(&fit, &samples, &start, known.links, "port", &err));
     assert_true(fit.kinds[COLLECTIVE_ALL_GATHER].median < 0.02);
@@ -151,14 +152,14 @@ static void links_between_nodes_are_fitted_with_the_one_inside(void **state)
 
 static void what_is_written_is_read_again(void **state)
 {
-    const struct cost_link *link = cost_link_find("nvlink4");
+    const struct cost_link *link = tables_link(NULL, "nvlink4");
     struct text text = {0};
-    struct cost_link_table read;
+    struct table read;
     struct error err;
     (void)state;
     cost_link_write(link, &text);
     assert_false(text.failed);
-    if (!cost_link_parse(&read, "written.yaml", text.data, text.length, &err))
+    if (!tables_parse(&read, TABLE_LINKS, "written.yaml", text.data, text.length, &err))
         fail_msg("%s", err.text);
     for (int kind = 0; kind < COLLECTIVE_KINDS; kind++)
         for (double bytes = 64; bytes < 1e10; bytes *= 5) {
@@ -168,7 +169,7 @@ static void what_is_written_is_read_again(void **state)
             double b = collective_time((enum collective_kind)kind, &after, bytes).seconds;
             assert_true(fabs(b / a - 1.0) < 1e-3);
         }
-    cost_link_release(&read);
+    table_release(&read);
     text_release(&text);
 }
 
@@ -250,7 +251,7 @@ static void published_times_are_met_on_rows_left_out(void **state)
     free(path);
     assert_true(link_samples_read(&samples, &csv, "NVIDIA A100-SXM4-80GB", &err));
     csv_release(&csv);
-    struct cost_link start = *cost_link_find("nvlink2-switch");
+    struct cost_link start = *tables_link(NULL, "nvlink2-switch");
     start.bandwidth = 300e9;
     assert_true(link_fit_samples(&fit, &samples, &start, NULL, "a100", &err));
     printf("# %s\n", fit.link.fitted);

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "devices/tables.h"
 #include "support/reference.h"
 
 static const int64_t sizes[] = {64, 320, 1024, 2304, 8192};
@@ -22,7 +23,7 @@ static const int64_t sizes[] = {64, 320, 1024, 2304, 8192};
 /* A device like A100, whose products are known to be other. */
 static struct cost_device known_device(void)
 {
-    struct cost_device device = *cost_device_find("a100");
+    struct cost_device device = *tables_device(NULL, "a100");
     struct gemm_parameters *gemm = &device.gemm[COST_BF16];
     gemm->efficiency *= 0.7;
     gemm->memory *= 0.8;
@@ -64,7 +65,7 @@ static void fit_table(struct gemm_fit *fit, const struct cost_device *device, bo
     write_table(&table, device, backward);
     assert_true(read_table(&samples, table.data, NULL, &err));
     text_release(&table);
-    if (!gemm_fit_samples(fit, &samples, cost_device_find("a100"), &err))
+    if (!gemm_fit_samples(fit, &samples, tables_device(NULL, "a100"), &err))
         fail_msg("%s", err.text);
     gemm_samples_release(&samples);
 }
@@ -102,7 +103,7 @@ static void the_order_of_rows_does_not_matter(void **state)
 static void types_without_rows_follow_the_nearest_or_keep_their_own(void **state)
 {
     struct cost_device device = known_device();
-    const struct cost_device *start = cost_device_find("h100");
+    const struct cost_device *start = tables_device(NULL, "h100");
     struct gemm_samples samples;
     struct gemm_fit fit;
     struct text table = {0};
@@ -122,7 +123,7 @@ static void types_without_rows_follow_the_nearest_or_keep_their_own(void **state
 /* Measured at twice the peak: a fit does not believe it for products larger than those of the table. */
 static void no_fit_passes_the_peak(void **state)
 {
-    struct cost_device device = *cost_device_find("a100");
+    struct cost_device device = *tables_device(NULL, "a100");
     struct gemm_fit fit;
     (void)state;
     device.gemm[COST_BF16].efficiency = 2;
@@ -137,7 +138,7 @@ static void no_fit_passes_the_peak(void **state)
 static void a_written_device_reads_back(void **state)
 {
     struct cost_device device = known_device();
-    struct cost_device_table table;
+    struct table table;
     struct gemm_fit fit;
     struct text text = {0};
     struct error err;
@@ -145,7 +146,7 @@ static void a_written_device_reads_back(void **state)
     fit_table(&fit, &device, false);
     gemm_fit_write(&fit, "mine \"here\"", "table.csv", &text);
     assert_false(text.failed);
-    if (!cost_device_parse(&table, "mine.yaml", text.data, text.length, &err))
+    if (!tables_parse(&table, TABLE_DEVICES, "mine.yaml", text.data, text.length, &err))
         fail_msg("%s", err.text);
     const struct cost_device *read = &table.devices[0];
     assert_string_equal(read->name, "mine \"here\"");
@@ -162,7 +163,7 @@ static void a_written_device_reads_back(void **state)
                                    gemm_time(&fit.device, (enum cost_type)t, 1, size, size, size).seconds,
                                1, 1e-4);
     }
-    cost_device_release(&table);
+    table_release(&table);
     text_release(&text);
 }
 
@@ -229,7 +230,7 @@ static void too_few_rows_are_refused(void **state)
     struct error err;
     (void)state;
     assert_true(read_table(&samples, "m,n,k,time_us\n64,64,64,2\n", NULL, &err));
-    assert_false(gemm_fit_samples(&fit, &samples, cost_device_find("a100"), &err));
+    assert_false(gemm_fit_samples(&fit, &samples, tables_device(NULL, "a100"), &err));
     assert_string_equal(err.text,
                         "table.csv: expected at least 40 rows of a type that 'a100-80gb' multiplies, "
                         "found 1 rows in all");
@@ -256,7 +257,7 @@ static bool fit_published(struct gemm_fit *fit, const char *relative, const char
         if (samples.samples[i].type != COST_FP8)
             samples.samples[kept++] = samples.samples[i];
     samples.count = kept;
-    if (!gemm_fit_samples(fit, &samples, cost_device_find(device), &err))
+    if (!gemm_fit_samples(fit, &samples, tables_device(NULL, device), &err))
         fail_msg("%s", err.text);
     gemm_samples_release(&samples);
     for (int t = 0; t < COST_TYPE_COUNT; t++)

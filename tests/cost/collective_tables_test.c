@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "devices/tables.h"
 #include "support/reference.h"
 
 #define MOST_ROWS 20000
@@ -172,7 +173,7 @@ struct measured {
     double left_out; /* the same of rows that a fit did not see */
 };
 
-struct table {
+struct measured_table {
     const char *file;
     bool (*row)(const struct csv *csv, int i, const char *device, struct link_sample *sample);
     double median; /* of all its links */
@@ -180,7 +181,7 @@ struct table {
     struct measured measured[9];
 };
 
-static const struct table nccl = {
+static const struct measured_table nccl = {
     "cost/tables/nccl_aiconfigurator.csv",
     nccl_row,
     0.045,
@@ -196,7 +197,7 @@ static const struct table nccl = {
      {"rtx_pro_6000_server/", "pcie5", 0.04, 0.05}},
 };
 
-static const struct table planners = {
+static const struct measured_table planners = {
     "cost/tables/collectives.csv",
     planner_row,
     0.05,
@@ -209,7 +210,7 @@ static const struct table planners = {
 };
 
 /* Those of sm_90 and B200 are single measurements, which the sizes next to them tell to no better than 10 %. */
-static const struct table xla = {
+static const struct measured_table xla = {
     "cost/tables/collective_perf_table.csv",
     xla_row,
     0.07,
@@ -224,10 +225,10 @@ static const struct table xla = {
 /* ---- the parameters of data/links.yaml ---- */
 
 /* Of one link; kind COLLECTIVE_KINDS: all kinds. */
-static void add_all(struct errors *errors, const struct csv *csv, const struct table *table,
+static void add_all(struct errors *errors, const struct csv *csv, const struct measured_table *table,
                     const struct measured *measured, enum collective_kind kind)
 {
-    const struct cost_link *link = cost_link_find(measured->link);
+    const struct cost_link *link = tables_link(NULL, measured->link);
     assert_non_null(link);
     for (int i = 0; i < csv->row_count; i++) {
         struct link_sample sample;
@@ -237,7 +238,8 @@ static void add_all(struct errors *errors, const struct csv *csv, const struct t
     }
 }
 
-static void print_kinds(const struct csv *csv, const struct table *table, const struct measured *measured)
+static void print_kinds(const struct csv *csv, const struct measured_table *table,
+                        const struct measured *measured)
 {
     static struct errors errors;
     for (int kind = 0; kind < COLLECTIVE_KINDS; kind++) {
@@ -248,7 +250,7 @@ static void print_kinds(const struct csv *csv, const struct table *table, const 
     }
 }
 
-static void expect_table(const struct table *table)
+static void expect_table(const struct measured_table *table)
 {
     static struct errors all, errors;
     struct csv csv = {0};
@@ -287,7 +289,7 @@ static void xla_inside_a_node_is_met(void **state)
 
 static void each_kind_of_collective_is_met(void **state)
 {
-    static const struct table *const tables[] = {&nccl, &planners, &xla};
+    static const struct measured_table *const tables[] = {&nccl, &planners, &xla};
     static struct errors errors[COLLECTIVE_KINDS];
     (void)state;
     memset(errors, 0, sizeof errors);
@@ -307,7 +309,7 @@ static void each_kind_of_collective_is_met(void **state)
 /* What `fitted` says, of rows that were left out, is no better than what the parameters do on all of them. */
 static void what_links_say_of_their_error_holds(void **state)
 {
-    static const struct table *const tables[] = {&nccl, &planners, &xla};
+    static const struct measured_table *const tables[] = {&nccl, &planners, &xla};
     static struct errors errors;
     (void)state;
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
@@ -317,7 +319,7 @@ static void what_links_say_of_their_error_holds(void **state)
         for (int i = 0; i < tables[t]->count; i++) {
             const struct measured *measured = &tables[t]->measured[i];
             const char *said =
-                strstr(cost_link_find(measured->link)->fitted, "cross-validated error: median ");
+                strstr(tables_link(NULL, measured->link)->fitted, "cross-validated error: median ");
             assert_non_null(said);
             double median = strtod(said + strlen("cross-validated error: median "), NULL) / 100;
             if (strcmp(measured->device, "A100-SXM4-80GB") == 0) /* not what nvlink3 was fitted to */
@@ -337,7 +339,7 @@ static void what_links_say_of_their_error_holds(void **state)
 /* Of this link only its bandwidth is known, and that few devices or the switch are another matter: the rest is NCCL's. */
 static struct cost_link start_of(const struct cost_link *link)
 {
-    struct cost_link start = *cost_link_find("ib-400g");
+    struct cost_link start = *tables_link(NULL, "ib-400g");
     start.bandwidth = link->bandwidth;
     for (int kind = 0; kind < COLLECTIVE_KINDS; kind++) {
         const struct link_transfer *from = &link->transfers[kind];
@@ -354,11 +356,12 @@ static struct cost_link start_of(const struct cost_link *link)
 /* Fits of more rows than this wait for REHEARSE_SLOW: together they take some minutes. */
 #define QUICK_ROWS 150
 
-static void expect_blind(const struct table *table, const struct csv *csv, const struct measured *measured)
+static void expect_blind(const struct measured_table *table, const struct csv *csv,
+                         const struct measured *measured)
 {
     static struct link_sample rows[MOST_ROWS];
     struct link_samples samples = {.path = table->file, .samples = rows};
-    struct cost_link start = start_of(cost_link_find(measured->link));
+    struct cost_link start = start_of(tables_link(NULL, measured->link));
     struct link_fit fit;
     struct error err;
     for (int i = 0; i < csv->row_count && samples.count < MOST_ROWS; i++)
@@ -375,7 +378,7 @@ static void expect_blind(const struct table *table, const struct csv *csv, const
     link_fit_release(&fit);
 }
 
-static void expect_table_blind(const struct table *table)
+static void expect_table_blind(const struct measured_table *table)
 {
     struct csv csv = {0};
     if (!load(&csv, table->file))
@@ -429,8 +432,8 @@ static void links_carry_over_to_their_next_of_kin(void **state)
 /* Of the ports: a ring uses the eight of a node at once, an all-to-all sends what leaves the node. */
 static double efficiency(enum collective_kind kind, int nodes, double bytes)
 {
-    const struct cost_link *far = cost_link_find("ib-400g");
-    struct collective_group group = {8 * nodes, 8, cost_link_find("nvlink4"), far};
+    const struct cost_link *far = tables_link(NULL, "ib-400g");
+    struct collective_group group = {8 * nodes, 8, tables_link(NULL, "nvlink4"), far};
     double ideal = kind == COLLECTIVE_ALL_GATHER
                        ? bytes * (8 * nodes - 1) / (8 * nodes) / (8 * far->bandwidth)
                        : bytes * (nodes - 1) / nodes / far->bandwidth;

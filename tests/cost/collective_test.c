@@ -1,5 +1,6 @@
 /* What collectives take: by hand for links with round numbers, and what must hold of every link. */
 #include "cost/collective.h"
+#include "devices/tables.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -14,7 +15,7 @@
 
 #define MIB 1048576.0
 
-static struct cost_link_table table;
+static struct table table;
 
 /* Links of 1 GB/s without latency, of latency alone, and so on: what is left is what a test is about. */
 static const char links_text[] =
@@ -35,7 +36,7 @@ static int read_links(void **state)
 {
     struct error err;
     (void)state;
-    if (cost_link_parse(&table, "links.yaml", links_text, strlen(links_text), &err))
+    if (tables_parse(&table, TABLE_LINKS, "links.yaml", links_text, strlen(links_text), &err))
         return 0;
     fprintf(stderr, "%s\n", err.text);
     return 1;
@@ -44,21 +45,20 @@ static int read_links(void **state)
 static int release_links(void **state)
 {
     (void)state;
-    cost_link_release(&table);
+    table_release(&table);
     return 0;
 }
 
 static struct collective_time inside(enum collective_kind kind, const char *link, int devices, double bytes)
 {
-    struct collective_group group = {devices, devices, cost_link_in(&table, link), NULL};
+    struct collective_group group = {devices, devices, table_find(&table, link), NULL};
     return collective_time(kind, &group, bytes);
 }
 
 static struct collective_time across(enum collective_kind kind, const char *near, const char *far,
                                      int devices, int per_node, double bytes)
 {
-    struct collective_group group = {devices, per_node, cost_link_in(&table, near),
-                                     cost_link_in(&table, far)};
+    struct collective_group group = {devices, per_node, table_find(&table, near), table_find(&table, far)};
     return collective_time(kind, &group, bytes);
 }
 
@@ -205,8 +205,8 @@ static void hierarchical_is_the_sum_of_its_parts(void **state)
 /* Of the built-in links, between nodes and inside. */
 static void all_reduces_are_never_slower_than_a_flat_ring(void **state)
 {
-    const struct cost_link *near = cost_link_find("nvlink4");
-    const struct cost_link *far = cost_link_find("ib-400g");
+    const struct cost_link *near = tables_link(NULL, "nvlink4");
+    const struct cost_link *far = tables_link(NULL, "ib-400g");
     (void)state;
     for (int nodes = 2; nodes <= 128; nodes *= 2)
         for (double bytes = 1024; bytes < 1e10; bytes *= 4) {
@@ -235,14 +235,14 @@ static void check_monotone(enum collective_kind kind, const struct collective_gr
 static void more_bytes_take_longer_on_every_link(void **state)
 {
     static const int counts[] = {2, 3, 4, 7, 8, 16, 72};
-    const struct cost_link_table *all = cost_links();
+    const struct table *all = tables_known(TABLE_LINKS);
     (void)state;
     for (int i = 0; i < all->count; i++)
         for (int kind = 0; kind < COLLECTIVE_KINDS; kind++)
             for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
                 struct collective_group alone = {counts[c], counts[c], &all->links[i], NULL};
                 struct collective_group nodes = {16 * counts[c], counts[c], &all->links[i],
-                                                 cost_link_find("ib-200g")};
+                                                 tables_link(NULL, "ib-200g")};
                 check_monotone((enum collective_kind)kind, &alone);
                 check_monotone((enum collective_kind)kind, &nodes);
             }
@@ -274,8 +274,8 @@ static void more_nodes_take_longer(void **state)
             for (double bytes = 1024; bytes < 1e10; bytes *= 3.7) {
                 double before = 0.0;
                 for (int nodes = 2; nodes <= 512; nodes *= 2) {
-                    struct collective_group group = {8 * nodes, 8, cost_link_find(names[l]),
-                                                     cost_link_find(nets[l])};
+                    struct collective_group group = {8 * nodes, 8, tables_link(NULL, names[l]),
+                                                     tables_link(NULL, nets[l])};
                     double seconds = collective_time((enum collective_kind)kind, &group, bytes).seconds;
                     if (!(seconds >= 0.95 * before))
                         fail_msg("%s of %g bytes on %d nodes of %s: %g s after %g s",
@@ -291,9 +291,9 @@ static void a_group_in_one_node_does_not_see_the_net(void **state)
     (void)state;
     for (int kind = 0; kind < COLLECTIVE_KINDS; kind++)
         for (double bytes = 1024; bytes < 1e10; bytes *= 7) {
-            struct collective_group flat = {8, 8, cost_link_find("nvlink4"), NULL};
-            struct collective_group hierarchical = {8, 8, cost_link_find("nvlink4"),
-                                                    cost_link_find("ib-400g")};
+            struct collective_group flat = {8, 8, tables_link(NULL, "nvlink4"), NULL};
+            struct collective_group hierarchical = {8, 8, tables_link(NULL, "nvlink4"),
+                                                    tables_link(NULL, "ib-400g")};
             struct collective_time a = collective_time((enum collective_kind)kind, &flat, bytes);
             struct collective_time b = collective_time((enum collective_kind)kind, &hierarchical, bytes);
             assert_true(a.seconds == b.seconds && a.algorithm == b.algorithm);
@@ -316,8 +316,8 @@ static void large_all_reduces_come_near_the_ports(void **state)
     (void)state;
     for (size_t c = 0; c < sizeof clusters / sizeof *clusters; c++)
         for (int devices = 16; devices <= 512; devices *= 2) {
-            struct collective_group group = {devices, 8, cost_link_find(clusters[c].near),
-                                             cost_link_find(clusters[c].far)};
+            struct collective_group group = {devices, 8, tables_link(NULL, clusters[c].near),
+                                             tables_link(NULL, clusters[c].far)};
             double bytes = 8e9;
             double seconds = collective_time(COLLECTIVE_ALL_REDUCE, &group, bytes).seconds;
             double bus = 2.0 * (devices - 1) / devices * bytes / seconds / (8 * group.across->bandwidth);
@@ -331,8 +331,8 @@ static void newer_links_are_faster(void **state)
     (void)state;
     for (int kind = 0; kind < COLLECTIVE_KINDS; kind++)
         for (size_t i = 1; i < sizeof names / sizeof *names; i++) {
-            struct collective_group older = {8, 8, cost_link_find(names[i - 1]), NULL};
-            struct collective_group newer = {8, 8, cost_link_find(names[i]), NULL};
+            struct collective_group older = {8, 8, tables_link(NULL, names[i - 1]), NULL};
+            struct collective_group newer = {8, 8, tables_link(NULL, names[i]), NULL};
             assert_true(collective_time((enum collective_kind)kind, &newer, 256 * MIB).seconds <
                         collective_time((enum collective_kind)kind, &older, 256 * MIB).seconds);
         }

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "devices/tables.h"
 #include "support/reference.h"
 
 static const char *const measured[] = {"a100-80gb", "h100-sxm", "h200", "b200", "gb200", "l40s"};
@@ -26,7 +27,7 @@ static double seconds(const struct cost_device *device, enum cost_type type, int
 
 static const struct cost_device *find(const char *name)
 {
-    const struct cost_device *device = cost_device_find(name);
+    const struct cost_device *device = tables_device(NULL, name);
     assert_non_null(device);
     return device;
 }
@@ -37,7 +38,7 @@ static const struct cost_device *find(const char *name)
  * never fall with m and n, but one step may take nothing. */
 static void more_rows_or_columns_never_take_less(void **state)
 {
-    const struct cost_device_table *table = cost_devices();
+    const struct table *table = tables_known(TABLE_DEVICES);
     (void)state;
     for (int d = 0; d < table->count; d++)
         for (int64_t m = 1; m <= 16384; m *= 4)
@@ -88,7 +89,7 @@ static void sizes_inside_a_tile_take_the_same(void **state)
 
 static void no_product_is_faster_than_the_peak(void **state)
 {
-    const struct cost_device_table *table = cost_devices();
+    const struct table *table = tables_known(TABLE_DEVICES);
     (void)state;
     for (int d = 0; d < table->count; d++)
         for (int t = 0; t < COST_TYPE_COUNT; t++)

@@ -2,6 +2,7 @@
 #include "cost/layer.h"
 #include "cost/transformer_hlo.h"
 #include "devices/link.h"
+#include "devices/tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,8 +60,8 @@ static void test_profile_has_a_layer_per_file(void **state)
     struct text a = transformer(&bert), b = transformer(&small);
     const char *first = save("a.hlo", a.data), *second = save("b.hlo", b.data);
     struct layer_file files[] = {{first, NULL}, {second, NULL}, {first, NULL}};
-    const struct cost_device *devices[] = {cost_device_find("v100-16gb"), cost_device_find("h100-sxm")};
-    struct layer_profile_options options = {.layer = {.across = cost_link_find("ib-200g")},
+    const struct cost_device *devices[] = {tables_device(NULL, "v100-16gb"), tables_device(NULL, "h100-sxm")};
+    struct layer_profile_options options = {.layer = {.across = tables_link(NULL, "ib-200g")},
                                             .microbatch_size = 8,
                                             .devices_per_node = 4,
                                             .nodes = 3};
@@ -89,7 +90,8 @@ static void test_profile_by_the_fork(void **state)
     struct profile profile;
     struct text text = transformer(&bert);
     struct layer_file file = {save("a.hlo", text.data), NULL};
-    const struct cost_device *devices[] = {cost_device_find("v100-16gb"), cost_device_find("a100-80gb")};
+    const struct cost_device *devices[] = {tables_device(NULL, "v100-16gb"),
+                                           tables_device(NULL, "a100-80gb")};
     struct layer_profile_options options = {.rules = COUNT_XLA_FORK};
     if (!layer_profile(&profile, &file, 1, devices, 2, &options, NULL, &err))
         fail_msg("%s", err.text);
@@ -110,7 +112,7 @@ static void test_unknown_calls_have_no_profile(void **state)
                                                   "  ROOT y = f32[64] custom-call(x), "
                                                   "custom_call_target=\"secret\"\n}\n"),
                               NULL};
-    const struct cost_device *device = cost_device_find("h100-sxm");
+    const struct cost_device *device = tables_device(NULL, "h100-sxm");
     struct layer_profile_options options = {0};
     assert_false(layer_profile(&profile, &file, 1, &device, 1, &options, NULL, &err));
     assert_non_null(strstr(err.text, "custom call 'secret' is not in the table of custom calls"));
@@ -123,8 +125,8 @@ static void test_oobleck_folder_is_complete(void **state)
     struct profile made, read;
     struct text text = transformer(&bert);
     struct layer_file files[] = {{save("a.hlo", text.data), NULL}, {save("a.hlo", text.data), NULL}};
-    const struct cost_device *device = cost_device_find("h100-sxm");
-    struct layer_profile_options options = {.layer = {.across = cost_link_find("ib-200g")},
+    const struct cost_device *device = tables_device(NULL, "h100-sxm");
+    struct layer_profile_options options = {.layer = {.across = tables_link(NULL, "ib-200g")},
                                             .microbatch_size = 8,
                                             .devices_per_node = 4,
                                             .nodes = 3};

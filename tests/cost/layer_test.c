@@ -3,6 +3,7 @@
 #include "cost/layer.h"
 #include "cost/transformer_hlo.h"
 #include "devices/link.h"
+#include "devices/tables.h"
 #include "support/reference.h"
 
 #include <math.h>
@@ -51,7 +52,7 @@ static double seconds_of(struct shape shape, const char *device)
     struct made made;
     struct layer_options options = {0};
     make_transformer(&made, shape, options);
-    const struct cost_device *on = cost_device_find(device);
+    const struct cost_device *on = tables_device(NULL, device);
     assert_non_null(on);
     double sum =
         layer_seconds(&made.layer.forward, on, &options) + layer_seconds(&made.layer.backward, on, &options);
@@ -144,7 +145,7 @@ static void test_recomputing_keeps_the_input_and_runs_forward_again(void **state
     (void)state;
     struct made plain, again;
     struct layer_options options = {.recompute = true};
-    const struct cost_device *device = cost_device_find("a100-80gb");
+    const struct cost_device *device = tables_device(NULL, "a100-80gb");
     make_transformer(&plain, bert, (struct layer_options){0});
     make_transformer(&again, bert, options);
     assert_int_equal(again.layer.kept_bytes, 3 * MIB);
@@ -211,8 +212,9 @@ static void test_collectives_inside_a_layer_take_time(void **state)
          " ROOT s = f32[] add(a, b) }\nENTRY e {\n  x = f32[4096,4096] parameter(0)\n"
          "  ROOT r = f32[4096,4096] all-reduce(x), replica_groups={}, to_apply=sum\n}\n",
          &(struct layer_options){0});
-    const struct cost_device *device = cost_device_find("h100-sxm");
-    struct layer_options inside = {0}, across = {.devices_per_node = 4, .across = cost_link_find("ib-200g")};
+    const struct cost_device *device = tables_device(NULL, "h100-sxm");
+    struct layer_options inside = {0},
+                         across = {.devices_per_node = 4, .across = tables_link(NULL, "ib-200g")};
     double near = layer_seconds(&made.layer.forward, device, &inside);
     assert_int_equal(made.layer.forward.transfers[0].group, 8);
     assert_true(near > 64e6 / device->bandwidth);
@@ -317,7 +319,7 @@ static void test_xla_times_a_module(void **state)
                        "  ROOT y = f32[1024] multiply(c, x)\n}\n";
     assert_true(hlo_parse_text(&module, "m.hlo", text, strlen(text), &err));
     assert_true(module_count(&count, &module, &options, &err));
-    struct xla_device device = xla_device_of(cost_device_find("h100-sxm"));
+    struct xla_device device = xla_device_of(tables_device(NULL, "h100-sxm"));
     double sum = 2 * XLA_LAUNCH_SECONDS;
     for (int i = 1; i < 3; i++)
         sum +=
@@ -363,7 +365,7 @@ static double seconds_of_file(const char *relative, const char *device)
         skip();
     if (!hlo_load(&module, path, &err) || !layer_cost(&layer, &module, NULL, &options, &err))
         fail_msg("%s", err.text);
-    const struct cost_device *on = cost_device_find(device);
+    const struct cost_device *on = tables_device(NULL, device);
     double sum = layer_seconds(&layer.forward, on, &options) + layer_seconds(&layer.backward, on, &options);
     layer_release(&layer);
     hlo_release(&module);

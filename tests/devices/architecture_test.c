@@ -1,5 +1,6 @@
 /* Architectures: their numbers of parameters against the published ones, their names, their file. */
 #include "devices/architecture.h"
+#include "devices/tables.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -181,7 +182,7 @@ static void active_parameters_without_the_embedding_are_the_published_ones(void 
 
 static void parts_add_up_to_the_whole(void **state)
 {
-    const struct architecture_table *table = architectures();
+    const struct table *table = tables_known(TABLE_MODELS);
     (void)state;
     assert_non_null(table);
     for (int i = 0; i < table->count; i++) {
@@ -210,7 +211,7 @@ static void dense_blocks_come_before_those_with_experts(void **state)
 
 static void every_model_is_found_by_all_its_names(void **state)
 {
-    const struct architecture_table *table = architectures();
+    const struct table *table = tables_known(TABLE_MODELS);
     (void)state;
     for (int i = 0; i < table->count; i++) {
         const struct architecture *model = &table->models[i];
@@ -222,7 +223,7 @@ static void every_model_is_found_by_all_its_names(void **state)
 
 static void every_model_names_its_source(void **state)
 {
-    const struct architecture_table *table = architectures();
+    const struct table *table = tables_known(TABLE_MODELS);
     (void)state;
     for (int i = 0; i < table->count; i++)
         assert_non_null(table->models[i].source);
@@ -279,18 +280,18 @@ static void unknown_names_are_not_found(void **state)
 
 /* The file. */
 
-static void read_text(struct architecture_table *table, const char *text)
+static void read_text(struct table *table, const char *text)
 {
     struct error err;
-    if (!architecture_parse(table, DOC_YAML, "a.yaml", text, strlen(text), &err))
+    if (!tables_parse(table, TABLE_MODELS, "a.yaml", text, strlen(text), &err))
         fail_msg("%s", err.text);
 }
 
 static void assert_refused(const char *text, const char *message)
 {
-    struct architecture_table table;
+    struct table table;
     struct error err;
-    assert_false(architecture_parse(&table, DOC_YAML, "a.yaml", text, strlen(text), &err));
+    assert_false(tables_parse(&table, TABLE_MODELS, "a.yaml", text, strlen(text), &err));
     assert_int_equal(err.kind, ERROR_INPUT);
     assert_null(table.models);
     if (!strstr(err.text, message))
@@ -299,7 +300,7 @@ static void assert_refused(const char *text, const char *message)
 
 static void sizes_left_out_are_derived(void **state)
 {
-    struct architecture_table table;
+    struct table table;
     (void)state;
     read_text(&table, ONE "name: a, layers: 2, hidden: 64, heads: 4, vocabulary: 100, sequence: 16}");
     assert_int_equal(table.count, 1);
@@ -307,7 +308,7 @@ static void sizes_left_out_are_derived(void **state)
     assert_int_equal(table.models[0].head_width, 16);
     assert_int_equal(table.models[0].ffn, 256);
     assert_int_equal(table.models[0].embedding_width, 64);
-    architecture_table_release(&table);
+    table_release(&table);
 }
 
 static void latent_heads_are_as_wide_as_their_two_parts(void **state)
@@ -339,7 +340,7 @@ static void biases_go_together_unless_said(void **state)
 
 static void a_checked_model_passes_again_unchanged(void **state)
 {
-    const struct architecture_table *table = architectures();
+    const struct table *table = tables_known(TABLE_MODELS);
     (void)state;
     for (int i = 0; i < table->count; i++) {
         struct architecture model = table->models[i];
@@ -355,7 +356,7 @@ static void a_checked_model_passes_again_unchanged(void **state)
 
 static void a_file_may_hold_several(void **state)
 {
-    struct architecture_table table;
+    struct table table;
     (void)state;
     read_text(&table, HEAD "models:\n"
                            "- {name: a, layers: 2, hidden: 64, heads: 4, vocabulary: 100, sequence: 16}\n"
@@ -367,26 +368,26 @@ static void a_file_may_hold_several(void **state)
     assert_string_equal(table.models[1].aliases[1], "d");
     assert_string_equal(table.models[1].source, "here");
     assert_null(table.models[0].source);
-    architecture_table_release(&table);
+    table_release(&table);
 }
 
 static void the_table_is_a_file_like_any_other(void **state)
 {
-    struct architecture_table table;
+    struct table table;
     struct error err;
     (void)state;
-    if (!architecture_load(&table, "data/models.yaml", &err))
+    if (!tables_read(&table, TABLE_MODELS, "data/models.yaml", &err))
         fail_msg("%s", err.text);
-    assert_int_equal(table.count, architectures()->count);
-    architecture_table_release(&table);
+    assert_int_equal(table.count, tables_known(TABLE_MODELS)->count);
+    table_release(&table);
 }
 
 static void a_file_that_is_not_there_is_an_error(void **state)
 {
-    struct architecture_table table;
+    struct table table;
     struct error err;
     (void)state;
-    assert_false(architecture_load(&table, "no-such-architecture.yaml", &err));
+    assert_false(tables_read(&table, TABLE_MODELS, "no-such-architecture.yaml", &err));
     assert_non_null(strstr(err.text, "no-such-architecture.yaml"));
     assert_null(table.models);
 }
@@ -401,7 +402,7 @@ static void other_forms_are_refused(void **state)
     assert_refused("{name: a, " MODEL "}", "format");
     assert_refused("{format: rehearse-cluster/1, name: a, " MODEL "}", "expected 'rehearse-architecture/1'");
     assert_refused(HEAD "models: 3", "models");
-    assert_refused(HEAD "models: []", "expected 1 to 1000 models, found 0");
+    assert_refused(HEAD "models: []", "expected from 1 to 1000 models, found 0");
     assert_refused(HEAD "models: [1]", "models[0]");
     assert_refused(HEAD "models: [{name: a, " MODEL "}]\nlayers: 2", "layers: unknown key");
 }
@@ -483,11 +484,12 @@ static void names_are_of_one_model_each(void **state)
 {
     (void)state;
     assert_refused(HEAD "models: [{name: gpt-x, " MODEL "}, {name: GPTX, " MODEL "}]",
-                   "models[1].name: 'GPTX' is already a name of the model 'gpt-x'");
+                   "models[1].name: 'GPTX' is the name of another model above");
     assert_refused(HEAD "models: [{name: a, aliases: [b], " MODEL "}, {name: c, aliases: [d, B], " MODEL "}]",
-                   "models[1].aliases[1]: 'B' is already a name of the model 'a'");
+                   "models[1].aliases[1]: 'B' is the name of another model above");
     assert_refused(ONE "name: '-_.', " MODEL "}", "expected a name");
-    assert_refused(ONE "name: a, aliases: [b, c, d, e, f, g, h, i, j], " MODEL "}", "at most 8 aliases");
+    assert_refused(ONE "name: a, aliases: [b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r], " MODEL "}",
+                   "at most 16 aliases");
 }
 
 /* Every beginning of the table, and the table with one byte another, is read or refused, and nothing else. */
@@ -501,14 +503,14 @@ static void damaged_files_do_no_harm(void **state)
     size_t length = fread(text, 1, 1 << 16, file);
     fclose(file);
     for (size_t at = 0; at < length; at += 251) {
-        struct architecture_table table;
+        struct table table;
         struct error err;
-        if (architecture_parse(&table, DOC_YAML, "a.yaml", text, at, &err))
-            architecture_table_release(&table);
+        if (tables_parse(&table, TABLE_MODELS, "a.yaml", text, at, &err))
+            table_release(&table);
         char byte = text[at];
         text[at] = at % 2 ? '9' : '-';
-        if (architecture_parse(&table, DOC_YAML, "a.yaml", text, length, &err))
-            architecture_table_release(&table);
+        if (tables_parse(&table, TABLE_MODELS, "a.yaml", text, length, &err))
+            table_release(&table);
         text[at] = byte;
         assert_null(table.models);
     }

@@ -1,5 +1,6 @@
 /* Calibrations of generations: what is written reads back, what is wrong is said with its place. */
 #include "devices/calibration.h"
+#include "devices/tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,20 +14,20 @@
 
 #define PATH "calibration_test.yaml"
 
-static bool load(struct calibration_table *table, const char *text, struct error *err)
+static bool load(struct table *table, const char *text, struct error *err)
 {
     FILE *file = fopen(PATH, "w");
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0);
     assert_int_equal(fclose(file), 0);
-    bool loaded = calibration_load(table, PATH, err);
+    bool loaded = tables_read(table, TABLE_CALIBRATIONS, PATH, err);
     remove(PATH);
     return loaded;
 }
 
 static void what_is_written_reads_back(void **state)
 {
-    struct calibration_table first, second;
+    struct table first, second;
     struct text text = {0};
     struct error err;
     (void)state;
@@ -40,19 +41,19 @@ static void what_is_written_reads_back(void **state)
     assert_false(text.failed);
     if (!load(&second, text.data, &err))
         fail_msg("%s", err.text);
-    const struct calibration *read = calibration_find(&second, "hopper");
+    const struct calibration *read = table_find(&second, "hopper");
     assert_non_null(read);
     assert_string_equal(read->fitted, first.generations[0].fitted);
     assert_true(read->gemm == 0.75 && read->jitter == 0.03);
     assert_true(read->stream == first.generations[0].stream);
-    calibration_table_release(&second);
-    calibration_table_release(&first);
+    table_release(&second);
+    table_release(&first);
     text_release(&text);
 }
 
 static void refused(const char *text, const char *message)
 {
-    struct calibration_table table;
+    struct table table;
     struct error err;
     assert_false(load(&table, text, &err));
     assert_string_equal(err.text, message);
@@ -80,7 +81,7 @@ static void every_generation_can_be_given(void **state)
     static const char *const names[] = {"pascal", "volta", "turing", "ampere", "ada",      "hopper",
                                         "cdna1",  "cdna2", "cdna3",  "cdna4",  "blackwell"};
     struct text text = {0};
-    struct calibration_table table;
+    struct table table;
     struct error err;
     (void)state;
     text_add(&text, "generations:\n");
@@ -89,7 +90,7 @@ static void every_generation_can_be_given(void **state)
     if (!load(&table, text.data, &err))
         fail_msg("%s", err.text);
     assert_int_equal(table.count, sizeof names / sizeof *names);
-    calibration_table_release(&table);
+    table_release(&table);
     text_release(&text);
 }
 

@@ -1,5 +1,6 @@
 /* The table of devices, and descriptions of a user's own. */
 #include "devices/device.h"
+#include "devices/tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,16 +15,16 @@
 
 static void devices_are_found_by_name_and_alias(void **state)
 {
-    const struct cost_device_table *table = cost_devices();
+    const struct table *table = tables_known(TABLE_DEVICES);
     (void)state;
     assert_non_null(table);
     for (int i = 0; i < table->count; i++) {
         const struct cost_device *device = &table->devices[i];
-        assert_ptr_equal(cost_device_find(device->name), device);
+        assert_ptr_equal(tables_device(NULL, device->name), device);
         for (int a = 0; a < device->alias_count; a++)
-            assert_ptr_equal(cost_device_find(device->aliases[a]), device);
+            assert_ptr_equal(tables_device(NULL, device->aliases[a]), device);
     }
-    assert_null(cost_device_find("rtx4090"));
+    assert_null(tables_device(NULL, "rtx4090"));
 }
 
 static void spellings_of_clusters_are_known(void **state)
@@ -36,15 +37,15 @@ static void spellings_of_clusters_are_known(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        assert_non_null(cost_device_find(pairs[i][0]));
-        assert_string_equal(cost_device_find(pairs[i][0])->name, pairs[i][1]);
+        assert_non_null(tables_device(NULL, pairs[i][0]));
+        assert_string_equal(tables_device(NULL, pairs[i][0])->name, pairs[i][1]);
     }
 }
 
 /* Every number names its source, and none is a slip of a power of ten. */
 static void the_table_is_plausible(void **state)
 {
-    const struct cost_device_table *table = cost_devices();
+    const struct table *table = tables_known(TABLE_DEVICES);
     (void)state;
     for (int i = 0; i < table->count; i++) {
         const struct cost_device *device = &table->devices[i];
@@ -66,7 +67,7 @@ static void the_table_is_plausible(void **state)
 /* 2 x units x lanes x clock; matrix units of AMD do twice that. */
 static void fp32_follows_from_lanes_and_clock(void **state)
 {
-    const struct cost_device_table *table = cost_devices();
+    const struct table *table = tables_known(TABLE_DEVICES);
     (void)state;
     for (int i = 0; i < table->count; i++) {
         const struct cost_device *device = &table->devices[i];
@@ -89,15 +90,15 @@ static void types_have_names_and_sizes(void **state)
     assert_true(cost_type_bytes(COST_TF32) == 4 && cost_type_bytes(COST_FP4) == 0.5);
 }
 
-static bool parse(struct cost_device_table *table, const char *text, struct error *err)
+static bool parse(struct table *table, const char *text, struct error *err)
 {
-    return cost_device_parse(table, "mine.yaml", text, strlen(text), err);
+    return tables_parse(table, TABLE_DEVICES, "mine.yaml", text, strlen(text), err);
 }
 
 static void a_device_like_another_takes_its_numbers(void **state)
 {
-    const struct cost_device *h100 = cost_device_find("h100");
-    struct cost_device_table table;
+    const struct cost_device *h100 = tables_device(NULL, "h100");
+    struct table table;
     struct error err;
     (void)state;
     assert_true(parse(&table,
@@ -123,14 +124,14 @@ static void a_device_like_another_takes_its_numbers(void **state)
     assert_memory_equal(&device->gemm, &h100->gemm, sizeof device->gemm);
     assert_null(device->fitted);
     assert_int_equal(device->alias_count, 0);
-    cost_device_release(&table);
+    table_release(&table);
 }
 
 /* H100 has parameters of bf16 and tf32: fp16 follows bf16, also where a file gives that anew. */
 static void types_without_parameters_follow_the_nearest(void **state)
 {
-    const struct cost_device *h100 = cost_device_find("h100");
-    struct cost_device_table table;
+    const struct cost_device *h100 = tables_device(NULL, "h100");
+    struct table table;
     struct error err;
     (void)state;
     assert_true(h100->gemm_own[COST_BF16] && h100->gemm_own[COST_TF32] && !h100->gemm_own[COST_FP16]);
@@ -141,12 +142,12 @@ static void types_without_parameters_follow_the_nearest(void **state)
     assert_true(gemm[COST_BF16].floor == h100->gemm[COST_BF16].floor);
     assert_memory_equal(&gemm[COST_FP16], &gemm[COST_BF16], sizeof *gemm);
     assert_memory_equal(&gemm[COST_TF32], &h100->gemm[COST_TF32], sizeof *gemm);
-    cost_device_release(&table);
+    table_release(&table);
 }
 
 static void devices_of_a_file_may_be_like_those_above(void **state)
 {
-    struct cost_device_table table;
+    struct table table;
     struct error err;
     (void)state;
     assert_true(parse(&table,
@@ -156,50 +157,50 @@ static void devices_of_a_file_may_be_like_those_above(void **state)
                       "- {name: two, aliases: [deux], like: one, bandwidth: 321 GB/s}\n",
                       &err));
     assert_int_equal(table.count, 2);
-    assert_ptr_equal(cost_device_in(&table, "DEUX"), &table.devices[1]);
+    assert_ptr_equal(table_find(&table, "DEUX"), &table.devices[1]);
     assert_int_equal(table.devices[1].memory, INT64_C(17) << 30);
-    assert_null(cost_device_in(&table, "t4"));
-    cost_device_release(&table);
+    assert_null(table_find(&table, "t4"));
+    table_release(&table);
 }
 
 static void a_name_loads_one_device(void **state)
 {
-    struct cost_device_table table;
+    struct table table;
     struct error err;
     (void)state;
-    assert_true(cost_device_load(&table, "a100-80gb", &err));
+    assert_true(tables_load(NULL, TABLE_DEVICES, &table, "a100-80gb", &err));
     assert_int_equal(table.count, 1);
     assert_string_equal(table.devices[0].name, "a100-80gb");
-    cost_device_release(&table);
-    assert_false(cost_device_load(&table, "a100-81gb", &err));
+    table_release(&table);
+    assert_false(tables_load(NULL, TABLE_DEVICES, &table, "a100-81gb", &err));
     assert_int_equal(err.kind, ERROR_USAGE);
     assert_string_equal(err.text, "unknown device 'a100-81gb', did you mean 'a100-80gb'?");
-    assert_false(cost_device_load(&table, "abacus", &err));
+    assert_false(tables_load(NULL, TABLE_DEVICES, &table, "abacus", &err));
     assert_string_equal(err.text, "unknown device 'abacus'");
 }
 
 static void a_file_loads_its_devices(void **state)
 {
     char path[] = "device-XXXXXX.yaml";
-    struct cost_device_table table;
+    struct table table;
     struct error err;
     (void)state;
     int file = mkstemps(path, 5);
     assert_true(file >= 0);
     assert_true(dprintf(file, "name: mine\nlike: l4\n") > 0);
     close(file);
-    bool loaded = cost_device_load(&table, path, &err);
+    bool loaded = tables_load(NULL, TABLE_DEVICES, &table, path, &err);
     unlink(path);
     assert_true(loaded);
     assert_string_equal(table.devices[0].name, "mine");
-    cost_device_release(&table);
-    assert_false(cost_device_load(&table, "nowhere.yaml", &err));
+    table_release(&table);
+    assert_false(tables_load(NULL, TABLE_DEVICES, &table, "nowhere.yaml", &err));
     assert_int_equal(err.kind, ERROR_INPUT);
 }
 
 static void refused(const char *text, const char *message)
 {
-    struct cost_device_table table;
+    struct table table;
     struct error err;
     assert_false(parse(&table, text, &err));
     assert_int_equal(err.kind, ERROR_INPUT);

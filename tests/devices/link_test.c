@@ -14,41 +14,42 @@
 #include <cmocka.h>
 
 #include "devices/device.h"
+#include "devices/tables.h"
 
 static void links_are_found_by_name_and_alias(void **state)
 {
-    const struct cost_link_table *table = cost_links();
+    const struct table *table = tables_known(TABLE_LINKS);
     (void)state;
     assert_non_null(table);
     for (int i = 0; i < table->count; i++) {
         const struct cost_link *link = &table->links[i];
-        assert_ptr_equal(cost_link_find(link->name), link);
+        assert_ptr_equal(tables_link(NULL, link->name), link);
         for (int a = 0; a < link->alias_count; a++)
-            assert_ptr_equal(cost_link_find(link->aliases[a]), link);
+            assert_ptr_equal(tables_link(NULL, link->aliases[a]), link);
     }
-    assert_null(cost_link_find("nvlink99"));
+    assert_null(tables_link(NULL, "nvlink99"));
 }
 
 static void names_of_links_ignore_capitals(void **state)
 {
     (void)state;
-    assert_ptr_equal(cost_link_find("NVLink4"), cost_link_find("nvlink4"));
-    assert_ptr_equal(cost_link_find("DGX-H100"), cost_link_find("nvlink4"));
+    assert_ptr_equal(tables_link(NULL, "NVLink4"), tables_link(NULL, "nvlink4"));
+    assert_ptr_equal(tables_link(NULL, "DGX-H100"), tables_link(NULL, "nvlink4"));
 }
 
 static void every_device_has_a_link(void **state)
 {
-    const struct cost_device_table *devices = cost_devices();
+    const struct table *devices = tables_known(TABLE_DEVICES);
     (void)state;
     for (int i = 0; i < devices->count; i++)
-        if (!cost_link_find(devices->devices[i].link))
+        if (!tables_link(NULL, devices->devices[i].link))
             fail_msg("%s: no link '%s'", devices->devices[i].name, devices->devices[i].link);
 }
 
 /* Every number names its source, and none is a slip of a power of ten. */
 static void the_table_is_plausible(void **state)
 {
-    const struct cost_link_table *table = cost_links();
+    const struct table *table = tables_known(TABLE_LINKS);
     (void)state;
     for (int i = 0; i < table->count; i++) {
         const struct cost_link *link = &table->links[i];
@@ -65,7 +66,7 @@ static void the_table_is_plausible(void **state)
 
 static void a_group_of_few_gets_its_share(void **state)
 {
-    const struct link_transfer *link = &cost_link_find("nvlink2-4")->transfers[COLLECTIVE_ALL_REDUCE];
+    const struct link_transfer *link = &tables_link(NULL, "nvlink2-4")->transfers[COLLECTIVE_ALL_REDUCE];
     (void)state;
     assert_true(link_transfer_share(link, 2) < link_transfer_share(link, 3));
     assert_true(link_transfer_share(link, 3) < link_transfer_share(link, 4));
@@ -90,10 +91,10 @@ static const char described[] = "format: rehearse-links/1\n"
 
 static void a_link_is_described_in_a_few_lines(void **state)
 {
-    struct cost_link_table table;
+    struct table table;
     struct error err;
     (void)state;
-    assert_true(cost_link_parse(&table, "mine.yaml", described, strlen(described), &err));
+    assert_true(tables_parse(&table, TABLE_LINKS, "mine.yaml", described, strlen(described), &err));
     assert_int_equal(table.count, 1);
     const struct cost_link *link = table.links;
     const struct link_transfer *reduce = &link->transfers[COLLECTIVE_ALL_REDUCE];
@@ -111,7 +112,7 @@ static void a_link_is_described_in_a_few_lines(void **state)
     assert_true(link->transfers[COLLECTIVE_SEND].protocols[LINK_SIMPLE].rate == 0.9);
     assert_true(link->transfers[COLLECTIVE_SEND].own == 0.25);
     assert_true(fabs(link->barrier - 2e-6) < 1e-12);
-    cost_link_release(&table);
+    table_release(&table);
 }
 
 static void like_takes_what_is_not_said(void **state)
@@ -119,49 +120,49 @@ static void like_takes_what_is_not_said(void **state)
     static const char text[] = "links:\n"
                                "- {name: faster, like: nvlink4, bandwidth: 500 GB/s}\n"
                                "- {name: slower, like: faster, all_reduce: {simple: {rate: 0.5}}}\n";
-    const struct cost_link *nvlink4 = cost_link_find("nvlink4");
-    struct cost_link_table table;
+    const struct cost_link *nvlink4 = tables_link(NULL, "nvlink4");
+    struct table table;
     struct error err;
     (void)state;
-    assert_true(cost_link_parse(&table, "two.yaml", text, strlen(text), &err));
+    assert_true(tables_parse(&table, TABLE_LINKS, "two.yaml", text, strlen(text), &err));
     assert_int_equal(table.count, 2);
-    const struct cost_link *faster = cost_link_in(&table, "faster");
-    const struct cost_link *slower = cost_link_in(&table, "slower");
+    const struct cost_link *faster = table_find(&table, "faster");
+    const struct cost_link *slower = table_find(&table, "slower");
     assert_true(faster->bandwidth == 500e9);
     assert_memory_equal(faster->transfers, nvlink4->transfers, sizeof faster->transfers);
     assert_true(slower->bandwidth == 500e9);
     assert_true(slower->transfers[COLLECTIVE_ALL_REDUCE].protocols[LINK_SIMPLE].rate == 0.5);
     assert_memory_equal(&slower->transfers[COLLECTIVE_SEND], &nvlink4->transfers[COLLECTIVE_SEND],
                         sizeof(struct link_transfer));
-    cost_link_release(&table);
+    table_release(&table);
 }
 
 static void a_file_is_read_like_text(void **state)
 {
     char path[] = "/tmp/rehearse-link-XXXXXX.yaml";
-    struct cost_link_table table;
+    struct table table;
     struct error err;
     (void)state;
     int descriptor = mkstemps(path, 5);
     assert_true(descriptor >= 0);
     assert_int_equal(write(descriptor, described, strlen(described)), (ssize_t)strlen(described));
     close(descriptor);
-    bool loaded = cost_link_load(&table, path, &err);
+    bool loaded = tables_load(NULL, TABLE_LINKS, &table, path, &err);
     unlink(path);
     assert_true(loaded);
     assert_string_equal(table.links[0].name, "mine");
-    cost_link_release(&table);
+    table_release(&table);
 }
 
 static void a_name_is_loaded_from_the_table(void **state)
 {
-    struct cost_link_table table;
+    struct table table;
     struct error err;
     (void)state;
-    assert_true(cost_link_load(&table, "nvlink3", &err));
+    assert_true(tables_load(NULL, TABLE_LINKS, &table, "nvlink3", &err));
     assert_string_equal(table.links[0].name, "nvlink3");
-    cost_link_release(&table);
-    assert_false(cost_link_load(&table, "nvlnk3", &err));
+    table_release(&table);
+    assert_false(tables_load(NULL, TABLE_LINKS, &table, "nvlnk3", &err));
     assert_non_null(strstr(err.text, "did you mean 'nvlink3'"));
     assert_int_equal(err.kind, ERROR_USAGE);
 }
@@ -192,9 +193,9 @@ static void what_is_wrong_is_said_with_its_place(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct cost_link_table table;
+        struct table table;
         struct error err;
-        assert_false(cost_link_parse(&table, "x.yaml", cases[i].text, strlen(cases[i].text), &err));
+        assert_false(tables_parse(&table, TABLE_LINKS, "x.yaml", cases[i].text, strlen(cases[i].text), &err));
         assert_int_equal(err.kind, ERROR_INPUT);
         if (!strstr(err.text, cases[i].message))
             fail_msg("expected '%s' in '%s'", cases[i].message, err.text);

@@ -410,13 +410,13 @@ static void knows_devices_by_their_many_names(void **state)
     static const char *const strangers[] = {
         "H100 GARBAGE", "A100 banana 3", "H100 NVL", "A100-SXM4-64GB", "NVIDIA", "", "80GB"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct cost_device *device = device_named(names[i][0]);
+        const struct cost_device *device = device_named(NULL, names[i][0]);
         if (!device)
             fail_msg("'%s' is not known", names[i][0]);
         assert_string_equal(device->name, names[i][1]);
     }
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
-        if (device_named(strangers[i]))
+        if (device_named(NULL, strangers[i]))
             fail_msg("'%s' is known", strangers[i]);
 }
 

@@ -1,6 +1,7 @@
 /* Every name that a writer can emit is one of the documented version, listed in tests/launch/options/. */
 #include "core/doc.h"
 #include "core/file.h"
+#include "devices/tables.h"
 #include "launch/launch.h"
 #include "launch/megatron.h"
 #include "support/expect.h"
@@ -153,7 +154,7 @@ static int each_output(enum launch_format format,
         {1, 8, 1, 8, 1, 1}, {1, 2, 1, 2, 1, 3}, {1, 8, 2, 1, 8, 1}, {1, 3, 1, 1, 11, 1},
     };
     static const enum cost_type types[] = {COST_BF16, COST_FP16, COST_FP8, COST_FP4, COST_TF32, COST_FP32};
-    const struct architecture_table *table = architectures();
+    const struct table *table = tables_known(TABLE_MODELS);
     struct names names = load(launch_format_names[format]);
     int written = 0;
     for (int i = 0; i < table->count; i++)

@@ -1,5 +1,6 @@
 /* What each format says of a job, and what it refuses to say. */
 #include "core/doc.h"
+#include "devices/tables.h"
 #include "launch/launch.h"
 #include "support/expect.h"
 #include "support/jobs.h"

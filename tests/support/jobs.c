@@ -1,15 +1,16 @@
 #include "support/jobs.h"
+#include "devices/tables.h"
 
 struct job job_example(void)
 {
-    const struct cost_device *device = cost_device_find("h100");
+    const struct cost_device *device = tables_device(NULL, "h100");
     struct job job = {
         .model = architecture_find("llama-3-8b"),
         .device = device,
-        .calibration = calibration_of(device),
+        .calibration = tables_calibration(NULL, device),
         .software = software_find("megatron-core"),
-        .inside = cost_link_find(device->link),
-        .across = cost_link_find("ib-400g"),
+        .inside = tables_link(NULL, device->link),
+        .across = tables_link(NULL, "ib-400g"),
         .devices_per_node = 8,
         .tensor = 1,
         .pipeline = 1,

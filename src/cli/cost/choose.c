@@ -9,9 +9,10 @@
 
 void cost_chosen_release(struct cost_chosen *chosen)
 {
-    architecture_table_release(&chosen->models);
+    tables_release(&chosen->added);
+    table_release(&chosen->models);
     for (int i = 0; i < chosen->table_count; i++)
-        cost_device_release(&chosen->tables[i]);
+        table_release(&chosen->tables[i]);
 }
 
 /* Names of models have dots too ("opt-1.3b"), so what has another ending needs a slash. */
@@ -20,7 +21,7 @@ static bool is_model_file(const char *name)
     return strchr(name, '/') || doc_is_name(name);
 }
 
-static bool names_of(const struct architecture_table *table, const char *file, struct error *err)
+static bool names_of(const struct table *table, const char *file, struct error *err)
 {
     struct text names = {0};
     for (int i = 0; i < table->count; i++)
@@ -36,7 +37,7 @@ static bool names_of(const struct architecture_table *table, const char *file, s
 
 static bool load_model(struct cost_chosen *chosen, const char *file, struct error *err)
 {
-    if (!architecture_load(&chosen->models, file, err))
+    if (!tables_read(&chosen->models, TABLE_MODELS, file, err))
         return false;
     if (chosen->models.count != 1)
         return names_of(&chosen->models, file, err);
@@ -47,7 +48,7 @@ static bool load_model(struct cost_chosen *chosen, const char *file, struct erro
 /* A name is answered before an alias: the table shows names. */
 static bool unknown_model(const char *name, struct error *err)
 {
-    const struct architecture_table *table = architectures();
+    const struct table *table = tables_known(TABLE_MODELS);
     size_t most = 0, count = 0;
     for (int i = 0; i < table->count; i++)
         most += 1 + (size_t)table->models[i].alias_count;
@@ -73,7 +74,7 @@ bool cost_choose_model(struct cost_chosen *chosen, const char *name, struct erro
 {
     if (is_model_file(name))
         return load_model(chosen, name, err);
-    if (!cost_tables(err))
+    if (!tables_ready(err))
         return false;
     chosen->model = architecture_find(name);
     return chosen->model ? true : unknown_model(name, err);
@@ -82,8 +83,8 @@ bool cost_choose_model(struct cost_chosen *chosen, const char *name, struct erro
 /* A name, or a file with one or more. */
 static bool choose_device(struct cost_chosen *chosen, const char *name, struct error *err)
 {
-    struct cost_device_table *table = &chosen->tables[chosen->table_count];
-    if (!cost_device_load(table, name, err)) {
+    struct table *table = &chosen->tables[chosen->table_count];
+    if (!tables_load(&chosen->added, TABLE_DEVICES, table, name, err)) {
         err->kind = doc_is_name(name) || err->kind == ERROR_FAILED ? err->kind : ERROR_USAGE;
         return false;
     }

@@ -2,14 +2,14 @@
 #ifndef REHEARSE_CLI_COST_CHOOSE_H
 #define REHEARSE_CLI_COST_CHOOSE_H
 
-#include "devices/architecture.h"
-#include "devices/device.h"
+#include "devices/tables.h"
 #include "model/profile.h"
 
 struct cost_chosen {
-    struct architecture_table models; /* of a file */
+    struct tables added; /* by the user */
+    struct table models; /* of a file */
     const struct architecture *model;
-    struct cost_device_table tables[PROFILE_MAX_DEVICES];
+    struct table tables[PROFILE_MAX_DEVICES];
     int table_count;
     const struct cost_device *devices[PROFILE_MAX_DEVICES];
     int device_count;

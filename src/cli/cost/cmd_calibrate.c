@@ -40,7 +40,7 @@ struct result {
 struct report {
     const struct calibrate_options *given;
     struct arena arena;
-    struct cost_device_table table;
+    struct table table;
     const struct cost_device *device;
     int line_count, file_count;
     struct line lines[LINES_MOST];
@@ -206,10 +206,10 @@ static bool has_rows(const struct link_samples *samples, bool across)
 static bool fit_links(struct report *report, const struct link_samples *samples, struct error *err)
 {
     const struct calibrate_options *given = report->given;
-    if (!cost_tables(err))
+    if (!tables_ready(err))
         return false;
-    const struct cost_link *inside = report->device->link ? cost_link_find(report->device->link) : NULL;
-    const struct cost_link *across = given->across ? cost_link_find(given->across) : NULL;
+    const struct cost_link *inside = report->device->link ? tables_link(NULL, report->device->link) : NULL;
+    const struct cost_link *across = given->across ? tables_link(NULL, given->across) : NULL;
     if (!inside)
         return error_set(err, ERROR_INPUT, "%s: its link '%s' is not known, see 'rehearse cost --list'",
                          report->device->name, report->device->link ? report->device->link : "");
@@ -385,7 +385,7 @@ static bool check_options(const struct calibrate_options *given, struct error *e
 
 static bool choose_device(struct report *report, struct error *err)
 {
-    if (!cost_device_load(&report->table, report->given->device, err))
+    if (!tables_load(NULL, TABLE_DEVICES, &report->table, report->given->device, err))
         return false;
     report->device = &report->table.devices[0];
     return report->table.count == 1 ||
@@ -403,7 +403,7 @@ static bool run(void *context, struct error *err)
                 (!given->runs || fit_runs(&report, err)) && write_files(&report, err) && show(&report, err);
     for (int i = 0; i < report.file_count; i++)
         text_release(&report.files[i].text);
-    cost_device_release(&report.table);
+    table_release(&report.table);
     arena_release(&report.arena);
     return done;
 }

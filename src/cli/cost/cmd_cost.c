@@ -75,15 +75,16 @@ static bool price_model(const struct cost_options *given, struct cost_chosen *ch
         .devices_per_node = (int)given->devices_per_node,
         .nodes = (int)given->nodes,
         .across = given->across,
+        .tables = &chosen->added,
     };
     if (!given->devices)
         return error_set(err, ERROR_USAGE, "--device is needed; 'rehearse cost --list' shows what there is");
     if (!options.software)
         return error_set(err, ERROR_USAGE, "--software: unknown '%s', see 'rehearse cost --list'",
                          given->software);
-    if (!cost_tables(err))
+    if (!tables_ready(err))
         return false;
-    if (!cost_link_find(given->across))
+    if (!tables_link(&chosen->added, given->across))
         return unknown_link(given, err);
     if (!cost_choose_model(chosen, given->model, err) || !cost_choose_devices(chosen, given->devices, err) ||
         !model_profile(&profile, chosen->model, chosen->devices, chosen->device_count, &options, err))
@@ -130,9 +131,10 @@ static bool read_parameters(const char *list, struct pricing *pricing, struct er
     return true;
 }
 
-static bool begin_pricing(struct pricing *pricing, const struct cost_options *given, struct error *err)
+static bool begin_pricing(struct pricing *pricing, const struct cost_options *given,
+                          const struct tables *tables, struct error *err)
 {
-    if (!cost_tables(err))
+    if (!tables_ready(err))
         return false;
     pricing->options = (struct layer_profile_options){
         .layer = {.attention = (enum attention_kind)given->attention,
@@ -141,7 +143,8 @@ static bool begin_pricing(struct pricing *pricing, const struct cost_options *gi
                   .no_tf32 = given->no_tf32,
                   .is_first = given->first,
                   .devices_per_node = (int)given->devices_per_node,
-                  .across = cost_link_find(given->across)},
+                  .across = tables_link(tables, given->across),
+                  .tables = tables},
         .rules = (enum count_rules)given->rules,
         .microbatch_size = (int)given->microbatch_size,
         .devices_per_node = (int)given->devices_per_node,
@@ -244,7 +247,7 @@ static bool price_files(const struct cost_options *given, struct cost_chosen *ch
     if (given->files.count > PROFILE_MAX_LAYERS)
         return error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS);
     bool done = cost_choose_devices(chosen, given->devices ? given->devices : EXPLAINED_DEVICE, err) &&
-                begin_pricing(&pricing, given, err) &&
+                begin_pricing(&pricing, given, &chosen->added, err) &&
                 (given->explain ? explain_files(given, &pricing, chosen, err)
                                 : profile_files(given, &pricing, chosen, err));
     free(pricing.files);
@@ -303,7 +306,7 @@ static bool list(const struct cost_options *given, struct error *err)
                          given->files.count > 0 ? "files"
                          : given->model         ? "--model"
                                                 : "--device");
-    if (!cost_tables(err))
+    if (!tables_ready(err))
         return false;
     if (given->json)
         cost_list_write(&text);
@@ -364,8 +367,8 @@ static bool run(void *context, struct error *err)
 {
     const struct cost_options *given = context;
     struct cost_chosen chosen = {0};
-    bool done = (!given->links || cost_links_add(given->links, err)) &&
-                (!given->calibration || calibrations_add(given->calibration, err)) &&
+    bool done = tables_add(&chosen.added, TABLE_LINKS, given->links, err) &&
+                tables_add(&chosen.added, TABLE_CALIBRATIONS, given->calibration, err) &&
                 (given->list ? list(given, err) : run_with(given, &chosen, err));
     cost_chosen_release(&chosen);
     return done;

@@ -241,7 +241,7 @@ static void print_device(const struct cost_explain *explain, const struct cost_d
 {
     struct rows rows;
     char text[3][32];
-    const struct calibration *calibration = calibration_of(device);
+    const struct calibration *calibration = tables_calibration(explain->options->tables, device);
     if (!rows_make(&rows, explain, device)) {
         arena_release(&rows.arena);
         out->failed = true;
@@ -296,7 +296,7 @@ static void write_device(const struct cost_explain *explain, const struct cost_d
                          struct json *json)
 {
     struct rows rows;
-    const struct calibration *calibration = calibration_of(device);
+    const struct calibration *calibration = tables_calibration(explain->options->tables, device);
     if (!rows_make(&rows, explain, device)) {
         arena_release(&rows.arena);
         json->out->failed = true;

@@ -6,13 +6,14 @@
 #include "devices/device.h"
 #include "devices/link.h"
 #include "devices/software.h"
+#include "devices/tables.h"
 
 #include <inttypes.h>
 
 static const enum cost_type shown[] = {COST_FP32, COST_TF32, COST_FP16, COST_BF16, COST_FP8};
 #define SHOWN_COUNT ((int)(sizeof shown / sizeof *shown))
 
-static void print_models(const struct architecture_table *table, struct text *out)
+static void print_models(const struct table *table, struct text *out)
 {
     text_format(out, "%-16s %11s %7s %7s %6s %9s %8s\n", "model", "parameters", "layers", "hidden", "heads",
                 "sequence", "experts");
@@ -24,7 +25,7 @@ static void print_models(const struct architecture_table *table, struct text *ou
     }
 }
 
-static void print_devices(const struct cost_device_table *table, struct text *out)
+static void print_devices(const struct table *table, struct text *out)
 {
     text_format(out, "\n%-16s %10s %12s", "device", "memory", "bandwidth");
     for (int p = 0; p < SHOWN_COUNT; p++)
@@ -45,7 +46,7 @@ static void print_devices(const struct cost_device_table *table, struct text *ou
     }
 }
 
-static void print_links(const struct cost_link_table *table, struct text *out)
+static void print_links(const struct table *table, struct text *out)
 {
     text_format(out, "\n%-16s %12s  %s\n", "link", "bandwidth", "what it is");
     for (int i = 0; i < table->count; i++) {
@@ -60,9 +61,9 @@ void cost_list_print(struct text *out)
 {
     int count;
     const struct software *software = software_all(&count);
-    const struct architecture_table *models = architectures();
-    const struct cost_device_table *devices = cost_devices();
-    const struct cost_link_table *links = cost_links();
+    const struct table *models = tables_known(TABLE_MODELS);
+    const struct table *devices = tables_known(TABLE_DEVICES);
+    const struct table *links = tables_known(TABLE_LINKS);
     print_models(models, out);
     print_devices(devices, out);
     print_links(links, out);
@@ -71,7 +72,7 @@ void cost_list_print(struct text *out)
         text_format(out, "%-24s %s\n", software[i].name, software[i].text);
 }
 
-static void write_models(const struct architecture_table *table, struct json *json)
+static void write_models(const struct table *table, struct json *json)
 {
     json_open(json, "models", '[');
     for (int i = 0; i < table->count; i++) {
@@ -90,7 +91,7 @@ static void write_models(const struct architecture_table *table, struct json *js
     json_close(json);
 }
 
-static void write_devices(const struct cost_device_table *table, struct json *json)
+static void write_devices(const struct table *table, struct json *json)
 {
     json_open(json, "devices", '[');
     for (int i = 0; i < table->count; i++) {
@@ -112,7 +113,7 @@ static void write_devices(const struct cost_device_table *table, struct json *js
     json_close(json);
 }
 
-static void write_links(const struct cost_link_table *table, struct json *json)
+static void write_links(const struct table *table, struct json *json)
 {
     json_open(json, "links", '[');
     for (int i = 0; i < table->count; i++) {
@@ -129,9 +130,9 @@ void cost_list_write(struct text *out)
 {
     int count;
     const struct software *software = software_all(&count);
-    const struct architecture_table *models = architectures();
-    const struct cost_device_table *devices = cost_devices();
-    const struct cost_link_table *links = cost_links();
+    const struct table *models = tables_known(TABLE_MODELS);
+    const struct table *devices = tables_known(TABLE_DEVICES);
+    const struct table *links = tables_known(TABLE_LINKS);
     struct json json = {.out = out};
     json_open_document(&json, "rehearse-tables/1");
     write_models(models, &json);

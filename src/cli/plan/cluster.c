@@ -17,10 +17,10 @@
 
 /* ---- groups ---- */
 
-static const struct cost_link *link_like(struct plan_links *links, const char *name,
-                                         const struct cluster_link *given, int sharers)
+static const struct cost_link *link_like(const struct tables *tables, struct plan_links *links,
+                                         const char *name, const struct cluster_link *given, int sharers)
 {
-    const struct cost_link *known = cost_link_find(name);
+    const struct cost_link *known = tables_link(tables, name);
     if (!known || given->bandwidth == 0.0)
         return known;
     struct cost_link *own = &links->links[links->count++];
@@ -30,13 +30,14 @@ static const struct cost_link *link_like(struct plan_links *links, const char *n
 }
 
 bool plan_cluster_group(struct fleet_group *group, const struct cluster *cluster, int index,
-                        const char *across, struct plan_links *links, struct error *err)
+                        const char *across, const struct tables *tables, struct plan_links *links,
+                        struct error *err)
 {
     const struct cluster_group *from = &cluster->groups[index];
-    if (!cost_tables(err))
+    if (!tables_ready(err))
         return false;
     *group = (struct fleet_group){
-        .device = cost_device_find(from->device),
+        .device = tables_device(tables, from->device),
         .nodes = from->nodes,
         .devices_per_node = from->devices_per_node,
     };
@@ -44,12 +45,12 @@ bool plan_cluster_group(struct fleet_group *group, const struct cluster *cluster
         return error_set(err, ERROR_INPUT,
                          "%s.device: '%s' is not a device that is known: see 'rehearse cost --list'",
                          from->place, from->device);
-    group->calibration = calibration_of(group->device);
+    group->calibration = tables_calibration(tables, group->device);
     group->memory = from->memory > 0 ? (double)from->memory : (double)group->device->memory;
-    group->inside = link_like(links, group->device->link, &from->intra_node, 1);
+    group->inside = link_like(tables, links, group->device->link, &from->intra_node, 1);
     /* what the file says is a node's, a link's bandwidth is a device's when all of them send */
-    group->across = across ? cost_link_find(across)
-                           : link_like(links, usual_node(group->device).across, &cluster->inter_node,
+    group->across = across ? tables_link(tables, across)
+                           : link_like(tables, links, usual_node(group->device).across, &cluster->inter_node,
                                        from->devices_per_node);
     return (group->inside && group->across) ||
            error_set(err, ERROR_USAGE, "--across: unknown '%s', see 'rehearse cost --list'",
@@ -110,7 +111,8 @@ static bool take_ranges(const struct plan_options *given, struct fleet_question 
 }
 
 bool plan_model_on_cluster(const struct plan_options *given, const struct cluster *cluster,
-                           const struct job *job, int64_t batch, struct error *err)
+                           const struct tables *tables, const struct job *job, int64_t batch,
+                           struct error *err)
 {
     struct fleet_question question = {.job = *job, .precision = (enum model_precision)given->precision};
     struct plan_links links = {0};
@@ -123,7 +125,7 @@ bool plan_model_on_cluster(const struct plan_options *given, const struct cluste
         return error_set(err, ERROR_INPUT, "%s: expected at most %d groups, found %d", cluster->path,
                          FLEET_TYPES_MOST, cluster->group_count);
     for (int g = 0; g < cluster->group_count; g++)
-        if (!plan_cluster_group(&question.groups[g], cluster, g, given->across, &links, err))
+        if (!plan_cluster_group(&question.groups[g], cluster, g, given->across, tables, &links, err))
             return false;
     if (!refuse(given, err) || !take_ranges(given, &question, err))
         return false;

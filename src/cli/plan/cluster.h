@@ -14,11 +14,13 @@ struct plan_links {
     struct cost_link links[PLAN_LINKS_MOST];
 };
 bool plan_cluster_group(struct fleet_group *group, const struct cluster *cluster, int index,
-                        const char *across, struct plan_links *links, struct error *err);
+                        const char *across, const struct tables *tables, struct plan_links *links,
+                        struct error *err);
 
 /* A model on several groups. `job` has model, software and sequence. */
 bool plan_model_on_cluster(const struct plan_options *options, const struct cluster *cluster,
-                           const struct job *job, int64_t batch, struct error *err);
+                           const struct tables *tables, const struct job *job, int64_t batch,
+                           struct error *err);
 
 /* A measured profile on any cluster. */
 bool plan_profile_on_cluster(const struct plan_options *options, int64_t batch, struct error *err);

@@ -9,6 +9,7 @@
 #include "cli/plan/sweep.h"
 #include "core/file.h"
 #include "cost/model_profile.h"
+#include "devices/tables.h"
 #include "devices/usual.h"
 #include "evidence/search_report.h"
 #include "launch/launch.h"
@@ -27,22 +28,22 @@
 struct asking {
     const struct plan_options *options;
     struct cost_chosen chosen;
-    struct cost_link_table inside, across; /* of files */
-    struct launch_options flags;           /* of a file */
-    struct job_question question;          /* of the first point */
+    struct table inside, across;  /* of files */
+    struct launch_options flags;  /* of a file */
+    struct job_question question; /* of the first point */
     struct range batches, devices;
 };
 
 /* ---- the question ---- */
 
 /* A name of the table, or a file; NULL: the one that is usual. */
-static const struct cost_link *choose_link(const char *option, const char *given, const char *usual,
-                                           struct cost_link_table *table, struct error *err)
+static const struct cost_link *choose_link(const struct tables *tables, const char *option, const char *given,
+                                           const char *usual, struct table *table, struct error *err)
 {
-    const struct cost_link *known = cost_link_find(given ? given : usual);
+    const struct cost_link *known = tables_link(tables, given ? given : usual);
     if (known)
         return known;
-    if (!cost_link_load(table, given ? given : usual, err))
+    if (!tables_load(tables, TABLE_LINKS, table, given ? given : usual, err))
         return NULL;
     if (table->count == 1)
         return &table->links[0];
@@ -60,13 +61,15 @@ static bool choose_machine(struct asking *asking, struct error *err)
         return error_set(err, ERROR_USAGE, "--device: expected one device type, found %d",
                          asking->chosen.device_count);
     job->device = asking->chosen.devices[0];
-    job->calibration = calibration_of(job->device);
+    job->calibration = tables_calibration(&asking->chosen.added, job->device);
     struct usual_node usual = usual_node(job->device);
     job->devices_per_node = given->devices_per_node > 0 ? (int)given->devices_per_node : usual.devices;
-    job->inside = choose_link("inside", given->inside, job->device->link, &asking->inside, err);
+    job->inside =
+        choose_link(&asking->chosen.added, "inside", given->inside, job->device->link, &asking->inside, err);
     if (!job->inside)
         return false;
-    job->across = choose_link("across", given->across, usual.across, &asking->across, err);
+    job->across =
+        choose_link(&asking->chosen.added, "across", given->across, usual.across, &asking->across, err);
     job->type = model_type(job->device, (enum model_precision)given->precision);
     return job->across;
 }
@@ -141,8 +144,8 @@ static bool ask(struct asking *asking, struct error *err)
         return error_set(err, ERROR_USAGE,
                          "plan: '--global-batch RANGE' is missing, which --objective iteration needs");
     question->headroom = given->headroom / 100.0;
-    return (!given->links || cost_links_add(given->links, err)) &&
-           (!given->calibration || calibrations_add(given->calibration, err)) &&
+    return tables_add(&asking->chosen.added, TABLE_LINKS, given->links, err) &&
+           tables_add(&asking->chosen.added, TABLE_CALIBRATIONS, given->calibration, err) &&
            choose_machine(asking, err) && choose_model(asking, err) &&
            fix_parse("fix", &given->fix, question->ranges, err) &&
            (!given->global_batch ||
@@ -156,8 +159,8 @@ static void forget(struct asking *asking)
     launch_options_release(&asking->flags);
     range_release(&asking->batches);
     range_release(&asking->devices);
-    cost_link_release(&asking->inside);
-    cost_link_release(&asking->across);
+    table_release(&asking->inside);
+    table_release(&asking->across);
     cost_chosen_release(&asking->chosen);
 }
 
@@ -362,7 +365,7 @@ static bool answer_group(struct asking *asking, const struct cluster *cluster, i
     struct job *job = &asking->question.job;
     struct fleet_group group;
     struct plan_links links = {0};
-    if (!plan_cluster_group(&group, cluster, 0, asking->options->across, &links, err))
+    if (!plan_cluster_group(&group, cluster, 0, asking->options->across, &asking->chosen.added, &links, err))
         return false;
     struct cost_device device = *group.device;
     device.memory = (int64_t)group.memory;
@@ -389,12 +392,14 @@ static bool answer_cluster(struct asking *asking, struct error *err)
     int64_t batch = 0;
     if (!cluster_load(&cluster, given->planning.cluster, err))
         return false;
-    bool ok = one_batch(given, &batch, err) && (!given->links || cost_links_add(given->links, err)) &&
-              (!given->calibration || calibrations_add(given->calibration, err)) && choose_model(asking, err);
+    bool ok = one_batch(given, &batch, err) &&
+              tables_add(&asking->chosen.added, TABLE_LINKS, given->links, err) &&
+              tables_add(&asking->chosen.added, TABLE_CALIBRATIONS, given->calibration, err) &&
+              choose_model(asking, err);
     if (ok && cluster.group_count == 1 && !given->flags)
         ok = answer_group(asking, &cluster, batch, err);
     else if (ok)
-        ok = plan_model_on_cluster(given, &cluster, &asking->question.job, batch, err);
+        ok = plan_model_on_cluster(given, &cluster, &asking->chosen.added, &asking->question.job, batch, err);
     forget(asking);
     cluster_release(&cluster);
     return ok;

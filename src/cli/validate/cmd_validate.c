@@ -29,11 +29,11 @@ struct validate_options {
 
 /* ---- what runs are predicted with ---- */
 
-static bool add_tables(const struct validate_options *given, struct error *err)
+static bool add_tables(struct tables *tables, const struct validate_options *given, struct error *err)
 {
-    return (!given->devices || cost_devices_add(given->devices, err)) &&
-           (!given->links || cost_links_add(given->links, err)) &&
-           (!given->calibration || calibrations_add(given->calibration, err));
+    return tables_add(tables, TABLE_DEVICES, given->devices, err) &&
+           tables_add(tables, TABLE_LINKS, given->links, err) &&
+           tables_add(tables, TABLE_CALIBRATIONS, given->calibration, err);
 }
 
 /* ---- what is said for all runs ---- */
@@ -51,7 +51,7 @@ static bool unknown(const char *option, const char *word, const char *const *nam
 /* Names of the built-in tables, for messages. */
 static bool unknown_device(const char *word, struct error *err)
 {
-    const struct cost_device_table *table = cost_devices();
+    const struct table *table = tables_known(TABLE_DEVICES);
     const char *names[MOST_NAMES];
     int count = 0;
     for (int i = 0; i < table->count && count < MOST_NAMES; i++)
@@ -61,7 +61,7 @@ static bool unknown_device(const char *word, struct error *err)
 
 static bool unknown_link(const char *word, struct error *err)
 {
-    const struct cost_link_table *table = cost_links();
+    const struct table *table = tables_known(TABLE_LINKS);
     const char *names[MOST_NAMES];
     int count = 0;
     for (int i = 0; i < table->count && count < MOST_NAMES; i++)
@@ -80,17 +80,18 @@ static bool unknown_software(const char *word, struct error *err)
 }
 
 /* A wrong word would be every row's reason: it is the command line's fault, not the table's. */
-static bool check_defaults(const struct validate_options *given, struct error *err)
+static bool check_defaults(const struct tables *tables, const struct validate_options *given,
+                           struct error *err)
 {
     static const char *const types[] = {"fp4", "fp8", "bf16", "fp16", "tf32", "fp32"};
     static const char *const recomputes[] = {"full", "selective", "none"};
     enum cost_type type;
     enum recompute recompute;
-    if (!cost_tables(err))
+    if (!tables_ready(err))
         return false;
-    if (given->gpu && !device_named(given->gpu))
+    if (given->gpu && !device_named(tables, given->gpu))
         return unknown_device(given->gpu, err);
-    if (given->across && !cost_link_find(given->across))
+    if (given->across && !tables_link(tables, given->across))
         return unknown_link(given->across, err);
     if (!software_published(given->software))
         return unknown_software(given->software, err);
@@ -185,6 +186,7 @@ static bool run(void *context, struct error *err)
 {
     const struct validate_options *given = context;
     struct validate_report report = {.rows = given->rows};
+    struct tables tables = {0};
     const char *table = given->tables.items[0];
     const struct validation_defaults defaults = {
         .gpu = given->gpu,
@@ -193,6 +195,7 @@ static bool run(void *context, struct error *err)
         .recompute = given->recompute,
         .across = given->across,
         .devices_per_node = (int)given->devices_per_node,
+        .tables = &tables,
     };
     if (given->layers || given->setup)
         return validate_mixed(&(struct validate_mixed){.plans = table,
@@ -202,13 +205,13 @@ static bool run(void *context, struct error *err)
                                                        .rows = given->rows,
                                                        .json = given->json},
                               err);
-    if (!add_tables(given, err) || !check_defaults(given, err) ||
-        !validation_load(&report.validation, table, &defaults, err))
-        return false;
-    bool done = make_report(given, &report, err);
+    bool done = add_tables(&tables, given, err) && check_defaults(&tables, given, err) &&
+                validation_load(&report.validation, table, &defaults, err) &&
+                make_report(given, &report, err);
     free(report.intervals);
     free(report.betters);
     validation_release(&report.validation);
+    tables_release(&tables);
     return done;
 }
 

@@ -3,7 +3,7 @@
 #include "core/random.h"
 #include "cost/calibrate/fit.h"
 #include "cost/gemm.h"
-#include "devices/device_read.h"
+#include "devices/device.h"
 
 #include <inttypes.h>
 #include <math.h>

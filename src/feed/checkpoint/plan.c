@@ -138,7 +138,7 @@ static bool find_model(const struct reading *r, const struct architecture **mode
     const struct doc_node *node = doc_need(r->doc, r->doc->root, "model", r->err);
     if (!node || !doc_string(r->doc, node, name, r->err))
         return false;
-    if (!cost_tables(r->err))
+    if (!tables_ready(r->err))
         return false;
     if (!*model)
         *model = architecture_find(*name);

@@ -1,4 +1,5 @@
 /* Fleets of training jobs against the prices of jobs on devices that are alike (plan/split). */
+#include "devices/tables.h"
 #include "plan/fleet/of_job.h"
 #include "plan/fleet/report.h"
 #include "plan/fleet/small.h"
@@ -30,13 +31,13 @@ static struct fleet_question question_on(const struct architecture *model, int64
 static void add_group(struct fleet_question *question, const char *name, int nodes, int per_node,
                       double memory)
 {
-    const struct cost_device *device = cost_device_find(name);
+    const struct cost_device *device = tables_device(NULL, name);
     assert_non_null(device);
     question->groups[question->group_count++] = (struct fleet_group){
         .device = device,
-        .calibration = calibration_of(device),
-        .inside = cost_link_find(device->link),
-        .across = cost_link_find("ib-400g"),
+        .calibration = tables_calibration(NULL, device),
+        .inside = tables_link(NULL, device->link),
+        .across = tables_link(NULL, "ib-400g"),
         .nodes = nodes,
         .devices_per_node = per_node,
         .memory = memory > 0.0 ? memory : (double)device->memory,
@@ -176,7 +177,7 @@ static void pipelines_hold_what_their_stages_do(void **state)
     fleet_answer_release(&answer);
 
     question.group_count = 0;
-    add_group(&question, "a100-80gb", 2, 1, (double)cost_device_find("a100-80gb")->memory);
+    add_group(&question, "a100-80gb", 2, 1, (double)tables_device(NULL, "a100-80gb")->memory);
     question.headroom = 1.0 - 0.7 * whole / question.groups[0].memory;
     plan(&answer, &question);
     const struct fleet_pipeline *pipeline = &answer.plan.pipelines[0];

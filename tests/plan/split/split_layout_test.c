@@ -1,3 +1,4 @@
+#include "devices/tables.h"
 #include "plan/split/search.h"
 #include "support/jobs.h"
 #include "support/random_problem.h"

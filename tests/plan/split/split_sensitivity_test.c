@@ -1,3 +1,4 @@
+#include "devices/tables.h"
 #include "plan/split/plan.h"
 
 #include "support/jobs.h"

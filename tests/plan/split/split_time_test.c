@@ -1,3 +1,4 @@
+#include "devices/tables.h"
 #include "plan/split/job.h"
 #include "support/expect.h"
 #include "support/jobs.h"
@@ -115,9 +116,9 @@ static void devices_rank_as_they_should(void **state)
     struct job job = job_example();
     double before = INFINITY;
     for (size_t i = 0; i < sizeof slower_first / sizeof *slower_first; i++) {
-        job.device = cost_device_find(slower_first[i]);
+        job.device = tables_device(NULL, slower_first[i]);
         assert_non_null(job.device);
-        job.calibration = calibration_of(job.device);
+        job.calibration = tables_calibration(NULL, job.device);
         job.type = job.device->peak[COST_BF16] > 0.0 ? COST_BF16 : COST_FP16;
         double seconds = job_time(&job).compute;
         if (seconds > before)

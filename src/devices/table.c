@@ -1,0 +1,214 @@
+#include "devices/table.h"
+
+#include "core/text.h"
+
+#include <string.h>
+#include <strings.h>
+
+static struct table_entry *entry_at(const struct table *table, int index)
+{
+    return (struct table_entry *)(void *)((char *)table->entries + (size_t)index * table->kind->size);
+}
+
+static bool is_called(const struct table *table, const char *called, const char *name)
+{
+    return table->kind->same ? table->kind->same(called, name) : strcasecmp(called, name) == 0;
+}
+
+void *table_find(const struct table *table, const char *name)
+{
+    for (int i = 0; table && i < table->count; i++) {
+        struct table_entry *entry = entry_at(table, i);
+        bool same = is_called(table, entry->name, name);
+        for (int a = 0; !same && a < entry->alias_count; a++)
+            same = is_called(table, entry->aliases[a], name);
+        if (same)
+            return entry;
+    }
+    return NULL;
+}
+
+const char *table_nearest(const struct table *first, const struct table *second, const char *name)
+{
+    const struct table *tables[] = {first, second};
+    const char *names[2 * TABLE_MAX_ENTRIES];
+    size_t count = 0;
+    for (size_t t = 0; t < 2; t++)
+        for (int i = 0; tables[t] && i < tables[t]->count; i++)
+            names[count++] = entry_at(tables[t], i)->name;
+    return text_nearest(name, names, count);
+}
+
+/* ---- an entry ---- */
+
+static bool copy_text(struct table_reader *r, const struct doc_node *node, const char **value)
+{
+    const char *text;
+    if (!doc_string(r->doc, node, &text, r->err))
+        return false;
+    *value = arena_string(&r->table->arena, text);
+    return *value ? true : error_memory(r->err);
+}
+
+bool table_read_text(struct table_reader *r, const struct doc_node *map, const char *key, const char **value)
+{
+    const struct doc_node *node = doc_find(map, key);
+    return !node || copy_text(r, node, value);
+}
+
+/* A name of a length that can be printed in columns, which no other entry of this file has. */
+static bool read_name(struct table_reader *r, const struct doc_node *node, const char **name)
+{
+    const struct table_kind *kind = r->table->kind;
+    if (!copy_text(r, node, name))
+        return false;
+    if (strlen(*name) > TABLE_MAX_NAME)
+        return doc_error(r->doc, node, r->err, "expected at most %d characters", TABLE_MAX_NAME);
+    if (kind->check_name && !kind->check_name(r, node, *name))
+        return false;
+    if (table_find(r->table, *name))
+        return doc_error(r->doc, node, r->err, "'%s' is the name of another %s above", *name, kind->noun);
+    return true;
+}
+
+static bool read_aliases(struct table_reader *r, const struct doc_node *map, struct table_entry *entry)
+{
+    const struct doc_node *list = doc_find(map, "aliases");
+    if (!list)
+        return true;
+    if (!doc_is_list(r->doc, list, r->err))
+        return false;
+    if (list->count > TABLE_MAX_ALIASES)
+        return doc_error(r->doc, list, r->err, "expected at most %d aliases", TABLE_MAX_ALIASES);
+    entry->aliases = ARENA_ARRAY(&r->table->arena, list->count, const char *);
+    if (!entry->aliases)
+        return error_memory(r->err);
+    for (const struct doc_node *node = list->first_child; node; node = node->next)
+        if (!read_name(r, node, &entry->aliases[entry->alias_count++]))
+            return false;
+    return true;
+}
+
+static bool read_like(struct table_reader *r, const struct doc_node *node, struct table_entry *entry)
+{
+    const struct table_kind *kind = r->table->kind;
+    const char *name;
+    if (!doc_string(r->doc, node, &name, r->err))
+        return false;
+    const void *other = table_find(r->table, name);
+    if (!other)
+        other = table_find(r->known, name);
+    if (!other) {
+        const char *nearest = table_nearest(r->table, r->known, name);
+        return nearest ? doc_error(r->doc, node, r->err, "unknown %s '%s', did you mean '%s'?", kind->noun,
+                                   name, nearest)
+                       : doc_error(r->doc, node, r->err, "unknown %s '%s'", kind->noun, name);
+    }
+    memcpy(entry, other, kind->size);
+    *entry = (struct table_entry){0};
+    return true;
+}
+
+static bool check_keys(struct table_reader *r, const struct doc_node *map)
+{
+    static const struct {
+        const char *key;
+        unsigned part;
+    } parts[] = {{"title", TABLE_TITLED},
+                 {"aliases", TABLE_ALIASED},
+                 {"source", TABLE_SOURCED},
+                 {"fitted", TABLE_FITTED},
+                 {"like", TABLE_LIKE}};
+    const char *keys[TABLE_MAX_KEYS];
+    size_t count = r->table->kind->keys(keys);
+    keys[count++] = "name";
+    if (map == r->doc->root)
+        keys[count++] = "format";
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (r->table->kind->parts & parts[i].part)
+            keys[count++] = parts[i].key;
+    return doc_only_keys(r->doc, map, keys, count, r->err);
+}
+
+static bool read_entry(struct table_reader *r, const struct doc_node *map, struct table_entry *entry)
+{
+    const struct table_kind *kind = r->table->kind;
+    if (!doc_is_map(r->doc, map, r->err) || !check_keys(r, map))
+        return false;
+    const struct doc_node *name = doc_need(r->doc, map, "name", r->err), *like = doc_find(map, "like");
+    if (!name || (like && !read_like(r, like, entry)) || !read_name(r, name, &entry->name) ||
+        !read_aliases(r, map, entry) || !table_read_text(r, map, "title", &entry->title) ||
+        !table_read_text(r, map, "source", &entry->source) ||
+        !table_read_text(r, map, "fitted", &entry->fitted))
+        return false;
+    if (!entry->title)
+        entry->title = entry->name;
+    return kind->read(r, map, entry, like);
+}
+
+/* ---- a file ---- */
+
+static bool read_root(struct table_reader *r)
+{
+    struct table *table = r->table;
+    const struct table_kind *kind = table->kind;
+    const char *const keys[] = {"format", kind->list};
+    const struct doc_node *root = r->doc->root;
+    if (!doc_is_map(r->doc, root, r->err) ||
+        ((kind->parts & TABLE_MARKED) && !doc_need(r->doc, root, "format", r->err)) ||
+        !doc_is_format(r->doc, root, kind->format, r->err))
+        return false;
+    const struct doc_node *list = doc_find(root, kind->list);
+    bool single = !list && (kind->parts & TABLE_SINGLE);
+    if (!single &&
+        (!doc_only_keys(r->doc, root, keys, 2, r->err) ||
+         !(list = doc_need(r->doc, root, kind->list, r->err)) || !doc_is_list(r->doc, list, r->err)))
+        return false;
+    uint32_t count = single ? 1 : list->count;
+    int max = kind->max_entries ? kind->max_entries : TABLE_MAX_ENTRIES;
+    if (count < 1 || count > (uint32_t)max)
+        return doc_error(r->doc, list, r->err, "expected from 1 to %d %s, found %u", max, kind->list, count);
+    table->entries = arena_alloc(&table->arena, count, kind->size);
+    if (!table->entries)
+        return error_memory(r->err);
+    for (const struct doc_node *node = single ? root : list->first_child; node; node = node->next) {
+        /* counted when it is whole: until then it is no name for those below */
+        if (!read_entry(r, node, entry_at(table, table->count)))
+            return false;
+        table->count++;
+    }
+    return true;
+}
+
+static bool from_doc(struct table *table, const struct table *known, struct doc *doc, struct error *err)
+{
+    struct table_reader r = {table, known, doc, err};
+    bool done = read_root(&r);
+    doc_release(doc);
+    if (!done)
+        table_release(table);
+    return done;
+}
+
+bool table_load(struct table *table, const struct table_kind *kind, const struct table *known,
+                const char *path, struct error *err)
+{
+    struct doc doc;
+    *table = (struct table){.kind = kind};
+    return doc_load(&doc, path, err) && from_doc(table, known, &doc, err);
+}
+
+bool table_parse(struct table *table, const struct table_kind *kind, const struct table *known,
+                 const char *path, const char *data, size_t length, struct error *err)
+{
+    struct doc doc;
+    enum doc_syntax syntax = text_ends_with(path, ".json") ? DOC_JSON : DOC_YAML;
+    *table = (struct table){.kind = kind};
+    return doc_parse(&doc, syntax, path, data, length, err) && from_doc(table, known, &doc, err);
+}
+
+void table_release(struct table *table)
+{
+    arena_release(&table->arena);
+    *table = (struct table){0};
+}
