@@ -1,0 +1,319 @@
+/* Plans read, checked, written and read again: tests/data/plan-1 holds one file of each shape of version 1, as version 0.1.0
+ * wrote them. */
+#include "plan/plan.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void load(struct plan *plan, const char *name)
+{
+    char path[512];
+    struct error err;
+    snprintf(path, sizeof path, "tests/data/plan-1/%s.json", name);
+    if (!plan_load(plan, path, &err))
+        fail_msg("%s", err.text);
+    plan->path = NULL; /* it lies on this stack */
+    if (!plan_check(plan, &err))
+        fail_msg("%s: %s", name, err.text);
+}
+
+static bool parse(struct plan *plan, const char *text, struct error *err)
+{
+    return plan_parse(plan, "plan.json", text, strlen(text), err);
+}
+
+static void fails(const char *text, const char *message)
+{
+    struct plan plan;
+    struct error err = {0};
+    if (parse(&plan, text, &err) && plan_check(&plan, &err))
+        fail_msg("read: %s", text);
+    assert_string_equal(err.text, message);
+    assert_int_equal(err.kind, ERROR_INPUT);
+    plan_release(&plan);
+}
+
+static double part(const struct plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->part_count; i++)
+        if (strcmp(plan->parts[i].name, name) == 0)
+            return plan->parts[i].value;
+    return NAN;
+}
+
+/* ---- version 1 ---- */
+
+static void a_pipeline_is_read(void **state)
+{
+    (void)state;
+    struct plan plan;
+    load(&plan, "pipeline");
+    assert_string_equal(plan.objective, "pipeline");
+    assert_string_equal(plan.search, "exact");
+    assert_true(plan.iteration_time == 0.1197 && plan.lower_bound == 0.1197 && plan.proven_optimal);
+    assert_true(part(&plan, "t1") == 0.024);
+    assert_int_equal(plan.asked_microbatches, 12);
+    assert_int_equal(plan.pipeline_count, 1);
+    assert_int_equal(plan.pipelines[0].copies, 1);
+    assert_int_equal(plan.pipelines[0].microbatches, 12);
+    assert_int_equal(plan.pipelines[0].stage_count, 3);
+    const struct plan_stage *stage = &plan.pipelines[0].stages[1];
+    assert_int_equal(stage->first_layer, 3);
+    assert_int_equal(stage->last_layer, 3);
+    assert_string_equal(plan.types[stage->type].name, "slow");
+    assert_int_equal(stage->tensor, 2);
+    assert_true(stage->seconds.forward == 0.0025);
+    assert_true(stage->bytes.total == 7500000.0); /* of each of two devices */
+    assert_int_equal(stage->run_count, 1);
+    assert_int_equal(stage->runs[0].node, 0);
+    assert_int_equal(plan.layer_count, 6);
+    plan_release(&plan);
+}
+
+static void a_dapple_plan_is_read(void **state)
+{
+    (void)state;
+    struct plan plan;
+    load(&plan, "dapple");
+    assert_string_equal(plan.objective, "dapple");
+    assert_string_equal(plan.rules, "dapple");
+    assert_int_equal(plan.global_batch, 256);
+    assert_int_equal(plan.microbatch, 4);
+    assert_int_equal(plan.pipelines[0].copies, 8);
+    assert_int_equal(plan.pipelines[0].microbatches, 8);
+    assert_int_equal(plan.pipelines[0].stage_count, 2);
+    assert_int_equal(plan.pipelines[0].stages[1].data, 1);
+    assert_int_equal(plan_devices_used(&plan), 16);
+    assert_true(plan_figure(&plan, "pivot_factor") >= 1);
+    assert_int_equal(plan.bottleneck_stage, 0);
+    assert_false(plan.bottleneck_sends);
+    double sum = 0;
+    for (int i = 0; i < plan.part_count; i++)
+        sum += plan.parts[i].value;
+    assert_true(fabs(sum / plan.iteration_time - 1) < 1e-9);
+    plan_release(&plan);
+}
+
+static void a_job_is_read(void **state)
+{
+    (void)state;
+    struct plan plan;
+    load(&plan, "job");
+    assert_string_equal(plan.objective, "iteration");
+    assert_string_equal(plan.model, "llama-3-8b");
+    assert_string_equal(plan.types[0].name, "h100-sxm");
+    assert_int_equal(plan_devices(&plan), 16);
+    assert_int_equal(plan.global_batch, 64);
+    assert_int_equal(plan.alternative_count, 2);
+    assert_true(plan.low < plan.iteration_time && plan.iteration_time < plan.high);
+    assert_int_equal(plan.layer_count, 34);
+    assert_int_equal(plan.pipelines[0].copies * plan_stage_devices(&plan.pipelines[0].stages[0]), 16);
+    assert_true(plan.pipelines[0].stages[0].run_count > 0);
+    assert_true(part(&plan, "compute") > 0);
+    plan_release(&plan);
+}
+
+static void chunks_are_read(void **state)
+{
+    (void)state;
+    struct plan plan;
+    load(&plan, "interleaved");
+    assert_int_equal(plan.chunks, 2);
+    assert_string_equal(plan.schedule, "interleaved-1f1b");
+    assert_int_equal(plan.pipelines[0].stage_count, 8);
+    assert_int_equal(plan.layer_count, 82);
+    for (int s = 0; s < 8; s++) {
+        const struct plan_stage *stage = &plan.pipelines[0].stages[s];
+        assert_int_equal(stage->chunk, s / 4);
+        assert_ptr_equal(stage->runs, plan.pipelines[0].stages[s % 4].runs);
+    }
+    assert_int_equal(plan_devices_used(&plan), 64);
+    plan_release(&plan);
+}
+
+static void unlike_pipelines_are_read(void **state)
+{
+    (void)state;
+    struct plan plan;
+    load(&plan, "fleet");
+    assert_string_equal(plan.objective, "iteration");
+    assert_int_equal(plan.type_count, 2);
+    assert_int_equal(plan.microbatch, 2);
+    assert_int_equal(plan_devices_used(&plan), 4);
+    int64_t microbatches = 0;
+    for (int p = 0; p < plan.pipeline_count; p++)
+        microbatches += plan.pipelines[p].copies * plan.pipelines[p].microbatches;
+    assert_int_equal(microbatches, 16);
+    assert_true(part(&plan, "pipelines") > 0);
+    plan_release(&plan);
+}
+
+static void a_template_of_oobleck_is_read(void **state)
+{
+    (void)state;
+    struct plan plan;
+    load(&plan, "emitted");
+    assert_int_equal(plan.pipelines[0].stage_count, 2);
+    assert_int_equal(plan.pipelines[0].microbatches, 16);
+    assert_null(plan.objective);
+    plan_release(&plan);
+}
+
+/* ---- writing ---- */
+
+static struct text written(const struct plan *plan)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    plan_write_json(plan, &json, NULL);
+    assert_false(text.failed);
+    return text;
+}
+
+static void what_is_written_reads_back_the_same(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"pipeline",    "oobleck", "dapple", "job",
+                                        "interleaved", "fleet",   "emitted"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct plan plan, again;
+        struct error err;
+        load(&plan, names[i]);
+        struct text once = written(&plan);
+        if (!parse(&again, once.data, &err))
+            fail_msg("%s: %s", names[i], err.text);
+        struct text twice = written(&again);
+        assert_string_equal(once.data, twice.data);
+        assert_true(plan_check(&again, &err));
+        text_release(&once);
+        text_release(&twice);
+        plan_release(&plan);
+        plan_release(&again);
+    }
+}
+
+/* ---- by hand ---- */
+
+#define STAGE(first, last, more) "{\"layers\": [" #first ", " #last "], \"device_type\": \"a\"" more "}"
+#define PLAN(stages)             "{\"format\": \"rehearse-plan/2\", \"pipelines\": [{\"stages\": [" stages "]}]}"
+
+static void little_is_needed(void **state)
+{
+    (void)state;
+    struct plan plan;
+    struct error err;
+    assert_true(parse(&plan, PLAN(STAGE(0, 3, "") ", " STAGE(4, 4, ", \"tensor\": 4, \"data\": 2")), &err));
+    assert_true(plan_check(&plan, &err));
+    assert_int_equal(plan_stage_devices(&plan.pipelines[0].stages[1]), 8);
+    assert_int_equal(plan_devices_used(&plan), 9);
+    assert_string_equal(plan.types[0].name, "a");
+    assert_true(isnan(plan.pipelines[0].stages[0].seconds.forward));
+    plan_release(&plan);
+}
+
+static void faults_are_told_with_their_place(void **state)
+{
+    (void)state;
+    fails("{}", "plan.json:1:1: 'stages' is missing");
+    fails("[]", "plan.json:1:1: expected a map, found a list");
+    fails("{\"format\": \"rehearse-plan/3\"}",
+          "plan.json:1:12: format: expected 'rehearse-plan/1', found 'rehearse-plan/3'");
+    fails("{\"format\": \"rehearse-plan/2\"}", "plan.json:1:1: 'pipelines' is missing");
+    fails(PLAN(""), "plan.json:1:56: pipelines[0].stages: expected 1 to 100000 entries, found 0");
+    fails(PLAN("{\"layers\": [0, 1]}"), "plan.json:1:57: pipelines[0].stages[0]: 'device_type' is missing");
+    fails(PLAN("{\"layers\": [0], \"device_type\": \"a\"}"),
+          "plan.json:1:68: pipelines[0].stages[0].layers: expected the first and the last layer, found 1 "
+          "numbers");
+    fails(PLAN(STAGE(1, 0, "")),
+          "plan.json:1:72: pipelines[0].stages[0].layers[1]: expected a whole number from 1 to "
+          "1000000, found '0'");
+    fails(PLAN(STAGE(0, 1, ", \"tenser\": 2")),
+          "plan.json:1:106: pipelines[0].stages[0].tenser: unknown key; did you mean 'tensor'?");
+    fails(PLAN(STAGE(0, 1, ", \"tensor\": 0")),
+          "plan.json:1:106: pipelines[0].stages[0].tensor: expected a whole number "
+          "from 1 to 16777216, found '0'");
+    fails(PLAN(STAGE(1, 2, "")),
+          "plan.json:1: pipelines[0].stages[0].layers: expected to begin with 0, the first layer, found 1");
+    fails(PLAN(STAGE(0, 1, "") ", " STAGE(3, 4, "")),
+          "plan.json:1: pipelines[0].stages[1].layers: expected to begin with 2, the layer after the stage "
+          "before, found 3");
+    fails(PLAN(STAGE(0, 1, ", \"tensor\": 16777216, \"data\": 2")),
+          "plan.json:1:1: pipelines[0].stages[0]: expected at most 16777216 devices, found 33554432");
+}
+
+#define CLUSTER                                                                                              \
+    "\"cluster\": {\"device_types\": [{\"name\": \"a\", \"nodes\": 2, \"per_node\": 4, \"memory\": "         \
+    "1000}]}, "
+#define ON_CLUSTER(stages)                                                                                   \
+    "{\"format\": \"rehearse-plan/2\", " CLUSTER "\"pipelines\": [{\"stages\": [" stages "]}]}"
+#define RUN(node, first, count)                                                                              \
+    ", \"tensor\": " #count ", \"devices\": [{\"node\": " #node ", \"first\": " #first                       \
+    ", \"count\": " #count "}]"
+
+static void devices_must_be_there_once(void **state)
+{
+    (void)state;
+    struct plan plan;
+    struct error err;
+    assert_true(parse(&plan, ON_CLUSTER(STAGE(0, 0, RUN(0, 0, 4)) ", " STAGE(1, 1, RUN(1, 2, 2))), &err));
+    assert_true(plan_check(&plan, &err));
+    plan_release(&plan);
+    fails(ON_CLUSTER(STAGE(0, 0, RUN(2, 0, 1))),
+          "plan.json:1: pipelines[0].stages[0].devices: node 2 is no 'a'");
+    fails(ON_CLUSTER(STAGE(0, 0, RUN(0, 3, 2))),
+          "plan.json:1: pipelines[0].stages[0].devices: a 'a' node has 4 devices, found 4");
+    fails(ON_CLUSTER(STAGE(0, 0, RUN(0, 0, 2)) ", " STAGE(1, 1, RUN(0, 1, 1))),
+          "plan.json:1: pipelines[0].stages[1].devices: device 1 of node 0 has a stage already");
+    fails(ON_CLUSTER(STAGE(0, 0, ", \"tensor\": 9")),
+          "plan.json: the plan uses 9 devices of type 'a', the cluster has 8");
+    fails(ON_CLUSTER(STAGE(0, 0, ", \"data\": 2, \"devices\": [{\"node\": 0, \"count\": 1}]")),
+          "plan.json:1: pipelines[0].stages[0].devices: expected 2, found 1");
+    fails(ON_CLUSTER(STAGE(0, 0, ", \"bytes\": {\"total\": 1001}")),
+          "plan.json:1: pipelines[0].stages[0]: needs 1001 B per device, a 'a' has 1000 B");
+}
+
+/* Stages get consecutive devices, none across nodes unless it has to be. */
+static void stages_are_placed(void **state)
+{
+    (void)state;
+    struct plan plan;
+    struct error err;
+    assert_true(
+        parse(&plan, ON_CLUSTER(STAGE(0, 0, ", \"tensor\": 1") ", " STAGE(1, 1, ", \"tensor\": 4")), &err));
+    const struct plan_stage *stages = plan.pipelines[0].stages;
+    assert_int_equal(stages[1].run_count, 1); /* the large one first: a whole node */
+    assert_int_equal(stages[1].runs[0].node, 0);
+    assert_int_equal(stages[1].runs[0].count, 4);
+    assert_int_equal(stages[0].runs[0].node, 1);
+    plan_release(&plan);
+    assert_true(parse(&plan, ON_CLUSTER(STAGE(0, 0, ", \"tensor\": 8")), &err));
+    assert_int_equal(plan.pipelines[0].stages[0].run_count, 1);
+    assert_int_equal(plan.pipelines[0].stages[0].runs[0].nodes, 2);
+    assert_true(plan_check(&plan, &err));
+    plan_release(&plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pipeline_is_read),
+        cmocka_unit_test(a_dapple_plan_is_read),
+        cmocka_unit_test(a_job_is_read),
+        cmocka_unit_test(chunks_are_read),
+        cmocka_unit_test(unlike_pipelines_are_read),
+        cmocka_unit_test(a_template_of_oobleck_is_read),
+        cmocka_unit_test(what_is_written_reads_back_the_same),
+        cmocka_unit_test(little_is_needed),
+        cmocka_unit_test(faults_are_told_with_their_place),
+        cmocka_unit_test(devices_must_be_there_once),
+        cmocka_unit_test(stages_are_placed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
