@@ -1,5 +1,7 @@
 #include "plan/dapple/fixed.h"
 
+#include "plan/score/memory.h"
+
 double dapple_fixed_memory(const struct dapple_problem *problem, int first, int last, int devices, int after,
                            int64_t microbatches)
 {
@@ -10,9 +12,11 @@ double dapple_fixed_memory(const struct dapple_problem *problem, int first, int 
     double sample = bytes / problem->profile_batch;
     if (problem->sample_memory > 0)
         sample = all > 0 ? problem->sample_memory * (bytes / all) : 0;
-    double held = fmin(after + 1, (double)microbatches);
-    return problem->state_factor * dapple_parameters(problem, first, last) +
-           held * sample * ((double)problem->global_batch / (double)microbatches) / devices;
+    const struct memory_stage stage = {
+        .state = problem->state_factor * dapple_parameters(problem, first, last),
+        .kept = sample * ((double)problem->global_batch / (double)microbatches) / devices,
+    };
+    return memory_of_stage(&stage, memory_in_flight(MEMORY_IN_FLIGHT, (double)microbatches, after + 1));
 }
 
 void dapple_fixed_score(const struct dapple_problem *problem, struct dapple_split *plan)

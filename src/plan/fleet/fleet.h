@@ -43,6 +43,7 @@
 
 #include "core/arena.h"
 #include "core/error.h"
+#include "plan/score/memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -134,9 +135,12 @@ static inline double fleet_stage_memory(const struct fleet_problem *problem, con
                                         int behind)
 {
     const struct fleet_option *o = &problem->options[stage->option];
-    return o->held[stage->last] - o->held[stage->first] +
-           behind * (o->kept[stage->last] - o->kept[stage->first]) +
-           (stage->last == problem->layer_count ? o->last_working : o->working);
+    const struct memory_stage bytes = {
+        .state = o->held[stage->last] - o->held[stage->first],
+        .kept = o->kept[stage->last] - o->kept[stage->first],
+        .working = stage->last == problem->layer_count ? o->last_working : o->working,
+    };
+    return memory_of_stage(&bytes, memory_in_flight(MEMORY_IN_FLIGHT, 0.0, behind));
 }
 
 static inline double fleet_stage_seconds(const struct fleet_problem *problem, const struct fleet_stage *stage)

@@ -50,7 +50,7 @@ static bool add_option(struct fleet_problem *fleet, const struct fleet_profile_q
         seconds[l + 1] = seconds[l] + (group->forward[l] + group->backward[l]) / share + 2.0 * reduce;
         forward[l + 1] = forward[l] + group->forward[l] / share + reduce;
         kept[l + 1] = kept[l] + (double)problem->activation_bytes[l] / share;
-        held[l + 1] = held[l] + 6.0 * parameters / share; /* plan_stage_memory */
+        held[l + 1] = held[l] + MEMORY_STATE_FACTOR * parameters / share;
         after[l + 1] = after[l] + reduced * parameters / share;
         double output = l > 0 ? (double)question->profile->layers[l - 1].output_bytes : 0.0;
         send[l] = l > 0 ? 2.0 * (output / share / across.bandwidth + across.latency) : 0.0;

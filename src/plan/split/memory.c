@@ -1,15 +1,16 @@
+#include "plan/score/memory.h"
 #include "plan/split/job.h"
 
 #include <math.h>
 
-/* Micro-batches whose activations a stage holds at once under 1F1B, in units of the stage's own (Narayanan et al.
- * 2021, arXiv:2104.04473, section 2.2; interleaved: Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.3). */
+/* Micro-batches whose activations a stage holds at once under 1F1B, in units of the stage's own: an interleaved pipeline
+ * holds more (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.3). */
 static double in_flight(const struct job *job, int stage)
 {
-    double count = (double)job_microbatches(job), stages = job->pipeline, behind = stages - stage;
-    double chunks = job->chunks;
-    double held = chunks > 1.0 ? behind + (stages - 1.0) / chunks : behind;
-    return fmin(held, count);
+    double stages = job->pipeline, from_end = stages - stage, chunks = job->chunks;
+    if (chunks > 1.0)
+        from_end += (stages - 1.0) / chunks;
+    return memory_in_flight(MEMORY_IN_FLIGHT, (double)job_microbatches(job), from_end);
 }
 
 /* Bytes of all parameters of a stage at `bytes` each, split over the ranks that share them from ZeRO stage `from` on. */
@@ -41,16 +42,22 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
                                    const struct job_layer *layer)
 {
     const struct software *software = job->software;
+    double flying = in_flight(job, stage);
     struct job_memory memory = {
         .parameters = held(job, layer, software->parameter_bytes, 3),
         .gradients = job->frozen ? 0.0 : held(job, layer, software->stored_gradient_bytes, 2),
         .optimizer = job->frozen ? 0.0 : held(job, layer, software->state_bytes, 1),
-        .activations = layer->kept * in_flight(job, stage),
+        .activations = layer->kept * flying,
         .working = working(job, layers, stage == job->pipeline - 1, layer),
         .runtime = software->runtime_share * (double)job->device->memory,
     };
-    memory.total = memory.parameters + memory.gradients + memory.optimizer + memory.activations +
-                   memory.working + memory.runtime;
+    const struct memory_stage bytes = {
+        .state = memory.parameters + memory.gradients + memory.optimizer,
+        .kept = layer->kept,
+        .working = memory.working,
+        .runtime = memory.runtime,
+    };
+    memory.total = memory_of_stage(&bytes, flying);
     return memory;
 }
 
