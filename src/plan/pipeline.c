@@ -38,7 +38,7 @@ static int log2_of(int power_of_two)
 }
 
 /* In the reference's order of additions: layer by layer, compute, then all-reduce. */
-static void score_stage(const struct plan_problem *problem, struct pipeline_stage *stage)
+static void score_stage(const struct plan_problem *problem, struct pipeline_stage *stage, int from_end)
 {
     const struct plan_group *group = &problem->groups[stage->group];
     const double *allreduce = group->allreduce[log2_of(stage->devices)];
@@ -53,7 +53,7 @@ static void score_stage(const struct plan_problem *problem, struct pipeline_stag
     }
     stage->forward = forward;
     stage->backward = backward;
-    stage->memory = plan_stage_memory(problem, stage->first_layer, stage->last_layer);
+    stage->memory = plan_stage_memory(problem, stage->first_layer, stage->last_layer, from_end);
 }
 
 /* The slowest stage; the last one on ties. */
@@ -107,7 +107,7 @@ bool pipeline_score(const struct plan_problem *problem, struct pipeline *plan, s
 {
     double sum = 0;
     for (int i = 0; i < plan->stage_count; i++) {
-        score_stage(problem, &plan->stages[i]);
+        score_stage(problem, &plan->stages[i], plan->stage_count - i);
         sum += pipeline_stage_time(&plan->stages[i]);
     }
     plan->objective = problem->objective;
@@ -169,10 +169,12 @@ static bool check_stage(const struct plan_problem *problem, const struct pipelin
         return stage_error(plan, index, err,
                            ".devices: expected a power of two up to the %d devices of a '%s' node, found %d",
                            group->devices_per_node, group->device, stage->devices);
-    int64_t memory = plan_stage_memory(problem, stage->first_layer, stage->last_layer);
-    if (group->memory && (double)memory > (double)group->memory * stage->devices)
-        return memory_error(plan, index, (double)memory / stage->devices, group, err);
-    return true;
+    int from_end = plan->stage_count - index;
+    if (plan_stage_fits(problem, stage->group, stage->devices, stage->first_layer, stage->last_layer,
+                        from_end))
+        return true;
+    int64_t memory = plan_stage_memory(problem, stage->first_layer, stage->last_layer, from_end);
+    return memory_error(plan, index, (double)memory / stage->devices, group, err);
 }
 
 static bool check_groups(const struct plan_problem *problem, const struct pipeline *plan, struct error *err)

@@ -5,9 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The reference counts 6 bytes of state per byte of parameters: see plan_stage_memory. */
-#define STATE_BYTES_PER_PARAMETER_BYTE 6
-
 struct builder {
     struct plan_problem *problem;
     const struct profile *profile;
@@ -203,7 +200,7 @@ bool plan_problem_init(struct plan_problem *problem, const struct profile *profi
     for (int i = 0; i < profile->layer_count; i++) {
         parameters[i] = profile->layers[i].parameter_bytes;
         activations[i] = profile->layers[i].activation_bytes;
-        total += STATE_BYTES_PER_PARAMETER_BYTE * (double)parameters[i] + (double)activations[i];
+        total += MEMORY_STATE_FACTOR * (double)parameters[i] + (double)activations[i];
     }
     if (total > 0x1p62) {
         plan_problem_release(problem);
@@ -226,12 +223,27 @@ void plan_problem_release(struct plan_problem *problem)
     memset(problem, 0, sizeof *problem);
 }
 
-int64_t plan_stage_memory(const struct plan_problem *problem, int first_layer, int last_layer)
+static double stage_memory(const struct plan_problem *problem, int first_layer, int last_layer, int from_end)
 {
-    int64_t bytes = 0;
-    for (int i = first_layer; i <= last_layer; i++)
-        bytes += STATE_BYTES_PER_PARAMETER_BYTE * problem->parameter_bytes[i] + problem->activation_bytes[i];
-    return bytes;
+    struct memory_stage stage = {0};
+    for (int i = first_layer; i <= last_layer; i++) {
+        stage.state += MEMORY_STATE_FACTOR * (double)problem->parameter_bytes[i];
+        stage.kept += (double)problem->activation_bytes[i];
+    }
+    return memory_of_stage(&stage, memory_in_flight(problem->memory, problem->microbatches, from_end));
+}
+
+int64_t plan_stage_memory(const struct plan_problem *problem, int first_layer, int last_layer, int from_end)
+{
+    double bytes = stage_memory(problem, first_layer, last_layer, from_end);
+    return bytes < 0x1p63 ? (int64_t)bytes : INT64_MAX;
+}
+
+bool plan_stage_fits(const struct plan_problem *problem, int group, int devices, int first_layer,
+                     int last_layer, int from_end)
+{
+    double limit = (double)problem->groups[group].memory * devices;
+    return limit == 0 || stage_memory(problem, first_layer, last_layer, from_end) <= limit;
 }
 
 int plan_problem_devices(const struct plan_problem *problem)

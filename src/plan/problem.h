@@ -13,6 +13,7 @@
 #include "core/arena.h"
 #include "core/error.h"
 #include "model/profile.h"
+#include "plan/score/memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,6 +55,7 @@ struct plan_problem {
     struct plan_group groups[PLAN_MAX_GROUPS];
     int microbatches; /* N; 0: a multiple of the stages, as each objective defines it */
     enum plan_objective objective;
+    enum memory_model memory; /* plan_problem_init leaves MEMORY_IN_FLIGHT */
 };
 
 /* Copies what it needs: profile and cluster may be released afterwards. Errors: a group whose device type the
@@ -65,10 +67,13 @@ bool plan_problem_init(struct plan_problem *problem, const struct profile *profi
 
 void plan_problem_release(struct plan_problem *problem);
 
-/* A stage's memory in bytes over all its devices: sum of (6 x parameters + activations), the reference's
- * formula (parameters, gradients, fp32 master copy and two Adam moments); its devices hold equal shares of
- * it. */
-int64_t plan_stage_memory(const struct plan_problem *problem, int first_layer, int last_layer);
+/* Bytes of a stage over all its devices, which hold equal shares of it (score/memory.h). `from_end`: stages from this one
+ * to the end of the pipeline, itself included. */
+int64_t plan_stage_memory(const struct plan_problem *problem, int first_layer, int last_layer, int from_end);
+
+/* Does the group's memory hold the stage on so many of its devices? */
+bool plan_stage_fits(const struct plan_problem *problem, int group, int devices, int first_layer,
+                     int last_layer, int from_end);
 
 /* Can its nodes be split by halving? ERROR_INFEASIBLE if not. */
 bool plan_group_check(const struct plan_group *group, struct error *err);

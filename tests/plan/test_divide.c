@@ -200,6 +200,27 @@ static void stages_keep_to_the_memory(void **state)
     assert_infeasible(&problem, "memory");
 }
 
+/* 2 MiB of parameters in all, 1 MiB of activations a layer: the first of two stages holds those of two micro-batches. */
+static void plans_that_do_not_hold_what_is_in_flight_are_passed_over(void **state)
+{
+    (void)state;
+    static const int64_t one_each[] = {1 << 20, 1 << 20, 1 << 20};
+    struct plan_problem problem = small_problem();
+    struct pipeline plan;
+    struct error err;
+    problem.activation_bytes = one_each;
+    problem.groups[0].memory = (12 + 4) << 20;
+    assert_true(search_divide(&problem, &plan, &err));
+    assert_int_equal(plan.stages[0].memory, (12 + 4) << 20);
+    pipeline_release(&plan);
+    problem.groups[0].memory--;
+    assert_infeasible(&problem, "--search exact");
+    problem.memory = MEMORY_REFERENCE;
+    assert_true(search_divide(&problem, &plan, &err));
+    assert_int_equal(plan.stages[0].memory, (12 + 2) << 20);
+    pipeline_release(&plan);
+}
+
 /* N = 1, two stages of which the first is the slowest: N - S + k + 1 = 0. */
 static void reference_stops_at_a_count_of_zero(void **state)
 {
@@ -272,7 +293,7 @@ static struct twin_part twin_stage(const struct twin *twin, const struct twin_sh
             backward += group->allreduce[split][i] * 1e3;
         }
     }
-    int64_t memory = plan_stage_memory(twin->problem, a, b - 1);
+    int64_t memory = plan_stage_memory(twin->problem, a, b - 1, 1);
     double l = forward + backward;
     return (struct twin_part){
         .found = group->memory == 0 || (double)memory <= (double)group->memory * devices,
@@ -411,6 +432,7 @@ static void plans_are_those_of_a_plain_recursion(void **state)
         assert_true(random_problem_init(&problem, &shape, (uint64_t)seed));
         problem.objective = OBJECTIVE_OOBLECK;
         problem.microbatches = seed % 6;
+        problem.memory = MEMORY_REFERENCE;
         struct twin twin = {.problem = &problem};
         struct twin_part expected = twin_search(&twin);
         bool found = search_divide(&problem, &plan, &err);
@@ -463,6 +485,7 @@ int main(void)
         cmocka_unit_test(nodes_are_counted_along_the_pipeline),
         cmocka_unit_test(lone_stage_takes_four_times_its_time),
         cmocka_unit_test(stages_keep_to_the_memory),
+        cmocka_unit_test(plans_that_do_not_hold_what_is_in_flight_are_passed_over),
         cmocka_unit_test(reference_stops_at_a_count_of_zero),
         cmocka_unit_test(more_nodes_than_layers_have_no_plan),
         cmocka_unit_test(clusters_too_large_for_the_method_say_so),

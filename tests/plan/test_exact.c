@@ -154,23 +154,35 @@ static void too_few_layers_is_no_plan(void **state)
     plan_problem_release(&problem);
 }
 
-static void memory_limits_stages(void **state)
+/* Six layers of 6 x 100 + 100 bytes for each micro-batch in flight: three to a stage need `bytes` in the first one. */
+static void check_memory_limit(int microbatches, enum memory_model memory, int64_t bytes)
 {
-    (void)state;
     const double ms[] = {1, 1, 1, 9, 9, 9};
     struct plan_problem problem;
     struct pipeline plan;
     struct error err;
-    one_kind(&problem, ms, 6, 2, 8, OBJECTIVE_PIPELINE);
-    problem.groups[0].memory = 2100; /* each layer takes 6 x 100 + 100 bytes: three to a stage */
+    one_kind(&problem, ms, 6, 2, microbatches, OBJECTIVE_PIPELINE);
+    problem.memory = memory;
+    problem.groups[0].memory = bytes;
     assert_true(plan_search(&problem, &exact, &plan, &err));
     assert_int_equal(plan.stages[0].last_layer, 2);
-    assert_int_equal(plan.stages[0].memory, 2100);
+    assert_int_equal(plan.stages[0].memory, bytes);
+    assert_int_equal(plan.stages[1].memory, 2100);
+    assert_true(plan.proven_optimal);
     pipeline_release(&plan);
-    problem.groups[0].memory = 2099;
+    problem.groups[0].memory--;
     assert_false(plan_search(&problem, &exact, &plan, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
     plan_problem_release(&problem);
+}
+
+static void memory_limits_stages(void **state)
+{
+    (void)state;
+    check_memory_limit(8, MEMORY_REFERENCE, 2100);
+    check_memory_limit(8, MEMORY_IN_FLIGHT, 2400);
+    check_memory_limit(0, MEMORY_IN_FLIGHT, 2400);
+    check_memory_limit(1, MEMORY_IN_FLIGHT, 2100); /* there is no second one */
 }
 
 /* Stopped at once, the bound and the plan still hold. */

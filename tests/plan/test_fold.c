@@ -226,7 +226,13 @@ static void stages_keep_to_the_memory(void **state)
 {
     (void)state;
     struct plan_problem problem = two_kinds(1, 1, 2);
+    problem.memory = MEMORY_REFERENCE;
     problem.groups[1].memory = 4 * 7 << 20;
+    assert_found(&problem, &by_dp);
+    problem.groups[1].memory--;
+    assert_infeasible(&problem, &by_dp, "memory");
+    problem.memory = MEMORY_IN_FLIGHT; /* it is the first of two stages */
+    problem.groups[1].memory = 4 * 8 << 20;
     assert_found(&problem, &by_dp);
     problem.groups[1].memory--;
     assert_infeasible(&problem, &by_dp, "memory");

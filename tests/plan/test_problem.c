@@ -89,8 +89,8 @@ static void groups_are_copied_and_outlive_their_files(void **state)
     assert_null(problem.groups[1].allreduce[0]);
     assert_true(problem.groups[1].allreduce[1][0] == 0.5);
     assert_true(problem.groups[1].allreduce[1][1] == 0.25);
-    assert_int_equal(plan_stage_memory(&problem, 0, 0), 6 * 12000 + 5);
-    assert_int_equal(plan_stage_memory(&problem, 0, 1), 6 * 36000 + 12);
+    assert_int_equal(plan_stage_memory(&problem, 0, 0, 1), 6 * 12000 + 5);
+    assert_int_equal(plan_stage_memory(&problem, 0, 1, 1), 6 * 36000 + 12);
     plan_problem_release(&problem);
 }
 

@@ -89,12 +89,12 @@ static bool compare(const struct plan_problem *problem, uint64_t seed)
     return true;
 }
 
-static void compare_many(enum plan_objective objective)
+static void compare_many(const struct random_shape *shape, enum plan_objective objective)
 {
     int feasible = 0, count = random_cases(CASES);
     for (int seed = 0; seed < count; seed++) {
         struct plan_problem problem;
-        assert_true(random_problem_init(&problem, &random_tiny, (uint64_t)seed));
+        assert_true(random_problem_init(&problem, shape, (uint64_t)seed));
         problem.objective = objective;
         feasible += compare(&problem, (uint64_t)seed);
         plan_problem_release(&problem);
@@ -106,13 +106,25 @@ static void compare_many(enum plan_objective objective)
 static void exact_equals_brute_force_for_pipeline(void **state)
 {
     (void)state;
-    compare_many(OBJECTIVE_PIPELINE);
+    compare_many(&random_tiny, OBJECTIVE_PIPELINE);
 }
 
 static void exact_equals_brute_force_for_oobleck(void **state)
 {
     (void)state;
-    compare_many(OBJECTIVE_OOBLECK);
+    compare_many(&random_tiny, OBJECTIVE_OOBLECK);
+}
+
+static void exact_equals_brute_force_where_memory_binds_for_pipeline(void **state)
+{
+    (void)state;
+    compare_many(&random_tight, OBJECTIVE_PIPELINE);
+}
+
+static void exact_equals_brute_force_where_memory_binds_for_oobleck(void **state)
+{
+    (void)state;
+    compare_many(&random_tight, OBJECTIVE_OOBLECK);
 }
 
 /* Stages of 8 | 3 | 4 + 4 with every layer divided by 2.94: the two eights differ in their last bits, and are
@@ -202,6 +214,12 @@ static void two_threads_make_the_same_tiny_plans(void **state)
     compare_threads(&random_tiny, random_cases(THREAD_CASES));
 }
 
+static void two_threads_make_the_same_plans_where_memory_binds(void **state)
+{
+    (void)state;
+    compare_threads(&random_tight, random_cases(THREAD_CASES));
+}
+
 static void two_threads_make_the_same_medium_plans(void **state)
 {
     (void)state;
@@ -213,8 +231,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_equals_brute_force_for_pipeline),
         cmocka_unit_test(exact_equals_brute_force_for_oobleck),
+        cmocka_unit_test(exact_equals_brute_force_where_memory_binds_for_pipeline),
+        cmocka_unit_test(exact_equals_brute_force_where_memory_binds_for_oobleck),
         cmocka_unit_test(stages_that_differ_by_rounding_are_ties),
         cmocka_unit_test(two_threads_make_the_same_tiny_plans),
+        cmocka_unit_test(two_threads_make_the_same_plans_where_memory_binds),
         cmocka_unit_test(two_threads_make_the_same_medium_plans),
     };
     return cmocka_run_group_tests_name("plan/search_random", tests, NULL, NULL);

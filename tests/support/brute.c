@@ -78,9 +78,32 @@ static double pipeline_time(const double *times, int count, int microbatches)
     return sum + (n - 1) * slowest_of(times, count);
 }
 
+/* Stage i is followed by the stages after it, and holds a micro-batch for each of them and one of its own, unless there
+ * are fewer; by the reference's formula it holds one. */
+static bool fits(const struct walk *walk)
+{
+    const struct plan_problem *problem = walk->problem;
+    for (int i = 0; i < walk->stage_count; i++) {
+        const struct pipeline_stage *stage = &walk->stages[i];
+        int64_t limit = problem->groups[stage->group].memory * stage->devices, bytes = 0;
+        int held = walk->stage_count - i;
+        if (problem->microbatches > 0 && held > problem->microbatches)
+            held = problem->microbatches;
+        if (problem->memory == MEMORY_REFERENCE)
+            held = 1;
+        for (int layer = stage->first_layer; layer <= stage->last_layer; layer++)
+            bytes += 6 * problem->parameter_bytes[layer] + held * problem->activation_bytes[layer];
+        if (limit > 0 && bytes > limit)
+            return false;
+    }
+    return true;
+}
+
 static void look_at_plan(struct walk *walk)
 {
     const struct plan_problem *problem = walk->problem;
+    if (!fits(walk))
+        return;
     double time = problem->objective == OBJECTIVE_OOBLECK
                       ? oobleck_time(walk->times, walk->stage_count, problem->microbatches)
                       : pipeline_time(walk->times, walk->stage_count, problem->microbatches);

@@ -263,6 +263,7 @@ bool golden_problem(const struct golden *golden, int index, enum plan_objective 
         return false;
     bool good = plan_problem_init(problem, &profile, &cluster, objective, ALLREDUCE_PROFILE,
                                   golden->microbatches, err);
+    problem->memory = MEMORY_REFERENCE;
     profile_release(&profile);
     return good;
 }

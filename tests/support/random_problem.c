@@ -9,6 +9,12 @@
 
 const struct random_shape random_tiny = {
     .least_layers = 1, .most_layers = 7, .most_groups = 3, .most_nodes = 5};
+const struct random_shape random_tight = {.least_layers = 2,
+                                          .most_layers = 7,
+                                          .most_groups = 3,
+                                          .most_nodes = 4,
+                                          .only_powers_of_2 = true,
+                                          .tight_memory = true};
 const struct random_shape random_medium = {
     .least_layers = 12, .most_layers = 20, .most_groups = 4, .most_nodes = 8, .only_powers_of_2 = true};
 
@@ -151,7 +157,8 @@ static void draw_nodes(struct plan_problem *problem, const struct random_shape *
 }
 
 /* Small numbers of bytes, so that stages often fit exactly. */
-static bool draw_memory(struct plan_problem *problem, struct random_source *source)
+static bool draw_memory(struct plan_problem *problem, const struct random_shape *shape,
+                        struct random_source *source)
 {
     int64_t *parameters = ARENA_ARRAY(&problem->arena, (size_t)problem->layer_count, int64_t);
     int64_t *activations = ARENA_ARRAY(&problem->arena, (size_t)problem->layer_count, int64_t);
@@ -165,7 +172,12 @@ static bool draw_memory(struct plan_problem *problem, struct random_source *sour
     }
     problem->parameter_bytes = parameters;
     problem->activation_bytes = activations;
-    if (random_one_in(source, 4))
+    if (shape->tight_memory) {
+        int devices = plan_problem_devices(problem);
+        for (int g = 0; g < problem->group_count; g++)
+            problem->groups[g].memory = random_range(source, total / devices + 1, 3 * total / devices + 6);
+        problem->memory = random_one_in(source, 4) ? MEMORY_REFERENCE : MEMORY_IN_FLIGHT;
+    } else if (random_one_in(source, 4))
         for (int g = 0; g < problem->group_count; g++)
             if (!random_one_in(source, 4))
                 problem->groups[g].memory = random_range(source, total / 6 + 1, total + 1);
@@ -189,7 +201,7 @@ bool random_problem_init(struct plan_problem *problem, const struct random_shape
         times_draw(&base, problem->layer_count, &source, values);
     for (int g = 0; ok && g < problem->group_count; g++)
         ok = draw_group(problem, &problem->groups[g], shape, &source, &base, values);
-    ok = ok && draw_memory(problem, &source);
+    ok = ok && draw_memory(problem, shape, &source);
     if (!ok)
         plan_problem_release(problem);
     return ok;
@@ -214,8 +226,9 @@ static void print_bytes(const char *name, const int64_t *bytes, int count, FILE 
 void random_problem_print(const struct plan_problem *problem, FILE *out)
 {
     int layers = problem->layer_count;
-    fprintf(out, "%s objective, %d layers, %d micro-batches\n",
-            problem->objective == OBJECTIVE_OOBLECK ? "oobleck" : "pipeline", layers, problem->microbatches);
+    fprintf(out, "%s objective, %d layers, %d micro-batches%s\n",
+            problem->objective == OBJECTIVE_OOBLECK ? "oobleck" : "pipeline", layers, problem->microbatches,
+            problem->memory == MEMORY_REFERENCE ? ", one in flight" : "");
     print_bytes("parameters", problem->parameter_bytes, layers, out);
     print_bytes("activations", problem->activation_bytes, layers, out);
     for (int g = 0; g < problem->group_count; g++) {

@@ -29,9 +29,11 @@ struct random_shape {
     int most_groups;
     int most_nodes;        /* of all groups together */
     bool only_powers_of_2; /* no nodes of 3 or 6 devices, which no plan can use */
+    bool tight_memory;     /* every group has a limit; without, one problem in four has some */
 };
 
 extern const struct random_shape random_tiny;   /* what a brute force can do */
+extern const struct random_shape random_tight;  /* the same, with limits of memory that decide about plans */
 extern const struct random_shape random_medium; /* what it cannot */
 
 /* Fills in everything but the objective. False when memory runs out; else the caller ends it with

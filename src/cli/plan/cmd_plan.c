@@ -96,6 +96,7 @@ static const struct option_spec options[] = {
              "sweep like --global-batch's; where the "
              "cluster has fewer, machines like its last one are added"},
     PLANNING_ALLREDUCE(struct plan_options),
+    PLANNING_MEMORY(struct plan_options),
     {.name = "search",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, search),
@@ -305,6 +306,7 @@ static const struct scope {
     {"cluster", ~0U, PIPELINE | DAPPLE},
     {"microbatches", PIPELINE, PIPELINE},
     {"allreduce", PIPELINE | ITERATION, 0},
+    {"memory", PIPELINE, 0},
     {"fold-exact-factors", PIPELINE, 0},
     {"fold-longest-only", PIPELINE, 0},
     {"global-batch", DAPPLE | ITERATION, DAPPLE},

@@ -4,6 +4,7 @@
 
 const char *const planning_objectives[] = {"pipeline", "oobleck", NULL};
 const char *const planning_allreduces[] = {"profile", "model", "none", NULL};
+const char *const planning_memories[] = {"in-flight", "reference", NULL};
 
 bool planning_open(struct planning *planning, const struct planning_options *options, struct error *err)
 {
@@ -16,6 +17,7 @@ bool planning_open(struct planning *planning, const struct planning_options *opt
                            (enum plan_objective)options->objective, (enum plan_allreduce)options->allreduce,
                            (int)options->microbatches, err))
         goto no_problem;
+    planning->problem.memory = (enum memory_model)options->memory;
     progress_start(&planning->progress, "searching");
     planning->search.time_limit = options->time_limit;
     planning->search.progress = &planning->progress;

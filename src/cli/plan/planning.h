@@ -14,13 +14,14 @@
 struct planning_options {
     const char *profile, *cluster;
     int64_t microbatches, microbatch_size;
-    int objective, allreduce;
+    int objective, allreduce, memory;
     double time_limit;
     int64_t threads;
 };
 
 extern const char *const planning_objectives[]; /* in the order of enum plan_objective */
 extern const char *const planning_allreduces[]; /* of enum plan_allreduce */
+extern const char *const planning_memories[];   /* of enum memory_model */
 
 /* The entries of an options table; `type` has its struct planning_options in a member `planning`. */
 #define PLANNING_OPTIONS(type)                                                                               \
@@ -47,7 +48,7 @@ extern const char *const planning_allreduces[]; /* of enum plan_allreduce */
          .initial = "0",                                                                                     \
          .most = PROFILE_MAX_MICROBATCH,                                                                     \
          .help = "which mb{N}.json of an Oobleck folder to read; 0 where there is only one"},                \
-        PLANNING_ALLREDUCE(type)
+        PLANNING_ALLREDUCE(type), PLANNING_MEMORY(type)
 
 #define PLANNING_ALLREDUCE(type)                                                                             \
     {                                                                                                        \
@@ -55,6 +56,15 @@ extern const char *const planning_allreduces[]; /* of enum plan_allreduce */
         .argument = "FROM", .initial = "profile", .words = planning_allreduces,                              \
         .help = "all-reduce times within a node: from the profile, modelled from bytes and the intra_node "  \
                 "link where the profile has none, or left out"                                               \
+    }
+
+#define PLANNING_MEMORY(type)                                                                                \
+    {                                                                                                        \
+        .name = "memory", .kind = OPTION_CHOICE, .at = offsetof(type, planning.memory), .argument = "MODEL", \
+        .initial = "in-flight", .words = planning_memories,                                                  \
+        .help =                                                                                              \
+            "activations that a stage must hold: in-flight is those of every micro-batch in flight under "   \
+            "1F1B, reference those of one, as in Oobleck's formula"                                          \
     }
 
 #define PLANNING_OBJECTIVE(type)                                                                             \

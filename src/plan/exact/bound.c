@@ -19,13 +19,10 @@ static double reward(const struct interval *interval)
 struct tile_costs bound_costs(const struct bound *bound, const struct interval *interval)
 {
     int n = bound->microbatches;
-    struct tile_costs costs = {
-        .cap = interval->high, .slots = 1, .before_add = n > 0 ? 0 : 3 * interval->low};
+    struct tile_costs costs = {.cap = interval->high, .before_add = n > 0 ? 0 : 3 * interval->low};
     if (bound->objective == OBJECTIVE_PIPELINE)
         return costs;
     costs.phases = true;
-    costs.counting = interval->counting;
-    costs.slots = interval->counting ? n : 1;
     costs.cross_least = interval->low * (1 - BOUND_TIE);
     costs.cross_scale = n > 0 ? n + 2 - bound->most_after : 5;
     costs.after_add = n > 0 ? -reward(interval) : 2 * interval->low;

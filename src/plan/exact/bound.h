@@ -36,7 +36,7 @@ struct interval {
     double low, high; /* ticks; stage times that exist. high = INFINITY: everything from low up */
     double bound;     /* no plan in here takes less */
     double theta;     /* 0 to 1 */
-    bool counting;    /* the program counts stages after the slowest, and keeps to N - 1 of them */
+    bool counting;    /* the program counts stages from the end (counted.h) */
 };
 
 struct bound bound_init(const struct ticks *ticks, const struct plan_problem *problem);

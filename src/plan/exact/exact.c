@@ -6,7 +6,9 @@
  *
  * Bound. For a fixed time of the slowest stage the objective is a sum over stages, which a dynamic program
  * minimises exactly; for an interval of it the program gives a lower bound, and the pipeline it finds is
- * real: an upper bound (bound.h).
+ * real: an upper bound (bound.h). The program gives every stage the memory that the last one needs, with one micro-batch in
+ * flight. Where the pipeline it finds has a stage that needs more for its place, the bound stays, the pipeline is no plan,
+ * and the interval is solved again by a program that counts stages from the end (counted.h).
  *
  * Search. Best first over intervals: the interval with the least bound is solved, dropped when its bound
  * reaches the best plan, else cut in two; an interval of one value is exact. Intervals start at the smallest
@@ -21,6 +23,7 @@
 #include "core/unit.h"
 #include "core/vector.h"
 #include "plan/exact/bound.h"
+#include "plan/exact/counted.h"
 #include "plan/exact/program.h"
 #include "plan/exact/ticks.h"
 #include "plan/search.h"
@@ -66,6 +69,16 @@ static void consider(struct exact *exact, const struct tile_stage *stages, int c
     memcpy(exact->stages, stages, (size_t)count * sizeof *stages);
 }
 
+/* Does every stage fit, with the micro-batches in flight at its place? */
+static bool all_fit(const struct ticks *ticks, const struct tile_stage *stages, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (ticks_memory(ticks, stages[i].first, stages[i].end, ticks_in_flight(ticks, count - i)) >
+            ticks->groups[stages[i].group].memory[stages[i].split])
+            return false;
+    return true;
+}
+
 /* Under oobleck one stage has a formula of its own: it is tried by itself. */
 static void consider_single_stage(struct exact *exact)
 {
@@ -77,7 +90,7 @@ static void consider_single_stage(struct exact *exact)
         stage.group++;
     stage.split = ticks->groups[stage.group].splits - 1;
     double slowest;
-    if (ticks->memory_sum[ticks->layer_count] <= ticks->groups[stage.group].memory[stage.split])
+    if (all_fit(ticks, &stage, 1))
         consider(exact, &stage, 1, bound_evaluate(&exact->bound, &stage, 1, &slowest));
 }
 
@@ -95,6 +108,7 @@ static bool before(const void *left, const void *right, const void *context)
 struct search {
     struct exact *exact;
     struct program program;
+    struct counted counted;
     struct interval *open; /* a heap */
     size_t open_count, open_room;
     double unresolved; /* the least bound of intervals that were given up on */
@@ -144,12 +158,17 @@ static void carve(struct search *search, struct interval *interval)
 }
 
 /* What is left of an interval whose program found no better plan than `bound`, and a pipeline whose slowest
- * stage takes `slowest`. One value is exact at theta 0, unless its pipeline has too many stages after the
- * slowest for oobleck to be defined: then it is solved again by a program that counts them. */
-static void branch(struct search *search, struct interval interval, double slowest, bool defined)
+ * stage takes `slowest`. One value is exact at theta 0, unless its pipeline is no plan, because it does not fit or has too
+ * many stages after the slowest for oobleck to be defined: then it is solved again by a program that counts. */
+static void branch(struct search *search, struct interval interval, double slowest, bool defined, bool fits)
 {
     const struct exact *exact = search->exact;
     const struct ticks *ticks = &exact->ticks;
+    if (!fits) {
+        interval.counting = true;
+        push(search, interval);
+        return;
+    }
     if (interval.low == interval.high) {
         if (interval.theta > 0)
             interval.theta = 0;
@@ -183,21 +202,27 @@ static void solve_interval(struct search *search, struct interval *interval)
     struct exact *exact = search->exact;
     struct tile_costs costs = bound_costs(&exact->bound, interval);
     double value, slowest;
-    enum program_status status = program_solve(&search->program, &costs, &value);
+    bool counting = interval->counting;
+    enum program_status status = counting ? counted_solve(&search->counted, &costs, &value)
+                                          : program_solve(&search->program, &costs, &value);
+    int64_t states = (int64_t)(counting ? search->counted.value_count : search->program.value_count);
     exact->programs++;
-    if ((int64_t)search->program.value_count > exact->states)
-        exact->states = (int64_t)search->program.value_count;
+    if (states > exact->states)
+        exact->states = states;
     search->no_memory |= status == PROGRAM_NO_MEMORY;
     if (status == PROGRAM_STOPPED || status == PROGRAM_TOO_LARGE)
         search->unresolved = fmin(search->unresolved, interval->bound);
     if (status != PROGRAM_DONE)
         return;
-    int count = program_path(&search->program, exact->trial);
+    int count = counting ? counted_path(&search->counted, exact->trial)
+                         : program_path(&search->program, exact->trial);
     double time = bound_evaluate(&exact->bound, exact->trial, count, &slowest);
-    consider(exact, exact->trial, count, time);
+    bool fits = all_fit(&exact->ticks, exact->trial, count);
+    if (fits)
+        consider(exact, exact->trial, count, time);
     interval->bound = fmax(interval->bound, value + bound_constant(&exact->bound, interval));
     if (interval->bound < exact->best * SAME)
-        branch(search, *interval, slowest, time < INFINITY);
+        branch(search, *interval, slowest, time < INFINITY, fits);
 }
 
 static void show_progress(const struct search *search, double bound)
@@ -220,6 +245,7 @@ static bool search_lattice(struct exact *exact, const struct lattice *lattice, i
         return false;
     search.program.deadline = exact->deadline;
     search.program.most_values = MOST_VALUES;
+    counted_init(&search.counted, &search.program);
     most_programs += exact->programs;
     double least = least_cap(&search);
     if (least < INFINITY)
@@ -239,6 +265,7 @@ static bool search_lattice(struct exact *exact, const struct lattice *lattice, i
         solve_interval(&search, &interval);
     }
     *bound = fmin(search.unresolved, exact->best);
+    counted_release(&search.counted);
     program_release(&search.program);
     free(search.open);
     return !search.no_memory || error_memory(exact->err);
@@ -347,7 +374,7 @@ static bool make_plan(const struct exact *exact, double bound, struct pipeline *
 static bool no_room(const struct exact *exact)
 {
     const struct plan_problem *problem = exact->problem;
-    double needed = (double)exact->ticks.memory_sum[exact->ticks.layer_count], there = 0;
+    double needed = ticks_memory(&exact->ticks, 0, exact->ticks.layer_count, 1), there = 0;
     for (int g = 0; g < problem->group_count; g++) {
         const struct plan_group *group = &problem->groups[g];
         if (group->nodes > 0)
@@ -361,8 +388,9 @@ static bool no_room(const struct exact *exact)
                          "the devices have %s",
                          unit_format(needs, sizeof needs, needed, UNIT_BYTES, 4),
                          unit_format(has, sizeof has, there, UNIT_BYTES, 4));
-    return error_set(exact->err, ERROR_INFEASIBLE,
-                     "no plan: no split of the layers fits the memory of the devices");
+    return error_set(
+        exact->err, ERROR_INFEASIBLE, "no plan: no split of the layers fits the memory of the devices%s",
+        problem->memory == MEMORY_IN_FLIGHT ? ", with the activations of every micro-batch in flight" : "");
 }
 
 static bool no_plan(const struct exact *exact, double bound, struct pipeline *plan)

@@ -41,10 +41,10 @@ void program_release(struct program *program)
     free(program->values);
 }
 
-/* Phases: 0 before the bottleneck, 1 + k after it with k stages since (k is 0 where they are not counted). */
+/* Phases: 0 before the bottleneck, 1 after it. */
 static int phase_count(const struct tile_costs *costs)
 {
-    return costs->phases ? 1 + costs->slots : 1;
+    return costs->phases ? 2 : 1;
 }
 
 static int window_width(const struct program *program, uint32_t state)
@@ -103,7 +103,7 @@ static void add_node(const struct program *program, uint32_t state, uint32_t fro
 static void solve_state(const struct program *program, uint32_t state)
 {
     const struct tile_costs *costs = &program->tiles.costs;
-    int groups = program->lattice->group_count, slots = costs->slots;
+    int groups = program->lattice->group_count;
     size_t count = program->offset[state + 1] - program->offset[state];
     double *values = program->values + program->offset[state];
     for (size_t i = 0; i < count; i++)
@@ -112,11 +112,10 @@ static void solve_state(const struct program *program, uint32_t state)
         uint32_t from = program->lattice->from[(size_t)state * (size_t)groups + (size_t)g];
         if (from == LATTICE_NONE)
             continue;
-        add_node(program, state, from, g, 0, 0, 0);
-        for (int i = 0; costs->phases && i < slots; i++) {
-            add_node(program, state, from, g, 0, 1 + slots + i, 1 + i);
-            for (int j = 0; j < slots && tile_add_slots(costs, i, j) < slots; j++)
-                add_node(program, state, from, g, 1 + i, 1 + j, 1 + tile_add_slots(costs, i, j));
+        add_node(program, state, from, g, 0, TILE_BEFORE, 0);
+        if (costs->phases) {
+            add_node(program, state, from, g, 0, TILE_CROSS, 1);
+            add_node(program, state, from, g, 1, TILE_AFTER, 1);
         }
     }
 }
@@ -159,19 +158,10 @@ static void solve_levels(struct program *program)
     }
 }
 
-static double final_value(const struct program *program, int *phase)
+/* The bottleneck is somewhere, where it is asked for. */
+static int final_phase(const struct program *program)
 {
-    uint32_t state = program->lattice->count - 1;
-    const struct tile_costs *costs = &program->tiles.costs;
-    double best = INFINITY;
-    for (int i = costs->phases ? 1 : 0; i < phase_count(costs); i++) {
-        double value = values_of(program, state, i)[0];
-        if (value < best) {
-            best = value;
-            *phase = i;
-        }
-    }
-    return best;
+    return phase_count(&program->tiles.costs) - 1;
 }
 
 enum program_status program_solve(struct program *program, const struct tile_costs *costs, double *value)
@@ -195,8 +185,7 @@ enum program_status program_solve(struct program *program, const struct tile_cos
     solve_levels(program);
     if (atomic_load(&program->stopped))
         return PROGRAM_STOPPED;
-    int phase;
-    *value = final_value(program, &phase);
+    *value = values_of(program, program->lattice->count - 1, final_phase(program))[0];
     return *value < INFINITY ? PROGRAM_DONE : PROGRAM_INFEASIBLE;
 }
 
@@ -216,12 +205,11 @@ static double value_at(const struct program *program, uint32_t state, int layer,
 }
 
 /* Do `in` and `plane` lead to phase `out`? */
-static bool phases_join(const struct tile_costs *costs, int in, int plane, int out)
+static bool phases_join(int in, int plane, int out)
 {
-    int slots = costs->slots;
     if (in == 0)
-        return out == 0 ? plane == 0 : plane == slots + out;
-    return out > 0 && plane >= 1 && plane <= slots && tile_add_slots(costs, in - 1, plane - 1) == out - 1;
+        return plane == (out == 0 ? TILE_BEFORE : TILE_CROSS);
+    return out == 1 && plane == TILE_AFTER;
 }
 
 /* The sums are exact, so the step that gave a value is the first whose sum equals it. */
@@ -239,7 +227,7 @@ static bool find_step(const struct program *program, const struct step *at, stru
         for (int a = program->reach.first[from]; a <= program->reach.last[from] && a < at->layer; a++)
             for (int in = 0; in < phases; in++)
                 for (int plane = 0; plane < planes; plane++)
-                    if (phases_join(&tiles->costs, in, plane, at->phase) &&
+                    if (phases_join(in, plane, at->phase) &&
                         value_at(program, from, a, in) + tile_value(tiles, g, split, a, at->layer, plane) ==
                             value) {
                         *before = (struct step){from, a, in, g, plane};
@@ -251,8 +239,9 @@ static bool find_step(const struct program *program, const struct step *at, stru
 
 int program_path(const struct program *program, struct tile_stage *stages)
 {
-    struct step at = {.state = program->lattice->count - 1, .layer = program->ticks->layer_count};
-    final_value(program, &at.phase);
+    struct step at = {.state = program->lattice->count - 1,
+                      .layer = program->ticks->layer_count,
+                      .phase = final_phase(program)};
     int count = 0;
     for (int node = program->ticks->node_count - 1; node >= 0; node--) {
         struct step before;

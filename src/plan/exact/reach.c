@@ -38,6 +38,7 @@ static void fill_ends(struct reach *reach, int g, double cap)
     const struct ticks *ticks = reach->ticks;
     const struct ticks_group *group = &ticks->groups[g];
     int layers = ticks->layer_count;
+    double in_flight = ticks_in_flight(ticks, 1);
     for (int split = 0; split < group->splits; split++) {
         const double *sum = group->sum[split];
         int *stage_end = reach->stage_end[g][split], *tile_end = reach->tile_end[g][split];
@@ -46,7 +47,7 @@ static void fill_ends(struct reach *reach, int g, double cap)
             if (b < a)
                 b = a;
             while (b < layers && sum[b + 1] - sum[a] <= cap &&
-                   ticks->memory_sum[b + 1] - ticks->memory_sum[a] <= group->memory[split])
+                   ticks_memory(ticks, a, b + 1, in_flight) <= group->memory[split])
                 b++;
             stage_end[a] = b;
             tile_end[a] = half && half[half[a]] > b ? half[half[a]] : b;

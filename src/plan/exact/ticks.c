@@ -92,12 +92,18 @@ bool ticks_init(struct ticks *ticks, const struct plan_problem *problem, struct 
     ticks->most_stages = devices < layers ? devices : layers;
     ticks->per_second = choose_scale(problem, ticks->most_stages);
 
-    int64_t *memory = ARENA_ARRAY(&ticks->arena, (size_t)layers + 1, int64_t);
-    if (!memory)
+    ticks->memory = problem->memory;
+    ticks->microbatches = problem->microbatches;
+    double *state = ARENA_ARRAY(&ticks->arena, (size_t)layers + 1, double);
+    double *kept = ARENA_ARRAY(&ticks->arena, (size_t)layers + 1, double);
+    if (!state || !kept)
         goto no_memory;
-    for (int i = 0; i < layers; i++)
-        memory[i + 1] = memory[i] + plan_stage_memory(problem, i, i);
-    ticks->memory_sum = memory;
+    for (int i = 0; i < layers; i++) {
+        state[i + 1] = state[i] + MEMORY_STATE_FACTOR * (double)problem->parameter_bytes[i];
+        kept[i + 1] = kept[i] + (double)problem->activation_bytes[i];
+    }
+    ticks->state_sum = state;
+    ticks->kept_sum = kept;
 
     for (int g = 0; g < problem->group_count; g++) {
         const struct plan_group *group = &problem->groups[g];
@@ -110,8 +116,7 @@ bool ticks_init(struct ticks *ticks, const struct plan_problem *problem, struct 
             for (int i = 0; i < layers; i++)
                 sum[i + 1] = sum[i] + nearbyint(layer_seconds(group, split, i) * ticks->per_second);
             ticks->groups[g].sum[split] = sum;
-            int64_t limit = group->memory > INT64_MAX >> split ? INT64_MAX : group->memory << split;
-            ticks->groups[g].memory[split] = group->memory ? limit : INT64_MAX;
+            ticks->groups[g].memory[split] = group->memory ? ldexp((double)group->memory, split) : INFINITY;
         }
     }
     ticks->least_sum = least_sum(ticks);

@@ -19,7 +19,7 @@ struct ticks_group {
     int nodes;
     int splits;                         /* as in plan_group */
     const double *sum[PLAN_MAX_SPLITS]; /* [log2 g][layer]: ticks of all layers before this one */
-    int64_t memory[PLAN_MAX_SPLITS];    /* most bytes a stage of this size may take */
+    double memory[PLAN_MAX_SPLITS];     /* bytes that a stage of this size may hold; INFINITY: any */
 };
 
 struct ticks {
@@ -28,8 +28,10 @@ struct ticks {
     int layer_count;
     int group_count;
     int node_count;
-    int most_stages;           /* no plan has more: the smaller of layers and devices */
-    const int64_t *memory_sum; /* bytes of all layers before this one */
+    int most_stages; /* no plan has more: the smaller of layers and devices */
+    enum memory_model memory;
+    int microbatches;                   /* 0: never fewer than the stages */
+    const double *state_sum, *kept_sum; /* [layer]: bytes of all layers before this one (score/memory.h) */
     struct ticks_group groups[PLAN_MAX_GROUPS];
     double least_sum; /* no plan's stage times add up to less */
 };
@@ -43,6 +45,22 @@ static inline double ticks_stage(const struct ticks *ticks, int group, int split
 {
     const double *sum = ticks->groups[group].sum[split];
     return sum[b] - sum[a];
+}
+
+/* Micro-batches in flight at a stage that is the `from_end`-th from the end. */
+static inline double ticks_in_flight(const struct ticks *ticks, int from_end)
+{
+    return memory_in_flight(ticks->memory, ticks->microbatches, from_end);
+}
+
+/* Bytes of layers [a, b) as one stage, over all its devices. */
+static inline double ticks_memory(const struct ticks *ticks, int a, int b, double in_flight)
+{
+    const struct memory_stage stage = {
+        .state = ticks->state_sum[b] - ticks->state_sum[a],
+        .kept = ticks->kept_sum[b] - ticks->kept_sum[a],
+    };
+    return memory_of_stage(&stage, in_flight);
 }
 
 /* The least stage time >= value (most stage time <= value) that any group, size and layers have; INFINITY

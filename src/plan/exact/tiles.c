@@ -154,16 +154,13 @@ double tile_stage_cost(const struct tiles *tiles, int group, int split, int a, i
     if (b > tiles->reach->stage_end[group][split][a])
         return INFINITY;
     double l = ticks_stage(tiles->ticks, group, split, a, b);
-    if (plane == 0)
+    if (plane == TILE_BEFORE)
         return l + costs->before_add;
-    if (plane <= costs->slots) /* after */
-        return plane - 1 == (costs->counting ? 1 : 0) && l <= costs->after_most ? 2 * l + costs->after_add
-                                                                                : INFINITY;
+    if (plane == TILE_AFTER)
+        return l <= costs->after_most ? 2 * l + costs->after_add : INFINITY;
     /* the bottleneck; a pipeline of one stage has another formula and is not built here */
     bool whole = a == 0 && b == tiles->ticks->layer_count;
-    return plane - 1 - costs->slots == 0 && l >= costs->cross_least && !whole
-               ? costs->cross_scale * (l - costs->cross_least)
-               : INFINITY;
+    return l >= costs->cross_least && !whole ? costs->cross_scale * (l - costs->cross_least) : INFINITY;
 }
 
 struct fill {
@@ -199,7 +196,7 @@ static void fill_row(const struct fill *fill, int a)
     const struct tile_table *table = &fill->tiles->table[fill->group][fill->split];
     if (table->width[a] == 0)
         return;
-    int planes = tile_planes(costs), slots = costs->slots;
+    int planes = tile_planes(costs);
     for (int plane = 0; plane < planes; plane++) {
         double *row = row_of(table, a, plane);
         for (int i = 0; i < table->width[a]; i++)
@@ -207,19 +204,12 @@ static void fill_row(const struct fill *fill, int a)
     }
     if (fill->split == 0)
         return;
-    join_halves(fill, a, 0, 0, 0);
+    join_halves(fill, a, TILE_BEFORE, TILE_BEFORE, TILE_BEFORE);
     if (!costs->phases)
         return;
-    for (int i = 0; i < slots; i++) {
-        join_halves(fill, a, 1 + slots + i, 0, 1 + slots + i);
-        for (int j = 0; j < slots; j++) {
-            int sum = tile_add_slots(costs, i, j);
-            if (sum >= slots)
-                break;
-            join_halves(fill, a, 1 + sum, 1 + i, 1 + j);
-            join_halves(fill, a, 1 + slots + sum, 1 + slots + i, 1 + j);
-        }
-    }
+    join_halves(fill, a, TILE_CROSS, TILE_BEFORE, TILE_CROSS);
+    join_halves(fill, a, TILE_AFTER, TILE_AFTER, TILE_AFTER);
+    join_halves(fill, a, TILE_CROSS, TILE_CROSS, TILE_AFTER);
 }
 
 static void fill_rows(void *context, size_t first, size_t last, int thread)
@@ -261,18 +251,11 @@ double tile_value(const struct tiles *tiles, int group, int split, int a, int b,
 }
 
 /* Is this pair of planes one whose sum goes into `plane`? */
-static bool planes_join(const struct tile_costs *costs, int plane, int left, int right)
+static bool planes_join(int plane, int left, int right)
 {
-    int slots = costs->slots;
-    if (plane == 0)
-        return left == 0 && right == 0;
-    bool cross = plane > slots;
-    int slot = cross ? plane - 1 - slots : plane - 1;
-    if (cross && left == 0)
-        return right == plane;
-    if (right < 1 || right > slots || left < 1 || (left > slots) != cross)
-        return false;
-    return tile_add_slots(costs, cross ? left - 1 - slots : left - 1, right - 1) == slot;
+    if (plane != TILE_CROSS)
+        return left == plane && right == plane;
+    return left == TILE_BEFORE ? right == TILE_CROSS : left == TILE_CROSS && right == TILE_AFTER;
 }
 
 int tile_path(const struct tiles *tiles, int group, int split, int a, int b, int plane,
@@ -288,7 +271,7 @@ int tile_path(const struct tiles *tiles, int group, int split, int a, int b, int
         for (int left = 0; left < planes; left++) {
             double head = tile_value(tiles, group, split - 1, a, cut, left);
             for (int right = 0; head < INFINITY && right < planes; right++)
-                if (planes_join(&tiles->costs, plane, left, right) &&
+                if (planes_join(plane, left, right) &&
                     head + tile_value(tiles, group, split - 1, cut, b, right) == value) {
                     int count = tile_path(tiles, group, split - 1, a, cut, left, stages);
                     return count + tile_path(tiles, group, split - 1, cut, b, right, stages + count);

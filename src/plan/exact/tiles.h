@@ -1,11 +1,7 @@
 /* Tables of what one node can do: for a node of each group, and layers [a, b), the least cost over all ways
  * to split the node's devices by halving and to share the layers out over its stages.
  *
- * A stage costs differently by its place relative to the bottleneck, so a table has planes:
- *     plane 0                  every stage comes before the bottleneck (or the objective does not ask)
- *     plane 1 + k              every stage comes after it
- *     plane 1 + slots + k      one of them is it
- * where k counts stages after the bottleneck if the objective limits them (`slots` > 1), else is 0. */
+ * A stage costs differently by its place relative to the bottleneck, so a table has a plane for each (enum tile_plane). */
 #ifndef REHEARSE_PLAN_EXACT_TILES_H
 #define REHEARSE_PLAN_EXACT_TILES_H
 
@@ -16,13 +12,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum tile_plane {
+    TILE_BEFORE, /* every stage comes before the bottleneck, or the objective does not ask */
+    TILE_AFTER,  /* every stage comes after it */
+    TILE_CROSS,  /* one of them is it */
+    TILE_PLANES,
+};
+
 /* What stages cost, in ticks, and which are allowed. No stage is longer than `cap`. */
 struct tile_costs {
     double cap;
     double before_add;  /* before: l + before_add */
-    bool phases;        /* false: only plane 0 exists */
-    bool counting;      /* stages after the bottleneck are counted: at most slots - 1 */
-    int slots;          /* at least 1 */
+    bool phases;        /* false: only TILE_BEFORE exists */
     double cross_least; /* bottleneck: l >= cross_least, costs cross_scale x (l - cross_least) */
     double cross_scale;
     double after_most; /* after: l <= after_most, costs 2 l + after_add */
@@ -31,13 +32,7 @@ struct tile_costs {
 
 static inline int tile_planes(const struct tile_costs *costs)
 {
-    return costs->phases ? 1 + 2 * costs->slots : 1;
-}
-
-/* Slot of two parts together; `slots` or more: not allowed. */
-static inline int tile_add_slots(const struct tile_costs *costs, int i, int j)
-{
-    return costs->counting ? i + j : 0;
+    return costs->phases ? TILE_PLANES : 1;
 }
 
 /* One table: rows a, each with values for b in [first[a], first[a] + width[a]), INFINITY where there is no

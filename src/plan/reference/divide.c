@@ -1,5 +1,5 @@
 /* The reference's exhaustive search: divide and conquer over nodes, devices and layers (reference_table.h),
- * for every number of stages, of which the first best one is taken. */
+ * for every number of stages, of which the first best one that fits is taken. */
 #include "core/clock.h"
 #include "plan/reference/reference_table.h"
 #include "plan/search.h"
@@ -7,14 +7,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int best_stage_count(const struct reference_table *table)
+/* 0: none. *found: there is a plan, whether it fits or not. */
+static int best_stage_count(const struct reference_table *table, struct pipeline_stage *stages, bool *found)
 {
     int most = plan_problem_devices(table->problem), best = 0;
     double best_time = INFINITY;
-    for (int stages = plan_problem_nodes(table->problem); stages <= most; stages++) {
-        double time = reference_table_time(table, stages);
-        if (time < best_time) {
-            best = stages;
+    *found = false;
+    for (int count = plan_problem_nodes(table->problem); count <= most; count++) {
+        double time = reference_table_time(table, count);
+        if (!(time < best_time))
+            continue;
+        *found = true;
+        reference_table_stages(table, count, stages);
+        if (reference_fits(table->problem, stages, count)) {
+            best = count;
             best_time = time;
         }
     }
@@ -23,16 +29,22 @@ static int best_stage_count(const struct reference_table *table)
 
 static bool take_best(const struct reference_table *table, struct pipeline *plan, struct error *err)
 {
-    int count = best_stage_count(table);
-    if (count == 0)
-        return error_set(err, ERROR_INFEASIBLE,
-                         "no plan: wherever the layers are cut, some stage needs more memory than "
-                         "its devices have");
-    struct pipeline_stage *stages = malloc((size_t)count * sizeof *stages);
+    struct pipeline_stage *stages = calloc((size_t)plan_problem_devices(table->problem), sizeof *stages);
     if (!stages)
         return error_memory(err);
-    reference_table_stages(table, count, stages);
-    bool good = reference_finish(table->problem, stages, count, true, "divide", plan, err);
+    bool found, good = false;
+    int count = best_stage_count(table, stages, &found);
+    if (count > 0) {
+        reference_table_stages(table, count, stages);
+        good = reference_finish(table->problem, stages, count, true, "divide", plan, err);
+    } else if (found)
+        error_set(
+            err, ERROR_INFEASIBLE,
+            "no plan: divide and conquer, which counts one micro-batch in flight, finds none whose stages "
+            "hold all of theirs in memory; try --search exact");
+    else
+        error_set(err, ERROR_INFEASIBLE,
+                  "no plan: wherever the layers are cut, some stage needs more memory than its devices have");
     free(stages);
     return good;
 }

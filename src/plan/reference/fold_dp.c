@@ -111,15 +111,6 @@ static void merge(struct merging *merging)
                 extend_row(merging, i - merging->choices[c].cover, &merging->choices[c]);
 }
 
-static const struct prefix *best_of_all(const struct merging *merging)
-{
-    const struct prefix *row = prefix_row(merging, merging->count), *best = NULL;
-    for (int i = 0; i < merging->width; i++)
-        if (row[i].found && (!best || row[i].time < best->time))
-            best = &row[i];
-    return best;
-}
-
 static void take_merged(const struct merging *merging, const struct prefix *best)
 {
     struct fold *fold = merging->fold;
@@ -137,6 +128,23 @@ static void take_merged(const struct merging *merging, const struct prefix *best
         best -= (ptrdiff_t)choice->cover * merging->width +
                 (ptrdiff_t)merging->unit[choice->group] * choice->devices;
     }
+}
+
+/* Takes the best plan that fits. False: none does. */
+static bool take_best(const struct merging *merging)
+{
+    const struct prefix *row = prefix_row(merging, merging->count), *best = NULL;
+    struct fold *fold = merging->fold;
+    for (int i = 0; i < merging->width; i++) {
+        if (!row[i].found || (best && row[i].time >= best->time))
+            continue;
+        take_merged(merging, &row[i]);
+        if (reference_fits(fold->problem, fold->stages, fold->stage_count))
+            best = &row[i];
+    }
+    if (best)
+        take_merged(merging, best);
+    return best;
 }
 
 /* One prefix per row, or one for every choice of devices used. */
@@ -188,13 +196,10 @@ bool fold_recover_dp(struct fold *fold, const struct reference_table *table)
     merge(&merging);
     if (merging.uncountable && !fold->options->fold_exact_factors)
         return reference_count_error(fold->problem, fold->err);
-    const struct prefix *best = best_of_all(&merging);
-    if (!best)
-        return error_set(
-            fold->err, ERROR_INFEASIBLE,
-            "no plan: recovery finds no way to cover the %d virtual stages of folding with the devices "
-            "there are and their memory; try --search exact",
-            merging.count);
-    take_merged(&merging, best);
-    return true;
+    return take_best(&merging) ||
+           error_set(
+               fold->err, ERROR_INFEASIBLE,
+               "no plan: recovery finds no way to cover the %d virtual stages of folding with the devices "
+               "there are and their memory; try --search exact",
+               merging.count);
 }

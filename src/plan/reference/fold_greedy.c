@@ -134,7 +134,7 @@ static bool recover_greedily(struct recovery *recovery)
     bool recovered = give_stages(recovery), fits = false;
     if (recovered && !check_rest(recovery, &fits))
         return false;
-    if (fits)
+    if (fits && reference_fits(fold->problem, recovery->stages, recovery->count))
         keep_if_best(fold, recovery->stages, recovery->count, pipeline_time(recovery));
     return !recovery->uncountable || reference_count_error(fold->problem, fold->err);
 }
@@ -145,9 +145,8 @@ static bool greedy_error(const struct recovery *recovery)
     if (recovery->failed_group < 0)
         return error_set(
             fold->err, ERROR_INFEASIBLE,
-            "no plan: every plan that greedy recovery finds has a stage over the memory of '%s'; try "
-            "--search exact",
-            fold->problem->groups[0].device);
+            "no plan: every plan that greedy recovery finds has a stage over the memory of its devices; try "
+            "--search exact");
     return error_set(fold->err, ERROR_INFEASIBLE,
                      "no plan: greedy recovery finds no stage of a virtual plan for some devices of '%s': it "
                      "takes more than "

@@ -61,7 +61,7 @@ double reference_stage_time(const struct plan_problem *problem, int group, int d
     int split = 0;
     while (1 << split < devices)
         split++;
-    if (g->memory > 0 && (double)plan_stage_memory(problem, first, end - 1) > (double)g->memory * devices)
+    if (!plan_stage_fits(problem, group, devices, first, end - 1, 1))
         return INFINITY;
     double forward = 0, backward = 0;
     for (int i = first; i < end; i++) {
@@ -72,6 +72,15 @@ double reference_stage_time(const struct plan_problem *problem, int group, int d
         backward += allreduce;
     }
     return forward + backward;
+}
+
+bool reference_fits(const struct plan_problem *problem, const struct pipeline_stage *stages, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!plan_stage_fits(problem, stages[i].group, stages[i].devices, stages[i].first_layer,
+                             stages[i].last_layer, count - i))
+            return false;
+    return true;
 }
 
 bool reference_count_error(const struct plan_problem *problem, struct error *err)

@@ -14,7 +14,11 @@
  * Times here are milliseconds, added in the reference's order and compared as they are. On equal devices many
  * sub-plans take the same time but for rounding (behind the slowest stage, cuts hardly matter to T), and
  * which of them is kept decides what becomes of the whole: to find the reference's plans one has to round
- * like the reference. */
+ * like the reference.
+ *
+ * While they search, a stage is given one micro-batch in flight, as the reference's formula does: nothing more is known of
+ * a part of a pipeline. Whole plans whose stages do not fit by problem->memory are passed over (reference_fits); with
+ * MEMORY_REFERENCE there are none. */
 #ifndef REHEARSE_PLAN_REFERENCE_REFERENCE_H
 #define REHEARSE_PLAN_REFERENCE_REFERENCE_H
 
@@ -51,8 +55,12 @@ double reference_time(const struct reference_objective *objective, const struct 
 double reference_forward(const struct plan_group *group, int layer);
 double reference_backward(const struct plan_group *group, int layer);
 
-/* Milliseconds of layers [first, end) on `devices` of a group; INFINITY if their memory is too small. */
+/* Milliseconds of layers [first, end) on `devices` of a group; INFINITY if their memory is too small for one micro-batch
+ * in flight. */
 double reference_stage_time(const struct plan_problem *problem, int group, int devices, int first, int end);
+
+/* Does every stage of a whole plan fit? */
+bool reference_fits(const struct plan_problem *problem, const struct pipeline_stage *stages, int count);
 
 /* "no plan: …": the count of micro-batches is not positive. */
 bool reference_count_error(const struct plan_problem *problem, struct error *err);
