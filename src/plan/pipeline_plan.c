@@ -49,8 +49,8 @@ static void set_seconds(struct plan_stage *to, const struct pipeline_stage *from
     }
 }
 
-/* The reference counts six bytes for each byte of parameters: them, gradients, a copy in fp32 and Adam's two moments. */
-static void set_bytes(struct plan_stage *to, const struct pipeline_stage *from,
+/* MEMORY_STATE_FACTOR counts parameters and gradients, which take as many bytes, and the optimizer's state. */
+static void set_bytes(struct plan_stage *to, const struct pipeline_stage *from, int from_end,
                       const struct plan_problem *problem, const struct profile *profile)
 {
     double parameters = 0, activations = 0;
@@ -59,8 +59,9 @@ static void set_bytes(struct plan_stage *to, const struct pipeline_stage *from,
         activations += (double)problem->activation_bytes[i] / from->devices;
     }
     to->bytes.parameters = to->bytes.gradients = parameters;
-    to->bytes.optimizer = 4 * parameters;
+    to->bytes.optimizer = (MEMORY_STATE_FACTOR - 2) * parameters;
     to->bytes.activations = activations;
+    to->bytes.in_flight = memory_in_flight(problem->memory, problem->microbatches, from_end);
     to->bytes.total = (double)from->memory / from->devices;
     if (profile && profile->layers[from->last_layer].output_bytes > 0)
         to->bytes.sent = (double)profile->layers[from->last_layer].output_bytes / from->devices;
@@ -99,7 +100,7 @@ static bool add_stages(struct plan *plan, const struct pipeline *from, const str
         stage->type = from->stages[s].group;
         stage->tensor = from->stages[s].devices;
         set_seconds(stage, &from->stages[s], problem);
-        set_bytes(stage, &from->stages[s], problem, profile);
+        set_bytes(stage, &from->stages[s], from->stage_count - s, problem, profile);
         if (stage->bytes.total > plan->memory)
             plan->memory = stage->bytes.total;
         if (!set_devices(plan, s, from, err))
