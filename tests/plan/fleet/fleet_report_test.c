@@ -168,9 +168,31 @@ static void documents_hold_the_same_numbers(void **state)
     struct json json = {.out = &out};
     fleet_write_json(&report, &json, NULL);
     static const char *const lines[] = {
+        "\"model\": \"a model\"",
+        "\"software\": \"a software\"",
+        "\"global_batch\": 20",
+        "\"sequence\": 1000",
+        "\"mbs\": 2",
+        "\"recompute\": \"full\"",
+        "\"optimizer_sharded\": true",
         "\"iteration_time\": 20",
+        "\"pipelines\": 16",
+        "\"after\": 3",
+        "\"other\": 1",
         "\"lower_bound\": 16",
         "\"gap\": 0.25",
+        "{\"device_type\": \"big\", \"devices\": 8, \"idle\": -2, \"memory\": 40000000000}",
+        "{\"device_type\": \"small\", \"devices\": 4, \"idle\": 2, \"memory\": null}",
+        "\"copies\": 2",
+        "\"microbatches\": 7",
+        "\"fill\": 6.5",
+        "\"cycle\": 4.5",
+        "\"first_layer\": 1, \"last_layer\": 1, \"device_type\": \"big\", \"devices\": 2, \"seconds\": 1, "
+        "\"memory\": 1200000000}",
+        "\"first_layer\": 2, \"last_layer\": 3, \"device_type\": \"small\", \"devices\": 1, \"seconds\": "
+        "4.5, \"memory\": 2800000000}",
+        "\"copies\": 1",
+        "\"microbatches\": 3",
     };
     expect_lines(&out, lines, sizeof lines / sizeof *lines);
     text_release(&out);
