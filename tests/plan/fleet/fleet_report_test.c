@@ -1,8 +1,11 @@
 /* What people are shown of a fleet that was made by hand: 2 copies of a pipeline of three stages and a lone device. */
+#include "plan/fleet/plan.h"
 #include "plan/fleet/report.h"
 #include "plan/fleet/small.h"
 
 static const double fast[] = {0, 1, 2, 3, 4}, slow[] = {0, 2, 4, 6, 8}, kept[] = {0, 1e8, 2e8, 3e8, 4e8};
+static const double forward[] = {0, 0.25, 0.5, 0.75, 1}, after[] = {0, 1, 2, 3, 4},
+                    updated[] = {0, 0.5, 1, 1.5, 2};
 static const double held[] = {0, 1e9, 2e9, 3e9, 4e9}, none[5] = {0}, send[] = {0, 0, 0.5, 0, 0};
 
 static struct fleet_pipeline pipelines[2];
@@ -17,8 +20,26 @@ static int setup(void **state)
                     .type_count = 2,
                     .option_count = 2,
                     .types = {{8, 4e10}, {4, 1e10}},
-                    .options = {{0, 2, fast, kept, held, none, none, 0.0, 0.0},
-                                {1, 1, slow, kept, held, none, send, 5e8, 6e8}},
+                    .options = {{.type = 0,
+                                 .tensor = 2,
+                                 .seconds = fast,
+                                 .forward = forward,
+                                 .kept = kept,
+                                 .held = held,
+                                 .after = after,
+                                 .updated = updated,
+                                 .send = none},
+                                {.type = 1,
+                                 .tensor = 1,
+                                 .seconds = slow,
+                                 .forward = fast,
+                                 .kept = kept,
+                                 .held = held,
+                                 .after = none,
+                                 .updated = none,
+                                 .send = send,
+                                 .working = 5e8,
+                                 .last_working = 6e8}},
                     .microbatches = 10},
         .microbatch = 2,
         .recompute = RECOMPUTE_FULL,
@@ -26,6 +47,8 @@ static int setup(void **state)
         .sharded = true,
         .time = {20.0, 16.0, 3.0, 1.0},
         .lower_bound = 16.0,
+        .held = {1, 2, 5},
+        .combinations = 9,
     };
     pipelines[0] = (struct fleet_pipeline){
         .stage_count = 3, .stages = {{0, 0, 1}, {0, 1, 2}, {1, 2, 4}}, .copies = 2, .microbatches = 7};
@@ -139,63 +162,83 @@ static void stages_that_are_alike_share_a_row(void **state)
     text_release(&out);
 }
 
-static void graphs_join_the_stages_of_each_kind(void **state)
+static bool same(double value, double expected)
 {
-    (void)state;
-    struct text out = {0};
-    fleet_write_dot(&report, &out);
-    static const char *const lines[] = {
-        "digraph plan {",
-        "subgraph cluster_0 {\n    label=\"2 x, 7 micro-batches\";",
-        "p0_0 [label=\"layers 0-0\\n2 x big\"];",
-        "p0_1 [label=\"layers 1-1\\n2 x big\"];",
-        "p0_0 -> p0_1;",
-        "p0_2 [label=\"layers 2-3\\n1 x small\"];",
-        "p0_1 -> p0_2;",
-        "subgraph cluster_1 {\n    label=\"1 x, 3 micro-batches\";",
-        "p1_0 [label=\"layers 0-3\\n2 x big\"];",
-        "  }\n}\n",
-    };
-    expect_lines(&out, lines, sizeof lines / sizeof *lines);
-    assert_null(strstr(out.data, "-> p1_0"));
-    text_release(&out);
+    if (!SMALL_SAME(value, expected))
+        print_error("%.9g, expected %.9g\n", value, expected);
+    return SMALL_SAME(value, expected);
 }
 
-static void documents_hold_the_same_numbers(void **state)
+/* 7 micro-batches of 2 copies are 4 and 3: a plan's copies run as many as each other. */
+static void plans_hold_what_the_answer_does(void **state)
 {
     (void)state;
-    struct text out = {0};
-    struct json json = {.out = &out};
-    fleet_write_json(&report, &json, NULL);
-    static const char *const lines[] = {
-        "\"model\": \"a model\"",
-        "\"software\": \"a software\"",
-        "\"global_batch\": 20",
-        "\"sequence\": 1000",
-        "\"mbs\": 2",
-        "\"recompute\": \"full\"",
-        "\"optimizer_sharded\": true",
-        "\"iteration_time\": 20",
-        "\"pipelines\": 16",
-        "\"after\": 3",
-        "\"other\": 1",
-        "\"lower_bound\": 16",
-        "\"gap\": 0.25",
-        "{\"device_type\": \"big\", \"devices\": 8, \"idle\": -2, \"memory\": 40000000000}",
-        "{\"device_type\": \"small\", \"devices\": 4, \"idle\": 2, \"memory\": null}",
-        "\"copies\": 2",
-        "\"microbatches\": 7",
-        "\"fill\": 6.5",
-        "\"cycle\": 4.5",
-        "\"first_layer\": 1, \"last_layer\": 1, \"device_type\": \"big\", \"devices\": 2, \"seconds\": 1, "
-        "\"memory\": 1200000000}",
-        "\"first_layer\": 2, \"last_layer\": 3, \"device_type\": \"small\", \"devices\": 1, \"seconds\": "
-        "4.5, \"memory\": 2800000000}",
-        "\"copies\": 1",
-        "\"microbatches\": 3",
-    };
-    expect_lines(&out, lines, sizeof lines / sizeof *lines);
-    text_release(&out);
+    struct plan plan;
+    struct error err;
+    plan_init(&plan);
+    answer.problem.types[0].devices = 12;
+    assert_true(plan_add_types(&plan, 2, &err));
+    plan.types[0].nodes = plan.types[1].nodes = 1;
+    plan.types[0].per_node = 12;
+    plan.types[1].per_node = 4;
+    assert_true(plan_of_fleet(&plan, &answer, &err));
+    static const int64_t microbatches[] = {4, 3, 3};
+    assert_int_equal(plan.pipeline_count, 3);
+    for (int p = 0; p < 3; p++) {
+        assert_int_equal(plan.pipelines[p].copies, 1);
+        assert_int_equal(plan.pipelines[p].microbatches, microbatches[p]);
+        assert_int_equal(plan.pipelines[p].stage_count, p < 2 ? 3 : 1);
+    }
+    const struct plan_stage *first = &plan.pipelines[0].stages[0], *last = &plan.pipelines[1].stages[2];
+    assert_int_equal(first->first_layer, 0);
+    assert_int_equal(first->last_layer, 0);
+    assert_int_equal(first->tensor, 2);
+    assert_int_equal(first->type, 0);
+    assert_true(same(first->seconds.forward, 0.25) && same(first->seconds.backward, 0.75));
+    assert_true(same(first->seconds.send, 0.0) && same(first->seconds.optimizer, 0.5));
+    assert_true(same(first->seconds.gradients, 0.5));
+    assert_true(same(first->bytes.parameters, 1e9 / 8) && same(first->bytes.gradients, 2e9 / 8));
+    assert_true(same(first->bytes.optimizer, 5e9 / 8) && same(first->bytes.activations, 1e8));
+    assert_true(same(first->bytes.in_flight, 3) && same(first->bytes.working, 0));
+    assert_true(same(first->bytes.total, 1.3e9));
+    assert_int_equal(last->first_layer, 2);
+    assert_int_equal(last->last_layer, 3);
+    assert_int_equal(last->type, 1);
+    assert_true(same(last->seconds.forward, 2.0) && same(last->seconds.backward, 2.0));
+    assert_true(same(last->seconds.send, 0.5) && same(last->bytes.working, 6e8));
+    assert_true(same(last->bytes.in_flight, 1) && same(last->bytes.total, 2.8e9));
+    assert_true(same(plan.memory, 4.4e9));
+    assert_int_equal(plan.bottleneck_pipeline, 0);
+    assert_int_equal(plan.bottleneck_stage, 2);
+    assert_true(same(plan.iteration_time, 20.0) && same(plan.lower_bound, 16.0));
+    assert_false(plan.proven_optimal);
+    assert_int_equal(plan.layer_count, 4);
+    assert_int_equal(plan.microbatch, 2);
+    assert_int_equal(plan.sharding, 1);
+    assert_string_equal(plan.recompute, "full");
+    assert_int_equal(plan.part_count, 3);
+    assert_true(same(plan.parts[0].value + plan.parts[1].value + plan.parts[2].value, 20.0));
+    assert_true(same(plan_figure(&plan, "combinations"), 9));
+    plan_release(&plan);
+}
+
+static void plans_at_their_bound_are_proven(void **state)
+{
+    (void)state;
+    struct plan plan;
+    struct error err;
+    plan_init(&plan);
+    assert_true(plan_add_types(&plan, 2, &err));
+    plan.types[0].nodes = plan.types[1].nodes = 4;
+    plan.types[0].per_node = plan.types[1].per_node = 4;
+    answer.lower_bound = 20.0;
+    pipelines[0].microbatches = 8; /* 4 each: one entry of two copies */
+    assert_true(plan_of_fleet(&plan, &answer, &err));
+    assert_true(plan.proven_optimal);
+    assert_int_equal(plan.pipeline_count, 2);
+    assert_int_equal(plan.pipelines[0].copies, 2);
+    assert_int_equal(plan.pipelines[0].microbatches, 4);
+    plan_release(&plan);
 }
 
 int main(void)
@@ -205,8 +248,8 @@ int main(void)
         cmocka_unit_test_setup(people_see_time_parts_and_stages, setup),
         cmocka_unit_test_setup(what_is_not_known_is_not_shown, setup),
         cmocka_unit_test_setup(stages_that_are_alike_share_a_row, setup),
-        cmocka_unit_test_setup(graphs_join_the_stages_of_each_kind, setup),
-        cmocka_unit_test_setup(documents_hold_the_same_numbers, setup),
+        cmocka_unit_test_setup(plans_hold_what_the_answer_does, setup),
+        cmocka_unit_test_setup(plans_at_their_bound_are_proven, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
