@@ -6,9 +6,8 @@
 #include "core/file.h"
 #include "core/file_output.h"
 #include "figure/differences.h"
-#include "figure/pipeline.h"
+#include "figure/plan.h"
 #include "figure/scatter.h"
-#include "figure/splits.h"
 #include "figure/steps/steps.h"
 #include "figure/style.h"
 #include "figure/sweep.h"
@@ -140,40 +139,77 @@ static void expect_drawn(bool drawn, const struct error *err, const char *name)
 
 /* ---- plans ---- */
 
+static void set_stage(struct plan_stage *stage, int first, int last, int type, int tensor, double forward,
+                      double backward)
+{
+    stage->first_layer = first;
+    stage->last_layer = last;
+    stage->type = type;
+    stage->tensor = tensor;
+    stage->seconds.forward = forward;
+    stage->seconds.backward = backward;
+}
+
+/* Stages of 3, 7.5 and 4 ms on devices of two names. */
+static void make_plan(struct plan *plan)
+{
+    struct error err;
+    plan_init(plan);
+    assert_true(plan_add_types(plan, 3, &err) && plan_add_pipelines(plan, 1, &err));
+    plan->types[0].name = plan->types[2].name = "fast";
+    plan->types[1].name = "slow";
+    assert_true(plan_add_stages(plan, &plan->pipelines[0], 3, &err));
+    set_stage(&plan->pipelines[0].stages[0], 0, 2, 0, 2, 0.001, 0.002);
+    set_stage(&plan->pipelines[0].stages[1], 3, 3, 1, 1, 0.0025, 0.005);
+    set_stage(&plan->pipelines[0].stages[2], 4, 8, 2, 4, 0.003, 0.001);
+    plan->iteration_time = 0.5;
+    plan->lower_bound = 0.4;
+}
+
 static void plans_are_bars_of_stages(void **state)
 {
     (void)state;
-    struct plan_problem problem = {.group_count = 3,
-                                   .groups = {{.device = "fast"}, {.device = "slow"}, {.device = "fast"}}};
-    struct pipeline_stage stages[] = {
-        {.last_layer = 2, .group = 0, .devices = 2, .forward = 0.001, .backward = 0.002},
-        {.first_layer = 3, .last_layer = 3, .group = 1, .devices = 1, .forward = 0.0025, .backward = 0.005},
-        {.first_layer = 4, .last_layer = 8, .group = 2, .devices = 4, .forward = 0.003, .backward = 0.001},
-    };
-    struct pipeline plan = {.stage_count = 3, .stages = stages, .iteration_time = 0.5, .lower_bound = 0.4};
+    struct plan plan;
     struct error err;
-    expect_drawn(figure_pipeline(picture(), &plan, &problem, &err), &err, "pipeline");
+    make_plan(&plan);
+    expect_drawn(figure_plan(picture(), &plan, &err), &err, "plan");
     plan.proven_optimal = true;
-    plan.microbatches = 12;
-    expect_drawn(figure_pipeline(picture(), &plan, &problem, &err), &err, "pipeline-optimal");
-    plan = (struct pipeline){.stage_count = 1, .stages = stages, .iteration_time = 0.5};
-    expect_drawn(figure_pipeline(picture(), &plan, &problem, &err), &err, "pipeline-unknown");
+    plan.model = "a model";
+    plan.pipelines[0].copies = 3;
+    expect_drawn(figure_plan(picture(), &plan, &err), &err, "plan-copies");
+    plan.proven_optimal = false;
+    plan.lower_bound = 0;
+    plan.pipelines[0].copies = 1;
+    plan.pipelines[0].stage_count = 1;
+    expect_drawn(figure_plan(picture(), &plan, &err), &err, "plan-unknown");
+    plan_release(&plan);
 }
 
-static void splits_are_bars_of_parts(void **state)
+/* The parts of a plan of 36 s and of another one of 40 s. */
+static void alternatives_are_bars_of_parts(void **state)
 {
     (void)state;
-    struct job_choice plans[2] = {{.job = job_example()}, {.job = job_example()}};
-    plans[0].time = (struct job_time){36, 1, 2, 3, 4, 5, 6, 15, 0};
-    plans[1].time = (struct job_time){40, 20, 0, 0.5, 0.25, 8, 1, 10.25, 0};
-    plans[1].job.tensor = 2;
-    plans[1].job.pipeline = 4;
-    plans[1].job.data = 1;
-    plans[1].job.microbatch = 4;
-    plans[1].job.chunks = 3;
-    const struct job_search search = {.plan_count = 2, .plans = plans};
+    struct plan plan;
     struct error err;
-    expect_drawn(figure_splits(picture(), &search, &err), &err, "splits");
+    struct plan_alternative other = {.tensor = 2,
+                                     .context = 1,
+                                     .expert = 1,
+                                     .pipeline = 4,
+                                     .data = 1,
+                                     .chunks = 3,
+                                     .microbatch = 4,
+                                     .part_count = 3,
+                                     .parts = {{"compute", 20}, {"bubble", 5}, {"tensor", 15}}};
+    make_plan(&plan);
+    plan.iteration_time = 36;
+    plan.microbatch = 2;
+    plan_add_part(&plan, "compute", 21);
+    plan_add_part(&plan, "bubble", 10);
+    plan_add_part(&plan, "tensor", 5);
+    plan.alternatives = &other;
+    plan.alternative_count = 1;
+    expect_drawn(figure_plan(picture(), &plan, &err), &err, "plan-alternatives");
+    plan_release(&plan);
 }
 
 static void sweeps_are_lines(void **state)
@@ -457,7 +493,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(plans_are_bars_of_stages, setup, teardown),
-        cmocka_unit_test_setup_teardown(splits_are_bars_of_parts, setup, teardown),
+        cmocka_unit_test_setup_teardown(alternatives_are_bars_of_parts, setup, teardown),
         cmocka_unit_test_setup_teardown(sweeps_are_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(runs_are_points_by_generation, setup, teardown),
         cmocka_unit_test_setup_teardown(steps_are_drawn_in_eight_ways, setup, teardown),

@@ -3,7 +3,7 @@ set xlabel 'milliseconds per micro-batch: forward (dark), backward (light); dash
 set border 3
 set tics nomirror out
 set key above horizontal
-set title "iteration: 500.0 ms"
+set title "a model, iteration 500.0 ms"
 set ytics ("2 x fast, layers 0-2" 0)
 set yrange [0.7:-0.7]
 $bars << EOD

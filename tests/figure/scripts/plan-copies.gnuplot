@@ -3,8 +3,8 @@ set xlabel 'milliseconds per micro-batch: forward (dark), backward (light); dash
 set border 3
 set tics nomirror out
 set key above horizontal
-set title "iteration of 12 micro-batches: 500.0 ms, proven optimal"
-set ytics ("2 x fast, layers 0-2" 0, "1 x slow, layer 3" 1, "4 x fast, layers 4-8" 2)
+set title "a model, iteration 500.0 ms, proven optimal"
+set ytics ("3 x 2 x fast, layers 0-2" 0, "3 x 1 x slow, layer 3" 1, "3 x 4 x fast, layers 4-8" 2)
 set yrange [2.7:-0.7]
 $bars << EOD
 0 1 0.0 0x0072b2

@@ -3,7 +3,7 @@ set xlabel 'milliseconds per micro-batch: forward (dark), backward (light); dash
 set border 3
 set tics nomirror out
 set key above horizontal
-set title "iteration: 500.0 ms, at most 20 % from the optimum"
+set title "iteration 500.0 ms, at most 20 % from the optimum"
 set ytics ("2 x fast, layers 0-2" 0, "1 x slow, layer 3" 1, "4 x fast, layers 4-8" 2)
 set yrange [2.7:-0.7]
 $bars << EOD
