@@ -215,6 +215,42 @@ static void fewer_nodes_are_the_faster_ones(void **state)
     templates_release(&set);
 }
 
+/* Three devices are not halved, of whatever kind: the reason given is that of the fastest kind, forward and backward together,
+ * with all devices of a node. */
+static void the_fastest_kinds_reason_is_given(void **state)
+{
+    (void)state;
+    static const struct {
+        double forward[3], backward[3];
+        int devices[3];
+        const char *reason;
+    } cases[] = {
+        {{2, 3, 1}, {3, 1, 4}, {3, 3, 3}, "'b'"}, /* 5, 4 and 5 s of a layer */
+        {{1, 2, 3}, {1, 1, 1}, {3, 3, 3}, "'a'"},  {{3, 2, 1}, {1, 1, 1}, {3, 3, 3}, "'c'"},
+        {{2, 2, 1}, {2, 2, 1}, {3, 12, 3}, "'b'"}, /* 4/3, 4/12 and 2/3 */
+        {{1, 2, 1}, {1, 3, 3}, {3, 3, 3}, "'a'"},
+    };
+    static char names[3][2] = {"a", "b", "c"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan_problem problem = two_kinds();
+        struct template_set set;
+        struct error err;
+        problem.group_count = 3;
+        problem.layer_count = 1;
+        for (int g = 0; g < 3; g++)
+            problem.groups[g] = (struct plan_group){.device = names[g],
+                                                    .nodes = 1,
+                                                    .devices_per_node = cases[i].devices[g],
+                                                    .splits = 1,
+                                                    .forward = &cases[i].forward[g],
+                                                    .backward = &cases[i].backward[g]};
+        assert_false(templates_make(&set, &problem, 1, 1, &exact, &err));
+        assert_int_equal(err.kind, ERROR_INFEASIBLE);
+        if (!strstr(err.text, cases[i].reason))
+            fail_msg("case %zu: %s", i, err.text);
+    }
+}
+
 /* Only what the plan allows: the fast node alone cannot hold the layers. */
 static void a_mix_that_does_not_fit_is_passed_over(void **state)
 {
@@ -325,11 +361,12 @@ static void documents_say_why_there_is_no_plan(void **state)
     struct pipeline_stage stages[2];
     struct text out = {0};
     struct json json;
+    struct error err;
     make_shown(&set, templates, stages);
     set.count = 1;
     json = (struct json){.out = &out};
-    templates_write_json(&set, &json);
-    assert_non_null(strstr(out.data, "\"format\": \"rehearse-templates/1\""));
+    assert_true(templates_write_json(&set, &json, &err));
+    assert_non_null(strstr(out.data, "\"format\": \"rehearse-templates/2\""));
     assert_non_null(strstr(out.data, "\"planning_seconds\": 0.25"));
     assert_non_null(strstr(out.data, "\"nodes\": 1"));
     assert_non_null(strstr(out.data, "\"plan\": null"));
@@ -344,6 +381,7 @@ int main(void)
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(bounds_hold_when_time_is_up),
         cmocka_unit_test(fewer_nodes_are_the_faster_ones),
+        cmocka_unit_test(the_fastest_kinds_reason_is_given),
         cmocka_unit_test(a_mix_that_does_not_fit_is_passed_over),
         cmocka_unit_test(ranges_that_are_none_are_refused),
         cmocka_unit_test(so_many_mixes_and_no_more),
