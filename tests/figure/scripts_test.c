@@ -5,6 +5,7 @@
 
 #include "core/file.h"
 #include "core/file_output.h"
+#include "devices/tables.h"
 #include "figure/differences.h"
 #include "figure/plan.h"
 #include "figure/scatter.h"
@@ -14,7 +15,6 @@
 #include "figure/trace/distribution.h"
 #include "figure/trace/throughput.h"
 #include "figure/trace/timeline.h"
-#include "support/jobs.h"
 #include "trace/steps/stats.h"
 
 #include <math.h>
@@ -235,7 +235,7 @@ static void runs_are_points_by_generation(void **state)
                           {.scored = true, .seconds = 6, .predicted.seconds = 6}};
     static const char *const devices[] = {"h100", "a100-80gb", "h100", "v100-32gb", "h100", "a100-40gb"};
     for (int i = 0; i < 6; i++)
-        runs[i].job.device = cost_device_find(devices[i]);
+        runs[i].job.device = tables_device(NULL, devices[i]);
     struct validation validation = {.count = 6, .runs = runs};
     struct error err;
     expect_drawn(figure_scatter(&validation, picture(), &err), &err, "scatter");
