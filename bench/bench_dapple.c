@@ -143,11 +143,11 @@ static void sweep_one(void *context, size_t first, size_t last, int thread)
         struct dapple_options options = {.time_limit = 0};
         struct dapple_split plan;
         struct error err;
-        double started = measure_clock(CLOCK_THREAD_CPUTIME_ID);
+        double started = 1e-9 * (double)clock_read(CLOCK_THREAD_CPUTIME_ID);
         bool found = sweep->hpgo ? dapple_search_hpgo(&problem, &plan, &err)
                                  : dapple_search_exact(&problem, &options, &plan, &err);
-        sweep->results[i] =
-            (struct result){.found = found, .cpu = measure_clock(CLOCK_THREAD_CPUTIME_ID) - started};
+        sweep->results[i] = (struct result){
+            .found = found, .cpu = 1e-9 * (double)clock_read(CLOCK_THREAD_CPUTIME_ID) - started};
         if (!found)
             continue;
         sweep->results[i].speedup = plan.speedup;
