@@ -67,113 +67,16 @@ bool hlo_infer_variadic(struct hlo_inference *inference, int count)
     return true;
 }
 
-/* How many operands an opcode takes; `most` is INT_MAX for any number. */
-struct arity {
-    int least, most;
-};
-
-static struct arity arity_of(enum hlo_opcode opcode)
-{
-    const int any = INT32_MAX;
-    switch (opcode) {
-    case HLO_CONSTANT:
-    case HLO_PARAMETER:
-    case HLO_IOTA:
-    case HLO_PARTITION_ID:
-    case HLO_REPLICA_ID:
-    case HLO_RNG_GET_AND_UPDATE_STATE:
-        return (struct arity){0, 0};
-    case HLO_TUPLE:
-    case HLO_AFTER_ALL:
-    case HLO_CALL:
-    case HLO_CUSTOM_CALL:
-    case HLO_FUSION:
-    case HLO_ASYNC_START:
-        return (struct arity){0, any};
-    case HLO_INFEED:
-        return (struct arity){0, 1};
-    case HLO_OUTFEED:
-    case HLO_COLLECTIVE_BROADCAST:
-        return (struct arity){1, 2};
-    case HLO_ALL_GATHER:
-    case HLO_ALL_GATHER_START:
-    case HLO_ALL_REDUCE:
-    case HLO_ALL_REDUCE_START:
-    case HLO_ALL_TO_ALL:
-    case HLO_ASYNC_UPDATE:
-    case HLO_COLLECTIVE_PERMUTE:
-    case HLO_COLLECTIVE_PERMUTE_START:
-    case HLO_CONCATENATE:
-    case HLO_DYNAMIC_RESHAPE:
-    case HLO_DYNAMIC_SLICE:
-    case HLO_MAP:
-    case HLO_REDUCE_SCATTER:
-    case HLO_SCAN:
-    case HLO_SORT:
-        return (struct arity){1, any};
-    case HLO_CONDITIONAL:
-    case HLO_DYNAMIC_UPDATE_SLICE:
-    case HLO_REDUCE:
-    case HLO_REDUCE_WINDOW:
-    case HLO_RNG:
-        return (struct arity){2, any};
-    case HLO_SCATTER:
-        return (struct arity){3, any};
-    case HLO_RAGGED_DOT:
-    case HLO_SCALED_DOT:
-        return (struct arity){2, 4};
-    case HLO_ADD:
-    case HLO_ADD_DEPENDENCY:
-    case HLO_AND:
-    case HLO_ATAN2:
-    case HLO_COMPARE:
-    case HLO_COMPLEX:
-    case HLO_CONVOLUTION:
-    case HLO_DIVIDE:
-    case HLO_DOT:
-    case HLO_GATHER:
-    case HLO_MAXIMUM:
-    case HLO_MINIMUM:
-    case HLO_MULTIPLY:
-    case HLO_OR:
-    case HLO_PAD:
-    case HLO_POWER:
-    case HLO_REMAINDER:
-    case HLO_SEND:
-    case HLO_SET_DIMENSION_SIZE:
-    case HLO_SHIFT_LEFT:
-    case HLO_SHIFT_RIGHT_ARITHMETIC:
-    case HLO_SHIFT_RIGHT_LOGICAL:
-    case HLO_STOCHASTIC_CONVERT:
-    case HLO_SUBTRACT:
-    case HLO_TRIANGULAR_SOLVE:
-    case HLO_XOR:
-        return (struct arity){2, 2};
-    case HLO_BATCH_NORM_TRAINING:
-    case HLO_CLAMP:
-    case HLO_SELECT:
-    case HLO_SELECT_AND_SCATTER:
-        return (struct arity){3, 3};
-    case HLO_BATCH_NORM_GRAD:
-    case HLO_BATCH_NORM_INFERENCE:
-        return (struct arity){5, 5};
-    case HLO_RAGGED_ALL_TO_ALL:
-        return (struct arity){6, 6};
-    default:
-        return (struct arity){1, 1};
-    }
-}
-
 static bool counts_fit(struct hlo_inference *inference)
 {
     const struct hlo_instruction *in = inference->in;
-    struct arity arity = arity_of(in->opcode);
-    if (in->operand_count < arity.least || in->operand_count > arity.most)
-        return hlo_contradicts(inference, "expected %d operand%s%s, found %d", arity.least,
-                               arity.least == 1 ? "" : "s", arity.most > arity.least ? " or more" : "",
+    const struct hlo_operation *op = &hlo_operations[in->opcode];
+    if (in->operand_count < op->min || (in->operand_count > op->max && op->max != HLO_ANY))
+        return hlo_contradicts(inference, "expected %d operand%s%s, found %d", op->min,
+                               op->min == 1 ? "" : "s", op->max > op->min ? " or more" : "",
                                in->operand_count);
-    bool halves = in->opcode == HLO_REDUCE || in->opcode == HLO_REDUCE_WINDOW;
-    if ((halves && in->operand_count % 2 != 0) || (in->opcode == HLO_SCATTER && in->operand_count % 2 == 0))
+    bool odd = in->operand_count % 2 != 0;
+    if ((op->traits & HLO_PAIRED && odd) || (op->traits & HLO_PAIRED_AND_ONE && !odd))
         return hlo_contradicts(inference, "%d operands do not pair", in->operand_count);
     return true;
 }
@@ -474,7 +377,7 @@ static bool infer(struct hlo_inference *inference)
         return !in->shape || hlo_infer_dims_exist(inference, "iota_dimension",
                                                   &inference->attributes->dimensions, in->shape);
     default:
-        return !(hlo_opcode_traits(in->opcode) & HLO_ELEMENTWISE) || infer_elementwise(inference);
+        return !hlo_is_elementwise(in->opcode) || infer_elementwise(inference);
     }
 }
 
@@ -542,8 +445,8 @@ static const struct hlo_shape *keep_inferred(struct hlo_inference *inference)
 /* Most of a module: elementwise operations on shapes that are written alike. */
 static bool is_plain(const struct hlo_instruction *in)
 {
-    if (!(hlo_opcode_traits(in->opcode) & HLO_ELEMENTWISE) || in->operand_count == 0 ||
-        in->opcode == HLO_COMPLEX || in->opcode == HLO_MAP)
+    if (!hlo_is_elementwise(in->opcode) || in->operand_count == 0 || in->opcode == HLO_COMPLEX ||
+        in->opcode == HLO_MAP)
         return false;
     for (int i = 0; i < in->operand_count; i++)
         if (in->operands[i]->shape != in->shape)

@@ -1,166 +1,207 @@
 /* The operations of HLO, by the names that HLO text gives them.
  *
  * StableHLO and MHLO operations are read into the same list (broadcast_in_dim becomes broadcast, dot_general
- * becomes dot). The traits are those that counting and fusing ask for. */
+ * becomes dot). This is the one table of all that is known of an operation as such. */
 #ifndef REHEARSE_HLO_OPCODE_H
 #define REHEARSE_HLO_OPCODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-enum hlo_trait {
-    HLO_ELEMENTWISE = 1,    /* one result element from the elements of the operands at the same place */
-    HLO_TRANSCENDENTAL = 2, /* elementwise, and counted as transcendental by XLA's HloCostAnalysis */
-    HLO_COLLECTIVE = 4,     /* talks to other devices */
-    HLO_FREE = 8,           /* no kernel: tuples, bitcasts, tokens, parameters, constants */
+/* What an operation is to counting and to a fusion. */
+enum op_class {
+    OP_INPUT,       /* parameter, constant: lies in memory */
+    OP_NOTHING,     /* tuple, token: neither computes nor moves */
+    OP_VIEW,        /* another look at operand 0: reshape, transpose, broadcast, slice, part of a tuple */
+    OP_ELEMENTWISE, /* an element of the result from the operands' at the same place */
+    OP_MOVE,        /* an element of the result from some element of the operands: pad, concatenate, gather */
+    OP_REDUCE,
+    OP_PRODUCT,   /* dot, convolution */
+    OP_ATTENTION, /* rehearse.attention, a custom call of our own */
+    OP_LOOP,
+    OP_COLLECTIVE, /* talks to other devices */
+    OP_ALONE,      /* a kernel of its own: sort, scatter, custom call, the module's own fusion */
 };
 
-#define HLO_UNARY_FN (HLO_ELEMENTWISE | HLO_TRANSCENDENTAL)
+enum hlo_trait {
+    HLO_TRANSCENDENTAL = 1,  /* elementwise, and counted as transcendental by XLA's HloCostAnalysis */
+    HLO_FREE = 2,            /* XLA counts nothing for it */
+    HLO_CAPTURES = 4,        /* StableHLO may give it fewer operands */
+    HLO_PAIRED = 8,          /* as many operands more as results: an even number */
+    HLO_PAIRED_AND_ONE = 16, /* one operand besides: an odd number */
+    /* Element types that it takes in StableHLO; none of these: any. */
+    HLO_OF_BITS = 32, /* whole numbers or truth values */
+    HLO_OF_WHOLE = 64,
+    HLO_OF_FLOATS = 128,
+    HLO_OF_INEXACT = 256, /* floats or complex numbers */
+};
 
-/* X(enumerator, "text", traits) */
+#define HLO_ANY INT16_MAX /* number of operands */
+
+/* X(enumerator, "text", class, min and max number of operands, lanes, traits)
+ *
+ * lanes: fp32 operations of one element: what CUDA's math library takes to within its stated accuracy, in rounded
+ * numbers of instructions (CUDA C++ Programming Guide, section 16, and the throughput table of section 8). */
 #define HLO_OPCODES(X)                                                                                       \
-    X(ABS, "abs", HLO_ELEMENTWISE)                                                                           \
-    X(ACOS, "acos", HLO_UNARY_FN)                                                                            \
-    X(ACOSH, "acosh", HLO_UNARY_FN)                                                                          \
-    X(ADD, "add", HLO_ELEMENTWISE)                                                                           \
-    X(ADD_DEPENDENCY, "add-dependency", HLO_FREE)                                                            \
-    X(AFTER_ALL, "after-all", HLO_FREE)                                                                      \
-    X(ALL_GATHER, "all-gather", HLO_COLLECTIVE)                                                              \
-    X(ALL_GATHER_DONE, "all-gather-done", HLO_COLLECTIVE)                                                    \
-    X(ALL_GATHER_START, "all-gather-start", HLO_COLLECTIVE)                                                  \
-    X(ALL_REDUCE, "all-reduce", HLO_COLLECTIVE)                                                              \
-    X(ALL_REDUCE_DONE, "all-reduce-done", HLO_COLLECTIVE)                                                    \
-    X(ALL_REDUCE_START, "all-reduce-start", HLO_COLLECTIVE)                                                  \
-    X(ALL_TO_ALL, "all-to-all", HLO_COLLECTIVE)                                                              \
-    X(AND, "and", HLO_ELEMENTWISE)                                                                           \
-    X(ASIN, "asin", HLO_UNARY_FN)                                                                            \
-    X(ASINH, "asinh", HLO_UNARY_FN)                                                                          \
-    X(ASYNC_DONE, "async-done", 0)                                                                           \
-    X(ASYNC_START, "async-start", 0)                                                                         \
-    X(ASYNC_UPDATE, "async-update", 0)                                                                       \
-    X(ATAN2, "atan2", HLO_UNARY_FN)                                                                          \
-    X(ATANH, "atanh", HLO_UNARY_FN)                                                                          \
-    X(BATCH_NORM_GRAD, "batch-norm-grad", 0)                                                                 \
-    X(BATCH_NORM_INFERENCE, "batch-norm-inference", 0)                                                       \
-    X(BATCH_NORM_TRAINING, "batch-norm-training", 0)                                                         \
-    X(BITCAST, "bitcast", HLO_FREE)                                                                          \
-    X(BITCAST_CONVERT, "bitcast-convert", HLO_ELEMENTWISE)                                                   \
-    X(BROADCAST, "broadcast", 0)                                                                             \
-    X(CALL, "call", 0)                                                                                       \
-    X(CBRT, "cbrt", HLO_UNARY_FN)                                                                            \
-    X(CEIL, "ceil", HLO_ELEMENTWISE)                                                                         \
-    X(CHOLESKY, "cholesky", 0)                                                                               \
-    X(CLAMP, "clamp", HLO_ELEMENTWISE)                                                                       \
-    X(COLLECTIVE_BROADCAST, "collective-broadcast", HLO_COLLECTIVE)                                          \
-    X(COLLECTIVE_PERMUTE, "collective-permute", HLO_COLLECTIVE)                                              \
-    X(COLLECTIVE_PERMUTE_DONE, "collective-permute-done", HLO_COLLECTIVE)                                    \
-    X(COLLECTIVE_PERMUTE_START, "collective-permute-start", HLO_COLLECTIVE)                                  \
-    X(COMPARE, "compare", HLO_ELEMENTWISE)                                                                   \
-    X(COMPLEX, "complex", HLO_ELEMENTWISE)                                                                   \
-    X(CONCATENATE, "concatenate", 0)                                                                         \
-    X(CONDITIONAL, "conditional", 0)                                                                         \
-    X(CONSTANT, "constant", HLO_FREE)                                                                        \
-    X(CONVERT, "convert", HLO_ELEMENTWISE)                                                                   \
-    X(CONVOLUTION, "convolution", 0)                                                                         \
-    X(COPY, "copy", 0)                                                                                       \
-    X(COPY_DONE, "copy-done", 0)                                                                             \
-    X(COPY_START, "copy-start", 0)                                                                           \
-    X(COSH, "cosh", HLO_UNARY_FN)                                                                            \
-    X(COSINE, "cosine", HLO_UNARY_FN)                                                                        \
-    X(COUNT_LEADING_ZEROS, "count-leading-zeros", HLO_ELEMENTWISE)                                           \
-    X(CUSTOM_CALL, "custom-call", 0)                                                                         \
-    X(DIVIDE, "divide", HLO_ELEMENTWISE)                                                                     \
-    X(DOMAIN, "domain", HLO_FREE)                                                                            \
-    X(DOT, "dot", 0)                                                                                         \
-    X(DYNAMIC_RESHAPE, "dynamic-reshape", 0)                                                                 \
-    X(DYNAMIC_SLICE, "dynamic-slice", 0)                                                                     \
-    X(DYNAMIC_UPDATE_SLICE, "dynamic-update-slice", 0)                                                       \
-    X(ERF, "erf", HLO_UNARY_FN)                                                                              \
-    X(EXPONENTIAL, "exponential", HLO_UNARY_FN)                                                              \
-    X(EXPONENTIAL_MINUS_ONE, "exponential-minus-one", HLO_UNARY_FN)                                          \
-    X(FFT, "fft", 0)                                                                                         \
-    X(FLOOR, "floor", HLO_ELEMENTWISE)                                                                       \
-    X(FUSION, "fusion", 0)                                                                                   \
-    X(GATHER, "gather", 0)                                                                                   \
-    X(GET_DIMENSION_SIZE, "get-dimension-size", 0)                                                           \
-    X(GET_TUPLE_ELEMENT, "get-tuple-element", HLO_FREE)                                                      \
-    X(IMAG, "imag", HLO_ELEMENTWISE)                                                                         \
-    X(INFEED, "infeed", 0)                                                                                   \
-    X(IOTA, "iota", 0)                                                                                       \
-    X(IS_FINITE, "is-finite", HLO_ELEMENTWISE)                                                               \
-    X(LOG, "log", HLO_UNARY_FN)                                                                              \
-    X(LOG_PLUS_ONE, "log-plus-one", HLO_UNARY_FN)                                                            \
-    X(LOGISTIC, "logistic", HLO_UNARY_FN)                                                                    \
-    X(MAP, "map", HLO_ELEMENTWISE)                                                                           \
-    X(MAXIMUM, "maximum", HLO_ELEMENTWISE)                                                                   \
-    X(MINIMUM, "minimum", HLO_ELEMENTWISE)                                                                   \
-    X(MULTIPLY, "multiply", HLO_ELEMENTWISE)                                                                 \
-    X(NEGATE, "negate", HLO_ELEMENTWISE)                                                                     \
-    X(NOT, "not", HLO_ELEMENTWISE)                                                                           \
-    X(OPT_BARRIER, "opt-barrier", HLO_FREE)                                                                  \
-    X(OR, "or", HLO_ELEMENTWISE)                                                                             \
-    X(OUTFEED, "outfeed", 0)                                                                                 \
-    X(PAD, "pad", 0)                                                                                         \
-    X(PARAMETER, "parameter", HLO_FREE)                                                                      \
-    X(PARTITION_ID, "partition-id", 0)                                                                       \
-    X(POPCNT, "popcnt", HLO_ELEMENTWISE)                                                                     \
-    X(POWER, "power", HLO_UNARY_FN)                                                                          \
-    X(RAGGED_ALL_TO_ALL, "ragged-all-to-all", HLO_COLLECTIVE)                                                \
-    X(RAGGED_DOT, "ragged-dot", 0)                                                                           \
-    X(REAL, "real", HLO_ELEMENTWISE)                                                                         \
-    X(RECV, "recv", HLO_COLLECTIVE)                                                                          \
-    X(RECV_DONE, "recv-done", HLO_COLLECTIVE)                                                                \
-    X(REDUCE, "reduce", 0)                                                                                   \
-    X(REDUCE_PRECISION, "reduce-precision", HLO_ELEMENTWISE)                                                 \
-    X(REDUCE_SCATTER, "reduce-scatter", HLO_COLLECTIVE)                                                      \
-    X(REDUCE_WINDOW, "reduce-window", 0)                                                                     \
-    X(REMAINDER, "remainder", HLO_ELEMENTWISE)                                                               \
-    X(REPLICA_ID, "replica-id", 0)                                                                           \
-    X(RESHAPE, "reshape", 0)                                                                                 \
-    X(REVERSE, "reverse", 0)                                                                                 \
-    X(RNG, "rng", 0)                                                                                         \
-    X(RNG_BIT_GENERATOR, "rng-bit-generator", 0)                                                             \
-    X(RNG_GET_AND_UPDATE_STATE, "rng-get-and-update-state", 0)                                               \
-    X(ROUND_NEAREST_AFZ, "round-nearest-afz", HLO_ELEMENTWISE)                                               \
-    X(ROUND_NEAREST_EVEN, "round-nearest-even", HLO_ELEMENTWISE)                                             \
-    X(RSQRT, "rsqrt", HLO_UNARY_FN)                                                                          \
-    X(SCALED_DOT, "scaled-dot", 0)                                                                           \
-    X(SCAN, "scan", 0)                                                                                       \
-    X(SCATTER, "scatter", 0)                                                                                 \
-    X(SELECT, "select", HLO_ELEMENTWISE)                                                                     \
-    X(SELECT_AND_SCATTER, "select-and-scatter", 0)                                                           \
-    X(SEND, "send", HLO_COLLECTIVE)                                                                          \
-    X(SEND_DONE, "send-done", HLO_COLLECTIVE)                                                                \
-    X(SET_DIMENSION_SIZE, "set-dimension-size", 0)                                                           \
-    X(SHIFT_LEFT, "shift-left", HLO_ELEMENTWISE)                                                             \
-    X(SHIFT_RIGHT_ARITHMETIC, "shift-right-arithmetic", HLO_ELEMENTWISE)                                     \
-    X(SHIFT_RIGHT_LOGICAL, "shift-right-logical", HLO_ELEMENTWISE)                                           \
-    X(SIGN, "sign", HLO_ELEMENTWISE)                                                                         \
-    X(SINE, "sine", HLO_UNARY_FN)                                                                            \
-    X(SINH, "sinh", HLO_UNARY_FN)                                                                            \
-    X(SLICE, "slice", 0)                                                                                     \
-    X(SORT, "sort", 0)                                                                                       \
-    X(SQRT, "sqrt", HLO_UNARY_FN)                                                                            \
-    X(STOCHASTIC_CONVERT, "stochastic-convert", HLO_ELEMENTWISE)                                             \
-    X(SUBTRACT, "subtract", HLO_ELEMENTWISE)                                                                 \
-    X(TAN, "tan", HLO_UNARY_FN)                                                                              \
-    X(TANH, "tanh", HLO_UNARY_FN)                                                                            \
-    X(TOPK, "topk", 0)                                                                                       \
-    X(TRANSPOSE, "transpose", 0)                                                                             \
-    X(TRIANGULAR_SOLVE, "triangular-solve", 0)                                                               \
-    X(TUPLE, "tuple", HLO_FREE)                                                                              \
-    X(WHILE, "while", 0)                                                                                     \
-    X(XOR, "xor", HLO_ELEMENTWISE)
+    X(ABS, "abs", ELEMENTWISE, 1, 1, 1, 0)                                                                   \
+    X(ACOS, "acos", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                               \
+    X(ACOSH, "acosh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                             \
+    X(ADD, "add", ELEMENTWISE, 2, 2, 1, 0)                                                                   \
+    X(ADD_DEPENDENCY, "add-dependency", VIEW, 2, 2, 0, HLO_FREE)                                             \
+    X(AFTER_ALL, "after-all", NOTHING, 0, HLO_ANY, 0, HLO_FREE)                                              \
+    X(ALL_GATHER, "all-gather", COLLECTIVE, 1, HLO_ANY, 0, 0)                                                \
+    X(ALL_GATHER_DONE, "all-gather-done", COLLECTIVE, 1, 1, 0, 0)                                            \
+    X(ALL_GATHER_START, "all-gather-start", COLLECTIVE, 1, HLO_ANY, 0, 0)                                    \
+    X(ALL_REDUCE, "all-reduce", COLLECTIVE, 1, HLO_ANY, 0, 0)                                                \
+    X(ALL_REDUCE_DONE, "all-reduce-done", COLLECTIVE, 1, 1, 0, 0)                                            \
+    X(ALL_REDUCE_START, "all-reduce-start", COLLECTIVE, 1, HLO_ANY, 0, 0)                                    \
+    X(ALL_TO_ALL, "all-to-all", COLLECTIVE, 1, HLO_ANY, 0, 0)                                                \
+    X(AND, "and", ELEMENTWISE, 2, 2, 1, HLO_OF_BITS)                                                         \
+    X(ASIN, "asin", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                               \
+    X(ASINH, "asinh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                             \
+    X(ASYNC_DONE, "async-done", ALONE, 1, 1, 0, 0)                                                           \
+    X(ASYNC_START, "async-start", ALONE, 0, HLO_ANY, 0, 0)                                                   \
+    X(ASYNC_UPDATE, "async-update", ALONE, 1, HLO_ANY, 0, 0)                                                 \
+    X(ATAN2, "atan2", ELEMENTWISE, 2, 2, 20, HLO_TRANSCENDENTAL)                                             \
+    X(ATANH, "atanh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                             \
+    X(BATCH_NORM_GRAD, "batch-norm-grad", ALONE, 5, 5, 0, 0)                                                 \
+    X(BATCH_NORM_INFERENCE, "batch-norm-inference", ALONE, 5, 5, 0, 0)                                       \
+    X(BATCH_NORM_TRAINING, "batch-norm-training", ALONE, 3, 3, 0, 0)                                         \
+    X(BITCAST, "bitcast", VIEW, 1, 1, 0, HLO_FREE)                                                           \
+    X(BITCAST_CONVERT, "bitcast-convert", ELEMENTWISE, 1, 1, 1, 0)                                           \
+    X(BROADCAST, "broadcast", VIEW, 1, 1, 0, 0)                                                              \
+    X(CALL, "call", ALONE, 0, HLO_ANY, 0, 0)                                                                 \
+    X(CBRT, "cbrt", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                              \
+    X(CEIL, "ceil", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS)                                                     \
+    X(CHOLESKY, "cholesky", ALONE, 1, 1, 0, 0)                                                               \
+    X(CLAMP, "clamp", ELEMENTWISE, 3, 3, 1, 0)                                                               \
+    X(COLLECTIVE_BROADCAST, "collective-broadcast", COLLECTIVE, 1, 2, 0, 0)                                  \
+    X(COLLECTIVE_PERMUTE, "collective-permute", COLLECTIVE, 1, HLO_ANY, 0, 0)                                \
+    X(COLLECTIVE_PERMUTE_DONE, "collective-permute-done", COLLECTIVE, 1, 1, 0, 0)                            \
+    X(COLLECTIVE_PERMUTE_START, "collective-permute-start", COLLECTIVE, 1, HLO_ANY, 0, 0)                    \
+    X(COMPARE, "compare", ELEMENTWISE, 2, 2, 1, 0)                                                           \
+    X(COMPLEX, "complex", ELEMENTWISE, 2, 2, 1, 0)                                                           \
+    X(CONCATENATE, "concatenate", MOVE, 1, HLO_ANY, 0, 0)                                                    \
+    X(CONDITIONAL, "conditional", ALONE, 2, HLO_ANY, 0, HLO_CAPTURES)                                        \
+    X(CONSTANT, "constant", INPUT, 0, 0, 0, HLO_FREE)                                                        \
+    X(CONVERT, "convert", ELEMENTWISE, 1, 1, 1, 0)                                                           \
+    X(CONVOLUTION, "convolution", PRODUCT, 2, 2, 0, 0)                                                       \
+    X(COPY, "copy", MOVE, 1, 1, 0, 0)                                                                        \
+    X(COPY_DONE, "copy-done", ALONE, 1, 1, 0, 0)                                                             \
+    X(COPY_START, "copy-start", ALONE, 1, 1, 0, 0)                                                           \
+    X(COSH, "cosh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                               \
+    X(COSINE, "cosine", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                          \
+    X(COUNT_LEADING_ZEROS, "count-leading-zeros", ELEMENTWISE, 1, 1, 1, HLO_OF_WHOLE)                        \
+    X(CUSTOM_CALL, "custom-call", ALONE, 0, HLO_ANY, 0, 0)                                                   \
+    X(DIVIDE, "divide", ELEMENTWISE, 2, 2, 8, 0)                                                             \
+    X(DOMAIN, "domain", VIEW, 1, 1, 0, HLO_FREE)                                                             \
+    X(DOT, "dot", PRODUCT, 2, 2, 0, 0)                                                                       \
+    X(DYNAMIC_RESHAPE, "dynamic-reshape", VIEW, 1, HLO_ANY, 0, 0)                                            \
+    X(DYNAMIC_SLICE, "dynamic-slice", MOVE, 1, HLO_ANY, 0, 0)                                                \
+    X(DYNAMIC_UPDATE_SLICE, "dynamic-update-slice", MOVE, 2, HLO_ANY, 0, 0)                                  \
+    X(ERF, "erf", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                                 \
+    X(EXPONENTIAL, "exponential", ELEMENTWISE, 1, 1, 8, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                 \
+    X(EXPONENTIAL_MINUS_ONE, "exponential-minus-one", ELEMENTWISE, 1, 1, 12,                                 \
+      HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                                                                   \
+    X(FFT, "fft", ALONE, 1, 1, 0, 0)                                                                         \
+    X(FLOOR, "floor", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS)                                                   \
+    X(FUSION, "fusion", ALONE, 0, HLO_ANY, 0, 0)                                                             \
+    X(GATHER, "gather", MOVE, 2, 2, 0, 0)                                                                    \
+    X(GET_DIMENSION_SIZE, "get-dimension-size", MOVE, 1, 1, 0, 0)                                            \
+    X(GET_TUPLE_ELEMENT, "get-tuple-element", VIEW, 1, 1, 0, HLO_FREE)                                       \
+    X(IMAG, "imag", ELEMENTWISE, 1, 1, 1, HLO_OF_INEXACT)                                                    \
+    X(INFEED, "infeed", NOTHING, 0, 1, 0, 0)                                                                 \
+    X(IOTA, "iota", MOVE, 0, 0, 0, 0)                                                                        \
+    X(IS_FINITE, "is-finite", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS)                                           \
+    X(LOG, "log", ELEMENTWISE, 1, 1, 12, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                                \
+    X(LOG_PLUS_ONE, "log-plus-one", ELEMENTWISE, 1, 1, 12, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)              \
+    X(LOGISTIC, "logistic", ELEMENTWISE, 1, 1, 12, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                      \
+    X(MAP, "map", ELEMENTWISE, 1, HLO_ANY, 1, 0)                                                             \
+    X(MAXIMUM, "maximum", ELEMENTWISE, 2, 2, 1, 0)                                                           \
+    X(MINIMUM, "minimum", ELEMENTWISE, 2, 2, 1, 0)                                                           \
+    X(MULTIPLY, "multiply", ELEMENTWISE, 2, 2, 1, 0)                                                         \
+    X(NEGATE, "negate", ELEMENTWISE, 1, 1, 1, 0)                                                             \
+    X(NOT, "not", ELEMENTWISE, 1, 1, 1, HLO_OF_BITS)                                                         \
+    X(OPT_BARRIER, "opt-barrier", VIEW, 1, 1, 0, HLO_CAPTURES)                                               \
+    X(OR, "or", ELEMENTWISE, 2, 2, 1, HLO_OF_BITS)                                                           \
+    X(OUTFEED, "outfeed", NOTHING, 1, HLO_ANY, 0, 0)                                                         \
+    X(PAD, "pad", MOVE, 2, 2, 0, 0)                                                                          \
+    X(PARAMETER, "parameter", INPUT, 0, 0, 0, HLO_FREE)                                                      \
+    X(PARTITION_ID, "partition-id", NOTHING, 0, 0, 0, 0)                                                     \
+    X(POPCNT, "popcnt", ELEMENTWISE, 1, 1, 1, HLO_OF_WHOLE)                                                  \
+    X(POWER, "power", ELEMENTWISE, 2, 2, 20, HLO_TRANSCENDENTAL)                                             \
+    X(RAGGED_ALL_TO_ALL, "ragged-all-to-all", COLLECTIVE, 6, 6, 0, 0)                                        \
+    X(RAGGED_DOT, "ragged-dot", PRODUCT, 2, 4, 0, 0)                                                         \
+    X(REAL, "real", ELEMENTWISE, 1, 1, 1, HLO_OF_INEXACT)                                                    \
+    X(RECV, "recv", COLLECTIVE, 1, 1, 0, 0)                                                                  \
+    X(RECV_DONE, "recv-done", COLLECTIVE, 1, 1, 0, 0)                                                        \
+    X(REDUCE, "reduce", REDUCE, 2, HLO_ANY, 0, HLO_PAIRED)                                                   \
+    X(REDUCE_PRECISION, "reduce-precision", ELEMENTWISE, 1, 1, 1, 0)                                         \
+    X(REDUCE_SCATTER, "reduce-scatter", COLLECTIVE, 1, HLO_ANY, 0, 0)                                        \
+    X(REDUCE_WINDOW, "reduce-window", MOVE, 2, HLO_ANY, 0, HLO_PAIRED)                                       \
+    X(REMAINDER, "remainder", ELEMENTWISE, 2, 2, 12, 0)                                                      \
+    X(REPLICA_ID, "replica-id", NOTHING, 0, 0, 0, 0)                                                         \
+    X(RESHAPE, "reshape", VIEW, 1, 1, 0, 0)                                                                  \
+    X(REVERSE, "reverse", MOVE, 1, 1, 0, 0)                                                                  \
+    X(RNG, "rng", MOVE, 2, HLO_ANY, 16, 0)                                                                   \
+    X(RNG_BIT_GENERATOR, "rng-bit-generator", ALONE, 1, 1, 16, 0)                                            \
+    X(RNG_GET_AND_UPDATE_STATE, "rng-get-and-update-state", NOTHING, 0, 0, 0, 0)                             \
+    X(ROUND_NEAREST_AFZ, "round-nearest-afz", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS)                           \
+    X(ROUND_NEAREST_EVEN, "round-nearest-even", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS)                         \
+    X(RSQRT, "rsqrt", ELEMENTWISE, 1, 1, 8, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                             \
+    X(SCALED_DOT, "scaled-dot", PRODUCT, 2, 4, 0, 0)                                                         \
+    X(SCAN, "scan", ALONE, 1, HLO_ANY, 0, 0)                                                                 \
+    X(SCATTER, "scatter", ALONE, 3, HLO_ANY, 0, HLO_PAIRED_AND_ONE)                                          \
+    X(SELECT, "select", ELEMENTWISE, 3, 3, 1, 0)                                                             \
+    X(SELECT_AND_SCATTER, "select-and-scatter", ALONE, 3, 3, 0, 0)                                           \
+    X(SEND, "send", COLLECTIVE, 2, 2, 0, HLO_CAPTURES)                                                       \
+    X(SEND_DONE, "send-done", COLLECTIVE, 1, 1, 0, 0)                                                        \
+    X(SET_DIMENSION_SIZE, "set-dimension-size", VIEW, 2, 2, 0, 0)                                            \
+    X(SHIFT_LEFT, "shift-left", ELEMENTWISE, 2, 2, 1, HLO_OF_WHOLE)                                          \
+    X(SHIFT_RIGHT_ARITHMETIC, "shift-right-arithmetic", ELEMENTWISE, 2, 2, 1, HLO_OF_WHOLE)                  \
+    X(SHIFT_RIGHT_LOGICAL, "shift-right-logical", ELEMENTWISE, 2, 2, 1, HLO_OF_WHOLE)                        \
+    X(SIGN, "sign", ELEMENTWISE, 1, 1, 1, 0)                                                                 \
+    X(SINE, "sine", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                              \
+    X(SINH, "sinh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                               \
+    X(SLICE, "slice", VIEW, 1, 1, 0, 0)                                                                      \
+    X(SORT, "sort", ALONE, 1, HLO_ANY, 0, 0)                                                                 \
+    X(SQRT, "sqrt", ELEMENTWISE, 1, 1, 8, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                               \
+    X(STOCHASTIC_CONVERT, "stochastic-convert", ELEMENTWISE, 2, 2, 1, 0)                                     \
+    X(SUBTRACT, "subtract", ELEMENTWISE, 2, 2, 1, 0)                                                         \
+    X(TAN, "tan", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                                \
+    X(TANH, "tanh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                              \
+    X(TOPK, "topk", ALONE, 1, 1, 0, 0)                                                                       \
+    X(TRANSPOSE, "transpose", VIEW, 1, 1, 0, 0)                                                              \
+    X(TRIANGULAR_SOLVE, "triangular-solve", ALONE, 2, 2, 0, 0)                                               \
+    X(TUPLE, "tuple", NOTHING, 0, HLO_ANY, 0, 0)                                                             \
+    X(WHILE, "while", LOOP, 1, 1, 0, HLO_CAPTURES)                                                           \
+    X(XOR, "xor", ELEMENTWISE, 2, 2, 1, HLO_OF_BITS)
 
 enum hlo_opcode {
-#define X(enumerator, text, traits) HLO_##enumerator,
+#define X(enumerator, text, class, min, max, lanes, traits) HLO_##enumerator,
     HLO_OPCODES(X)
 #undef X
         HLO_OPCODE_COUNT
 };
 
-const char *hlo_opcode_name(enum hlo_opcode opcode);
-unsigned hlo_opcode_traits(enum hlo_opcode opcode);
+struct hlo_operation {
+    const char *name;
+    enum op_class class;
+    int16_t min, max; /* operands */
+    int16_t lanes, traits;
+};
+extern const struct hlo_operation hlo_operations[HLO_OPCODE_COUNT];
+
+static inline const char *hlo_opcode_name(enum hlo_opcode opcode)
+{
+    return hlo_operations[opcode].name;
+}
+
+static inline bool hlo_is_elementwise(enum hlo_opcode opcode)
+{
+    return hlo_operations[opcode].class == OP_ELEMENTWISE;
+}
 
 /* The opcode of this text, HLO_OPCODE_COUNT when it is none. */
 enum hlo_opcode hlo_opcode_find(const char *text, size_t length);

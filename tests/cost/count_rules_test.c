@@ -363,6 +363,22 @@ static void collectives_tell_what_goes_over_the_wire(void **state)
     release(&counted);
 }
 
+/* HLO text gives it a tuple or, as StableHLO does, each array as an operand. */
+static void an_outfeed_takes_any_number_of_arrays(void **state)
+{
+    static const char arrays[] = "HloModule m\nENTRY e { a = f32[4] parameter(0)\n b = s32[8] parameter(1)\n"
+                                 " t = token[] after-all()\n ROOT o = token[] outfeed(a, b, t) }\n";
+    struct counted counted;
+    struct error err;
+    (void)state;
+    count(&counted, arrays, COUNT_XLA);
+    assert_true(counted.count.bytes == 4 * 4 + 8 * 4);
+    release(&counted);
+    assert_false(
+        hlo_parse_text(&counted.module, "test.hlo", "ENTRY e { ROOT o = token[] outfeed() }\n", 39, &err));
+    assert_non_null(strstr(err.text, "'o' (outfeed): expected 1 operand or more, found 0"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +401,7 @@ int main(void)
         cmocka_unit_test(the_forks_rules_take_no_cycles_of_comparisons),
         cmocka_unit_test(a_conditional_costs_its_dearest_branch),
         cmocka_unit_test(collectives_tell_what_goes_over_the_wire),
+        cmocka_unit_test(an_outfeed_takes_any_number_of_arrays),
     };
     return cmocka_run_group_tests_name("count_rules", tests, NULL, NULL);
 }

@@ -44,7 +44,9 @@ struct total {
 /* A reshape moves nothing. */
 static bool is_kernel(const struct hlo_instruction *instruction)
 {
-    return !(hlo_opcode_traits(instruction->opcode) & HLO_FREE) && instruction->opcode != HLO_RESHAPE;
+    enum hlo_opcode opcode = instruction->opcode;
+    return !(hlo_operations[opcode].traits & HLO_FREE) && opcode != HLO_RESHAPE && opcode != HLO_TUPLE &&
+           opcode != HLO_OPT_BARRIER;
 }
 
 static struct total total_of(const char *file, size_t device)

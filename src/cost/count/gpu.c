@@ -235,7 +235,7 @@ static bool count_custom_call(const struct counter *c, const struct hlo_instruct
 /* XLA of April 2024 took cycles of unary and binary operations only. */
 static bool takes_cycles(const struct counter *c, enum hlo_opcode opcode)
 {
-    if (!(hlo_opcode_traits(opcode) & HLO_ELEMENTWISE) || opcode == HLO_MAP)
+    if (!hlo_is_elementwise(opcode) || opcode == HLO_MAP)
         return false;
     if (c->options.rules != COUNT_XLA_FORK)
         return true;

@@ -116,55 +116,15 @@ void count_unknown(const struct counter *c, const struct hlo_instruction *instru
     count->unknown = true;
 }
 
-/* Operands that the rules look at. */
-static int least_operands(enum hlo_opcode opcode)
-{
-    switch (opcode) {
-    case HLO_SCATTER:
-        return 3;
-    case HLO_DOT:
-    case HLO_SCALED_DOT:
-    case HLO_RAGGED_DOT:
-    case HLO_CONVOLUTION:
-    case HLO_SELECT_AND_SCATTER:
-    case HLO_TRIANGULAR_SOLVE:
-    case HLO_DYNAMIC_UPDATE_SLICE:
-    case HLO_GATHER:
-        return 2;
-    case HLO_SCAN:
-    case HLO_REDUCE:
-    case HLO_REDUCE_WINDOW:
-    case HLO_SORT:
-    case HLO_TOPK:
-    case HLO_FFT:
-    case HLO_CHOLESKY:
-    case HLO_TRANSPOSE:
-    case HLO_SLICE:
-    case HLO_DYNAMIC_SLICE:
-    case HLO_BROADCAST:
-    case HLO_BITCAST:
-    case HLO_BITCAST_CONVERT:
-    case HLO_CONCATENATE:
-    case HLO_BATCH_NORM_TRAINING:
-    case HLO_BATCH_NORM_INFERENCE:
-    case HLO_BATCH_NORM_GRAD:
-    case HLO_COLLECTIVE_PERMUTE:
-    case HLO_COLLECTIVE_PERMUTE_START:
-        return 1;
-    default:
-        return 0;
-    }
-}
-
 static bool count_instruction(struct counter *c, const struct hlo_instruction *instruction,
                               struct instruction_count *count)
 {
     bool done = false;
-    if (instruction->operand_count < least_operands(instruction->opcode))
+    const struct hlo_operation *op = &hlo_operations[instruction->opcode];
+    if (instruction->operand_count < op->min && !(op->traits & HLO_CAPTURES)) /* the rules look at them */
         return error_set(c->err, ERROR_INPUT, "%s:%u:%u: %s of %d operands, expected at least %d",
-                         c->module->path, instruction->line, instruction->column,
-                         hlo_opcode_name(instruction->opcode), instruction->operand_count,
-                         least_operands(instruction->opcode));
+                         c->module->path, instruction->line, instruction->column, op->name,
+                         instruction->operand_count, op->min);
     count_default(c, instruction, count);
     if (c->gpu && !count_gpu(c, instruction, count, &done))
         return false;
@@ -196,7 +156,7 @@ bool count_is_elementwise(const bool *elementwise, const struct hlo_instruction 
     case HLO_FUSION:
         return instruction->callee_count && elementwise[instruction->callees[0]->index];
     default:
-        return hlo_opcode_traits(instruction->opcode) & HLO_ELEMENTWISE;
+        return hlo_is_elementwise(instruction->opcode);
     }
 }
 

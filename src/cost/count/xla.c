@@ -34,7 +34,7 @@ static double ragged_dot_flops(const struct hlo_instruction *instruction)
 static void count_elementwise(const struct hlo_instruction *instruction, struct instruction_count *count)
 {
     double elements = (double)hlo_elements(instruction->shape);
-    if (hlo_opcode_traits(instruction->opcode) & HLO_TRANSCENDENTAL)
+    if (hlo_operations[instruction->opcode].traits & HLO_TRANSCENDENTAL)
         count->transcendentals = elements;
     else
         count->flops = elements;
@@ -310,7 +310,7 @@ static bool count_operations(const struct counter *c, const struct hlo_instructi
         count_all_reduce(instruction, count);
         break;
     default:
-        if (hlo_opcode_traits(instruction->opcode) & HLO_ELEMENTWISE)
+        if (hlo_is_elementwise(instruction->opcode))
             count_elementwise(instruction, count);
     }
     return true;
@@ -319,16 +319,11 @@ static bool count_operations(const struct counter *c, const struct hlo_instructi
 bool count_xla(const struct counter *c, const struct hlo_instruction *instruction,
                struct instruction_count *count)
 {
-    switch (instruction->opcode) {
-    case HLO_PARAMETER:
-    case HLO_CONSTANT:
-    case HLO_GET_TUPLE_ELEMENT:
-    case HLO_BITCAST:
-    case HLO_AFTER_ALL:
-    case HLO_ADD_DEPENDENCY:
-    case HLO_DOMAIN:
+    if (hlo_operations[instruction->opcode].traits & HLO_FREE) {
         count_nothing(instruction, count);
         return true;
+    }
+    switch (instruction->opcode) {
     case HLO_TRANSPOSE:
         if (transpose_is_bitcast(instruction))
             count_nothing(instruction, count);

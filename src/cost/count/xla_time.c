@@ -72,7 +72,7 @@ struct xla_launch xla_launch_of(const struct hlo_instruction *instruction, const
     if (instruction->opcode == HLO_FUSION && config && strstr(config, "block_level_fusion_config"))
         return tiled_launch(instruction);
     int64_t elements = hlo_elements(shape);
-    loop |= (hlo_opcode_traits(instruction->opcode) & HLO_ELEMENTWISE) != 0;
+    loop |= hlo_is_elementwise(instruction->opcode);
     if (loop)
         elements /= unrolled(elements, device);
     double work = (double)elements;

@@ -37,61 +37,10 @@ static enum op_class custom_class(const struct hlo_instruction *instruction)
 
 enum op_class op_class(const struct hlo_instruction *instruction)
 {
-    enum hlo_opcode opcode = instruction->opcode;
-    if (hlo_opcode_traits(opcode) & HLO_ELEMENTWISE)
-        return OP_ELEMENTWISE;
-    if (hlo_opcode_traits(opcode) & HLO_COLLECTIVE)
-        return OP_COLLECTIVE;
-    switch (opcode) {
-    case HLO_PARAMETER:
-    case HLO_CONSTANT:
-        return OP_INPUT;
-    case HLO_TUPLE:
-    case HLO_AFTER_ALL:
-    case HLO_PARTITION_ID:
-    case HLO_REPLICA_ID:
-    case HLO_INFEED:
-    case HLO_OUTFEED:
-    case HLO_RNG_GET_AND_UPDATE_STATE:
-        return OP_NOTHING;
-    case HLO_BITCAST:
-    case HLO_BROADCAST:
-    case HLO_DYNAMIC_RESHAPE:
-    case HLO_GET_TUPLE_ELEMENT:
-    case HLO_RESHAPE:
-    case HLO_SET_DIMENSION_SIZE:
-    case HLO_SLICE:
-    case HLO_TRANSPOSE:
-    case HLO_ADD_DEPENDENCY:
-    case HLO_DOMAIN:
-    case HLO_OPT_BARRIER:
-        return instruction->operand_count ? OP_VIEW : OP_NOTHING;
-    case HLO_CONCATENATE:
-    case HLO_COPY:
-    case HLO_DYNAMIC_SLICE:
-    case HLO_DYNAMIC_UPDATE_SLICE:
-    case HLO_GATHER:
-    case HLO_GET_DIMENSION_SIZE:
-    case HLO_IOTA:
-    case HLO_PAD:
-    case HLO_REDUCE_WINDOW:
-    case HLO_REVERSE:
-    case HLO_RNG:
-        return OP_MOVE;
-    case HLO_REDUCE:
-        return OP_REDUCE;
-    case HLO_CONVOLUTION:
-    case HLO_DOT:
-    case HLO_RAGGED_DOT:
-    case HLO_SCALED_DOT:
-        return OP_PRODUCT;
-    case HLO_WHILE:
-        return OP_LOOP;
-    case HLO_CUSTOM_CALL:
+    enum op_class class = hlo_operations[instruction->opcode].class;
+    if (instruction->opcode == HLO_CUSTOM_CALL)
         return custom_class(instruction);
-    default:
-        return OP_ALONE;
-    }
+    return class == OP_VIEW && instruction->operand_count == 0 ? OP_NOTHING : class;
 }
 
 static int64_t leaf_elements(const struct hlo_shape *shape)
@@ -123,30 +72,6 @@ bool op_is_splat(const struct hlo_instruction *instruction)
 
 /* ---- arithmetic ---- */
 
-/* fp32 operations of one element: what CUDA's math library takes to within its stated accuracy, in rounded
- * numbers of instructions (CUDA C++ Programming Guide, section 16, and the throughput table of section 8). */
-static double element_flops(enum hlo_opcode opcode)
-{
-    switch (opcode) {
-    case HLO_DIVIDE:
-    case HLO_EXPONENTIAL:
-    case HLO_RSQRT:
-    case HLO_SQRT:
-        return 8.0;
-    case HLO_LOG:
-    case HLO_LOGISTIC:
-    case HLO_EXPONENTIAL_MINUS_ONE:
-    case HLO_LOG_PLUS_ONE:
-    case HLO_REMAINDER:
-        return 12.0;
-    case HLO_RNG:
-    case HLO_RNG_BIT_GENERATOR:
-        return 16.0;
-    default:
-        return hlo_opcode_traits(opcode) & HLO_TRANSCENDENTAL ? 20.0 : 1.0;
-    }
-}
-
 static double callee_flops(const struct hlo_instruction *instruction, int callee)
 {
     if (callee >= instruction->callee_count || instruction->callees[callee]->count == 0)
@@ -155,7 +80,7 @@ static double callee_flops(const struct hlo_instruction *instruction, int callee
     double sum = 0.0;
     for (int i = 0; i < computation->count; i++)
         if (op_class(computation->instructions[i]) == OP_ELEMENTWISE)
-            sum += element_flops(computation->instructions[i]->opcode);
+            sum += hlo_operations[computation->instructions[i]->opcode].lanes;
     return sum;
 }
 
@@ -208,14 +133,11 @@ double op_lane_flops(const struct hlo_instruction *instruction)
     case HLO_FUSION:
         return fusion_flops(instruction, 0);
     case HLO_RNG_BIT_GENERATOR:
-        return (double)hlo_leaf_bytes(instruction->shape) / 4.0 * element_flops(HLO_RNG);
+        return (double)hlo_leaf_bytes(instruction->shape) / 4.0 * hlo_operations[HLO_RNG_BIT_GENERATOR].lanes;
     default:
         break;
     }
-    enum op_class class = op_class(instruction);
-    return class == OP_ELEMENTWISE || instruction->opcode == HLO_RNG
-               ? elements * element_flops(instruction->opcode)
-               : 0.0;
+    return elements * hlo_operations[instruction->opcode].lanes;
 }
 
 /* ---- traffic of what is a kernel of its own ---- */

@@ -17,20 +17,6 @@
 
 #define OP_DEPTH 100 /* of calls in calls */
 
-enum op_class {
-    OP_INPUT,       /* parameter, constant: lies in memory */
-    OP_NOTHING,     /* tuple, token: neither computes nor moves */
-    OP_VIEW,        /* another look at operand 0: reshape, transpose, broadcast, slice, part of a tuple */
-    OP_ELEMENTWISE, /* an element of the result from the operands' at the same place */
-    OP_MOVE,        /* an element of the result from some element of the operands: pad, concatenate, gather */
-    OP_REDUCE,
-    OP_PRODUCT,   /* dot, convolution */
-    OP_ATTENTION, /* rehearse.attention */
-    OP_LOOP,
-    OP_COLLECTIVE,
-    OP_ALONE, /* a kernel of its own: sort, scatter, custom call, the module's own fusion */
-};
-
 enum op_class op_class(const struct hlo_instruction *instruction);
 
 /* Elements it runs over: of the result, of a reduction its operand. */

@@ -18,45 +18,18 @@ enum hlo_type mlir_real_type(enum hlo_type type)
     return type == HLO_TYPE_C128 ? HLO_TYPE_F64 : type;
 }
 
-/* What the operation takes, in words; NULL: it takes this type. */
+/* The types that the operation takes, in words; NULL: it takes this type. */
 static const char *wanted_instead(enum hlo_opcode opcode, enum hlo_type type)
 {
-    switch (opcode) {
-    case HLO_AND:
-    case HLO_OR:
-    case HLO_XOR:
-    case HLO_NOT:
+    int traits = hlo_operations[opcode].traits;
+    bool is_float = hlo_type_is_float(type);
+    if (traits & HLO_OF_BITS)
         return is_whole(type) || type == HLO_TYPE_PRED ? NULL : "whole numbers or truth values";
-    case HLO_SHIFT_LEFT:
-    case HLO_SHIFT_RIGHT_ARITHMETIC:
-    case HLO_SHIFT_RIGHT_LOGICAL:
-    case HLO_POPCNT:
-    case HLO_COUNT_LEADING_ZEROS:
+    if (traits & HLO_OF_WHOLE)
         return is_whole(type) ? NULL : "whole numbers";
-    case HLO_FLOOR:
-    case HLO_CEIL:
-    case HLO_IS_FINITE:
-    case HLO_ROUND_NEAREST_AFZ:
-    case HLO_ROUND_NEAREST_EVEN:
-        return hlo_type_is_float(type) ? NULL : "floats";
-    case HLO_REAL:
-    case HLO_IMAG:
-    case HLO_CBRT:
-    case HLO_EXPONENTIAL:
-    case HLO_EXPONENTIAL_MINUS_ONE:
-    case HLO_LOG:
-    case HLO_LOG_PLUS_ONE:
-    case HLO_LOGISTIC:
-    case HLO_RSQRT:
-    case HLO_SQRT:
-    case HLO_COSINE:
-    case HLO_SINE:
-    case HLO_TAN:
-    case HLO_TANH:
-        return hlo_type_is_float(type) || is_complex(type) ? NULL : "floats or complex numbers";
-    default:
-        return NULL;
-    }
+    if (traits & HLO_OF_FLOATS)
+        return is_float ? NULL : "floats";
+    return !(traits & HLO_OF_INEXACT) || is_float || is_complex(type) ? NULL : "floats or complex numbers";
 }
 
 /* Quantized numbers, which are read as the whole numbers that are stored, stand for floats. */

@@ -125,11 +125,21 @@ struct mlir_info {
     const char *name; /* without its dialect */
     unsigned dialects;
     enum hlo_opcode opcode;
-    int least, most; /* operands; most -1: any number */
+    int least, most; /* operands; -1: as many as HLO's operation, HLO_ANY: any number */
     int regions;     /* -1: at least one; -2: any number */
     enum mlir_form form;
     mlir_build *build;
 };
+
+static inline int mlir_min_operands(const struct mlir_info *info)
+{
+    return info->least >= 0 ? info->least : hlo_operations[info->opcode].min;
+}
+
+static inline int mlir_max_operands(const struct mlir_info *info)
+{
+    return info->most >= 0 ? info->most : hlo_operations[info->opcode].max;
+}
 
 /* An operation that is being read; what it has lies on the reader's stacks. */
 struct mlir_op {

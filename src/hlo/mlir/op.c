@@ -253,9 +253,10 @@ static bool check_operands(struct mlir_reader *reader, const struct mlir_op *op)
                                  hlo_shape_text(shape, defined, sizeof defined),
                                  hlo_shape_text(type, given, sizeof given));
     }
-    if (op->operands < (size_t)info->least || (info->most >= 0 && op->operands > (size_t)info->most))
-        return mlir_op_error(reader, op, "expected %s%d operands, found %zu",
-                             info->most == info->least ? "" : "at least ", info->least, op->operands);
+    int min = mlir_min_operands(info), max = mlir_max_operands(info);
+    if (op->operands < (size_t)min || (max != HLO_ANY && op->operands > (size_t)max))
+        return mlir_op_error(reader, op, "expected %s%d operands, found %zu", max == min ? "" : "at least ",
+                             min, op->operands);
     if (info->regions >= 0 ? op->callees != (size_t)info->regions : info->regions == -1 && !op->callees)
         return mlir_op_error(reader, op, "expected %s regions, found %zu",
                              info->regions == 0   ? "no"

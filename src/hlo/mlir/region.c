@@ -114,8 +114,8 @@ static bool applied_region(struct mlir_reader *reader, struct mlir_op *op, struc
                            const char *at)
 {
     const struct mlir_info *info = mlir_find_op(reader, name);
-    if (!info || info->least != 2 || info->most != 2 || info->regions ||
-        !(hlo_opcode_traits(info->opcode) & HLO_ELEMENTWISE))
+    if (!info || mlir_min_operands(info) != 2 || mlir_max_operands(info) != 2 || info->regions ||
+        !hlo_is_elementwise(info->opcode))
         return mlir_error(reader, at, "expected an operation on two elements, found '%.*s'", (int)name.length,
                           name.at);
     struct mlir_block *block = &reader->blocks[reader->depth + 1];

@@ -304,7 +304,7 @@ static bool read_config(struct hlo_reader *reader, struct hlo_draft *draft)
 
 static bool read_accuracy(struct hlo_reader *reader, const struct hlo_draft *draft, const char *at)
 {
-    if (!(hlo_opcode_traits(hlo_draft_opcode(draft)) & HLO_TRANSCENDENTAL))
+    if (!(hlo_operations[hlo_draft_opcode(draft)].traits & HLO_TRANSCENDENTAL))
         return hlo_fail(reader, at, "result_accuracy= is for transcendental operations");
     return hlo_read_accuracy(reader);
 }
