@@ -189,30 +189,12 @@ static void add_split(const struct plan_alternative *split, int row, struct text
     }
 }
 
-/* The plan itself as a row among its alternatives. */
-static struct plan_alternative own_split(const struct plan *plan)
-{
-    const struct plan_pipeline *pipeline = &plan->pipelines[0];
-    const struct plan_stage *stage = &pipeline->stages[0];
-    struct plan_alternative own = {
-        .tensor = stage->tensor,
-        .context = stage->context,
-        .expert = stage->expert,
-        .pipeline = pipeline->stage_count / plan->chunks,
-        .data = pipeline->copies,
-        .chunks = plan->chunks,
-        .microbatch = plan->microbatch,
-        .part_count = plan->part_count,
-    };
-    memcpy(own.parts, plan->parts, sizeof own.parts);
-    return own;
-}
-
 static void add_split_rows(const struct plan *plan, struct text *script)
 {
     text_add(script, "set ytics (");
     for (int i = 0; i <= plan->alternative_count; i++) {
-        const struct plan_alternative own = own_split(plan), *a = i == 0 ? &own : &plan->alternatives[i - 1];
+        const struct plan_alternative own = plan_as_alternative(plan),
+                                      *a = i == 0 ? &own : &plan->alternatives[i - 1];
         char label[128];
         snprintf(label, sizeof label, "tp %d cp %d ep %d pp %d dp %d, mbs %lld vp %d", a->tensor, a->context,
                  a->expert, a->pipeline, a->data, (long long)a->microbatch, a->chunks);
@@ -220,7 +202,7 @@ static void add_split_rows(const struct plan *plan, struct text *script)
         gnuplot_add_tic(script, label, i);
     }
     text_format(script, ")\nset yrange [%d.7:-0.7]\n$bars << EOD\n", plan->alternative_count);
-    const struct plan_alternative own = own_split(plan);
+    const struct plan_alternative own = plan_as_alternative(plan);
     add_split(&own, 0, script);
     for (int i = 0; i < plan->alternative_count; i++)
         add_split(&plan->alternatives[i], i + 1, script);

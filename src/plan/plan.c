@@ -154,3 +154,52 @@ int plan_nodes(const struct plan *plan)
         nodes += plan->types[t].nodes;
     return nodes;
 }
+
+int64_t plan_readers(const struct plan *plan)
+{
+    int64_t readers = 0;
+    for (int p = 0; p < plan->pipeline_count; p++)
+        readers += (int64_t)plan->pipelines[p].copies * plan->pipelines[p].stages[0].data;
+    return readers;
+}
+
+int64_t plan_samples(const struct plan *plan)
+{
+    double samples = 0;
+    if (plan->global_batch > 0)
+        return plan->global_batch;
+    for (int p = 0; p < plan->pipeline_count; p++)
+        samples += (double)plan->pipelines[p].copies * (double)plan->pipelines[p].microbatches *
+                   (double)plan->microbatch;
+    return samples < 0x1p53 ? (int64_t)samples : 0;
+}
+
+struct plan_alternative plan_as_alternative(const struct plan *plan)
+{
+    const struct plan_pipeline *pipeline = &plan->pipelines[0];
+    const struct plan_stage *stage = &pipeline->stages[0];
+    struct plan_alternative own = {
+        .iteration_time = plan->iteration_time,
+        .devices = (int)plan_devices_used(plan),
+        .tensor = stage->tensor,
+        .context = stage->context,
+        .expert = stage->expert,
+        .pipeline = pipeline->stage_count / plan->chunks,
+        .data = pipeline->copies,
+        .chunks = plan->chunks,
+        .sharding = plan->sharding > 0 ? plan->sharding : 0,
+        .microbatch = plan->microbatch,
+        .microbatches = pipeline->microbatches,
+        .recompute = plan->recompute,
+        .memory = plan->memory,
+        .utilisation = plan_figure(plan, "utilisation"),
+        .part_count = plan->part_count,
+    };
+    memcpy(own.parts, plan->parts, sizeof own.parts);
+    return own;
+}
+
+bool plan_in_front(const struct plan *plan, int alternative)
+{
+    return plan->has_front && plan->alternatives[alternative].on_front;
+}

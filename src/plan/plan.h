@@ -9,6 +9,7 @@
 #define REHEARSE_PLAN_PLAN_H
 
 #include "core/arena.h"
+#include "core/doc.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
@@ -200,6 +201,19 @@ int64_t plan_devices_used(const struct plan *plan);
 int64_t plan_devices(const struct plan *plan);
 int plan_nodes(const struct plan *plan);
 
+/* Devices that read training data: of each copy of a pipeline, the data-parallel ranks of the first stage. Other ranks of
+ * the stage and other stages get what these have read. */
+int64_t plan_readers(const struct plan *plan);
+
+/* Samples of an iteration, of all readers; 0: not known. */
+int64_t plan_samples(const struct plan *plan);
+
+/* The first pipeline as a row among the alternatives. */
+struct plan_alternative plan_as_alternative(const struct plan *plan);
+
+/* Is this alternative listed as one of the front, and not as the best of its split? */
+bool plan_in_front(const struct plan *plan, int alternative);
+
 /* Gives every stage devices: consecutive ones, copy by copy, of the nodes of its type, no stage's copy across nodes if it
  * fits into one. A stage for which there is no room has no runs. False: out of memory. */
 bool plan_place(struct plan *plan, struct error *err);
@@ -217,6 +231,9 @@ bool plan_load(struct plan *plan, const char *path, struct error *err);
 
 /* plan_load on JSON text; `path` is only for messages. */
 bool plan_parse(struct plan *plan, const char *path, const char *data, size_t length, struct error *err);
+
+/* plan_load on a map within a document, such as an entry of a set of templates. */
+bool plan_read(struct plan *plan, const struct doc *doc, const struct doc_node *map, struct error *err);
 
 /* A table for people: who runs which layers, where the time goes, and what is proven. */
 void plan_print(const struct plan *plan, struct text *out);

@@ -396,28 +396,39 @@ static bool read_any(struct plan_reader *r)
     return plan_read_version_1(r);
 }
 
-/* Ends the reader's document. */
 static bool read_plan(struct plan_reader *r)
 {
-    bool ok = read_any(r) && check_sizes(r) && place_stages(r);
-    doc_release(&r->doc);
-    if (!ok)
-        plan_release(r->plan);
-    return ok;
+    if (read_any(r) && check_sizes(r) && place_stages(r))
+        return true;
+    plan_release(r->plan);
+    return false;
+}
+
+bool plan_read(struct plan *plan, const struct doc *doc, const struct doc_node *map, struct error *err)
+{
+    struct plan_reader r = {.doc = *doc, .plan = plan, .err = err};
+    r.doc.root = (struct doc_node *)map;
+    plan_init(plan);
+    plan->path = arena_string(&plan->arena, doc->path);
+    return plan->path ? read_plan(&r) : error_memory(err);
 }
 
 bool plan_load(struct plan *plan, const char *path, struct error *err)
 {
-    struct plan_reader r = {.plan = plan, .err = err};
-    plan_init(plan);
-    plan->path = path;
-    return doc_load(&r.doc, path, err) && read_plan(&r);
+    struct doc doc;
+    if (!doc_load(&doc, path, err))
+        return false;
+    bool ok = plan_read(plan, &doc, doc.root, err);
+    doc_release(&doc);
+    return ok;
 }
 
 bool plan_parse(struct plan *plan, const char *path, const char *data, size_t length, struct error *err)
 {
-    struct plan_reader r = {.plan = plan, .err = err};
-    plan_init(plan);
-    plan->path = path;
-    return doc_parse(&r.doc, DOC_JSON, path, data, length, err) && read_plan(&r);
+    struct doc doc;
+    if (!doc_parse(&doc, DOC_JSON, path, data, length, err))
+        return false;
+    bool ok = plan_read(plan, &doc, doc.root, err);
+    doc_release(&doc);
+    return ok;
 }

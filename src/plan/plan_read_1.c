@@ -51,13 +51,15 @@ static bool read_head(struct plan_reader *r)
     struct plan *plan = r->plan;
     const struct doc_node *root = r->doc.root;
     double time = number_of(root, "iteration_time"), bound = number_of(root, "lower_bound");
-    const struct doc_node *proven = doc_find(root, "proven_optimal");
+    const struct doc_node *proven = doc_find(root, "proven_optimal"),
+                          *extrapolates = doc_find(root, "extrapolates");
     plan->iteration_time = isfinite(time) ? time : 0;
     plan->lower_bound = isfinite(bound) ? bound : 0;
     plan->proven_optimal = proven && proven->type == DOC_BOOL && proven->boolean;
     plan->planning_seconds = number_of(root, "planning_seconds");
     plan->low = number_of(root, "iteration_time_low");
     plan->high = number_of(root, "iteration_time_high");
+    plan->extrapolates = extrapolates && extrapolates->type == DOC_BOOL && extrapolates->boolean;
     plan->headroom = number_of(root, "headroom");
     return plan_copy_text(r, doc_find(root, "objective"), &plan->objective) &&
            plan_copy_text(r, doc_find(root, "search"), &plan->search) &&
@@ -106,6 +108,16 @@ static bool read_stage_layers(struct plan_reader *r, const struct doc_node *node
            need_int(r, node, "last_layer", 0, PLAN_MAX_LAYERS, &stage->last_layer);
 }
 
+/* Memory of a stage's devices together, and its limit, which version 2 has in the device type. */
+static void read_memory(struct plan_reader *r, const struct doc_node *node, int devices,
+                        struct plan_stage *stage)
+{
+    double limit = number_of(node, "memory_limit") / devices;
+    stage->bytes.total = number_of(node, "memory") / devices;
+    if (limit > 0 && limit < 9e18 && r->plan->types[stage->type].memory == 0)
+        r->plan->types[stage->type].memory = (int64_t)limit;
+}
+
 static void count_layers(struct plan *plan)
 {
     const struct plan_pipeline *pipeline = &plan->pipelines[0];
@@ -132,7 +144,7 @@ static bool read_pipeline_stage(struct plan_reader *r, const struct doc_node *no
     }
     stage->seconds.forward = number_of(node, "forward");
     stage->seconds.backward = number_of(node, "backward");
-    stage->bytes.total = number_of(node, "memory") / stage->tensor;
+    read_memory(r, node, stage->tensor, stage);
     return true;
 }
 
@@ -214,7 +226,7 @@ static bool read_dapple_stage(struct plan_reader *r, const struct doc_node *node
     stage->seconds.forward = number_of(node, "forward");
     stage->seconds.backward = number_of(node, "backward");
     stage->seconds.gradients = number_of(node, "allreduce");
-    stage->bytes.total = number_of(node, "memory") / devices;
+    read_memory(r, node, devices, stage);
     return true;
 }
 
@@ -342,22 +354,83 @@ static bool read_job_cluster(struct plan_reader *r)
            add_link(r, "across", &r->plan->types[0].across);
 }
 
+/* The other plans, and the front, which is a list of its own. */
+static bool read_alternatives(struct plan_reader *r, const struct doc_node *others)
+{
+    struct plan *plan = r->plan;
+    const struct doc_node *front = doc_find(r->doc.root, "front");
+    size_t room = 1;
+    if (front && !(front = need_list(r, r->doc.root, "front", PLAN_MAX_ALTERNATIVES)))
+        return false;
+    for (const struct doc_node *node = others; node; node = node->next)
+        room++;
+    plan->has_front = front;
+    plan->alternatives =
+        ARENA_ARRAY(&plan->arena, room + (front ? front->count : 0), struct plan_alternative);
+    if (!plan->alternatives)
+        return error_memory(r->err);
+    for (const struct doc_node *node = others; node; node = node->next) {
+        struct plan_alternative *to = &plan->alternatives[plan->alternative_count++];
+        if (!read_alternative(r, node, to))
+            return false;
+        to->on_front &= !front;
+    }
+    for (const struct doc_node *node = front ? front->first_child : NULL; node; node = node->next) {
+        struct plan_alternative *to = &plan->alternatives[plan->alternative_count++];
+        if (!read_alternative(r, node, to))
+            return false;
+        to->on_front = true;
+    }
+    return true;
+}
+
+static bool read_sensitivity(struct plan_reader *r)
+{
+    struct plan *plan = r->plan;
+    const struct doc_node *list = doc_find(r->doc.root, "sensitivity");
+    if (!list || list->type == DOC_NULL)
+        return true;
+    if (!(list = need_list(r, r->doc.root, "sensitivity", PLAN_MAX_FIGURES)))
+        return false;
+    plan->sensitivity = ARENA_ARRAY(&plan->arena, (size_t)list->count, struct plan_sensitivity);
+    if (!plan->sensitivity)
+        return error_memory(r->err);
+    for (const struct doc_node *node = list->first_child; node; node = node->next) {
+        struct plan_sensitivity *to = &plan->sensitivity[plan->sensitivity_count++];
+        const struct doc_node *differs = doc_find(node, "split_differs");
+        to->more = number_of(node, "more");
+        to->iteration_time = number_of(node, "iteration_time");
+        to->split_differs = differs && differs->type == DOC_BOOL && differs->boolean;
+        if (!plan_copy_text(r, doc_find(node, "resource"), &to->resource))
+            return false;
+    }
+    return true;
+}
+
+/* Of the fullest device: version 1 does not say of which stage that is. */
+static void read_job_memory(struct plan *plan, const struct doc_node *memory)
+{
+    static const char *const names[][2] = {
+        {"memory_parameters", "parameters"}, {"memory_gradients", "gradients"},
+        {"memory_optimizer", "optimizer"},   {"memory_activations", "activations"},
+        {"memory_working", "working"},       {"memory_runtime", "runtime"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (isfinite(number_of(memory, names[i][1])))
+            plan_add_figure(plan, names[i][0], number_of(memory, names[i][1]));
+}
+
 static bool read_job_shape(struct plan_reader *r)
 {
     struct plan *plan = r->plan;
     const struct doc_node *root = r->doc.root, *list = need_list(r, root, "plans", PLAN_MAX_ALTERNATIVES);
     if (!list || !read_job_cluster(r) || !plan_add_pipelines(plan, 1, r->err))
         return false;
-    plan->alternatives = ARENA_ARRAY(&plan->arena, (size_t)list->count + 1, struct plan_alternative);
-    if (!plan->alternatives)
-        return error_memory(r->err);
     struct plan_alternative best = {0};
-    for (const struct doc_node *node = list->first_child; node; node = node->next)
-        if (!read_alternative(r, node,
-                              node->index == 0 ? &best : &plan->alternatives[plan->alternative_count++]))
-            return false;
-    if (!read_job_stages(r, list->first_child, &best))
+    if (!read_alternative(r, list->first_child, &best) || !read_alternatives(r, list->first_child->next) ||
+        !read_sensitivity(r) || !read_job_stages(r, list->first_child, &best))
         return false;
+    read_job_memory(plan, doc_find(list->first_child, "memory"));
     plan->pipelines[0].copies = best.data;
     plan->pipelines[0].microbatches = plan->asked_microbatches = best.microbatches;
     plan->microbatch = best.microbatch;
@@ -396,6 +469,20 @@ static bool read_types(struct plan_reader *r)
     return list;
 }
 
+/* A figure of one pipeline, where the file has it. */
+static bool add_figure(struct plan_reader *r, const struct doc_node *pipeline, const char *key,
+                       const char *name)
+{
+    double value = number_of(pipeline, key);
+    const char *own =
+        isfinite(value) ? arena_format(&r->plan->arena, "seconds_%s_%u", name, pipeline->index) : "";
+    if (!own)
+        return error_memory(r->err);
+    if (*own)
+        plan_add_figure(r->plan, own, value);
+    return true;
+}
+
 static bool read_fleet_pipeline(struct plan_reader *r, const struct doc_node *node,
                                 struct plan_pipeline *pipeline)
 {
@@ -403,7 +490,8 @@ static bool read_fleet_pipeline(struct plan_reader *r, const struct doc_node *no
     const struct doc_node *list = need_list(r, node, "stages", PLAN_MAX_STAGES);
     if (!list || !need_int(r, node, "copies", 1, 1 << 24, &pipeline->copies) ||
         !read_whole(r, node, "microbatches", 0, INT64_C(1) << 53, &all) ||
-        !plan_add_stages(r->plan, pipeline, (int)list->count, r->err))
+        !plan_add_stages(r->plan, pipeline, (int)list->count, r->err) ||
+        !add_figure(r, node, "fill", "first_microbatch") || !add_figure(r, node, "cycle", "each_microbatch"))
         return false;
     pipeline->line = (int)node->line;
     pipeline->microbatches = (all + pipeline->copies - 1) / pipeline->copies;

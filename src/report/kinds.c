@@ -7,7 +7,9 @@
 
 /* clang-format off */
 const struct report_kind report_kinds[] = {
+    {.format = "rehearse-plan/2", .name = "plan", .group = REPORT_PLANS, .write = report_plan},
     {.format = "rehearse-plan/1", .name = "plan", .group = REPORT_PLANS, .write = report_plan},
+    {.format = "rehearse-templates/2", .name = "pipeline templates", .group = REPORT_PLANS, .write = report_templates},
     {.format = "rehearse-templates/1", .name = "pipeline templates", .group = REPORT_PLANS, .write = report_templates},
     {.format = "rehearse-plan-check/1", .keys = "file objective iteration_time", .name = "checked plan", .group = REPORT_PLANS, .write = report_check},
     {.format = "rehearse-sweep/1", .name = "sweep", .group = REPORT_SWEEPS, .write = report_sweep},

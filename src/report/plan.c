@@ -1,369 +1,390 @@
-/* Plans: of pipelines, of training jobs, on devices of several kinds, by DAPPLE's rules; templates; checked plans. */
+/* Plans of every kind, sets of templates, and checked plans. */
+#include "plan/plan.h"
 #include "figure/style.h"
 #include "report/parts.h"
+#include "report/plan_stages.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_STAGES 200
-#define PARTS       7
+#define MAX_ROWS 200 /* of a table of alternatives */
 
-static void take_parts(const struct doc_node *time, struct html_part parts[PARTS])
+/* ---- colours and small words ---- */
+
+/* As in the figure of splits; a bubble is grey. */
+static const char *colour_of_part(const struct plan_figure *parts, int index)
 {
-    static const char *const names[PARTS] = {"compute", "bubble",    "tensor", "send",
-                                             "data",    "optimizer", "other"};
-    static const int colours[PARTS] = {0, -1, 1, 4, 2, 3, 5}; /* as in the figure of splits */
-    for (int i = 0; i < PARTS; i++)
-        parts[i] = (struct html_part){names[i], report_number(time, names[i]),
-                                      colours[i] < 0 ? "#b3b9c0" : figure_colour(colours[i])};
+    return strcmp(parts[index].name, "bubble") == 0 ? "#b3b9c0" : figure_colour(index - (index > 1));
 }
 
-static void say_time(struct report_part *part, const struct doc_node *plan, const char *of)
+static int take_parts(const struct plan_figure *from, int count, struct html_part parts[PLAN_MAX_PARTS])
+{
+    for (int i = 0; i < count; i++)
+        parts[i] = (struct html_part){from[i].name, from[i].value, colour_of_part(from, i)};
+    return count;
+}
+
+static void say_time(struct report_part *part, double seconds, bool proven)
 {
     char time[48];
-    double seconds = report_number(plan, "iteration_time");
-    if (isfinite(seconds))
-        text_format(&part->says, "%s%s an iteration", of,
-                    unit_format(time, sizeof time, seconds, UNIT_TIME, 4));
-    if (report_flag(plan, "proven_optimal"))
+    if (seconds > 0)
+        text_format(&part->says, "%s an iteration", unit_format(time, sizeof time, seconds, UNIT_TIME, 4));
+    if (proven)
         text_add(&part->says, ", proven optimal");
 }
 
-/* What is proven of it, in words. */
-static void add_proof(struct text *out, const struct doc_node *plan)
+static void add_count(struct text *out, const char *name, int64_t count)
 {
-    double gap = report_number(plan, "gap");
-    if (report_flag(plan, "proven_optimal"))
+    char grouped[48];
+    if (count > 0)
+        html_fact(out, name, "%s", html_grouped(grouped, (double)count));
+}
+
+static void add_word(struct text *out, const char *name, const char *word)
+{
+    if (word)
+        html_fact(out, name, "%.80s", word);
+}
+
+static double positive(double value)
+{
+    return value > 0 ? value : NAN;
+}
+
+/* ---- what was asked ---- */
+
+/* "64 × h100-sxm and 8 × a100-40gb" */
+static void add_devices(const struct plan *plan, struct text *out)
+{
+    for (int t = 0; t < plan->type_count; t++) {
+        const struct plan_device_type *type = &plan->types[t];
+        int64_t devices = (int64_t)type->nodes * type->per_node;
+        text_add(out, t > 0 ? (t == plan->type_count - 1 ? " and " : ", ") : " on ");
+        if (devices > 0)
+            html_format(out, "%lld \u00d7 ", (long long)devices);
+        html_text(out, type->name);
+    }
+}
+
+static void add_question(const struct plan *plan, struct text *out)
+{
+    text_add(out, "<p>");
+    html_text(out, plan->model ? plan->model : "A model");
+    if (plan->layer_count > 0)
+        html_format(out, " (%d layers)", plan->layer_count);
+    add_devices(plan, out);
+    if (plan->precision)
+        html_format(out, "; products in %s", plan->precision);
+    if (plan->software)
+        html_format(out, "; %s", plan->software);
+    text_add(out, ".</p>\n");
+    if (plan->objective)
+        html_element(out, "p", NULL, "Objective %s%s%s%s%s.", plan->objective,
+                     plan->search ? ", search " : "", plan->search ? plan->search : "",
+                     plan->rules ? ", rules " : "", plan->rules ? plan->rules : "");
+}
+
+/* ---- key numbers ---- */
+
+static void add_proof(const struct plan *plan, struct text *out)
+{
+    if (plan->proven_optimal)
         html_fact(out, "proof", "optimal");
-    else if (isfinite(gap))
-        html_fact(out, "from the optimum, at most", "%.2g %%", 100 * gap);
-    if (!report_flag(plan, "proven_optimal"))
-        html_fact_quantity(out, "no plan takes less than", report_number(plan, "lower_bound"), UNIT_TIME, 4);
+    else if (plan->lower_bound > 0)
+        html_fact(out, "from the optimum, at most", "%.2g %%", 100 * plan_gap(plan));
+    if (!plan->proven_optimal)
+        html_fact_quantity(out, "no plan takes less than", positive(plan->lower_bound), UNIT_TIME, 4);
 }
 
-static void add_count(struct text *out, const struct doc_node *map, const char *key, const char *name)
+static void add_tokens(struct report_part *part, const struct plan *plan)
 {
     char grouped[48];
-    double value = report_number(map, key);
-    if (isfinite(value))
-        html_fact(out, name, "%s", html_grouped(grouped, value));
-}
-
-static void add_tokens(struct report_part *part, const struct doc_node *plan)
-{
-    char grouped[48];
-    double tokens = report_number(plan, "global_batch") * report_number(plan, "sequence") /
-                    report_number(plan, "iteration_time");
-    if (!isfinite(tokens))
+    if (plan->global_batch <= 0 || plan->sequence <= 0 || !(plan->iteration_time > 0))
         return;
-    html_fact(&part->out, "tokens/s", "%s", html_grouped(grouped, tokens));
-    text_format(&part->says, ", %s tokens/s", html_grouped(grouped, tokens));
+    html_grouped(grouped, (double)plan->global_batch * (double)plan->sequence / plan->iteration_time);
+    html_fact(&part->out, "tokens/s", "%s", grouped);
+    text_format(&part->says, ", %s tokens/s", grouped);
 }
 
-/* ---- stages ---- */
-
-static double stage_seconds(const struct doc_node *stage)
+/* Figures of the search; their names say what they count. */
+static void add_figures(const struct plan *plan, struct text *out)
 {
-    double whole = report_number(stage, "seconds");
-    return isfinite(whole) ? whole : report_number(stage, "forward") + report_number(stage, "backward");
-}
-
-static void add_layers(const struct doc_node *stage, struct text *out)
-{
-    double first = report_number(stage, "first_layer"), last = report_number(stage, "last_layer");
-    char layers[64];
-    snprintf(layers, sizeof layers, first == last ? "%.0f" : "%.0f\u2013%.0f", first, last);
-    html_cell(out, isfinite(first) && isfinite(last) ? layers : NULL);
-}
-
-static void add_stage_bar(const struct doc_node *stage, double slowest, struct text *out)
-{
-    double forward = report_number(stage, "forward");
-    struct html_part parts[] = {
-        {"forward", isfinite(forward) ? forward : stage_seconds(stage), figure_colour(0)},
-        {"backward", report_number(stage, "backward"), figure_colour_light(0)},
-    };
-    text_add(out, "<td class=\"bars\">");
-    html_bar(out, parts, 2, slowest);
-    text_add(out, "</td>");
-}
-
-/* What a table of stages may show: a column that no stage fills is not there. */
-enum stage_column {
-    LAYERS,
-    TYPE,
-    DEVICES,
-    FORWARD,
-    BACKWARD,
-    SECONDS,
-    BAR,
-    ALLREDUCE,
-    MEMORY,
-    LIMIT,
-    STAGE_COLUMNS
-};
-
-static bool has_column(const struct doc_node *stages, enum stage_column column)
-{
-    static const char *const keys[STAGE_COLUMNS] = {
-        [TYPE] = "device_type",    [FORWARD] = "forward", [BACKWARD] = "backward",
-        [ALLREDUCE] = "allreduce", [MEMORY] = "memory",   [LIMIT] = "memory_limit"};
-    bool any = keys[column] == NULL;
-    for (const struct doc_node *stage = stages->first_child; stage && !any; stage = stage->next)
-        any = isfinite(report_number(stage, keys[column])) || report_string(stage, keys[column]);
-    return any;
-}
-
-static void add_stage_cell(const struct doc_node *stage, enum stage_column column, double slowest,
-                           struct text *out)
-{
-    switch (column) {
-    case LAYERS:
-        add_layers(stage, out);
-        break;
-    case TYPE:
-        html_cell(out, report_string(stage, "device_type"));
-        break;
-    case DEVICES:
-        html_number(out, report_number(stage, "devices"), 0);
-        break;
-    case FORWARD:
-        html_quantity(out, report_number(stage, "forward"), UNIT_TIME, 4);
-        break;
-    case BACKWARD:
-        html_quantity(out, report_number(stage, "backward"), UNIT_TIME, 4);
-        break;
-    case SECONDS:
-        html_quantity(out, stage_seconds(stage), UNIT_TIME, 4);
-        break;
-    case BAR:
-        add_stage_bar(stage, slowest, out);
-        break;
-    case ALLREDUCE:
-        html_quantity(out, report_number(stage, "allreduce"), UNIT_TIME, 4);
-        break;
-    case MEMORY:
-        html_quantity(out, report_number(stage, "memory"), UNIT_BYTES, 3);
-        break;
-    case LIMIT:
-    case STAGE_COLUMNS:
-        html_share(out, report_number(stage, "memory") / report_number(stage, "memory_limit"));
-        break;
+    for (int i = 0; i < plan->figure_count; i++) {
+        const struct plan_figure *figure = &plan->figures[i];
+        char name[64], grouped[48];
+        snprintf(name, sizeof name, "%.60s", figure->name);
+        for (char *at = name; *at; at++)
+            if (*at == '_')
+                *at = ' ';
+        if (strncmp(name, "memory ", 7) == 0)
+            html_fact_quantity(out, name, figure->value, UNIT_BYTES, 3);
+        else if (strncmp(name, "seconds ", 8) == 0)
+            html_fact_quantity(out, name, figure->value, UNIT_TIME, 4);
+        else if (figure->value >= 1000 && figure->value == floor(figure->value))
+            html_fact(out, name, "%s", html_grouped(grouped, figure->value));
+        else if (isfinite(figure->value))
+            html_fact(out, name, "%.4g", figure->value);
     }
 }
 
-static void add_stage(const struct doc_node *stage, int index, const bool *shown, double slowest,
-                      struct text *out)
-{
-    char name[16];
-    snprintf(name, sizeof name, "%d", index);
-    html_row(out);
-    html_row_head(out, name);
-    for (int column = 0; column < STAGE_COLUMNS; column++)
-        if (shown[column])
-            add_stage_cell(stage, (enum stage_column)column, slowest, out);
-    html_row_end(out);
-}
-
-static void add_stages(const struct doc_node *stages, struct text *out)
-{
-    static const char *const all[STAGE_COLUMNS] = {
-        "<layers",   "<device type",          ">devices",    ">forward", ">backward",
-        ">together", "<of the slowest stage", ">all-reduce", ">memory",  ">of the limit"};
-    const char *titles[STAGE_COLUMNS + 2] = {"<stage"};
-    bool shown[STAGE_COLUMNS];
-    double slowest = 0;
-    int count = 1, index = 0;
-    for (int column = 0; column < STAGE_COLUMNS; column++) {
-        shown[column] = has_column(stages, (enum stage_column)column);
-        if (shown[column])
-            titles[count++] = all[column];
-    }
-    for (const struct doc_node *stage = stages->first_child; stage; stage = stage->next)
-        slowest = fmax(slowest, stage_seconds(stage));
-    html_table(out, NULL, titles);
-    for (const struct doc_node *stage = stages->first_child; stage && index < MOST_STAGES;
-         stage = stage->next)
-        add_stage(stage, index++, shown, slowest, out);
-    html_table_end(out);
-    if (stages->count > MOST_STAGES)
-        html_element(out, "p", "soft", "And %u more stages in the file.", stages->count - MOST_STAGES);
-}
-
-/* ---- a plan with stages: pipelines, DAPPLE ---- */
-
-static void add_head(struct report_part *part, const struct doc_node *plan)
+static void add_head(struct report_part *part, const struct plan *plan)
 {
     struct text *out = &part->out;
+    bool alike = plan->pipeline_count == 1;
     html_facts(out);
-    html_fact_quantity(out, "iteration", report_number(plan, "iteration_time"), UNIT_TIME, 4);
-    if (isfinite(report_number(plan, "iteration_time_low")))
-        html_fact_quantity(out, "80 of 100 such runs: from", report_number(plan, "iteration_time_low"),
-                           UNIT_TIME, 4);
-    html_fact_quantity(out, "to", report_number(plan, "iteration_time_high"), UNIT_TIME, 4);
+    html_fact_quantity(out, "iteration", positive(plan->iteration_time), UNIT_TIME, 4);
+    html_fact_quantity(out, "80 % interval from", plan->low, UNIT_TIME, 4);
+    html_fact_quantity(out, "to", plan->high, UNIT_TIME, 4);
+    if (plan->extrapolates)
+        html_fact(out, "interval", "extrapolated: no similar published run");
     add_tokens(part, plan);
-    add_proof(out, plan);
-    if (isfinite(report_number(plan, "speedup")))
-        html_fact(out, "speedup", "%.4g", report_number(plan, "speedup"));
-    add_count(out, plan, "global_batch", "global batch");
-    add_count(out, plan, "sequence", "tokens a sequence");
-    add_count(out, plan, "microbatches", "micro-batches");
-    add_count(out, plan, "nodes", "nodes");
-    add_count(out, plan, "devices", "devices");
-    html_fact_quantity(out, "planned in", report_number(plan, "planning_seconds"), UNIT_TIME, 3);
+    add_proof(plan, out);
+    add_count(out, "global batch", plan->global_batch);
+    add_count(out, "micro-batch", plan->microbatch);
+    if (alike)
+        add_count(out, "micro-batches", plan->pipelines[0].microbatches);
+    add_count(out, "tokens a sequence", plan->sequence);
+    add_word(out, "schedule", plan->schedule);
+    add_count(out, "chunks", plan->chunks > 1 ? plan->chunks : 0);
+    if (plan->sharding >= 0)
+        html_fact(out, "ZeRO", "%d", plan->sharding);
+    add_word(out, "recomputation", plan->recompute);
+    add_count(out, "nodes", plan_nodes(plan));
+    add_count(out, "devices", plan_devices(plan));
+    add_count(out, "devices used", plan_devices_used(plan));
+    html_fact_quantity(out, "memory of the fullest device", plan->memory, UNIT_BYTES, 3);
+    html_fact_quantity(out, "planned in", plan->planning_seconds, UNIT_TIME, 3);
+    add_figures(plan, out);
     html_facts_end(out);
+    if (plan->proof_over)
+        html_element(out, "p", "soft", "Searched: %s.", plan->proof_over);
 }
 
-static void add_pipeline(struct report_part *part, const struct doc_node *plan)
+static void add_iteration(const struct plan *plan, struct text *out)
 {
-    struct text *out = &part->out;
-    const char *objective = report_string(plan, "objective"), *search = report_string(plan, "search");
-    if (objective)
-        html_element(out, "p", NULL, "Objective %s%s%s.", objective, search ? ", search " : "",
-                     search ? search : "");
-    add_head(part, plan);
-    if (report_list(plan, "stages"))
-        add_stages(report_list(plan, "stages"), out);
+    struct html_part parts[PLAN_MAX_PARTS];
+    int count = take_parts(plan->parts, plan->part_count, parts);
+    if (count == 0 || !(plan->iteration_time > 0))
+        return;
+    html_element(out, "h4", NULL, "Where the iteration goes");
+    text_add(out, "<p>");
+    html_bar(out, parts, count, plan->iteration_time);
+    text_add(out, "</p>");
+    html_legend(out, parts, count, plan->iteration_time);
 }
 
-/* ---- training jobs ---- */
+/* ---- memory, devices and links ---- */
 
-static void format_split(const struct doc_node *plan, char *line, size_t size)
+static const struct plan_stage *fullest_stage(const struct plan *plan)
 {
-    snprintf(line, size, "tp %g cp %g ep %g pp %g dp %g", report_number(plan, "tp"),
-             report_number(plan, "cp"), report_number(plan, "ep"), report_number(plan, "pp"),
-             report_number(plan, "dp"));
+    const struct plan_stage *fullest = NULL;
+    for (int p = 0; p < plan->pipeline_count; p++)
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
+            const struct plan_stage *stage = &plan->pipelines[p].stages[s];
+            if (stage->bytes.total > (fullest ? fullest->bytes.total : 0))
+                fullest = stage;
+        }
+    return fullest;
 }
 
-static void add_alternative(const struct doc_node *plan, double slowest, struct text *out)
+/* Chunks of a device share its memory: the bar of one of them does not fill the whole. */
+static void add_memory(const struct plan *plan, struct text *out)
 {
-    struct html_part parts[PARTS];
+    const struct plan_stage *stage = fullest_stage(plan);
+    const struct plan_bytes *bytes = stage ? &stage->bytes : NULL;
+    char size[48];
+    if (!bytes || !isfinite(bytes->parameters) || plan->chunks > 1)
+        return;
+    double kept = bytes->activations * (isfinite(bytes->in_flight) ? bytes->in_flight : 1);
+    struct html_part parts[] = {
+        {"parameters", bytes->parameters, figure_colour(0)},
+        {"gradients", bytes->gradients, figure_colour(1)},
+        {"optimizer", bytes->optimizer, figure_colour(2)},
+        {"activations", kept, figure_colour(3)},
+        {"working", bytes->working, figure_colour(4)},
+    };
+    html_element(out, "h4", NULL, "Memory of the fullest device: %s",
+                 unit_format(size, sizeof size, bytes->total, UNIT_BYTES, 3));
+    text_add(out, "<p>");
+    html_bar(out, parts, 5, bytes->total);
+    text_add(out, "</p>");
+    html_legend(out, parts, 5, bytes->total);
+}
+
+static const char *link_name(const struct plan *plan, int link)
+{
+    return link >= 0 ? plan->links[link].name : NULL;
+}
+
+static void add_types(const struct plan *plan, struct text *out)
+{
+    static const char *const titles[] = {
+        "<device type",   ">nodes", ">devices of a node", ">memory of a device", "<inside a node",
+        "<between nodes", NULL};
+    html_table(out, "Devices", titles);
+    for (int t = 0; t < plan->type_count; t++) {
+        const struct plan_device_type *type = &plan->types[t];
+        html_row(out);
+        html_row_head(out, type->name);
+        html_number(out, positive(type->nodes), 0);
+        html_number(out, positive(type->per_node), 0);
+        html_quantity(out, positive((double)type->memory), UNIT_BYTES, 3);
+        html_cell(out, link_name(plan, type->inside));
+        html_cell(out, link_name(plan, type->across));
+        html_row_end(out);
+    }
+    html_table_end(out);
+}
+
+static void add_links(const struct plan *plan, struct text *out)
+{
+    static const char *const titles[] = {"<link", ">bandwidth of a device", ">latency", NULL};
+    if (plan->link_count == 0)
+        return;
+    html_table(out, "Links", titles);
+    for (int l = 0; l < plan->link_count; l++) {
+        html_row(out);
+        html_row_head(out, plan->links[l].name);
+        html_quantity(out, plan->links[l].bandwidth, UNIT_RATE, 4);
+        html_quantity(out, plan->links[l].latency, UNIT_TIME, 4);
+        html_row_end(out);
+    }
+    html_table_end(out);
+}
+
+/* ---- other plans ---- */
+
+static void add_alternative(const struct plan_alternative *a, double slowest, struct text *out)
+{
+    struct html_part parts[PLAN_MAX_PARTS];
     char split[128];
-    double seconds = report_number(plan, "iteration_time");
-    const char *recompute = report_string(plan, "recompute");
-    take_parts(doc_find(plan, "parts"), parts);
-    format_split(plan, split, sizeof split);
+    int count = take_parts(a->parts, a->part_count, parts);
+    snprintf(split, sizeof split, "tp %d cp %d ep %d pp %d dp %d", a->tensor, a->context, a->expert,
+             a->pipeline, a->data);
     html_row(out);
     html_row_head(out, split);
-    html_quantity(out, seconds, UNIT_TIME, 4);
+    html_quantity(out, a->iteration_time, UNIT_TIME, 4);
     text_add(out, "<td class=\"bars\">");
-    html_bar(out, parts, PARTS, slowest);
+    html_bar(out, parts, count, slowest);
     text_add(out, "</td>");
-    html_number(out, report_number(plan, "mbs"), 0);
-    html_number(out, report_number(plan, "vp"), 0);
-    html_number(out, report_number(plan, "zero"), 0);
-    html_cell(out, recompute);
-    html_number(out, report_number(plan, "devices"), 0);
-    html_share(out, report_number(plan, "utilisation"));
-    html_quantity(out, report_number(doc_find(plan, "memory"), "total"), UNIT_BYTES, 3);
+    html_number(out, (double)a->microbatch, 0);
+    html_number(out, a->chunks, 0);
+    html_number(out, a->sharding, 0);
+    html_cell(out, a->recompute);
+    html_number(out, a->devices, 0);
+    html_share(out, a->utilisation);
+    html_quantity(out, a->memory, UNIT_BYTES, 3);
     html_row_end(out);
 }
 
-static void add_alternatives(const struct doc_node *plans, const char *caption, struct text *out)
+/* Those of the front, or the others, under the plan itself. */
+static void add_alternatives(const struct plan *plan, bool front, const char *caption, struct text *out)
 {
     static const char *const titles[] = {"<split", ">iteration", "<where it goes", ">mbs",     ">vp",
                                          ">ZeRO",  "<recompute", ">devices",       ">of peak", ">memory",
                                          NULL};
-    struct html_part parts[PARTS];
-    double slowest = 0;
-    for (const struct doc_node *plan = plans->first_child; plan; plan = plan->next)
-        slowest = fmax(slowest, report_number(plan, "iteration_time"));
+    const struct plan_alternative own = plan_as_alternative(plan);
+    struct html_part parts[PLAN_MAX_PARTS];
+    double slowest = front ? 0 : own.iteration_time;
+    int rows = 0, legend = take_parts(own.parts, own.part_count, parts);
+    for (int i = 0; i < plan->alternative_count; i++)
+        if (plan_in_front(plan, i) == front)
+            slowest = fmax(slowest, plan->alternatives[i].iteration_time);
     html_table(out, caption, titles);
-    int index = 0;
-    for (const struct doc_node *plan = plans->first_child; plan && index++ < MOST_STAGES; plan = plan->next)
-        if (plan->type == DOC_MAP)
-            add_alternative(plan, slowest, out);
+    if (!front)
+        add_alternative(&own, slowest, out);
+    for (int i = 0; i < plan->alternative_count; i++)
+        if (plan_in_front(plan, i) == front && rows++ < MAX_ROWS)
+            add_alternative(&plan->alternatives[i], slowest, out);
     html_table_end(out);
-    take_parts(NULL, parts);
-    html_legend(out, parts, PARTS, 0);
+    html_legend(out, parts, legend, 0);
 }
 
-static void add_memory(const struct doc_node *memory, struct text *out)
+static void add_sensitivity(const struct plan *plan, struct text *out)
 {
-    static const char *const names[] = {"parameters",  "gradients", "optimizer",
-                                        "activations", "working",   "runtime"};
-    struct html_part parts[6];
-    double total = report_number(memory, "total");
-    char size[48];
-    if (!isfinite(total))
+    static const char *const titles[] = {"<resource", ">more of it", ">iteration",
+                                         ">saved",    "<best split", NULL};
+    if (plan->sensitivity_count == 0)
         return;
-    for (int i = 0; i < 6; i++)
-        parts[i] = (struct html_part){names[i], report_number(memory, names[i]), figure_colour(i)};
-    html_element(out, "h4", NULL, "Memory of the fullest device: %s",
-                 unit_format(size, sizeof size, total, UNIT_BYTES, 3));
-    text_add(out, "<p>");
-    html_bar(out, parts, 6, total);
-    text_add(out, "</p>");
-    html_legend(out, parts, 6, total);
-}
-
-static void add_job(struct report_part *part, const struct doc_node *plan)
-{
-    struct text *out = &part->out;
-    const struct doc_node *plans = report_list(plan, "plans");
-    const char *model = report_string(plan, "model"), *device = report_string(plan, "device_type");
-    const char *inside = report_string(plan, "inside"), *across = report_string(plan, "across");
-    const char *precision = report_string(plan, "precision"), *software = report_string(plan, "software");
-    html_element(
-        out, "p", NULL, "%s on %g \u00d7 %s: %s inside a node, %s between nodes; products in %s; %s.",
-        model ? model : "a model", report_number(plan, "devices"), device ? device : "?",
-        inside ? inside : "?", across ? across : "?", precision ? precision : "?", software ? software : "?");
-    add_head(part, plan);
-    add_alternatives(plans, "The best of each split", out);
-    add_memory(doc_find(plans->first_child, "memory"), out);
-    if (report_list(plan, "front"))
-        add_alternatives(report_list(plan, "front"), "None is faster, smaller and on fewer devices at once",
-                         out);
-    if (report_list(plan, "sensitivity"))
-        report_rows(out, "With more of one resource", report_list(plan, "sensitivity"));
-}
-
-static void add_fleet(struct report_part *part, const struct doc_node *plan)
-{
-    struct text *out = &part->out;
-    const char *model = report_string(plan, "model"), *software = report_string(plan, "software");
-    html_element(out, "p", NULL, "%s on devices of several kinds%s%s.", model ? model : "A profile",
-                 software ? "; " : "", software ? software : "");
-    add_head(part, plan);
-    for (const struct doc_node *pipeline = report_list(plan, "pipelines")->first_child; pipeline;
-         pipeline = pipeline->next) {
-        char fill[48], cycle[48];
-        html_element(out, "h4", NULL, "%g pipelines, %g micro-batches: %s for the first, then one every %s",
-                     report_number(pipeline, "copies"), report_number(pipeline, "microbatches"),
-                     unit_format(fill, sizeof fill, report_number(pipeline, "fill"), UNIT_TIME, 4),
-                     unit_format(cycle, sizeof cycle, report_number(pipeline, "cycle"), UNIT_TIME, 4));
-        if (report_list(pipeline, "stages"))
-            add_stages(report_list(pipeline, "stages"), out);
+    html_table(out, "With more of one resource", titles);
+    for (int i = 0; i < plan->sensitivity_count; i++) {
+        const struct plan_sensitivity *row = &plan->sensitivity[i];
+        html_row(out);
+        html_row_head(out, row->resource ? row->resource : "?");
+        html_share(out, row->more);
+        html_quantity(out, row->iteration_time, UNIT_TIME, 4);
+        html_share(out, 1 - row->iteration_time / plan->iteration_time);
+        html_cell(out, row->split_differs ? "another" : "the same");
+        html_row_end(out);
     }
-    if (report_list(plan, "device_types"))
-        report_rows(out, "Devices", report_list(plan, "device_types"));
+    html_table_end(out);
 }
 
 /* ---- the writers ---- */
 
-static bool is_plan(const struct report_part *part, const struct doc_node *plan, struct error *err)
+/* Everything in it that the file's section shows. */
+static void add_plan(struct report_part *part, const struct plan *plan)
 {
-    return (plan->type == DOC_MAP &&
-            (report_list(plan, "plans") || report_list(plan, "pipelines") || report_list(plan, "stages"))) ||
-           doc_error(part->doc, plan, err, "expected a plan with plans, pipelines or stages");
+    struct text *out = &part->out;
+    add_question(plan, out);
+    add_head(part, plan);
+    add_iteration(plan, out);
+    report_pipelines(plan, out);
+    add_memory(plan, out);
+    add_types(plan, out);
+    add_links(plan, out);
+    if (plan->alternative_count > 0)
+        add_alternatives(plan, false, "The best of each split", out);
+    if (plan->has_front)
+        add_alternatives(plan, true, "None is faster, smaller and on fewer devices at once", out);
+    add_sensitivity(plan, out);
 }
 
 bool report_plan(struct report_part *part, struct error *err)
 {
-    const struct doc_node *plan = part->doc->root;
-    const char *model = report_string(plan, "model");
-    if (!is_plan(part, plan, err))
+    struct plan plan;
+    if (!plan_read(&plan, part->doc, part->doc->root, err))
         return false;
-    if (model)
-        text_format(&part->says, "%.80s: ", model);
-    say_time(part, plan, "");
-    if (report_list(plan, "plans"))
-        add_job(part, plan);
-    else if (report_list(plan, "pipelines"))
-        add_fleet(part, plan);
-    else
-        add_pipeline(part, plan);
+    if (plan.model)
+        text_format(&part->says, "%.80s: ", plan.model);
+    say_time(part, plan.iteration_time, plan.proven_optimal);
+    add_plan(part, &plan);
+    plan_release(&plan);
+    return true;
+}
+
+static void add_template_row(struct text *out, double nodes, const struct plan *plan, const char *reason)
+{
+    char gap[64] = "optimal";
+    if (plan && !plan->proven_optimal)
+        snprintf(gap, sizeof gap, "at most %.3g %% above the optimum", 100 * plan_gap(plan));
+    html_row(out);
+    html_number(out, nodes, 0);
+    html_number(out, plan ? (double)plan_devices_used(plan) : NAN, 0);
+    html_number(out, plan ? plan->pipelines[0].stage_count : NAN, 0);
+    html_quantity(out, plan ? positive(plan->iteration_time) : NAN, UNIT_TIME, 4);
+    html_cell(out, plan ? gap : reason);
+    html_row_end(out);
+}
+
+/* A row in `part`, and the stages behind all rows in `stages`. */
+static bool add_template(struct report_part *part, const struct doc_node *template, struct text *stages,
+                         struct error *err)
+{
+    const struct doc_node *node = template->type == DOC_MAP ? doc_find(template, "plan") : NULL;
+    double nodes = report_number(template, "nodes");
+    struct plan plan;
+    if (!node || node->type == DOC_NULL) {
+        add_template_row(&part->out, nodes, NULL, report_string(template, "reason"));
+        return true;
+    }
+    if (!plan_read(&plan, part->doc, node, err))
+        return false;
+    add_template_row(&part->out, nodes, &plan, NULL);
+    html_element(stages, "h4", NULL, nodes == 1 ? "With %.0f node" : "With %.0f nodes", nodes);
+    report_pipelines(&plan, stages);
+    plan_release(&plan);
     return true;
 }
 
@@ -371,26 +392,46 @@ bool report_templates(struct report_part *part, struct error *err)
 {
     static const char *const titles[] = {">nodes", ">devices", ">stages", ">iteration", "<proof", NULL};
     const struct doc_node *list = report_list(part->doc->root, "templates");
+    struct text stages = {0};
+    bool ok = true;
     if (!list)
         return doc_error(part->doc, part->doc->root, err, "expected a list of templates");
     text_format(&part->says, "%d templates", (int)list->count);
     html_table(&part->out, "A pipeline for each number of nodes", titles);
-    for (const struct doc_node *template = list->first_child; template; template = template->next) {
-        const struct doc_node *plan = template->type == DOC_MAP ? doc_find(template, "plan") : NULL;
-        const struct doc_node *stages = report_list(plan, "stages");
-        char gap[64];
-        snprintf(gap, sizeof gap, "at most %.3g %% above the optimum", 100 * report_number(plan, "gap"));
-        html_row(&part->out);
-        html_number(&part->out, report_number(template, "nodes"), 0);
-        html_number(&part->out, report_number(plan, "devices"), 0);
-        html_number(&part->out, stages ? stages->count : NAN, 0);
-        html_quantity(&part->out, report_number(plan, "iteration_time"), UNIT_TIME, 4);
-        html_cell(&part->out, !stages                               ? report_string(template, "reason")
-                              : report_flag(plan, "proven_optimal") ? "optimal"
-                                                                    : gap);
-        html_row_end(&part->out);
-    }
+    for (const struct doc_node *template = list->first_child; ok && template; template = template->next)
+        ok = add_template(part, template, &stages, err);
     html_table_end(&part->out);
+    if (stages.data)
+        text_add(&part->out, stages.data);
+    part->out.failed |= stages.failed;
+    text_release(&stages);
+    return ok;
+}
+
+/* One checked plan: what it takes, and the best one, whose stages are shown. */
+static bool add_check(struct report_part *part, const struct doc_node *check, struct error *err)
+{
+    const struct doc_node *node = check->type == DOC_MAP ? doc_find(check, "optimum") : NULL;
+    const char *file = report_string(check, "file");
+    struct plan best;
+    bool has_best = node && node->type == DOC_MAP;
+    if (has_best && !plan_read(&best, part->doc, node, err))
+        return false;
+    html_element(&part->out, "h4", NULL, "%s", file ? file : "?");
+    html_facts(&part->out);
+    html_fact_quantity(&part->out, "iteration", report_number(check, "iteration_time"), UNIT_TIME, 4);
+    html_fact_share(&part->out, "above the best plan", report_number(check, "excess"));
+    if (has_best)
+        html_fact_quantity(&part->out, "best plan", positive(best.iteration_time), UNIT_TIME, 4);
+    double microbatches = report_number(check, "microbatches");
+    add_count(&part->out, "micro-batches",
+              microbatches > 0 && microbatches < 1e15 ? (int64_t)microbatches : 0);
+    html_facts_end(&part->out);
+    if (!has_best)
+        return true;
+    html_element(&part->out, "h4", NULL, "The best plan");
+    report_pipelines(&best, &part->out);
+    plan_release(&best);
     return true;
 }
 
@@ -398,20 +439,9 @@ bool report_check(struct report_part *part, struct error *err)
 {
     const struct doc_node *root = part->doc->root;
     const struct doc_node *first = root->type == DOC_LIST ? root->first_child : root;
-    (void)err;
-    say_time(part, first, "");
-    for (const struct doc_node *plan = first; plan; plan = root->type == DOC_LIST ? plan->next : NULL) {
-        const char *file = report_string(plan, "file");
-        html_element(&part->out, "h4", NULL, "%s", file ? file : "?");
-        html_facts(&part->out);
-        html_fact_quantity(&part->out, "iteration", report_number(plan, "iteration_time"), UNIT_TIME, 4);
-        html_fact_share(&part->out, "above the best plan", report_number(plan, "excess"));
-        html_fact_quantity(
-            &part->out, "best plan",
-            report_number(plan->type == DOC_MAP ? doc_find(plan, "optimum") : NULL, "iteration_time"),
-            UNIT_TIME, 4);
-        add_count(&part->out, plan, "microbatches", "micro-batches");
-        html_facts_end(&part->out);
-    }
+    say_time(part, report_number(first, "iteration_time"), false);
+    for (const struct doc_node *check = first; check; check = root->type == DOC_LIST ? check->next : NULL)
+        if (!add_check(part, check, err))
+            return false;
     return true;
 }

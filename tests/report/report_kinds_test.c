@@ -92,6 +92,8 @@ static void test_kinds_are_found_by_format_keys_and_ending(void **state)
         const char *json, *name;
     } cases[] = {
         {"{\"format\": \"rehearse-plan/1\"}", "plan"},
+        {"{\"format\": \"rehearse-plan/2\"}", "plan"},
+        {"{\"format\": \"rehearse-templates/2\"}", "pipeline templates"},
         {"{\"schema\": \"rehearse-feed-result/1\"}", "storage run"},
         {"{\"format\": \"rehearse-plan/9\", \"groups\": []}", NULL},
         {"{\"groups\": []}", "cluster"},

@@ -147,9 +147,11 @@ static bool add_alternatives(struct plan *plan, const struct job_answer *answer,
     plan->alternatives = ARENA_ARRAY(&plan->arena, (size_t)count + 1, struct plan_alternative);
     if (!plan->alternatives)
         return error_memory(err);
-    for (int i = 0; i < count; i++)
-        plan->alternatives[plan->alternative_count++] =
-            alternative_of(i < others ? &answer->search->plans[i + 1] : &front->plans[i - others]);
+    for (int i = 0; i < count; i++) {
+        struct plan_alternative *to = &plan->alternatives[plan->alternative_count++];
+        *to = alternative_of(i < others ? &answer->search->plans[i + 1] : &front->plans[i - others]);
+        to->on_front = front ? i >= others : to->on_front; /* the front is a list of its own */
+    }
     plan->has_front = front;
     return true;
 }
