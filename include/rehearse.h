@@ -72,6 +72,7 @@ void rh_cluster_free(rh_cluster *cluster);
 enum rh_objective { RH_OBJECTIVE_PIPELINE, RH_OBJECTIVE_OOBLECK };
 enum rh_search { RH_SEARCH_EXACT, RH_SEARCH_DIVIDE, RH_SEARCH_FOLD_GREEDY, RH_SEARCH_FOLD_DP };
 enum rh_allreduce { RH_ALLREDUCE_PROFILE, RH_ALLREDUCE_MODEL, RH_ALLREDUCE_NONE };
+enum rh_memory { RH_MEMORY_IN_FLIGHT, RH_MEMORY_REFERENCE };
 
 /* As the options of `rehearse plan`; all zero is the default. */
 struct rh_plan_request {
@@ -81,6 +82,7 @@ struct rh_plan_request {
     int microbatches;  /* per iteration; 0: three for each stage */
     double time_limit; /* seconds; 0: none */
     int threads;       /* 0: one per processor */
+    enum rh_memory memory;
 };
 
 /* One pipeline. */

@@ -149,8 +149,10 @@ void rh_cluster_free(rh_cluster *cluster)
 static bool is_sane(const struct rh_plan_request *request, struct error *err)
 {
     if ((unsigned)request->objective > RH_OBJECTIVE_OOBLECK ||
-        (unsigned)request->search > RH_SEARCH_FOLD_DP || (unsigned)request->allreduce > RH_ALLREDUCE_NONE)
-        return error_set(err, ERROR_USAGE, "objective, search or allreduce is not one of its enum's values");
+        (unsigned)request->search > RH_SEARCH_FOLD_DP || (unsigned)request->allreduce > RH_ALLREDUCE_NONE ||
+        (unsigned)request->memory > RH_MEMORY_REFERENCE)
+        return error_set(err, ERROR_USAGE,
+                         "objective, search, allreduce or memory is not one of its enum's values");
     if (request->microbatches < 0 || request->threads < 0 || !(request->time_limit >= 0))
         return error_set(err, ERROR_USAGE, "microbatches, threads and time_limit must not be negative");
     return true;
@@ -160,6 +162,7 @@ static bool is_sane(const struct rh_plan_request *request, struct error *err)
 _Static_assert((int)RH_OBJECTIVE_OOBLECK == OBJECTIVE_OOBLECK, "objectives");
 _Static_assert((int)RH_SEARCH_FOLD_DP == SEARCH_FOLD_DP, "searches");
 _Static_assert((int)RH_ALLREDUCE_NONE == ALLREDUCE_NONE, "all-reduce");
+_Static_assert((int)RH_MEMORY_REFERENCE == MEMORY_REFERENCE, "memory");
 
 static bool find(rh_plan *plan, const rh_profile *profile, const rh_cluster *cluster,
                  const struct rh_plan_request *request, struct error *err)
@@ -171,6 +174,7 @@ static bool find(rh_plan *plan, const rh_profile *profile, const rh_cluster *clu
                            (enum plan_objective)request->objective, (enum plan_allreduce)request->allreduce,
                            request->microbatches, err))
         return false;
+    plan->problem.memory = (enum memory_model)request->memory;
     options.pool = parallel_new(request->threads, err);
     if (!options.pool)
         return false;

@@ -69,6 +69,10 @@ static void a_plan_is_found_and_read(void **state)
     const struct rh_plan_request request = {.microbatches = 4, .threads = 1};
     rh_plan *plan = rh_plan_find(profile, cluster, &request, &error);
     assert_non_null(plan);
+    const struct rh_plan_request as_reference = {
+        .microbatches = 4, .threads = 1, .memory = RH_MEMORY_REFERENCE};
+    rh_plan *by_reference = rh_plan_find(profile, cluster, &as_reference, &error);
+    assert_non_null(by_reference);
     rh_profile_free(profile); /* a plan stands on its own */
     rh_cluster_free(cluster);
     /* stages of 6 and 6 seconds: 12 + 3 x 6 */
@@ -82,8 +86,11 @@ static void a_plan_is_found_and_read(void **state)
     assert_int_equal(stage.first_layer, 0);
     assert_int_equal(stage.last_layer, 1);
     assert_int_equal(stage.devices, 1);
-    assert_int_equal(stage.memory, 2 * (6 * 10 + 1));
+    assert_int_equal(stage.memory, 2 * (6 * 10 + 2)); /* the first of two stages holds two micro-batches */
     assert_string_equal(stage.device_type, "gpu");
+    assert_true(rh_plan_stage(by_reference, 0, &stage));
+    assert_int_equal(stage.memory, 2 * (6 * 10 + 1));
+    rh_plan_free(by_reference);
     assert_false(rh_plan_stage(plan, 2, &stage));
     assert_false(rh_plan_stage(plan, -1, &stage));
     char *json = rh_plan_to_json(plan);
@@ -111,8 +118,11 @@ static void nonsense_requests_are_refused(void **state)
     rh_cluster *cluster = rh_cluster_load(fixture->cluster, &error);
     assert_non_null(profile);
     assert_non_null(cluster);
-    const struct rh_plan_request bad[] = {
-        {.microbatches = -1}, {.threads = -1}, {.time_limit = NAN}, {.search = (enum rh_search)99}};
+    const struct rh_plan_request bad[] = {{.microbatches = -1},
+                                          {.threads = -1},
+                                          {.time_limit = NAN},
+                                          {.search = (enum rh_search)99},
+                                          {.memory = (enum rh_memory)2}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_null(rh_plan_find(profile, cluster, &bad[i], &error));
         assert_int_equal(error.code, 2);

@@ -2,6 +2,8 @@
 #include "plan/fleet/of_profile.h"
 #include "plan/fleet/report.h"
 #include "plan/fleet/small.h"
+#include "plan/search.h"
+#include "support/random_problem.h"
 
 #define MEASURED 3 /* layers */
 
@@ -105,6 +107,60 @@ static void devices_share_the_batch_by_their_speed(void **state)
     }
 }
 
+/* Does the exact search find a pipeline over so many of the nodes? */
+static bool one_pipeline_fits(const struct measured *m, int nodes, int others)
+{
+    const struct plan_search_options options = {.method = SEARCH_EXACT};
+    struct plan_problem problem = m->problem;
+    struct pipeline pipeline;
+    struct error err;
+    problem.groups[0].nodes = nodes;
+    problem.groups[1].nodes = others;
+    problem.microbatches = (int)m->question.microbatches;
+    if (nodes + others == 0 || nodes + others > MEASURED)
+        return false;
+    if (!plan_search_exact(&problem, &options, &pipeline, &err)) {
+        assert_int_equal(err.kind, ERROR_INFEASIBLE);
+        return false;
+    }
+    pipeline_release(&pipeline);
+    return true;
+}
+
+/* `-n 64` and `--global-batch 64` say the same about what the devices hold. */
+static void all_searches_agree_about_what_fits(void **state)
+{
+    (void)state;
+    struct random_source source = {1};
+    int cases = random_cases(400), fitting = 0;
+    for (int i = 0; i < cases; i++) {
+        struct measured m;
+        struct fleet_answer answer;
+        struct error err;
+        make_measured(&m, 2, 64);
+        set_nodes(&m, 0, 2, 1, 1);
+        for (int l = 0; l < MEASURED; l++) {
+            m.parameters[l] = random_range(&source, 0, 3);
+            m.activations[l] = random_range(&source, 0, 6);
+        }
+        for (int g = 0; g < 2; g++)
+            m.problem.groups[g].memory = random_range(&source, 6, 40);
+        bool fits = false;
+        for (int nodes = 0; nodes <= 2; nodes++)
+            for (int others = 0; others <= 1; others++)
+                fits |= one_pipeline_fits(&m, nodes, others);
+        bool found = fleet_plan_profile(&answer, &m.question, &err);
+        if (found)
+            fleet_answer_release(&answer);
+        else
+            assert_int_equal(err.kind, ERROR_INFEASIBLE);
+        if (found != fits)
+            fail_msg("case %d: %s", i, found ? "only a fleet has a pipeline that fits" : err.text);
+        fitting += fits;
+    }
+    assert_in_range(fitting, cases / 4, cases - cases / 8);
+}
+
 /* Stages of 1 device have no all-reduce; of 2 and 4, half and a quarter of the seconds and an all-reduce each way. */
 static void stages_are_priced_as_the_problem_says(void **state)
 {
@@ -204,6 +260,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_device_does_all),
+        cmocka_unit_test(all_searches_agree_about_what_fits),
         cmocka_unit_test(devices_share_the_batch_by_their_speed),
         cmocka_unit_test(stages_are_priced_as_the_problem_says),
         cmocka_unit_test(gradients_go_round_a_ring),
