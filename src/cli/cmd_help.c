@@ -26,6 +26,7 @@ static const struct option_spec options[] = {
 
 static const struct command_example examples[] = {
     {"rehearse help plan", "what 'rehearse plan' does and takes"},
+    {"rehearse help plan dapple", "the options of one of its topics"},
     {"rehearse help --man plan | man -l -", "the same as a man page"},
     {NULL, NULL},
 };
@@ -41,9 +42,12 @@ static void write_all(const struct help_options *given, struct text *out)
         usage_write_all(out);
 }
 
-static void write_one(const struct help_options *given, const struct command *command, struct text *out)
+static void write_one(const struct help_options *given, const struct command *command,
+                      const struct command_topic *topic, struct text *out)
 {
-    if (given->man)
+    if (topic)
+        usage_write_topic(command, topic, out);
+    else if (given->man)
         manual_write(command, out);
     else if (given->markdown)
         manual_write_markdown(command, out);
@@ -58,9 +62,13 @@ static bool run(void *context, struct error *err)
     if (given->words.count > 0) {
         int used;
         const struct command *command = command_find((int)given->words.count, given->words.items, &used, err);
+        const struct command_topic *topic = NULL;
         if (!command)
             return false;
-        write_one(given, command, &text);
+        if (given->words.count > (size_t)used &&
+            !(topic = command_find_topic(command, given->words.items[used], err)))
+            return false;
+        write_one(given, command, topic, &text);
     } else {
         write_all(given, &text);
     }
@@ -74,9 +82,9 @@ const struct command command_help = {
     .options = options,
     .options_size = sizeof(struct help_options),
     .operands = {.name = "COMMAND",
-                 .help = "the command to be explained",
+                 .help = "the command to be explained, and one of its topics",
                  .least = 0,
-                 .most = 2,
+                 .most = 3,
                  .at = offsetof(struct help_options, words)},
     .examples = examples,
     .run = run,

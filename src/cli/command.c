@@ -87,6 +87,27 @@ const struct command *command_find(int argc, const char *const *argv, int *used,
     return NULL;
 }
 
+const struct command_topic *command_find_topic(const struct command *command, const char *name,
+                                               struct error *err)
+{
+    const char *names[MOST_OPTIONS];
+    size_t count = 0;
+    for (const struct command_topic *topic = command->topics; topic && topic->name && count < MOST_OPTIONS;
+         topic++) {
+        if (strcmp(topic->name, name) == 0)
+            return topic;
+        names[count++] = topic->name;
+    }
+    const char *nearest = text_nearest(name, names, count);
+    if (nearest)
+        error_set(err, ERROR_USAGE, "'%s' has no topic '%s', did you mean '%s'?", command->name, name,
+                  nearest);
+    else
+        error_set(err, ERROR_USAGE, "'%s' has no topic '%s', see 'rehearse help %s'", command->name, name,
+                  command->name);
+    return NULL;
+}
+
 /* One command line being read. */
 struct parse {
     const struct command *command;

@@ -51,6 +51,12 @@ struct command_example {
     const char *what; /* "the best pipeline for this cluster" */
 };
 
+/* A part of a command's options, which `rehearse help COMMAND TOPIC` lists. */
+struct command_topic {
+    const char *name;  /* "dapple" */
+    const char *title; /* "by DAPPLE's rules" */
+};
+
 /* What a command takes besides options. */
 struct command_operands {
     const char *name;         /* "PLAN"; NULL: it takes none */
@@ -70,6 +76,7 @@ struct command {
         given_at; /* of a `const bool *` in the options struct, which is then set: was entry i of the table given? 0:
                         nobody asks. It lives as long as the options */
     struct command_operands operands;
+    const struct command_topic *topics;     /* of its options, ended by {NULL, NULL}; NULL: none */
     const struct command_example *examples; /* ended by {NULL, NULL}; NULL: none */
     bool (*run)(void *options, struct error *err);
 };
@@ -80,6 +87,10 @@ extern const struct command *const commands[];
 /* The command named by the first words of argv; *used is how many words that took. An unknown one is an
  * error that names the nearest. */
 const struct command *command_find(int argc, const char *const *argv, int *used, struct error *err);
+
+/* A topic of the command by its name. An unknown one is an error that names the nearest. */
+const struct command_topic *command_find_topic(const struct command *command, const char *name,
+                                               struct error *err);
 
 /* Is `word` the first word of commands of two words? */
 bool command_is_group(const char *word);

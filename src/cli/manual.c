@@ -85,6 +85,14 @@ static void write_roff_option(const struct option_spec *spec, struct text *out)
     text_release(&help);
 }
 
+static void write_roff_options(const struct command *command, const struct command_topic *topic,
+                               struct text *out)
+{
+    for (const struct option_spec *spec = command->options; spec->name; spec++)
+        if (usage_is_of(command, spec, topic))
+            write_roff_option(spec, out);
+}
+
 void manual_write(const struct command *command, struct text *out)
 {
     struct text line = {0};
@@ -110,9 +118,14 @@ void manual_write(const struct command *command, struct text *out)
         write_roff(out, command->operands.help);
         text_add(out, "\n");
     }
-    for (const struct option_spec *spec = command->options; spec->name; spec++)
-        write_roff_option(spec, out);
+    write_roff_options(command, NULL, out);
     text_add(out, ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\n" USAGE_HELP_OPTION "\n");
+    for (const struct command_topic *topic = command->topics; topic && topic->name; topic++) {
+        text_add(out, ".SS Options ");
+        write_roff(out, topic->title);
+        text_add(out, "\n");
+        write_roff_options(command, topic, out);
+    }
 
     for (const struct command_example *example = command->examples; example && example->line; example++) {
         text_add(out, example == command->examples ? ".SH EXAMPLES\n.TP\n" : ".TP\n");

@@ -42,11 +42,12 @@ struct option_spec {
     char letter;      /* 0: none */
     enum option_kind kind;
     bool required;
-    bool repeats;             /* text and file only: the field is a struct option_list */
-    size_t at;                /* offsetof(struct …_options, field) */
-    const char *argument;     /* "FILE", "N"; what the value is called */
-    const char *help;         /* what it is for: lower case, no full stop, may run over several lines */
-    const char *initial;      /* the default, written as a user would; NULL: the field is zero */
+    bool repeats;         /* text and file only: the field is a struct option_list */
+    size_t at;            /* offsetof(struct …_options, field) */
+    const char *argument; /* "FILE", "N"; what the value is called */
+    const char *help;     /* what it is for: lower case, no full stop, may run over several lines */
+    const char *topic;    /* the command's topic that help lists it under; NULL: the first page of its help */
+    const char *initial;  /* the default, written as a user would; NULL: the field is zero */
     const char *const *words; /* OPTION_CHOICE: the choices, ended by NULL */
     double least, most;       /* most 0: no upper limit */
     enum unit_kind unit;      /* OPTION_QUANTITY */

@@ -125,6 +125,38 @@ static void write_operands(const struct command_operands *operands, struct text 
     text_release(&left);
 }
 
+bool usage_is_of(const struct command *command, const struct option_spec *spec,
+                 const struct command_topic *topic)
+{
+    return topic ? spec->topic && strcmp(spec->topic, topic->name) == 0 : !spec->topic || !command->topics;
+}
+
+static void write_options(const struct command *command, const struct command_topic *topic, struct text *out)
+{
+    for (const struct option_spec *spec = command->options; spec->name; spec++)
+        if (usage_is_of(command, spec, topic))
+            write_option(spec, out);
+}
+
+void usage_write_topic(const struct command *command, const struct command_topic *topic, struct text *out)
+{
+    text_format(out, "rehearse %s: options %s\n\n", command->name, topic->title);
+    write_options(command, topic, out);
+}
+
+static void write_topics(const struct command *command, struct text *out)
+{
+    if (!command->topics)
+        return;
+    text_add(out, "\nmore options:\n");
+    for (const struct command_topic *topic = command->topics; topic->name; topic++) {
+        struct text left = {0};
+        text_format(&left, "  help %s %s", command->name, topic->name);
+        write_row(out, text_within(&left, out), topic->title);
+        text_release(&left);
+    }
+}
+
 void usage_write(const struct command *command, struct text *out)
 {
     struct text line = {0};
@@ -138,13 +170,12 @@ void usage_write(const struct command *command, struct text *out)
     text_add(out, "\n");
     if (command->operands.name)
         write_operands(&command->operands, out);
-    for (const struct option_spec *spec = command->options; spec->name; spec++)
-        write_option(spec, out);
+    write_options(command, NULL, out);
     write_row(out, "  -h, --help", USAGE_HELP_OPTION);
+    write_topics(command, out);
 
     for (const struct command_example *example = command->examples; example && example->line; example++) {
-        text_add(out, example == command->examples ? "\nexamples:\n" : "\n");
-        text_add(out, "  # ");
+        text_add(out, example == command->examples ? "\nexamples:\n  # " : "\n  # ");
         write_wrapped(out, example->what, 4, 4);
         text_format(out, "  %s\n", example->line);
     }

@@ -5,8 +5,15 @@
 #include "cli/command.h"
 #include "core/text.h"
 
-/* `rehearse plan --help`, at most 80 columns wide. */
+/* `rehearse plan --help`, at most 80 columns wide: the options that belong to no topic, and the topics. */
 void usage_write(const struct command *command, struct text *out);
+
+/* `rehearse help plan dapple`: the options of one topic. */
+void usage_write_topic(const struct command *command, const struct command_topic *topic, struct text *out);
+
+/* Does the option belong to the topic? NULL: to none, as all options of a command without topics. */
+bool usage_is_of(const struct command *command, const struct option_spec *spec,
+                 const struct command_topic *topic);
 
 /* `rehearse help`: the list of commands. */
 void usage_write_all(struct text *out);

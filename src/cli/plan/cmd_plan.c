@@ -35,14 +35,13 @@ static const struct option_spec options[] = {
      .at = offsetof(struct plan_options, model),
      .argument = "NAME",
      .help =
-         "plan a training job of this model: llama-3.1-405b, gpt3-175b, ..., or a file that describes one "
-         "(rehearse-architecture/1)"},
+         "the model of a training job: llama-3.1-405b, gpt3-175b, ..., or a file (rehearse-architecture/1)"},
     {.name = "device",
      .letter = 'd',
      .kind = OPTION_TEXT,
      .at = offsetof(struct plan_options, device),
      .argument = "NAME",
-     .help = "iteration: the device type, by name or as a file"},
+     .help = "the device type of a training job, by name or as a file"},
     {.name = "profile",
      .letter = 'p',
      .kind = OPTION_FILE,
@@ -55,202 +54,209 @@ static const struct option_spec options[] = {
      .kind = OPTION_FILE,
      .at = offsetof(struct plan_options, planning.cluster),
      .argument = "FILE",
-     .help = "the cluster: rehearse-cluster/1, or for dapple its machines and three rates "
-             "(examples/dapple/a.yaml)"},
+     .help = "the cluster (rehearse-cluster/1); for dapple its machines and rates (examples/dapple/a.yaml)"},
     {.name = "objective",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, planning.objective),
      .argument = "NAME",
      .words = objectives,
-     .help = "what is minimised: iteration is the whole of a training job (the default with --model or "
-             "--global-batch); pipeline (the default with --microbatches) is the sum of stage times + (N - "
-             "1) x the slowest; oobleck is the "
-             "reference's T1 + T2 + T3; dapple is the DAPPLE planner's hybrid of data and pipeline "
-             "parallelism"},
+     .help = "what is minimised, see above; chosen by the other options if it is not given"},
     {.name = "microbatch-size",
+     .topic = "pipeline",
      .kind = OPTION_INTEGER,
      .at = offsetof(struct plan_options, planning.microbatch_size),
      .argument = "N",
      .most = PROFILE_MAX_MICROBATCH,
-     .help = "which mb{N}.json of an Oobleck folder to read, needed where there are several; dapple: samples "
-             "of a micro-batch for each outer replica, 1 if not given"},
+     .help = "pipeline, oobleck: read mb{N}.json of an Oobleck folder, needed where there are several; "
+             "dapple: samples of a micro-batch of one replica (1 if not given)"},
     {.name = "microbatches",
      .letter = 'n',
      .kind = OPTION_INTEGER,
      .at = offsetof(struct plan_options, planning.microbatches),
      .argument = "N",
      .most = PLAN_MAX_MICROBATCHES,
-     .help = "pipeline, oobleck: micro-batches per iteration; 0 is the reference's default, three for each "
-             "stage"},
+     .help = "pipeline, oobleck: micro-batches of an iteration; 0 is three for each stage"},
     {.name = "global-batch",
      .kind = OPTION_TEXT,
      .at = offsetof(struct plan_options, global_batch),
      .argument = "RANGE",
-     .help = "iteration, dapple: samples (sequences) of an iteration. 32..4096 sweeps over 32, 64, 128, "
-             "..., 4096, 32..4096+64 over 32, 96, ..., 4096, and 16,48,64 over these"},
+     .help = "iteration, dapple: samples of an iteration; a RANGE (32..4096, 32..4096+64, 16,48,64) sweeps"},
     {.name = "devices",
      .kind = OPTION_TEXT,
      .at = offsetof(struct plan_options, devices),
      .argument = "RANGE",
-     .help = "iteration: how many devices there are; dapple: only the first N devices of the cluster, or a "
-             "sweep like --global-batch's; where the "
-             "cluster has fewer, machines like its last one are added"},
+     .help = "iteration, dapple: number of devices, or a RANGE to sweep"},
     PLANNING_ALLREDUCE(struct plan_options),
     PLANNING_MEMORY(struct plan_options),
     {.name = "search",
+     .topic = "pipeline",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, search),
      .argument = "METHOD",
      .initial = "exact",
      .words = searches,
-     .help =
-         "how the plan is found: exact is the optimum, proven; the others are the reference's methods, to "
-         "compare with (hpgo is dapple's)"},
+     .help = "how the plan is found: exact proves the optimum; the others are methods of the reference, to "
+             "compare with"},
     {.name = "sequence",
+     .topic = "job",
      .kind = OPTION_INTEGER,
      .at = offsetof(struct plan_options, sequence),
      .argument = "N",
      .initial = "0",
      .most = 1 << 24,
-     .help = "iteration: tokens in a sample; 0 is what the model was trained on"},
+     .help = "tokens of a sample; 0 is the model's own length"},
     {.name = "precision",
+     .topic = "job",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, precision),
      .argument = "NAME",
      .initial = "mixed",
      .words = precisions,
-     .help = "iteration: mixed multiplies in bf16 (fp16 where there is none), fp32 in tf32 where there is "
-             "one, fp8 in "
-             "8 bits"},
+     .help = "number format of the products: mixed is bf16 (fp16 where there is no bf16), fp32 is tf32 where "
+             "there is tf32"},
     {.name = "software",
+     .topic = "job",
      .kind = OPTION_TEXT,
      .at = offsetof(struct plan_options, software),
      .argument = "NAME",
      .initial = "megatron-core",
-     .help = "iteration: the training software: what is fused and hidden, and how it can split a model "
-             "('rehearse "
-             "cost --list')"},
+     .help = "training software: it decides which kernels are fused, which transfers overlap and how a model "
+             "can be split ('rehearse cost --list')"},
     {.name = "devices-per-node",
+     .topic = "job",
      .kind = OPTION_INTEGER,
      .at = offsetof(struct plan_options, devices_per_node),
      .argument = "N",
      .initial = "0",
      .most = 1024,
-     .help = "iteration: devices of a node; 0 is what is usual for them, 8 or 72"},
+     .help = "devices of a node; 0 is the usual number for the device type, 8 or 72"},
     {.name = "inside",
+     .topic = "job",
      .kind = OPTION_TEXT,
      .at = offsetof(struct plan_options, inside),
      .argument = "LINK",
-     .help = "iteration: the link inside a node; without, the device's own"},
+     .help = "link inside a node, if it is not the device type's own"},
     {.name = "across",
+     .topic = "job",
      .kind = OPTION_TEXT,
      .at = offsetof(struct plan_options, across),
      .argument = "LINK",
-     .help = "iteration: the link between nodes; without, what is usual for the device's generation"},
+     .help = "link between nodes, if it is not the usual one of the device's generation"},
     {.name = "links",
+     .topic = "job",
      .kind = OPTION_FILE,
      .at = offsetof(struct plan_options, links),
      .argument = "FILE",
-     .help = "iteration: links of your own, or in the place of known ones"},
+     .help = "file of your own links, which replace known links of the same name"},
     {.name = "calibration",
+     .topic = "job",
      .kind = OPTION_FILE,
      .at = offsetof(struct plan_options, calibration),
      .argument = "FILE",
-     .help =
-         "iteration: what 'rehearse calibrate --runs' fitted, in the place of what is known of a generation"},
+     .help = "file written by 'rehearse calibrate --runs', which replaces the calibration of a generation"},
     {.name = "headroom",
+     .topic = "job",
      .kind = OPTION_NUMBER,
      .at = offsetof(struct plan_options, headroom),
      .argument = "PERCENT",
      .initial = "5",
      .most = 90,
-     .help = "iteration: of each device's memory, to keep free"},
+     .help = "share of each device's memory to keep free"},
     {.name = "fix",
+     .topic = "job",
      .kind = OPTION_TEXT,
      .repeats = true,
      .at = offsetof(struct plan_options, fix),
      .argument = "NAME=N,...",
-     .help = "iteration: what is not to be chosen, or from where to where: tp=8,pp=2..16,recompute=full; of "
-             "tp, pp, dp, "
-             "cp, ep (parallel degrees), mbs (micro-batch), vp (chunks of a stage), zero, recompute"},
+     .help = "fixed choices or ranges: tp=8,pp=2..16,recompute=full; of tp, pp, dp, cp, ep (degrees), mbs "
+             "(micro-batch), vp (chunks of a stage), zero, recompute"},
     {.name = "top",
+     .topic = "job",
      .kind = OPTION_INTEGER,
      .at = offsetof(struct plan_options, top),
      .argument = "N",
      .initial = "1",
      .least = 1,
      .most = 1000,
-     .help = "iteration: show the N fastest splits, each with what is best for it"},
+     .help = "show the N fastest splits, each with the best choice of everything else"},
     {.name = "pareto",
+     .topic = "job",
      .kind = OPTION_FLAG,
      .at = offsetof(struct plan_options, pareto),
-     .help = "iteration: of the plans that no other beats in time, memory and devices at once, the --top "
-             "fastest (20 "
-             "if that is not given)"},
+     .help = "show the --top fastest plans (20 if not given) of those that no other plan beats in time, "
+             "memory and devices at once"},
     {.name = "explain",
+     .topic = "job",
      .kind = OPTION_FLAG,
      .at = offsetof(struct plan_options, explain),
-     .help = "iteration: what 10 % more of each resource would give, and whether memory binds"},
+     .help = "show the gain of 10 % more of each resource, and whether memory is the limit"},
     {.name = "emit",
+     .topic = "output",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, emit),
      .argument = "FORMAT",
      .words = launch_format_names,
-     .help = "iteration: print the plan as arguments of Megatron-LM, a configuration of DeepSpeed or "
-             "torchtitan, the "
-             "split for torch.distributed.pipelining, or a pipeline template of Oobleck, instead of a table"},
+     .help = "print the plan as arguments of Megatron-LM, a configuration of DeepSpeed or torchtitan, a "
+             "split for torch.distributed.pipelining, or a pipeline template of Oobleck"},
     {.name = "flags",
+     .topic = "job",
      .kind = OPTION_FILE,
      .at = offsetof(struct plan_options, flags),
      .argument = "FILE",
-     .help = "iteration: what these arguments of Megatron-LM say is fixed (a shell script, or MLPerf's "
-             "exports); what "
-             "they leave open is chosen"},
+     .help = "file of Megatron-LM arguments (a shell script, or MLPerf's exports): what they set is fixed, "
+             "the rest is chosen"},
     {.name = "rules",
+     .topic = "dapple",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, rules),
      .argument = "NAME",
      .initial = "dapple",
      .words = rules,
-     .help = "dapple: its cost model as it is, or with the defects corrected that docs/dapple.md lists; only "
-             "then is memory a limit"},
+     .help = "cost model: DAPPLE's own, or dapple-fixed with the defects corrected that docs/dapple.md lists "
+             "(only this one limits memory)"},
     {.name = "import",
+     .topic = "dapple",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, import),
      .argument = "NAME",
      .initial = "auto",
      .words = imports,
-     .help = "dapple: how the graph becomes a chain of layers: hpgo is the planner's way, rehearse our own "
-             "(docs/graph.md); auto is rehearse for an exact search under dapple-fixed, else hpgo"},
+     .help = "how the graph becomes a chain of layers: hpgo is the DAPPLE planner's way, rehearse our own "
+             "(docs/graph.md); auto is rehearse for an exact search with dapple-fixed, else hpgo"},
     {.name = "profile-batch",
+     .topic = "dapple",
      .kind = OPTION_INTEGER,
      .at = offsetof(struct plan_options, profile_batch),
      .argument = "N",
      .least = 1,
      .most = PROFILE_MAX_MICROBATCH,
-     .help = "dapple: samples that the graph was measured with; needed where its name does not end in "
-             "-pbs-N.txt"},
+     .help = "samples that the graph was measured with; needed where its name does not end in -pbs-N.txt"},
     {.name = "state-factor",
+     .topic = "dapple",
      .kind = OPTION_NUMBER,
      .at = offsetof(struct plan_options, state_factor),
      .argument = "F",
      .initial = "4",
      .most = 1e6,
-     .help = "dapple: bytes of weights, gradients and optimizer state for each byte of weights; 4 is Adam in "
-             "fp32, HPGO's examples have 2 to 4"},
+     .help = "bytes of weights, gradients and optimizer state per byte of weights; 4 is Adam in fp32, HPGO's "
+             "examples have 2 to 4"},
     {.name = "sample-memory",
+     .topic = "dapple",
      .kind = OPTION_QUANTITY,
      .unit = UNIT_BYTES,
      .at = offsetof(struct plan_options, sample_memory),
      .argument = "BYTES",
      .initial = "0",
-     .help = "dapple: activations of one sample through the whole model (350 MB); 0: as the graph says"},
+     .help = "activations of one sample through the whole model (350 MB); 0: as in the graph"},
     PLANNING_TIME_LIMIT(struct plan_options),
     {.name = "fold-exact-factors",
+     .topic = "pipeline",
      .kind = OPTION_FLAG,
      .at = offsetof(struct plan_options, fold_exact_factors),
-     .help = "fold-*: a node of another type counts as what it is worth (2.15 nodes), not rounded (2)"},
+     .help =
+         "fold-*: count a node of another type as its exact worth (2.15 nodes) instead of a rounded one (2)"},
     {.name = "fold-longest-only",
+     .topic = "pipeline",
      .kind = OPTION_FLAG,
      .at = offsetof(struct plan_options, fold_longest_only),
      .help = "fold-greedy: recover only from the folded plan with the most stages, as the reference's script "
@@ -258,9 +264,10 @@ static const struct option_spec options[] = {
     PLANNING_THREADS(struct plan_options),
     OPTION_JSON(struct plan_options),
     {.name = "csv",
+     .topic = "output",
      .kind = OPTION_FLAG,
      .at = offsetof(struct plan_options, csv),
-     .help = "sweeps: print comma-separated values instead of a table"},
+     .help = "print comma-separated values instead of a table"},
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
@@ -268,15 +275,16 @@ static const struct option_spec options[] = {
      .argument = "FILE",
      .help = "also write the plan (rehearse-plan/2) or the sweep (rehearse-sweep/1) to FILE"},
     {.name = "dot",
+     .topic = "output",
      .kind = OPTION_FLAG,
      .at = offsetof(struct plan_options, dot),
      .help = "print a Graphviz graph instead of a table"},
     {.name = "figure",
+     .topic = "output",
      .kind = OPTION_FILE,
      .at = offsetof(struct plan_options, figure),
      .argument = "FILE",
-     .help = "also draw the pipeline, or what a sweep found; the ending says how: .svg, .png or .pdf (needs "
-             "gnuplot)"},
+     .help = "also draw the plan or the sweep; the ending is .svg, .png or .pdf (needs gnuplot)"},
     OPTION_END,
 };
 
@@ -416,19 +424,21 @@ static bool run(void *context, struct error *err)
 }
 
 static const struct command_example examples[] = {
-    {"rehearse plan -p profile.json -c cluster.yaml -n 50", "the best pipeline, and why"},
-    {"rehearse plan -p profile.json -c cluster.yaml -n 50 -o plan.json --figure plan.svg",
-     "for programs and for slides"},
-    {"rehearse plan -p profile.json -c cluster.yaml -n 50 --objective oobleck --search divide",
-     "what Oobleck's planner would choose"},
-    {"rehearse plan -p vgg-19-pbs-32.txt -c examples/dapple/a.yaml --objective dapple --global-batch 2048",
-     "data and pipeline parallelism by DAPPLE's objective"},
-    {"rehearse plan -m llama-3.1-405b -d h100 --devices 16384 --global-batch 2048 --top 10",
-     "the fastest ways to train a model, proven"},
-    {"rehearse plan -m gpt3-175b -d a100-80gb --devices 64..1024 --global-batch 1536 --figure scaling.svg",
-     "how it scales"},
+    {"rehearse plan -m llama-3.1-405b -d h100 --devices 16384 --global-batch 2048",
+     "the fastest split, proven"},
     {"rehearse plan -m llama-3-70b -d h100 --devices 64 --global-batch 512 --emit megatron",
      "as arguments of Megatron-LM"},
+    {"rehearse plan -p profile.json -c cluster.yaml -n 50 -o plan.json --figure plan.svg",
+     "the best pipeline for a measured profile"},
+    {NULL, NULL},
+};
+
+/* `rehearse help plan TOPIC`. */
+static const struct command_topic topics[] = {
+    {"job", "of training jobs (objective iteration)"},
+    {"pipeline", "of pipelines from a profile (objectives pipeline and oobleck)"},
+    {"dapple", "of DAPPLE's planner (objective dapple)"},
+    {"output", "that choose what is printed and written"},
     {NULL, NULL},
 };
 
@@ -436,17 +446,17 @@ const struct command command_plan = {
     .name = "plan",
     .summary = "find the best pipeline for a model on a cluster, with a proof",
     .description =
-        "Splits the model's layers into stages, gives every stage devices, and finds the way of "
-        "doing so that makes an iteration shortest.\n\n"
-        "By pipeline and oobleck, a stage has devices of one node, and nodes of all kinds are "
-        "ordered along the pipeline; every node and device is used, and a node's devices are split "
-        "by halving. By dapple, stages are replicated over any devices of equal kind, in any "
-        "machines.\n\n"
-        "The exact search proves its plan: the lower bound equals the iteration time. If it is "
-        "stopped before that, it says how far from the optimum the plan can be.",
+        "Finds the split of a model over devices that makes an iteration shortest, and proves it or says how "
+        "far from the optimum it can be.\n\n"
+        "Objectives: 'iteration' is all of a training job (the default with --model or --global-batch). "
+        "'pipeline' "
+        "is the sum of the stage times + (N - 1) x the slowest (the default with --microbatches). 'oobleck' "
+        "is T1 + "
+        "T2 + T3 of Oobleck. 'dapple' is DAPPLE's hybrid of data and pipeline parallelism.",
     .options = options,
     .options_size = sizeof(struct plan_options),
     .given_at = offsetof(struct plan_options, given),
+    .topics = topics,
     .examples = examples,
     .run = run,
 };

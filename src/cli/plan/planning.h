@@ -52,16 +52,18 @@ extern const char *const planning_memories[];   /* of enum memory_model */
 
 #define PLANNING_ALLREDUCE(type)                                                                             \
     {                                                                                                        \
-        .name = "allreduce", .kind = OPTION_CHOICE, .at = offsetof(type, planning.allreduce),                \
-        .argument = "FROM", .initial = "profile", .words = planning_allreduces,                              \
-        .help = "all-reduce times within a node: from the profile, modelled from bytes and the intra_node "  \
-                "link where the profile has none, or left out"                                               \
+        .name = "allreduce", .topic = "pipeline", .kind = OPTION_CHOICE,                                     \
+        .at = offsetof(type, planning.allreduce), .argument = "FROM", .initial = "profile",                  \
+        .words = planning_allreduces,                                                                        \
+        .help = "source of all-reduce times within a node: the profile, a model of the intra_node link "     \
+                "where the "                                                                                 \
+                "profile has none, or none at all"                                                           \
     }
 
 #define PLANNING_MEMORY(type)                                                                                \
     {                                                                                                        \
-        .name = "memory", .kind = OPTION_CHOICE, .at = offsetof(type, planning.memory), .argument = "MODEL", \
-        .initial = "in-flight", .words = planning_memories,                                                  \
+        .name = "memory", .topic = "pipeline", .kind = OPTION_CHOICE, .at = offsetof(type, planning.memory), \
+        .argument = "MODEL", .initial = "in-flight", .words = planning_memories,                             \
         .help =                                                                                              \
             "activations that a stage must hold: in-flight is those of every micro-batch in flight under "   \
             "1F1B, reference those of one, as in Oobleck's formula"                                          \
