@@ -262,6 +262,7 @@ static bool read_dapple_shape(struct plan_reader *r)
     if (!plan_copy_text(r, doc_find(pivot, "kind"), &kind))
         return false;
     r->plan->bottleneck_sends = kind && strcmp(kind, "transfer") == 0;
+    plan_add_figure(r->plan, "devices", (double)devices);
     plan_add_figure(r->plan, "pivot_factor", number_of(root, "pivot_factor"));
     plan_add_figure(r->plan, "speedup", number_of(root, "speedup"));
     count_layers(r->plan);
@@ -349,6 +350,7 @@ static bool read_job_cluster(struct plan_reader *r)
         return false;
     if (!device)
         return doc_need(&r->doc, root, "device_type", r->err) != NULL;
+    plan_add_figure(r->plan, "devices", (double)devices);
     return add_type(r, device, (devices + per_node - 1) / per_node, per_node) &&
            add_link(r, "inside", &r->plan->types[0].inside) &&
            add_link(r, "across", &r->plan->types[0].across);

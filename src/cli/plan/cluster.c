@@ -4,8 +4,6 @@
 
 #include "cli/plan/deliver.h"
 #include "cli/plan/fix.h"
-#include "devices/tables.h"
-#include "devices/usual.h"
 #include "plan/fleet/of_profile.h"
 #include "plan/fleet/plan.h"
 #include "plan/fleet/report.h"
@@ -14,48 +12,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-/* ---- groups ---- */
-
-static const struct cost_link *link_like(const struct tables *tables, struct plan_links *links,
-                                         const char *name, const struct cluster_link *given, int sharers)
-{
-    const struct cost_link *known = tables_link(tables, name);
-    if (!known || given->bandwidth == 0.0)
-        return known;
-    struct cost_link *own = &links->links[links->count++];
-    *own = *known;
-    own->bandwidth = given->bandwidth / sharers;
-    return own;
-}
-
-bool plan_cluster_group(struct fleet_group *group, const struct cluster *cluster, int index,
-                        const char *across, const struct tables *tables, struct plan_links *links,
-                        struct error *err)
-{
-    const struct cluster_group *from = &cluster->groups[index];
-    if (!tables_ready(err))
-        return false;
-    *group = (struct fleet_group){
-        .device = tables_device(tables, from->device),
-        .nodes = from->nodes,
-        .devices_per_node = from->devices_per_node,
-    };
-    if (!group->device)
-        return error_set(err, ERROR_INPUT,
-                         "%s.device: '%s' is not a device that is known: see 'rehearse cost --list'",
-                         from->place, from->device);
-    group->calibration = tables_calibration(tables, group->device);
-    group->memory = from->memory > 0 ? (double)from->memory : (double)group->device->memory;
-    group->inside = link_like(tables, links, group->device->link, &from->intra_node, 1);
-    /* what the file says is a node's, a link's bandwidth is a device's when all of them send */
-    group->across = across ? tables_link(tables, across)
-                           : link_like(tables, links, usual_node(group->device).across, &cluster->inter_node,
-                                       from->devices_per_node);
-    return (group->inside && group->across) ||
-           error_set(err, ERROR_USAGE, "--across: unknown '%s', see 'rehearse cost --list'",
-                     across ? across : "");
-}
 
 /* ---- delivering ---- */
 
@@ -73,21 +29,11 @@ static void print(const void *context, struct text *out)
     fleet_print(context, out);
 }
 
-/* `plan` has the cluster's device types, and more that the answer does not know. */
+/* Ends the plan. */
 static bool deliver(const struct plan_options *given, struct plan *plan, const struct fleet_report *report,
                     struct error *err)
 {
     const struct plan_delivery delivery = {.plan = plan, .print = print, .context = report};
-    plan->global_batch = report->batch;
-    plan->sequence = report->sequence;
-    plan->headroom = given->headroom / 100.0;
-    if ((report->model && !(plan->model = arena_string(&plan->arena, report->model))) ||
-        (report->software && !(plan->software = arena_string(&plan->arena, report->software)))) {
-        plan_release(plan);
-        return error_memory(err);
-    }
-    if (!plan_of_fleet(plan, report->answer, err))
-        return false;
     bool ok = plan_deliver(given, &delivery, err);
     plan_release(plan);
     return ok;
@@ -115,7 +61,7 @@ bool plan_model_on_cluster(const struct plan_options *given, const struct cluste
                            struct error *err)
 {
     struct fleet_question question = {.job = *job, .precision = (enum model_precision)given->precision};
-    struct plan_links links = {0};
+    struct fleet_links links = {0};
     struct fleet_answer answer;
     struct progress progress;
     question.job.batch = batch;
@@ -125,7 +71,7 @@ bool plan_model_on_cluster(const struct plan_options *given, const struct cluste
         return error_set(err, ERROR_INPUT, "%s: expected at most %d groups, found %d", cluster->path,
                          FLEET_TYPES_MOST, cluster->group_count);
     for (int g = 0; g < cluster->group_count; g++)
-        if (!plan_cluster_group(&question.groups[g], cluster, g, given->across, tables, &links, err))
+        if (!fleet_group_of(&question.groups[g], cluster, g, given->across, tables, &links, err))
             return false;
     if (!refuse(given, err) || !take_ranges(given, &question, err))
         return false;
@@ -145,23 +91,13 @@ bool plan_model_on_cluster(const struct plan_options *given, const struct cluste
         .batch = batch,
         .sequence = job->sequence,
     };
+    for (int g = 0; g < question.group_count; g++) {
+        report.types[g] = question.groups[g].device->name;
+        report.memory[g] = question.groups[g].memory;
+    }
     struct plan plan;
     plan_init(&plan);
-    ok = plan_add_types(&plan, question.group_count, err);
-    for (int g = 0; ok && g < question.group_count; g++) {
-        const struct fleet_group *group = &question.groups[g];
-        report.types[g] = group->device->name;
-        report.memory[g] = group->memory;
-        plan.types[g] = (struct plan_device_type){
-            .name = group->device->name,
-            .nodes = group->nodes,
-            .per_node = group->devices_per_node,
-            .memory = (int64_t)group->memory,
-            .inside = plan_add_link(&plan, group->inside->name, group->inside->bandwidth, NAN),
-            .across = plan_add_link(&plan, group->across->name, group->across->bandwidth, NAN),
-        };
-    }
-    ok = ok && deliver(given, &plan, &report, err);
+    ok = plan_of_fleet_job(&plan, &answer, &question, err) && deliver(given, &plan, &report, err);
     fleet_answer_release(&answer);
     return ok;
 }
@@ -195,8 +131,7 @@ static bool plan_profile(const struct plan_options *given, const struct planning
     }
     struct plan plan;
     plan_init(&plan);
-    bool ok = plan_take_groups(&plan, &planning->problem, &planning->cluster, err) &&
-              deliver(given, &plan, &report, err);
+    bool ok = plan_of_fleet_profile(&plan, &answer, &question, err) && deliver(given, &plan, &report, err);
     fleet_answer_release(&answer);
     return ok;
 }

@@ -4,18 +4,7 @@
 
 #include "cli/plan/command.h"
 #include "cluster/cluster.h"
-#include "plan/fleet/of_job.h"
-
-/* Devices, calibrations and links of a group, by their names; links that the file describes are made like those that are
- * usual for the device, and live in *links. */
-#define PLAN_LINKS_MOST (2 * FLEET_TYPES_MOST)
-struct plan_links {
-    int count;
-    struct cost_link links[PLAN_LINKS_MOST];
-};
-bool plan_cluster_group(struct fleet_group *group, const struct cluster *cluster, int index,
-                        const char *across, const struct tables *tables, struct plan_links *links,
-                        struct error *err);
+#include "plan/fleet/groups.h"
 
 /* A model on several groups. `job` has model, software and sequence. */
 bool plan_model_on_cluster(const struct plan_options *options, const struct cluster *cluster,

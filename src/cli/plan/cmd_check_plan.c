@@ -1,152 +1,201 @@
 #include "cli/command.h"
+#include "cli/cost/choose.h"
 #include "cli/output.h"
+#include "cli/plan/deliver.h"
 #include "cli/plan/planning.h"
 #include "core/json.h"
 #include "core/unit.h"
-#include "plan/pipeline_plan.h"
+#include "plan/dapple/dapple.h"
+#include "plan/score/score.h"
 
+#include <math.h>
 #include <string.h>
 
 struct check_options {
-    struct planning_options planning;
+    struct planning_options planning; /* its objective is an index of `objectives` */
+    const char *model, *device, *links, *calibration;
+    int64_t global_batch, profile_batch;
+    double headroom, state_factor, sample_memory;
+    int rules; /* index of `rules` */
+    const char *output;
     struct option_list plans;
     bool json;
 };
 
-/* What the command line does not say, the plan does. */
-static bool complete(const struct check_options *options, const struct plan *plan,
-                     struct planning_options *planning, struct error *err)
-{
-    enum plan_objective objective = OBJECTIVE_PIPELINE;
-    *planning = options->planning;
-    if (planning->objective > 0)
-        planning->objective--; /* the choices begin with "as the plan says" */
-    else if (plan->objective && !pipeline_objective_find(plan->objective, &objective))
-        return error_set(err, ERROR_INPUT, "%s: objective: expected 'pipeline' or 'oobleck', found '%s'",
-                         plan->path, plan->objective);
-    else
-        planning->objective = (int)objective;
-    if (planning->microbatches < 0 && plan->asked_microbatches < 0)
-        return error_set(err, ERROR_USAGE, "%s: says no number of micro-batches: --microbatches N is needed",
-                         plan->path);
-    if (planning->microbatches < 0)
-        planning->microbatches = plan->asked_microbatches;
-    return true;
-}
+/* The first of each is "as the plan says". */
+static const char *const objectives[] = {"plan", "pipeline", "oobleck", "dapple", "iteration", NULL};
+static const char *const rules[] = {"plan", "dapple", "dapple-fixed", NULL};
 
-static bool in_file(const char *path, struct error *err)
-{
-    char text[sizeof err->text];
-    memcpy(text, err->text, sizeof text);
-    return error_set(err, err->kind, "%s: %s", path, text);
-}
+/* ---- what comes back ---- */
 
-static double excess(const struct pipeline *plan, const struct pipeline *best)
-{
-    return plan->iteration_time / best->iteration_time - 1;
-}
-
-static void print(const char *path, const struct pipeline *plan, const struct pipeline *best,
-                  struct text *out)
+static void print(const char *path, const struct score *score, struct text *out)
 {
     char mine[32], optimum[32];
-    unit_format(mine, sizeof mine, plan->iteration_time, UNIT_TIME, 6);
-    unit_format(optimum, sizeof optimum, best->iteration_time, UNIT_TIME, 6);
-    const char *what = best->proven_optimal ? "the optimum" : "the best plan found";
-    if (excess(plan, best) > 1e-9)
-        text_format(out, "%s: %s, %.3g %% more than %s (%s)\n", path, mine, 100 * excess(plan, best), what,
-                    optimum);
-    else if (excess(plan, best) < -1e-9) /* it leaves devices idle, or comes back to a node */
-        text_format(out, "%s: %s, %.3g %% less than %s that uses every device, node after node (%s)\n", path,
-                    mine, -100 * excess(plan, best), what, optimum);
-    else if (best->proven_optimal)
-        text_format(out, "%s: %s, optimal\n", path, mine);
+    double excess = score_excess(score);
+    const char *best = score->best.proven_optimal ? "the optimum" : "the best plan found";
+    unit_format(mine, sizeof mine, score->plan.iteration_time, UNIT_TIME, 6);
+    unit_format(optimum, sizeof optimum, score->best.iteration_time, UNIT_TIME, 6);
+    text_format(out, "%s: %s, ", path, mine);
+    if (isnan(excess))
+        text_format(out, "and no plan to compare with: %s", score->none.text);
+    else if (excess > 1e-9)
+        text_format(out, "%.3g %% more than %s (%s)", 100 * excess, best, optimum);
+    else if (excess < -1e-9)
+        text_format(out, "%.3g %% less than %s %s (%s)", -100 * excess, best, score->beyond, optimum);
+    else if (score->best.proven_optimal)
+        text_add(out, "optimal");
     else
-        text_format(out, "%s: %s, as good as %s; no plan takes less than %.6g s\n", path, mine, what,
-                    best->lower_bound);
+        text_format(out, "as good as %s; no plan takes less than %.6g s", best, score->best.lower_bound);
+    if (score->misfit.text[0])
+        text_format(out, "; it does not fit: %s", score->misfit.text);
+    text_add(out, "\n");
 }
 
-static bool write_json(const char *path, const struct pipeline *plan, const struct pipeline *best,
-                       const struct planning *planning, struct json *json, struct error *err)
+/* Those of a pipeline also stand at the top, where they were before other plans could be scored. */
+static void write_parts(const struct plan *plan, struct json *json)
 {
-    struct plan optimum;
-    plan_init(&optimum);
-    if (!plan_of_pipeline(&optimum, best, &planning->problem, &planning->profile, &planning->cluster, err))
-        return false;
+    for (int i = 0; i < plan->part_count; i++)
+        if (strcmp(plan->parts[0].name, "t1") == 0)
+            json_number(json, plan->parts[i].name, plan->parts[i].value);
+    json_open_flat(json, "parts", '{');
+    for (int i = 0; i < plan->part_count; i++)
+        json_number(json, plan->parts[i].name, plan->parts[i].value);
+    json_close(json);
+}
+
+static void write_json(const char *path, const struct score *score, struct json *json)
+{
+    const struct plan *plan = &score->plan;
     json_open_document(json, "rehearse-plan-check/1");
     json_string(json, "file", path);
-    json_string(json, "objective", plan_objective_name(plan->objective));
-    json_integer(json, "microbatches", plan->microbatches);
+    json_string(json, "objective", plan->objective);
+    json_integer(json, "microbatches", plan->asked_microbatches);
     json_number(json, "iteration_time", plan->iteration_time);
-    json_number(json, "t1", plan->t1);
-    json_number(json, "t2", plan->t2);
-    json_number(json, "t3", plan->t3);
-    json_number(json, "excess", excess(plan, best));
-    plan_write_json(&optimum, json, "optimum");
+    write_parts(plan, json);
+    json_number(json, "memory", plan->memory);
+    json_bool(json, "fits", !score->misfit.text[0]);
+    json_number(json, "excess", score_excess(score));
+    if (score->best.pipeline_count > 0)
+        plan_write_json(&score->best, json, "optimum");
+    else
+        json_null(json, "optimum");
     json_close(json);
-    plan_release(&optimum);
-    return true;
 }
 
-/* Scores one pipeline and appends what is found to `out` (or `json`). */
-static bool check_pipeline(const struct planning *planning, const struct plan *plan, struct text *out,
-                           struct json *json, struct error *err)
+static bool check(const struct check_options *options, const struct score_options *how, const char *path,
+                  struct text *out, struct json *json, struct error *err)
 {
-    struct pipeline pipeline, best;
-    if (!pipeline_of_plan(&pipeline, &planning->problem, plan, err))
-        return false;
-    bool ok = pipeline_check(&planning->problem, &pipeline, err) &&
-              (pipeline_score(&planning->problem, &pipeline, err) || in_file(plan->path, err));
-    if (ok && plan_search(&planning->problem, &planning->search, &best, err)) {
-        if (json)
-            ok = write_json(plan->path, &pipeline, &best, planning, json, err);
-        else
-            print(plan->path, &pipeline, &best, out);
-        pipeline_release(&best);
-    } else
-        ok = false;
-    pipeline_release(&pipeline);
-    return ok;
-}
-
-static bool check(const struct check_options *options, const char *path, struct text *out, struct json *json,
-                  struct error *err)
-{
-    struct planning_options asked;
-    struct planning planning;
     struct plan plan;
+    struct score score;
     if (!plan_load(&plan, path, err))
         return false;
-    bool ok = complete(options, &plan, &asked, err) && planning_open(&planning, &asked, err);
+    bool ok = score_plan(&score, &plan, how, err);
     if (ok) {
-        ok = check_pipeline(&planning, &plan, out, json, err);
-        planning_close(&planning);
+        ok = !options->output || plan_save(&score.plan, options->output, err);
+        if (json)
+            write_json(path, &score, json);
+        else
+            print(path, &score, out);
+        score_release(&score);
     }
     plan_release(&plan);
     return ok;
 }
 
+/* ---- what is asked ---- */
+
+static bool choose(const struct check_options *options, struct cost_chosen *chosen, struct score_options *how,
+                   struct error *err)
+{
+    *how = (struct score_options){
+        .objective = options->planning.objective > 0 ? objectives[options->planning.objective] : NULL,
+        .planning = options->planning,
+        .global_batch = options->global_batch,
+        .headroom = options->headroom < 0 ? NAN : options->headroom / 100.0,
+        .rules = options->rules > 0 ? rules[options->rules] : NULL,
+        .dapple = {options->profile_batch, options->state_factor, options->sample_memory},
+    };
+    if (!tables_add(&chosen->added, TABLE_LINKS, options->links, err) ||
+        !tables_add(&chosen->added, TABLE_CALIBRATIONS, options->calibration, err) ||
+        (options->model && !cost_choose_model(chosen, options->model, err)) ||
+        (options->device && !cost_choose_devices(chosen, options->device, err)))
+        return false;
+    if (chosen->device_count > 1)
+        return error_set(err, ERROR_USAGE, "--device: expected one device type, found %d",
+                         chosen->device_count);
+    how->parts.tables = &chosen->added;
+    how->parts.model = chosen->model;
+    how->parts.device = chosen->device_count > 0 ? chosen->devices[0] : NULL;
+    return options->plans.count == 1 || !options->output ||
+           error_set(err, ERROR_USAGE, "--output is for one plan, found %zu", options->plans.count);
+}
+
 static bool run(void *context, struct error *err)
 {
     const struct check_options *options = context;
+    struct cost_chosen chosen = {0};
+    struct score_options how;
     struct text text = {0};
     struct json json = {.out = &text};
-    bool ok = true;
+    bool ok = choose(options, &chosen, &how, err);
     if (options->json)
         json_open(&json, NULL, '[');
     for (size_t i = 0; ok && i < options->plans.count; i++)
-        ok = check(options, options->plans.items[i], &text, options->json ? &json : NULL, err);
+        ok = check(options, &how, options->plans.items[i], &text, options->json ? &json : NULL, err);
     if (options->json)
         json_close(&json);
     ok = ok && output_text(NULL, &text, err);
     text_release(&text);
+    cost_chosen_release(&chosen);
     return ok;
 }
 
-static const char *const objectives[] = {"plan", "pipeline", "oobleck", NULL};
-
 static const struct option_spec options[] = {
-    PLANNING_OPTIONS(struct check_options),
+    {.name = "profile",
+     .letter = 'p',
+     .kind = OPTION_FILE,
+     .at = offsetof(struct check_options, planning.profile),
+     .argument = "P",
+     .help = "layer times, which plans of pipelines and DAPPLE's need: a rehearse-profile/1 file, an Oobleck "
+             "profile folder, a folder of those named by device type, or a graph of operations"},
+    {.name = "cluster",
+     .letter = 'c',
+     .kind = OPTION_FILE,
+     .at = offsetof(struct check_options, planning.cluster),
+     .argument = "FILE",
+     .help = "the cluster, rehearse-cluster/1, or for DAPPLE's plans rehearse-dapple/1; without it, training "
+             "jobs run on the cluster that the plan describes"},
+    {.name = "model",
+     .letter = 'm',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct check_options, model),
+     .argument = "NAME",
+     .help = "the model of a training job, by name or as a file, instead of the plan's"},
+    {.name = "device",
+     .letter = 'd',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct check_options, device),
+     .argument = "NAME",
+     .help = "the device type of a training job, by name or as a file, instead of the plan's"},
+    {.name = "links",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct check_options, links),
+     .argument = "FILE",
+     .help = "links of your own, or in the place of known ones"},
+    {.name = "calibration",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct check_options, calibration),
+     .argument = "FILE",
+     .help = "the result of 'rehearse calibrate --runs', in the place of the built-in calibration"},
+    {.name = "microbatch-size",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct check_options, planning.microbatch_size),
+     .argument = "N",
+     .initial = "0",
+     .most = PROFILE_MAX_MICROBATCH,
+     .help = "which mb{N}.json of an Oobleck folder to read; 0 where there is only one"},
+    PLANNING_ALLREDUCE(struct check_options),
+    PLANNING_MEMORY(struct check_options),
     {.name = "microbatches",
      .letter = 'n',
      .kind = OPTION_INTEGER,
@@ -156,22 +205,75 @@ static const struct option_spec options[] = {
      .least = -1,
      .most = PLAN_MAX_MICROBATCHES,
      .help = "micro-batches per iteration; -1 is as many as the plan says"},
+    {.name = "global-batch",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct check_options, global_batch),
+     .argument = "N",
+     .initial = "0",
+     .most = 1 << 30,
+     .help = "dapple, iteration: samples of an iteration; 0 is as many as the plan says"},
+    {.name = "headroom",
+     .kind = OPTION_NUMBER,
+     .at = offsetof(struct check_options, headroom),
+     .argument = "PERCENT",
+     .initial = "-1",
+     .least = -1,
+     .most = 90,
+     .help = "iteration: memory that the optimum keeps free; -1 is as much as the plan says, or 5"},
+    {.name = "rules",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(struct check_options, rules),
+     .argument = "NAME",
+     .initial = "plan",
+     .words = rules,
+     .help = "dapple: the rules; plan is what the file says, or else dapple"},
+    {.name = "profile-batch",
+     .kind = OPTION_INTEGER,
+     .at = offsetof(struct check_options, profile_batch),
+     .argument = "N",
+     .initial = "0",
+     .most = 1 << 30,
+     .help = "dapple: samples that the graph was measured with; 0 is what its name says"},
+    {.name = "state-factor",
+     .kind = OPTION_NUMBER,
+     .at = offsetof(struct check_options, state_factor),
+     .argument = "F",
+     .initial = "4",
+     .most = 1e6,
+     .help = "dapple: bytes of weights, gradients and optimizer state for each byte of weights, as in plan"},
+    {.name = "sample-memory",
+     .kind = OPTION_QUANTITY,
+     .at = offsetof(struct check_options, sample_memory),
+     .argument = "BYTES",
+     .initial = "0",
+     .unit = UNIT_BYTES,
+     .help = "dapple: activations of a sample; 0 is what the graph says"},
     {.name = "objective",
      .kind = OPTION_CHOICE,
      .at = offsetof(struct check_options, planning.objective),
      .argument = "NAME",
      .initial = "plan",
      .words = objectives,
-     .help = "what the plan is scored by; plan is what the file says, or else pipeline"},
+     .help = "how the plan is scored; plan is what the file says, or else what it looks like"},
     PLANNING_TIME_LIMIT(struct check_options),
     PLANNING_THREADS(struct check_options),
     OPTION_JSON(struct check_options),
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_FILE,
+     .at = offsetof(struct check_options, output),
+     .argument = "FILE",
+     .help = "also write the plan to FILE (rehearse-plan/2) with all seconds, bytes and devices filled in"},
     OPTION_END,
 };
 
 static const struct command_example examples[] = {
+    {"rehearse check-plan plan.json",
+     "a training job that 'rehearse plan -m' wrote, perhaps changed by hand"},
     {"rehearse check-plan -p profile.json -c cluster.yaml mine.json",
      "by how much does the optimum beat it?"},
+    {"rehearse check-plan -m llama-3-8b --global-batch 256 mine.json -o complete.json",
+     "a plan by hand, completed"},
     {NULL, NULL},
 };
 
@@ -179,10 +281,11 @@ const struct command command_check_plan = {
     .name = "check-plan",
     .summary = "score a plan made by anyone and compare it with the optimum",
     .description =
-        "Reads plans (rehearse-plan/2; by hand, each stage needs first_layer, last_layer, device_type and "
-        "devices), "
-        "checks that they can be run on this cluster, and says what they take and by how much the optimum "
-        "beats them.",
+        "Reads plans of any kind (rehearse-plan/2; by hand, each stage needs layers, device_type and its "
+        "degrees), checks that they can be run, and says how long an iteration takes and by how much the "
+        "optimum for the same question beats them.\n\n"
+        "A training job is made again from the names and numbers in the plan. Plans of pipelines and "
+        "DAPPLE's need the profile and the cluster that they are for.",
     .options = options,
     .options_size = sizeof(struct check_options),
     .operands = {.name = "PLAN",

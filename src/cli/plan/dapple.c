@@ -6,8 +6,7 @@
 #include "cli/plan/range.h"
 #include "cli/plan/sweep.h"
 #include "core/clock.h"
-#include "core/file.h"
-#include "model/graph.h"
+#include "plan/dapple/input.h"
 #include "plan/dapple/plan.h"
 
 #include <math.h>
@@ -15,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BATCH      (INT64_C(1) << 31) /* samples */
-#define GRAPH_MAX_BYTES ((size_t)256 << 20)
+#define MOST_BATCH (INT64_C(1) << 31) /* samples */
 
 /* The question, and what its answers are made from. */
 struct asking {
@@ -35,69 +33,13 @@ static const char *import_name(const struct asking *asking)
 
 /* ---- input ---- */
 
-static bool load_graph(struct graph *graph, const char *path, struct error *err)
-{
-    char *data;
-    size_t length;
-    enum file_kind kind = FILE_NONE;
-    if (strcmp(path, "-") != 0 && !file_look(path, &kind, err))
-        return false;
-    if (kind == FILE_FOLDER)
-        return error_set(err, ERROR_INPUT, "%s: a folder, expected a graph of operations (graph.txt)", path);
-    if (!file_read(path, GRAPH_MAX_BYTES, &data, &length, err))
-        return false;
-    bool done = length == 0 || graph_recognise(path, data, length)
-                    ? graph_parse(graph, path, data, length, err)
-                    : error_set(err, ERROR_INPUT,
-                                "%s: --objective dapple needs a graph of operations (graph.txt), whose lines "
-                                "begin with 'ID -- NAME -- forward_compute_time='",
-                                path);
-    free(data);
-    return done;
-}
-
-/* HPGO's chain may be too long, or not be there: ours always is. */
-static bool make_chain(struct asking *asking, const struct graph *graph, struct error *err)
-{
-    struct error cause;
-    if (!asking->hpgo_chain)
-        return graph_chain(graph, &asking->chain, err);
-    if (!graph_chain_hpgo(graph, &asking->chain, &cause))
-        return error_set(err, cause.kind, "%s%s", cause.text,
-                         cause.kind == ERROR_INPUT ? "; try --import rehearse" : "");
-    int layers = asking->chain.layer_count;
-    if (layers <= DAPPLE_MAX_LAYERS)
-        return true;
-    chain_release(&asking->chain);
-    return error_set(err, ERROR_INPUT,
-                     "%s: %d layers as HPGO counts cuts, at most %d can be planned; try --import rehearse",
-                     graph->path, layers, DAPPLE_MAX_LAYERS);
-}
-
-static bool know_batch(struct asking *asking, const struct graph *graph, struct error *err)
-{
-    const struct plan_options *options = asking->options;
-    asking->profile_batch =
-        (double)(options->profile_batch > 0 ? options->profile_batch : graph->profile_batch);
-    return asking->profile_batch > 0 ||
-           error_set(
-               err, ERROR_USAGE,
-               "plan: '--profile-batch N' is missing, since the name of '%s' does not say how many samples "
-               "it was measured with (…-pbs-N.txt)",
-               graph->path);
-}
-
 static bool load_model(struct asking *asking, struct error *err)
 {
     const struct plan_options *options = asking->options;
-    struct graph graph;
     bool exact = options->search == PLAN_EXACT && options->rules == DAPPLE_FIXED;
     asking->hpgo_chain = options->import == PLAN_IMPORT_AUTO ? !exact : options->import == PLAN_IMPORT_HPGO;
-    if (!load_graph(&graph, options->planning.profile, err))
-        return false;
-    bool done = know_batch(asking, &graph, err) && make_chain(asking, &graph, err);
-    graph_release(&graph);
-    return done;
+    return dapple_input_load(&asking->chain, &asking->profile_batch, options->planning.profile,
+                             asking->hpgo_chain, options->profile_batch, err);
 }
 
 /* All devices of the cluster where nothing is said. */

@@ -364,8 +364,8 @@ static bool answer_group(struct asking *asking, const struct cluster *cluster, i
 {
     struct job *job = &asking->question.job;
     struct fleet_group group;
-    struct plan_links links = {0};
-    if (!plan_cluster_group(&group, cluster, 0, asking->options->across, &asking->chosen.added, &links, err))
+    struct fleet_links links = {0};
+    if (!fleet_group_of(&group, cluster, 0, asking->options->across, &asking->chosen.added, &links, err))
         return false;
     struct cost_device device = *group.device;
     device.memory = (int64_t)group.memory;

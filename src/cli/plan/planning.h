@@ -1,23 +1,9 @@
-/* What `plan`, `templates` and `check-plan` have in common: the question and how to ask it. */
+/* The options that `plan`, `templates` and `check-plan` have in common. */
 #ifndef REHEARSE_CLI_PLAN_PLANNING_H
 #define REHEARSE_CLI_PLAN_PLANNING_H
 
 #include "cli/option.h"
-#include "cluster/cluster.h"
-#include "core/error.h"
-#include "model/profile.h"
-#include "plan/problem.h"
-#include "plan/search.h"
-
-#include <stdint.h>
-
-struct planning_options {
-    const char *profile, *cluster;
-    int64_t microbatches, microbatch_size;
-    int objective, allreduce, memory;
-    double time_limit;
-    int64_t threads;
-};
+#include "plan/planning.h"
 
 extern const char *const planning_objectives[]; /* in the order of enum plan_objective */
 extern const char *const planning_allreduces[]; /* of enum plan_allreduce */
@@ -92,17 +78,5 @@ extern const char *const planning_memories[];   /* of enum memory_model */
         .initial = "0", .most = 1024,                                                                        \
         .help = "threads to use; 0 is one per processor, the result is the same"                             \
     }
-
-/* Everything a search needs, ready to run. */
-struct planning {
-    struct profile profile;
-    struct cluster cluster;
-    struct plan_problem problem;
-    struct progress progress;
-    struct plan_search_options search; /* exact, with pool, progress and time limit set */
-};
-
-bool planning_open(struct planning *planning, const struct planning_options *options, struct error *err);
-void planning_close(struct planning *planning);
 
 #endif

@@ -101,6 +101,7 @@ static bool add_stages(struct plan *plan, const struct dapple_report *report, st
 static void add_figures(struct plan *plan, const struct dapple_report *report)
 {
     const struct dapple_data_parallel *data = &report->data;
+    plan_add_figure(plan, "devices", report->plan->device_count);
     plan_add_figure(plan, "programs", (double)report->plan->programs);
     plan_add_figure(plan, "pivot_factor", report->plan->factor);
     plan_add_figure(plan, "speedup", report->plan->speedup);

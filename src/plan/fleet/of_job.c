@@ -269,6 +269,15 @@ static bool make(const void *context, const struct fleet_spread *spread, struct 
     return make_problem(problem, task->question, task->chosen, spread, arena);
 }
 
+static void complete(struct fleet_answer *answer, const struct fleet_question *question)
+{
+    const struct software *software = question->job.software;
+    answer->pipelines = fleet_pipelines(&answer->plan);
+    answer->held = (struct fleet_held){software->parameter_bytes, software->stored_gradient_bytes,
+                                       software->state_bytes / (software->sharded ? answer->pipelines : 1)};
+    time_all(answer, question);
+}
+
 static void plan_combination(struct planned *planned, const struct task *task, double enough)
 {
     const struct fleet_maker maker = {task, make};
@@ -280,13 +289,8 @@ static void plan_combination(struct planned *planned, const struct task *task, d
     };
     planned->found = fleet_search_classes(&answer->plan, &answer->problem, &maker, enough, &planned->err);
     planned->bound = answer->plan.lower_bound;
-    if (!planned->found)
-        return;
-    answer->pipelines = fleet_pipelines(&answer->plan);
-    const struct software *software = task->question->job.software;
-    answer->held = (struct fleet_held){software->parameter_bytes, software->stored_gradient_bytes,
-                                       software->state_bytes / (software->sharded ? answer->pipelines : 1)};
-    time_all(answer, task->question);
+    if (planned->found)
+        complete(answer, task->question);
 }
 
 void fleet_answer_release(struct fleet_answer *answer)
@@ -453,4 +457,22 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *qu
     free(p->combinations);
     free(p);
     return ok;
+}
+
+bool fleet_score_job(struct fleet_answer *answer, const struct fleet_question *question,
+                     const struct fleet_given *given, int64_t microbatch, enum recompute recompute,
+                     struct error *err)
+{
+    const struct combination chosen = {.microbatch = microbatch, .recompute = recompute};
+    const struct task task = {question, &chosen};
+    const struct fleet_maker maker = {&task, make};
+    *answer = (struct fleet_answer){
+        .microbatch = microbatch,
+        .recompute = recompute,
+        .sharded = question->job.software->sharded,
+    };
+    if (!fleet_take_given(&answer->plan, &answer->problem, &maker, given, err))
+        return false;
+    complete(answer, question);
+    return true;
 }

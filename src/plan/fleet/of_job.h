@@ -7,6 +7,7 @@
 #include "core/progress.h"
 #include "cost/model_profile.h"
 #include "plan/fleet/fleet.h"
+#include "plan/fleet/given.h"
 #include "plan/split/search.h"
 
 struct fleet_group {
@@ -57,5 +58,10 @@ struct fleet_answer {
 bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, struct parallel *pool,
                     struct progress *progress, struct error *err);
 void fleet_answer_release(struct fleet_answer *answer);
+
+/* The same for pipelines that are given: they are priced as a search prices them, and no bound is known. */
+bool fleet_score_job(struct fleet_answer *answer, const struct fleet_question *question,
+                     const struct fleet_given *given, int64_t microbatch, enum recompute recompute,
+                     struct error *err);
 
 #endif

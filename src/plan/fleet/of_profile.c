@@ -93,17 +93,16 @@ static bool make(const void *context, const struct fleet_spread *spread, struct 
     return true;
 }
 
-bool fleet_plan_profile(struct fleet_answer *answer, const struct fleet_profile_question *question,
-                        struct error *err)
+static bool is_small_enough(const struct fleet_profile_question *question, struct error *err)
 {
-    const struct fleet_maker maker = {question, make};
-    *answer = (struct fleet_answer){.combinations = 1};
-    if (question->problem->group_count > FLEET_TYPES_MOST ||
-        question->problem->layer_count > FLEET_LAYERS_MOST)
-        return error_set(err, ERROR_INPUT, "--objective iteration: expected at most %d groups and %d layers",
-                         FLEET_TYPES_MOST, FLEET_LAYERS_MOST);
-    if (!fleet_search_classes(&answer->plan, &answer->problem, &maker, INFINITY, err))
-        return false;
+    return (question->problem->group_count <= FLEET_TYPES_MOST &&
+            question->problem->layer_count <= FLEET_LAYERS_MOST) ||
+           error_set(err, ERROR_INPUT, "--objective iteration: expected at most %d groups and %d layers",
+                     FLEET_TYPES_MOST, FLEET_LAYERS_MOST);
+}
+
+static void complete(struct fleet_answer *answer)
+{
     answer->pipelines = fleet_pipelines(&answer->plan);
     answer->lower_bound = answer->plan.lower_bound;
     answer->held = (struct fleet_held){1, 1, 4}; /* plan_stage_memory */
@@ -112,5 +111,28 @@ bool fleet_plan_profile(struct fleet_answer *answer, const struct fleet_profile_
         .pipelines = answer->plan.seconds - answer->plan.after,
         .after = answer->plan.after,
     };
+}
+
+bool fleet_plan_profile(struct fleet_answer *answer, const struct fleet_profile_question *question,
+                        struct error *err)
+{
+    const struct fleet_maker maker = {question, make};
+    *answer = (struct fleet_answer){.combinations = 1};
+    if (!is_small_enough(question, err) ||
+        !fleet_search_classes(&answer->plan, &answer->problem, &maker, INFINITY, err))
+        return false;
+    complete(answer);
+    return true;
+}
+
+bool fleet_score_profile(struct fleet_answer *answer, const struct fleet_profile_question *question,
+                         const struct fleet_given *given, struct error *err)
+{
+    const struct fleet_maker maker = {question, make};
+    *answer = (struct fleet_answer){0};
+    if (!is_small_enough(question, err) ||
+        !fleet_take_given(&answer->plan, &answer->problem, &maker, given, err))
+        return false;
+    complete(answer);
     return true;
 }

@@ -19,4 +19,8 @@ struct fleet_profile_question {
 bool fleet_plan_profile(struct fleet_answer *answer, const struct fleet_profile_question *question,
                         struct error *err);
 
+/* The same for pipelines that are given. */
+bool fleet_score_profile(struct fleet_answer *answer, const struct fleet_profile_question *question,
+                         const struct fleet_given *given, struct error *err);
+
 #endif

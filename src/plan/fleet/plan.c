@@ -1,5 +1,7 @@
 #include "plan/fleet/plan.h"
 
+#include "plan/pipeline_plan.h"
+
 #include <math.h>
 
 static double between(const double *sums, const struct fleet_stage *stage)
@@ -113,4 +115,53 @@ bool plan_of_fleet(struct plan *plan, const struct fleet_answer *answer, struct 
     }
     plan_release(plan);
     return false;
+}
+
+const char *const fleet_precisions[] = {"mixed", "fp32", "fp8", NULL};
+
+bool plan_of_fleet_job(struct plan *plan, const struct fleet_answer *answer,
+                       const struct fleet_question *question, struct error *err)
+{
+    bool ok = plan_add_types(plan, question->group_count, err);
+    plan->model = arena_string(&plan->arena, question->job.model->name);
+    plan->software = arena_string(&plan->arena, question->job.software->name);
+    plan->precision = fleet_precisions[question->precision];
+    plan->global_batch = question->job.batch;
+    plan->sequence = question->job.sequence;
+    plan->headroom = question->headroom;
+    if (ok && (!plan->model || !plan->software))
+        ok = error_memory(err);
+    for (int g = 0; ok && g < question->group_count; g++) {
+        const struct fleet_group *group = &question->groups[g];
+        plan->types[g] = (struct plan_device_type){
+            .name = arena_string(&plan->arena, group->device->name),
+            .nodes = group->nodes,
+            .per_node = group->devices_per_node,
+            .memory = (int64_t)group->memory,
+            .inside = plan_add_link(plan, group->inside->name, group->inside->bandwidth, NAN),
+            .across = plan_add_link(plan, group->across->name, group->across->bandwidth, NAN),
+        };
+        ok = plan->types[g].name ? true : error_memory(err);
+    }
+    if (ok)
+        return plan_of_fleet(plan, answer, err);
+    plan_release(plan);
+    return false;
+}
+
+bool plan_of_fleet_profile(struct plan *plan, const struct fleet_answer *answer,
+                           const struct fleet_profile_question *question, struct error *err)
+{
+    const char *model = question->profile->model;
+    plan->global_batch = question->microbatches * answer->microbatch;
+    plan->headroom = question->headroom;
+    if (!plan_take_groups(plan, question->problem, question->cluster, err)) {
+        plan_release(plan);
+        return false;
+    }
+    if (model && !(plan->model = arena_string(&plan->arena, model))) {
+        plan_release(plan);
+        return error_memory(err);
+    }
+    return plan_of_fleet(plan, answer, err);
 }

@@ -191,6 +191,7 @@ static bool set_job(struct plan *plan, const struct job *job, const struct job_t
     plan->iteration_time = time->seconds;
     plan->memory = memory->total;
     plan->part_count = parts_of(time, plan->parts);
+    plan_add_figure(plan, "devices", devices);
     plan_add_figure(plan, "utilisation", job_utilisation(job, time));
     if (!plan->model || !plan->software)
         return error_memory(err);
@@ -215,11 +216,11 @@ bool plan_of_job(struct plan *plan, const struct job_answer *answer, struct erro
     return false;
 }
 
-bool plan_of_one_job(struct plan *plan, const struct job *job, struct error *err)
+bool plan_of_one_job(struct plan *plan, const struct job *job, int devices, struct error *err)
 {
     struct job_time time = job_time(job);
     struct job_memory memory = job_memory(job);
-    if (set_job(plan, job, &time, &memory, job->devices, err))
+    if (set_job(plan, job, &time, &memory, devices, err))
         return true;
     plan_release(plan);
     return false;
@@ -290,6 +291,20 @@ static bool set_layout(struct job *job, struct plan *plan, struct error *err)
     return true;
 }
 
+bool plan_recompute_of(const struct plan *plan, enum recompute *recompute, struct error *err)
+{
+    *recompute = RECOMPUTE_NONE;
+    if (!plan->recompute)
+        return true;
+    for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL; r++)
+        if (strcmp(plan->recompute, job_recompute_name((enum recompute)r)) == 0) {
+            *recompute = (enum recompute)r;
+            return true;
+        }
+    return error_set(err, ERROR_INPUT, "%s: training.recompute: expected none, selective or full, found '%s'",
+                     plan->path ? plan->path : "plan", plan->recompute);
+}
+
 bool job_of_plan(struct job *job, struct plan *plan, struct error *err)
 {
     const struct plan_pipeline *pipeline = &plan->pipelines[0];
@@ -307,8 +322,5 @@ bool job_of_plan(struct job *job, struct plan *plan, struct error *err)
     job->microbatch = plan->microbatch > 0 ? plan->microbatch : 1;
     job->batch =
         plan->global_batch > 0 ? plan->global_batch : pipeline->microbatches * job->microbatch * job->data;
-    for (job->recompute = RECOMPUTE_FULL; job->recompute > RECOMPUTE_NONE; job->recompute--)
-        if (plan->recompute && strcmp(plan->recompute, job_recompute_name(job->recompute)) == 0)
-            break;
-    return set_layout(job, plan, err);
+    return plan_recompute_of(plan, &job->recompute, err) && set_layout(job, plan, err);
 }

@@ -18,8 +18,11 @@ struct job_answer {
  * the head, and those between are blocks. On failure *plan is released. */
 bool plan_of_job(struct plan *plan, const struct job_answer *answer, struct error *err);
 
-/* The same for one job that no search found; nothing is known then about better ones. */
-bool plan_of_one_job(struct plan *plan, const struct job *job, struct error *err);
+/* The same for one job that no search found, of so many devices; nothing is known then about better ones. */
+bool plan_of_one_job(struct plan *plan, const struct job *job, int devices, struct error *err);
+
+/* The recomputation that a plan says; none where it says nothing. */
+bool plan_recompute_of(const struct plan *plan, enum recompute *recompute, struct error *err);
 
 /* The degrees, chunks, micro-batch, sharding, recomputation and layout of a plan over one device type: all of *job that a
  * plan decides; model, device, links, software and type must be set. stage_blocks lives as long as the plan. ERROR_INFEASIBLE

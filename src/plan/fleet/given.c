@@ -1,0 +1,172 @@
+#include "plan/fleet/given.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+static bool wrong(const struct plan *plan, int pipeline, int stage, struct error *err, const char *why)
+{
+    return error_set(err, ERROR_INFEASIBLE, "%s%spipelines[%d].stages[%d]: %s", plan->path ? plan->path : "",
+                     plan->path ? ": " : "", pipeline, stage, why);
+}
+
+static int find_option(const struct fleet_problem *problem, int type, int tensor)
+{
+    for (int o = 0; o < problem->option_count; o++)
+        if (problem->options[o].type == type && problem->options[o].tensor == tensor)
+            return o;
+    return -1;
+}
+
+static bool take_stage(struct fleet_stage *to, const struct fleet_problem *problem,
+                       const struct fleet_given *given, int p, int s, struct error *err)
+{
+    const struct plan *plan = given->plan;
+    const struct plan_stage *stage = &plan->pipelines[p].stages[s];
+    char why[160];
+    if (stage->context != 1 || stage->expert != 1 || stage->data != 1 || plan->chunks != 1)
+        return wrong(plan, p, s, err,
+                     "pipelines over unlike devices have tensor parallel stages without chunks, and no other "
+                     "degrees");
+    int option = find_option(problem, given->type_of[stage->type], stage->tensor);
+    if (option < 0) {
+        snprintf(why, sizeof why, "tensor parallel %d does not divide the model, or the nodes of '%.60s'",
+                 stage->tensor, plan->types[stage->type].name);
+        return wrong(plan, p, s, err, why);
+    }
+    *to = (struct fleet_stage){option, stage->first_layer, stage->last_layer + 1};
+    return true;
+}
+
+static bool take_pipeline(struct fleet_pipeline *to, const struct fleet_problem *problem,
+                          const struct fleet_given *given, int p, struct error *err)
+{
+    const struct plan_pipeline *from = &given->plan->pipelines[p];
+    if (from->stage_count > FLEET_STAGES_MOST)
+        return wrong(given->plan, p, FLEET_STAGES_MOST, err, "a pipeline has at most 64 stages");
+    *to = (struct fleet_pipeline){
+        .stage_count = from->stage_count,
+        .copies = from->copies,
+        .microbatches = from->microbatches * from->copies,
+    };
+    for (int s = 0; s < from->stage_count; s++)
+        if (!take_stage(&to->stages[s], problem, given, p, s, err))
+            return false;
+    if (from->stages[from->stage_count - 1].last_layer + 1 != problem->layer_count) {
+        char why[80];
+        snprintf(why, sizeof why, "ends with layer %d, the last layer of the model is %d",
+                 from->stages[from->stage_count - 1].last_layer, problem->layer_count - 1);
+        return wrong(given->plan, p, from->stage_count - 1, err, why);
+    }
+    return true;
+}
+
+static bool same_stages(const struct fleet_pipeline *a, const struct fleet_pipeline *b)
+{
+    if (a->stage_count != b->stage_count)
+        return false;
+    for (int s = 0; s < a->stage_count; s++)
+        if (a->stages[s].option != b->stages[s].option || a->stages[s].first != b->stages[s].first ||
+            a->stages[s].last != b->stages[s].last)
+            return false;
+    return true;
+}
+
+/* Pipelines with the same stages, in whichever entries of the plan. */
+static int alike(const struct fleet_choice *choice, int pipeline)
+{
+    int count = 0;
+    for (int k = 0; k < choice->pipeline_count; k++)
+        if (same_stages(&choice->pipelines[k], &choice->pipelines[pipeline]))
+            count += choice->pipelines[k].copies;
+    return count;
+}
+
+/* Each with as many like it as there are. */
+static bool score(struct fleet_choice *choice, struct fleet_problem *problem, const struct fleet_maker *maker,
+                  struct error *err)
+{
+    int pipelines = fleet_pipelines(choice);
+    for (int k = 0; k < choice->pipeline_count; k++) {
+        const struct fleet_spread spread = {pipelines, pipelines, alike(choice, k), pipelines};
+        struct arena arena = {0};
+        bool last = k == choice->pipeline_count - 1; /* its problem stays */
+        if (!maker->make(maker->context, &spread, problem, last ? &choice->arena : &arena)) {
+            arena_release(&arena);
+            return error_memory(err);
+        }
+        fleet_pipeline_score(problem, &choice->pipelines[k]);
+        choice->after = fmax(choice->after, choice->pipelines[k].after);
+        arena_release(&arena);
+    }
+    return true;
+}
+
+/* Seconds until all copies are done. */
+static double done(const struct fleet_pipeline *pipeline, int64_t microbatches)
+{
+    int64_t each = (microbatches + pipeline->copies - 1) / pipeline->copies;
+    return each > 0 ? pipeline->fill + (double)(each - 1) * pipeline->cycle : 0;
+}
+
+static void share_out(struct fleet_choice *choice, int64_t microbatches)
+{
+    for (int k = 0; k < choice->pipeline_count; k++)
+        choice->pipelines[k].microbatches = 0;
+    for (; microbatches > 0; microbatches--) {
+        struct fleet_pipeline *first = &choice->pipelines[0];
+        for (int k = 1; k < choice->pipeline_count; k++)
+            if (done(&choice->pipelines[k], choice->pipelines[k].microbatches + 1) <
+                done(first, first->microbatches + 1))
+                first = &choice->pipelines[k];
+        first->microbatches++;
+    }
+}
+
+/* Version 1 gives the micro-batches of copies rounded up. */
+static bool check_share(struct fleet_choice *choice, const struct fleet_problem *problem,
+                        const struct plan *plan, struct error *err)
+{
+    int64_t sum = 0;
+    for (int k = 0; k < choice->pipeline_count; k++) {
+        if (choice->pipelines[k].microbatches == 0) {
+            share_out(choice, problem->microbatches);
+            return true;
+        }
+        sum += choice->pipelines[k].microbatches;
+    }
+    return (sum >= problem->microbatches && sum < problem->microbatches + fleet_pipelines(choice)) ||
+           error_set(err, ERROR_INFEASIBLE,
+                     "%s%sthe pipelines run %" PRId64 " micro-batches, the global batch has %" PRId64,
+                     plan->path ? plan->path : "", plan->path ? ": " : "", sum, problem->microbatches);
+}
+
+static bool take_all(struct fleet_choice *choice, struct fleet_problem *problem,
+                     const struct fleet_maker *maker, const struct fleet_given *given, struct error *err)
+{
+    const struct plan *plan = given->plan;
+    choice->pipeline_count = plan->pipeline_count;
+    choice->pipelines = ARENA_ARRAY(&choice->arena, (size_t)plan->pipeline_count + 1, struct fleet_pipeline);
+    if (!choice->pipelines || !maker->make(maker->context, &FLEET_SPREAD_ANY, problem, &choice->arena))
+        return error_memory(err);
+    for (int p = 0; p < plan->pipeline_count; p++)
+        if (!take_pipeline(&choice->pipelines[p], problem, given, p, err))
+            return false;
+    if (!score(choice, problem, maker, err) || !check_share(choice, problem, plan, err))
+        return false;
+    for (int k = 0; k < choice->pipeline_count; k++)
+        choice->seconds =
+            fmax(choice->seconds, done(&choice->pipelines[k], choice->pipelines[k].microbatches));
+    choice->seconds += choice->after;
+    return true;
+}
+
+bool fleet_take_given(struct fleet_choice *choice, struct fleet_problem *problem,
+                      const struct fleet_maker *maker, const struct fleet_given *given, struct error *err)
+{
+    *choice = (struct fleet_choice){0};
+    if (take_all(choice, problem, maker, given, err))
+        return true;
+    fleet_choice_release(choice);
+    return false;
+}

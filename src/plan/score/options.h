@@ -1,0 +1,21 @@
+/* How a plan is to be scored. */
+#ifndef REHEARSE_PLAN_SCORE_OPTIONS_H
+#define REHEARSE_PLAN_SCORE_OPTIONS_H
+
+#include "plan/dapple/input.h"
+#include "plan/parts.h"
+#include "plan/planning.h"
+
+struct score_options {
+    const char *objective; /* NULL: as the plan says */
+    struct planning_options
+        planning; /* files may be NULL; of the objective nothing is looked at; microbatches -1: as
+                                         the plan says */
+    struct plan_parts parts;
+    int64_t global_batch; /* 0: as the plan says */
+    double headroom;      /* share of the memory; NAN: as the plan says, or 5 % */
+    const char *rules;    /* of dapple; NULL: as the plan says */
+    struct dapple_input_options dapple;
+};
+
+#endif

@@ -1,0 +1,105 @@
+/* One pipeline on the nodes of a cluster, by the pipeline and oobleck objectives. */
+#include "plan/pipeline_plan.h"
+#include "plan/score/objective.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool takes(const struct plan *plan, const struct score_options *options)
+{
+    (void)plan, (void)options;
+    return true;
+}
+
+static bool open_as(struct scoring *scoring, enum plan_objective objective, struct error *err)
+{
+    struct planning_options asked = scoring->options->planning;
+    struct planning *planning = calloc(1, sizeof *planning);
+    asked.objective = (int)objective;
+    scoring->question = planning;
+    if (!planning)
+        return error_memory(err);
+    if (asked.microbatches < 0 && scoring->plan->asked_microbatches < 0)
+        error_set(err, ERROR_USAGE, "%s: says no number of micro-batches: --microbatches N is needed",
+                  scoring->plan->path);
+    else {
+        if (asked.microbatches < 0)
+            asked.microbatches = scoring->plan->asked_microbatches;
+        if (planning_open(planning, &asked, err))
+            return true;
+    }
+    free(planning);
+    return false;
+}
+
+static bool open_pipeline(struct scoring *scoring, struct error *err)
+{
+    return open_as(scoring, OBJECTIVE_PIPELINE, err);
+}
+
+static bool open_oobleck(struct scoring *scoring, struct error *err)
+{
+    return open_as(scoring, OBJECTIVE_OOBLECK, err);
+}
+
+static void end(struct scoring *scoring)
+{
+    planning_close(scoring->question);
+    free(scoring->question);
+}
+
+static bool fill_in(const struct planning *planning, const struct pipeline *pipeline, struct plan *plan,
+                    struct error *err)
+{
+    return plan_of_pipeline(plan, pipeline, &planning->problem, &planning->profile, &planning->cluster, err);
+}
+
+static bool in_file(const char *path, struct error *err)
+{
+    char text[sizeof err->text];
+    memcpy(text, err->text, sizeof text);
+    return error_set(err, err->kind, "%s: %s", path, text);
+}
+
+/* Nodes for a plan that names none. */
+static void choose_nodes(const struct plan_problem *problem, struct pipeline *pipeline)
+{
+    for (int s = 0; s < pipeline->stage_count; s++)
+        if (pipeline->stages[s].node >= 0)
+            return;
+    pipeline_assign_nodes(problem, pipeline);
+}
+
+static bool score(struct scoring *scoring, struct plan *scored, struct error *err)
+{
+    const struct planning *planning = scoring->question;
+    struct pipeline pipeline;
+    if (!pipeline_of_plan(&pipeline, &planning->problem, scoring->plan, err))
+        return false;
+    bool ok = pipeline_check(&planning->problem, &pipeline, err) &&
+              (pipeline_score(&planning->problem, &pipeline, err) || in_file(scoring->plan->path, err));
+    if (ok) {
+        choose_nodes(&planning->problem, &pipeline);
+        ok = fill_in(planning, &pipeline, scored, err);
+    }
+    pipeline_release(&pipeline);
+    return ok;
+}
+
+static bool search(struct scoring *scoring, struct plan *best, struct error *err)
+{
+    struct planning *planning = scoring->question;
+    struct pipeline pipeline;
+    bool ok = plan_search(&planning->problem, &planning->search, &pipeline, err);
+    progress_end(&planning->progress);
+    if (!ok)
+        return false;
+    ok = fill_in(planning, &pipeline, best, err);
+    pipeline_release(&pipeline);
+    return ok;
+}
+
+#define BEYOND "that uses every device, node after node"
+
+const struct objective objective_pipeline = {"pipeline", takes, open_pipeline, score, search, end, BEYOND};
+const struct objective objective_oobleck = {"oobleck", takes, open_oobleck, score, search, end, BEYOND};

@@ -1,0 +1,154 @@
+#include "plan/score/score.h"
+
+#include "plan/score/objective.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of those with one name, the first that takes the plan. */
+static const struct objective *const objectives[] = {
+    &objective_pipeline, &objective_oobleck, &objective_dapple, &objective_job, &objective_fleet,
+};
+
+#define HEADROOM 0.05 /* where nothing is said: as `rehearse plan` */
+
+/* A plan that says no objective is a pipeline where there is a profile for it, unless it is clearly more. */
+static const char *objective_name(const struct plan *plan, const struct score_options *options)
+{
+    if (options->objective)
+        return options->objective;
+    if (plan->objective)
+        return plan->objective;
+    bool several = plan->pipeline_count > 1 || plan->pipelines[0].copies > 1 || plan->chunks > 1;
+    return several || (!options->planning.profile && (plan->model || options->parts.model)) ? "iteration"
+                                                                                            : "pipeline";
+}
+
+static const struct objective *find(const struct plan *plan, const struct score_options *options,
+                                    struct error *err)
+{
+    const char *name = objective_name(plan, options);
+    for (size_t i = 0; i < sizeof objectives / sizeof *objectives; i++)
+        if (strcmp(objectives[i]->name, name) == 0 && objectives[i]->takes(plan, options))
+            return objectives[i];
+    error_set(err, ERROR_INPUT,
+              "%s: objective: expected 'pipeline', 'oobleck', 'dapple' or 'iteration', found '%s'",
+              plan->path, name);
+    return NULL;
+}
+
+/* The profile and the cluster of those objectives that cannot do without. */
+static bool check_files(const struct objective *objective, const struct plan *plan,
+                        const struct planning_options *files, struct error *err)
+{
+    bool iteration = strcmp(objective->name, "iteration") == 0;
+    if (!files->profile && !iteration)
+        return error_set(err, ERROR_USAGE,
+                         "%s: --profile P and --cluster FILE are needed by the %s objective", plan->path,
+                         objective->name);
+    return !files->profile || files->cluster ||
+           error_set(err, ERROR_USAGE, "%s: --cluster FILE is needed beside the profile", plan->path);
+}
+
+/* Seconds and bytes that the file says are computed again. By the iteration objective devices follow from the degrees:
+ * where they do not match them, others are chosen. */
+static bool forget(struct plan *plan, bool chooses_devices, struct error *err)
+{
+    bool matches = true;
+    for (int p = 0; p < plan->pipeline_count; p++)
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
+            struct plan_stage *stage = &plan->pipelines[p].stages[s];
+            int64_t count = 0;
+            stage->bytes.total = NAN;
+            for (int r = 0; r < stage->run_count; r++)
+                count += (int64_t)stage->runs[r].nodes * stage->runs[r].count;
+            matches &= stage->run_count == 0 ||
+                       count == (int64_t)plan_stage_devices(stage) * plan->pipelines[p].copies;
+        }
+    if (matches || !chooses_devices)
+        return true;
+    for (int p = 0; p < plan->pipeline_count; p++)
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
+            plan->pipelines[p].stages[s].runs = NULL;
+            plan->pipelines[p].stages[s].run_count = 0;
+        }
+    return plan_place(plan, err);
+}
+
+/* What only the search and the given plan know. */
+static bool complete(struct score *score, const struct plan *plan, struct error *err)
+{
+    struct plan *scored = &score->plan;
+    double tolerance = 1e-9 * scored->iteration_time;
+    bool within =
+        score->best.pipeline_count > 0 && scored->iteration_time >= score->best.lower_bound - tolerance;
+    scored->lower_bound = within ? fmin(score->best.lower_bound, scored->iteration_time) : 0;
+    scored->proven_optimal = within && scored->iteration_time - scored->lower_bound <= tolerance;
+    scored->proof_over = score->best.proof_over;
+    scored->planning_seconds = NAN;
+    scored->low = plan->iteration_time == scored->iteration_time ? plan->low : NAN;
+    scored->high = plan->iteration_time == scored->iteration_time ? plan->high : NAN;
+    scored->extrapolates = plan->extrapolates;
+    scored->planner = plan->planner ? arena_string(&scored->arena, plan->planner) : NULL;
+    scored->search = plan->search ? arena_string(&scored->arena, plan->search) : NULL;
+    return (!plan->planner || scored->planner) && (!plan->search || scored->search) ? true
+                                                                                    : error_memory(err);
+}
+
+static bool score_and_search(struct score *score, struct scoring *scoring, const struct objective *objective,
+                             struct error *err)
+{
+    if (!objective->score(scoring, &score->plan, err))
+        return false;
+    if (!plan_check(&score->plan, &score->misfit))
+        score->misfit.kind = ERROR_INFEASIBLE;
+    else
+        score->misfit.text[0] = '\0';
+    score->beyond = objective->beyond;
+    if (!objective->search(scoring, &score->best, &score->none)) {
+        score->best.pipeline_count = 0;
+        if (score->none.kind != ERROR_INFEASIBLE) {
+            *err = score->none;
+            return false;
+        }
+    }
+    return complete(score, scoring->plan, err);
+}
+
+bool score_plan(struct score *score, struct plan *plan, const struct score_options *options,
+                struct error *err)
+{
+    struct scoring scoring = {.plan = plan, .options = options};
+    const struct objective *objective = find(plan, options, err);
+    if (!objective)
+        return false;
+    bool iteration = strcmp(objective->name, "iteration") == 0;
+    bool checks_itself = options->planning.profile && /* with the names of version 1 */
+                         (objective == &objective_pipeline || objective == &objective_oobleck);
+    scoring.headroom = !isnan(options->headroom) ? options->headroom
+                       : !isnan(plan->headroom)  ? plan->headroom
+                                                 : HEADROOM;
+    if (options->global_batch > 0)
+        plan->global_batch = options->global_batch;
+    if (!forget(plan, iteration, err) || (!checks_itself && !plan_check(plan, err)) ||
+        !check_files(objective, plan, &options->planning, err) || !objective->open(&scoring, err))
+        return false;
+    plan_init(&score->plan);
+    plan_init(&score->best);
+    bool ok = score_and_search(score, &scoring, objective, err);
+    objective->close(&scoring);
+    if (!ok)
+        score_release(score);
+    return ok;
+}
+
+void score_release(struct score *score)
+{
+    plan_release(&score->plan);
+    plan_release(&score->best);
+}
+
+double score_excess(const struct score *score)
+{
+    return score->best.pipeline_count > 0 ? score->plan.iteration_time / score->best.iteration_time - 1 : NAN;
+}
