@@ -119,13 +119,8 @@ const struct table_kind calibration_kind = {
 
 void calibration_write(const struct calibration *calibration, struct text *out)
 {
-    text_add(out, "  - name: ");
-    text_add_quoted(out, calibration->name);
-    if (calibration->fitted) {
-        text_add(out, "\n    fitted: ");
-        text_add_quoted(out, calibration->fitted);
-    }
-    text_add(out, "\n");
+    table_write_text(out, "  - name", calibration->name);
+    table_write_text(out, "    fitted", calibration->fitted);
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         text_format(out, "    %s: %.4g\n", parameters[i].name,
                     *(const double *)((const char *)calibration + parameters[i].offset));

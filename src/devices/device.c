@@ -1,5 +1,6 @@
 #include "devices/device.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Wide enough for anything real, narrow enough that no product of them overflows. */
@@ -251,3 +252,50 @@ const struct table_kind cost_device_kind = {
     .keys = list_keys,
     .read = read_device,
 };
+
+/* ---- as a file ---- */
+
+static void write_datasheet(const struct cost_device *device, struct text *out)
+{
+    const char *separator = "";
+    text_format(out, "units: %d\nlanes: %d\nclock: %.10g\npeak: {", device->units, device->lanes,
+                device->clock);
+    for (int t = 0; t < COST_TYPE_COUNT; t++)
+        if (device->peak[t] > 0) {
+            text_format(out, "%s%s: %.10g", separator, cost_type_name((enum cost_type)t), device->peak[t]);
+            separator = ", ";
+        }
+    text_format(out, "}\nbandwidth: %.10g\nmemory: %" PRId64 "\nl2: %" PRId64 "\n", device->bandwidth,
+                device->memory, device->l2);
+    text_format(out, "launch: %.10g\nstream_efficiency: %.10g\nstream_half: %.10g\n", device->launch,
+                device->stream_efficiency, device->stream_half);
+}
+
+static void write_parameters(const struct gemm_parameters *gemm, enum cost_type type, struct text *out)
+{
+    const char *separator = "";
+    text_format(out, "  %s: {", cost_type_name(type));
+#define X(parameter, text, least, most)                                                                      \
+    text_format(out, "%s" #parameter ": %.6g", separator, gemm->parameter);                                  \
+    separator = ", ";
+    GEMM_PARAMETERS(X)
+#undef X
+    text_add(out, "}\n");
+}
+
+void cost_device_write(const struct cost_device *device, struct text *out)
+{
+    text_format(out, "format: %s\n", cost_device_kind.format);
+    table_write_text(out, "name", device->name);
+    table_write_text(out, "title", device->title);
+    table_write_text(out, "generation", device->generation);
+    table_write_text(out, "capability", device->capability);
+    write_datasheet(device, out);
+    table_write_text(out, "link", device->link);
+    table_write_text(out, "source", device->source);
+    text_add(out, "gemm:\n");
+    for (int t = 0; t < COST_TYPE_COUNT; t++)
+        if (device->gemm_own[t])
+            write_parameters(&device->gemm[t], (enum cost_type)t, out);
+    table_write_text(out, "fitted", device->fitted);
+}

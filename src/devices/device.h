@@ -70,6 +70,9 @@ struct cost_device {
 
 extern const struct table_kind cost_device_kind;
 
+/* The device as such a file, complete in itself. */
+void cost_device_write(const struct cost_device *device, struct text *out);
+
 /* The type that the device computes products of this type in: itself where there are units for it, else what one would
  * run there: 4 bits as 8, 8 bits as 16, bf16 as fp16, and the rest in fp32. */
 enum cost_type cost_device_type(const struct cost_device *device, enum cost_type type);

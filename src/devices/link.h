@@ -75,6 +75,9 @@ struct cost_link {
 
 extern const struct table_kind cost_link_kind;
 
+/* The link as such a file. */
+void cost_link_write(const struct cost_link *link, struct text *out);
+
 /* Of the rates, what a group of so many devices in a node gets. */
 double link_transfer_share(const struct link_transfer *transfer, int devices);
 

@@ -1,7 +1,5 @@
 #include "devices/table.h"
 
-#include "core/text.h"
-
 #include <string.h>
 #include <strings.h>
 
@@ -211,4 +209,13 @@ void table_release(struct table *table)
 {
     arena_release(&table->arena);
     *table = (struct table){0};
+}
+
+void table_write_text(struct text *out, const char *key, const char *value)
+{
+    if (!value)
+        return;
+    text_format(out, "%s: ", key);
+    text_add_quoted(out, value);
+    text_add(out, "\n");
 }

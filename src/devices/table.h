@@ -6,6 +6,7 @@
 #include "core/arena.h"
 #include "core/doc.h"
 #include "core/error.h"
+#include "core/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,9 +105,12 @@ void *table_find(const struct table *table, const char *name);
 /* The name in either table that was most likely meant; NULL when none is near. The second may be NULL. */
 const char *table_nearest(const struct table *first, const struct table *second, const char *name);
 
-/* ---- for the readers of entries ---- */
+/* ---- for the readers and writers of entries ---- */
 
 /* A text where there is one. */
 bool table_read_text(struct table_reader *r, const struct doc_node *map, const char *key, const char **value);
+
+/* A line of an entry; nothing without a value. */
+void table_write_text(struct text *out, const char *key, const char *value);
 
 #endif

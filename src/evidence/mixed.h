@@ -8,6 +8,7 @@
 #ifndef REHEARSE_EVIDENCE_MIXED_H
 #define REHEARSE_EVIDENCE_MIXED_H
 
+#include "cluster/cluster.h"
 #include "core/error.h"
 
 #include <stdbool.h>
@@ -17,14 +18,9 @@
 #define MIXED_PIPELINES_MOST 1024
 #define MIXED_STAGES_MOST    1024
 
-struct mixed_link {
-    double bandwidth; /* bytes/s and direction */
-    double latency;   /* seconds until a message starts */
-};
-
 struct mixed_node {
-    struct mixed_link inside;  /* as one device sees it */
-    struct mixed_link network; /* of all its devices together */
+    struct cluster_link inside;  /* as one device sees it */
+    struct cluster_link network; /* of all its devices together */
 };
 
 /* What the layers take on a device type at a tensor parallel degree, one micro-batch of the plan. Sums: entry l is that

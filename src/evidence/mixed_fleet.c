@@ -33,7 +33,7 @@ static bool add_stage(struct fleet_problem *problem, const struct mixed_plan *pl
                       struct arena *arena)
 {
     const struct mixed_replica *replica = replica_at(plan, stage, pipeline);
-    const struct mixed_link *network = &plan->nodes[replica->node].network;
+    const struct cluster_link *network = &plan->nodes[replica->node].network;
     const struct mixed_software *software = plan->software;
     int layers = plan->model->layer_count;
     double *none = ARENA_ARRAY(arena, (size_t)layers + 1, double);

@@ -155,3 +155,11 @@ void hlo_release(struct hlo_module *module)
     arena_release(&module->arena);
     memset(module, 0, sizeof *module);
 }
+
+bool hlo_ints_have(struct hlo_ints list, int64_t number)
+{
+    for (int i = 0; i < list.count; i++)
+        if (list.at[i] == number)
+            return true;
+    return false;
+}

@@ -81,6 +81,7 @@ struct hlo_ints {
     int count;
     const int64_t *at;
 };
+bool hlo_ints_have(struct hlo_ints list, int64_t number);
 
 struct hlo_window_dim {
     int64_t size, stride, pad_low, pad_high, base_dilation, window_dilation;

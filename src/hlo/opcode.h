@@ -30,6 +30,8 @@ enum hlo_trait {
     HLO_CAPTURES = 4,        /* StableHLO may give it fewer operands */
     HLO_PAIRED = 8,          /* as many operands more as results: an even number */
     HLO_PAIRED_AND_ONE = 16, /* one operand besides: an odd number */
+    HLO_ENDS = 512,          /* ends a transfer that another operation began */
+    HLO_UNWRAPPED = 1024,    /* async-start does not take it: it has a start of its own, or none */
     /* Element types that it takes in StableHLO; none of these: any. */
     HLO_OF_BITS = 32, /* whole numbers or truth values */
     HLO_OF_WHOLE = 64,
@@ -50,19 +52,19 @@ enum hlo_trait {
     X(ADD, "add", ELEMENTWISE, 2, 2, 1, 0)                                                                   \
     X(ADD_DEPENDENCY, "add-dependency", VIEW, 2, 2, 0, HLO_FREE)                                             \
     X(AFTER_ALL, "after-all", NOTHING, 0, HLO_ANY, 0, HLO_FREE)                                              \
-    X(ALL_GATHER, "all-gather", COLLECTIVE, 1, HLO_ANY, 0, 0)                                                \
-    X(ALL_GATHER_DONE, "all-gather-done", COLLECTIVE, 1, 1, 0, 0)                                            \
+    X(ALL_GATHER, "all-gather", COLLECTIVE, 1, HLO_ANY, 0, HLO_UNWRAPPED)                                    \
+    X(ALL_GATHER_DONE, "all-gather-done", COLLECTIVE, 1, 1, 0, HLO_ENDS)                                     \
     X(ALL_GATHER_START, "all-gather-start", COLLECTIVE, 1, HLO_ANY, 0, 0)                                    \
-    X(ALL_REDUCE, "all-reduce", COLLECTIVE, 1, HLO_ANY, 0, 0)                                                \
-    X(ALL_REDUCE_DONE, "all-reduce-done", COLLECTIVE, 1, 1, 0, 0)                                            \
+    X(ALL_REDUCE, "all-reduce", COLLECTIVE, 1, HLO_ANY, 0, HLO_UNWRAPPED)                                    \
+    X(ALL_REDUCE_DONE, "all-reduce-done", COLLECTIVE, 1, 1, 0, HLO_ENDS)                                     \
     X(ALL_REDUCE_START, "all-reduce-start", COLLECTIVE, 1, HLO_ANY, 0, 0)                                    \
     X(ALL_TO_ALL, "all-to-all", COLLECTIVE, 1, HLO_ANY, 0, 0)                                                \
     X(AND, "and", ELEMENTWISE, 2, 2, 1, HLO_OF_BITS)                                                         \
     X(ASIN, "asin", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                               \
     X(ASINH, "asinh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                             \
-    X(ASYNC_DONE, "async-done", ALONE, 1, 1, 0, 0)                                                           \
-    X(ASYNC_START, "async-start", ALONE, 0, HLO_ANY, 0, 0)                                                   \
-    X(ASYNC_UPDATE, "async-update", ALONE, 1, HLO_ANY, 0, 0)                                                 \
+    X(ASYNC_DONE, "async-done", ALONE, 1, 1, 0, HLO_UNWRAPPED)                                               \
+    X(ASYNC_START, "async-start", ALONE, 0, HLO_ANY, 0, HLO_UNWRAPPED)                                       \
+    X(ASYNC_UPDATE, "async-update", ALONE, 1, HLO_ANY, 0, HLO_UNWRAPPED)                                     \
     X(ATAN2, "atan2", ELEMENTWISE, 2, 2, 20, HLO_TRANSCENDENTAL)                                             \
     X(ATANH, "atanh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                             \
     X(BATCH_NORM_GRAD, "batch-norm-grad", ALONE, 5, 5, 0, 0)                                                 \
@@ -77,17 +79,17 @@ enum hlo_trait {
     X(CHOLESKY, "cholesky", ALONE, 1, 1, 0, 0)                                                               \
     X(CLAMP, "clamp", ELEMENTWISE, 3, 3, 1, 0)                                                               \
     X(COLLECTIVE_BROADCAST, "collective-broadcast", COLLECTIVE, 1, 2, 0, 0)                                  \
-    X(COLLECTIVE_PERMUTE, "collective-permute", COLLECTIVE, 1, HLO_ANY, 0, 0)                                \
-    X(COLLECTIVE_PERMUTE_DONE, "collective-permute-done", COLLECTIVE, 1, 1, 0, 0)                            \
+    X(COLLECTIVE_PERMUTE, "collective-permute", COLLECTIVE, 1, HLO_ANY, 0, HLO_UNWRAPPED)                    \
+    X(COLLECTIVE_PERMUTE_DONE, "collective-permute-done", COLLECTIVE, 1, 1, 0, HLO_ENDS)                     \
     X(COLLECTIVE_PERMUTE_START, "collective-permute-start", COLLECTIVE, 1, HLO_ANY, 0, 0)                    \
     X(COMPARE, "compare", ELEMENTWISE, 2, 2, 1, 0)                                                           \
     X(COMPLEX, "complex", ELEMENTWISE, 2, 2, 1, 0)                                                           \
     X(CONCATENATE, "concatenate", MOVE, 1, HLO_ANY, 0, 0)                                                    \
     X(CONDITIONAL, "conditional", ALONE, 2, HLO_ANY, 0, HLO_CAPTURES)                                        \
-    X(CONSTANT, "constant", INPUT, 0, 0, 0, HLO_FREE)                                                        \
+    X(CONSTANT, "constant", INPUT, 0, 0, 0, HLO_FREE | HLO_UNWRAPPED)                                        \
     X(CONVERT, "convert", ELEMENTWISE, 1, 1, 1, 0)                                                           \
     X(CONVOLUTION, "convolution", PRODUCT, 2, 2, 0, 0)                                                       \
-    X(COPY, "copy", MOVE, 1, 1, 0, 0)                                                                        \
+    X(COPY, "copy", MOVE, 1, 1, 0, HLO_UNWRAPPED)                                                            \
     X(COPY_DONE, "copy-done", ALONE, 1, 1, 0, 0)                                                             \
     X(COPY_START, "copy-start", ALONE, 1, 1, 0, 0)                                                           \
     X(COSH, "cosh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                               \
@@ -127,15 +129,15 @@ enum hlo_trait {
     X(OR, "or", ELEMENTWISE, 2, 2, 1, HLO_OF_BITS)                                                           \
     X(OUTFEED, "outfeed", NOTHING, 1, HLO_ANY, 0, 0)                                                         \
     X(PAD, "pad", MOVE, 2, 2, 0, 0)                                                                          \
-    X(PARAMETER, "parameter", INPUT, 0, 0, 0, HLO_FREE)                                                      \
+    X(PARAMETER, "parameter", INPUT, 0, 0, 0, HLO_FREE | HLO_UNWRAPPED)                                      \
     X(PARTITION_ID, "partition-id", NOTHING, 0, 0, 0, 0)                                                     \
     X(POPCNT, "popcnt", ELEMENTWISE, 1, 1, 1, HLO_OF_WHOLE)                                                  \
     X(POWER, "power", ELEMENTWISE, 2, 2, 20, HLO_TRANSCENDENTAL)                                             \
     X(RAGGED_ALL_TO_ALL, "ragged-all-to-all", COLLECTIVE, 6, 6, 0, 0)                                        \
     X(RAGGED_DOT, "ragged-dot", PRODUCT, 2, 4, 0, 0)                                                         \
     X(REAL, "real", ELEMENTWISE, 1, 1, 1, HLO_OF_INEXACT)                                                    \
-    X(RECV, "recv", COLLECTIVE, 1, 1, 0, 0)                                                                  \
-    X(RECV_DONE, "recv-done", COLLECTIVE, 1, 1, 0, 0)                                                        \
+    X(RECV, "recv", COLLECTIVE, 1, 1, 0, HLO_UNWRAPPED)                                                      \
+    X(RECV_DONE, "recv-done", COLLECTIVE, 1, 1, 0, HLO_ENDS)                                                 \
     X(REDUCE, "reduce", REDUCE, 2, HLO_ANY, 0, HLO_PAIRED)                                                   \
     X(REDUCE_PRECISION, "reduce-precision", ELEMENTWISE, 1, 1, 1, 0)                                         \
     X(REDUCE_SCATTER, "reduce-scatter", COLLECTIVE, 1, HLO_ANY, 0, 0)                                        \
@@ -155,8 +157,8 @@ enum hlo_trait {
     X(SCATTER, "scatter", ALONE, 3, HLO_ANY, 0, HLO_PAIRED_AND_ONE)                                          \
     X(SELECT, "select", ELEMENTWISE, 3, 3, 1, 0)                                                             \
     X(SELECT_AND_SCATTER, "select-and-scatter", ALONE, 3, 3, 0, 0)                                           \
-    X(SEND, "send", COLLECTIVE, 2, 2, 0, HLO_CAPTURES)                                                       \
-    X(SEND_DONE, "send-done", COLLECTIVE, 1, 1, 0, 0)                                                        \
+    X(SEND, "send", COLLECTIVE, 2, 2, 0, HLO_CAPTURES | HLO_UNWRAPPED)                                       \
+    X(SEND_DONE, "send-done", COLLECTIVE, 1, 1, 0, HLO_ENDS)                                                 \
     X(SET_DIMENSION_SIZE, "set-dimension-size", VIEW, 2, 2, 0, 0)                                            \
     X(SHIFT_LEFT, "shift-left", ELEMENTWISE, 2, 2, 1, HLO_OF_WHOLE)                                          \
     X(SHIFT_RIGHT_ARITHMETIC, "shift-right-arithmetic", ELEMENTWISE, 2, 2, 1, HLO_OF_WHOLE)                  \

@@ -260,8 +260,9 @@ bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
 
 /* ---- the result as a file ---- */
 
-static void write_fitted(const struct gemm_fit *fit, const char *source, struct text *out)
+void gemm_fit_write(const struct gemm_fit *fit, const char *name, const char *source, struct text *out)
 {
+    struct cost_device device = fit->device;
     struct text words = {0};
     text_format(&words, "fitted to %s:", source);
     for (int t = 0; t < COST_TYPE_COUNT; t++) {
@@ -275,64 +276,9 @@ static void write_fitted(const struct gemm_fit *fit, const char *source, struct 
         out->failed = true;
     } else {
         words.data[words.length - 1] = '\0'; /* the last separator */
-        text_add(out, "fitted: ");
-        text_add_quoted(out, words.data);
-        text_add(out, "\n");
+        device.name = name;
+        device.fitted = words.data;
+        cost_device_write(&device, out);
     }
     text_release(&words);
-}
-
-static void write_text(struct text *out, const char *key, const char *value)
-{
-    if (!value)
-        return;
-    text_format(out, "%s: ", key);
-    text_add_quoted(out, value);
-    text_add(out, "\n");
-}
-
-static void write_datasheet(const struct cost_device *device, struct text *out)
-{
-    const char *separator = "";
-    text_format(out, "units: %d\nlanes: %d\nclock: %.10g\npeak: {", device->units, device->lanes,
-                device->clock);
-    for (int t = 0; t < COST_TYPE_COUNT; t++)
-        if (device->peak[t] > 0) {
-            text_format(out, "%s%s: %.10g", separator, cost_type_name((enum cost_type)t), device->peak[t]);
-            separator = ", ";
-        }
-    text_format(out, "}\nbandwidth: %.10g\nmemory: %" PRId64 "\nl2: %" PRId64 "\n", device->bandwidth,
-                device->memory, device->l2);
-    text_format(out, "launch: %.10g\nstream_efficiency: %.10g\nstream_half: %.10g\n", device->launch,
-                device->stream_efficiency, device->stream_half);
-}
-
-static void write_parameters(const struct gemm_parameters *gemm, enum cost_type type, struct text *out)
-{
-    const char *separator = "";
-    text_format(out, "  %s: {", cost_type_name(type));
-#define X(parameter, text, least, most)                                                                      \
-    text_format(out, "%s" #parameter ": %.6g", separator, gemm->parameter);                                  \
-    separator = ", ";
-    GEMM_PARAMETERS(X)
-#undef X
-    text_add(out, "}\n");
-}
-
-void gemm_fit_write(const struct gemm_fit *fit, const char *name, const char *source, struct text *out)
-{
-    const struct cost_device *device = &fit->device;
-    text_add(out, "format: rehearse-devices/1\n");
-    write_text(out, "name", name);
-    write_text(out, "title", device->title);
-    write_text(out, "generation", device->generation);
-    write_text(out, "capability", device->capability);
-    write_datasheet(device, out);
-    write_text(out, "link", device->link);
-    write_text(out, "source", device->source);
-    text_add(out, "gemm:\n");
-    for (int t = 0; t < COST_TYPE_COUNT; t++)
-        if (device->gemm_own[t])
-            write_parameters(&device->gemm[t], (enum cost_type)t, out);
-    write_fitted(fit, source, out);
 }

@@ -34,8 +34,7 @@ bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
 bool gemm_error_of(struct gemm_error *error, const struct cost_device *device,
                    const struct gemm_samples *samples, enum cost_type type, struct error *err);
 
-/* The device as a file that cost_device_load reads, complete in itself; `name` is its new name, `source` the table's.
- */
+/* The device as a file (cost_device_write); `name` is its new name, `source` the table's. */
 void gemm_fit_write(const struct gemm_fit *fit, const char *name, const char *source, struct text *out);
 
 #endif

@@ -58,7 +58,4 @@ void link_fit_release(struct link_fit *fit);
 bool link_error_of(struct link_error *error, const struct link_samples *samples, enum collective_kind kind,
                    const struct cost_link *link, const struct cost_link *inside, struct error *err);
 
-/* As a file that cost_link_load reads. */
-void cost_link_write(const struct cost_link *link, struct text *out);
-
 #endif

@@ -58,13 +58,9 @@ static int64_t transfer_bytes(const struct hlo_instruction *instruction)
 {
     const struct hlo_shape *result = instruction->shape;
     int64_t bytes = 0;
-    switch (instruction->opcode) {
-    case HLO_ALL_GATHER_DONE:
-    case HLO_ALL_REDUCE_DONE:
-    case HLO_COLLECTIVE_PERMUTE_DONE:
-    case HLO_SEND_DONE:
-    case HLO_RECV_DONE:
+    if (hlo_operations[instruction->opcode].traits & HLO_ENDS)
         return 0;
+    switch (instruction->opcode) {
     case HLO_ALL_GATHER_START:
     case HLO_COLLECTIVE_PERMUTE_START:
         for (int i = 0; i < result->part_count; i++)

@@ -126,6 +126,9 @@ static struct hlo_instruction *value_of(struct frame *frame, const struct hlo_in
 {
     struct op_graph *graph = frame->graph;
     int count = instruction->operand_count;
+    if (hlo_operations[instruction->opcode].traits & HLO_ENDS)
+        return op_graph_make(graph, HLO_GET_TUPLE_ELEMENT, instruction->shape, count, operands,
+                             instruction->attributes);
     switch (instruction->opcode) {
     case HLO_PARAMETER:
         return parameter_value(frame, instruction);
@@ -148,13 +151,6 @@ static struct hlo_instruction *value_of(struct frame *frame, const struct hlo_in
     }
     case HLO_GET_TUPLE_ELEMENT:
         return tuple_part(frame, instruction, operands);
-    case HLO_ALL_GATHER_DONE:
-    case HLO_ALL_REDUCE_DONE:
-    case HLO_COLLECTIVE_PERMUTE_DONE:
-    case HLO_SEND_DONE:
-    case HLO_RECV_DONE:
-        return op_graph_make(graph, HLO_GET_TUPLE_ELEMENT, instruction->shape, count, operands,
-                             instruction->attributes);
     case HLO_COPY_START:
         return op_graph_make(graph, HLO_COPY, operands[0] ? operands[0]->shape : instruction->shape, 1,
                              operands, instruction->attributes);

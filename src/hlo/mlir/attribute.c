@@ -458,3 +458,12 @@ bool mlir_read_scalar(struct mlir_reader *reader, const char *value, bool *known
     reader->p = after;
     return true;
 }
+
+bool mlir_read_field(struct mlir_reader *reader, const struct mlir_attribute *numbers, const char *key,
+                     struct hlo_ints *values)
+{
+    struct mlir_attribute field;
+    int64_t rows;
+    return mlir_find_field(reader, numbers, key, &field) &&
+           mlir_read_ints(reader, field.key.at ? &field : NULL, values, &rows);
+}

@@ -6,14 +6,6 @@ static bool one_array(struct mlir_reader *reader, const struct mlir_op *op)
     return mlir_need_results(reader, op, 1) && mlir_need_arrays(reader, op);
 }
 
-static bool has(struct hlo_ints list, int64_t number)
-{
-    for (int i = 0; i < list.count; i++)
-        if (list.at[i] == number)
-            return true;
-    return false;
-}
-
 static bool check_side(struct mlir_reader *reader, const struct mlir_op *op, const char *side,
                        struct hlo_ints batch, struct hlo_ints contracting, int rank)
 {
@@ -21,7 +13,7 @@ static bool check_side(struct mlir_reader *reader, const struct mlir_op *op, con
         !mlir_in_range(reader, op, side, contracting, rank, true))
         return false;
     for (int i = 0; i < batch.count; i++)
-        if (has(contracting, batch.at[i]))
+        if (hlo_ints_have(contracting, batch.at[i]))
             return mlir_op_error(reader, op, "%s: dimension %lld is both batching and contracting", side,
                                  (long long)batch.at[i]);
     return true;
@@ -55,10 +47,10 @@ static bool check_dot(struct mlir_reader *reader, const struct mlir_op *op, cons
     for (int i = 0; i < set->lhs_batch.count; i++)
         dims[rank++] = lhs->dims[set->lhs_batch.at[i]];
     for (int i = 0; i < lhs->rank; i++)
-        if (!has(set->lhs_batch, i) && !has(set->lhs_contracting, i))
+        if (!hlo_ints_have(set->lhs_batch, i) && !hlo_ints_have(set->lhs_contracting, i))
             dims[rank++] = lhs->dims[i];
     for (int i = 0; i < rhs->rank; i++)
-        if (!has(set->rhs_batch, i) && !has(set->rhs_contracting, i))
+        if (!hlo_ints_have(set->rhs_batch, i) && !hlo_ints_have(set->rhs_contracting, i))
             dims[rank++] = rhs->dims[i];
     return mlir_result_dims(reader, op, 0, dims, rank);
 }
@@ -100,15 +92,6 @@ static bool read_cross(struct mlir_reader *reader, const struct mlir_op *op, con
     return mlir_read_ints(reader, both, lhs, &rows) && mlir_read_ints(reader, &side, rhs, &rows);
 }
 
-static bool read_numbers(struct mlir_reader *reader, const struct mlir_attribute *numbers, const char *key,
-                         struct hlo_ints *values)
-{
-    struct mlir_attribute field;
-    int64_t rows;
-    return mlir_find_field(reader, numbers, key, &field) &&
-           mlir_read_ints(reader, field.key.at ? &field : NULL, values, &rows);
-}
-
 static bool read_dot_numbers(struct mlir_reader *reader, struct mlir_op *op, const char *key,
                              struct hlo_attributes *set)
 {
@@ -116,10 +99,10 @@ static bool read_dot_numbers(struct mlir_reader *reader, struct mlir_op *op, con
     if (!numbers || !numbers->value)
         return read_cross(reader, op, "batching_dims", &set->lhs_batch, &set->rhs_batch) &&
                read_cross(reader, op, "contracting_dims", &set->lhs_contracting, &set->rhs_contracting);
-    return read_numbers(reader, numbers, "lhs_batching_dimensions", &set->lhs_batch) &&
-           read_numbers(reader, numbers, "rhs_batching_dimensions", &set->rhs_batch) &&
-           read_numbers(reader, numbers, "lhs_contracting_dimensions", &set->lhs_contracting) &&
-           read_numbers(reader, numbers, "rhs_contracting_dimensions", &set->rhs_contracting);
+    return mlir_read_field(reader, numbers, "lhs_batching_dimensions", &set->lhs_batch) &&
+           mlir_read_field(reader, numbers, "rhs_batching_dimensions", &set->rhs_batch) &&
+           mlir_read_field(reader, numbers, "lhs_contracting_dimensions", &set->lhs_contracting) &&
+           mlir_read_field(reader, numbers, "rhs_contracting_dimensions", &set->rhs_contracting);
 }
 
 bool mlir_build_dot_general(struct mlir_reader *reader, struct mlir_op *op)
@@ -137,18 +120,20 @@ static bool check_ragged(struct mlir_reader *reader, const struct mlir_op *op,
     const struct hlo_shape *lhs = mlir_operand_type(reader, op, 0), *rhs = mlir_operand_type(reader, op, 1),
                            *sizes = mlir_operand_type(reader, op, 2);
     int64_t ragged = set->lhs_ragged.at[0];
-    bool batch = has(set->lhs_batch, ragged), contracting = has(set->lhs_contracting, ragged);
+    bool batch = hlo_ints_have(set->lhs_batch, ragged),
+         contracting = hlo_ints_have(set->lhs_contracting, ragged);
     int wanted = batch || contracting ? 0 : 1, rank = 0;
     if (set->rhs_group.count != wanted)
         return mlir_op_error(reader, op, "expected %d dimensions of groups, found %d", wanted,
                              set->rhs_group.count);
     for (int i = 0; i < set->rhs_group.count; i++)
-        if (has(set->rhs_batch, set->rhs_group.at[i]) || has(set->rhs_contracting, set->rhs_group.at[i]))
+        if (hlo_ints_have(set->rhs_batch, set->rhs_group.at[i]) ||
+            hlo_ints_have(set->rhs_contracting, set->rhs_group.at[i]))
             return mlir_op_error(reader, op, "rhs: dimension %lld is of groups and of something else",
                                  (long long)set->rhs_group.at[i]);
     bool fits = sizes->rank >= 1;
     for (int i = 0; fits && i < lhs->rank && sizes->rank > 1; i++) {
-        bool batching = has(set->lhs_batch, i), contracted = has(set->lhs_contracting, i);
+        bool batching = hlo_ints_have(set->lhs_batch, i), contracted = hlo_ints_have(set->lhs_contracting, i);
         bool before = i < ragged && batching == batch && contracted == contracting;
         if (before || (batching && !batch))
             fits = rank < sizes->rank - 1 && sizes->dims[rank++] == lhs->dims[i];
@@ -169,8 +154,8 @@ bool mlir_build_ragged_dot(struct mlir_reader *reader, struct mlir_op *op)
     if (!numbers || !numbers->value)
         return mlir_op_error(reader, op, "'%s' is missing", key);
     if (!read_dot_numbers(reader, op, key, set) ||
-        !read_numbers(reader, numbers, "lhs_ragged_dimensions", &set->lhs_ragged) ||
-        !read_numbers(reader, numbers, "rhs_group_dimensions", &set->rhs_group))
+        !mlir_read_field(reader, numbers, "lhs_ragged_dimensions", &set->lhs_ragged) ||
+        !mlir_read_field(reader, numbers, "rhs_group_dimensions", &set->rhs_group))
         return false;
     int lhs = mlir_operand_type(reader, op, 0)->rank, rhs = mlir_operand_type(reader, op, 1)->rank;
     if (set->lhs_ragged.count != 1)

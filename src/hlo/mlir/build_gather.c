@@ -11,15 +11,6 @@ struct numbers {
     int64_t vector;      /* index_vector_dim */
 };
 
-static bool read_field(struct mlir_reader *reader, const struct mlir_attribute *numbers, const char *key,
-                       struct hlo_ints *values)
-{
-    struct mlir_attribute field;
-    int64_t rows;
-    return mlir_find_field(reader, numbers, key, &field) &&
-           mlir_read_ints(reader, field.key.at ? &field : NULL, values, &rows);
-}
-
 static bool read_numbers(struct mlir_reader *reader, const struct mlir_op *op, bool scatter,
                          struct numbers *numbers)
 {
@@ -28,27 +19,20 @@ static bool read_numbers(struct mlir_reader *reader, const struct mlir_op *op, b
     struct hlo_ints vector = {0};
     if (!given || !given->value)
         return mlir_op_error(reader, op, "'%s' is missing", key);
-    if (!read_field(reader, given, scatter ? "update_window_dims" : "offset_dims", &numbers->offset) ||
-        !read_field(reader, given, scatter ? "inserted_window_dims" : "collapsed_slice_dims",
-                    &numbers->collapsed) ||
-        !read_field(reader, given, scatter ? "input_batching_dims" : "operand_batching_dims",
-                    &numbers->batching) ||
-        !read_field(reader, given, scatter ? "scatter_indices_batching_dims" : "start_indices_batching_dims",
-                    &numbers->start_batching) ||
-        !read_field(reader, given, scatter ? "scatter_dims_to_operand_dims" : "start_index_map",
-                    &numbers->map) ||
-        !read_field(reader, given, "index_vector_dim", &vector))
+    if (!mlir_read_field(reader, given, scatter ? "update_window_dims" : "offset_dims", &numbers->offset) ||
+        !mlir_read_field(reader, given, scatter ? "inserted_window_dims" : "collapsed_slice_dims",
+                         &numbers->collapsed) ||
+        !mlir_read_field(reader, given, scatter ? "input_batching_dims" : "operand_batching_dims",
+                         &numbers->batching) ||
+        !mlir_read_field(reader, given,
+                         scatter ? "scatter_indices_batching_dims" : "start_indices_batching_dims",
+                         &numbers->start_batching) ||
+        !mlir_read_field(reader, given, scatter ? "scatter_dims_to_operand_dims" : "start_index_map",
+                         &numbers->map) ||
+        !mlir_read_field(reader, given, "index_vector_dim", &vector))
         return false;
     numbers->vector = vector.count == 1 ? vector.at[0] : 0;
     return true;
-}
-
-static bool has(struct hlo_ints list, int64_t number)
-{
-    for (int i = 0; i < list.count; i++)
-        if (list.at[i] == number)
-            return true;
-    return false;
 }
 
 static bool sorted(struct mlir_reader *reader, const struct mlir_op *op, const char *what,
@@ -78,11 +62,12 @@ static bool check_numbers(struct mlir_reader *reader, const struct mlir_op *op, 
         !sorted(reader, op, "batching dimensions", numbers->batching))
         return false;
     for (int i = 0; i < numbers->batching.count; i++)
-        if (has(numbers->collapsed, numbers->batching.at[i]) || has(numbers->map, numbers->batching.at[i]))
+        if (hlo_ints_have(numbers->collapsed, numbers->batching.at[i]) ||
+            hlo_ints_have(numbers->map, numbers->batching.at[i]))
             return mlir_op_error(reader, op, "dimension %lld is batching and something else",
                                  (long long)numbers->batching.at[i]);
     if (numbers->vector < 0 || numbers->vector > indices->rank ||
-        has(numbers->start_batching, numbers->vector))
+        hlo_ints_have(numbers->start_batching, numbers->vector))
         return mlir_op_error(reader, op, "index_vector_dim: %lld is not in 0 to %d",
                              (long long)numbers->vector, indices->rank);
     int64_t length = numbers->vector < indices->rank ? indices->dims[numbers->vector] : 1;
@@ -112,8 +97,8 @@ static bool spread(struct mlir_reader *reader, const struct mlir_op *op, const s
         return false;
     int slice = 0, batch = 0;
     for (int i = 0; i < *rank; i++) {
-        if (has(numbers->offset, i)) {
-            while (has(numbers->collapsed, slice) || has(numbers->batching, slice))
+        if (hlo_ints_have(numbers->offset, i)) {
+            while (hlo_ints_have(numbers->collapsed, slice) || hlo_ints_have(numbers->batching, slice))
                 slice++;
             dims[i] = sizes ? sizes[slice] : i < found->rank ? found->dims[i] : -1;
             if (dims[i] > operand->dims[slice])
@@ -154,7 +139,8 @@ bool mlir_build_gather(struct mlir_reader *reader, struct mlir_op *op)
         return mlir_op_error(reader, op, "slice_sizes: expected %d numbers, found %d", operand->rank,
                              set->sizes.count);
     for (int i = 0; i < operand->rank; i++) {
-        int64_t most = has(numbers.collapsed, i) || has(numbers.batching, i) ? 1 : operand->dims[i];
+        int64_t most =
+            hlo_ints_have(numbers.collapsed, i) || hlo_ints_have(numbers.batching, i) ? 1 : operand->dims[i];
         if (set->sizes.at[i] < 0 || set->sizes.at[i] > most || set->sizes.at[i] > operand->dims[i])
             return mlir_op_error(reader, op, "slices of %lld along dimension %d", (long long)set->sizes.at[i],
                                  i);

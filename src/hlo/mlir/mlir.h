@@ -323,6 +323,10 @@ bool mlir_add_alias(struct mlir_reader *reader, struct mlir_span name);    /* af
  * The numbers are the arena's. `values` is empty when the attribute is not there. */
 bool mlir_read_ints(struct mlir_reader *reader, const struct mlir_attribute *attribute,
                     struct hlo_ints *values, int64_t *rows);
+
+/* The numbers of a field of `numbers`; none where it is left out. */
+bool mlir_read_field(struct mlir_reader *reader, const struct mlir_attribute *numbers, const char *key,
+                     struct hlo_ints *values);
 bool mlir_find_ints(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,
                     struct hlo_ints *values);
 bool mlir_find_integer(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,

@@ -4,27 +4,6 @@
 
 #include <string.h>
 
-/* Those whose start and done are operations of their own, or that have none. */
-static bool has_own_start(enum hlo_opcode opcode)
-{
-    switch (opcode) {
-    case HLO_ALL_GATHER:
-    case HLO_ALL_REDUCE:
-    case HLO_COLLECTIVE_PERMUTE:
-    case HLO_COPY:
-    case HLO_SEND:
-    case HLO_RECV:
-    case HLO_PARAMETER:
-    case HLO_CONSTANT:
-    case HLO_ASYNC_START:
-    case HLO_ASYNC_UPDATE:
-    case HLO_ASYNC_DONE:
-        return true;
-    default:
-        return false;
-    }
-}
-
 enum hlo_opcode hlo_find_sugar(struct hlo_word word, enum hlo_opcode *wrapped)
 {
     static const struct {
@@ -36,7 +15,7 @@ enum hlo_opcode hlo_find_sugar(struct hlo_word word, enum hlo_opcode *wrapped)
         if (word.length <= length || memcmp(word.at + word.length - length, endings[i].ending, length) != 0)
             continue;
         enum hlo_opcode opcode = hlo_opcode_find(word.at, word.length - length);
-        if (opcode == HLO_OPCODE_COUNT || has_own_start(opcode))
+        if (opcode == HLO_OPCODE_COUNT || (hlo_operations[opcode].traits & HLO_UNWRAPPED))
             continue;
         *wrapped = opcode;
         return endings[i].opcode;
