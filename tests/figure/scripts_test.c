@@ -311,6 +311,46 @@ static void steps_are_drawn_in_eight_ways(void **state)
     steps_release(&steps);
 }
 
+/* Logs that have one event only have nothing for most pictures. */
+static void pictures_of_nothing_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *event;
+        bool drawn[8]; /* breakdown, step, full, throughput, latency, violin, histogram, fit */
+    } cases[] = {{"load_batch_mem", {true, true, true, true, true, true, false, false}},
+                 {"all_compute", {true, true, true, true, false, true, true, false}},
+                 {"sample_preproc", {false, false, false, false, true, false, false, false}},
+                 {"unknown", {false, false, false, false, false, false, false, false}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct steps steps = {0};
+        struct steps_model model;
+        struct text log = {0};
+        struct error err;
+        const struct steps_options options = {.skip_epochs = -1};
+        text_add(&log, ":::MLLOG {\"key\": \"epoch_start\", \"metadata\": {\"epoch_num\": 2}}\n");
+        for (int k = 0; k < 9; k++)
+            text_format(&log, ":::MLLOG {\"key\": \"%s\", \"value\": {\"start\": 5, \"duration\": %d}}\n",
+                        cases[i].event, 1000000 * (k + 5));
+        assert_true(steps_read_text(&steps, "UNET3D_1g_1b/unet3d.log", log.data, log.length, &options, &err));
+        assert_true(steps_finish(&steps, &err));
+        assert_true(steps_model(&steps, &model, &err));
+        for (int kind = 0; figure_steps_kinds[kind]; kind++) {
+            bool drawn = figure_steps(picture(), (enum figure_steps_kind)kind, NULL, &figure_screen, &steps,
+                                      &model, &err);
+            if (drawn != cases[i].drawn[kind])
+                fail_msg("%s of %s: %s", figure_steps_kinds[kind], cases[i].event,
+                         drawn ? "drawn" : err.text);
+            if (!drawn)
+                assert_int_equal(err.kind, ERROR_INFEASIBLE);
+        }
+        steps_model_release(&model);
+        steps_release(&steps);
+        text_release(&log);
+    }
+    remove(picture());
+}
+
 /* ---- traces ---- */
 
 static const int64_t zero = INT64_C(1700000000) * SECOND;
@@ -497,6 +537,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sweeps_are_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(runs_are_points_by_generation, setup, teardown),
         cmocka_unit_test_setup_teardown(steps_are_drawn_in_eight_ways, setup, teardown),
+        cmocka_unit_test_setup_teardown(pictures_of_nothing_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(timelines_have_a_row_for_each_group, setup, teardown),
         cmocka_unit_test_setup_teardown(throughput_is_bytes_and_operations_over_time, setup, teardown),
         cmocka_unit_test_setup_teardown(distributions_are_histograms_and_shares, setup, teardown),

@@ -101,8 +101,8 @@ static void people_see_time_parts_and_stages(void **state)
         "1 samples/s, 1000 tokens/s\n",
         "micro-batch 2; recomputation: full; optimizer states over all pipelines; 3 pipelines\n",
         "2 of 4 small idle\n",
-        "\n2 pipelines of 3 stages, 3 or 4 micro-batches each: the first takes 6.500 s, then one every "
-        "4.500 s\n",
+        "\n2 pipelines of 3 stages, 3 or 4 micro-batches each: ",
+        "the first takes 6.500 s, then one every 4.500 s\n",
         "0-1        0-1  big                  2          1.000 s  1.21 GiB to 1.12 GiB of 37.3 GiB\n",
         "        2        2-3  small                1          4.500 s  2.61 GiB\n",
         "\n1 pipeline of 1 stage, 3 micro-batches: the first takes 4.000 s, then one every 4.000 s\n",
