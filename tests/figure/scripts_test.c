@@ -261,18 +261,16 @@ static void add_step(struct text *log, int i, double speed)
                     parts[p].name, (long long)((parts[p].ms + (i * 7 + (int)p) % 5) * speed * 1e6));
 }
 
-static void read_steps(struct steps *steps)
+struct logged {
+    const char *path;
+    double speed;
+};
+
+static void read_steps(struct steps *steps, const struct logged *runs, size_t count)
 {
     struct error err;
     const struct steps_options options = {.skip_epochs = -1};
-    static const struct {
-        const char *path;
-        double speed;
-    } runs[] = {{"UNET3D_1g_1b/unet3d.log", 1.0},
-                {"UNET3D_1g_2b/unet3d.log", 1.75},
-                {"UNET3D_2g_1b/unet3d.log", 1.125},
-                {"UNET3D_2g_8b/unet3d.log", 6.5}};
-    for (size_t run = 0; run < sizeof runs / sizeof *runs; run++) {
+    for (size_t run = 0; run < count; run++) {
         struct text log = {0};
         text_add(&log, ":::MLLOG {\"key\": \"epoch_start\", \"metadata\": {\"epoch_num\": 2}}\n");
         for (int i = 0; i < 13; i++)
@@ -288,10 +286,14 @@ static void read_steps(struct steps *steps)
 static void steps_are_drawn_in_eight_ways(void **state)
 {
     (void)state;
+    static const struct logged runs[] = {{"UNET3D_1g_1b/unet3d.log", 1.0},
+                                         {"UNET3D_1g_2b/unet3d.log", 1.75},
+                                         {"UNET3D_2g_1b/unet3d.log", 1.125},
+                                         {"UNET3D_2g_8b/unet3d.log", 6.5}};
     struct steps steps = {0};
     struct steps_model model;
     struct error err;
-    read_steps(&steps);
+    read_steps(&steps, runs, 4);
     assert_true(steps_model(&steps, &model, &err));
     for (int kind = 0; figure_steps_kinds[kind]; kind++) {
         char name[64];
@@ -307,6 +309,34 @@ static void steps_are_drawn_in_eight_ways(void **state)
         &err, "steps-violin-paper");
     assert_false(
         figure_steps(picture(), FIGURE_STEPS_VIOLIN, "nothing", &figure_screen, &steps, &model, &err));
+    steps_model_release(&model);
+    steps_release(&steps);
+}
+
+/* Batches and seconds that reach far are drawn on logarithmic axes. */
+static void steps_that_reach_far_are_drawn_by_factors(void **state)
+{
+    (void)state;
+    static const struct logged runs[] = {{"UNET3D_1g_1b/unet3d.log", 0.1},
+                                         {"UNET3D_1g_4b/unet3d.log", 5},
+                                         {"UNET3D_1g_64b/unet3d.log", 40},
+                                         {"UNET3D_16g_4096b/unet3d.log", 900}};
+    static const enum figure_steps_kind kinds[] = {FIGURE_STEPS_STEP, FIGURE_STEPS_THROUGHPUT,
+                                                   FIGURE_STEPS_LATENCY, FIGURE_STEPS_VIOLIN,
+                                                   FIGURE_STEPS_HISTOGRAM};
+    struct steps steps = {0};
+    struct steps_model model;
+    struct error err;
+    read_steps(&steps, runs, 4);
+    assert_true(steps_model(&steps, &model, &err));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char name[64];
+        const char *event =
+            kinds[i] == FIGURE_STEPS_VIOLIN || kinds[i] == FIGURE_STEPS_HISTOGRAM ? "step_end" : NULL;
+        snprintf(name, sizeof name, "steps-wide-%s", figure_steps_kinds[kinds[i]]);
+        expect_drawn(figure_steps(picture(), kinds[i], event, &figure_screen, &steps, &model, &err), &err,
+                     name);
+    }
     steps_model_release(&model);
     steps_release(&steps);
 }
@@ -388,14 +418,14 @@ static void add_sample(struct trace_writer *writer, const char *kind, const char
 }
 
 /* A trainer with two loaders: ten seconds of reads, a write and a sync at the end, requests to a disk. `slow`: times as
- * long for each call. */
+ * long for each call; 0: calls take no time, and there is one loader. */
 static const char *make_run(const char *name, int64_t slow)
 {
     struct error err;
     struct trace_writer *writer = make_trace(name, TRACE_STORE_WHOLE);
     int64_t trainer = add_process(writer, 100, 1, "python"), loaders[2];
     for (int i = 0; i < 2; i++)
-        loaders[i] = add_process(writer, 101 + i, 100, "loader");
+        loaders[i] = i > 0 && slow == 0 ? loaders[0] : add_process(writer, 101 + i, 100, "loader");
     int64_t disk = trace_disk(writer, "vda", 3);
     for (int i = 0; i < 40; i++) {
         add_event(writer, TRACE_READ, 250 * i, (20 + i * i) * slow, loaders[i % 2], 4096 << (i % 6));
@@ -455,6 +485,31 @@ static void timelines_have_a_row_for_each_group(void **state)
     }
 }
 
+/* A lone loader, calls that take no time, and the first or last seconds of it. */
+static void short_calls_and_parts_are_drawn(void **state)
+{
+    (void)state;
+    struct error err;
+    make_run("short.db", 0);
+    for (int part = 0; part < 4; part++) {
+        char name[64];
+        struct figure_timeline options = {.style = &figure_paper,
+                                          .zoom = {.from = NAN, .to = NAN},
+                                          .grouping = part % 2 ? TRACE_ROLES : TRACE_FAMILIES,
+                                          .rows = {[TIMELINE_TRACES] = true, [TIMELINE_PHASES] = true}};
+        if (part == 0)
+            options.zoom.first = 2.0;
+        if (part == 1)
+            options.zoom.last = 2.0;
+        if (part == 2)
+            options.zoom.from = 7.5;
+        if (part == 3)
+            options.zoom.to = 1.25;
+        snprintf(name, sizeof name, "timeline-part-%d", part);
+        expect_drawn(figure_timeline(picture(), in_folder("short.db"), &options, &err), &err, name);
+    }
+}
+
 static void all_streams(bool *streams)
 {
     for (int i = 0; i < FIGURE_STREAMS; i++)
@@ -506,6 +561,13 @@ static void distributions_are_histograms_and_shares(void **state)
         snprintf(name, sizeof name, "distribution-%s", distribution_names[kind]);
         expect_drawn(figure_distribution(picture(), traces, kind == 0 ? 1 : 2, &options, &err), &err, name);
     }
+    make_run("slow.db", 0); /* where no call takes time */
+    memset(options.kinds, 0, sizeof options.kinds);
+    options.kinds[DISTRIBUTION_LATENCY] = true;
+    expect_drawn(figure_distribution(picture(), traces, 2, &options, &err), &err, "distribution-zero");
+    memset(options.streams, 0, sizeof options.streams);
+    options.streams[TRACE_RENAME] = true; /* of which there is none */
+    assert_false(figure_distribution(picture(), traces, 2, &options, &err));
 }
 
 static void differences_are_bars_and_what_was_compared(void **state)
@@ -537,8 +599,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(sweeps_are_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(runs_are_points_by_generation, setup, teardown),
         cmocka_unit_test_setup_teardown(steps_are_drawn_in_eight_ways, setup, teardown),
+        cmocka_unit_test_setup_teardown(steps_that_reach_far_are_drawn_by_factors, setup, teardown),
         cmocka_unit_test_setup_teardown(pictures_of_nothing_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(timelines_have_a_row_for_each_group, setup, teardown),
+        cmocka_unit_test_setup_teardown(short_calls_and_parts_are_drawn, setup, teardown),
         cmocka_unit_test_setup_teardown(throughput_is_bytes_and_operations_over_time, setup, teardown),
         cmocka_unit_test_setup_teardown(distributions_are_histograms_and_shares, setup, teardown),
         cmocka_unit_test_setup_teardown(differences_are_bars_and_what_was_compared, setup, teardown),
