@@ -3,7 +3,7 @@
  * A table with one run per row (CSV, by column name: gpu, gpus, framework, model, layers, hidden, heads, kv_heads,
  * ffn, seq, vocab, precision, tp, pp, vp, dp, cp, ep, zero, mbs, gbs or microbatches, recompute, sec_per_iter or
  * real_ms, mem_gb or real_mem_gib, sec_basis, outcome, devices_per_node, across).
- * What a row leaves unsaid follows from its software (cost/software.h); a row that cannot be modelled says why,
+ * What a row leaves unsaid follows from its software (devices/software.h); a row that cannot be modelled says why,
  * also where a cell is not what its column holds: nothing is taken for what cannot be read. */
 #ifndef REHEARSE_EVIDENCE_VALIDATE_H
 #define REHEARSE_EVIDENCE_VALIDATE_H

@@ -137,16 +137,50 @@ static void like_takes_what_is_not_said(void **state)
     table_release(&table);
 }
 
+/* A file of this text; the caller unlinks it. */
+static void write_file(char path[], const char *text)
+{
+    int descriptor = mkstemps(path, 5);
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, text, strlen(text)), (ssize_t)strlen(text));
+    close(descriptor);
+}
+
+/* Nothing is left of them elsewhere in the process. */
+static void added_links_are_found_where_they_were_added(void **state)
+{
+    static const char first[] = "{name: NVLink4, like: nvlink4, bandwidth: 1 GB/s}\n";
+    static const char second[] = "{name: other, like: nvlink4, bandwidth: 2 GB/s}\n";
+    const struct cost_link *known = tables_link(NULL, "nvlink4");
+    struct tables mine = {0}, yours = {0};
+    char path[] = "/tmp/rehearse-link-XXXXXX.yaml", next[] = "/tmp/rehearse-link-XXXXXX.yaml";
+    struct error err;
+    (void)state;
+    write_file(path, first);
+    write_file(next, second);
+    assert_true(tables_add(&mine, TABLE_LINKS, path, &err));
+    assert_true(tables_link(&mine, "nvlink4")->bandwidth == 1e9);
+    assert_ptr_equal(tables_link(&mine, "nvlink3"), tables_link(NULL, "nvlink3"));
+    assert_ptr_equal(tables_link(&yours, "nvlink4"), known);
+    assert_ptr_equal(tables_link(NULL, "nvlink4"), known);
+    assert_false(tables_add(&mine, TABLE_LINKS, "nowhere.yaml", &err)); /* changes nothing */
+    assert_true(tables_link(&mine, "nvlink4")->bandwidth == 1e9);
+    assert_true(tables_add(&mine, TABLE_LINKS, next, &err)); /* takes the place of the first */
+    assert_ptr_equal(tables_link(&mine, "nvlink4"), known);
+    assert_non_null(tables_link(&mine, "other"));
+    tables_release(&mine);
+    assert_null(tables_link(&mine, "other"));
+    unlink(path);
+    unlink(next);
+}
+
 static void a_file_is_read_like_text(void **state)
 {
     char path[] = "/tmp/rehearse-link-XXXXXX.yaml";
     struct table table;
     struct error err;
     (void)state;
-    int descriptor = mkstemps(path, 5);
-    assert_true(descriptor >= 0);
-    assert_int_equal(write(descriptor, described, strlen(described)), (ssize_t)strlen(described));
-    close(descriptor);
+    write_file(path, described);
     bool loaded = tables_load(NULL, TABLE_LINKS, &table, path, &err);
     unlink(path);
     assert_true(loaded);
@@ -212,6 +246,7 @@ int main(void)
         cmocka_unit_test(a_group_of_few_gets_its_share),
         cmocka_unit_test(a_link_is_described_in_a_few_lines),
         cmocka_unit_test(like_takes_what_is_not_said),
+        cmocka_unit_test(added_links_are_found_where_they_were_added),
         cmocka_unit_test(a_file_is_read_like_text),
         cmocka_unit_test(a_name_is_loaded_from_the_table),
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
