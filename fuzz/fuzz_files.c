@@ -106,7 +106,7 @@ static void read_calibration(const char *text, size_t length)
     struct table table;
     struct error err = {0};
     int count;
-    const struct calibration_parameter *parameters = calibration_parameters(&count);
+    const struct field *parameters = calibration_parameters(&count);
     if (!tables_parse(&table, TABLE_CALIBRATIONS, "fuzz.yaml", text, length, &err)) {
         require_message(&err);
         return;
@@ -114,7 +114,7 @@ static void read_calibration(const char *text, size_t length)
     for (int i = 0; i < table.count; i++) {
         require(table_find(&table, table.generations[i].name) == &table.generations[i]);
         for (int j = 0; j < count; j++)
-            require(is_within(*calibration_value(&table.generations[i], &parameters[j]), parameters[j].least,
+            require(is_within(field_get(&table.generations[i], &parameters[j]), parameters[j].least,
                               parameters[j].most));
     }
     table_release(&table);

@@ -1,5 +1,7 @@
 #include "devices/architecture.h"
 
+#include "core/fields.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,24 +14,9 @@
 #define EXPERTS_MOST    (INT64_C(1) << 16)
 #define PARAMETERS_MOST 0x1p53
 
-enum field_type { FIELD_INT, FIELD_INT64, FIELD_FLAG };
-
 /* The keys of a model that are numbers or flags. Numbers that may be left out are 0 then. */
-struct field {
-    const char *key;
-    size_t offset;
-    enum field_type type;
-    int64_t least, most;
-};
-
-#define NUMBER(member, its_type, its_least, its_most)                                                        \
-    {                                                                                                        \
-#member, offsetof(struct architecture, member), its_type, its_least, its_most                        \
-    }
-#define FLAG(member)                                                                                         \
-    {                                                                                                        \
-#member, offsetof(struct architecture, member), FIELD_FLAG, 0, 1                                     \
-    }
+#define NUMBER(member, type, least, most) FIELD(struct architecture, member, type, least, most)
+#define FLAG(member)                      FIELD(struct architecture, member, FIELD_FLAG, 0, 1)
 
 static const struct field fields[] = {
     NUMBER(layers, FIELD_INT, 1, LAYERS_MOST),
@@ -77,48 +64,17 @@ static const struct field fields[] = {
 
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
 
-static int64_t field_get(const struct architecture *model, const struct field *field)
-{
-    const void *at = (const char *)model + field->offset;
-    switch (field->type) {
-    case FIELD_INT:
-        return *(const int *)at;
-    case FIELD_INT64:
-        return *(const int64_t *)at;
-    case FIELD_FLAG:
-        break;
-    }
-    return *(const bool *)at;
-}
-
-static void field_set(struct architecture *model, const struct field *field, int64_t value)
-{
-    void *at = (char *)model + field->offset;
-    switch (field->type) {
-    case FIELD_INT:
-        *(int *)at = (int)value;
-        break;
-    case FIELD_INT64:
-        *(int64_t *)at = value;
-        break;
-    case FIELD_FLAG:
-        *(bool *)at = value != 0;
-        break;
-    }
-}
-
 /* What goes together. */
 
 static bool in_range(const struct architecture *model, const char *place, struct error *err)
 {
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         const struct field *field = &fields[i];
-        int64_t value = field_get(model, field);
+        double value = field_get(model, field);
         if (value < field->least || value > field->most)
             return error_set(err, ERROR_INPUT,
-                             "%s: %s: expected a whole number from %" PRId64 " to %" PRId64
-                             ", found '%" PRId64 "'",
-                             place, field->key, field->least, field->most, value);
+                             "%s: %s: expected a whole number from %.0f to %.0f, found '%.0f'", place,
+                             field->key, field->least, field->most, value);
     }
     return true;
 }
@@ -294,25 +250,6 @@ static bool flag_left_out(const struct architecture *model, const char *key)
     return false;
 }
 
-static bool read_field(struct table_reader *r, const struct doc_node *map, const struct field *field,
-                       struct architecture *model)
-{
-    const struct doc_node *node =
-        field->least > 0 ? doc_need(r->doc, map, field->key, r->err) : doc_find(map, field->key);
-    int64_t value = 0;
-    if (!node && field->least > 0)
-        return false;
-    if (field->type == FIELD_FLAG) {
-        if (node && node->type != DOC_BOOL)
-            return doc_error(r->doc, node, r->err, "expected true or false");
-        value = node ? node->boolean : flag_left_out(model, field->key);
-    } else if (node && !doc_integer(r->doc, node, field->least, field->most, &value, r->err)) {
-        return false;
-    }
-    field_set(model, field, value);
-    return true;
-}
-
 static size_t list_keys(const char *keys[TABLE_MAX_KEYS])
 {
     for (size_t i = 0; i < FIELD_COUNT; i++)
@@ -325,9 +262,13 @@ static bool read_model(struct table_reader *r, const struct doc_node *map, void 
     struct architecture *model = entry;
     char place[64];
     (void)like;
-    for (size_t i = 0; i < FIELD_COUNT; i++)
-        if (!read_field(r, map, &fields[i], model))
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        const struct field *field = &fields[i];
+        if (field->type == FIELD_FLAG)
+            field_set(model, field, flag_left_out(model, field->key));
+        if (!(field->least > 0 ? field_need : field_read)(model, field, r->doc, map, r->err))
             return false;
+    }
     struct error why;
     snprintf(place, sizeof place, "%.60s", model->name);
     return architecture_check(model, place, &why) || doc_error(r->doc, map, r->err, "%s", why.text);

@@ -7,9 +7,8 @@
 
 #define MAX_GENERATIONS 32
 
-static const struct calibration_parameter parameters[] = {
-#define X(name, text, least, most, value)                                                                    \
-    {#name, text, least, most, value, offsetof(struct calibration, name)},
+static const struct field parameters[] = {
+#define X(name, text, least, most, value) FIELD(struct calibration, name, FIELD_DOUBLE, least, most),
     CALIBRATION_PARAMETERS(X)
 #undef X
 };
@@ -21,15 +20,10 @@ const struct calibration calibration_default = {
 #undef X
 };
 
-const struct calibration_parameter *calibration_parameters(int *count)
+const struct field *calibration_parameters(int *count)
 {
     *count = (int)PARAMETER_COUNT;
     return parameters;
-}
-
-double *calibration_value(struct calibration *calibration, const struct calibration_parameter *parameter)
-{
-    return (double *)((char *)calibration + parameter->offset);
 }
 
 /* Generations without runs of their own, and whose share of their peaks each is taken to reach. */
@@ -79,7 +73,7 @@ static bool check_name(struct table_reader *r, const struct doc_node *node, cons
 static size_t list_keys(const char *keys[TABLE_MAX_KEYS])
 {
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        keys[i] = parameters[i].name;
+        keys[i] = parameters[i].key;
     return PARAMETER_COUNT;
 }
 
@@ -90,12 +84,9 @@ static bool read_generation(struct table_reader *r, const struct doc_node *map, 
     (void)like;
     *calibration = calibration_default;
     calibration->entry = named;
-    for (size_t i = 0; i < PARAMETER_COUNT; i++) {
-        const struct doc_node *value = doc_find(map, parameters[i].name);
-        if (value && !doc_number(r->doc, value, parameters[i].least, parameters[i].most,
-                                 calibration_value(calibration, &parameters[i]), r->err))
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        if (!field_read(calibration, &parameters[i], r->doc, map, r->err))
             return false;
-    }
     return true;
 }
 
@@ -122,6 +113,5 @@ void calibration_write(const struct calibration *calibration, struct text *out)
     table_write_text(out, "  - name", calibration->name);
     table_write_text(out, "    fitted", calibration->fitted);
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        text_format(out, "    %s: %.4g\n", parameters[i].name,
-                    *(const double *)((const char *)calibration + parameters[i].offset));
+        text_format(out, "    %s: %.4g\n", parameters[i].key, field_get(calibration, &parameters[i]));
 }

@@ -5,6 +5,7 @@
 #ifndef REHEARSE_DEVICES_CALIBRATION_H
 #define REHEARSE_DEVICES_CALIBRATION_H
 
+#include "core/fields.h"
 #include "core/text.h"
 #include "devices/table.h"
 
@@ -53,12 +54,6 @@ const char *calibration_nearest(const char *generation);
 void calibration_write(const struct calibration *calibration, struct text *out);
 
 /* The parameters as a list, for reading, writing and fitting. */
-struct calibration_parameter {
-    const char *name, *text;
-    double least, most, value;
-    size_t offset; /* in struct calibration */
-};
-const struct calibration_parameter *calibration_parameters(int *count);
-double *calibration_value(struct calibration *calibration, const struct calibration_parameter *parameter);
+const struct field *calibration_parameters(int *count);
 
 #endif

@@ -1,5 +1,7 @@
 #include "devices/device.h"
 
+#include "core/fields.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -87,26 +89,6 @@ static bool read_bytes(struct table_reader *r, const struct doc_node *map, const
     return true;
 }
 
-static bool read_number(struct table_reader *r, const struct doc_node *map, const char *key, double least,
-                        double most, double *value)
-{
-    const struct doc_node *node = doc_find(map, key);
-    return node ? doc_number(r->doc, node, least, most, value, r->err) : missing(r, map, key, *value > 0);
-}
-
-static bool read_count(struct table_reader *r, const struct doc_node *map, const char *key, int most,
-                       int *value)
-{
-    const struct doc_node *node = doc_find(map, key);
-    int64_t number = *value;
-    if (!node)
-        return missing(r, map, key, *value > 0);
-    if (!doc_integer(r->doc, node, 1, most, &number, r->err))
-        return false;
-    *value = (int)number;
-    return true;
-}
-
 /* ---- peaks and fitted parameters, by type ---- */
 
 static bool read_type(struct table_reader *r, const struct doc_node *node, enum cost_type *type)
@@ -140,19 +122,20 @@ static bool read_peaks(struct table_reader *r, const struct doc_node *map, struc
 static bool read_gemm_of_type(struct table_reader *r, const struct doc_node *map,
                               struct gemm_parameters *gemm)
 {
-    static const char *const keys[] = {
-#define X(name, text, least, most) #name,
+    static const struct field fields[] = {
+#define X(name, text, least, most) FIELD(struct gemm_parameters, name, FIELD_DOUBLE, least, most),
         GEMM_PARAMETERS(X)
 #undef X
     };
+    const char *keys[sizeof fields / sizeof *fields];
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        keys[i] = fields[i].key;
     if (!doc_is_map(r->doc, map, r->err) ||
         !doc_only_keys(r->doc, map, keys, sizeof keys / sizeof *keys, r->err))
         return false;
-#define X(name, text, least, most)                                                                           \
-    if (!read_number(r, map, #name, least, most, &gemm->name))                                               \
-        return false;
-    GEMM_PARAMETERS(X)
-#undef X
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (!field_need(gemm, &fields[i], r->doc, map, r->err))
+            return false;
     return true;
 }
 
@@ -205,10 +188,15 @@ static bool read_gemm(struct table_reader *r, const struct doc_node *map, struct
 
 static bool read_datasheet(struct table_reader *r, const struct doc_node *map, struct cost_device *device)
 {
-    return read_count(r, map, "units", UNITS_MOST, &device->units) &&
-           read_count(r, map, "lanes", LANES_MOST, &device->lanes) &&
-           read_number(r, map, "clock", CLOCK_LEAST, CLOCK_MOST, &device->clock) &&
-           read_peaks(r, map, device) &&
+    static const struct field fields[] = {
+        FIELD(struct cost_device, units, FIELD_INT, 1, UNITS_MOST),
+        FIELD(struct cost_device, lanes, FIELD_INT, 1, LANES_MOST),
+        FIELD(struct cost_device, clock, FIELD_DOUBLE, CLOCK_LEAST, CLOCK_MOST),
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (!field_need(device, &fields[i], r->doc, map, r->err))
+            return false;
+    return read_peaks(r, map, device) &&
            read_quantity(r, map, "bandwidth", UNIT_RATE, RATE_LEAST, RATE_MOST, &device->bandwidth) &&
            read_bytes(r, map, "memory", &device->memory) && read_bytes(r, map, "l2", &device->l2);
 }
@@ -216,8 +204,10 @@ static bool read_datasheet(struct table_reader *r, const struct doc_node *map, s
 static bool read_fitted(struct table_reader *r, const struct doc_node *map, struct cost_device *device,
                         bool like)
 {
+    static const struct field efficiency =
+        FIELD(struct cost_device, stream_efficiency, FIELD_DOUBLE, 0.01, 2);
     return read_quantity(r, map, "launch", UNIT_TIME, 1e-9, TIME_MOST, &device->launch) &&
-           read_number(r, map, "stream_efficiency", 0.01, 2, &device->stream_efficiency) &&
+           field_need(device, &efficiency, r->doc, map, r->err) &&
            read_quantity(r, map, "stream_half", UNIT_BYTES, 1, BYTES_MOST, &device->stream_half) &&
            read_gemm(r, map, device, like);
 }

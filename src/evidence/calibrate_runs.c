@@ -21,7 +21,7 @@ struct search {
     const char *generation;
     int fold; /* whose runs are left out; -1: none */
     struct calibration start;
-    const struct calibration_parameter *parameters;
+    const struct field *parameters;
     int count;
 };
 
@@ -47,9 +47,9 @@ static struct calibration calibration_at(const struct search *search, const doub
 {
     struct calibration calibration = search->start;
     for (int i = 0; i < search->count; i++) {
-        const struct calibration_parameter *parameter = &search->parameters[i];
+        const struct field *parameter = &search->parameters[i];
         double value = exp(x[i]);
-        *calibration_value(&calibration, parameter) = fmin(fmax(value, parameter->least), parameter->most);
+        field_set(&calibration, parameter, fmin(fmax(value, parameter->least), parameter->most));
     }
     return calibration;
 }
@@ -69,7 +69,7 @@ static double objective(const double *x, void *context)
         sum += sqrt(1.0 + error * error) - 1.0;
     }
     for (int i = 0; i < search->count; i++) {
-        double start = *calibration_value((struct calibration *)&search->start, &search->parameters[i]);
+        double start = field_get(&search->start, &search->parameters[i]);
         double moved = (x[i] - log(fmax(start, 1e-6))) / log(LOOSE);
         sum += 0.5 * moved * moved;
     }
@@ -80,7 +80,7 @@ static bool minimise(struct search *search, struct calibration *result, struct e
 {
     double x[FIT_MOST], step[FIT_MOST];
     for (int i = 0; i < search->count; i++) {
-        x[i] = log(fmax(*calibration_value(&search->start, &search->parameters[i]), 1e-6));
+        x[i] = log(fmax(field_get(&search->start, &search->parameters[i]), 1e-6));
         step[i] = 0.15;
     }
     if (!fit_minimise(objective, search, x, step, search->count, EVALUATIONS, NULL))
