@@ -264,7 +264,8 @@ static void test_branchy_graphs(void **state)
     struct doc doc;
     plan(&doc, "gnmt-32-pbs-64",
          "-c examples/dapple/a.yaml --import rehearse --global-batch 1024 --microbatch-size 64");
-    assert_true(number_of(doc_find(doc.root, "figures"), "speedup") > 9.642 && doc_find(doc.root, "proven_optimal")->boolean);
+    assert_true(number_of(doc_find(doc.root, "figures"), "speedup") > 9.642 &&
+                doc_find(doc.root, "proven_optimal")->boolean);
     doc_release(&doc);
     plan(&doc, "gnmt-16-pbs-64",
          "-c examples/dapple/a.yaml --search hpgo --global-batch 1024 --microbatch-size 64");
