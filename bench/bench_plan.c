@@ -7,6 +7,7 @@
 #include "elastic/templates.h"
 #include "plan/search.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -106,6 +107,33 @@ static void large(const struct bench_case *which, enum plan_objective objective)
     plan_problem_release(&problem);
 }
 
+/* The same with as much memory on every device as halfway from one micro-batch in flight to all of them. */
+static void tight(const struct bench_case *which, enum plan_objective objective)
+{
+    struct plan_problem problem;
+    struct pipeline loose, plan;
+    const char *from;
+    double cpu, one = 0, all = 0;
+    bench_problem(which, objective, &problem, &from);
+    double seconds = measure(&problem, SEARCH_EXACT, 60, 1, &loose, &cpu);
+    for (int i = 0; i < loose.stage_count; i++) {
+        const struct pipeline_stage *s = &loose.stages[i];
+        one = fmax(one, (double)plan_stage_memory(&problem, s->first_layer, s->last_layer, 1) / s->devices);
+        all = fmax(all, (double)s->memory / s->devices);
+    }
+    for (int g = 0; g < problem.group_count; g++)
+        problem.groups[g].memory = (int64_t)((one + all) / 2);
+    double bound = measure(&problem, SEARCH_EXACT, 60, 1, &plan, &cpu);
+    printf("%-22s %-9s %6d %6d %12.2f %10.3f %9.3f %9lld %12lld  %8.1f x, %.2f %% longer", which->name,
+           plan_objective_name(objective), problem.layer_count, plan.stage_count, plan.iteration_time, bound,
+           cpu, (long long)plan.programs, (long long)plan.states, bound / seconds,
+           100 * (plan.iteration_time / loose.iteration_time - 1));
+    print_proof(&plan);
+    pipeline_release(&loose);
+    pipeline_release(&plan);
+    plan_problem_release(&problem);
+}
+
 int main(void)
 {
     struct plan_problem problem;
@@ -140,6 +168,15 @@ int main(void)
     }
     large(&bench_six_kinds, OBJECTIVE_PIPELINE);
     large(&bench_six_kinds, OBJECTIVE_OOBLECK);
+    printf("\nThe same where memory binds, 60 s at most; exact s beside those without limits\n");
+    for (int i = 0; i < 5; i++) {
+        tight(&bench_experiments[i], OBJECTIVE_PIPELINE);
+        tight(&bench_experiments[i], OBJECTIVE_OOBLECK);
+    }
+    for (int i = 0; i < 6; i++) {
+        tight(&bench_long[i], OBJECTIVE_PIPELINE);
+        tight(&bench_long[i], OBJECTIVE_OOBLECK);
+    }
     printf("peak memory of all: %.0f MiB\n", measure_peak_mib());
     parallel_free(pool);
     return 0;
