@@ -317,15 +317,11 @@ static bool is_empty(const double *row, int width)
     return true;
 }
 
-/* May a stage lead from count and phase `in` to `out`? A pipeline that has as many stages as are counted may be longer, and
- * then oobleck has no value for one more that is the bottleneck. */
-static bool may_follow(const struct counted *counted, int count, int in, int out)
+/* May one more stage in front of `count` lead to phase `out`? Where there are phases, the bottleneck must still come: with
+ * fewer than N stages behind, and not beyond the number that there can be. */
+static bool may_follow(const struct counted *counted, int count, int out)
 {
-    if (!counted->costs.phases)
-        return true;
-    if (out == BEHIND)
-        return count + 1 < counted->counts;
-    return in == out || count < counted->counts;
+    return !counted->costs.phases || out == PLACED || count + 1 < counted->counts;
 }
 
 static void put_stages(const struct node *node, int filled, int phase, int count)
@@ -338,7 +334,7 @@ static void put_stages(const struct node *node, int filled, int phase, int count
     for (int split = 0, devices = 1; filled + devices <= node->devices && filled % devices == 0;
          split++, devices *= 2)
         for (int out = phase; out < phase_count(counted); out++)
-            if (may_follow(counted, count, phase, out)) {
+            if (may_follow(counted, count, out)) {
                 struct rule rule = rule_of(node, split, phase, out, next);
                 put_stage(node, &rule, from, row_of(node, filled + devices, out, next));
             }
@@ -479,7 +475,7 @@ static bool find_stage(const struct node *node, const struct step *at, struct st
         for (int in = 0; in <= at->phase; in++)
             for (int count = at->count == counted->counts ? at->count : at->count - 1;
                  count >= at->count - 1 && count >= node->first_count; count--) {
-                if (!may_follow(counted, count, in, at->phase))
+                if (!may_follow(counted, count, at->phase))
                     continue;
                 const double *from = row_of(node, at->filled - devices, in, count);
                 struct rule rule = rule_of(node, k, in, at->phase, at->count);

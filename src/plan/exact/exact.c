@@ -164,7 +164,7 @@ static void branch(struct search *search, struct interval interval, double slowe
 {
     const struct exact *exact = search->exact;
     const struct ticks *ticks = &exact->ticks;
-    if (!fits) {
+    if (!fits && !interval.counting) {
         interval.counting = true;
         push(search, interval);
         return;
