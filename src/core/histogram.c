@@ -7,7 +7,7 @@ int64_t histogram_least(int bin, int bits)
     if (bin >= HISTOGRAM_SCALE_BINS(bits))
         return INT64_MAX;
     int shift = bin < 2 << bits ? 0 : (bin >> bits) - 1;
-    return (int64_t)(bin - (shift << bits)) << shift;
+    return (int64_t)((uint64_t)(bin - (shift << bits)) << shift);
 }
 
 int histogram_rank_bin(const int64_t *bins, int count, int64_t rank)
