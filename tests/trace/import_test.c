@@ -183,6 +183,53 @@ static void test_iostat_with_iso_times(void **state)
     check_iostat("2026-11-21T03:42:20+01:00");
 }
 
+/* Each line that cannot be read is counted, and those around it are read all the same. */
+static void test_series_with_lines_that_are_none(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"21:42 vda", "2026-11-20", "2026-11-20 25:61:00",
+                                        "2026-13-20 09:42:20", "2026-11-20 x"};
+    int64_t time_ns;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "{\"sysstat\": {\n\"timestamp\": \"2026-11-20 21:42:20\",\n"
+                 "{\"disk_device\": \"vda\", \"r/s\": 1},\n{\"disk_device\": \"vda\", \"r/s\": x},\n"
+                 "\"timestamp\": \"%s\",\n{\"disk_device\": \"vdb\", \"r/s\": 2},\n"
+                 "\"timestamp\": \"2026-11-20 21:42:21\",\n{\"disk_device\": \"vdc\", \"r/s\": 3}\n",
+                 lines[i]);
+        import_file("iostat.json", text);
+        assert_true(first_sample("disk.r/s", "vda", &time_ns) == 1);
+        assert_int_equal(time_ns, TWENTY);
+        assert_true(first_sample("disk.r/s", "vdc", &time_ns) == 3);
+        assert_int_equal(time_ns, TWENTY + 1000000000);
+        assert_int_equal(report.malformed, 3); /* the value, the time, and what has no time */
+        trace_reader_free(reader);
+        reader = NULL;
+        trace_import_report_release(&report);
+        memset(&report, 0, sizeof report);
+    }
+}
+
+static void test_pmon_with_lines_that_are_none(void **state)
+{
+    (void)state;
+    int64_t time_ns;
+    import_file("gpu.out", "#Date       Time        gpu        pid  type    sm   mem   command\n"
+                           "#YYYYMMDD   HH:MM:SS    Idx          #   C/G     %     %   name\n"
+                           "\n 20261120   21:42:20      0       77     C    45    12   python3\n"
+                           " 20261120   21:42:21      1        -     -     -     -   -\n"
+                           " 20261320   21:42:20      0       77     C    45    12   python3\n"
+                           " 20261120   21:42         0       77     C    45    12   python3\n"
+                           " 20261120   21:42:22      0       77     C    45\n");
+    assert_true(first_sample("gpu.sm", "0 77 python3", &time_ns) == 45);
+    assert_int_equal(time_ns, TWENTY);
+    assert_true(first_sample("gpu.mem", "0 77 python3", &time_ns) == 12);
+    assert_true(first_sample("gpu.sm", "1", &time_ns) == 0);
+    assert_int_equal(time_ns, TWENTY + 1000000000);
+    assert_int_equal(report.malformed, 3);
+}
+
 static void check_phase(int at, const char *name, int64_t start_ns, int64_t end_ns)
 {
     int count;
@@ -400,6 +447,8 @@ int main(void)
         TEST(test_iostat_in_an_english_locale),
         TEST(test_iostat_in_the_c_locale),
         TEST(test_iostat_with_iso_times),
+        TEST(test_series_with_lines_that_are_none),
+        TEST(test_pmon_with_lines_that_are_none),
         TEST(test_the_log_of_dlio_tells_phases),
         TEST(test_the_log_of_mlperf_tells_phases_of_rank_0),
         TEST(test_strace_with_seconds_and_descriptors),
