@@ -1,5 +1,7 @@
 #include "plan/pipeline_plan.h"
 
+#include "plan/plan_digest.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +111,22 @@ static bool add_stages(struct plan *plan, const struct pipeline *from, const str
     return true;
 }
 
+static uint64_t digest_of(const struct plan_problem *problem)
+{
+    size_t layers = (size_t)problem->layer_count;
+    uint64_t digest = plan_digest_integers(PLAN_DIGEST_BEGIN, problem->parameter_bytes, layers);
+    digest = plan_digest_integers(digest, problem->activation_bytes, layers);
+    for (int g = 0; g < problem->group_count; g++) {
+        const struct plan_group *group = &problem->groups[g];
+        digest = plan_digest_text(digest, group->device);
+        digest = plan_digest_numbers(digest, group->forward, layers);
+        digest = plan_digest_numbers(digest, group->backward, layers);
+        for (int split = 1; split < group->splits; split++)
+            digest = plan_digest_numbers(digest, group->allreduce[split], layers);
+    }
+    return digest;
+}
+
 bool plan_of_pipeline(struct plan *plan, const struct pipeline *pipeline, const struct plan_problem *problem,
                       const struct profile *profile, const struct cluster *cluster, struct error *err)
 {
@@ -131,7 +149,8 @@ bool plan_of_pipeline(struct plan *plan, const struct pipeline *pipeline, const 
     if (profile && profile->model && !(plan->model = arena_string(&plan->arena, profile->model)))
         error_memory(err);
     else if (plan_take_groups(plan, problem, cluster, err) &&
-             add_stages(plan, pipeline, problem, profile, err))
+             add_stages(plan, pipeline, problem, profile, err) &&
+             plan_set_digests(plan, digest_of(problem), err))
         return true;
     plan_release(plan);
     return false;

@@ -130,7 +130,7 @@ struct plan {
 
     const char *model;                          /* name; NULL: not known */
     int layer_count;                            /* 0: not known */
-    const char *layers_digest, *cluster_digest; /* "sha256:…" of the inputs; NULL: not known */
+    const char *layers_digest, *cluster_digest; /* of the inputs, see plan_digest.h; NULL: not known */
     int64_t asked_microbatches; /* of a pipeline; 0: three for each stage; -1: follows from the batch */
 
     int64_t global_batch, microbatch; /* samples; 0: not known */

@@ -2,6 +2,7 @@
 
 #include "plan/dapple/fixed.h"
 #include "plan/dapple/model.h"
+#include "plan/plan_digest.h"
 
 #include <math.h>
 
@@ -112,6 +113,18 @@ static void add_figures(struct plan *plan, const struct dapple_report *report)
     plan_add_figure(plan, "data_parallel_priority_infinite", data->priority_infinite);
 }
 
+static uint64_t digest_of(const struct chain *chain)
+{
+    uint64_t digest = PLAN_DIGEST_BEGIN;
+    for (int l = 0; l < chain->layer_count; l++) {
+        const struct chain_load *layer = &chain->layers[l];
+        const int64_t bytes[] = {layer->parameter_bytes, layer->activation_bytes, chain->crossing_bytes[l]};
+        digest = plan_digest_integers(plan_digest_text(digest, chain->names[l]), bytes, 3);
+        digest = plan_digest_numbers(digest, &layer->compute, 1);
+    }
+    return digest;
+}
+
 bool plan_of_dapple(struct plan *plan, const struct dapple_report *report, struct error *err)
 {
     const struct dapple_problem *problem = report->problem;
@@ -138,7 +151,8 @@ bool plan_of_dapple(struct plan *plan, const struct dapple_report *report, struc
     plan_add_part(plan, "transfers", split->transfers);
     plan_add_part(plan, "drain", split->drain);
     add_figures(plan, report);
-    if (add_cluster(plan, problem->cluster, err) && add_stages(plan, report, err))
+    if (add_cluster(plan, problem->cluster, err) && add_stages(plan, report, err) &&
+        plan_set_digests(plan, digest_of(problem->chain), err))
         return true;
     plan_release(plan);
     return false;

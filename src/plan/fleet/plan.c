@@ -1,5 +1,7 @@
 #include "plan/fleet/plan.h"
 
+#include "plan/plan_digest.h"
+
 #include "plan/pipeline_plan.h"
 
 #include <math.h>
@@ -77,6 +79,21 @@ static bool add_pipelines(struct plan *plan, const struct fleet_answer *answer, 
     return true;
 }
 
+static uint64_t digest_of(const struct fleet_problem *problem)
+{
+    uint64_t digest = PLAN_DIGEST_BEGIN;
+    size_t count = (size_t)problem->layer_count + 1;
+    for (int o = 0; o < problem->option_count; o++) {
+        const struct fleet_option *option = &problem->options[o];
+        const int64_t which[] = {option->type, option->tensor};
+        digest = plan_digest_integers(digest, which, 2);
+        digest = plan_digest_numbers(digest, option->seconds, count);
+        digest = plan_digest_numbers(digest, option->kept, count);
+        digest = plan_digest_numbers(digest, option->held, count);
+    }
+    return digest;
+}
+
 /* A stage takes its seconds behind the one before it, which include receiving: the slowest stage of all pipelines. */
 static void find_bottleneck(struct plan *plan)
 {
@@ -109,7 +126,8 @@ bool plan_of_fleet(struct plan *plan, const struct fleet_answer *answer, struct 
     plan_add_part(plan, "other", answer->time.other);
     plan_add_figure(plan, "combinations", answer->combinations);
     plan_add_figure(plan, "columns", (double)answer->plan.columns);
-    if (add_pipelines(plan, answer, err) && plan_place(plan, err)) {
+    if (add_pipelines(plan, answer, err) && plan_set_digests(plan, digest_of(&answer->problem), err) &&
+        plan_place(plan, err)) {
         find_bottleneck(plan);
         return true;
     }

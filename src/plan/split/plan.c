@@ -1,5 +1,6 @@
 #include "plan/split/plan.h"
 
+#include "plan/plan_digest.h"
 #include "plan/split/transfer.h"
 
 #include <math.h>
@@ -173,6 +174,26 @@ static bool add_sensitivity(struct plan *plan, const struct job_answer *answer, 
     return true;
 }
 
+static uint64_t digest_of_layer(uint64_t digest, const struct job_layer *layer)
+{
+    const double numbers[] = {layer->pass.forward, layer->pass.backward, layer->pass.recompute,
+                              layer->pass.tensor,  layer->parameters,    layer->experts,
+                              layer->kept,         layer->working};
+    return plan_digest_numbers(digest, numbers, sizeof numbers / sizeof *numbers);
+}
+
+static uint64_t digest_of(const struct job *job)
+{
+    struct job_layers layers = job_layers_of(job);
+    uint64_t digest = digest_of_layer(PLAN_DIGEST_BEGIN, &layers.embedding);
+    for (int i = 0; i < layers.kind_count; i++) {
+        const struct job_kind *kind = &layers.kinds[i];
+        const int64_t which[] = {kind->first, kind->last, kind->every, kind->is_last};
+        digest = digest_of_layer(plan_digest_integers(digest, which, 4), &kind->layer);
+    }
+    return digest_of_layer(digest, &layers.head);
+}
+
 static bool set_job(struct plan *plan, const struct job *job, const struct job_time *time,
                     const struct job_memory *memory, int devices, struct error *err)
 {
@@ -195,7 +216,8 @@ static bool set_job(struct plan *plan, const struct job *job, const struct job_t
     plan_add_figure(plan, "utilisation", job_utilisation(job, time));
     if (!plan->model || !plan->software)
         return error_memory(err);
-    return add_cluster(plan, job, devices, err) && add_stages(plan, job, time, err) && plan_place(plan, err);
+    return add_cluster(plan, job, devices, err) && add_stages(plan, job, time, err) &&
+           plan_set_digests(plan, digest_of(job), err) && plan_place(plan, err);
 }
 
 bool plan_of_job(struct plan *plan, const struct job_answer *answer, struct error *err)
