@@ -176,12 +176,15 @@ static void stages_are_priced_as_the_problem_says(void **state)
     assert_int_equal(answer.problem.option_count, 3);
     for (int o = 0; o < 3; o++) {
         const struct fleet_option *option = &answer.problem.options[o];
-        double share = 1 << o, sums[MEASURED + 1] = {0};
+        double share = 1 << o, sums[MEASURED + 1] = {0}, forward = 0.0;
         assert_int_equal(option->tensor, 1 << o);
         for (int l = 0; l < MEASURED; l++) {
             sums[l + 1] =
                 sums[l] + (m.forward[0][l] + m.backward[0][l]) / share + (o > 0 ? 2.0 * m.reduce[l] : 0.0);
             assert_true(SMALL_SAME(option->seconds[l + 1], sums[l + 1]));
+            forward += m.forward[0][l] / share + (o > 0 ? m.reduce[l] : 0.0);
+            assert_true(SMALL_SAME(option->forward[l + 1], forward));
+            assert_true(option->updated[l + 1] == 0.0);
         }
         assert_true(SMALL_SAME(option->kept[3], 1100.0 / share));
         assert_true(SMALL_SAME(option->held[3], 42000.0 / share));

@@ -270,6 +270,32 @@ static void searches_go_on_from_others_and_stop_at_enough(void **state)
     assert_true(again_found >= found * 9 / 10);
 }
 
+/* A chain of more layers than a pipeline has stages, on as many devices as it has layers: stages of one layer each, but for
+ * those that share one so that there are 64. */
+static void long_chains_have_as_many_stages_as_may_be(void **state)
+{
+    (void)state;
+    enum { LONG = 70 };
+    double sums[LONG + 1], none[LONG + 1] = {0};
+    struct fleet_problem problem = {
+        .layer_count = LONG, .type_count = 1, .option_count = 1, .microbatches = 1};
+    struct fleet_choice plan;
+    struct error err;
+    for (int l = 0; l <= LONG; l++)
+        sums[l] = l;
+    problem.types[0] = (struct fleet_type){LONG, 2.0}; /* two layers a stage at most */
+    problem.options[0] = (struct fleet_option){
+        .tensor = 1, .seconds = sums, .kept = none, .held = sums, .after = none, .send = none};
+    problem.microbatches = 100;
+    assert_true(fleet_search(&plan, &problem, INFINITY, NULL, &err));
+    check_plan(&problem, &plan);
+    for (int k = 0; k < plan.pipeline_count; k++)
+        assert_in_range(plan.pipelines[k].stage_count, LONG / 2, FLEET_STAGES_MOST);
+    assert_true(plan.lower_bound >= 100.0); /* all devices at work all the time */
+    assert_true(plan.seconds <= LONG + 99 * 2.0);
+    fleet_choice_release(&plan);
+}
+
 /* Many devices and micro-batches: near the bound, as fleet.h says. */
 static void large_fleets_are_near_their_bound(void **state)
 {
@@ -417,6 +443,7 @@ int main(void)
         cmocka_unit_test(prices_find_the_best_pipeline),
         cmocka_unit_test(bounds_hold_and_plans_are_near),
         cmocka_unit_test(searches_go_on_from_others_and_stop_at_enough),
+        cmocka_unit_test(long_chains_have_as_many_stages_as_may_be),
         cmocka_unit_test(large_fleets_are_near_their_bound),
         cmocka_unit_test(numbers_of_pipelines_are_counted),
     };
