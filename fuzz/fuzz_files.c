@@ -264,15 +264,18 @@ static void read_plan(const char *text, size_t length)
 {
     struct checkpoint_of_plan of;
     struct error err = {0};
-    if (!checkpoint_plan_parse(&of, "fuzz.json", text, length, 0, NULL, &err)) {
+    struct plan plan;
+    if (!plan_parse(&plan, "fuzz.json", text, length, &err)) {
         require_message(&err);
         return;
     }
-    require(is_within(of.step_seconds, 0, DBL_MAX));
-    if (of.sized)
+    if (!checkpoint_of_plan(&of, &plan, 0, NULL, &err))
+        require_message(&err);
+    else if (of.sized)
         check_shards(&of.shards);
     else
         require(*of.why);
+    plan_release(&plan);
 }
 
 static void read_manifest(const char *text, size_t length)

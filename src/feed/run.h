@@ -26,15 +26,14 @@ struct run_options {
     struct comm *comm;
     int accelerators; /* of this process */
 
-    int threads_most;                   /* of this process; 0: LOADER_THREADS */
-    bool decode, verify, hold, exact;   /* of struct loader_options */
-    double copy_rate;                   /* bytes/s from host to device; 0: copies take no time */
-    bool no_barrier;                    /* accelerators wait for each other at the end of a block only */
-    enum run_drop drop;                 /* from the page cache, before every epoch */
-    uint64_t entropy;                   /* for shuffle: random */
-    const struct distribution *compute; /* of a step, instead of the workload's; may be NULL */
-    int64_t steps;                      /* at most so many of an epoch; 0: all */
-    int64_t epochs;                     /* instead of the workload's; 0: those */
+    int threads_most;                 /* of this process; 0: LOADER_THREADS */
+    bool decode, verify, hold, exact; /* of struct loader_options */
+    double copy_rate;                 /* bytes/s from host to device; 0: copies take no time */
+    bool no_barrier;                  /* accelerators wait for each other at the end of a block only */
+    enum run_drop drop;               /* from the page cache, before every epoch */
+    uint64_t entropy;                 /* for shuffle: random */
+    int64_t steps;                    /* at most so many of an epoch; 0: all */
+    int64_t epochs;                   /* instead of the workload's; 0: those */
 
     /* NULL: none, whatever the workload says; its peers are checkpoint_peers_of(comm). */
     struct checkpoint *checkpoint;

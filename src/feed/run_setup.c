@@ -201,11 +201,7 @@ static bool make_times(struct run *run, struct error *err)
 {
     const struct workload *workload = run->options->workload;
     run->eval_compute = workload->evaluation.eval_time;
-    if (run->options->compute)
-        run->compute = *run->options->compute;
-    else if (run->train)
-        return compute_time_of_step(workload, run->total, &run->compute, err);
-    return true;
+    return !run->train || compute_time_of_step(workload, run->total, &run->compute, err);
 }
 
 /* More steps than these there are none. */

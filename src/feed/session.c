@@ -164,10 +164,7 @@ static bool open_plan(struct session *session, int ranks, struct error *err)
 {
     if (!session->options.plan)
         return true;
-    if (!checkpoint_plan_load(&session->of_plan, session->options.plan, ranks, NULL, err))
-        return false;
-    session->step = distribution_constant(session->of_plan.step_seconds);
-    return true;
+    return checkpoint_of_plan(&session->of_plan, session->options.plan, ranks, NULL, err);
 }
 
 /* The last part of the path, and what is before it. */
@@ -186,14 +183,13 @@ static bool make_checkpoint(struct session *session, int ranks, struct error *er
     const struct workload *workload = options->workload;
     const struct workload_checkpoint *given = &workload->checkpoint;
     struct checkpoint_options checkpoint = {
-        .first = comm_rank(options->comm) * options->accelerators,
-        .count = options->accelerators,
+        .first = comm_rank(options->comm) * options->savers,
+        .count = options->savers,
         .seed = workload->train.seed,
         .compressibility = given->randomize_tensor ? workload->dataset.compressibility : 1.0,
         .sync = given->fsync,
         /* the ranks of a node, as DLIO means it */
-        .shift =
-            given->recovery_rank_shift ? (int64_t)options->accelerators * comm_local_size(options->comm) : 0,
+        .shift = given->recovery_rank_shift ? (int64_t)options->savers * comm_local_size(options->comm) : 0,
         .verify = options->verify,
         .cold = options->drop != RUN_DROP_NOTHING,
         .stop = options->stop,
@@ -202,7 +198,7 @@ static bool make_checkpoint(struct session *session, int ranks, struct error *er
     if (options->plan && session->of_plan.sized)
         checkpoint.shards = session->of_plan.shards;
     else if (options->plan)
-        return error_set(err, ERROR_INPUT, "%s: %s", options->plan, session->of_plan.why);
+        return error_set(err, ERROR_INPUT, "%s: %s", options->plan->path, session->of_plan.why);
     else if (!checkpoint_shards_init(&checkpoint.shards, workload, ranks, err))
         return false;
     char *path = strdup(given->checkpoint_folder);
@@ -236,9 +232,9 @@ static bool same_configuration(const struct session *session, struct error *err)
     workload.dataset.data_folder = workload.checkpoint.checkpoint_folder = "";
     workload.output.folder = NULL;
     workload_write_yaml(&workload, &text);
-    text_format(&text, "%d %d %d %d %" PRId64 " %" PRId64 " %a %a", options->accelerators,
+    text_format(&text, "%d %d %d %d %d %" PRId64 " %" PRId64 " %a %a", options->accelerators, options->savers,
                 options->no_barrier, options->drop, options->record != NULL, options->steps, options->epochs,
-                session->of_plan.step_seconds, options->copy_rate);
+                session->of_plan.model_bytes, options->copy_rate);
     bool same = together(session, text.failed ? error_memory(err) : true, "the configuration", err) &&
                 comm_same(options->comm, text.data, text.length, "the configuration", err);
     text_release(&text);
@@ -247,8 +243,11 @@ static bool same_configuration(const struct session *session, struct error *err)
 
 bool session_open(struct session *session, const struct session_options *options, struct error *err)
 {
-    int64_t ranks = (int64_t)options->accelerators * comm_size(options->comm);
+    int savers = options->savers > 0 ? options->savers : options->accelerators;
+    int64_t ranks =
+        (int64_t)(savers > options->accelerators ? savers : options->accelerators) * comm_size(options->comm);
     *session = (struct session){.options = *options, .data_set = -1, .device_read = -1, .device_written = -1};
+    session->options.savers = savers;
     session->options.storage.stop = options->stop;
     session->opened = clock_nanoseconds();
     bool done = ranks <= INT32_MAX ||
@@ -259,6 +258,7 @@ bool session_open(struct session *session, const struct session_options *options
                               comm_rank(options->comm) * options->accelerators, options->accelerators, err);
         session->keeps_steps = done;
     }
+    ranks = (int64_t)savers * comm_size(options->comm);
     done = done && open_plan(session, (int)ranks, err);
     done = together(session, done, "the start", err) && same_configuration(session, err) &&
            open_data(session, err) && open_checkpoint(session, (int)ranks, err);
@@ -302,7 +302,6 @@ struct run_options session_run_options(struct session *session)
         .no_barrier = options->no_barrier,
         .drop = options->drop,
         .entropy = options->entropy,
-        .compute = options->plan ? &session->step : NULL,
         .steps = options->steps,
         .epochs = options->epochs,
         .checkpoint = session->checkpoint,

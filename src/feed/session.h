@@ -24,8 +24,9 @@ struct session_options {
     const char *version; /* of the program, for the record */
     struct comm *comm;
     struct workload_storage_choice storage;
-    int accelerators; /* of every process */
-    const char *plan; /* step time and checkpoint sizes are its; NULL: the workload's */
+    int accelerators;        /* of every process */
+    int savers;              /* ranks of every process that save checkpoints; 0: as many as accelerators */
+    const struct plan *plan; /* checkpoint sizes are its; NULL: the workload's */
 
     int threads_most;
     bool decode, verify, no_barrier;
@@ -62,7 +63,6 @@ struct session {
     bool found; /* the layout is that of the data set's dataset.json */
     struct storage *storage, *saves;
     struct checkpoint_of_plan of_plan;
-    struct distribution step; /* of the plan */
     struct checkpoint *checkpoint;
     double checkpoint_bytes; /* of one, all ranks */
     struct result_steps each;

@@ -389,11 +389,10 @@ static bool read_any(struct plan_reader *r)
         return false;
     r->plan->type_count = 0;
     r->plan->version = NULL;
-    if (!format && doc_find(root, "pipelines"))
-        return read_version_2(r);
-    if (format && format->type == DOC_STRING && strcmp(format->text, PLAN_FORMAT) == 0)
-        return read_version_2(r);
-    return plan_read_version_1(r);
+    bool first = format && format->type == DOC_STRING && strcmp(format->text, "rehearse-plan/1") == 0;
+    if (format ? first : !doc_find(root, "pipelines"))
+        return plan_read_version_1(r);
+    return doc_is_format(&r->doc, root, PLAN_FORMAT, r->err) && read_version_2(r);
 }
 
 static bool read_plan(struct plan_reader *r)

@@ -422,6 +422,15 @@ static void read_job_memory(struct plan *plan, const struct doc_node *memory)
             plan_add_figure(plan, names[i][0], number_of(memory, names[i][1]));
 }
 
+/* Devices are counted twice: by themselves, and by the degrees. */
+static bool check_devices(struct plan_reader *r, const struct doc_node *node,
+                          const struct plan_alternative *a)
+{
+    double product = (double)a->tensor * a->pipeline * a->data * a->context;
+    return product == a->devices ||
+           doc_error(&r->doc, node, r->err, "tp x pp x dp x cp is %.0f, devices %d", product, a->devices);
+}
+
 static bool read_job_shape(struct plan_reader *r)
 {
     struct plan *plan = r->plan;
@@ -429,8 +438,9 @@ static bool read_job_shape(struct plan_reader *r)
     if (!list || !read_job_cluster(r) || !plan_add_pipelines(plan, 1, r->err))
         return false;
     struct plan_alternative best = {0};
-    if (!read_alternative(r, list->first_child, &best) || !read_alternatives(r, list->first_child->next) ||
-        !read_sensitivity(r) || !read_job_stages(r, list->first_child, &best))
+    if (!read_alternative(r, list->first_child, &best) || !check_devices(r, list->first_child, &best) ||
+        !read_alternatives(r, list->first_child->next) || !read_sensitivity(r) ||
+        !read_job_stages(r, list->first_child, &best))
         return false;
     read_job_memory(plan, doc_find(list->first_child, "memory"));
     plan->pipelines[0].copies = best.data;
@@ -529,7 +539,7 @@ static bool read_fleet_shape(struct plan_reader *r)
 bool plan_read_version_1(struct plan_reader *r)
 {
     const struct doc_node *root = r->doc.root;
-    if (!doc_is_format(&r->doc, root, "rehearse-plan/1", r->err) || !read_head(r))
+    if (!read_head(r))
         return false;
     if (doc_find(root, "pipelines"))
         return read_fleet_shape(r);

@@ -174,12 +174,10 @@ static void test_a_stop_leaves_a_part(void **state)
     require_samples();   /* says nothing of a part */
 }
 
-static void test_another_compute_time_can_be_given(void **state)
+static void test_accelerators_compute_as_long_as_asked(void **state)
 {
     (void)state;
-    struct distribution compute = distribution_constant(0.002);
-    CONFIGURE("train.epochs=1");
-    options.compute = &compute;
+    CONFIGURE("train.epochs=1", "train.computation_time=0.002");
     require_run();
     assert_int_equal(metrics_row(&result.whole, 0, 0, METRICS_TRAIN)->all.compute_asked, 4 * 2000000);
 }
@@ -351,7 +349,7 @@ int main(int argc, char **argv)
         TEST(test_nothing_to_run_is_said),
         TEST(test_too_few_samples_for_a_step_are_said),
         TEST(test_a_stop_leaves_a_part),
-        TEST(test_another_compute_time_can_be_given),
+        TEST(test_accelerators_compute_as_long_as_asked),
         TEST(test_excluded_steps_do_not_count),
         TEST(test_a_file_truncated_meanwhile_ends_the_run),
         TEST(test_a_file_that_is_missing_ends_the_run),

@@ -224,7 +224,7 @@ static void faults_are_told_with_their_place(void **state)
     fails("{}", "plan.json:1:1: 'stages' is missing");
     fails("[]", "plan.json:1:1: expected a map, found a list");
     fails("{\"format\": \"rehearse-plan/3\"}",
-          "plan.json:1:12: format: expected 'rehearse-plan/1', found 'rehearse-plan/3'");
+          "plan.json:1:12: format: expected 'rehearse-plan/2', found 'rehearse-plan/3'");
     fails("{\"format\": \"rehearse-plan/2\"}", "plan.json:1:1: 'pipelines' is missing");
     fails(PLAN(""), "plan.json:1:56: pipelines[0].stages: expected 1 to 100000 entries, found 0");
     fails(PLAN("{\"layers\": [0, 1]}"), "plan.json:1:57: pipelines[0].stages[0]: 'device_type' is missing");

@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/progress.h"
+#include "feed/demand.h"
 #include "feed/result/dlio.h"
 #include "feed/session.h"
 
@@ -29,7 +30,7 @@ struct feed_options {
     int64_t accelerators, threads, depth, steps, epochs, most;
     int method, drop, rules;
     double request, copy_rate, target, time_out;
-    bool direct, warm, decode, verify, no_barrier, find_most, timeline, force, list, show, json;
+    bool direct, warm, decode, verify, no_barrier, find_most, timeline, force, list, show, json, as_planned;
     const bool *given;
 };
 
@@ -115,7 +116,12 @@ static const struct option_spec table[] = {
      .kind = OPTION_FILE,
      .at = offsetof(struct feed_options, plan),
      .argument = "FILE",
-     .help = "step time and checkpoint sizes from a plan ('rehearse plan -o')"},
+     .help = "step time and checkpoint sizes from a plan ('rehearse plan -o'), of any kind"},
+    {.name = "as-planned",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct feed_options, as_planned),
+     .help = "with --plan: also as many accelerators as the plan's job has readers, its batch, and\n"
+             "checkpoints of all its devices; -a, KEY=VALUE and --set go before the plan"},
     {.name = "copy-rate",
      .kind = OPTION_QUANTITY,
      .unit = UNIT_RATE,
@@ -316,7 +322,6 @@ static struct session_options options_of(const struct feed_options *given, const
                 .queue_depth = (int)given->depth,
             },
         .accelerators = (int)given->accelerators,
-        .plan = given->plan,
         .threads_most = (int)given->threads,
         .decode = given->decode,
         .verify = given->verify,
@@ -395,6 +400,10 @@ static bool find_max(const struct feed_options *given, struct session *session, 
 
 /* What the threads of a run use. */
 struct feeding {
+    struct plan plan;
+    struct feed_demand demand;
+    int savers; /* of checkpoints, of each process; 0: the accelerators */
+    bool planned;
     struct workload workload;
     struct session session;
     struct feed_overrides overrides;
@@ -432,6 +441,8 @@ static bool feed_workload(const struct feed_options *given, struct feeding *feed
         return error_set(err, ERROR_USAGE, "--timeline needs a folder: --results FOLDER");
     if (!comm_agree(comm, add_overrides(given, &feeding->overrides, err), "the workload", err))
         return false;
+    options.plan = feeding->planned ? &feeding->plan : NULL;
+    options.savers = feeding->savers;
     options.overrides = (const char *const *)feeding->overrides.items;
     options.override_count = feeding->overrides.count;
     if (!comm_agree(comm, !folder || make_folder(folder, err), "the results' folder", err))
@@ -452,14 +463,44 @@ static bool feed_workload(const struct feed_options *given, struct feeding *feed
     return done;
 }
 
+/* What the command line does not say, the plan does. */
+static bool take_plan(struct feed_options *given, struct feeding *feeding, int processes, struct error *err)
+{
+    if (!plan_load(&feeding->plan, given->plan, err))
+        return false;
+    feeding->planned = true;
+    feed_demand_of(&feeding->demand, &feeding->plan, given->as_planned);
+    given->workload.planned = feeding->demand.overrides;
+    given->workload.planned_count = feeding->demand.override_count;
+    if (!given->as_planned || given->given[FEED_ACCELERATORS] || given->find_most)
+        return true;
+    given->accelerators = feed_demand_accelerators(&feeding->demand, &feeding->plan, processes, err);
+    int64_t devices = plan_devices_used(&feeding->plan);
+    feeding->savers = devices % processes == 0 ? (int)(devices / processes) : 0;
+    return given->accelerators > 0;
+}
+
+static bool open_workload(struct feed_options *given, struct feeding *feeding, struct comm *comm,
+                          struct error *err)
+{
+    if (given->as_planned && !given->plan)
+        return error_set(err, ERROR_USAGE, "--as-planned: needs a plan: --plan FILE");
+    if (given->plan && !take_plan(given, feeding, comm_size(comm), err))
+        return false;
+    int64_t ranks = given->accelerators * comm_size(comm);
+    if (!workload_given_open(&feeding->workload, &given->workload, ranks, comm_rank(comm) == 0, err))
+        return false;
+    if (!feeding->planned || feed_demand_check(&feeding->demand, &feeding->plan, &feeding->workload, err))
+        return true;
+    workload_release(&feeding->workload);
+    return false;
+}
+
 /* A rank that fails while others go on would leave them waiting. */
-static bool feed_together(const struct feed_options *given, struct comm *comm, struct error *err)
+static bool feed_together(struct feed_options *given, struct comm *comm, struct error *err)
 {
     struct feeding *feeding = calloc(1, sizeof *feeding);
-    int64_t ranks = given->accelerators * comm_size(comm);
-    bool opened =
-        feeding ? workload_given_open(&feeding->workload, &given->workload, ranks, comm_rank(comm) == 0, err)
-                : error_memory(err);
+    bool opened = feeding ? open_workload(given, feeding, comm, err) : error_memory(err);
     bool done = comm_agree(comm, opened, "the workload", err) && opened, abandoned = false;
     if (done)
         done = given->show ? comm_rank(comm) > 0 || print_workload(given, &feeding->workload, err)
@@ -468,15 +509,17 @@ static bool feed_together(const struct feed_options *given, struct comm *comm, s
         return done;
     if (opened)
         workload_release(&feeding->workload);
-    if (feeding)
+    if (feeding) {
         feed_overrides_release(&feeding->overrides);
+        plan_release(&feeding->plan);
+    }
     free(feeding);
     return done;
 }
 
 static bool feed(void *context, struct error *err)
 {
-    const struct feed_options *given = context;
+    struct feed_options *given = context;
     if (given->list)
         return print_list(given, err);
     struct comm *comm = comm_open(given->time_out, err);

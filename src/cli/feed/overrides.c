@@ -26,6 +26,9 @@ bool feed_overrides_init(struct feed_overrides *overrides, const struct workload
                          struct error *err)
 {
     *overrides = (struct feed_overrides){0};
+    for (int i = 0; i < given->planned_count; i++)
+        if (!feed_overrides_add(overrides, err, "%s", given->planned[i]))
+            return false;
     for (size_t i = 0; i < given->words.count; i++)
         if (workload_given_is_override(given->words.items[i]) &&
             !feed_overrides_add(overrides, err, "%s", given->words.items[i]))

@@ -11,7 +11,7 @@ struct feed_overrides {
     size_t capacity;
 };
 
-/* Those of words and --set, in their order. */
+/* Those of a plan, of words and of --set, in this order. */
 bool feed_overrides_init(struct feed_overrides *overrides, const struct workload_given *given,
                          struct error *err);
 void feed_overrides_release(struct feed_overrides *overrides);

@@ -38,9 +38,7 @@ static void report_data(const struct session *session, struct text *out)
                 plural(run->train.options.samples_per_file));
     if (session->data_set >= 0)
         text_format(out, ", %s", unit_text(&texts, (double)session->data_set, UNIT_BYTES));
-    if (session->options.plan)
-        step = session->step;
-    else if (!compute_time_of_step(workload, run->train.options.accelerators, &step, &ignored))
+    if (!compute_time_of_step(workload, run->train.options.accelerators, &step, &ignored))
         step = distribution_constant(0.0);
     text_format(out, "; %d epoch%s of %" PRId64 " steps, batch %" PRId64 ", compute %s\n\n", run->epochs,
                 plural(run->epochs), run->train.steps, run->train.options.batch,

@@ -19,12 +19,13 @@ bool workload_given_is_override(const char *word)
     return !name_in(word);
 }
 
-/* Overrides are all words that do not name the workload, then those of --set. */
+/* Overrides are a plan's, then all words that do not name the workload, then those of --set. */
 static bool sort_words(const struct workload_given *given, const char **name, const char **overrides,
                        int *count, struct error *err)
 {
     *name = NULL;
-    *count = 0;
+    for (*count = 0; *count < given->planned_count; ++*count)
+        overrides[*count] = given->planned[*count];
     for (size_t i = 0; i < given->words.count; i++) {
         const char *found = name_in(given->words.items[i]);
         if (found && *name)
@@ -49,7 +50,8 @@ bool workload_given_open(struct workload *workload, const struct workload_given 
                          bool warn, struct error *err)
 {
     const char *name;
-    const char **overrides = calloc(given->words.count + given->set.count + 1, sizeof *overrides);
+    size_t count = (size_t)given->planned_count + given->words.count + given->set.count;
+    const char **overrides = calloc(count + 1, sizeof *overrides);
     struct workload_options options = {.overrides = overrides, .strict = given->strict, .ranks = ranks};
     if (!overrides)
         return error_memory(err);

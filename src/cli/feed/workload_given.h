@@ -9,6 +9,8 @@
 struct workload_given {
     struct option_list words; /* operands: the workload, and overrides as Hydra writes them */
     struct option_list set;
+    const char *const *planned; /* overrides of a plan: all others come after them */
+    int planned_count;
     bool strict;
 };
 

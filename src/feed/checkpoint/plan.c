@@ -1,6 +1,5 @@
 #include "feed/checkpoint/plan.h"
 
-#include "core/doc.h"
 #include "devices/device.h"
 #include "devices/tables.h"
 
@@ -9,63 +8,74 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_DEGREE ((int64_t)1 << 20)
+#define MAX_RANKS ((int64_t)1 << 20) /* whose files are counted one by one */
 
 /* Where the model is: a plan's degrees of parallelism. */
 struct degrees {
     int64_t tensor, pipeline, data, context, expert, zero;
 };
 
-struct reading {
-    const struct doc *doc;
-    struct checkpoint_of_plan *of;
-    struct error *err;
-};
+/* Notes why there are no sizes, which is no error. */
+static bool not_sized(struct checkpoint_of_plan *of, const char *format, ...) PRINTF_LIKE(2, 3);
 
-static bool read_integer(const struct reading *r, const struct doc_node *map, const char *key, int64_t least,
-                         int64_t *value)
-{
-    const struct doc_node *node = doc_need(r->doc, map, key, r->err);
-    return node && doc_integer(r->doc, node, least, MOST_DEGREE, value, r->err);
-}
-
-/* What other kinds of plans do not say. */
-static bool read_optional(const struct reading *r, const char *key, int64_t *value)
-{
-    const struct doc_node *node = doc_find(r->doc->root, key);
-    return !node || doc_integer(r->doc, node, 1, WORKLOAD_MAX_INTEGER, value, r->err);
-}
-
-__attribute__((format(printf, 2, 3))) static bool not_sized(const struct reading *r, const char *format, ...)
+static bool not_sized(struct checkpoint_of_plan *of, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(r->of->why, sizeof r->of->why, format, args);
+    vsnprintf(of->why, sizeof of->why, format, args);
     va_end(args);
+    return false;
+}
+
+static bool in_plan(const struct plan *plan, struct error *err, const char *format, ...) PRINTF_LIKE(3, 4);
+
+static bool in_plan(const struct plan *plan, struct error *err, const char *format, ...)
+{
+    char message[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return error_set(err, ERROR_INPUT, "%s%s%s", plan->path ? plan->path : "", plan->path ? ": " : "",
+                     message);
+}
+
+/* False: the stages of the plan hold unlike shares of the model, or the plan does not say which model it is. */
+static bool find_degrees(struct checkpoint_of_plan *of, const struct plan *plan, struct degrees *degrees)
+{
+    const struct plan_pipeline *pipeline = &plan->pipelines[0];
+    const struct plan_stage *first = &pipeline->stages[0];
+    if (plan->pipeline_count > 1)
+        return not_sized(of, "it has pipelines that differ: who saves what is not known");
+    for (int s = 0; s < pipeline->stage_count; s++) {
+        const struct plan_stage *stage = &pipeline->stages[s];
+        if (stage->type != first->type)
+            return not_sized(of, "it is of devices of several kinds, whose stages are not alike");
+        if (stage->tensor != first->tensor || stage->context != first->context ||
+            stage->expert != first->expert || stage->data != first->data)
+            return not_sized(of, "its stages differ in their parallel degrees");
+    }
+    if (!plan->model || !plan->precision)
+        return not_sized(of, "it says how layers are divided, not how large the model is");
+    if (of->devices > MAX_RANKS)
+        return not_sized(of, "it uses more than %lld devices", (long long)MAX_RANKS);
+    *degrees = (struct degrees){
+        .tensor = first->tensor,
+        .pipeline = pipeline->stage_count / plan->chunks,
+        .data = (int64_t)pipeline->copies * first->data,
+        .context = first->context,
+        .expert = first->expert,
+        .zero = plan->sharding > 0 ? plan->sharding : 0,
+    };
     return true;
 }
 
-static bool read_degrees(const struct reading *r, const struct doc_node *plan, struct degrees *degrees)
-{
-    return read_integer(r, plan, "tp", 1, &degrees->tensor) &&
-           read_integer(r, plan, "pp", 1, &degrees->pipeline) &&
-           read_integer(r, plan, "dp", 1, &degrees->data) &&
-           read_integer(r, plan, "cp", 1, &degrees->context) &&
-           read_integer(r, plan, "ep", 1, &degrees->expert) &&
-           read_integer(r, plan, "zero", 0, &degrees->zero) &&
-           read_integer(r, plan, "devices", 1, &r->of->devices);
-}
-
 /* Bytes per parameter: of its weight, and of the optimizer's states. */
-static bool element_bytes(const struct reading *r, int64_t *weight, int64_t *states)
+static bool element_bytes(const struct plan *plan, int64_t *weight, int64_t *states, struct error *err)
 {
-    const struct doc_node *node = doc_need(r->doc, r->doc->root, "precision", r->err);
-    const char *name;
     enum cost_type type;
-    if (!node || !doc_string(r->doc, node, &name, r->err))
-        return false;
-    if (!cost_type_find(name, &type))
-        return doc_error(r->doc, node, r->err, "'%s' is no type of number", name);
+    if (!cost_type_find(plan->precision, &type))
+        return in_plan(plan, err, "precision: '%.80s' is no type of number", plan->precision);
     *weight = (int64_t)fmax(cost_type_bytes(type), 2);
     *states = *weight == 2 ? 12 : 8;
     return true;
@@ -133,108 +143,43 @@ static void sum_up(struct checkpoint_of_plan *of)
     }
 }
 
-static bool find_model(const struct reading *r, const struct architecture **model, const char **name)
+static bool size(struct checkpoint_of_plan *of, const struct plan *plan, const struct degrees *degrees,
+                 const struct architecture *model, struct error *err)
 {
-    const struct doc_node *node = doc_need(r->doc, r->doc->root, "model", r->err);
-    if (!node || !doc_string(r->doc, node, name, r->err))
+    int64_t weight = 0, states = 0, stage = degrees->tensor * degrees->data * degrees->context;
+    if (!element_bytes(plan, &weight, &states, err) || !tables_ready(err))
         return false;
-    if (!tables_ready(r->err))
-        return false;
-    if (!*model)
-        *model = architecture_find(*name);
-    return true;
-}
-
-static bool read_split(const struct reading *r, const struct doc_node *plan, const struct architecture *model)
-{
-    struct checkpoint_of_plan *of = r->of;
-    struct degrees degrees;
-    int64_t weight = 0, states = 0;
-    const char *name;
-    if (!read_degrees(r, plan, &degrees) || !element_bytes(r, &weight, &states) ||
-        !find_model(r, &model, &name))
-        return false;
-    of->data_parallel = degrees.data;
-    double product =
-        (double)degrees.tensor * (double)degrees.pipeline * (double)degrees.data * (double)degrees.context;
-    if (product != (double)of->devices)
-        return doc_error(r->doc, plan, r->err, "tp x pp x dp x cp is %.0f, devices %lld", product,
-                         (long long)of->devices);
-    if (degrees.zero > 3)
-        return doc_error(r->doc, plan, r->err, "zero: expected 0 to 3, found %lld", (long long)degrees.zero);
+    if (degrees->expert > stage)
+        return in_plan(plan, err, "ep is %lld, tp x dp x cp %lld", (long long)degrees->expert,
+                       (long long)stage);
     if (!model)
-        return not_sized(r, "there is no built-in model '%s'; give its file", name);
-    int64_t stage = degrees.tensor * degrees.data * degrees.context;
-    if (degrees.expert > stage)
-        return doc_error(r->doc, plan, r->err, "ep is %lld, tp x dp x cp %lld", (long long)degrees.expert,
-                         (long long)stage);
-    if (degrees.expert > 1 && degrees.zero == 0)
-        return not_sized(r, "expert parallelism without ZeRO: who saves which experts' states is not known");
-    split(of, &degrees, model, weight, states);
-    sum_up(of);
+        model = architecture_find(plan->model);
+    if (!model)
+        not_sized(of, "there is no built-in model '%.80s'; give its file", plan->model);
+    else if (degrees->expert > 1 && degrees->zero == 0)
+        not_sized(of, "expert parallelism without ZeRO: who saves which experts' states is not known");
+    else {
+        split(of, degrees, model, weight, states);
+        sum_up(of);
+    }
     return true;
 }
 
-/* The devices are all alike, and the first plan is the best. */
-static bool read_plans(const struct reading *r, const struct architecture *model)
+bool checkpoint_of_plan(struct checkpoint_of_plan *of, const struct plan *plan, int64_t ranks,
+                        const struct architecture *model, struct error *err)
 {
-    const struct doc_node *plans = doc_find(r->doc->root, "plans");
-    if (!plans)
-        return not_sized(r, "%s",
-                         doc_find(r->doc->root, "pipelines")
-                             ? "it is of devices of several kinds, whose pipelines have different stages"
-                             : "it says how layers are divided, not how large the model is");
-    if (!doc_is_list(r->doc, plans, r->err))
+    struct degrees degrees = {0};
+    *of = (struct checkpoint_of_plan){.devices = plan_devices_used(plan)};
+    if (!find_degrees(of, plan, &degrees))
+        return true;
+    if (!size(of, plan, &degrees, model, err))
         return false;
-    if (!plans->first_child)
-        return doc_error(r->doc, plans, r->err, "there is no plan in it");
-    return doc_is_map(r->doc, plans->first_child, r->err) && read_split(r, plans->first_child, model);
-}
-
-static bool fits(const struct reading *r, int64_t ranks)
-{
-    struct checkpoint_of_plan *of = r->of;
     if (!of->sized || ranks == 0)
         return true;
     if (ranks < 0 || ranks > of->devices)
-        return error_set(r->err, ERROR_USAGE, "%s: %lld ranks; the plan uses %lld devices", r->doc->path,
-                         (long long)ranks, (long long)of->devices);
+        return error_set(err, ERROR_USAGE, "%s%s%lld ranks; the plan uses %lld devices",
+                         plan->path ? plan->path : "", plan->path ? ": " : "", (long long)ranks,
+                         (long long)of->devices);
     of->shards.ranks = ranks;
     return true;
-}
-
-static bool read_plan(const struct doc *doc, struct checkpoint_of_plan *of, int64_t ranks,
-                      const struct architecture *model, struct error *err)
-{
-    struct reading r = {doc, of, err};
-    *of = (struct checkpoint_of_plan){0};
-    if (!doc_is_map(doc, doc->root, err) || !doc_need(doc, doc->root, "format", err) ||
-        !doc_is_format(doc, doc->root, "rehearse-plan/1", err))
-        return false;
-    const struct doc_node *time = doc_need(doc, doc->root, "iteration_time", err);
-    return time && doc_number(doc, time, DOC_POSITIVE, 1e9, &of->step_seconds, err) &&
-           read_optional(&r, "global_batch", &of->global_batch) &&
-           read_optional(&r, "sequence", &of->sequence) && read_plans(&r, model) && fits(&r, ranks);
-}
-
-bool checkpoint_plan_parse(struct checkpoint_of_plan *of, const char *path, const char *text, size_t length,
-                           int64_t ranks, const struct architecture *model, struct error *err)
-{
-    struct doc doc;
-    if (!doc_parse(&doc, DOC_JSON, path, text, length, err))
-        return false;
-    bool ok = read_plan(&doc, of, ranks, model, err);
-    doc_release(&doc);
-    return ok;
-}
-
-bool checkpoint_plan_load(struct checkpoint_of_plan *of, const char *path, int64_t ranks,
-                          const struct architecture *model, struct error *err)
-{
-    struct doc doc;
-    if (!doc_load(&doc, path, err))
-        return false;
-    bool ok = read_plan(&doc, of, ranks, model, err);
-    doc_release(&doc);
-    return ok;
 }
