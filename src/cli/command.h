@@ -113,6 +113,7 @@ extern const struct command command_dataset_scale;
 extern const struct command command_dataset_verify;
 extern const struct command command_feed;
 extern const struct command command_figure_distribution;
+extern const struct command command_figure_plan;
 extern const struct command command_figure_steps;
 extern const struct command command_figure_throughput;
 extern const struct command command_figure_timeline;

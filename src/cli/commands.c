@@ -24,6 +24,7 @@ const struct command *const commands[] = {
     &command_figure_timeline,
     &command_figure_distribution,
     &command_figure_throughput,
+    &command_figure_plan,
     &command_figure_steps,
     &command_report,
     &command_calibrate,

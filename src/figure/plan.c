@@ -9,9 +9,102 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WIDTH        960
 #define ROW_HEIGHT   26
 #define FRAME_HEIGHT 140
+#define MAX_HEIGHT   1600 /* of all rows, pixels: more rows get thinner bars, and not every one a label */
+
+/* Rows of bars from the top of the plot down. */
+struct rows {
+    double height; /* of one, pixels */
+    int count;
+    int step; /* each so-manieth has a label */
+};
+
+static struct rows rows_of(int count, const struct figure_style *style)
+{
+    struct rows rows = {.height = fmin(ROW_HEIGHT, (double)MAX_HEIGHT / count), .count = count};
+    rows.step = (int)ceil(figure_line_height(style) / rows.height);
+    return rows;
+}
+
+/* What the colours stand for. */
+struct key {
+    int count;      /* of names */
+    size_t longest; /* characters */
+};
+
+static void count_name(struct key *key, const char *name)
+{
+    size_t length = strlen(name);
+    key->count++;
+    key->longest = length > key->longest ? length : key->longest;
+}
+
+/* Names beside each other: gnuplot leaves out those for which there is no room. Half of the width belongs to labels. */
+static int key_columns(const struct key *key, const struct figure_style *style)
+{
+    double name = ((double)key->longest + 4) * 0.5 * figure_line_height(style);
+    double columns = floor(0.5 * style->width / name);
+    return (int)fmin(fmax(columns, 1), 4);
+}
+
+/* The terminal, and all but the rows. */
+static bool begin(const char *path, const struct rows *rows, const struct figure_plan_options *options,
+                  const struct key *key, const char *title, const char *axis, struct text *script,
+                  struct error *err)
+{
+    int columns = key_columns(key, options->style), lines = (key->count + columns - 1) / columns;
+    double more = options->style->legends && lines > 2 ? (lines - 2) * figure_line_height(options->style) : 0;
+    int height = FRAME_HEIGHT + (int)ceil(rows->height * rows->count + more);
+    if (!gnuplot_set_terminal(path, options->style->width, height, options->style->points, script, err))
+        return false;
+    text_add(script, "set xlabel ");
+    gnuplot_add_string(script, axis);
+    text_format(script,
+                "\nset border 3\nset tics nomirror out\n"
+                "set key outside above horizontal maxcols %d left Left reverse samplen 1\n",
+                columns);
+    if (options->style->legends) {
+        text_add(script, "set title ");
+        gnuplot_add_string(script, options->title ? options->title : title);
+        text_add(script, "\n");
+    }
+    return true;
+}
+
+/* The mark of a row, where it has one; the first one begins the list. */
+static void add_row(const struct rows *rows, int row, const char *label, struct text *script)
+{
+    if (row % rows->step != 0)
+        return;
+    text_add(script, row ? ", " : "set ytics (");
+    gnuplot_add_tic(script, label, row);
+}
+
+/* y axis: the first row on top. */
+static void end_rows(const struct rows *rows, struct text *script)
+{
+    text_format(script, ")\nset yrange [%d.7:-0.7]\n", rows->count - 1);
+}
+
+/* Bars of which there are many have no gaps between them, which would be all that is seen. */
+static void plot_bars(const struct rows *rows, struct text *script)
+{
+    double half = rows->height < 6 ? 0.5 : 0.38;
+    text_format(script,
+                "plot $bars using 1:3:1:2:($3-%.2f):($3+%.2f):4 with boxxyerror fillstyle solid noborder "
+                "linecolor rgb variable notitle",
+                half, half);
+}
+
+static void add_key(const char *colour, const char *name, struct text *script)
+{
+    text_format(script, ", NaN with boxes fillstyle solid noborder linecolor rgb '%s' title ", colour);
+    gnuplot_add_string(script, name);
+}
+
+/* ---- stages ---- */
+
 struct figure_stage {
     char label[160];          /* "8 devices, layers 0-21" */
     double forward, backward; /* seconds per micro-batch */
@@ -25,19 +118,6 @@ struct figure_stages {
     int kind_count;
     const char *const *kinds; /* the device type of each colour; NULL: none */
 };
-
-#define MOST_ROWS 2000 /* of the picture; more stages get thinner bars */
-
-/* y axis: one row per stage, first on top. */
-static void add_rows(const struct figure_stages *stages, struct text *script)
-{
-    text_add(script, "set ytics (");
-    for (int i = 0; i < stages->count; i++) {
-        text_add(script, i ? ", " : "");
-        gnuplot_add_tic(script, stages->stages[i].label, i);
-    }
-    text_format(script, ")\nset yrange [%d.7:-0.7]\n", stages->count - 1);
-}
 
 /* Data for boxxyerror: xlow xhigh ylow yhigh colour. */
 static void add_bars(const struct figure_stages *stages, struct text *script)
@@ -61,49 +141,37 @@ static double slowest_of(const struct figure_stages *stages)
     return 1e3 * slowest;
 }
 
-static void add_plot(const struct figure_stages *stages, struct text *script)
-{
-    double slowest = slowest_of(stages);
-    text_format(
-        script,
-        "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 2 linecolor rgb '#444444' front\n"
-        "set xrange [0:%.9g]\n",
-        slowest, slowest, 1.04 * slowest);
-    text_add(script,
-             "plot $bars using 1:3:1:2:($3-0.38):($3+0.38):4 with boxxyerror fillstyle solid noborder "
-             "linecolor rgb variable notitle");
-    for (int i = 0; i < stages->kind_count; i++)
-        if (stages->kinds[i]) {
-            text_format(script, ", NaN with boxes fillstyle solid noborder linecolor rgb '%s' title ",
-                        figure_colour(i));
-            gnuplot_add_string(script, stages->kinds[i]);
-        }
-    text_add(script, "\n");
-}
-
-static bool draw_stages(const char *path, const struct figure_stages *stages, struct error *err)
+static bool draw_stages(const char *path, const struct figure_stages *stages,
+                        const struct figure_plan_options *options, struct error *err)
 {
     struct text script = {0};
-    int rows = stages->count < MOST_ROWS ? stages->count : MOST_ROWS;
-    bool ok = gnuplot_set_terminal(path, WIDTH, FRAME_HEIGHT + ROW_HEIGHT * rows, figure_screen.points,
-                                   &script, err);
+    double slowest = slowest_of(stages);
+    struct rows rows = rows_of(stages->count, options->style);
+    struct key key = {0};
+    for (int i = 0; i < stages->kind_count; i++)
+        if (stages->kinds[i])
+            count_name(&key, stages->kinds[i]);
+    bool ok = begin(path, &rows, options, &key, stages->title,
+                    "ms per micro-batch; dark: forward, light: the rest, dashed: the slowest", &script, err);
     if (ok) {
-        text_add(&script,
-                 "set xlabel 'milliseconds per micro-batch: forward (dark), backward (light); dashed: the "
-                 "slowest stage'\n"
-                 "set border 3\nset tics nomirror out\nset key above horizontal\nset title ");
-        gnuplot_add_string(&script, stages->title);
-        text_add(&script, "\n");
-        add_rows(stages, &script);
+        for (int i = 0; i < stages->count; i++)
+            add_row(&rows, i, stages->stages[i].label, &script);
+        end_rows(&rows, &script);
         add_bars(stages, &script);
-        add_plot(stages, &script);
+        text_format(&script,
+                    "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 2 linecolor rgb '#444444' "
+                    "front\nset xrange [0:%.9g]\n",
+                    slowest, slowest, 1.04 * slowest);
+        plot_bars(&rows, &script);
+        for (int i = 0; i < stages->kind_count; i++)
+            if (stages->kinds[i] && options->style->legends)
+                add_key(figure_colour(i), stages->kinds[i], &script);
+        text_add(&script, "\n");
         ok = gnuplot_run(path, &script, err);
     }
     text_release(&script);
     return ok;
 }
-
-/* ---- stages ---- */
 
 static void write_title(const struct plan *plan, char *line, size_t size)
 {
@@ -133,12 +201,12 @@ static struct figure_stage describe(const struct plan *plan, int p, const struct
         .forward = isnan(stage->seconds.forward) ? 0 : stage->seconds.forward,
         .colour = colour_of(plan, stage->type),
     };
-    char copies[32] = "", layers[48];
+    char copies[48] = "", layers[48];
     row.backward = plan_stage_seconds(stage) - row.forward;
     if (plan->pipeline_count > 1)
         snprintf(copies, sizeof copies, "pipeline %d: ", p);
-    else if (plan->pipelines[p].copies > 1)
-        snprintf(copies, sizeof copies, "%d x ", plan->pipelines[p].copies);
+    if (plan->pipelines[p].copies > 1)
+        snprintf(copies + strlen(copies), sizeof copies - strlen(copies), "%d x ", plan->pipelines[p].copies);
     if (stage->first_layer == stage->last_layer)
         snprintf(layers, sizeof layers, "layer %d", stage->first_layer);
     else
@@ -148,7 +216,17 @@ static struct figure_stage describe(const struct plan *plan, int p, const struct
     return row;
 }
 
-static bool figure_stages(const char *path, const struct plan *plan, struct error *err)
+static bool has_seconds(const struct plan *plan)
+{
+    for (int p = 0; p < plan->pipeline_count; p++)
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++)
+            if (plan_stage_seconds(&plan->pipelines[p].stages[s]) > 0)
+                return true;
+    return false;
+}
+
+static bool figure_stages(const char *path, const struct plan *plan,
+                          const struct figure_plan_options *options, struct error *err)
 {
     char title[256];
     struct arena arena = {0};
@@ -166,14 +244,12 @@ static bool figure_stages(const char *path, const struct plan *plan, struct erro
     write_title(plan, title, sizeof title);
     const struct figure_stages stages = {
         .title = title, .count = count, .stages = rows, .kind_count = plan->type_count, .kinds = kinds};
-    ok = ok && draw_stages(path, &stages, err);
+    ok = ok && draw_stages(path, &stages, options, err);
     arena_release(&arena);
     return ok;
 }
 
 /* ---- where an iteration goes, under each of several splits ---- */
-
-#define SPLIT_HEIGHT 34
 
 /* Okabe and Ito's colours, told apart by all eyes. */
 static const char *const part_colours[PLAN_MAX_PARTS] = {"#0072b2", "#cccccc", "#e69f00", "#56b4e9",
@@ -184,58 +260,75 @@ static void add_split(const struct plan_alternative *split, int row, struct text
     double from = 0;
     for (int i = 0; i < split->part_count; i++) {
         const char *colour = part_colours[i] ? part_colours[i] : "#000000";
-        text_format(script, "%.9g %.9g %d.0 0x%s\n", from, from + split->parts[i].value, row, colour + 1);
-        from += split->parts[i].value;
+        text_format(script, "%.9g %.9g %d.0 0x%s\n", from, from + fmax(0, split->parts[i].value), row,
+                    colour + 1);
+        from += split->parts[i].value > 0 ? split->parts[i].value : 0;
     }
 }
 
-static void add_split_rows(const struct plan *plan, struct text *script)
+/* The label says what training jobs can differ in; of other plans there is only this one. */
+static void add_split_row(const struct plan *plan, const struct rows *rows, int row,
+                          const struct plan_alternative *a, struct text *script)
 {
-    text_add(script, "set ytics (");
-    for (int i = 0; i <= plan->alternative_count; i++) {
-        const struct plan_alternative own = plan_as_alternative(plan),
-                                      *a = i == 0 ? &own : &plan->alternatives[i - 1];
-        char label[128];
+    char label[128] = "this plan";
+    if (a->microbatch > 0 && plan->pipeline_count == 1)
         snprintf(label, sizeof label, "tp %d cp %d ep %d pp %d dp %d, mbs %lld vp %d", a->tensor, a->context,
                  a->expert, a->pipeline, a->data, (long long)a->microbatch, a->chunks);
-        text_add(script, i ? ", " : "");
-        gnuplot_add_tic(script, label, i);
-    }
-    text_format(script, ")\nset yrange [%d.7:-0.7]\n$bars << EOD\n", plan->alternative_count);
-    const struct plan_alternative own = plan_as_alternative(plan);
-    add_split(&own, 0, script);
-    for (int i = 0; i < plan->alternative_count; i++)
-        add_split(&plan->alternatives[i], i + 1, script);
-    text_add(script,
-             "EOD\nset xrange [0:*]\n"
-             "plot $bars using 1:3:1:2:($3-0.38):($3+0.38):4 with boxxyerror fillstyle solid noborder "
-             "linecolor rgb variable notitle");
-    for (int i = 0; i < plan->part_count && part_colours[i]; i++)
-        text_format(script, ", NaN with boxes fillstyle solid noborder linecolor rgb '%s' title '%s'",
-                    part_colours[i], plan->parts[i].name);
-    text_add(script, "\n");
+    add_row(rows, row, label, script);
 }
 
-static bool figure_splits(const char *path, const struct plan *plan, struct error *err)
+static bool figure_splits(const char *path, const struct plan *plan,
+                          const struct figure_plan_options *options, struct error *err)
 {
-    struct text script = {0};
+    struct text script = {0}, bars = {0};
+    const struct plan_alternative own = plan_as_alternative(plan);
     char title[256];
-    bool ok = gnuplot_set_terminal(path, WIDTH, FRAME_HEIGHT + SPLIT_HEIGHT * (plan->alternative_count + 1),
-                                   figure_screen.points, &script, err);
+    int count = 1;
+    for (int i = 0; i < plan->alternative_count; i++)
+        count += !plan_in_front(plan, i);
+    struct rows rows = rows_of(count, options->style);
+    write_title(plan, title, sizeof title);
+    struct key key = {0};
+    for (int i = 0; i < plan->part_count; i++)
+        count_name(&key, plan->parts[i].name);
+    bool ok = begin(path, &rows, options, &key, title, "seconds of an iteration", &script, err);
     if (ok) {
-        write_title(plan, title, sizeof title);
-        text_add(&script, "set xlabel 'seconds of an iteration'\nset border 3\nset tics nomirror out\n"
-                          "set key above horizontal maxcols 4 samplen 1\nset title ");
-        gnuplot_add_string(&script, title);
+        add_split_row(plan, &rows, 0, &own, &script);
+        add_split(&own, 0, &bars);
+        for (int i = 0, row = 1; i < plan->alternative_count; i++)
+            if (!plan_in_front(plan, i)) {
+                add_split_row(plan, &rows, row, &plan->alternatives[i], &script);
+                add_split(&plan->alternatives[i], row++, &bars);
+            }
+        end_rows(&rows, &script);
+        text_format(&script, "$bars << EOD\n%sEOD\nset xrange [0:*]\n", bars.data ? bars.data : "");
+        plot_bars(&rows, &script);
+        for (int i = 0; i < plan->part_count && part_colours[i] && options->style->legends; i++)
+            add_key(part_colours[i], plan->parts[i].name, &script);
         text_add(&script, "\n");
-        add_split_rows(plan, &script);
+        script.failed |= bars.failed;
         ok = gnuplot_run(path, &script, err);
     }
+    text_release(&bars);
     text_release(&script);
     return ok;
 }
 
-bool figure_plan(const char *path, const struct plan *plan, struct error *err)
+const char *const figure_plan_kinds[] = {"auto", "stages", "iteration", NULL};
+
+bool figure_plan(const char *path, const struct plan *plan, const struct figure_plan_options *options,
+                 struct error *err)
 {
-    return plan->alternative_count > 0 ? figure_splits(path, plan, err) : figure_stages(path, plan, err);
+    bool stages = has_seconds(plan), parts = plan->part_count > 0 && plan->iteration_time > 0;
+    if (options->kind == FIGURE_PLAN_ITERATION ||
+        (options->kind == FIGURE_PLAN_AUTO && parts && (plan->alternative_count > 0 || !stages)))
+        return parts
+                   ? figure_splits(path, plan, options, err)
+                   : error_set(err, ERROR_INPUT,
+                               "%s: the plan does not say where its iteration goes: there is nothing to draw",
+                               plan->path ? plan->path : "the plan");
+    return stages ? figure_stages(path, plan, options, err)
+                  : error_set(err, ERROR_INPUT,
+                              "%s: the plan does not say how long its stages take: there is nothing to draw",
+                              plan->path ? plan->path : "the plan");
 }

@@ -235,6 +235,9 @@ bool plan_parse(struct plan *plan, const char *path, const char *data, size_t le
 /* plan_load on a map within a document, such as an entry of a set of templates. */
 bool plan_read(struct plan *plan, const struct doc *doc, const struct doc_node *map, struct error *err);
 
+/* plan_load of a plan, or of the plan for `nodes` nodes of a set of templates; 0: the file must hold a plan. */
+bool plan_load_template(struct plan *plan, const char *path, int nodes, struct error *err);
+
 /* A table for people: who runs which layers, where the time goes, and what is proven. */
 void plan_print(const struct plan *plan, struct text *out);
 

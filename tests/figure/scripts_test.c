@@ -139,6 +139,8 @@ static void expect_drawn(bool drawn, const struct error *err, const char *name)
 
 /* ---- plans ---- */
 
+static const struct figure_plan_options screen = {.style = &figure_screen};
+
 static void set_stage(struct plan_stage *stage, int first, int last, int type, int tensor, double forward,
                       double backward)
 {
@@ -172,16 +174,16 @@ static void plans_are_bars_of_stages(void **state)
     struct plan plan;
     struct error err;
     make_plan(&plan);
-    expect_drawn(figure_plan(picture(), &plan, &err), &err, "plan");
+    expect_drawn(figure_plan(picture(), &plan, &screen, &err), &err, "plan");
     plan.proven_optimal = true;
     plan.model = "a model";
     plan.pipelines[0].copies = 3;
-    expect_drawn(figure_plan(picture(), &plan, &err), &err, "plan-copies");
+    expect_drawn(figure_plan(picture(), &plan, &screen, &err), &err, "plan-copies");
     plan.proven_optimal = false;
     plan.lower_bound = 0;
     plan.pipelines[0].copies = 1;
     plan.pipelines[0].stage_count = 1;
-    expect_drawn(figure_plan(picture(), &plan, &err), &err, "plan-unknown");
+    expect_drawn(figure_plan(picture(), &plan, &screen, &err), &err, "plan-unknown");
     plan_release(&plan);
 }
 
@@ -208,7 +210,7 @@ static void alternatives_are_bars_of_parts(void **state)
     plan_add_part(&plan, "tensor", 5);
     plan.alternatives = &other;
     plan.alternative_count = 1;
-    expect_drawn(figure_plan(picture(), &plan, &err), &err, "plan-alternatives");
+    expect_drawn(figure_plan(picture(), &plan, &screen, &err), &err, "plan-alternatives");
     plan_release(&plan);
 }
 

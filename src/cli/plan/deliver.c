@@ -17,7 +17,8 @@ bool plan_deliver(const struct plan_options *options, const struct plan_delivery
     struct text text = {0};
     if (options->output && !plan_save(delivery->plan, options->output, err))
         return false;
-    if (options->figure && !figure_plan(options->figure, delivery->plan, err))
+    if (options->figure && !figure_plan(options->figure, delivery->plan,
+                                        &(struct figure_plan_options){.style = &figure_screen}, err))
         return false;
     if (options->json)
         return plan_save(delivery->plan, NULL, err);

@@ -1,8 +1,8 @@
-set terminal svg size 960,218 dynamic font 'sans-serif,13' background 'white' noenhanced
-set xlabel 'milliseconds per micro-batch: forward (dark), backward (light); dashed: the slowest stage'
+set terminal svg size 1000,218 dynamic font 'sans-serif,13' background 'white' noenhanced
+set xlabel "ms per micro-batch; dark: forward, light: the rest, dashed: the slowest"
 set border 3
 set tics nomirror out
-set key above horizontal
+set key outside above horizontal maxcols 4 left Left reverse samplen 1
 set title "a model, iteration 500.0 ms, proven optimal"
 set ytics ("3 x 2 x fast, layers 0-2" 0, "3 x 1 x slow, layer 3" 1, "3 x 4 x fast, layers 4-8" 2)
 set yrange [2.7:-0.7]
