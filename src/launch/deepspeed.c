@@ -2,6 +2,8 @@
  * DeepSpeed does not look at. */
 #include "launch/part.h"
 
+#include <inttypes.h>
+
 static bool is_fp8_or_less(const struct job *job)
 {
     return job->type == COST_FP8 || job->type == COST_FP4;
@@ -19,6 +21,8 @@ static bool is_pipeline(const struct job *job)
 
 static bool is_even(const struct job *job)
 {
+    if (!job->model)
+        return false; /* an outline */
     for (int i = 1; i < job->pipeline; i++)
         if (job_stage_blocks(job, i) != job_stage_blocks(job, 0))
             return false;
@@ -97,12 +101,48 @@ static void write_parts(struct json *json, const struct job *job)
     json_close(json);
 }
 
-static void write_rest(struct json *json, const struct job *job)
+/* Stages of a plan that is no job: the first layer of each. */
+static void write_layers(struct json *json, const struct launch_subject *of)
 {
-    launch_open_rest(json, notes, sizeof notes / sizeof *notes, job);
-    if (is_pipeline(job))
-        write_parts(json, job);
+    const struct plan_pipeline *pipeline = &of->plan->pipelines[0];
+    int first, last;
+    json_open(json, "pipeline_module", '{');
+    json_integer(json, "num_stages", pipeline->stage_count);
+    json_open_flat(json, "parts", '[');
+    for (int s = 0; s < pipeline->stage_count; s++) {
+        launch_blocks(of, &pipeline->stages[s], &first, &last);
+        json_integer(json, NULL, first);
+    }
+    json_integer(json, NULL, last);
     json_close(json);
+    json_close(json);
+}
+
+static void write_rest(struct json *json, const struct launch_subject *of)
+{
+    launch_open_rest(json, notes, sizeof notes / sizeof *notes, of);
+    if (is_pipeline(of->job) && of->is_job)
+        write_parts(json, of->job);
+    else if (is_pipeline(of->job))
+        write_layers(json, of);
+    json_close(json);
+}
+
+/* Its pipelines are copies of one, and its stages are all of the same number of devices. */
+static bool check_alike(const struct plan *plan, struct error *err)
+{
+    const struct plan_pipeline *pipeline = &plan->pipelines[0];
+    if (plan->pipeline_count > 1)
+        return error_set(err, ERROR_INFEASIBLE, "DeepSpeed's pipelines are all alike: the plan has %d kinds",
+                         plan->pipeline_count);
+    for (int s = 1; s < pipeline->stage_count; s++)
+        if (pipeline->stages[s].tensor != pipeline->stages[0].tensor ||
+            pipeline->stages[s].data != pipeline->stages[0].data)
+            return error_set(err, ERROR_INFEASIBLE,
+                             "DeepSpeed's stages have as many devices each: stage 0 has %d, stage %d has %d",
+                             plan_stage_devices(&pipeline->stages[0]), s,
+                             plan_stage_devices(&pipeline->stages[s]));
+    return true;
 }
 
 static bool check(const struct job *job, struct error *err)
@@ -120,23 +160,38 @@ static bool check(const struct job *job, struct error *err)
     return true;
 }
 
-bool launch_write_deepspeed(const struct job *job, struct text *out, struct error *err)
+/* How numbers are kept, and recomputation, are known of a job only. */
+static void write_job(struct json *json, const struct job *job)
+{
+    json_open(json, "zero_optimization", '{');
+    json_integer(json, "stage", job->sharding);
+    json_bool(json, "overlap_comm", job->sharding >= 1);
+    json_close(json);
+    write_switch(json, "bf16", job->type == COST_BF16 || is_fp8_or_less(job));
+    write_switch(json, "fp16", job->type == COST_FP16);
+    write_recompute(json, job);
+}
+
+bool launch_write_deepspeed(const struct launch_subject *of, struct text *out, struct error *err)
 {
     struct json json = {.out = out};
-    if (!check(job, err))
+    const struct plan_pipeline *pipeline = &of->plan->pipelines[0];
+    int64_t microbatch = of->plan->microbatch > 0 ? of->plan->microbatch : 1;
+    int ranks = pipeline->stages[0].data; /* of each copy: they share its micro-batches */
+    if (!check_alike(of->plan, err) || !check(of->job, err))
         return false;
+    if (microbatch % ranks != 0)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "the micro-batch (%" PRId64 ") is not a multiple of the %d devices of a stage",
+                         microbatch, ranks);
     json_open(&json, NULL, '{');
-    json_integer(&json, "train_batch_size", job->batch);
-    json_integer(&json, "train_micro_batch_size_per_gpu", job->microbatch);
-    json_integer(&json, "gradient_accumulation_steps", job_microbatches(job));
-    json_open(&json, "zero_optimization", '{');
-    json_integer(&json, "stage", job->sharding);
-    json_bool(&json, "overlap_comm", job->sharding >= 1);
-    json_close(&json);
-    write_switch(&json, "bf16", job->type == COST_BF16 || is_fp8_or_less(job));
-    write_switch(&json, "fp16", job->type == COST_FP16);
-    write_recompute(&json, job);
-    write_rest(&json, job);
+    json_integer(&json, "train_batch_size",
+                 of->is_job ? of->job->batch : microbatch * pipeline->microbatches * pipeline->copies);
+    json_integer(&json, "train_micro_batch_size_per_gpu", microbatch / ranks);
+    json_integer(&json, "gradient_accumulation_steps", pipeline->microbatches);
+    if (of->is_job)
+        write_job(&json, of->job);
+    write_rest(&json, of);
     json_close(&json);
     return true;
 }

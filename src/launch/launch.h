@@ -1,4 +1,4 @@
-/* A training job as launch options of other software, and Megatron-LM's arguments read back.
+/* A plan as launch options of other software, and Megatron-LM's arguments read back.
  *
  * What a format cannot say is never left out silently: where a job would not run, or would run as another one, writing
  * it is ERROR_INFEASIBLE; what only has to be set elsewhere is a note in the output (a comment; in JSON, which has none,
@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "plan/plan.h"
 #include "plan/split/search.h"
 
 #include <stdbool.h>
@@ -20,16 +21,17 @@ enum launch_format {
     LAUNCH_DEEPSPEED,  /* its configuration (JSON), and the parts of a PipelineModule */
     LAUNCH_TORCHTITAN, /* TOML */
     LAUNCH_PIPELINING, /* torch.distributed.pipelining: Python with the split and the schedule */
-    LAUNCH_OOBLECK,    /* its cache of pipeline templates (JSON), which is a rehearse-plan/1 too */
-    LAUNCH_DOT,        /* Graphviz: the stages */
+    LAUNCH_OOBLECK,    /* its cache of pipeline templates (JSON), and the plan of one of them */
     LAUNCH_FORMAT_COUNT
 };
 
-/* "megatron", "deepspeed", …: formats of other software. LAUNCH_DOT is none, so its place is the NULL at the end. */
-extern const char *const launch_format_names[LAUNCH_FORMAT_COUNT];
+/* "megatron", "deepspeed", …; NULL behind them. */
+extern const char *const launch_format_names[LAUNCH_FORMAT_COUNT + 1];
 
-/* The job must pass job_check. Adds to *out, nothing on failure. */
-bool launch_write(enum launch_format format, const struct job *job, struct text *out, struct error *err);
+/* `job`: that of a plan over devices that are alike; it must pass job_check. NULL: the plan is none of a job, or its model is
+ * not known. Adds to *out, nothing on failure. ERROR_INFEASIBLE says why a format cannot say this plan. */
+bool launch_write(enum launch_format format, const struct plan *plan, const struct job *job, struct text *out,
+                  struct error *err);
 
 /* ---- reading ---- */
 

@@ -363,8 +363,11 @@ static void add_options(struct text *out, const struct megatron_arguments *argum
     text_add(out, "\n");
 }
 
-bool launch_write_megatron(const struct job *job, struct text *out, struct error *err)
+bool launch_write_megatron(const struct launch_subject *of, struct text *out, struct error *err)
 {
+    const struct job *job = of->job;
+    if (!launch_check_job(of, "Megatron-LM", err))
+        return false;
     if (!check(job, err))
         return false;
     struct megatron_arguments *arguments;
@@ -372,7 +375,7 @@ bool launch_write_megatron(const struct job *job, struct text *out, struct error
     arguments = ARENA_NEW(&arena, struct megatron_arguments);
     bool ok = arguments && arguments_of(job, arguments);
     if (ok) {
-        launch_add_head(out, LAUNCH_MEGATRON, notes, sizeof notes / sizeof *notes, job);
+        launch_add_head(out, "Megatron-Core 0.15", notes, sizeof notes / sizeof *notes, of);
         add_options(out, arguments);
     }
     if (arguments)

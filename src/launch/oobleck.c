@@ -1,66 +1,41 @@
-/* A job's pipeline as Oobleck's cache of pipeline templates (save_templates in oobleck/planning/cache.py, PipelineTemplate
- * and CompatibilityFingerprint in oobleck/types.py of SymbioticLab/Oobleck), with one template. Oobleck looks at no other
- * keys of the outermost map; there stands the same pipeline as rehearse-plan/1, which says more: each stage's own time and
- * memory. */
+/* Pipelines as Oobleck's cache of pipeline templates (save_templates in oobleck/planning/cache.py, PipelineTemplate and
+ * CompatibilityFingerprint in oobleck/types.py of SymbioticLab/Oobleck): one template for each kind of pipeline. Oobleck looks
+ * at no other keys of the outermost map; under "plan" stands the plan of one template, which says more. */
 #include "launch/part.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* The version of its cache, of a template and of a fingerprint. */
 #define SCHEMA 1
 
-struct stage {
-    int first, blocks;
-    double forward, backward; /* seconds of a micro-batch, with transfers between tensor parallel ranks */
-    double activations;       /* bytes on a device that a micro-batch keeps, */
-    double persistent;        /* and of parameters, gradients and optimizer states; */
-    double total;             /* and of all there is, with the micro-batches in flight */
-};
-
-struct pipeline {
-    const struct job *job;
-    int count, slowest; /* the last one of equally slow ones, as in Oobleck */
-    struct stage *stages;
-};
-
-static double stage_time(const struct stage *stage)
+static double known(double value)
 {
-    return stage->forward + stage->backward;
+    return isnan(value) ? 0.0 : value;
 }
 
-/* Both passes transfer as much (transformer.h: tensor_forward, tensor_backward); full recomputation once more. */
-static struct stage stage_of(const struct job *job, const struct job_layers *layers, int index)
+/* Seconds of a micro-batch with transfers between tensor parallel ranks. Both passes transfer as much (transformer.h:
+ * tensor_forward, tensor_backward); full recomputation once more. */
+static double forward_of(const struct plan_stage *stage, bool recomputes)
 {
-    int first = job_stage_first(job, layers->block_count, index);
-    int last = job_stage_first(job, layers->block_count, index + 1);
-    struct job_layer layer = job_stage(job, layers, index, first, last);
-    struct job_memory memory = job_stage_memory(job, layers, index, &layer);
-    double ahead = layer.pass.tensor / (job->recompute == RECOMPUTE_FULL ? 3.0 : 2.0);
-    return (struct stage){
-        .first = first,
-        .blocks = last - first,
-        .forward = layer.pass.forward + ahead,
-        .backward = layer.pass.backward + layer.pass.recompute + layer.pass.tensor - ahead,
-        .activations = layer.kept,
-        .persistent = memory.parameters + memory.gradients + memory.optimizer,
-        .total = memory.total,
-    };
+    return known(stage->seconds.forward) + known(stage->seconds.collectives) / (recomputes ? 3.0 : 2.0);
 }
 
-/* On success the caller frees the stages. */
-static bool make_stages(struct pipeline *pipeline, const struct job *job, struct error *err)
+static double time_of(const struct plan_stage *stage)
 {
-    struct job_layers layers = job_layers_of(job);
-    *pipeline = (struct pipeline){.job = job, .count = job->pipeline};
-    pipeline->stages = calloc((size_t)job->pipeline, sizeof *pipeline->stages);
-    if (!pipeline->stages)
-        return error_memory(err);
-    for (int i = 0; i < pipeline->count; i++) {
-        pipeline->stages[i] = stage_of(job, &layers, i);
-        if (stage_time(&pipeline->stages[i]) >= stage_time(&pipeline->stages[pipeline->slowest]))
-            pipeline->slowest = i;
-    }
-    return true;
+    const struct plan_seconds *seconds = &stage->seconds;
+    return known(seconds->forward) + known(seconds->backward) + known(seconds->recompute) +
+           known(seconds->collectives);
+}
+
+/* The last one of equally slow ones, as in Oobleck. */
+static int slowest_of(const struct plan_pipeline *pipeline)
+{
+    int slowest = 0;
+    for (int s = 0; s < pipeline->stage_count; s++)
+        if (time_of(&pipeline->stages[s]) >= time_of(&pipeline->stages[slowest]))
+            slowest = s;
+    return slowest;
 }
 
 /* ---- what is said elsewhere ---- */
@@ -75,10 +50,16 @@ static bool is_reduced(const struct job *job)
     return job->type == COST_FP8 || job->type == COST_FP4 || job->type == COST_TF32;
 }
 
+static bool is_outline(const struct job *job)
+{
+    return !job->model;
+}
+
 static const struct launch_note notes[] = {
     {launch_always,
      "fingerprint: hardware and cornstarch_version are the job's own, else load_templates refuses them"},
     {launch_always, "global_batch_size and microbatch_size: OobleckConfig"},
+    {is_outline, "fingerprint: model and dtype, which the plan does not know; layers are the profile's"},
     {launch_recomputes, "recomputation: the model's own code"},
     {is_packed_or_frozen, "packed sequences and frozen weights (LoRA): the model's own code"},
     {is_reduced, "products of another type than dtype: the model's own layers, PyTorch's own settings"},
@@ -87,8 +68,32 @@ static const struct launch_note notes[] = {
 /* ---- what cannot be said ---- */
 
 /* OobleckParallelizationPlan.parallelize wants context and expert parallel degrees of 1; a stage is a node's, with
- * tensor_parallel_size devices; pipelines exchange gradients and hold all the rest themselves. */
-static bool check(const struct job *job, struct error *err)
+ * tensor_parallel_size devices, of one hardware; pipelines exchange gradients and hold all the rest themselves. */
+static bool check_stage(const struct launch_subject *of, int p, int s, struct error *err)
+{
+    const struct plan_stage *stage = &of->plan->pipelines[p].stages[s],
+                            *first = &of->plan->pipelines[0].stages[0];
+    const struct plan_device_type *type = &of->plan->types[stage->type];
+    int begin, end;
+    if (stage->type != first->type)
+        return error_set(err, ERROR_INFEASIBLE, "Oobleck's templates are for one hardware: '%s' and '%s'",
+                         of->plan->types[first->type].name, type->name);
+    if (stage->tensor != first->tensor)
+        return error_set(err, ERROR_INFEASIBLE, "Oobleck's stages have one tensor parallel degree: %d and %d",
+                         first->tensor, stage->tensor);
+    if (stage->data > 1)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "Oobleck copies whole pipelines, not stages: stage %d has data parallel %d", s,
+                         stage->data);
+    if (type->per_node > 0 && stage->tensor > type->per_node)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "a stage of Oobleck's is on one node: tensor parallel %d, nodes of %d devices",
+                         stage->tensor, type->per_node);
+    launch_blocks(of, stage, &begin, &end);
+    return begin < end || error_set(err, ERROR_INFEASIBLE, "stage %d has no block, which Oobleck refuses", s);
+}
+
+static bool check_degrees(const struct job *job, struct error *err)
 {
     if (job->chunks > 1)
         return error_set(err, ERROR_INFEASIBLE, "Oobleck's pipelines are not interleaved: %d chunks",
@@ -97,20 +102,30 @@ static bool check(const struct job *job, struct error *err)
         return error_set(err, ERROR_INFEASIBLE, "Oobleck has no %s parallelism: degree %d",
                          job->context > 1 ? "context" : "expert",
                          job->context > 1 ? job->context : job->expert);
-    if (job->tensor > job->devices_per_node)
+    return true;
+}
+
+static bool check(const struct launch_subject *of, struct error *err)
+{
+    const struct job *job = of->job;
+    const struct architecture *model = of->is_job ? job->model : NULL;
+    if (!check_degrees(job, err))
+        return false;
+    if (of->is_job && job->tensor > job->devices_per_node)
         return error_set(err, ERROR_INFEASIBLE,
                          "a stage of Oobleck's is on one node: tensor parallel %d, nodes of %d devices",
                          job->tensor, job->devices_per_node);
     if (job->sharding > 0 && job->data > 1)
         return error_set(err, ERROR_INFEASIBLE, "Oobleck's pipelines share no states: ZeRO stage 0, not %d",
                          job->sharding);
-    if (job->model->encoder_layers > 0)
-        return error_set(err, ERROR_INFEASIBLE, "'%s' is not one list of blocks", job->model->name);
+    if (model && model->encoder_layers > 0)
+        return error_set(err, ERROR_INFEASIBLE, "'%s' is not one list of blocks", model->name);
     if (job->type == COST_INT8)
         return error_set(err, ERROR_INFEASIBLE, "PyTorch does not train in %s", cost_type_name(job->type));
-    for (int i = 0; i < job->pipeline; i++)
-        if (job_stage_blocks(job, i) == 0)
-            return error_set(err, ERROR_INFEASIBLE, "stage %d has no block, which Oobleck refuses", i);
+    for (int p = 0; p < of->plan->pipeline_count; p++)
+        for (int s = 0; s < of->plan->pipelines[p].stage_count; s++)
+            if (!check_stage(of, p, s, err))
+                return false;
     return true;
 }
 
@@ -132,61 +147,85 @@ static const char *dtype_of(const struct job *job)
     }
 }
 
-static void write_fingerprint(const struct job *job, const char *model, struct json *json)
+static const char *model_of(const struct launch_subject *of)
 {
+    return of->is_job ? of->job->model->name : of->plan->model ? of->plan->model : "model";
+}
+
+static void write_fingerprint(const struct launch_subject *of, struct json *json)
+{
+    const struct plan_stage *first = &of->plan->pipelines[0].stages[0];
     json_open(json, "fingerprint", '{');
-    json_string(json, "model", model);
-    json_string(json, "dtype", dtype_of(job));
-    json_integer(json, "tensor_parallel_size", job->tensor);
-    json_string(json, "hardware", job->device->name);
+    json_string(json, "model", model_of(of));
+    json_string(json, "dtype", dtype_of(of->job));
+    json_integer(json, "tensor_parallel_size", first->tensor);
+    json_string(json, "hardware", of->plan->types[first->type].name);
     json_string(json, "cornstarch_version", "source-tree"); /* Oobleck's word for one that is not installed */
     json_integer(json, "schema_version", SCHEMA);
     json_close(json);
 }
 
-static void write_ranges(const struct pipeline *pipeline, struct json *json)
+static void write_ranges(const struct launch_subject *of, const struct plan_pipeline *pipeline,
+                         struct json *json)
 {
     json_open(json, "layer_ranges", '[');
-    for (int i = 0; i < pipeline->count; i++) {
-        const struct stage *stage = &pipeline->stages[i];
+    for (int s = 0; s < pipeline->stage_count; s++) {
+        int first, last;
+        launch_blocks(of, &pipeline->stages[s], &first, &last);
         json_open_flat(json, NULL, '[');
-        json_integer(json, NULL, stage->first);
-        json_integer(json, NULL, stage->first + stage->blocks);
+        json_integer(json, NULL, first);
+        json_integer(json, NULL, last);
         json_close(json);
     }
     json_close(json);
 }
 
-/* T1 and T3 of Oobleck's paper (SOSP'23, section 4.1.2): all stages; the slowest and those behind it. Memory is the most of
- * any stage. No limit to the micro-batches: the job's fit, however many, since 1F1B holds as many as there are stages. */
-static void write_template(const struct pipeline *pipeline, const char *model, struct json *json)
+/* T1 and T3 of Oobleck's paper (SOSP'23, section 4.1.2): all stages; the slowest and those behind it. Memory is the maximum
+ * of all stages. No limit to the micro-batches: those of the plan fit, however many, since 1F1B holds as many as there are
+ * stages. */
+static void write_times(const struct launch_subject *of, const struct plan_pipeline *pipeline,
+                        struct json *json)
 {
-    const struct stage *slowest = &pipeline->stages[pipeline->slowest];
-    double t1 = 0.0, t3 = 0.0, activations = 0.0, persistent = 0.0;
-    for (int i = 0; i < pipeline->count; i++) {
-        const struct stage *stage = &pipeline->stages[i];
-        t1 += stage_time(stage);
-        t3 += i >= pipeline->slowest ? stage_time(stage) : 0.0;
-        activations = stage->activations > activations ? stage->activations : activations;
-        persistent = stage->persistent > persistent ? stage->persistent : persistent;
+    const struct plan_stage *slowest = &pipeline->stages[slowest_of(pipeline)];
+    double ahead = forward_of(slowest, of->job->recompute == RECOMPUTE_FULL);
+    double activations = 0.0, persistent = 0.0;
+    for (int s = 0; s < pipeline->stage_count; s++) {
+        const struct plan_bytes *bytes = &pipeline->stages[s].bytes;
+        activations = fmax(activations, known(bytes->activations));
+        persistent =
+            fmax(persistent, known(bytes->parameters) + known(bytes->gradients) + known(bytes->optimizer));
     }
-    struct text id = {0};
-    text_format(&id, "%s-stages-%d", model, pipeline->count);
-    json_open(json, NULL, '{');
-    json_string(json, "template_id", text_within(&id, json->out));
-    write_ranges(pipeline, json);
-    json_integer(json, "tensor_parallel_size", pipeline->job->tensor);
-    json_number(json, "forward_time", slowest->forward);
-    json_number(json, "backward_time", slowest->backward);
-    json_number(json, "communication_time", job_time(pipeline->job).data);
+    json_number(json, "forward_time", ahead);
+    json_number(json, "backward_time", time_of(slowest) - ahead);
+    json_number(json, "communication_time", known(pipeline->stages[0].seconds.gradients));
     json_integer(json, "activation_memory", (int64_t)activations);
     json_integer(json, "persistent_memory", (int64_t)persistent);
     json_null(json, "max_microbatches");
-    write_fingerprint(pipeline->job, model, json);
+}
+
+static void write_template(const struct launch_subject *of, int index, struct json *json)
+{
+    const struct plan_pipeline *pipeline = &of->plan->pipelines[index];
+    int slowest = slowest_of(pipeline);
+    double t1 = 0.0, t3 = 0.0;
+    struct text id = {0};
+    for (int s = 0; s < pipeline->stage_count; s++) {
+        t1 += time_of(&pipeline->stages[s]);
+        t3 += s >= slowest ? time_of(&pipeline->stages[s]) : 0.0;
+    }
+    text_format(&id, "%s-stages-%d", model_of(of), pipeline->stage_count);
+    if (of->plan->pipeline_count > 1)
+        text_format(&id, "-%d", index);
+    json_open(json, NULL, '{');
+    json_string(json, "template_id", text_within(&id, json->out));
+    write_ranges(of, pipeline, json);
+    json_integer(json, "tensor_parallel_size", pipeline->stages[0].tensor);
+    write_times(of, pipeline, json);
+    write_fingerprint(of, json);
     json_integer(json, "schema_version", SCHEMA);
     json_number(json, "paper_t1", t1);
     json_number(json, "paper_t3", t3);
-    json_integer(json, "paper_bottleneck_stage", pipeline->slowest);
+    json_integer(json, "paper_bottleneck_stage", slowest);
     json_close(json);
     json->out->failed = json->out->failed || id.failed;
     text_release(&id);
@@ -194,51 +233,70 @@ static void write_template(const struct pipeline *pipeline, const char *model, s
 
 /* ---- ours ---- */
 
-/* Layers as in a profile of the model: the embedding is the first, the head the last. Memory of all the stage's devices. */
-static void write_stages(const struct pipeline *pipeline, struct json *json)
+/* A template is one pipeline, on devices that Oobleck chooses. */
+static bool write_plan(const struct plan *plan, struct json *json, struct error *err)
 {
-    const struct job *job = pipeline->job;
-    json_open(json, "stages", '[');
-    for (int i = 0; i < pipeline->count; i++) {
-        const struct stage *stage = &pipeline->stages[i];
-        json_open_flat(json, NULL, '{');
-        json_integer(json, "first_layer", i == 0 ? 0 : stage->first + 1);
-        json_integer(json, "last_layer", stage->first + stage->blocks + (i == pipeline->count - 1));
-        json_string(json, "device_type", job->device->name);
-        json_integer(json, "devices", job->tensor);
-        json_number(json, "forward", stage->forward);
-        json_number(json, "backward", stage->backward);
-        json_integer(json, "memory", (int64_t)(stage->total * job->tensor));
-        json_close(json);
+    const struct plan_pipeline *all = &plan->pipelines[0];
+    struct plan_device_type type = plan->types[all->stages[0].type];
+    struct plan_pipeline one = *all;
+    struct plan part = {
+        .version = plan->version,
+        .model = plan->model,
+        .layer_count = plan->layer_count,
+        .asked_microbatches = all->microbatches,
+        .global_batch = plan->microbatch * all->microbatches,
+        .microbatch = plan->microbatch,
+        .sequence = plan->sequence,
+        .precision = plan->precision,
+        .software = plan->software,
+        .recompute = plan->recompute,
+        .sharding = plan->sharding,
+        .headroom = plan->headroom,
+        .schedule = plan->schedule,
+        .chunks = 1,
+        .type_count = 1,
+        .types = &type,
+        .link_count = plan->link_count,
+        .links = plan->links,
+        .pipeline_count = 1,
+        .pipelines = &one,
+        .low = NAN,
+        .high = NAN,
+        .memory = plan->memory,
+        .planning_seconds = NAN,
+        .bottleneck_pipeline = 0,
+        .bottleneck_stage = slowest_of(all),
+    };
+    type.nodes = 0;
+    one.copies = 1;
+    one.stages = calloc((size_t)all->stage_count, sizeof *one.stages);
+    if (!one.stages)
+        return error_memory(err);
+    for (int s = 0; s < all->stage_count; s++) {
+        one.stages[s] = all->stages[s];
+        one.stages[s].type = one.stages[s].run_count = 0;
     }
-    json_close(json);
+    plan_write_json(&part, json, "plan");
+    free(one.stages);
+    return true;
 }
 
-static void write_plan(const struct pipeline *pipeline, struct json *json)
-{
-    json_string(json, "format", "rehearse-plan/1");
-    json_integer(json, "microbatches", job_microbatches(pipeline->job));
-    json_number(json, "iteration_time", job_time(pipeline->job).seconds);
-    write_stages(pipeline, json);
-}
-
-bool launch_write_oobleck(const struct job *job, struct text *out, struct error *err)
+bool launch_write_oobleck(const struct launch_subject *of, struct text *out, struct error *err)
 {
     struct json json = {.out = out};
-    struct pipeline pipeline;
-    const char *model = job->model->name;
-    if (!check(job, err) || !make_stages(&pipeline, job, err))
+    if (!check(of, err))
         return false;
     json_open(&json, NULL, '{');
     json_integer(&json, "schema_version", SCHEMA);
-    write_fingerprint(job, model, &json);
+    write_fingerprint(of, &json);
     json_open(&json, "templates", '[');
-    write_template(&pipeline, model, &json);
+    for (int p = 0; p < of->plan->pipeline_count; p++)
+        write_template(of, p, &json);
     json_close(&json);
-    write_plan(&pipeline, &json);
-    launch_open_rest(&json, notes, sizeof notes / sizeof *notes, job);
+    if (!write_plan(of->plan, &json, err))
+        return false;
+    launch_open_rest(&json, notes, sizeof notes / sizeof *notes, of);
     json_close(&json);
     json_close(&json);
-    free(pipeline.stages);
     return true;
 }

@@ -20,31 +20,95 @@ static const struct launch_note notes[] = {
     {launch_is_packed, "set elsewhere: sequences packed from documents"},
 };
 
-static bool check(const struct job *job, struct error *err)
+/* A split needs a block at which each stage but the first begins. */
+static bool check_stages(const struct launch_subject *of, const struct plan_pipeline *pipeline,
+                         struct error *err)
 {
-    if (job->pipeline == 1)
-        return error_set(err, ERROR_INFEASIBLE, "one stage is no pipeline: there is nothing to split");
-    if (job->model->encoder_layers > 0)
-        return error_set(err, ERROR_INFEASIBLE, "'%s' is not one list of blocks", job->model->name);
-    for (int i = 1; i < job->pipeline * job->chunks; i++)
-        if (job_chunk_blocks(job, i) == 0)
-            return error_set(err, ERROR_INFEASIBLE, "stage %d has no block to begin with", i);
-    return launch_check_rounds(job, err);
+    for (int s = 1; s < pipeline->stage_count; s++) {
+        int first, last;
+        launch_blocks(of, &pipeline->stages[s], &first, &last);
+        if (first >= last)
+            return error_set(err, ERROR_INFEASIBLE, "stage %d has no block to begin with", s);
+    }
+    return true;
 }
 
-bool launch_write_pipelining(const struct job *job, struct text *out, struct error *err)
+static bool check(const struct launch_subject *of, struct error *err)
 {
-    const char *schedule = job->chunks > 1 ? "ScheduleInterleaved1F1B" : "Schedule1F1B";
-    if (!check(job, err))
-        return false;
-    launch_add_head(out, LAUNCH_PIPELINING, notes, sizeof notes / sizeof *notes, job);
-    text_format(out, "from torch.distributed.pipelining import %s, SplitPoint\n\nsplit_spec = {\n", schedule);
-    for (int i = 1, block = job_chunk_blocks(job, 0); i < job->pipeline * job->chunks; i++) {
-        text_format(out, "    \"layers.%d\": SplitPoint.BEGINNING,  # rank %d\n", block, i % job->pipeline);
-        block += job_chunk_blocks(job, i);
+    if (of->job->pipeline == 1)
+        return error_set(err, ERROR_INFEASIBLE, "one stage is no pipeline: there is nothing to split");
+    if (of->is_job && of->job->model->encoder_layers > 0)
+        return error_set(err, ERROR_INFEASIBLE, "'%s' is not one list of blocks", of->job->model->name);
+    for (int p = 0; p < of->plan->pipeline_count; p++)
+        if (!check_stages(of, &of->plan->pipelines[p], err))
+            return false;
+    return !of->is_job || launch_check_rounds(of->job, err);
+}
+
+static void add_split(const struct launch_subject *of, const struct plan_pipeline *pipeline,
+                      const char *indent, struct text *out)
+{
+    int ranks = pipeline->stage_count / of->plan->chunks;
+    text_format(out, "%s", "{\n");
+    for (int s = 1; s < pipeline->stage_count; s++) {
+        int first, last;
+        launch_blocks(of, &pipeline->stages[s], &first, &last);
+        text_format(out, "%s    \"layers.%d\": SplitPoint.BEGINNING,  # rank %d\n", indent, first, s % ranks);
     }
-    text_format(out, "}\nschedule_class = %s\nn_microbatches = %" PRId64 "\n", schedule,
-                job_microbatches(job));
-    text_format(out, "microbatch_size = %" PRId64 "\n", job->microbatch);
+    text_format(out, "%s}", indent);
+}
+
+/* Stages on unlike devices, or on several: what each runs on, which no split says. */
+static void add_devices(const struct launch_subject *of, const struct plan_pipeline *pipeline,
+                        const char *indent, struct text *out)
+{
+    for (int s = 0; s < pipeline->stage_count; s++) {
+        const struct plan_stage *stage = &pipeline->stages[s];
+        text_format(out, "%s# stage %d: %d x ", indent, s, plan_stage_devices(stage));
+        launch_add_name(out, of->plan->types[stage->type].name);
+        text_format(out, ", tensor %d, data %d\n", stage->tensor, stage->data);
+    }
+}
+
+/* Pipelines of several kinds run side by side, each with its own split and share of the batch. */
+static void add_pipelines(const struct launch_subject *of, struct text *out)
+{
+    text_add(out, "pipelines = [\n");
+    for (int p = 0; p < of->plan->pipeline_count; p++) {
+        const struct plan_pipeline *pipeline = &of->plan->pipelines[p];
+        text_add(out, "    {\n");
+        add_devices(of, pipeline, "        ", out);
+        text_format(out,
+                    "        \"copies\": %d,\n        \"n_microbatches\": %" PRId64
+                    ",\n        \"split_spec\": ",
+                    pipeline->copies, pipeline->microbatches);
+        add_split(of, pipeline, "        ", out);
+        text_add(out, ",\n    },\n");
+    }
+    text_add(out, "]\n");
+}
+
+bool launch_write_pipelining(const struct launch_subject *of, struct text *out, struct error *err)
+{
+    const struct plan *plan = of->plan;
+    const char *schedule = plan->chunks > 1 ? "ScheduleInterleaved1F1B" : "Schedule1F1B";
+    if (!check(of, err))
+        return false;
+    launch_add_head(out, "PyTorch 2.6", notes, sizeof notes / sizeof *notes, of);
+    if (!of->is_job && plan->pipeline_count == 1)
+        add_devices(of, &plan->pipelines[0], "", out);
+    text_format(out, "from torch.distributed.pipelining import %s, SplitPoint\n\n", schedule);
+    if (plan->pipeline_count == 1) {
+        text_add(out, "split_spec = ");
+        add_split(of, &plan->pipelines[0], "", out);
+        text_add(out, "\n");
+    } else {
+        add_pipelines(of, out);
+    }
+    text_format(out, "schedule_class = %s\n", schedule);
+    if (plan->pipeline_count == 1)
+        text_format(out, "n_microbatches = %" PRId64 "\n", plan->pipelines[0].microbatches);
+    if (plan->microbatch > 0)
+        text_format(out, "microbatch_size = %" PRId64 "\n", plan->microbatch);
     return true;
 }

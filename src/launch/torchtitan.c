@@ -162,11 +162,14 @@ static bool check(const struct job *job, struct error *err)
     return launch_check_rounds(job, err);
 }
 
-bool launch_write_torchtitan(const struct job *job, struct text *out, struct error *err)
+bool launch_write_torchtitan(const struct launch_subject *of, struct text *out, struct error *err)
 {
+    const struct job *job = of->job;
+    if (!launch_check_job(of, "torchtitan", err))
+        return false;
     if (!check(job, err))
         return false;
-    launch_add_head(out, LAUNCH_TORCHTITAN, notes, sizeof notes / sizeof *notes, job);
+    launch_add_head(out, "torchtitan 0.2", notes, sizeof notes / sizeof *notes, of);
     write_model(job, out);
     write_training(job, out);
     write_parallelism(job, out);

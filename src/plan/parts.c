@@ -68,7 +68,8 @@ bool plan_machine_of(struct plan_machine *machine, const struct plan *plan, int 
         .device = *device,
         .calibration = tables_calibration(given->tables, device),
         .nodes = said->nodes,
-        .per_node = said->nodes > 0 && said->per_node > 0 ? said->per_node : usual.devices,
+        .per_node =
+            said->per_node > 1 || (said->nodes > 0 && said->per_node > 0) ? said->per_node : usual.devices,
     };
     if (said->memory > 0)
         machine->device.memory = said->memory;

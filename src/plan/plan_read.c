@@ -384,6 +384,11 @@ static bool place_stages(struct plan_reader *r)
 
 static bool read_any(struct plan_reader *r)
 {
+    if (!doc_is_map(&r->doc, r->doc.root, r->err))
+        return false;
+    /* within Oobleck's file of templates, the plan of one of them */
+    if (doc_find(r->doc.root, "templates") && doc_find(r->doc.root, "plan"))
+        r->doc.root = (struct doc_node *)doc_find(r->doc.root, "plan");
     const struct doc_node *root = r->doc.root, *format = doc_find(root, "format");
     if (!doc_is_map(&r->doc, root, r->err) || !plan_add_types(r->plan, PLAN_MAX_TYPES, r->err))
         return false;

@@ -1,6 +1,7 @@
 /* Published runs of MLPerf Training: their job as flags, read back, and as flags again. */
 #include "evidence/validate.h"
 #include "launch/launch.h"
+#include "support/jobs.h"
 #include "support/reference.h"
 
 #include <setjmp.h>
@@ -113,7 +114,7 @@ static void plan_trip(const struct run *run, const struct text *flags)
     launch_complete(&options);
     if (!launch_fix(&options, &question, &err) ||
         !job_search(&search, &question, &(struct job_search_options){.top = 1}, &err) ||
-        !launch_write(LAUNCH_MEGATRON, &search.plans[0].job, &again, &err))
+        !job_launch(LAUNCH_MEGATRON, &search.plans[0].job, &again, &err))
         fail_msg("line %d: %s", run->line, err.text);
     compare(run, &search.plans[0].job);
     assert_string_equal(flags->data, again.data);
@@ -127,12 +128,12 @@ static void round_trip(const struct run *run)
     struct text first = {0}, second = {0};
     struct launch_options options;
     struct error err;
-    if (!launch_write(LAUNCH_MEGATRON, &run->job, &first, &err) ||
+    if (!job_launch(LAUNCH_MEGATRON, &run->job, &first, &err) ||
         !launch_read_megatron("flags", first.data, first.length, &options, &err))
         fail_msg("line %d: %s", run->line, err.text);
     struct job job = planned(run);
     launch_complete(&options);
-    if (!launch_apply(&options, &job, &err) || !launch_write(LAUNCH_MEGATRON, &job, &second, &err))
+    if (!launch_apply(&options, &job, &err) || !job_launch(LAUNCH_MEGATRON, &job, &second, &err))
         fail_msg("line %d: %s", run->line, err.text);
     compare(run, &job);
     assert_string_equal(first.data, second.data);

@@ -173,7 +173,7 @@ static int each_output(enum launch_format format,
                 job.software = software_find("megatron-2021");
             job_spread(&job, 8 * job.tensor * job.pipeline * job.context);
             job.batch = (int64_t)job.data * (s % 2 == 0 ? 24 : 13);
-            if (launch_write(format, &job, &out, &err)) {
+            if (job_launch(format, &job, &out, &err)) {
                 check(&names, out.data);
                 written++;
             } else {

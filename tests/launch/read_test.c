@@ -342,13 +342,13 @@ static void there_and_back(const struct job *job)
 {
     struct text first = {0}, second = {0};
     struct error err;
-    if (!launch_write(LAUNCH_MEGATRON, job, &first, &err))
+    if (!job_launch(LAUNCH_MEGATRON, job, &first, &err))
         fail_msg("%s", err.text);
     struct launch_options options = reads(first.data);
     struct job back = job_example();
     back.devices = job->devices;
     launch_complete(&options);
-    if (!launch_apply(&options, &back, &err) || !launch_write(LAUNCH_MEGATRON, &back, &second, &err))
+    if (!launch_apply(&options, &back, &err) || !job_launch(LAUNCH_MEGATRON, &back, &second, &err))
         fail_msg("%s", err.text);
     assert_string_equal(first.data, second.data);
     assert_int_equal(options.unknown_count, 0);

@@ -19,7 +19,7 @@ static char *written(enum launch_format format, const struct job *job)
 {
     struct text out = {0};
     struct error err;
-    if (!launch_write(format, job, &out, &err))
+    if (!job_launch(format, job, &out, &err))
         fail_msg("%s", err.text);
     return out.data;
 }
@@ -43,7 +43,7 @@ static void refuses(enum launch_format format, const struct job *job, const char
 {
     struct text out = {0};
     struct error err;
-    assert_false(launch_write(format, job, &out, &err));
+    assert_false(job_launch(format, job, &out, &err));
     assert_string_equal(err.text, message);
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
     assert_null(out.data);
@@ -71,7 +71,7 @@ static void one_stage_is_not_interleaved(void **state)
 {
     (void)state;
     struct job job = job_of("llama-3-8b", 1, 1, 2, 8);
-    refuses(LAUNCH_DOT, &job, "one stage cannot be interleaved in 2 chunks");
+    refuses(LAUNCH_PIPELINING, &job, "one stage cannot be interleaved in 2 chunks");
 }
 
 /* ---- Megatron ---- */
@@ -413,17 +413,22 @@ static void oobleck_is_a_plan_of_ours_too(void **state)
     (void)state;
     struct job job = pipeline_of("llama-3-8b", 2, 2, 8);
     char *text = written(LAUNCH_OOBLECK, &job);
-    struct doc doc = json_of(text);
-    const struct doc_node *first = doc_find(doc.root, "stages")->first_child, *last = first->next;
-    assert_int_equal(integer(&doc, doc.root, "microbatches"), 24);
-    assert_int_equal(integer(&doc, first, "first_layer"), 0);
-    assert_int_equal(integer(&doc, first, "last_layer"), 16); /* the embedding and 16 blocks */
-    assert_int_equal(integer(&doc, first, "devices"), 2);
-    assert_int_equal(integer(&doc, last, "first_layer"), 17);
-    assert_int_equal(integer(&doc, last, "last_layer"), 33); /* the head */
-    assert_null(last->next);
-    assert_int_equal(integer(&doc, first, "memory"), (int64_t)(2.0 * job_memory(&job).total));
-    doc_release(&doc);
+    struct plan plan;
+    struct error err;
+    if (!plan_parse(&plan, "oobleck.json", text, strlen(text), &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(plan.pipelines[0].copies, 1);
+    assert_int_equal(plan.pipelines[0].stage_count, 2);
+    const struct plan_stage *stages = plan.pipelines[0].stages;
+    assert_int_equal(plan.asked_microbatches, 24);
+    assert_int_equal(plan.global_batch, 24);
+    assert_int_equal(stages[0].first_layer, 0);
+    assert_int_equal(stages[0].last_layer, 16); /* the embedding and 16 blocks */
+    assert_int_equal(stages[0].tensor, 2);
+    assert_int_equal(stages[1].first_layer, 17);
+    assert_int_equal(stages[1].last_layer, 33); /* the head */
+    assert_true(plan.memory == job_memory(&job).total);
+    plan_release(&plan);
     free(text);
 }
 
@@ -464,19 +469,7 @@ static void oobleck_refuses_what_it_has_not(void **state)
     refuses(LAUNCH_OOBLECK, &job, "'t5-base' is not one list of blocks");
 }
 
-/* ---- Graphviz ---- */
-
-static void dot_draws_stages(void **state)
-{
-    (void)state;
-    struct job job = job_of("llama-3-8b", 2, 2, 1, 8);
-    holds(LAUNCH_DOT, &job,
-          "    c0 [fillcolor=1, label=\"stage 0\\nembedding\\nblocks 0-15\\n4 x h100-sxm\\ntensor 2 x "
-          "context 1 x data "
-          "2\"];\n");
-    holds(LAUNCH_DOT, &job, "\\nblocks 16-31\\nhead\\n");
-    holds(LAUNCH_DOT, &job, "    c0 -> c1;\n}\n");
-}
+/* ---- names ---- */
 
 static void a_name_cannot_end_a_comment_or_a_quote(void **state)
 {
@@ -486,7 +479,6 @@ static void a_name_cannot_end_a_comment_or_a_quote(void **state)
     model.name = "a\nb\"c";
     job.model = &model;
     holds(LAUNCH_MEGATRON, &job, "# Megatron-Core 0.15: a?b?c on 8 devices");
-    holds(LAUNCH_DOT, &job, "label=\"a?b?c on 8");
 }
 
 int main(void)
@@ -516,7 +508,6 @@ int main(void)
         cmocka_unit_test(oobleck_is_a_plan_of_ours_too),
         cmocka_unit_test(oobleck_says_what_is_set_elsewhere),
         cmocka_unit_test(oobleck_refuses_what_it_has_not),
-        cmocka_unit_test(dot_draws_stages),
         cmocka_unit_test(a_name_cannot_end_a_comment_or_a_quote),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 #include "support/jobs.h"
+
 #include "devices/tables.h"
+#include "plan/split/plan.h"
 
 struct job job_example(void)
 {
@@ -32,4 +34,15 @@ void job_spread(struct job *job, int devices)
 {
     job->devices = devices;
     job->data = devices / (job->tensor * job->pipeline * job->context);
+}
+
+bool job_launch(enum launch_format format, const struct job *job, struct text *out, struct error *err)
+{
+    struct plan plan;
+    plan_init(&plan);
+    if (!job_check(job, err) || !plan_of_one_job(&plan, job, job->devices, err))
+        return false;
+    bool ok = launch_write(format, &plan, job, out, err);
+    plan_release(&plan);
+    return ok;
 }

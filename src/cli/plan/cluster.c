@@ -17,7 +17,7 @@
 
 static bool refuse(const struct plan_options *given, struct error *err)
 {
-    static const char *const others[] = {"emit", "flags", "explain", "top", "pareto", "csv"};
+    static const char *const others[] = {"flags", "explain", "top", "pareto", "csv"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (plan_is_given(given, others[i]))
             return error_set(err, ERROR_USAGE, "--%s is for devices that are all alike", others[i]);

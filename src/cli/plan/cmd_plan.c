@@ -190,6 +190,12 @@ static const struct option_spec options[] = {
      .kind = OPTION_FLAG,
      .at = offsetof(struct plan_options, explain),
      .help = "show the gain of 10 % more of each resource, and whether memory is the limit"},
+    {.name = "plan",
+     .topic = "output",
+     .kind = OPTION_FILE,
+     .at = offsetof(struct plan_options, plan),
+     .argument = "FILE",
+     .help = "print, draw, convert or emit this plan instead of searching one"},
     {.name = "emit",
      .topic = "output",
      .kind = OPTION_CHOICE,
@@ -308,7 +314,6 @@ static const struct scope {
     {"top", ITERATION, 0},
     {"pareto", ITERATION, 0},
     {"explain", ITERATION, 0},
-    {"emit", ITERATION, 0},
     {"flags", ITERATION, 0},
     {"profile", ~0U, PIPELINE | DAPPLE},
     {"cluster", ~0U, PIPELINE | DAPPLE},
@@ -411,9 +416,27 @@ static bool check_outputs(const struct plan_options *given, struct error *err)
     return !given->figure || figure_can_write(given->figure, err);
 }
 
+/* A plan that exists is not searched: only what is written, and what its names mean, can be said. */
+static bool check_given_plan(const struct plan_options *given, struct error *err)
+{
+    static const char *const others[] = {"plan",   "model", "device", "links",  "calibration", "emit",
+                                         "output", "json",  "dot",    "figure", NULL};
+    for (const struct option_spec *spec = options; spec->name; spec++) {
+        int i = 0;
+        while (others[i] && strcmp(others[i], spec->name) != 0)
+            i++;
+        if (!others[i] && plan_is_given(given, spec->name))
+            return error_set(err, ERROR_USAGE, "plan: '--%s' is for searching a plan, and --plan gives one",
+                             spec->name);
+    }
+    return true;
+}
+
 static bool run(void *context, struct error *err)
 {
     struct plan_options *given = context;
+    if (given->plan)
+        return check_outputs(given, err) && check_given_plan(given, err) && plan_by_file(given, err);
     if (!plan_is_given(given, "objective"))
         given->planning.objective =
             given->model || given->device || (given->global_batch && !plan_is_given(given, "microbatches"))

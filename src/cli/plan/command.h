@@ -38,7 +38,8 @@ struct plan_options {
     double headroom; /* percent */
     struct option_list fix;
     bool explain, pareto;
-    int emit; /* enum launch_format */
+    const char *plan; /* a file, instead of a search */
+    int emit;         /* enum launch_format */
     const char *flags;
 
     const char *output, *figure;
@@ -47,6 +48,9 @@ struct plan_options {
 
 /* Was this option on the command line? Defaults are not. */
 bool plan_is_given(const struct plan_options *options, const char *name);
+
+/* Delivers the plan of a file. */
+bool plan_by_file(const struct plan_options *options, struct error *err);
 
 /* Each finds a plan and delivers it as the options say. */
 bool plan_by_pipeline(const struct plan_options *options, struct error *err); /* pipeline, oobleck */

@@ -22,8 +22,8 @@ bool plan_deliver(const struct plan_options *options, const struct plan_delivery
         return false;
     if (options->json)
         return plan_save(delivery->plan, NULL, err);
-    if (plan_is_given(options, "emit") && delivery->job) {
-        if (!launch_write((enum launch_format)options->emit, delivery->job, &text, err)) {
+    if (plan_is_given(options, "emit")) {
+        if (!launch_write((enum launch_format)options->emit, delivery->plan, delivery->job, &text, err)) {
             text_release(&text);
             return false;
         }

@@ -9,7 +9,7 @@
 struct plan_delivery {
     const struct plan *plan;
     void (*print)(const void *context, struct text *out); /* the table for people */
-    const struct job *job; /* for --emit; NULL: launch options cannot say such a plan */
+    const struct job *job;                                /* for --emit; NULL: the plan is none of a job */
     const void *context;
 };
 

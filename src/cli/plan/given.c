@@ -1,0 +1,49 @@
+/* `rehearse plan --plan`: a plan that exists is written in another form. */
+#include "cli/cost/choose.h"
+#include "cli/plan/command.h"
+#include "cli/plan/deliver.h"
+#include "plan/split/remake.h"
+
+static void print(const void *context, struct text *out)
+{
+    plan_print(context, out);
+}
+
+/* Software that says a model's sizes needs the job; a plan that names no model and no software has none. */
+static bool remake(const struct plan_options *options, struct plan *plan, struct cost_chosen *chosen,
+                   struct job_remade *made, bool *is_job, struct error *err)
+{
+    *is_job = plan_is_job(plan) && (plan->software || options->model) && plan_is_given(options, "emit");
+    if (!*is_job)
+        return true;
+    if (!tables_add(&chosen->added, TABLE_LINKS, options->links, err) ||
+        !tables_add(&chosen->added, TABLE_CALIBRATIONS, options->calibration, err) ||
+        (options->model && !cost_choose_model(chosen, options->model, err)) ||
+        (options->device && !cost_choose_devices(chosen, options->device, err)))
+        return false;
+    const struct plan_parts parts = {
+        .tables = &chosen->added,
+        .model = chosen->model,
+        .device = chosen->device_count > 0 ? chosen->devices[0] : NULL,
+    };
+    return job_remake(made, plan, &parts, err);
+}
+
+bool plan_by_file(const struct plan_options *options, struct error *err)
+{
+    struct plan plan;
+    struct cost_chosen chosen = {0};
+    struct job_remade made;
+    bool is_job;
+    if (!plan_load(&plan, options->plan, err))
+        return false;
+    bool ok = plan_check(&plan, err) && remake(options, &plan, &chosen, &made, &is_job, err);
+    if (ok) {
+        const struct plan_delivery delivery = {
+            .plan = &plan, .print = print, .job = is_job ? &made.job : NULL, .context = &plan};
+        ok = plan_deliver(options, &delivery, err);
+    }
+    cost_chosen_release(&chosen);
+    plan_release(&plan);
+    return ok;
+}

@@ -1,0 +1,173 @@
+#include "launch/part.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void launch_add_head(struct text *out, const char *version, const struct launch_note *notes, size_t count,
+                     const struct launch_subject *of)
+{
+    text_format(out, "# %s: ", version);
+    launch_add_title(out, of);
+    text_add(out, "\n");
+    for (size_t i = 0; i < count; i++)
+        if (notes[i].holds(of->job))
+            text_format(out, "# %s\n", notes[i].text);
+}
+
+void launch_open_rest(struct json *json, const struct launch_note *notes, size_t count,
+                      const struct launch_subject *of)
+{
+    struct text title = {0};
+    launch_add_title(&title, of);
+    json_open(json, "rehearse", '{');
+    json_string(json, "job", text_within(&title, json->out));
+    json_open(json, "set_elsewhere", '[');
+    for (size_t i = 0; i < count; i++)
+        if (notes[i].holds(of->job))
+            json_string(json, NULL, notes[i].text);
+    json_close(json);
+    json->out->failed = json->out->failed || title.failed;
+    text_release(&title);
+}
+
+void launch_add_name(struct text *out, const char *name)
+{
+    for (; *name; name++)
+        text_add_bytes(out, (unsigned char)*name < ' ' || strchr("\"\\", *name) ? "?" : name, 1);
+}
+
+static void add_job(struct text *out, const struct job *job)
+{
+    text_format(out, " on %d device%s: tensor %d x pipeline %d", job->devices, job->devices == 1 ? "" : "s",
+                job->tensor, job->pipeline);
+    if (job->chunks > 1)
+        text_format(out, " (%d chunks)", job->chunks);
+    int64_t count = job_microbatches(job);
+    text_format(out, " x context %d x data %d, %" PRId64 " micro-batch%s", job->context, job->data, count,
+                count == 1 ? "" : "es");
+}
+
+static void add_pipelines(struct text *out, const struct plan *plan)
+{
+    int64_t copies = 0;
+    for (int p = 0; p < plan->pipeline_count; p++)
+        copies += plan->pipelines[p].copies;
+    text_format(out, " on %" PRId64 " devices: %" PRId64 " pipeline%s", plan_devices_used(plan), copies,
+                copies == 1 ? "" : "s");
+    if (plan->pipeline_count > 1)
+        text_format(out, " of %d kinds", plan->pipeline_count);
+    if (plan->objective)
+        text_format(out, ", by the %s objective", plan->objective);
+}
+
+void launch_add_title(struct text *out, const struct launch_subject *of)
+{
+    const char *name = of->is_job ? of->job->model->name : of->plan->model;
+    launch_add_name(out, name ? name : "the profile's model");
+    if (of->is_job)
+        add_job(out, of->job);
+    else
+        add_pipelines(out, of->plan);
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+struct job launch_outline(const struct plan *plan)
+{
+    struct job job = {.tensor = 1,
+                      .context = 1,
+                      .expert = 1,
+                      .pipeline = 1,
+                      .data = 1,
+                      .chunks = plan->chunks,
+                      .microbatch = plan->microbatch,
+                      .batch = plan->global_batch,
+                      .sharding = plan->sharding > 0 ? plan->sharding : 0,
+                      .type = COST_BF16,
+                      .recompute = RECOMPUTE_NONE};
+    int64_t copies = 0;
+    for (int p = 0; p < plan->pipeline_count; p++) {
+        const struct plan_pipeline *pipeline = &plan->pipelines[p];
+        copies += pipeline->copies;
+        job.pipeline = larger(job.pipeline, pipeline->stage_count / plan->chunks);
+        for (int s = 0; s < pipeline->stage_count; s++) {
+            const struct plan_stage *stage = &pipeline->stages[s];
+            job.tensor = larger(job.tensor, stage->tensor);
+            job.context = larger(job.context, stage->context);
+            job.expert = larger(job.expert, stage->expert);
+            job.data = larger(job.data, stage->data);
+        }
+    }
+    job.data = larger(job.data, copies > 1 ? 2 : 1);
+    if (plan->recompute && strcmp(plan->recompute, "none") != 0)
+        job.recompute = strcmp(plan->recompute, "full") == 0 ? RECOMPUTE_FULL : RECOMPUTE_SELECTIVE;
+    return job;
+}
+
+void launch_blocks(const struct launch_subject *of, const struct plan_stage *stage, int *first, int *last)
+{
+    *first = stage->first_layer;
+    *last = stage->last_layer + 1;
+    if (!of->is_job && !of->plan->software)
+        return;
+    *first = *first > 0 ? *first - 1 : 0;
+    *last -= 1 + (stage->last_layer + 1 == of->plan->layer_count);
+}
+
+bool launch_check_job(const struct launch_subject *of, const char *software, struct error *err)
+{
+    return of->is_job ||
+           error_set(err, ERROR_INFEASIBLE,
+                     "%s takes a training job whose stages all have the same degrees on one device "
+                     "type, and this plan is none",
+                     software);
+}
+
+bool launch_always(const struct job *job)
+{
+    (void)job;
+    return true;
+}
+
+bool launch_recomputes(const struct job *job)
+{
+    return job->recompute != RECOMPUTE_NONE;
+}
+
+bool launch_is_packed(const struct job *job)
+{
+    return job->document > 0;
+}
+
+bool launch_is_tensor_parallel(const struct job *job)
+{
+    return job->tensor > 1;
+}
+
+bool launch_is_context_parallel(const struct job *job)
+{
+    return job->context > 1;
+}
+
+bool launch_is_expert_parallel(const struct job *job)
+{
+    return job->expert > 1;
+}
+
+bool launch_is_data_parallel(const struct job *job)
+{
+    return job->data > 1;
+}
+
+bool launch_check_rounds(const struct job *job, struct error *err)
+{
+    int64_t count = job_microbatches(job), rounds = count / job->pipeline;
+    if (job->chunks == 1 || count % (rounds > 1 ? rounds : 1) == 0)
+        return true;
+    return error_set(err, ERROR_INFEASIBLE,
+                     "%" PRId64 " micro-batches do not go round %d interleaved stages in groups of one size",
+                     count, job->pipeline);
+}
