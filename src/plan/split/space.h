@@ -2,7 +2,8 @@
 #ifndef REHEARSE_PLAN_SPLIT_SPACE_H
 #define REHEARSE_PLAN_SPLIT_SPACE_H
 
-#include "plan/split/search.h"
+#include "core/arena.h"
+#include "plan/split/question.h"
 
 #define SPACE_MICROBATCHES 512 /* sequences, unless more are asked for */
 
