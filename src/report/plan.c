@@ -176,40 +176,50 @@ static void add_iteration(const struct plan *plan, struct text *out)
 
 /* ---- memory, devices and links ---- */
 
-static const struct plan_stage *fullest_stage(const struct plan *plan)
+/* A stage of the fullest device. */
+static const struct plan_stage *fullest_stage(const struct plan *plan, int *pipeline)
 {
     const struct plan_stage *fullest = NULL;
     for (int p = 0; p < plan->pipeline_count; p++)
         for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
             const struct plan_stage *stage = &plan->pipelines[p].stages[s];
-            if (stage->bytes.total > (fullest ? fullest->bytes.total : 0))
+            if (stage->bytes.total > (fullest ? fullest->bytes.total : 0)) {
                 fullest = stage;
+                *pipeline = p;
+            }
         }
     return fullest;
 }
 
-/* Chunks of a device share its memory: the bar of one of them does not fill the whole. */
+/* Buffers and the total are those of the device, the rest is each chunk's own. */
 static void add_memory(const struct plan *plan, struct text *out)
 {
-    const struct plan_stage *stage = fullest_stage(plan);
-    const struct plan_bytes *bytes = stage ? &stage->bytes : NULL;
+    int p = 0;
+    const struct plan_stage *first = fullest_stage(plan, &p);
+    double parameters = 0, gradients = 0, optimizer = 0, kept = 0;
     char size[48];
-    if (!bytes || !isfinite(bytes->parameters) || plan->chunks > 1)
+    if (!first || !isfinite(first->bytes.parameters))
         return;
-    double kept = bytes->activations * (isfinite(bytes->in_flight) ? bytes->in_flight : 1);
+    const struct plan_pipeline *pipeline = &plan->pipelines[p];
+    int stages = pipeline->stage_count >= plan->chunks ? pipeline->stage_count / plan->chunks : 1;
+    for (int s = (int)(first - pipeline->stages); s<pipeline->stage_count; s += stages> 0 ? stages : 1) {
+        const struct plan_bytes *bytes = &pipeline->stages[s].bytes;
+        parameters += bytes->parameters;
+        gradients += bytes->gradients;
+        optimizer += bytes->optimizer;
+        kept += bytes->activations * (isfinite(bytes->in_flight) ? bytes->in_flight : 1);
+    }
     struct html_part parts[] = {
-        {"parameters", bytes->parameters, figure_colour(0)},
-        {"gradients", bytes->gradients, figure_colour(1)},
-        {"optimizer", bytes->optimizer, figure_colour(2)},
-        {"activations", kept, figure_colour(3)},
-        {"working", bytes->working, figure_colour(4)},
+        {"parameters", parameters, figure_colour(0)},        {"gradients", gradients, figure_colour(1)},
+        {"optimizer", optimizer, figure_colour(2)},          {"activations", kept, figure_colour(3)},
+        {"working", first->bytes.working, figure_colour(4)},
     };
     html_element(out, "h4", NULL, "Memory of the fullest device: %s",
-                 unit_format(size, sizeof size, bytes->total, UNIT_BYTES, 3));
+                 unit_format(size, sizeof size, first->bytes.total, UNIT_BYTES, 3));
     text_add(out, "<p>");
-    html_bar(out, parts, 5, bytes->total);
+    html_bar(out, parts, 5, first->bytes.total);
     text_add(out, "</p>");
-    html_legend(out, parts, 5, bytes->total);
+    html_legend(out, parts, 5, first->bytes.total);
 }
 
 static const char *link_name(const struct plan *plan, int link)
