@@ -202,7 +202,7 @@ static void add_memory(const struct plan *plan, struct text *out)
         return;
     const struct plan_pipeline *pipeline = &plan->pipelines[p];
     int stages = pipeline->stage_count >= plan->chunks ? pipeline->stage_count / plan->chunks : 1;
-    for (int s = (int)(first - pipeline->stages); s<pipeline->stage_count; s += stages> 0 ? stages : 1) {
+    for (int s = (int)(first - pipeline->stages) % stages; s < pipeline->stage_count; s += stages) {
         const struct plan_bytes *bytes = &pipeline->stages[s].bytes;
         parameters += bytes->parameters;
         gradients += bytes->gradients;
