@@ -140,7 +140,7 @@ static inline double fleet_stage_memory(const struct fleet_problem *problem, con
         .kept = o->kept[stage->last] - o->kept[stage->first],
         .working = stage->last == problem->layer_count ? o->last_working : o->working,
     };
-    return memory_of_stage(&bytes, memory_in_flight(MEMORY_IN_FLIGHT, 0.0, behind));
+    return memory_of_stage(&bytes, behind); /* the shares of the batch, which may be less, come later */
 }
 
 static inline double fleet_stage_seconds(const struct fleet_problem *problem, const struct fleet_stage *stage)
