@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_KEYS 24
+#define MAX_SAMPLES 1e12
+#define MAX_KEYS    24
 
 bool plan_copy_text(struct plan_reader *r, const struct doc_node *node, const char **text)
 {
@@ -360,7 +361,13 @@ static bool check_sizes(struct plan_reader *r)
             plan_devices(plan) > PLAN_MAX_DEVICES)
             return doc_error(&r->doc, r->doc.root, r->err, "expected a cluster of at most %d devices",
                              PLAN_MAX_DEVICES);
-    for (int p = 0; p < plan->pipeline_count; p++)
+    for (int p = 0; p < plan->pipeline_count; p++) {
+        const struct plan_pipeline *pipeline = &plan->pipelines[p];
+        double samples = fmax(1, (double)pipeline->microbatches) * fmax(1, (double)plan->microbatch);
+        if (samples * pipeline->copies > MAX_SAMPLES)
+            return doc_error(&r->doc, r->doc.root, r->err,
+                             "pipelines[%d]: expected at most %.0f samples of an iteration, found %.0f", p,
+                             MAX_SAMPLES, samples * pipeline->copies);
         for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
             const struct plan_stage *stage = &plan->pipelines[p].stages[s];
             double devices = (double)stage->tensor * stage->context * stage->data * plan->pipelines[p].copies;
@@ -369,6 +376,7 @@ static bool check_sizes(struct plan_reader *r)
                                  "pipelines[%d].stages[%d]: expected at most %d devices, found %.0f", p, s,
                                  PLAN_MAX_DEVICES, devices);
         }
+    }
     return true;
 }
 

@@ -109,10 +109,36 @@ static double done(const struct fleet_pipeline *pipeline, int64_t microbatches)
     return each > 0 ? pipeline->fill + (double)(each - 1) * pipeline->cycle : 0;
 }
 
+/* Micro-batches that a pipeline and its copies are done with by a deadline. */
+static int64_t by_deadline(const struct fleet_pipeline *pipeline, double deadline)
+{
+    double each = floor((deadline - pipeline->fill) / pipeline->cycle) + 1;
+    return each > 0 ? (int64_t)each * pipeline->copies : 0;
+}
+
+static int64_t all_by_deadline(const struct fleet_choice *choice, double deadline)
+{
+    int64_t all = 0;
+    for (int k = 0; k < choice->pipeline_count; k++)
+        all += by_deadline(&choice->pipelines[k], deadline);
+    return all;
+}
+
+/* Those that are done before the last of all, and then the few that are left, each where it is done first. */
 static void share_out(struct fleet_choice *choice, int64_t microbatches)
 {
-    for (int k = 0; k < choice->pipeline_count; k++)
-        choice->pipelines[k].microbatches = 0;
+    double early = 0, late = choice->pipelines[0].fill + (double)microbatches * choice->pipelines[0].cycle;
+    for (int i = 0; i < 100; i++) {
+        double middle = early + (late - early) / 2;
+        if (all_by_deadline(choice, middle) < microbatches)
+            early = middle;
+        else
+            late = middle;
+    }
+    for (int k = 0; k < choice->pipeline_count; k++) {
+        choice->pipelines[k].microbatches = by_deadline(&choice->pipelines[k], early);
+        microbatches -= choice->pipelines[k].microbatches;
+    }
     for (; microbatches > 0; microbatches--) {
         struct fleet_pipeline *first = &choice->pipelines[0];
         for (int k = 1; k < choice->pipeline_count; k++)

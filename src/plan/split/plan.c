@@ -339,7 +339,11 @@ bool job_of_plan(struct job *job, struct plan *plan, struct error *err)
     job->chunks = plan->chunks;
     job->pipeline = pipeline->stage_count / plan->chunks;
     job->data = pipeline->copies;
-    job->devices = job->tensor * job->context * job->pipeline * job->data;
+    int64_t devices =
+        (int64_t)job->tensor * job->context * job->data; /* of a stage: checked when it was read */
+    if (devices * job->pipeline > PLAN_MAX_DEVICES)
+        return no_job(plan, err, "it has more than 16777216 devices");
+    job->devices = (int)devices * job->pipeline;
     job->sharding = plan->sharding > 0 ? plan->sharding : 0;
     job->microbatch = plan->microbatch > 0 ? plan->microbatch : 1;
     job->batch =
