@@ -124,6 +124,15 @@ static void count_layers(struct plan *plan)
     plan->layer_count = pipeline->stages[pipeline->stage_count - 1].last_layer + 1;
 }
 
+/* Room for the stages of the only pipeline; NULL: out of memory. */
+static struct plan_pipeline *only_pipeline(struct plan_reader *r, const struct doc_node *stages)
+{
+    if (!plan_add_pipelines(r->plan, 1, r->err) ||
+        !plan_add_stages(r->plan, &r->plan->pipelines[0], (int)stages->count, r->err))
+        return NULL;
+    return &r->plan->pipelines[0];
+}
+
 /* ---- a pipeline ---- */
 
 static bool read_pipeline_stage(struct plan_reader *r, const struct doc_node *node, struct plan_stage *stage)
@@ -167,10 +176,8 @@ static bool read_pipeline_shape(struct plan_reader *r)
     static const char *const parts[] = {"t1", "t2", "t3", NULL};
     const struct doc_node *root = r->doc.root, *list = need_list(r, root, "stages", PLAN_MAX_STAGES);
     int64_t asked = -1, bottleneck = -1;
-    if (!list || !plan_add_pipelines(r->plan, 1, r->err))
-        return false;
-    struct plan_pipeline *pipeline = &r->plan->pipelines[0];
-    if (!plan_add_stages(r->plan, pipeline, (int)list->count, r->err))
+    struct plan_pipeline *pipeline = list ? only_pipeline(r, list) : NULL;
+    if (!pipeline)
         return false;
     struct plan_stage *stage = pipeline->stages;
     for (const struct doc_node *node = list->first_child; node; node = node->next)
@@ -237,16 +244,13 @@ static bool read_dapple_shape(struct plan_reader *r)
     const struct doc_node *root = r->doc.root, *list = need_list(r, root, "stages", PLAN_MAX_STAGES);
     const struct doc_node *pivot = doc_find(root, "pivot");
     int64_t copies = 1, devices = 0, microbatch = 0, microbatches = 0, stage_of_pivot = -1;
-    if (!list || !plan_add_pipelines(r->plan, 1, r->err) ||
-        !read_whole(r, root, "replicas", 1, 1 << 24, &copies) ||
+    struct plan_pipeline *pipeline = list ? only_pipeline(r, list) : NULL;
+    if (!pipeline || !read_whole(r, root, "replicas", 1, 1 << 24, &copies) ||
         !read_whole(r, root, "devices", 1, 1 << 24, &devices) ||
         !read_whole(r, root, "microbatch_size", 1, INT_MAX, &microbatch) ||
         !read_whole(r, root, "microbatches", 1, INT_MAX, &microbatches) ||
         !read_whole(r, pivot, "stage", 0, INT_MAX, &stage_of_pivot) ||
         !add_type(r, arena_string(&r->plan->arena, "device"), 1, devices))
-        return false;
-    struct plan_pipeline *pipeline = &r->plan->pipelines[0];
-    if (!plan_add_stages(r->plan, pipeline, (int)list->count, r->err))
         return false;
     struct plan_stage *stage = pipeline->stages;
     for (const struct doc_node *node = list->first_child; node; node = node->next)

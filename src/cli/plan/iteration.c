@@ -321,14 +321,14 @@ static bool answer_sweep(struct asking *asking, struct error *err)
     };
     const struct sweep sweep = {
         .title = title,
-        .axis_count = 2,
-        .axes = axes,
-        .column_count = COLUMNS,
+        .drawn = "tokens per second",
         .columns = columns,
+        .column_count = COLUMNS,
+        .axes = axes,
+        .axis_count = 2,
+        .context = asking,
         .answer = answer_point,
         .head = write_head,
-        .context = asking,
-        .drawn = "tokens per second",
     };
     const struct sweep_output output = {.json = given->json,
                                         .csv = given->csv,

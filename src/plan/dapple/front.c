@@ -57,15 +57,9 @@ static bool try_devices(const struct solver *solver, const struct stage *stage, 
 static void try_stages(const struct solver *solver, int end, int state, struct dapple_front *least)
 {
     const struct dapple_problem *problem = solver->problem;
-    const struct chain *chain = problem->chain;
-    int replicas = solver->program->replicas, units = solver->places->left[state] / replicas;
+    int units = solver->places->left[state] / solver->program->replicas;
     struct stage stage = {.end = end, .state = state, .crossing = dapple_crossing(problem, end - 1)};
-    double room = solver->high * replicas * units / solver->batches;
-    for (int first = end - 1; first >= 0 && units > 0; first--) {
-        if (chain->until[end - 1].compute - solver->work->most_before[first] > room)
-            return;
-        if (first > 0 && chain->before && !chain_before(chain, first - 1, end - 1))
-            continue;
+    for (int first = end; (first = next_first(solver, end, first, units)) >= 0;) {
         stage.first = first;
         stage.needed = units_needed(solver, compute_of(solver, first, end - 1));
         int kept = solver->work->kept[first];

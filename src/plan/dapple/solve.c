@@ -286,16 +286,10 @@ static struct dapple_label ideal_label(const struct solver *solver, int32_t head
 static void extend_state(struct solver *solver, int end, int state, int32_t head)
 {
     const struct dapple_problem *problem = solver->problem;
-    const struct chain *chain = problem->chain;
-    int replicas = solver->program->replicas, units = solver->places->left[state] / replicas;
+    int units = solver->places->left[state] / solver->program->replicas;
     struct front front = {.last = end - 1, .crossing = dapple_crossing(problem, end - 1)};
     struct dapple_label ideal = ideal_label(solver, head);
-    double room = solver->high * replicas * units / solver->batches;
-    for (int first = end - 1; first >= 0 && units > 0; first--) {
-        if (chain->until[end - 1].compute - solver->work->most_before[first] > room)
-            return;
-        if (first > 0 && chain->before && !chain_before(chain, first - 1, end - 1))
-            continue;
+    for (int first = end; (first = next_first(solver, end, first, units)) >= 0;) {
         front.first = first;
         front.compute = compute_of(solver, first, end - 1);
         if (units_needed(solver, front.compute) + solver->work->kept[first] > units)

@@ -86,6 +86,21 @@ struct solver {
     bool out_of_memory, too_many;
 };
 
+/* The next layer below `from` that a stage of at most `units` units, which ends with layer end - 1, may begin with; -1: there is
+ * none, or all before compute more than the pivot's limit allows. */
+static inline int next_first(const struct solver *solver, int end, int from, int units)
+{
+    const struct chain *chain = solver->problem->chain;
+    double room = solver->high * solver->program->replicas * units / solver->batches;
+    for (int first = from - 1; first >= 0 && units > 0; first--) {
+        if (chain->until[end - 1].compute - solver->work->most_before[first] > room)
+            return -1;
+        if (first == 0 || !chain->before || chain_before(chain, first - 1, end - 1))
+            return first;
+    }
+    return -1;
+}
+
 /* Is this transfer what makes the pivot reach `low`? */
 static inline bool sends_long(const struct solver *solver, double send)
 {
