@@ -15,9 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-#define BATCHES     9
-#define MOST_TASKS  1024
-#define MOST_LAYERS 200 /* of HPGO's import; where it makes more, or none, our own chain is planned */
+#define BATCHES    9
+#define MAX_TASKS  1024
+#define MAX_LAYERS 200 /* of HPGO's import; where it makes more, or none, our own chain is planned */
 
 /* What HPGO's examples and tests run each profile with. */
 static const struct model {
@@ -100,7 +100,7 @@ static bool load_chain(int model, bool hpgo, struct chain *chain)
 static void load_profile(int model)
 {
     bool found = load_chain(model, true, &chains[model]);
-    if (found && chains[model].layer_count <= MOST_LAYERS)
+    if (found && chains[model].layer_count <= MAX_LAYERS)
         return;
     if (found)
         chain_release(&chains[model]);
@@ -130,7 +130,7 @@ struct result {
 struct sweep {
     enum dapple_rules rules;
     bool hpgo;
-    struct result results[MOST_TASKS];
+    struct result results[MAX_TASKS];
 };
 
 static void sweep_one(void *context, size_t first, size_t last, int thread)

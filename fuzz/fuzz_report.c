@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define MOST_OPEN 64
+#define MAX_OPEN 64
 
 static const char *const elements[] = {
     "a",    "caption", "code", "dd",  "div",   "dl",    "dt", "figure", "h4",    "li", "p",
@@ -39,7 +39,7 @@ static const char *skip_tag(const char *at)
 
 static void check_section(const char *at)
 {
-    const char *open[MOST_OPEN];
+    const char *open[MAX_OPEN];
     int depth = 0;
     while ((at = strchr(at, '<'))) {
         bool closes = at[1] == '/';
@@ -50,7 +50,7 @@ static void check_section(const char *at)
             abort();
         if (closes || at[-1] == '/')
             continue;
-        if (depth == MOST_OPEN)
+        if (depth == MAX_OPEN)
             abort();
         open[depth++] = element;
     }

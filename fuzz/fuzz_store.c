@@ -23,10 +23,10 @@
 int LLVMFuzzerInitialize(int *count, char ***arguments);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define ROWS         24
-#define CHANGES_MOST 64
-#define FIGURES_OF   32 /* of so many inputs one is drawn, as far as gnuplot */
-#define COMPARED_OF  8  /* and one is compared, which takes longer than all the rest */
+#define ROWS        24
+#define MAX_CHANGES 64
+#define FIGURES_OF  32 /* of so many inputs one is drawn, as far as gnuplot */
+#define COMPARED_OF 8  /* and one is compared, which takes longer than all the rest */
 
 static char store[512], out[512], picture[512];
 static unsigned char *base;
@@ -264,7 +264,7 @@ static void change_schema(struct input *input, sqlite3 *db)
 static void change_rows(struct input *input)
 {
     sqlite3 *db;
-    unsigned changes = byte_of(input) % CHANGES_MOST;
+    unsigned changes = byte_of(input) % MAX_CHANGES;
     if (sqlite3_open(store, &db) == SQLITE_OK) {
         run(db, "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; PRAGMA writable_schema = ON; BEGIN");
         for (unsigned i = 0; i < changes && input->at < input->end; i++)

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_COMMANDS 64
-#define MOST_OPTIONS  64
-#define MOST_NAME     64
+#define MAX_COMMANDS 64
+#define MAX_OPTIONS  64
+#define MAX_NAME     64
 
 static bool group_has(const char *group, const char *name)
 {
@@ -26,10 +26,10 @@ bool command_is_group(const char *word)
 /* The second word is missing or wrong: "profile needs one of: convert, show". */
 static void set_group_error(const char *group, const char *word, struct error *err)
 {
-    const char *candidates[MOST_COMMANDS];
+    const char *candidates[MAX_COMMANDS];
     size_t count = 0;
     struct text list = {0};
-    for (size_t i = 0; commands[i] && count < MOST_COMMANDS; i++) {
+    for (size_t i = 0; commands[i] && count < MAX_COMMANDS; i++) {
         if (!group_has(group, commands[i]->name))
             continue;
         candidates[count] = commands[i]->name + strlen(group) + 1;
@@ -48,12 +48,12 @@ static void set_group_error(const char *group, const char *word, struct error *e
 
 static void set_unknown_command(const char *word, struct error *err)
 {
-    const char *candidates[MOST_COMMANDS];
-    char first_words[MOST_COMMANDS][MOST_NAME];
+    const char *candidates[MAX_COMMANDS];
+    char first_words[MAX_COMMANDS][MAX_NAME];
     size_t count = 0;
-    for (; commands[count] && count < MOST_COMMANDS; count++) {
+    for (; commands[count] && count < MAX_COMMANDS; count++) {
         const char *name = commands[count]->name;
-        snprintf(first_words[count], MOST_NAME, "%.*s", (int)strcspn(name, " "), name);
+        snprintf(first_words[count], MAX_NAME, "%.*s", (int)strcspn(name, " "), name);
         candidates[count] = first_words[count];
     }
     const char *nearest = text_nearest(word, candidates, count);
@@ -90,9 +90,9 @@ const struct command *command_find(int argc, const char *const *argv, int *used,
 const struct command_topic *command_find_topic(const struct command *command, const char *name,
                                                struct error *err)
 {
-    const char *names[MOST_OPTIONS];
+    const char *names[MAX_OPTIONS];
     size_t count = 0;
-    for (const struct command_topic *topic = command->topics; topic && topic->name && count < MOST_OPTIONS;
+    for (const struct command_topic *topic = command->topics; topic && topic->name && count < MAX_OPTIONS;
          topic++) {
         if (strcmp(topic->name, name) == 0)
             return topic;
@@ -117,18 +117,18 @@ struct parse {
     int argc;
     char **argv;
     int next; /* the argument to be read next */
-    bool seen[MOST_OPTIONS];
+    bool seen[MAX_OPTIONS];
     bool help;
 };
 
 static bool unknown_option(const struct parse *parse, const char *word, size_t length, struct error *err)
 {
-    const char *names[MOST_OPTIONS + 1] = {"help"};
+    const char *names[MAX_OPTIONS + 1] = {"help"};
     size_t count = 1;
-    for (const struct option_spec *spec = parse->command->options; spec->name && count < MOST_OPTIONS; spec++)
+    for (const struct option_spec *spec = parse->command->options; spec->name && count < MAX_OPTIONS; spec++)
         names[count++] = spec->name;
-    char name[MOST_NAME];
-    snprintf(name, sizeof name, "%.*s", (int)(length < MOST_NAME ? length : MOST_NAME - 1), word);
+    char name[MAX_NAME];
+    snprintf(name, sizeof name, "%.*s", (int)(length < MAX_NAME ? length : MAX_NAME - 1), word);
     const char *command = parse->command->name;
     const char *nearest = text_nearest(name, names, count);
     if (nearest)
@@ -253,7 +253,7 @@ static bool hand_over_given(const struct parse *parse, struct error *err)
 {
     if (!parse->command->given_at)
         return true;
-    bool *given = ARENA_ARRAY(parse->arena, MOST_OPTIONS, bool);
+    bool *given = ARENA_ARRAY(parse->arena, MAX_OPTIONS, bool);
     if (!given)
         return error_memory(err);
     memcpy(given, parse->seen, sizeof parse->seen);

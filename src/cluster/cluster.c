@@ -12,12 +12,12 @@
 #define FORMAT "rehearse-cluster/1"
 
 /* Wide enough for anything real, narrow enough that no time computed from them overflows or vanishes. */
-#define SPEED_LEAST  1e-6
-#define SPEED_MOST   1e6
-#define RATE_LEAST   1.0  /* bytes/s */
-#define RATE_MOST    1e18 /* bytes/s */
-#define LATENCY_MOST 3600.0
-#define MEMORY_MOST  0x1p53 /* bytes: whole numbers are exact up to here */
+#define MIN_SPEED   1e-6
+#define MAX_SPEED   1e6
+#define MIN_RATE    1.0  /* bytes/s */
+#define MAX_RATE    1e18 /* bytes/s */
+#define MAX_LATENCY 3600.0
+#define MAX_MEMORY  0x1p53 /* bytes: whole numbers are exact up to here */
 
 struct reader {
     struct cluster *cluster;
@@ -41,9 +41,9 @@ static bool read_speed(struct reader *r, const struct doc_node *map, double *spe
         return true;
     if (!doc_number(r->doc, node, DOC_POSITIVE, DBL_MAX, speed, r->err))
         return false;
-    if (*speed < SPEED_LEAST || *speed > SPEED_MOST)
-        return doc_error(r->doc, node, r->err, "expected a speed from %g to %g, found '%s'", SPEED_LEAST,
-                         SPEED_MOST, node->text);
+    if (*speed < MIN_SPEED || *speed > MAX_SPEED)
+        return doc_error(r->doc, node, r->err, "expected a speed from %g to %g, found '%s'", MIN_SPEED,
+                         MAX_SPEED, node->text);
     return true;
 }
 
@@ -65,7 +65,7 @@ static bool read_memory(struct reader *r, const struct doc_node *map, int64_t *b
     double value;
     if (!doc_quantity(r->doc, node, UNIT_BYTES, false, &value, r->err))
         return false;
-    if (value < 1 || value > MEMORY_MOST)
+    if (value < 1 || value > MAX_MEMORY)
         return doc_error(r->doc, node, r->err, "expected from 1 byte to 8 PiB, found '%s'", node->text);
     *bytes = (int64_t)floor(value);
     return true;
@@ -83,7 +83,7 @@ static bool read_link(struct reader *r, const struct doc_node *map, const char *
     const struct doc_node *bandwidth = doc_need(r->doc, node, "bandwidth", r->err);
     if (!bandwidth || !doc_quantity(r->doc, bandwidth, UNIT_RATE, false, &link->bandwidth, r->err))
         return false;
-    if (link->bandwidth < RATE_LEAST || link->bandwidth > RATE_MOST)
+    if (link->bandwidth < MIN_RATE || link->bandwidth > MAX_RATE)
         return doc_error(r->doc, bandwidth, r->err, "expected from 1 B/s to 1000 PB/s, found '%s'",
                          bandwidth->text);
     const struct doc_node *latency = doc_find(node, "latency");
@@ -91,7 +91,7 @@ static bool read_link(struct reader *r, const struct doc_node *map, const char *
         return true;
     if (!doc_quantity(r->doc, latency, UNIT_TIME, true, &link->latency, r->err))
         return false;
-    if (link->latency > LATENCY_MOST)
+    if (link->latency > MAX_LATENCY)
         return doc_error(r->doc, latency, r->err, "expected at most 1 h, found '%s'", latency->text);
     return true;
 }

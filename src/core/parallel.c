@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SPINS        2000
-#define MOST_THREADS 256
+#define SPINS       2000
+#define MAX_THREADS 256
 
 struct parallel {
     int threads; /* the caller's included */
@@ -105,8 +105,8 @@ struct parallel *parallel_new(int threads, struct error *err)
         long processors = sysconf(_SC_NPROCESSORS_ONLN);
         threads = processors > 0 ? (int)processors : 1;
     }
-    if (threads > MOST_THREADS)
-        threads = MOST_THREADS;
+    if (threads > MAX_THREADS)
+        threads = MAX_THREADS;
     struct parallel *pool = calloc(1, sizeof *pool);
     pthread_t *workers = calloc((size_t)threads, sizeof *workers);
     if (!pool || !workers) {

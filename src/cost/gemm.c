@@ -12,7 +12,7 @@
 #define L2_LOST           0.84   /* ... and from here on nothing does */
 #define WARM_SECONDS      2.5e-3 /* of work at which half of the throttling is reached */
 #define K_STEP            32     /* elements of k multiplied at once */
-#define SPLIT_LEAST       128    /* elements of k of a part, at least */
+#define MIN_SPLIT         128    /* elements of k of a part, at least */
 #define ACCUMULATOR_BYTES 4      /* parts of a split are added in fp32 */
 
 /* What the libraries' kernels divide the product into. Larger ones work better and waste more at the edges. */
@@ -148,7 +148,7 @@ static void try_tile(const struct problem *p, const struct tile *tile, struct ge
 {
     const struct gemm_parameters *gemm = p->gemm;
     struct tile_cost cost = cost_of_tile(p, tile);
-    double least = SPLIT_LEAST + gemm->split_least * sqrt(cost.blocks / p->units);
+    double least = MIN_SPLIT + gemm->split_least * sqrt(cost.blocks / p->units);
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
         double split = splits[i];
         if (split > 1 && p->k < split * least)

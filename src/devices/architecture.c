@@ -8,32 +8,32 @@
 
 /* Wide enough for anything real; narrow enough that a product of two widths, of a width and a sequence, or
  * of the scores of all heads (sequence x sequence x heads) stays within int64_t. */
-#define LAYERS_MOST     100000
-#define WIDTH_MOST      (INT64_C(1) << 24)
-#define HEADS_MOST      (INT64_C(1) << 14)
-#define EXPERTS_MOST    (INT64_C(1) << 16)
-#define PARAMETERS_MOST 0x1p53
+#define MAX_LAYERS     100000
+#define MAX_WIDTH      (INT64_C(1) << 24)
+#define MAX_HEADS      (INT64_C(1) << 14)
+#define MAX_EXPERTS    (INT64_C(1) << 16)
+#define MAX_PARAMETERS 0x1p53
 
 /* The keys of a model that are numbers or flags. Numbers that may be left out are 0 then. */
 #define NUMBER(member, type, least, most) FIELD(struct architecture, member, type, least, most)
 #define FLAG(member)                      FIELD(struct architecture, member, FIELD_FLAG, 0, 1)
 
 static const struct field fields[] = {
-    NUMBER(layers, FIELD_INT, 1, LAYERS_MOST),
-    NUMBER(encoder_layers, FIELD_INT, 0, LAYERS_MOST),
-    NUMBER(hidden, FIELD_INT64, 1, WIDTH_MOST),
-    NUMBER(heads, FIELD_INT64, 1, HEADS_MOST),
-    NUMBER(kv_heads, FIELD_INT64, 0, HEADS_MOST),
-    NUMBER(head_width, FIELD_INT64, 0, WIDTH_MOST),
-    NUMBER(ffn, FIELD_INT64, 0, WIDTH_MOST),
-    NUMBER(vocabulary, FIELD_INT64, 0, WIDTH_MOST),
-    NUMBER(embedding_width, FIELD_INT64, 0, WIDTH_MOST),
-    NUMBER(sequence, FIELD_INT64, 1, WIDTH_MOST),
-    NUMBER(positions, FIELD_INT64, 0, WIDTH_MOST),
-    NUMBER(token_types, FIELD_INT64, 0, WIDTH_MOST),
-    NUMBER(relative_buckets, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(layers, FIELD_INT, 1, MAX_LAYERS),
+    NUMBER(encoder_layers, FIELD_INT, 0, MAX_LAYERS),
+    NUMBER(hidden, FIELD_INT64, 1, MAX_WIDTH),
+    NUMBER(heads, FIELD_INT64, 1, MAX_HEADS),
+    NUMBER(kv_heads, FIELD_INT64, 0, MAX_HEADS),
+    NUMBER(head_width, FIELD_INT64, 0, MAX_WIDTH),
+    NUMBER(ffn, FIELD_INT64, 0, MAX_WIDTH),
+    NUMBER(vocabulary, FIELD_INT64, 0, MAX_WIDTH),
+    NUMBER(embedding_width, FIELD_INT64, 0, MAX_WIDTH),
+    NUMBER(sequence, FIELD_INT64, 1, MAX_WIDTH),
+    NUMBER(positions, FIELD_INT64, 0, MAX_WIDTH),
+    NUMBER(token_types, FIELD_INT64, 0, MAX_WIDTH),
+    NUMBER(relative_buckets, FIELD_INT64, 0, MAX_WIDTH),
     NUMBER(patch, FIELD_INT64, 0, 4096),
-    NUMBER(classes, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(classes, FIELD_INT64, 0, MAX_WIDTH),
     FLAG(causal),
     FLAG(gated),
     FLAG(biased),
@@ -47,19 +47,19 @@ static const struct field fields[] = {
     FLAG(tied),
     FLAG(masked),
     FLAG(dropout),
-    NUMBER(experts, FIELD_INT64, 0, EXPERTS_MOST),
-    NUMBER(active_experts, FIELD_INT64, 0, EXPERTS_MOST),
-    NUMBER(shared_experts, FIELD_INT64, 0, EXPERTS_MOST),
-    NUMBER(expert_ffn, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(experts, FIELD_INT64, 0, MAX_EXPERTS),
+    NUMBER(active_experts, FIELD_INT64, 0, MAX_EXPERTS),
+    NUMBER(shared_experts, FIELD_INT64, 0, MAX_EXPERTS),
+    NUMBER(expert_ffn, FIELD_INT64, 0, MAX_WIDTH),
     FLAG(router_biased),
-    NUMBER(dense_layers, FIELD_INT, 0, LAYERS_MOST),
-    NUMBER(window, FIELD_INT64, 0, WIDTH_MOST),
-    NUMBER(window_every, FIELD_INT, 0, LAYERS_MOST),
-    NUMBER(query_rank, FIELD_INT64, 0, WIDTH_MOST),
-    NUMBER(kv_rank, FIELD_INT64, 0, WIDTH_MOST),
-    NUMBER(rope_width, FIELD_INT64, 0, WIDTH_MOST),
-    NUMBER(nope_width, FIELD_INT64, 0, WIDTH_MOST),
-    NUMBER(value_width, FIELD_INT64, 0, WIDTH_MOST),
+    NUMBER(dense_layers, FIELD_INT, 0, MAX_LAYERS),
+    NUMBER(window, FIELD_INT64, 0, MAX_WIDTH),
+    NUMBER(window_every, FIELD_INT, 0, MAX_LAYERS),
+    NUMBER(query_rank, FIELD_INT64, 0, MAX_WIDTH),
+    NUMBER(kv_rank, FIELD_INT64, 0, MAX_WIDTH),
+    NUMBER(rope_width, FIELD_INT64, 0, MAX_WIDTH),
+    NUMBER(nope_width, FIELD_INT64, 0, MAX_WIDTH),
+    NUMBER(value_width, FIELD_INT64, 0, MAX_WIDTH),
 };
 
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
@@ -116,9 +116,9 @@ static bool check_heads(struct architecture *model, const char *place, struct er
                          place, model->heads, model->hidden);
     if (!model->head_width)
         model->head_width = model->hidden / model->heads;
-    if (model->heads * model->head_width > WIDTH_MOST || model->heads * model->value_width > WIDTH_MOST)
+    if (model->heads * model->head_width > MAX_WIDTH || model->heads * model->value_width > MAX_WIDTH)
         return error_set(err, ERROR_INPUT, "%s: all heads together are wider than %" PRId64, place,
-                         WIDTH_MOST);
+                         MAX_WIDTH);
     return true;
 }
 
@@ -165,9 +165,9 @@ static bool check_tokens(struct architecture *model, const char *place, struct e
 static bool check_size(const struct architecture *model, const char *place, struct error *err)
 {
     double parameters = architecture_parameters(model);
-    if (parameters > PARAMETERS_MOST)
+    if (parameters > MAX_PARAMETERS)
         return error_set(err, ERROR_INPUT, "%s: %.3g parameters are more than %.3g", place, parameters,
-                         PARAMETERS_MOST);
+                         MAX_PARAMETERS);
     return true;
 }
 

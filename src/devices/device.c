@@ -6,14 +6,14 @@
 #include <string.h>
 
 /* Wide enough for anything real, narrow enough that no product of them overflows. */
-#define UNITS_MOST  100000
-#define LANES_MOST  100000
-#define CLOCK_LEAST 1e6
-#define CLOCK_MOST  1e12
-#define RATE_LEAST  1e6 /* bytes/s, flop/s */
-#define RATE_MOST   1e21
-#define BYTES_MOST  0x1p53
-#define TIME_MOST   1.0 /* seconds; of one launch */
+#define MAX_UNITS 100000
+#define MAX_LANES 100000
+#define MIN_CLOCK 1e6
+#define MAX_CLOCK 1e12
+#define MIN_RATE  1e6 /* bytes/s, flop/s */
+#define MAX_RATE  1e21
+#define MAX_BYTES 0x1p53
+#define MAX_TIME  1.0 /* seconds; of one launch */
 
 static const struct {
     const char *name;
@@ -83,7 +83,7 @@ static bool read_quantity(struct table_reader *r, const struct doc_node *map, co
 static bool read_bytes(struct table_reader *r, const struct doc_node *map, const char *key, int64_t *bytes)
 {
     double value = (double)*bytes;
-    if (!read_quantity(r, map, key, UNIT_BYTES, 1, BYTES_MOST, &value))
+    if (!read_quantity(r, map, key, UNIT_BYTES, 1, MAX_BYTES, &value))
         return false;
     *bytes = (int64_t)value;
     return true;
@@ -113,7 +113,7 @@ static bool read_peaks(struct table_reader *r, const struct doc_node *map, struc
     for (const struct doc_node *node = peaks->first_child; node; node = node->next) {
         enum cost_type type;
         if (!read_type(r, node, &type) ||
-            !read_quantity(r, peaks, node->key, UNIT_COMPUTE, RATE_LEAST, RATE_MOST, &device->peak[type]))
+            !read_quantity(r, peaks, node->key, UNIT_COMPUTE, MIN_RATE, MAX_RATE, &device->peak[type]))
             return false;
     }
     return missing(r, peaks, "fp32", device->peak[COST_FP32] > 0);
@@ -189,15 +189,15 @@ static bool read_gemm(struct table_reader *r, const struct doc_node *map, struct
 static bool read_datasheet(struct table_reader *r, const struct doc_node *map, struct cost_device *device)
 {
     static const struct field fields[] = {
-        FIELD(struct cost_device, units, FIELD_INT, 1, UNITS_MOST),
-        FIELD(struct cost_device, lanes, FIELD_INT, 1, LANES_MOST),
-        FIELD(struct cost_device, clock, FIELD_DOUBLE, CLOCK_LEAST, CLOCK_MOST),
+        FIELD(struct cost_device, units, FIELD_INT, 1, MAX_UNITS),
+        FIELD(struct cost_device, lanes, FIELD_INT, 1, MAX_LANES),
+        FIELD(struct cost_device, clock, FIELD_DOUBLE, MIN_CLOCK, MAX_CLOCK),
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (!field_need(device, &fields[i], r->doc, map, r->err))
             return false;
     return read_peaks(r, map, device) &&
-           read_quantity(r, map, "bandwidth", UNIT_RATE, RATE_LEAST, RATE_MOST, &device->bandwidth) &&
+           read_quantity(r, map, "bandwidth", UNIT_RATE, MIN_RATE, MAX_RATE, &device->bandwidth) &&
            read_bytes(r, map, "memory", &device->memory) && read_bytes(r, map, "l2", &device->l2);
 }
 
@@ -206,9 +206,9 @@ static bool read_fitted(struct table_reader *r, const struct doc_node *map, stru
 {
     static const struct field efficiency =
         FIELD(struct cost_device, stream_efficiency, FIELD_DOUBLE, 0.01, 2);
-    return read_quantity(r, map, "launch", UNIT_TIME, 1e-9, TIME_MOST, &device->launch) &&
+    return read_quantity(r, map, "launch", UNIT_TIME, 1e-9, MAX_TIME, &device->launch) &&
            field_need(device, &efficiency, r->doc, map, r->err) &&
-           read_quantity(r, map, "stream_half", UNIT_BYTES, 1, BYTES_MOST, &device->stream_half) &&
+           read_quantity(r, map, "stream_half", UNIT_BYTES, 1, MAX_BYTES, &device->stream_half) &&
            read_gemm(r, map, device, like);
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_WORDS  12
+#define MAX_WORDS   12
 #define WORD_LENGTH 32
 
 /* By how much a size in a name (in units of 1000 or 1024, all of it or what is left for use) may differ from the
@@ -15,7 +15,7 @@
 /* A name, taken apart. */
 struct words {
     int count; /* -1: too many, or too long */
-    char text[MOST_WORDS][WORD_LENGTH];
+    char text[MAX_WORDS][WORD_LENGTH];
 };
 
 static bool is_any_of(const char *word, const char *const *words, size_t count)
@@ -57,7 +57,7 @@ static void add_word(struct words *words, const char *word)
     }
     if (says_nothing(word))
         return;
-    if (words->count == MOST_WORDS) {
+    if (words->count == MAX_WORDS) {
         words->count = -1;
         return;
     }

@@ -5,13 +5,13 @@
 #include <string.h>
 
 /* Wide enough for anything real, narrow enough that no sum or product of them overflows. */
-#define TIME_MOST     10.0 /* seconds */
-#define RATE_LEAST    1e3  /* bytes/s */
-#define RATE_MOST     1e15
-#define SHARE_LEAST   1e-6
-#define SHARE_MOST    100.0
-#define BYTES_MOST    0x1p53
-#define DEVICES_MOST  1000000
+#define MAX_TIME      10.0 /* seconds */
+#define MIN_RATE      1e3  /* bytes/s */
+#define MAX_RATE      1e15
+#define MIN_SHARE     1e-6
+#define MAX_SHARE     100.0
+#define MAX_BYTES     0x1p53
+#define MAX_DEVICES   1000000
 #define RATE_EXPECTED "expected from 1 kB/s to 1 PB/s, found '%s'"
 
 static const char *const kinds[COLLECTIVE_KINDS] = {
@@ -60,8 +60,8 @@ static bool read_time(struct table_reader *r, const struct doc_node *map, const 
         return true;
     if (!doc_quantity(r->doc, node, UNIT_TIME, true, value, r->err))
         return false;
-    return *value <= TIME_MOST ||
-           doc_error(r->doc, node, r->err, "expected at most %g seconds, found '%s'", TIME_MOST, node->text);
+    return *value <= MAX_TIME ||
+           doc_error(r->doc, node, r->err, "expected at most %g seconds, found '%s'", MAX_TIME, node->text);
 }
 
 static bool read_number(struct table_reader *r, const struct doc_node *map, const char *key, double least,
@@ -78,7 +78,7 @@ static bool read_upto(struct table_reader *r, const struct doc_node *map, double
         return true;
     if (!doc_quantity(r->doc, node, UNIT_BYTES, true, upto, r->err))
         return false;
-    return *upto <= BYTES_MOST || doc_error(r->doc, node, r->err, "expected at most 8 PiB");
+    return *upto <= MAX_BYTES || doc_error(r->doc, node, r->err, "expected at most 8 PiB");
 }
 
 static bool read_protocol(struct table_reader *r, const struct doc_node *map, struct link_protocol *protocol)
@@ -92,7 +92,7 @@ static bool read_protocol(struct table_reader *r, const struct doc_node *map, st
             return false;
     }
     return read_time(r, map, "base", &protocol->base) && read_time(r, map, "hop", &protocol->hop) &&
-           read_number(r, map, "rate", SHARE_LEAST, SHARE_MOST, &protocol->rate) &&
+           read_number(r, map, "rate", MIN_SHARE, MAX_SHARE, &protocol->rate) &&
            read_upto(r, map, &protocol->upto);
 }
 
@@ -103,9 +103,8 @@ static bool read_nvls(struct table_reader *r, const struct doc_node *map, struct
         return false;
     if (nvls->rate <= 0.0 && !doc_need(r->doc, map, "rate", r->err))
         return false;
-    return read_time(r, map, "base", &nvls->base) &&
-           read_number(r, map, "rate", 0, SHARE_MOST, &nvls->rate) &&
-           read_number(r, map, "from", 2, DEVICES_MOST, &nvls->from);
+    return read_time(r, map, "base", &nvls->base) && read_number(r, map, "rate", 0, MAX_SHARE, &nvls->rate) &&
+           read_number(r, map, "from", 2, MAX_DEVICES, &nvls->from);
 }
 
 static bool read_share(struct table_reader *r, const struct doc_node *node, struct link_transfer *transfer)
@@ -116,9 +115,9 @@ static bool read_share(struct table_reader *r, const struct doc_node *node, stru
     if (!doc_is_map(r->doc, node, r->err) || !doc_only_keys(r->doc, node, keys, 2, r->err))
         return false;
     const struct doc_node *at = doc_need(r->doc, node, "devices", r->err);
-    if (!at || !doc_integer(r->doc, at, 2, DEVICES_MOST, &devices, r->err) ||
+    if (!at || !doc_integer(r->doc, at, 2, MAX_DEVICES, &devices, r->err) ||
         !doc_need(r->doc, node, "of", r->err) ||
-        !read_number(r, node, "of", SHARE_LEAST, SHARE_MOST, &share->share))
+        !read_number(r, node, "of", MIN_SHARE, MAX_SHARE, &share->share))
         return false;
     if (transfer->share_count && devices <= transfer->shares[transfer->share_count - 1].devices)
         return doc_error(r->doc, at, r->err, "expected more devices than in the entry before");
@@ -134,8 +133,8 @@ static bool read_shares(struct table_reader *r, const struct doc_node *map, stru
         return true;
     if (!doc_is_list(r->doc, list, r->err))
         return false;
-    if (list->count > LINK_SHARES_MOST)
-        return doc_error(r->doc, list, r->err, "expected at most %d entries", LINK_SHARES_MOST);
+    if (list->count > LINK_MAX_SHARES)
+        return doc_error(r->doc, list, r->err, "expected at most %d entries", LINK_MAX_SHARES);
     transfer->share_count = 0;
     for (const struct doc_node *node = list->first_child; node; node = node->next)
         if (!read_share(r, node, transfer))
@@ -156,7 +155,7 @@ static bool read_transfer(struct table_reader *r, const struct doc_node *map, st
     }
     const struct doc_node *nvls = doc_find(map, "nvls");
     return (!nvls || read_nvls(r, nvls, &transfer->nvls)) && read_shares(r, map, transfer) &&
-           read_number(r, map, "own", 0, SHARE_MOST, &transfer->own);
+           read_number(r, map, "own", 0, MAX_SHARE, &transfer->own);
 }
 
 static bool read_transfers(struct table_reader *r, const struct doc_node *map, struct cost_link *link)
@@ -187,7 +186,7 @@ static bool read_bandwidth(struct table_reader *r, const struct doc_node *map, s
         return link->bandwidth > 0.0 || doc_need(r->doc, map, "bandwidth", r->err);
     if (!doc_quantity(r->doc, node, UNIT_RATE, false, &link->bandwidth, r->err))
         return false;
-    return (link->bandwidth >= RATE_LEAST && link->bandwidth <= RATE_MOST) ||
+    return (link->bandwidth >= MIN_RATE && link->bandwidth <= MAX_RATE) ||
            doc_error(r->doc, node, r->err, RATE_EXPECTED, node->text);
 }
 
@@ -195,7 +194,7 @@ static bool read_devices(struct table_reader *r, const struct doc_node *map, str
 {
     const struct doc_node *node = doc_find(map, "devices");
     int64_t devices = link->devices;
-    if (node && !doc_integer(r->doc, node, 0, DEVICES_MOST, &devices, r->err))
+    if (node && !doc_integer(r->doc, node, 0, MAX_DEVICES, &devices, r->err))
         return false;
     link->devices = (int)devices;
     return true;

@@ -51,7 +51,7 @@ struct link_share {
     double share; /* of the rates */
 };
 
-#define LINK_SHARES_MOST 8
+#define LINK_MAX_SHARES 8
 
 /* What a kind of collective costs. */
 struct link_transfer {
@@ -60,7 +60,7 @@ struct link_transfer {
         own; /* of copying the part that stays, per byte; 1 is as dear as sending it at the full bandwidth */
     struct link_switch nvls;
     int share_count;
-    struct link_share shares[LINK_SHARES_MOST]; /* by devices; above the last: 1 */
+    struct link_share shares[LINK_MAX_SHARES]; /* by devices; above the last: 1 */
 };
 
 struct cost_link {

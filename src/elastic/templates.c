@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_TIME 1e-3 /* seconds for a mix once the time is up: enough for a simple bound */
-#define SAME       (1 - 1e-9)
+#define MIN_TIME 1e-3 /* seconds for a mix once the time is up: enough for a simple bound */
+#define SAME     (1 - 1e-9)
 
 /* Mixes of n nodes are tried with the fastest kinds first, so that the first plan is good and most others are
  * dropped by their bound. */
@@ -59,13 +59,13 @@ static int least_of(const struct mixes *mixes, int k, int left)
     return left > mixes->after[k] ? left - mixes->after[k] : 0;
 }
 
-/* Adds the mixes of `left` nodes of the groups from order[k] on; gives up above TEMPLATES_MOST_MIXES. */
+/* Adds the mixes of `left` nodes of the groups from order[k] on; gives up above TEMPLATES_MAX_MIXES. */
 static int count_mixes(const struct mixes *mixes, int k, int left, int count)
 {
     if (k == mixes->problem->group_count)
         return count + 1;
     for (int nodes = most_of(mixes, k, left);
-         nodes >= least_of(mixes, k, left) && count <= TEMPLATES_MOST_MIXES; nodes--)
+         nodes >= least_of(mixes, k, left) && count <= TEMPLATES_MAX_MIXES; nodes--)
         count = count_mixes(mixes, k + 1, left - nodes, count);
     return count;
 }
@@ -73,13 +73,13 @@ static int count_mixes(const struct mixes *mixes, int k, int left, int count)
 static bool few_mixes(const struct mixes *mixes, int first, int last, struct error *err)
 {
     int count = 0;
-    for (int n = first; n <= last && count <= TEMPLATES_MOST_MIXES; n++)
+    for (int n = first; n <= last && count <= TEMPLATES_MAX_MIXES; n++)
         count = count_mixes(mixes, 0, n, count);
-    return count <= TEMPLATES_MOST_MIXES ||
+    return count <= TEMPLATES_MAX_MIXES ||
            error_set(err, ERROR_INPUT,
                      "templates: %d to %d nodes can be more than %d mixes; narrow the range, or plan for the "
                      "mixes you expect, one cluster file each",
-                     first, last, TEMPLATES_MOST_MIXES);
+                     first, last, TEMPLATES_MAX_MIXES);
 }
 
 /* Keeps the best plan in *result and lowers *bound to what is proven about this mix. `deadline`: clock_now
@@ -91,7 +91,7 @@ static void try_mix(const struct mixes *mixes, const struct plan_problem *mix, d
     struct pipeline plan;
     struct error error;
     if (deadline > 0)
-        options.time_limit = fmax(deadline - clock_now(), LEAST_TIME);
+        options.time_limit = fmax(deadline - clock_now(), MIN_TIME);
     options.pool = NULL; /* threads share the templates */
     options.progress = NULL;
     options.better_than = result->feasible ? result->plan.iteration_time : 0;

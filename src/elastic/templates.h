@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#define TEMPLATES_MOST_MIXES 20000
+#define TEMPLATES_MAX_MIXES 20000
 
 struct plan_template {
     int nodes;

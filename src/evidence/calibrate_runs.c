@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define FOLDS       5
-#define LEAST_RUNS  10
+#define MIN_RUNS    10
 #define EVALUATIONS 6000
 
 /* An error this large counts linearly, smaller ones squared: a few odd runs do not pull the rest. */
@@ -78,7 +78,7 @@ static double objective(const double *x, void *context)
 
 static bool minimise(struct search *search, struct calibration *result, struct error *err)
 {
-    double x[FIT_MOST], step[FIT_MOST];
+    double x[MAX_FIT], step[MAX_FIT];
     for (int i = 0; i < search->count; i++) {
         x[i] = log(fmax(field_get(&search->start, &search->parameters[i]), 1e-6));
         step[i] = 0.15;
@@ -120,10 +120,10 @@ bool calibrate_runs(struct runs_fit *fit, struct validation *validation, const c
             fit->runs++;
             search.start = *validation->runs[i].job.calibration;
         }
-    if (fit->runs < LEAST_RUNS)
+    if (fit->runs < MIN_RUNS)
         return error_set(err, ERROR_INFEASIBLE,
                          "%s: %d runs of generation '%s' can be modelled, expected at least %d", source,
-                         fit->runs, generation, LEAST_RUNS);
+                         fit->runs, generation, MIN_RUNS);
     search.start.name = generation;
     for (search.fold = 0; search.fold < FOLDS; search.fold++) {
         struct calibration calibration;

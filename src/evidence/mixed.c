@@ -33,14 +33,14 @@ static bool check_stages(const struct mixed_plan *plan, struct error *err)
 
 bool mixed_check(const struct mixed_plan *plan, struct error *err)
 {
-    if (plan->stages < 1 || plan->stages > MIXED_STAGES_MOST)
-        return error_set(err, ERROR_INPUT, "expected 1 to %d stages, found %d", MIXED_STAGES_MOST,
+    if (plan->stages < 1 || plan->stages > MIXED_MAX_STAGES)
+        return error_set(err, ERROR_INPUT, "expected 1 to %d stages, found %d", MIXED_MAX_STAGES,
                          plan->stages);
-    if (plan->pipelines < 1 || plan->pipelines > MIXED_PIPELINES_MOST)
-        return error_set(err, ERROR_INPUT, "expected 1 to %d pipelines, found %d", MIXED_PIPELINES_MOST,
+    if (plan->pipelines < 1 || plan->pipelines > MIXED_MAX_PIPELINES)
+        return error_set(err, ERROR_INPUT, "expected 1 to %d pipelines, found %d", MIXED_MAX_PIPELINES,
                          plan->pipelines);
-    if (plan->node_count < 1 || plan->node_count > MIXED_NODES_MOST)
-        return error_set(err, ERROR_INPUT, "expected 1 to %d nodes, found %d", MIXED_NODES_MOST,
+    if (plan->node_count < 1 || plan->node_count > MIXED_MAX_NODES)
+        return error_set(err, ERROR_INPUT, "expected 1 to %d nodes, found %d", MIXED_MAX_NODES,
                          plan->node_count);
     if (!check_stages(plan, err))
         return false;
@@ -65,7 +65,7 @@ struct lane {
 
 /* Bytes that nodes have to send into the network. */
 struct traffic {
-    double bytes[MIXED_NODES_MOST];
+    double bytes[MIXED_MAX_NODES];
 };
 
 static double message_bytes(const struct mixed_plan *plan, int stage)
@@ -168,7 +168,7 @@ static bool leaves_node(const struct mixed_plan *plan, int stage)
 static double gradient_seconds(const struct mixed_plan *plan)
 {
     struct traffic traffic;
-    int counted[MIXED_NODES_MOST];
+    int counted[MIXED_MAX_NODES];
     double inside = 0.0;
     if (plan->pipelines == 1)
         return 0.0;
@@ -242,7 +242,7 @@ static bool launch_bound(const struct mixed_plan *plan)
 
 struct mixed_time mixed_time(const struct mixed_plan *plan)
 {
-    struct lane lanes[MIXED_PIPELINES_MOST];
+    struct lane lanes[MIXED_MAX_PIPELINES];
     find_lanes(plan, lanes);
     int slowest = 0;
     for (int d = 1; d < plan->pipelines; d++)

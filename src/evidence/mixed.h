@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MIXED_NODES_MOST     4096
-#define MIXED_PIPELINES_MOST 1024
-#define MIXED_STAGES_MOST    1024
+#define MIXED_MAX_NODES     4096
+#define MIXED_MAX_PIPELINES 1024
+#define MIXED_MAX_STAGES    1024
 
 struct mixed_node {
     struct cluster_link inside;  /* as one device sees it */

@@ -96,7 +96,7 @@ bool fleet_score_measured(struct mixed_table *table, struct error *err)
 {
     for (int i = 0; i < table->count; i++) {
         struct mixed_row *row = &table->rows[i];
-        if (!row->reason && row->plan.stages <= FLEET_STAGES_MOST && !score(row, err))
+        if (!row->reason && row->plan.stages <= FLEET_MAX_STAGES && !score(row, err))
             return false;
     }
     return true;

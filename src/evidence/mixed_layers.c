@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SECONDS_MOST 1e6
+#define MAX_SECONDS 1e6
 
 /* ---- reading ---- */
 
@@ -62,18 +62,18 @@ static bool read_entry(const struct csv *csv, const struct columns *at, int firs
         return error_memory(err);
     if (!whole(csv, first, at->tensor, 1, 65536, &tensor, err) ||
         (at->microbatch >= 0 && !whole(csv, first, at->microbatch, 1, 1 << 20, &entry->microbatch, err)) ||
-        (at->update >= 0 && !csv_number(csv, first, at->update, 0.0, SECONDS_MOST, &entry->update, err)))
+        (at->update >= 0 && !csv_number(csv, first, at->update, 0.0, MAX_SECONDS, &entry->update, err)))
         return false;
     entry->tensor = (int)tensor;
     for (int row = first; row < last; row++) {
-        if (!whole(csv, row, at->layer, 0, MIXED_LAYERS_MOST, &layer, err))
+        if (!whole(csv, row, at->layer, 0, MIXED_MAX_LAYERS, &layer, err))
             return false;
         if (layer != row - first)
             return csv_error(csv, row, at->layer, err, "expected layer %d of its model and device",
                              row - first);
-        if (!csv_number(csv, row, at->forward, 0.0, SECONDS_MOST, &entry->forward[layer], err) ||
+        if (!csv_number(csv, row, at->forward, 0.0, MAX_SECONDS, &entry->forward[layer], err) ||
             (entry->backward &&
-             !csv_number(csv, row, at->backward, 0.0, SECONDS_MOST, &entry->backward[layer], err)))
+             !csv_number(csv, row, at->backward, 0.0, MAX_SECONDS, &entry->backward[layer], err)))
             return false;
     }
     return true;

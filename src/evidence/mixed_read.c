@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEVICES_MOST 65536
-#define BATCH_MOST   ((int64_t)1 << 30)
+#define MAX_DEVICES 65536
+#define MAX_BATCH   ((int64_t)1 << 30)
 
 struct reader {
     struct mixed_table *table;
@@ -96,9 +96,9 @@ bool mixed_table_is(const struct csv *csv)
 static bool read_degrees(struct reader *r)
 {
     int64_t tensor, data, pipeline;
-    if (!degree(r, "gbs", BATCH_MOST, &r->batch) || !degree(r, "mbs", BATCH_MOST, &r->microbatch) ||
-        !degree(r, "tp", DEVICES_MOST, &tensor) || !degree(r, "dp", MIXED_PIPELINES_MOST, &data) ||
-        !degree(r, "pp", MIXED_STAGES_MOST, &pipeline))
+    if (!degree(r, "gbs", MAX_BATCH, &r->batch) || !degree(r, "mbs", MAX_BATCH, &r->microbatch) ||
+        !degree(r, "tp", MAX_DEVICES, &tensor) || !degree(r, "dp", MIXED_MAX_PIPELINES, &data) ||
+        !degree(r, "pp", MIXED_MAX_STAGES, &pipeline))
         return false;
     r->tensor = (int)tensor;
     r->data = (int)data;
@@ -116,10 +116,10 @@ static bool read_numbers(struct reader *r, const char *column, int *numbers, int
         char *end;
         double read = text_number(text, &end);
         bool last = i + 1 == count;
-        if (end == text || read != floor(read) || !(read >= 0.0 && read <= MIXED_LAYERS_MOST) ||
+        if (end == text || read != floor(read) || !(read >= 0.0 && read <= MIXED_MAX_LAYERS) ||
             *end != (last ? '\0' : '|'))
             return cannot(r, "%s: expected %d whole numbers up to %d between bars, found '%s'", column, count,
-                          MIXED_LAYERS_MOST, cell(r, column));
+                          MIXED_MAX_LAYERS, cell(r, column));
         numbers[i] = (int)read;
         text = end + 1;
     }
@@ -196,8 +196,8 @@ static int node_of_rank(const struct mixed_cluster *cluster, int rank)
 /* Ranks in DeepSpeed's order: stages, in each its replicas, in each its tensor parallel ranks. */
 static bool place_ranks(struct reader *r, struct mixed_replica *replicas)
 {
-    if ((double)r->tensor * r->data * r->pipeline > DEVICES_MOST)
-        return cannot(r, "more than %d devices", DEVICES_MOST);
+    if ((double)r->tensor * r->data * r->pipeline > MAX_DEVICES)
+        return cannot(r, "more than %d devices", MAX_DEVICES);
     if (!make_nodes(r))
         return false;
     for (int i = 0; i < r->pipeline * r->data; i++) {
@@ -218,7 +218,7 @@ static bool place_named(struct reader *r, const char **text, int node, struct mi
     const char *start = *text + strspn(*text, " "), *colon = strstr(start, ":tp");
     char *end;
     double tensor = colon ? text_number(colon + 3, &end) : 0.0;
-    if (!colon || tensor != floor(tensor) || !(tensor >= 1.0 && tensor <= DEVICES_MOST))
+    if (!colon || tensor != floor(tensor) || !(tensor >= 1.0 && tensor <= MAX_DEVICES))
         return cannot(r, "stage_gpus: expected TYPExN:tpN, found '%.40s'", start);
     *text = end + strspn(end, " ");
     *replica = (struct mixed_replica){.tensor = (int)tensor, .node = node};
@@ -234,8 +234,8 @@ static bool place_stages(struct reader *r, struct mixed_replica *replicas)
 {
     const char *text = cell(r, "stage_gpus");
     int count = r->pipeline * r->data;
-    if (count > MIXED_NODES_MOST)
-        return cannot(r, "more than %d nodes", MIXED_NODES_MOST);
+    if (count > MIXED_MAX_NODES)
+        return cannot(r, "more than %d nodes", MIXED_MAX_NODES);
     if (!lay_nodes(r, count))
         return false;
     for (int i = 0; i < count; i++) {
@@ -393,8 +393,8 @@ static void predict(struct mixed_table *table)
 bool mixed_table_make(struct mixed_table *table, struct error *err)
 {
     struct reader r = {.table = table};
-    if (table->plans.row_count > MIXED_ROWS_MOST)
-        return error_set(err, ERROR_INPUT, "%s: more than %d plans", table->plans.path, MIXED_ROWS_MOST);
+    if (table->plans.row_count > MIXED_MAX_ROWS)
+        return error_set(err, ERROR_INPUT, "%s: more than %d plans", table->plans.path, MIXED_MAX_ROWS);
     if (!mixed_entries_read(&r.entries, &table->layers, &table->arena, err))
         return false;
     table->rows = ARENA_ARRAY(&table->arena, (size_t)table->plans.row_count + 1, struct mixed_row);

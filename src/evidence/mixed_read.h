@@ -14,7 +14,7 @@
 #include "core/csv.h"
 #include "evidence/mixed_setup.h"
 
-#define MIXED_ROWS_MOST 10000
+#define MIXED_MAX_ROWS 10000
 
 struct mixed_row {
     const char *cluster; /* of the setup; NULL: none is called so */

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#define WIDTH_MOST   1e9
-#define GROUPS_MOST  256
-#define BYTES_MOST   1024.0
-#define SECONDS_MOST 3600.0
+#define MAX_WIDTH   1e9
+#define MAX_GROUPS  256
+#define MAX_BYTES   1024.0
+#define MAX_SECONDS 3600.0
 
 struct reader {
     struct mixed_setup *setup;
@@ -37,7 +37,7 @@ static bool number(const struct reader *r, const struct doc_node *map, const cha
 
 static bool need_number(const struct reader *r, const struct doc_node *map, const char *key, double *value)
 {
-    return doc_need(&r->setup->doc, map, key, r->err) && number(r, map, key, 1.0, WIDTH_MOST, value);
+    return doc_need(&r->setup->doc, map, key, r->err) && number(r, map, key, 1.0, MAX_WIDTH, value);
 }
 
 static bool need_integer(const struct reader *r, const struct doc_node *map, const char *key, int64_t most,
@@ -81,8 +81,8 @@ static void *list(const struct reader *r, const struct doc_node *map, const char
     const struct doc_node *node = doc_need(&r->setup->doc, map, key, r->err);
     if (!node || !doc_is_list(&r->setup->doc, node, r->err))
         return NULL;
-    if (node->count == 0 || node->count > GROUPS_MOST) {
-        doc_error(&r->setup->doc, node, r->err, "expected 1 to %d entries, found %u", GROUPS_MOST,
+    if (node->count == 0 || node->count > MAX_GROUPS) {
+        doc_error(&r->setup->doc, node, r->err, "expected 1 to %d entries, found %u", MAX_GROUPS,
                   node->count);
         return NULL;
     }
@@ -104,7 +104,7 @@ static bool read_kind(const struct reader *r, const struct doc_node *node, enum 
     const char *name;
     *count = 1;
     if (!only(r, node, keys, 2) || !text(r, node, "kind", &name) ||
-        (doc_find(node, "count") && !need_integer(r, node, "count", MIXED_LAYERS_MOST, count)))
+        (doc_find(node, "count") && !need_integer(r, node, "count", MIXED_MAX_LAYERS, count)))
         return false;
     for (int i = 0; i < 4; i++)
         if (strcmp(name, names[i]) == 0) {
@@ -118,7 +118,7 @@ static bool read_kind(const struct reader *r, const struct doc_node *node, enum 
 static bool read_kinds(const struct reader *r, const struct doc_node *map, struct mixed_architecture *model)
 {
     const struct doc_node *node = doc_need(&r->setup->doc, map, "layers", r->err);
-    model->kinds = ARENA_ARRAY(&r->setup->doc.arena, MIXED_LAYERS_MOST, enum mixed_layer_kind);
+    model->kinds = ARENA_ARRAY(&r->setup->doc.arena, MIXED_MAX_LAYERS, enum mixed_layer_kind);
     if (!model->kinds)
         return error_memory(r->err);
     if (!node || !doc_is_list(&r->setup->doc, node, r->err))
@@ -128,8 +128,8 @@ static bool read_kinds(const struct reader *r, const struct doc_node *map, struc
         int count = 0;
         if (!read_kind(r, item, &kind, &count))
             return false;
-        if (model->layer_count + count > MIXED_LAYERS_MOST)
-            return doc_error(&r->setup->doc, item, r->err, "more than %d layers", MIXED_LAYERS_MOST);
+        if (model->layer_count + count > MIXED_MAX_LAYERS)
+            return doc_error(&r->setup->doc, item, r->err, "more than %d layers", MIXED_MAX_LAYERS);
         while (count-- > 0)
             model->kinds[model->layer_count++] = kind;
     }
@@ -144,7 +144,7 @@ static bool read_model(const struct reader *r, const struct doc_node *node, stru
         !need_number(r, node, "hidden", &model->hidden) || !need_number(r, node, "heads", &model->heads) ||
         !need_number(r, node, "sequence", &model->sequence) ||
         !need_number(r, node, "vocabulary", &model->vocabulary) ||
-        !number(r, node, "positions", 0.0, WIDTH_MOST, &model->positions) ||
+        !number(r, node, "positions", 0.0, MAX_WIDTH, &model->positions) ||
         !need_number(r, node, "element", &model->element))
         return false;
     model->table = model->name;
@@ -178,8 +178,8 @@ static bool read_launches(const struct reader *r, const struct doc_node *node, s
         return false;
     for (const struct doc_node *item = launches->first_child; item; item = item->next) {
         int at = device->launch_count;
-        if (at == MIXED_LAUNCHES_MOST)
-            return doc_error(&r->setup->doc, item, r->err, "more than %d entries", MIXED_LAUNCHES_MOST);
+        if (at == MIXED_MAX_LAUNCHES)
+            return doc_error(&r->setup->doc, item, r->err, "more than %d entries", MIXED_MAX_LAUNCHES);
         if (!only(r, item, keys, 2) || !need_integer(r, item, "tensor", 1024, &device->launches[at].tensor) ||
             !quantity(r, item, "seconds", UNIT_TIME, &device->launches[at].seconds))
             return false;
@@ -224,7 +224,7 @@ static bool read_group(const struct reader *r, const struct doc_node *node, stru
     static const char *const keys[] = {"device",          "nodes",  "devices",       "network",
                                        "network_latency", "inside", "inside_latency"};
     return only(r, node, keys, sizeof keys / sizeof *keys) && text(r, node, "device", &group->device) &&
-           need_integer(r, node, "nodes", MIXED_NODES_MOST, &group->nodes) &&
+           need_integer(r, node, "nodes", MIXED_MAX_NODES, &group->nodes) &&
            need_integer(r, node, "devices", 1024, &group->devices) &&
            need_rate(r, node, "network", &group->links.network.bandwidth) &&
            need_rate(r, node, "inside", &group->links.inside.bandwidth) &&
@@ -237,9 +237,9 @@ static bool read_software(const struct reader *r, const struct doc_node *map, st
     static const char *const keys[] = {"gradient", "tied", "state", "runtime", "buffer", "stage", "step"};
     const struct doc_node *node = doc_need(&r->setup->doc, map, "software", r->err);
     return node && only(r, node, keys, sizeof keys / sizeof *keys) &&
-           number(r, node, "gradient", 0.0, BYTES_MOST, &software->gradient_bytes) &&
-           number(r, node, "tied", 0.0, BYTES_MOST, &software->tied_bytes) &&
-           number(r, node, "state", 0.0, BYTES_MOST, &software->state_bytes) &&
+           number(r, node, "gradient", 0.0, MAX_BYTES, &software->gradient_bytes) &&
+           number(r, node, "tied", 0.0, MAX_BYTES, &software->tied_bytes) &&
+           number(r, node, "state", 0.0, MAX_BYTES, &software->state_bytes) &&
            quantity(r, node, "runtime", UNIT_BYTES, &software->runtime_bytes) &&
            quantity(r, node, "buffer", UNIT_BYTES, &software->buffer_bytes) &&
            quantity(r, node, "stage", UNIT_TIME, &software->stage_seconds) &&
@@ -259,8 +259,8 @@ static bool read_cluster(const struct reader *r, const struct doc_node *node, st
         if (!read_group(r, item, &cluster->groups[i]))
             return false;
         nodes += cluster->groups[i].nodes;
-        if (nodes > MIXED_NODES_MOST)
-            return doc_error(&r->setup->doc, item, r->err, "more than %d nodes", MIXED_NODES_MOST);
+        if (nodes > MIXED_MAX_NODES)
+            return doc_error(&r->setup->doc, item, r->err, "more than %d nodes", MIXED_MAX_NODES);
     }
     return cluster->groups != NULL;
 }

@@ -8,8 +8,8 @@
 #include "core/doc.h"
 #include "evidence/mixed.h"
 
-#define MIXED_LAYERS_MOST   4096
-#define MIXED_LAUNCHES_MOST 8
+#define MIXED_MAX_LAYERS   4096
+#define MIXED_MAX_LAUNCHES 8
 
 enum mixed_layer_kind {
     MIXED_EMBEDDING, /* table of words and of positions */
@@ -35,7 +35,7 @@ struct mixed_device {
     struct {
         int tensor;
         double seconds; /* host time of a block */
-    } launches[MIXED_LAUNCHES_MOST];
+    } launches[MIXED_MAX_LAUNCHES];
     const char *like; /* kernels take `times` what they take on this other device; NULL: not known */
     double times;
     double update; /* optimizer seconds per parameter; 0: not known */

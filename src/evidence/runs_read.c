@@ -18,12 +18,12 @@
 
 /* What a cell may say at most: far above what there is, and small enough that products of degrees, and of batches, do
  * not overflow. */
-#define DEGREE_MOST     65536
-#define DEVICES_MOST    1048576
-#define BATCH_MOST      ((int64_t)1 << 30)
-#define MICROBATCH_MOST ((int64_t)1 << 20)
-#define LAYERS_MOST     100000
-#define WIDTH_MOST      ((int64_t)1 << 30)
+#define MAX_DEGREE     65536
+#define MAX_DEVICES    1048576
+#define MAX_BATCH      ((int64_t)1 << 30)
+#define MAX_MICROBATCH ((int64_t)1 << 20)
+#define MAX_LAYERS     100000
+#define MAX_WIDTH      ((int64_t)1 << 30)
 
 /* Where published runs ran, when it is not one fast network port per device. */
 static const struct site {
@@ -148,8 +148,8 @@ static const struct architecture *named_model(const char *name)
 static bool read_widths(struct reader *r, struct architecture *model)
 {
     int64_t known_hidden = model->hidden, known_heads = model->heads;
-    int64_t hidden = whole(r, "hidden", 1, WIDTH_MOST, 0), heads = whole(r, "heads", 1, WIDTH_MOST, 0);
-    int64_t kv_heads = whole(r, "kv_heads", 1, WIDTH_MOST, 0), ffn = whole(r, "ffn", 1, WIDTH_MOST, 0);
+    int64_t hidden = whole(r, "hidden", 1, MAX_WIDTH, 0), heads = whole(r, "heads", 1, MAX_WIDTH, 0);
+    int64_t kv_heads = whole(r, "kv_heads", 1, MAX_WIDTH, 0), ffn = whole(r, "ffn", 1, MAX_WIDTH, 0);
     if (hidden > 0 && heads > 0) {
         if (known_hidden != hidden || known_heads != heads)
             model->head_width = 0;
@@ -171,7 +171,7 @@ static bool read_widths(struct reader *r, struct architecture *model)
 
 static void read_layers(struct reader *r, struct architecture *model)
 {
-    int layers = (int)whole(r, "layers", 1, LAYERS_MOST, 0);
+    int layers = (int)whole(r, "layers", 1, MAX_LAYERS, 0);
     if (layers == 0)
         return;
     /* a model cut to fewer layers keeps its share of dense ones */
@@ -201,8 +201,8 @@ static bool read_model(struct reader *r)
         return false;
     /* images have patches in the place of a vocabulary; GPT-2's is what most runs that do not say had */
     int64_t vocabulary = model->vocabulary > 0 || model->patch > 0 ? model->vocabulary : 50257;
-    model->vocabulary = whole(r, "vocab", 1, WIDTH_MOST, vocabulary);
-    model->sequence = whole(r, "seq", 1, WIDTH_MOST, model->sequence);
+    model->vocabulary = whole(r, "vocab", 1, MAX_WIDTH, vocabulary);
+    model->sequence = whole(r, "seq", 1, MAX_WIDTH, model->sequence);
     if (contains(run->source,
                  "llm-foundry")) /* MPT: no biases, no dropout (mosaicml/llm-foundry, mpt yamls) */
         model->biased = model->dropout = false;
@@ -261,7 +261,7 @@ static bool read_device(struct reader *r)
     struct usual_node node = nodes_of(run);
     if (csv_column(r->csv, "devices_per_node") < 0 && defaults->devices_per_node > 0)
         node.devices = defaults->devices_per_node;
-    job->devices_per_node = (int)whole(r, "devices_per_node", 1, DEGREE_MOST, node.devices);
+    job->devices_per_node = (int)whole(r, "devices_per_node", 1, MAX_DEGREE, node.devices);
     job->across = tables_link(defaults->tables, is_unsaid(said) ? node.across : said);
     if (!job->across && !is_unsaid(said))
         return cannot(r, "across: link '%s' is not known", said);
@@ -293,7 +293,7 @@ static bool read_software(struct reader *r)
 
 static int degree(const struct reader *r, const char *column)
 {
-    return (int)whole(r, column, 1, DEGREE_MOST, 1);
+    return (int)whole(r, column, 1, MAX_DEGREE, 1);
 }
 
 static bool read_degrees(struct reader *r)
@@ -305,17 +305,17 @@ static bool read_degrees(struct reader *r)
     job->pipeline = degree(r, "pp");
     job->context = degree(r, "cp");
     job->expert = degree(r, "ep");
-    int64_t data = whole(r, "dp", 1, DEVICES_MOST, 0);
-    int64_t devices = whole(r, "gpus", 1, DEVICES_MOST, 0);
-    int64_t chunks = whole(r, "vp", 0, LAYERS_MOST, 0);
+    int64_t data = whole(r, "dp", 1, MAX_DEVICES, 0);
+    int64_t devices = whole(r, "gpus", 1, MAX_DEVICES, 0);
+    int64_t chunks = whole(r, "vp", 0, MAX_LAYERS, 0);
     int64_t model_parallel = (int64_t)job->tensor * job->pipeline * job->context;
     bool zero = contains(run->framework, "ZeRO") || software->fully_sharded;
     job->sharding = (int)whole(r, "zero", 0, 3, zero ? 3 : software->sharded ? 1 : 0);
     if (run->reason)
         return false;
-    if (model_parallel > DEVICES_MOST ||
-        (devices == 0 && data * model_parallel > DEVICES_MOST)) /* at most 2^40 here */
-        return cannot(r, "its parallel degrees multiply to more than %d devices", DEVICES_MOST);
+    if (model_parallel > MAX_DEVICES ||
+        (devices == 0 && data * model_parallel > MAX_DEVICES)) /* at most 2^40 here */
+        return cannot(r, "its parallel degrees multiply to more than %d devices", MAX_DEVICES);
     devices = devices > 0 ? devices : data * model_parallel;
     if (devices == 0)
         return cannot(r, "no number of devices");
@@ -363,9 +363,9 @@ static bool read_batch(struct reader *r)
 {
     struct job *job = &r->run->job;
     job->sequence = r->run->model.sequence;
-    job->batch = whole(r, "gbs", 1, BATCH_MOST, 0);
-    job->microbatch = whole(r, "mbs", 1, MICROBATCH_MOST, 0);
-    int64_t count = whole(r, "microbatches", 1, MICROBATCH_MOST, 0);
+    job->batch = whole(r, "gbs", 1, MAX_BATCH, 0);
+    job->microbatch = whole(r, "mbs", 1, MAX_MICROBATCH, 0);
+    int64_t count = whole(r, "microbatches", 1, MAX_MICROBATCH, 0);
     if (r->run->reason)
         return false;
     /* where they contradict each other, the micro-batch was left over from another row */
@@ -381,9 +381,9 @@ static bool read_batch(struct reader *r)
         job->microbatch = 1;
     if (job->sequence < 1 || job->batch < 1 || job->microbatch < 1)
         return cannot(r, "no sequence, global batch or micro-batch");
-    if (job->batch > BATCH_MOST)
+    if (job->batch > MAX_BATCH)
         return cannot(r, "micro-batch x micro-batches x data parallel is more than %" PRId64 " sequences",
-                      BATCH_MOST);
+                      MAX_BATCH);
     return true;
 }
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define MOST_MARKED   ((int64_t)1 << 24)   /* samples of an epoch whose marks are summed up again */
-#define MOST_INTERVAL 3600.0               /* seconds; batches further apart need no finer order */
-#define PATIENCE      ((int64_t)100000000) /* ns that threads may take to come back when the run is stopped */
+#define MAX_MARKED   ((int64_t)1 << 24)   /* samples of an epoch whose marks are summed up again */
+#define MAX_INTERVAL 3600.0               /* seconds; batches further apart need no finer order */
+#define PATIENCE     ((int64_t)100000000) /* ns that threads may take to come back when the run is stopped */
 
 /* ---- Phases; each returns the same on all ranks ---- */
 
@@ -47,7 +47,7 @@ static bool start_pass(struct run *run, enum metrics_phase phase, int epoch, str
         .eval = phase == METRICS_EVAL,
         .epoch = epoch,
         .steps = order->steps,
-        .interval = distribution_nanoseconds(fmin(distribution_mean(compute), MOST_INTERVAL)),
+        .interval = distribution_nanoseconds(fmin(distribution_mean(compute), MAX_INTERVAL)),
         .excluded = run->options->workload->output.exclude_start_steps,
     };
     return together(run, loader_start(run->loaders[phase], &pass, err), "the start of an epoch", err);
@@ -295,7 +295,7 @@ static bool check_epoch(const struct run_result *result, enum metrics_phase phas
     if (phase == METRICS_EVAL && order->steps > 0)
         passes = metrics_row(&result->whole, 0, epoch, phase)->blocks;
     uint64_t mark = 0;
-    bool marked = each <= MOST_MARKED;
+    bool marked = each <= MAX_MARKED;
     if (marked)
         mark = order_checksum(order, epoch) * (uint64_t)passes;
     return metrics_complete(&result->whole, phase, epoch, each * passes, marked ? &mark : NULL, err);

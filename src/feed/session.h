@@ -44,7 +44,7 @@ struct session_options {
     const atomic_bool *stop;
 };
 
-#define SESSION_CHECKS_MOST 8
+#define SESSION_MAX_CHECKS 8
 
 /* What can be said of the storage. All but the first fail the run. */
 enum session_verdict {
@@ -79,8 +79,8 @@ struct session {
     int64_t device_read, device_written; /* of all hosts; -1: not known */
 
     /* Of session_judge, on rank 0: */
-    struct result_check checks[SESSION_CHECKS_MOST];
-    char check_texts[SESSION_CHECKS_MOST][384];
+    struct result_check checks[SESSION_MAX_CHECKS];
+    char check_texts[SESSION_MAX_CHECKS][384];
     int check_count;
     enum session_verdict verdict;
     char verdict_text[512];

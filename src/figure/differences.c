@@ -8,9 +8,9 @@
 #include <string.h>
 
 enum {
-    BARS_MOST = 14,  /* components */
-    PANELS_MOST = 4, /* with what they compare */
-    POINTS = 250,    /* of a distribution's curve */
+    MAX_BARS = 14,  /* components */
+    MAX_PANELS = 4, /* with what they compare */
+    POINTS = 250,   /* of a distribution's curve */
 };
 
 /* A trace's colour, and that of where they differ. */
@@ -92,7 +92,7 @@ static double list_bars(const struct drawing *drawing, struct text *whole, struc
         add_tic(tics, similarity_kind_names[kind], y++);
     }
     y += 0.5;
-    for (size_t i = 0; i < result->count && i < BARS_MOST; i++) {
+    for (size_t i = 0; i < result->count && i < MAX_BARS; i++) {
         const struct similarity_component *component = drawing->ranked[i];
         if (taken(component) <= 0)
             break;
@@ -302,7 +302,7 @@ static int choose_panels(const struct drawing *drawing, const struct similarity_
 {
     int count = 0;
     struct similarity_look *look = malloc(sizeof *look);
-    for (size_t i = 0; look && i < drawing->result->count && count < PANELS_MOST; i++) {
+    for (size_t i = 0; look && i < drawing->result->count && count < MAX_PANELS; i++) {
         const struct similarity_component *component = drawing->ranked[i];
         bool fresh = taken(component) > 0;
         for (int j = 0; fresh && j < count; j++)
@@ -319,7 +319,7 @@ static int choose_panels(const struct drawing *drawing, const struct similarity_
 
 static bool draw(struct drawing *drawing, struct error *err)
 {
-    const struct similarity_component *chosen[PANELS_MOST];
+    const struct similarity_component *chosen[MAX_PANELS];
     struct similarity_look *look = malloc(sizeof *look);
     if (!look)
         return error_memory(err);
@@ -329,7 +329,7 @@ static bool draw(struct drawing *drawing, struct error *err)
     struct figure_box bars = {names, top, middle - names - line, bottom - top};
     draw_bars(drawing, &bars);
     int count = choose_panels(drawing, chosen);
-    double step = (bottom - top + 3.2 * line) / PANELS_MOST;
+    double step = (bottom - top + 3.2 * line) / MAX_PANELS;
     for (int i = 0; i < count; i++) {
         double left = middle + 4.5 * line;
         struct figure_box box = {left, top + i * step, page->width - left - 1.5 * line, step - 3.2 * line};

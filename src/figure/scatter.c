@@ -9,7 +9,7 @@
 #define WIDTH  760
 #define HEIGHT 640
 
-#define MOST_GENERATIONS 16
+#define MAX_GENERATIONS 16
 
 static bool is_drawn(const struct run *run)
 {
@@ -27,7 +27,7 @@ static int list_generations(const struct validation *validation, const char **na
         int at = 0;
         while (at < count && strcmp(names[at], name) != 0)
             at++;
-        if (at == count && count < MOST_GENERATIONS)
+        if (at == count && count < MAX_GENERATIONS)
             names[count++] = name;
     }
     return count;
@@ -45,7 +45,7 @@ static void add_points(const struct validation *validation, const char *generati
 
 bool figure_scatter(const struct validation *validation, const char *path, struct error *err)
 {
-    const char *names[MOST_GENERATIONS];
+    const char *names[MAX_GENERATIONS];
     int count = list_generations(validation, names);
     struct text script = {0};
     if (count == 0)

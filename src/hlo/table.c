@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_CELLS 64   /* a power of two */
-#define KEPT_CELLS  1024 /* of a cleared table */
+#define MIN_CELLS  64   /* a power of two */
+#define KEPT_CELLS 1024 /* of a cleared table */
 
 /* At most five of eight cells are taken. */
 static size_t slots_of(size_t cells)
@@ -109,7 +109,7 @@ static struct hlo_cell *find(const struct hlo_table *table, const char *key, siz
 
 static bool grow(struct hlo_table *table)
 {
-    size_t capacity = table->capacity ? 2 * table->capacity : LEAST_CELLS;
+    size_t capacity = table->capacity ? 2 * table->capacity : MIN_CELLS;
     struct hlo_cell *cells = capacity < UINT32_MAX ? calloc(capacity, sizeof *cells) : NULL;
     struct hlo_slot *slots = cells ? realloc(table->slots, slots_of(capacity) * sizeof *slots) : NULL;
     if (!slots) {

@@ -4,8 +4,8 @@
  * along). */
 #include "hlo/module.h"
 
-#define MOST_STEPS  4096 /* of following and adding up, so that no graph takes long */
-#define MOST_FRAMES 64
+#define MAX_STEPS  4096 /* of following and adding up, so that no graph takes long */
+#define MAX_FRAMES 64
 
 /* Where a computation was called from; the loop's condition, its body and what surrounds it have none. */
 struct frame {
@@ -15,7 +15,7 @@ struct frame {
 
 struct evaluation {
     const struct hlo_instruction *loop;
-    struct frame frames[MOST_FRAMES];
+    struct frame frames[MAX_FRAMES];
     int frame_count;
     int steps;
 };
@@ -61,7 +61,7 @@ static struct place element_of(struct evaluation *evaluation, struct place tuple
 
 static struct place enter(struct evaluation *evaluation, struct place place)
 {
-    if (evaluation->frame_count == MOST_FRAMES || place.in->callee_count != 1)
+    if (evaluation->frame_count == MAX_FRAMES || place.in->callee_count != 1)
         return (struct place){.slot = -1};
     struct frame *frame = &evaluation->frames[evaluation->frame_count++];
     *frame = (struct frame){place.frame, place.in};
@@ -88,7 +88,7 @@ static struct place trace(struct evaluation *evaluation, struct place place, int
 {
     while (place.in && place.slot < 0) {
         const struct hlo_instruction *in = place.in;
-        if (evaluation->steps++ == MOST_STEPS || depth > HLO_MAX_DEPTH)
+        if (evaluation->steps++ == MAX_STEPS || depth > HLO_MAX_DEPTH)
             return (struct place){.slot = -1};
         switch (in->opcode) {
         case HLO_BITCAST:

@@ -35,9 +35,9 @@ bool launch_write(enum launch_format format, const struct plan *plan, const stru
 
 /* ---- reading ---- */
 
-#define LAUNCH_MOST_BYTES   ((size_t)4 << 20) /* of a file of arguments */
-#define LAUNCH_MOST_UNKNOWN 1000              /* options that are not understood */
-#define LAUNCH_MOST_STAGES  65536             /* of a pipeline layout, chunks counted */
+#define LAUNCH_MAX_BYTES   ((size_t)4 << 20) /* of a file of arguments */
+#define LAUNCH_MAX_UNKNOWN 1000              /* options that are not understood */
+#define LAUNCH_MAX_STAGES  65536             /* of a pipeline layout, chunks counted */
 
 /* A number that the arguments give, or not. */
 struct launch_value {

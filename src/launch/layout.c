@@ -46,12 +46,12 @@ const char *megatron_layout_write(const struct job *job, struct arena *arena)
 /* ---- reading ---- */
 
 struct layout {
-    int *blocks; /* of LAUNCH_MOST_STAGES */
+    int *blocks; /* of LAUNCH_MAX_STAGES */
     int count;   /* of stages begun */
     int read;    /* letters, those of repeated groups every time */
 };
 
-#define MOST_LETTERS 1000000
+#define MAX_LETTERS 1000000
 
 /* "*3" behind a letter or a group; 1 where there is none. */
 static bool read_times(const char **at, long *times)
@@ -61,7 +61,7 @@ static bool read_times(const char **at, long *times)
         return true;
     char *end;
     *times = strtol(*at + 1, &end, 10);
-    bool ok = (*at)[1] >= '0' && (*at)[1] <= '9' && *times >= 1 && *times <= LAUNCH_MOST_STAGES;
+    bool ok = (*at)[1] >= '0' && (*at)[1] <= '9' && *times >= 1 && *times <= LAUNCH_MAX_STAGES;
     *at = end;
     return ok;
 }
@@ -72,7 +72,7 @@ static bool add_letter(struct layout *layout, char letter, long times)
     if (!strchr("EtmL|", letter))
         return false;
     for (; letter == '|' && times > 0; times--)
-        if (layout->count++ == LAUNCH_MOST_STAGES)
+        if (layout->count++ == LAUNCH_MAX_STAGES)
             return false;
     if (letter == 't' && layout->blocks[layout->count - 1] > 1000000)
         return false;
@@ -87,7 +87,7 @@ static bool read_letters(struct layout *layout, const char *at, const char *end)
     while (at < end) {
         char letter = *at++;
         long times = 1;
-        if (layout->read++ == MOST_LETTERS)
+        if (layout->read++ == MAX_LETTERS)
             return false;
         if (letter != ',' && (!read_times(&at, &times) || !add_letter(layout, letter, times)))
             return false;
@@ -116,8 +116,8 @@ static bool read_layout(struct layout *layout, const char *at)
 
 bool megatron_layout_read(const char *layout, struct arena *arena, int **blocks, int *count)
 {
-    struct layout read = {.blocks = ARENA_ARRAY(arena, LAUNCH_MOST_STAGES + 1, int), .count = 1};
-    if (!read.blocks || !read_layout(&read, layout) || read.count > LAUNCH_MOST_STAGES)
+    struct layout read = {.blocks = ARENA_ARRAY(arena, LAUNCH_MAX_STAGES + 1, int), .count = 1};
+    if (!read.blocks || !read_layout(&read, layout) || read.count > LAUNCH_MAX_STAGES)
         return false;
     *blocks = read.blocks;
     *count = read.count;

@@ -96,7 +96,7 @@ struct megatron_arguments {
     struct megatron_value values[MEGATRON_COUNT];
     struct launch_value rank_batch; /* MLPerf's MINIBS */
     int unknown_count;
-    struct launch_unknown unknown[LAUNCH_MOST_UNKNOWN];
+    struct launch_unknown unknown[LAUNCH_MAX_UNKNOWN];
 };
 
 const char *megatron_name(enum megatron_option option);

@@ -167,7 +167,7 @@ static bool read_layout(const struct reader *r)
     if (!megatron_layout_read(value->word, &options->arena, &blocks, &count))
         return error_set(r->err, ERROR_INPUT,
                          "%s:%d: %s: expected stages as in 'Et*3|(tt|)*29,m|L', at most %d, found '%s'",
-                         r->path, value->line, megatron_name(MEGATRON_LAYOUT), LAUNCH_MOST_STAGES,
+                         r->path, value->line, megatron_name(MEGATRON_LAYOUT), LAUNCH_MAX_STAGES,
                          value->word);
     int64_t pipeline = options->pipeline.given ? options->pipeline.value : 1;
     if (count % pipeline != 0)
@@ -189,7 +189,7 @@ static void leave(const struct reader *r, enum megatron_option option)
         (struct launch_unknown){megatron_name(option), r->arguments->values[option].line};
 }
 
-#define MOST_LEFT 2
+#define MAX_LEFT 2
 
 static void leave_what_no_job_says(const struct reader *r)
 {
@@ -241,7 +241,7 @@ bool launch_read_megatron(const char *path, const char *data, size_t length, str
     }
     options->arena = arguments->arena; /* the names and words */
     struct launch_unknown *unknown =
-        ARENA_ARRAY(&options->arena, (size_t)arguments->unknown_count + MOST_LEFT, struct launch_unknown);
+        ARENA_ARRAY(&options->arena, (size_t)arguments->unknown_count + MAX_LEFT, struct launch_unknown);
     if (unknown)
         memcpy(unknown, arguments->unknown, (size_t)arguments->unknown_count * sizeof *unknown);
     options->unknown = unknown;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_VARIABLES 1000
-#define MOST_NUMBER    INT64_C(1000000000)
+#define MAX_VARIABLES 1000
+#define MAX_NUMBER    INT64_C(1000000000)
 
 struct variable {
     const char *name, *value;
@@ -20,7 +20,7 @@ struct scanner {
     struct megatron_arguments *arguments;
     struct error *err;
     int variable_count;
-    struct variable variables[MOST_VARIABLES];
+    struct variable variables[MAX_VARIABLES];
 };
 
 /* What MLPerf's configurations of Megatron and NeMo call them (config_*.sh of the submissions to MLPerf Training). */
@@ -146,9 +146,9 @@ static const char *resolved(struct scanner *s, char *text)
 
 static bool set_variable(struct scanner *s, char *name, size_t length, const char *value)
 {
-    if (s->variable_count == MOST_VARIABLES)
+    if (s->variable_count == MAX_VARIABLES)
         return error_set(s->err, ERROR_INPUT, "%s:%d: more than %d variables", s->path, s->line,
-                         MOST_VARIABLES);
+                         MAX_VARIABLES);
     const char *copy = arena_copy(&s->arguments->arena, name, length);
     if (!copy)
         return error_memory(s->err);
@@ -161,9 +161,9 @@ static bool set_variable(struct scanner *s, char *name, size_t length, const cha
 static bool add_unknown(struct scanner *s, const char *name, int line)
 {
     struct megatron_arguments *arguments = s->arguments;
-    if (arguments->unknown_count == LAUNCH_MOST_UNKNOWN)
+    if (arguments->unknown_count == LAUNCH_MAX_UNKNOWN)
         return error_set(s->err, ERROR_INPUT, "%s:%d: more than %d options that are not understood", s->path,
-                         line, LAUNCH_MOST_UNKNOWN);
+                         line, LAUNCH_MAX_UNKNOWN);
     arguments->unknown[arguments->unknown_count++] = (struct launch_unknown){name, line};
     return true;
 }
@@ -174,7 +174,7 @@ static bool read_number(const char *text, int64_t *number)
     errno = 0;
     long long value = strtoll(text, &end, 10);
     *number = value;
-    return end != text && *end == '\0' && errno == 0 && value >= 1 && value <= MOST_NUMBER;
+    return end != text && *end == '\0' && errno == 0 && value >= 1 && value <= MAX_NUMBER;
 }
 
 static bool set_option(struct scanner *s, enum megatron_option option, const char *name, int line,
@@ -187,7 +187,7 @@ static bool set_option(struct scanner *s, enum megatron_option option, const cha
     if (megatron_kind(option) == MEGATRON_NUMBER && !read_number(value, &read.number))
         return error_set(s->err, ERROR_INPUT,
                          "%s:%d: %s: expected a whole number from 1 to %" PRId64 ", found '%s'", s->path,
-                         line, name, MOST_NUMBER, value);
+                         line, name, MAX_NUMBER, value);
     s->arguments->values[option] = read;
     return true;
 }
@@ -272,8 +272,8 @@ static bool scan(struct scanner *s)
 bool megatron_scan(const char *path, const char *data, size_t length, struct megatron_arguments *arguments,
                    struct error *err)
 {
-    if (length > LAUNCH_MOST_BYTES)
-        return error_set(err, ERROR_INPUT, "%s: more than %zu bytes", path, LAUNCH_MOST_BYTES);
+    if (length > LAUNCH_MAX_BYTES)
+        return error_set(err, ERROR_INPUT, "%s: more than %zu bytes", path, LAUNCH_MAX_BYTES);
     if (length > 0 && memchr(data, 0, length))
         return error_set(err, ERROR_INPUT, "%s: is no text: it holds a NUL", path);
     struct arena arena = {0};

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MILLISECONDS_MOST 1e12 /* 1e9 s, as in every profile */
-#define BYTES_MOST        0x1p53
-#define SHOWN             60 /* bytes of the file in a message */
-#define CYCLE_SHOWN       6
+#define MAX_MILLISECONDS 1e12 /* 1e9 s, as in every profile */
+#define MAX_BYTES        0x1p53
+#define SHOWN            60 /* bytes of the file in a message */
+#define CYCLE_SHOWN      6
 
 /* ---- text ---- */
 
@@ -95,18 +95,18 @@ static bool read_number(const struct reader *r, struct piece piece, double most,
         return fail_at(r, piece.start, "expected a number", piece);
     if (!(*value >= 0 && *value <= most))
         return fail_at(r, piece.start,
-                       most == BYTES_MOST ? "expected 0 to 2^53 bytes" : "expected 0 to 1e12 ms", piece);
+                       most == MAX_BYTES ? "expected 0 to 2^53 bytes" : "expected 0 to 1e12 ms", piece);
     return true;
 }
 
 static bool read_size(struct reader *r, struct piece piece, int64_t *bytes)
 {
     double value;
-    if (!read_number(r, piece, BYTES_MOST, &value))
+    if (!read_number(r, piece, MAX_BYTES, &value))
         return false;
     value = nearbyint(value);
     r->bytes += value;
-    if (r->bytes >= BYTES_MOST)
+    if (r->bytes >= MAX_BYTES)
         return fail_at(r, piece.start, "expected less than 2^53 bytes in the whole file", piece);
     *bytes += (int64_t)value;
     return true;
@@ -150,9 +150,9 @@ static bool read_measures(struct reader *r, struct piece rest, struct graph_node
 {
     struct piece value;
     return take_field(r, &rest, "forward_compute_time", false, &value) &&
-           read_number(r, value, MILLISECONDS_MOST, &node->forward_ms) &&
+           read_number(r, value, MAX_MILLISECONDS, &node->forward_ms) &&
            take_field(r, &rest, "backward_compute_time", false, &value) &&
-           read_number(r, value, MILLISECONDS_MOST, &node->backward_ms) &&
+           read_number(r, value, MAX_MILLISECONDS, &node->backward_ms) &&
            take_field(r, &rest, "activation_size", false, &value) &&
            read_sizes(r, value, &node->activation_bytes) &&
            take_field(r, &rest, "parameter_size", true, &value) &&

@@ -38,7 +38,7 @@ struct import {
     struct error *err;
 };
 
-#define MOST_WORK (INT64_C(1) << 31)
+#define MAX_WORK (INT64_C(1) << 31)
 
 static uint64_t *before(const struct import *im, int node)
 {
@@ -405,7 +405,7 @@ static bool import(struct import *im)
 
 bool graph_chain_hpgo(const struct graph *graph, struct chain *chain, struct error *err)
 {
-    struct import im = {.graph = graph, .chain = chain, .work = MOST_WORK, .err = err};
+    struct import im = {.graph = graph, .chain = chain, .work = MAX_WORK, .err = err};
     memset(chain, 0, sizeof *chain);
     bool done = import(&im);
     if (done)

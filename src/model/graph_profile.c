@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECONDS_LEAST 1e-12 /* of a layer in a profile */
+#define MIN_SECONDS 1e-12 /* of a layer in a profile */
 
 static bool takes_time(const struct chain_load *load)
 {
-    return load->forward >= SECONDS_LEAST && load->backward >= SECONDS_LEAST;
+    return load->forward >= MIN_SECONDS && load->backward >= MIN_SECONDS;
 }
 
 static void add(struct chain_load *sum, const struct chain_load *load)

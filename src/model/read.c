@@ -4,8 +4,8 @@
 #include <math.h>
 
 /* Wide enough for anything that can be measured, narrow enough that sums neither overflow nor vanish. */
-#define SECONDS_LEAST 1e-12
-#define SECONDS_MOST  1e9
+#define MIN_SECONDS 1e-12
+#define MAX_SECONDS 1e9
 
 bool profile_read_time(const struct profile_reader *r, const struct doc_node *node, double *seconds)
 {
@@ -13,7 +13,7 @@ bool profile_read_time(const struct profile_reader *r, const struct doc_node *no
     if (!doc_number(r->doc, node, DOC_POSITIVE, DBL_MAX, &value, r->err))
         return false;
     *seconds = value / r->per_second;
-    if (*seconds < SECONDS_LEAST || *seconds > SECONDS_MOST)
+    if (*seconds < MIN_SECONDS || *seconds > MAX_SECONDS)
         return doc_error(r->doc, node, r->err, "expected a time from 1 ps to 1e9 s, found '%s'", node->text);
     return true;
 }
@@ -71,7 +71,7 @@ static bool read_map(const struct profile_reader *r, const struct doc_node *map,
         if (!doc_number(r->doc, node, 0, DBL_MAX, &value, r->err))
             return false;
         value /= r->per_second;
-        if (value > SECONDS_MOST)
+        if (value > MAX_SECONDS)
             return doc_error(r->doc, node, r->err, "expected a time of at most 1e9 s, found '%s'",
                              node->text);
         insert(allreduce, size, value);

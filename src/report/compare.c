@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_ROWS   200
-#define MOST_TRACES 24
-#define MOST_KINDS  16
-#define WIDTH       200 /* of the drawing */
+#define MAX_ROWS   200
+#define MAX_TRACES 24
+#define MAX_KINDS  16
+#define WIDTH      200 /* of the drawing */
 
 /* The value as a bar, its interval as a line over it, the least of the repeats as a mark. */
 static void add_bar(struct text *out, double value, double low, double high, double floor)
@@ -72,7 +72,7 @@ static int sum_kinds(const struct doc_node *components, struct kind *kinds)
         int i = 0;
         while (name && i < count && strcmp(kinds[i].name, name) != 0)
             i++;
-        if (!name || i == MOST_KINDS || !isfinite(weight * value))
+        if (!name || i == MAX_KINDS || !isfinite(weight * value))
             continue;
         if (i == count)
             kinds[count++] = (struct kind){.name = name};
@@ -85,7 +85,7 @@ static int sum_kinds(const struct doc_node *components, struct kind *kinds)
 static void add_kinds(const struct doc_node *components, struct text *out)
 {
     static const char *const titles[] = {"<kind", ">weight", ">similarity", "<0 to 1", NULL};
-    struct kind kinds[MOST_KINDS];
+    struct kind kinds[MAX_KINDS];
     int count = sum_kinds(components, kinds);
     html_table(out, "By kind", titles);
     for (int i = 0; i < count; i++) {
@@ -112,7 +112,7 @@ static void add_components(const struct doc_node *components, bool floor, struct
         titles[8] = "<noise of repeats";
     }
     html_table(out, "By component, with 95 % intervals", titles);
-    for (const struct doc_node *c = components->first_child; c && rows < MOST_ROWS; c = c->next, rows++) {
+    for (const struct doc_node *c = components->first_child; c && rows < MAX_ROWS; c = c->next, rows++) {
         double value = report_number(c, "similarity"), low = report_number(c, "low"),
                high = report_number(c, "high");
         html_row(out);
@@ -128,8 +128,8 @@ static void add_components(const struct doc_node *components, bool floor, struct
     }
     html_table_end(out);
     add_legend(out, floor);
-    if (components->count > MOST_ROWS)
-        html_element(out, "p", "soft", "And %u more components in the file.", components->count - MOST_ROWS);
+    if (components->count > MAX_ROWS)
+        html_element(out, "p", "soft", "And %u more components in the file.", components->count - MAX_ROWS);
 }
 
 static void add_lost(struct text *out, const char *trace, double lost, double cut_off)
@@ -206,10 +206,10 @@ static void add_tinted(struct text *out, double value)
 
 static void add_matrix(const struct doc_node *traces, const struct doc_node *rows, struct text *out)
 {
-    const char *titles[MOST_TRACES + 2] = {"<trace"};
-    char heads[MOST_TRACES][66];
+    const char *titles[MAX_TRACES + 2] = {"<trace"};
+    char heads[MAX_TRACES][66];
     int count = 0;
-    for (const struct doc_node *trace = traces->first_child; trace && count < MOST_TRACES;
+    for (const struct doc_node *trace = traces->first_child; trace && count < MAX_TRACES;
          trace = trace->next, count++) {
         const char *label = report_string(trace, "label");
         snprintf(heads[count], sizeof heads[count], ">%s", label ? label : "?");
@@ -226,8 +226,8 @@ static void add_matrix(const struct doc_node *traces, const struct doc_node *row
         html_row_end(out);
     }
     html_table_end(out);
-    if (traces->count > MOST_TRACES)
-        html_element(out, "p", "soft", "And %u more traces in the file.", traces->count - MOST_TRACES);
+    if (traces->count > MAX_TRACES)
+        html_element(out, "p", "soft", "And %u more traces in the file.", traces->count - MAX_TRACES);
 }
 
 static void add_pairs(const struct doc_node *pairs, struct text *out)
@@ -236,7 +236,7 @@ static void add_pairs(const struct doc_node *pairs, struct text *out)
                                          ">to",    "<0 to 1", "<differs most in", NULL};
     int rows = 0;
     html_table(out, "Pairs, with 95 % intervals", titles);
-    for (const struct doc_node *pair = pairs->first_child; pair && rows < MOST_ROWS;
+    for (const struct doc_node *pair = pairs->first_child; pair && rows < MAX_ROWS;
          pair = pair->next, rows++) {
         const struct doc_node *worst = pair->type == DOC_MAP ? doc_find(pair, "differs_most") : NULL;
         const char *kind = report_string(worst, "kind"), *name = report_string(worst, "name");
@@ -255,8 +255,8 @@ static void add_pairs(const struct doc_node *pairs, struct text *out)
         html_row_end(out);
     }
     html_table_end(out);
-    if (pairs->count > MOST_ROWS)
-        html_element(out, "p", "soft", "And %u more pairs in the file.", pairs->count - MOST_ROWS);
+    if (pairs->count > MAX_ROWS)
+        html_element(out, "p", "soft", "And %u more pairs in the file.", pairs->count - MAX_ROWS);
 }
 
 bool report_matrix(struct report_part *part, struct error *err)

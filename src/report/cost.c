@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ROWS 100
+#define MAX_ROWS 100
 
 static const char *or_unknown(const char *text)
 {
@@ -74,7 +74,7 @@ static void add_layers(const struct doc_node *layers, struct text *out)
                                          ">activations", ">output", NULL};
     int rows = 0;
     html_table(out, "Layers, neighbours that are alike in one row; bytes of each", titles);
-    for (const struct doc_node *first = layers->first_child; first && rows < MOST_ROWS; rows++) {
+    for (const struct doc_node *first = layers->first_child; first && rows < MAX_ROWS; rows++) {
         const struct doc_node *last = first;
         int count = 1;
         for (; last->next && alike(first, last->next); count++)
@@ -134,7 +134,7 @@ static int sum_operations(const struct doc_node *instructions, struct operation 
         int at = 0;
         while (opcode && at < count && strcmp(sums[at].opcode, opcode) != 0)
             at++;
-        if (!opcode || at == MOST_ROWS)
+        if (!opcode || at == MAX_ROWS)
             continue;
         if (at == count)
             sums[count++] = (struct operation){.opcode = opcode};
@@ -150,7 +150,7 @@ static void add_counts(const struct doc_node *root, struct text *out)
 {
     static const char *const titles[] = {"<operation", ">times", ">flop", ">of all", ">bytes", NULL};
     const struct doc_node *instructions = report_list(root, "instructions");
-    struct operation sums[MOST_ROWS];
+    struct operation sums[MAX_ROWS];
     double flops = report_number(root, "flops");
     html_element(out, "p", NULL, "%s, counted by the rules of %s.", or_unknown(report_string(root, "file")),
                  or_unknown(report_string(root, "rules")));
@@ -196,8 +196,8 @@ static void add_results(const struct doc_node *results, struct text *out)
     for (const struct doc_node *run = results->first_child; run; run = run->next) {
         char low[48], high[48];
         without += report_string(run, "reason") != NULL;
-        more += !report_string(run, "reason") && rows == MOST_ROWS;
-        if (report_string(run, "reason") || rows == MOST_ROWS)
+        more += !report_string(run, "reason") && rows == MAX_ROWS;
+        if (report_string(run, "reason") || rows == MAX_ROWS)
             continue;
         rows++;
         html_row(out);
@@ -272,7 +272,7 @@ static void add_plans(const struct doc_node *results, struct text *out)
                                          ">predicted", ">error",   "<note", NULL};
     int rows = 0;
     html_table(out, "Plans", titles);
-    for (const struct doc_node *plan = results->first_child; plan && rows < MOST_ROWS;
+    for (const struct doc_node *plan = results->first_child; plan && rows < MAX_ROWS;
          plan = plan->next, rows++) {
         const char *reason = report_string(plan, "reason"), *mark = report_string(plan, "mark");
         html_row(out);
@@ -286,8 +286,8 @@ static void add_plans(const struct doc_node *results, struct text *out)
         html_row_end(out);
     }
     html_table_end(out);
-    if (results->count > MOST_ROWS)
-        html_element(out, "p", "soft", "And %u more plans in the file.", results->count - MOST_ROWS);
+    if (results->count > MAX_ROWS)
+        html_element(out, "p", "soft", "And %u more plans in the file.", results->count - MAX_ROWS);
 }
 
 bool report_mixed(struct report_part *part, struct error *err)

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_DEPTH   3
-#define MOST_ROWS    100
-#define MOST_COLUMNS 14
-#define WHOLE_CELL   28 /* a text so short is not broken into lines */
-#define MOST_ITEMS   12 /* of a list in one cell */
+#define MAX_DEPTH   3
+#define MAX_ROWS    100
+#define MAX_COLUMNS 14
+#define WHOLE_CELL  28 /* a text so short is not broken into lines */
+#define MAX_ITEMS   12 /* of a list in one cell */
 
 /* "iteration_time" for people. */
 static const char *name_of(const char *key, char name[64])
@@ -98,7 +98,7 @@ static void add_number(const char *key, double number, struct text *out)
 static void add_value(const struct doc_node *node, int depth, struct text *out)
 {
     char name[64];
-    uint32_t left = MOST_ITEMS;
+    uint32_t left = MAX_ITEMS;
     switch (node->type) {
     case DOC_NULL:
         text_add(out, "\u2013");
@@ -116,7 +116,7 @@ static void add_value(const struct doc_node *node, int depth, struct text *out)
     case DOC_MAP:
         break;
     }
-    if (depth == MOST_DEPTH) {
+    if (depth == MAX_DEPTH) {
         text_format(out, "%u values", node->count);
         return;
     }
@@ -126,8 +126,8 @@ static void add_value(const struct doc_node *node, int depth, struct text *out)
             text_format(out, "%s ", name_of(child->key, name));
         add_value(child, depth + 1, out);
     }
-    if (node->count > MOST_ITEMS)
-        text_format(out, ", and %u more", node->count - MOST_ITEMS);
+    if (node->count > MAX_ITEMS)
+        text_format(out, ", and %u more", node->count - MAX_ITEMS);
     if (node->count == 0)
         text_add(out, "\u2013");
 }
@@ -140,8 +140,8 @@ static bool is_scalar(const struct doc_node *node)
 /* ---- tables of maps ---- */
 
 struct columns {
-    const char *keys[MOST_COLUMNS];
-    bool numbers[MOST_COLUMNS]; /* all that is known in it */
+    const char *keys[MAX_COLUMNS];
+    bool numbers[MAX_COLUMNS]; /* all that is known in it */
     int count;
     bool more;
 };
@@ -151,7 +151,7 @@ static void add_column(struct columns *columns, const struct doc_node *cell)
     int i = 0;
     while (i < columns->count && strcmp(columns->keys[i], cell->key) != 0)
         i++;
-    if (i == MOST_COLUMNS) {
+    if (i == MAX_COLUMNS) {
         columns->more = true;
         return;
     }
@@ -164,7 +164,7 @@ static void add_column(struct columns *columns, const struct doc_node *cell)
 static void find_columns(const struct doc_node *list, struct columns *columns)
 {
     int rows = 0;
-    for (const struct doc_node *row = list->first_child; row && rows < MOST_ROWS; row = row->next, rows++)
+    for (const struct doc_node *row = list->first_child; row && rows < MAX_ROWS; row = row->next, rows++)
         for (const struct doc_node *cell = row->first_child; row->type == DOC_MAP && cell; cell = cell->next)
             add_column(columns, cell);
 }
@@ -187,8 +187,8 @@ static void add_cell(const struct columns *columns, int i, const struct doc_node
 void report_rows(struct text *out, const char *caption, const struct doc_node *list)
 {
     struct columns columns = {0};
-    char names[MOST_COLUMNS][66];
-    const char *titles[MOST_COLUMNS + 1] = {0};
+    char names[MAX_COLUMNS][66];
+    const char *titles[MAX_COLUMNS + 1] = {0};
     int rows = 0;
     find_columns(list, &columns);
     for (int i = 0; i < columns.count; i++) {
@@ -197,15 +197,15 @@ void report_rows(struct text *out, const char *caption, const struct doc_node *l
         titles[i] = names[i];
     }
     html_table(out, caption, titles);
-    for (const struct doc_node *row = list->first_child; row && rows < MOST_ROWS; row = row->next, rows++) {
+    for (const struct doc_node *row = list->first_child; row && rows < MAX_ROWS; row = row->next, rows++) {
         html_row(out);
         for (int i = 0; i < columns.count; i++)
             add_cell(&columns, i, row, out);
         html_row_end(out);
     }
     html_table_end(out);
-    if (list->count > MOST_ROWS)
-        html_element(out, "p", "soft", "And %u more rows in the file.", list->count - MOST_ROWS);
+    if (list->count > MAX_ROWS)
+        html_element(out, "p", "soft", "And %u more rows in the file.", list->count - MAX_ROWS);
     if (columns.more)
         html_element(out, "p", "soft", "And more columns in the file.");
 }
@@ -242,7 +242,7 @@ static void add_map(const struct doc_node *map, int depth, struct text *out)
         if (node->type != DOC_MAP)
             continue;
         html_element(out, "h4", NULL, "%s", name_of(node->key, name));
-        if (depth < MOST_DEPTH)
+        if (depth < MAX_DEPTH)
             add_map(node, depth + 1, out);
         else
             html_element(out, "p", "soft", "%u values, in the file.", node->count);

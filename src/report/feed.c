@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHARES    6
-#define MOST_ROWS 100
+#define SHARES   6
+#define MAX_ROWS 100
 
 static const struct doc_node *find(const struct doc_node *map, const char *key)
 {
@@ -82,7 +82,7 @@ static void add_epochs(const struct doc_node *phase, struct text *out)
     if (!epochs)
         return;
     html_table(out, "Epochs", titles);
-    for (const struct doc_node *epoch = epochs->first_child; epoch && rows < MOST_ROWS;
+    for (const struct doc_node *epoch = epochs->first_child; epoch && rows < MAX_ROWS;
          epoch = epoch->next, rows++) {
         struct html_part parts[SHARES];
         take_shares(find(epoch, "shares"), parts);
@@ -98,8 +98,8 @@ static void add_epochs(const struct doc_node *phase, struct text *out)
         html_row_end(out);
     }
     html_table_end(out);
-    if (epochs->count > MOST_ROWS)
-        html_element(out, "p", "soft", "And %u more epochs in the file.", epochs->count - MOST_ROWS);
+    if (epochs->count > MAX_ROWS)
+        html_element(out, "p", "soft", "And %u more epochs in the file.", epochs->count - MAX_ROWS);
 }
 
 static void add_phase(const struct doc_node *phase, const char *title, struct text *out)

@@ -47,10 +47,10 @@ static bool read_all(DIR *stream, const char *path, struct names *names, struct 
             return true;
         if (entry->d_name[0] == '.')
             continue;
-        if (names->count == REPORT_MOST_FILES)
+        if (names->count == REPORT_MAX_FILES)
             return error_set(err, ERROR_INPUT,
                              "%s: more than %d files: a report is of a folder of results, not of data", path,
-                             REPORT_MOST_FILES);
+                             REPORT_MAX_FILES);
         if (!add_name(names, entry->d_name, err))
             return false;
     }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REPORT_MOST_FILES 16384 /* of the folder and each folder in it */
+#define REPORT_MAX_FILES 16384 /* of the folder and each folder in it */
 
 struct folder_file {
     const char *path; /* below the folder: "a.json", "feed/result.json", "feed/dlio_config/" */

@@ -49,7 +49,7 @@ static bool drawn(struct report_part *part, report_drawer *draw, const void *con
 {
     char *data;
     size_t length;
-    if (!draw(path, context, err) || !file_read(path, REPORT_MOST_PICTURE, &data, &length, err))
+    if (!draw(path, context, err) || !file_read(path, REPORT_MAX_PICTURE, &data, &length, err))
         return false;
     add_figure(part, "image/svg+xml", wide, data, length, alternative);
     free(data);
@@ -98,7 +98,7 @@ static bool picture(struct report_part *part, const char *type, const char *magi
 {
     char *data;
     size_t length;
-    if (!file_read(part->full, REPORT_MOST_PICTURE, &data, &length, err))
+    if (!file_read(part->full, REPORT_MAX_PICTURE, &data, &length, err))
         return false;
     bool ok = length >= magic_length &&
               (magic ? memcmp(data, magic, magic_length) == 0 : memmem(data, length, "<svg", 4) != NULL);

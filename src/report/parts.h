@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define REPORT_MOST_PICTURE ((size_t)16 << 20) /* bytes of a picture */
+#define REPORT_MAX_PICTURE ((size_t)16 << 20) /* bytes of a picture */
 
 /* The parts of the page, in its order: the road that data takes, plans first. */
 enum report_group {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_LINES 200 /* files of no kind that are named one by one */
+#define MAX_LINES 200 /* files of no kind that are named one by one */
 
 static const char *const group_titles[REPORT_GROUPS] = {
     "Plans",
@@ -115,10 +115,10 @@ static bool fits(struct making *making, const struct report_part *part, struct e
 {
     if (part->out.length == 0)
         return true;
-    if (making->shown == REPORT_MOST_SECTIONS)
-        return error_set(err, ERROR_INPUT, "not shown: the page has %d files already", REPORT_MOST_SECTIONS);
-    if (part->out.length > REPORT_MOST_PAGE - making->bytes)
-        return error_set(err, ERROR_INPUT, "not shown: the page would pass %zu MiB", REPORT_MOST_PAGE >> 20);
+    if (making->shown == REPORT_MAX_SECTIONS)
+        return error_set(err, ERROR_INPUT, "not shown: the page has %d files already", REPORT_MAX_SECTIONS);
+    if (part->out.length > REPORT_MAX_PAGE - making->bytes)
+        return error_set(err, ERROR_INPUT, "not shown: the page would pass %zu MiB", REPORT_MAX_PAGE >> 20);
     making->shown++;
     making->bytes += part->out.length;
     return true;
@@ -232,15 +232,15 @@ static void write_overview(const struct making *making, struct text *page)
             const struct item *item = &making->items[i];
             if (item->problem || group_of(item) != (enum report_group)group)
                 continue;
-            if (item->kind || others++ < MOST_LINES)
+            if (item->kind || others++ < MAX_LINES)
                 write_overview_row(making, i, page);
             else
                 bytes += (double)item->file->size;
         }
     html_table_end(page);
-    if (others > MOST_LINES) {
+    if (others > MAX_LINES) {
         char size[48];
-        html_element(page, "p", "soft", "And %zu files of no kind that is known, %s.", others - MOST_LINES,
+        html_element(page, "p", "soft", "And %zu files of no kind that is known, %s.", others - MAX_LINES,
                      unit_format(size, sizeof size, bytes, UNIT_BYTES, 3));
     }
 }

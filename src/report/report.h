@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REPORT_MOST_SECTIONS 1000                /* files that get more than a line */
-#define REPORT_MOST_PAGE     ((size_t)128 << 20) /* bytes of the page; JSON and YAML: DOC_MAX_BYTES */
+#define REPORT_MAX_SECTIONS 1000                /* files that get more than a line */
+#define REPORT_MAX_PAGE     ((size_t)128 << 20) /* bytes of the page; JSON and YAML: DOC_MAX_BYTES */
 
 struct report_options {
     const char *folder;

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_ROWS 200
-#define PARTS     8
+#define MAX_ROWS 200
+#define PARTS    8
 
 /* What a step is made of; all_compute only where its parts are not told apart. */
 static const struct {
@@ -59,7 +59,7 @@ static void add_breakdown(const struct doc_node *list, struct text *out)
         longest = fmax(longest, fmax(take_parts(map_of(c, "seconds"), parts),
                                      mean_of(map_of(c, "seconds"), "step_end")));
     html_table(out, "Steps", titles);
-    for (const struct doc_node *c = list->first_child; c && rows < MOST_ROWS; c = c->next, rows++) {
+    for (const struct doc_node *c = list->first_child; c && rows < MAX_ROWS; c = c->next, rows++) {
         const struct doc_node *seconds = map_of(c, "seconds");
         html_row(out);
         add_place(c, out);
@@ -96,7 +96,7 @@ static void add_sort(const struct doc_node *list, const char *key, bool time, st
     for (const struct doc_node *c = list->first_child; c; c = c->next) {
         const struct doc_node *sort = map_of(c, key);
         for (const struct doc_node *node = sort ? sort->first_child : NULL; node; node = node->next) {
-            if (all++ >= MOST_ROWS)
+            if (all++ >= MAX_ROWS)
                 continue;
             rows++;
             html_row(out);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_VALUES 64 /* of an axis that is drawn */
-#define MOST_LINES  12
+#define MAX_VALUES 64 /* of an axis that is drawn */
+#define MAX_LINES  12
 
 /* Along the one that has more values, a line for each value of the other. */
 static const char *const axes[] = {"global_batch", "devices"};
@@ -27,7 +27,7 @@ static const struct drawn {
 #define DRAWN ((int)(sizeof drawn / sizeof *drawn))
 
 struct values {
-    double items[MOST_VALUES]; /* ascending */
+    double items[MAX_VALUES]; /* ascending */
     int count;
 };
 
@@ -44,8 +44,7 @@ static void values_of(const struct doc_node *points, const char *key, struct val
     for (const struct doc_node *point = points->first_child; point; point = point->next) {
         double value = report_number(point, key);
         int at = place_of(values, value);
-        if (!(value > 0) || (at < values->count && values->items[at] == value) ||
-            values->count == MOST_VALUES)
+        if (!(value > 0) || (at < values->count && values->items[at] == value) || values->count == MAX_VALUES)
             continue;
         memmove(values->items + at + 1, values->items + at,
                 (size_t)(values->count - at) * sizeof *values->items);
@@ -58,7 +57,7 @@ struct drawing {
     struct arena arena;
     struct values values[2]; /* of each axis */
     int along;               /* which is drawn along */
-    struct figure_line lines[MOST_LINES];
+    struct figure_line lines[MAX_LINES];
     struct figure_sweep figure;
 };
 
@@ -67,9 +66,9 @@ static bool add_line(struct drawing *drawing, const struct doc_node *points, con
                      double other)
 {
     const struct values *x = &drawing->values[drawing->along];
-    double *y = ARENA_ARRAY(&drawing->arena, MOST_VALUES, double);
+    double *y = ARENA_ARRAY(&drawing->arena, MAX_VALUES, double);
     bool any = false;
-    for (int i = 0; y && i < MOST_VALUES; i++)
+    for (int i = 0; y && i < MAX_VALUES; i++)
         y[i] = NAN;
     for (const struct doc_node *point = points->first_child; y && point; point = point->next) {
         double at = report_number(point, axes[drawing->along]), value = report_number(point, what->key);
@@ -91,7 +90,7 @@ static void add_lines(struct drawing *drawing, const struct doc_node *points)
     for (int d = 0; d < DRAWN; d++)
         for (int o = 0; o < (others->count > 0 && drawn[d].of ? others->count : 1); o++) {
             int line = drawing->figure.line_count;
-            if (line == MOST_LINES ||
+            if (line == MAX_LINES ||
                 !add_line(drawing, points, &drawn[d], others->count > 0 ? others->items[o] : NAN))
                 continue;
             if (drawn[d].of && !drawing->figure.y_title)

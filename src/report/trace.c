@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_PHASES 100
+#define MAX_PHASES 100
 
 static double length_of(const struct trace_summary *summary)
 {
@@ -141,7 +141,7 @@ static void add_phases(struct trace_reader *reader, const struct trace_summary *
     if (count == 0)
         return;
     html_table(out, "Phases, since the beginning", titles);
-    for (int i = 0; i < count && i < MOST_PHASES; i++) {
+    for (int i = 0; i < count && i < MAX_PHASES; i++) {
         html_row(out);
         html_row_head(out, phases[i].name);
         html_quantity(out, trace_seconds(summary->first_ns, phases[i].start_ns), UNIT_TIME, 4);
@@ -151,8 +151,8 @@ static void add_phases(struct trace_reader *reader, const struct trace_summary *
         html_row_end(out);
     }
     html_table_end(out);
-    if (count > MOST_PHASES)
-        html_element(out, "p", "soft", "And %d more phases in the file.", count - MOST_PHASES);
+    if (count > MAX_PHASES)
+        html_element(out, "p", "soft", "And %d more phases in the file.", count - MAX_PHASES);
 }
 
 static void add_moved(const char *name, int64_t read, int64_t written, int64_t calls, struct text *out)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* As deep as processes are nested before a loop is assumed: a trace may say anything. */
-#define MOST_ANCESTORS 64
+#define MAX_ANCESTORS 64
 
 struct pids {
     int64_t *pids;
@@ -76,7 +76,7 @@ static int64_t parent_of(const struct trace_reader *reader, int64_t pid)
 /* The worker that a loader descends from; -1: none that is known. */
 static int ancestor(const struct roles *roles, const struct trace_reader *reader, int64_t pid)
 {
-    for (int i = 0; i < MOST_ANCESTORS; i++) {
+    for (int i = 0; i < MAX_ANCESTORS; i++) {
         pid = parent_of(reader, pid);
         const struct role *role = pid == TRACE_NONE ? NULL : roles_of(roles, pid);
         if (pid == TRACE_NONE || (role && !role->loads))

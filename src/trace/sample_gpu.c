@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GPUS_MOST      64
-#define PROCESSES_MOST 256
+#define MAX_GPUS      64
+#define MAX_PROCESSES 256
 
 struct nvml_utilization {
     unsigned gpu, memory; /* % */
@@ -36,8 +36,8 @@ struct sample_gpu {
     int (*get_processes)(void *, struct nvml_process *, unsigned *, unsigned long long);
     unsigned count;
     unsigned turn; /* whose PCIe is measured next */
-    void *devices[GPUS_MOST];
-    unsigned long long seen[GPUS_MOST]; /* the latest sample of a process, us */
+    void *devices[MAX_GPUS];
+    unsigned long long seen[MAX_GPUS]; /* the latest sample of a process, us */
 };
 
 static void *symbol(void *library, const char *name)
@@ -60,8 +60,8 @@ static bool open_devices(struct sample_gpu *gpu)
     FIND(gpu->get_processes, "nvmlDeviceGetProcessUtilization");
     if (!get_count || !get_device || get_count(&gpu->count) != 0)
         return false;
-    if (gpu->count > GPUS_MOST)
-        gpu->count = GPUS_MOST;
+    if (gpu->count > MAX_GPUS)
+        gpu->count = MAX_GPUS;
     for (unsigned i = 0; i < gpu->count; i++)
         if (get_device(i, &gpu->devices[i]) != 0)
             return false;
@@ -100,11 +100,11 @@ int sample_gpu_count(const struct sample_gpu *gpu)
 
 static void take_processes(struct sample_gpu *gpu, unsigned i, struct sampler *sampler)
 {
-    struct nvml_process list[PROCESSES_MOST];
-    unsigned count = PROCESSES_MOST;
+    struct nvml_process list[MAX_PROCESSES];
+    unsigned count = MAX_PROCESSES;
     if (!gpu->get_processes || gpu->get_processes(gpu->devices[i], list, &count, gpu->seen[i]) != 0)
         return; /* also when there is nothing new */
-    for (unsigned k = 0; k < count && k < PROCESSES_MOST; k++) {
+    for (unsigned k = 0; k < count && k < MAX_PROCESSES; k++) {
         char source[48];
         snprintf(source, sizeof source, "%u:%u", i, list[k].pid);
         if (list[k].time > gpu->seen[i])

@@ -22,10 +22,10 @@
 #include "devices/tables.h"
 #include "support/reference.h"
 
-#define MOST_ROWS 20000
+#define MAX_ROWS 20000
 
 struct errors {
-    double values[MOST_ROWS];
+    double values[MAX_ROWS];
     int count;
 };
 
@@ -37,7 +37,7 @@ static double error_of(const struct cost_link *inside, const struct link_sample 
 
 static void add(struct errors *errors, double error)
 {
-    assert_true(errors->count < MOST_ROWS);
+    assert_true(errors->count < MAX_ROWS);
     errors->values[errors->count++] = error;
 }
 
@@ -359,12 +359,12 @@ static struct cost_link start_of(const struct cost_link *link)
 static void expect_blind(const struct measured_table *table, const struct csv *csv,
                          const struct measured *measured)
 {
-    static struct link_sample rows[MOST_ROWS];
+    static struct link_sample rows[MAX_ROWS];
     struct link_samples samples = {.path = table->file, .samples = rows};
     struct cost_link start = start_of(tables_link(NULL, measured->link));
     struct link_fit fit;
     struct error err;
-    for (int i = 0; i < csv->row_count && samples.count < MOST_ROWS; i++)
+    for (int i = 0; i < csv->row_count && samples.count < MAX_ROWS; i++)
         if (table->row(csv, i, measured->device, &rows[samples.count]))
             rows[samples.count++].nodes = 1;
     if (samples.count > QUICK_ROWS && !getenv("REHEARSE_SLOW"))

@@ -98,12 +98,12 @@ static void evaluations_are_limited(void **state)
 static void nothing_to_fit_is_refused(void **state)
 {
     int calls = 0;
-    double x[FIT_MOST + 1] = {0};
-    double step[FIT_MOST + 1] = {0};
+    double x[MAX_FIT + 1] = {0};
+    double step[MAX_FIT + 1] = {0};
     (void)state;
     assert_false(fit_minimise(bowl, &calls, x, step, 2, 100, NULL));
     step[0] = 1;
-    assert_false(fit_minimise(bowl, &calls, x, step, FIT_MOST + 1, 100, NULL));
+    assert_false(fit_minimise(bowl, &calls, x, step, MAX_FIT + 1, 100, NULL));
     assert_int_equal(calls, 0);
 }
 

@@ -292,12 +292,12 @@ static void so_many_mixes_and_no_more(void **state)
     struct error err;
     problem.groups[0].nodes = problem.groups[1].nodes = 30000; /* none fits: there are two layers */
     assert_false(
-        templates_make(&set, &problem, TEMPLATES_MOST_MIXES - 1, TEMPLATES_MOST_MIXES - 1, &exact, &err));
+        templates_make(&set, &problem, TEMPLATES_MAX_MIXES - 1, TEMPLATES_MAX_MIXES - 1, &exact, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
-    assert_false(templates_make(&set, &problem, TEMPLATES_MOST_MIXES, TEMPLATES_MOST_MIXES, &exact, &err));
+    assert_false(templates_make(&set, &problem, TEMPLATES_MAX_MIXES, TEMPLATES_MAX_MIXES, &exact, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
     assert_false(
-        templates_make(&set, &problem, TEMPLATES_MOST_MIXES - 2, TEMPLATES_MOST_MIXES - 1, &exact, &err));
+        templates_make(&set, &problem, TEMPLATES_MAX_MIXES - 2, TEMPLATES_MAX_MIXES - 1, &exact, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
     problem.groups[0].nodes = 100; /* at most 101 mixes of each number */
     assert_false(templates_make(&set, &problem, 1000, 1000 + 197, &exact, &err));

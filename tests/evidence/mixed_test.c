@@ -267,7 +267,7 @@ static void refuses_plans_that_are_none(void **state)
     plan = plan_of(1, 1, whole, nowhere, count);
     assert_false(mixed_check(&plan, &err));
     assert_non_null(strstr(err.text, "no such node"));
-    plan = plan_of(1, MIXED_PIPELINES_MOST + 1, whole, replicas, count);
+    plan = plan_of(1, MIXED_MAX_PIPELINES + 1, whole, replicas, count);
     assert_false(mixed_check(&plan, &err));
     plan = plan_of(2, 1, halves, replicas, count);
     assert_true(mixed_check(&plan, &err));

@@ -524,7 +524,7 @@ static void the_busiest_of_many_processes_have_rows(void **state)
 {
     (void)state;
     check_busiest(10, 1, (const char *const[]){"5 p", "9 p", "8 more", NULL});
-    check_busiest(TRACE_WORKERS_MOST + 100, 1,
+    check_busiest(TRACE_MAX_WORKERS + 100, 1,
                   (const char *const[]){"further processes", "5 p", "9 p", "510 more", NULL});
     check_busiest(30, 999, (const char *const[]){"1 p",  "2 p",  "3 p",    "4 p",  "5 p",  "6 p",  "7 p",
                                                  "8 p",  "9 p",  "10 p",   "11 p", "12 p", "13 p", "14 p",

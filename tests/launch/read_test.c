@@ -224,7 +224,7 @@ static void refuses_too_many_options_and_binaries(void **state)
 {
     (void)state;
     struct text script = {0};
-    for (int i = 0; i <= LAUNCH_MOST_UNKNOWN; i++)
+    for (int i = 0; i <= LAUNCH_MAX_UNKNOWN; i++)
         text_format(&script, "--x%d\n", i);
     refuses(script.data, "run.sh:1001: more than 1000 options that are not understood");
     text_release(&script);
@@ -232,7 +232,7 @@ static void refuses_too_many_options_and_binaries(void **state)
     struct error err;
     assert_false(launch_read_megatron("run.sh", "--bf16\0", 7, &options, &err));
     assert_string_equal(err.text, "run.sh: is no text: it holds a NUL");
-    assert_false(launch_read_megatron("run.sh", "", LAUNCH_MOST_BYTES + 1, &options, &err));
+    assert_false(launch_read_megatron("run.sh", "", LAUNCH_MAX_BYTES + 1, &options, &err));
     assert_string_equal(err.text, "run.sh: more than 4194304 bytes");
 }
 

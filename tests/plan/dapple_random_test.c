@@ -13,22 +13,22 @@
 
 #include <cmocka.h>
 
-#define CASES       10000
-#define MOST_LAYERS 5
+#define CASES      10000
+#define MAX_LAYERS 5
 
 struct small {
     struct dapple_problem problem;
     struct dapple_cluster cluster;
     struct chain chain;
     int ends[4];
-    struct chain_load until[MOST_LAYERS];
-    int64_t crossing[MOST_LAYERS];
+    struct chain_load until[MAX_LAYERS];
+    int64_t crossing[MAX_LAYERS];
 };
 
 static void make_small(struct small *small, uint64_t seed, int most_devices)
 {
     struct random_source source = {seed};
-    *small = (struct small){.chain = {.layer_count = random_range(&source, 1, MOST_LAYERS)}};
+    *small = (struct small){.chain = {.layer_count = random_range(&source, 1, MAX_LAYERS)}};
     int devices = 0, machines = random_range(&source, 1, 3);
     for (int k = 0; k < machines && devices < most_devices; k++) {
         devices += random_range(&source, 1, most_devices - devices);

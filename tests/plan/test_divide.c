@@ -258,7 +258,7 @@ static void clusters_too_large_for_the_method_say_so(void **state)
 
 /* The same method as the reference has it: recursion from the top, stage lists copied, nothing remembered.
  * Times in milliseconds, N > 0 or 0. */
-#define TWIN_MOST_STAGES 8
+#define TWIN_MAX_STAGES 8
 
 struct twin {
     const struct plan_problem *problem;
@@ -268,7 +268,7 @@ struct twin {
 struct twin_part {
     bool found;
     int stages, k;
-    double times[TWIN_MOST_STAGES];
+    double times[TWIN_MAX_STAGES];
     double t1, time;
 };
 

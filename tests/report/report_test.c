@@ -419,7 +419,7 @@ static void test_limits_are_named(void **state)
     struct error err;
     struct report report;
     (void)state;
-    for (int i = 0; i < REPORT_MOST_SECTIONS + 1; i++) {
+    for (int i = 0; i < REPORT_MAX_SECTIONS + 1; i++) {
         snprintf(name, sizeof name, "%05d.json", i);
         put(name, "{\"format\": \"rehearse-checkpoint/1\", \"epoch\": 1}");
     }
@@ -430,7 +430,7 @@ static void test_limits_are_named(void **state)
     report_release(&report);
     char *path = in_folder("many");
     assert_true(file_make_directory(path, &err));
-    for (int i = 0; i <= REPORT_MOST_FILES; i++) {
+    for (int i = 0; i <= REPORT_MAX_FILES; i++) {
         char file[128];
         snprintf(file, sizeof file, "%s/%d", path, i);
         int fd = open(file, O_CREAT | O_WRONLY, 0600);

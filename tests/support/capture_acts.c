@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-static struct act acts[ACTS_MOST];
+static struct act acts[MAX_ACTS];
 static int act_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char folder[200];
@@ -23,7 +23,7 @@ char act_bytes[1 << 20] __attribute__((aligned(4096)));
 int64_t act_note(const char *call, const char *name, int64_t fd, int64_t offset, int64_t size, int64_t result)
 {
     pthread_mutex_lock(&lock);
-    if (act_count == ACTS_MOST)
+    if (act_count == MAX_ACTS)
         abort();
     struct act *act = &acts[act_count++];
     snprintf(act->call, sizeof act->call, "%s", call);

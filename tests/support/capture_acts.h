@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ACTS_MOST   65536
+#define MAX_ACTS    65536
 #define ACTS_PLENTY 200000    /* reads of act "plenty" */
 #define UNKNOWN     INT64_MIN /* TRACE_NONE */
 

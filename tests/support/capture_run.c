@@ -80,8 +80,8 @@ void capture_acts(struct capture_run *run, const char *what, int status)
 
 /* ---- the events that were recorded of files below the folder, as acts ---- */
 
-struct act seen[ACTS_MOST];
-struct trace_event seen_events[ACTS_MOST];
+struct act seen[MAX_ACTS];
+struct trace_event seen_events[MAX_ACTS];
 int seen_count;
 
 void capture_read_events(const struct capture_run *run)
@@ -98,7 +98,7 @@ void capture_read_events(const struct capture_run *run)
         const char *at = trace_file_info(reader, event.file)->path;
         if (strncmp(at, run->data, strlen(run->data)) != 0 || at[strlen(run->data)] != '/')
             continue;
-        assert_true(seen_count < ACTS_MOST);
+        assert_true(seen_count < MAX_ACTS);
         seen_events[seen_count] = event;
         struct act *act = &seen[seen_count++];
         const struct trace_process_info *process = trace_process_info(reader, event.process);
@@ -119,7 +119,7 @@ int capture_read_log(const char *log, struct act *into)
 {
     FILE *file = fopen(log, "r");
     assert_non_null(file);
-    size_t count = fread(into, sizeof *into, ACTS_MOST, file);
+    size_t count = fread(into, sizeof *into, MAX_ACTS, file);
     fclose(file);
     return (int)count;
 }
@@ -167,7 +167,7 @@ static void compare_thread(const struct act *done, int done_count, int64_t tid)
 
 void capture_compare(const char *log)
 {
-    static struct act done[ACTS_MOST];
+    static struct act done[MAX_ACTS];
     int count = capture_read_log(log, done);
     assert_true(count > 0);
     for (int i = 0; i < count; i++) {

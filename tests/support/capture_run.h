@@ -24,8 +24,8 @@ struct trace_capture_options capture_options_of(const struct capture_run *run, c
 void capture_acts(struct capture_run *run, const char *what, int status);
 
 /* The events that were recorded of files below the folder, as acts. */
-extern struct act seen[ACTS_MOST];
-extern struct trace_event seen_events[ACTS_MOST];
+extern struct act seen[MAX_ACTS];
+extern struct trace_event seen_events[MAX_ACTS];
 extern int seen_count;
 void capture_read_events(const struct capture_run *run);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_GROUPS 4
+#define MAX_GROUPS 4
 
 const struct random_shape random_tiny = {
     .least_layers = 1, .most_layers = 7, .most_groups = 3, .most_nodes = 5};
@@ -124,7 +124,7 @@ static bool draw_group(struct plan_problem *problem, struct plan_group *group,
                        const struct random_shape *shape, struct random_source *source,
                        const struct times *base, enum values values)
 {
-    static const char *const names[MOST_GROUPS] = {"a", "b", "c", "d"};
+    static const char *const names[MAX_GROUPS] = {"a", "b", "c", "d"};
     struct times times;
     if (!times_new(&times, problem))
         return false;

@@ -29,8 +29,8 @@ struct line {
     struct errors before, after;
 };
 
-#define LINES_MOST (COST_TYPE_COUNT + 2 * COLLECTIVE_KINDS + 1)
-#define FILES_MOST 4
+#define MAX_LINES (COST_TYPE_COUNT + 2 * COLLECTIVE_KINDS + 1)
+#define MAX_FILES 4
 
 struct result {
     const char *name; /* of the file in a folder, without ending */
@@ -43,8 +43,8 @@ struct report {
     struct table table;
     const struct cost_device *device;
     int line_count, file_count;
-    struct line lines[LINES_MOST];
-    struct result files[FILES_MOST];
+    struct line lines[MAX_LINES];
+    struct result files[MAX_FILES];
 };
 
 static void add_line(struct report *report, struct line line)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPCODES_MOST 4 /* of a kernel that are named */
+#define MAX_OPCODES 4 /* of a kernel that are named */
 
 enum pass { PASS_FORWARD, PASS_BACKWARD };
 
@@ -47,7 +47,7 @@ static void add_opcodes(struct text *text, const struct fused_kernel *kernel)
             seen = kernel->instructions[before]->opcode == opcode;
         if (seen)
             continue;
-        if (named++ == OPCODES_MOST) {
+        if (named++ == MAX_OPCODES) {
             text_add(text, ", ...");
             return;
         }

@@ -19,10 +19,10 @@ struct zoom_given {
 /* In the order of the table's first entries. */
 enum { ZOOM_PHASE, ZOOM_MARGIN, ZOOM_FIRST, ZOOM_LAST, ZOOM_FROM, ZOOM_TO, ZOOM_OPTIONS };
 
-#define SECONDS_MOST 1e9
+#define MAX_SECONDS 1e9
 #define ZOOM_TIME(at_, field, what)                                                                          \
     .kind = OPTION_QUANTITY, .unit = UNIT_TIME, .at = (at_) + offsetof(struct zoom_given, field),            \
-    .argument = "TIME", .most = SECONDS_MOST, .help = what
+    .argument = "TIME", .most = MAX_SECONDS, .help = what
 
 #define OPTIONS_ZOOM(type)                                                                                   \
     [ZOOM_PHASE] = {.name = "phase",                                                                         \
@@ -269,7 +269,7 @@ const struct command command_figure_distribution = {
     .operands = {.name = "DB",
                  .help = "traces",
                  .least = 1,
-                 .most = FIGURE_TRACES_MOST,
+                 .most = FIGURE_MAX_TRACES,
                  .at = offsetof(struct distribution_options, traces)},
     .examples = distribution_examples,
     .run = draw_distribution,
@@ -296,7 +296,7 @@ static const struct option_spec throughput_table[] = {
      .at = offsetof(struct throughput_options, every),
      .argument = "TIME",
      .least = OPTION_POSITIVE,
-     .most = SECONDS_MOST,
+     .most = MAX_SECONDS,
      .help = "what each rate is the mean of; else such that there are about 200"},
     {.name = "title",
      .kind = OPTION_TEXT,
@@ -340,7 +340,7 @@ const struct command command_figure_throughput = {
     .operands = {.name = "DB",
                  .help = "traces",
                  .least = 1,
-                 .most = FIGURE_TRACES_MOST,
+                 .most = FIGURE_MAX_TRACES,
                  .at = offsetof(struct throughput_options, traces)},
     .examples = throughput_examples,
     .run = draw_throughput,

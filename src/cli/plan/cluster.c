@@ -67,9 +67,9 @@ bool plan_model_on_cluster(const struct plan_options *given, const struct cluste
     question.job.batch = batch;
     question.headroom = given->headroom / 100.0;
     question.group_count = cluster->group_count;
-    if (cluster->group_count > FLEET_TYPES_MOST)
+    if (cluster->group_count > FLEET_MAX_TYPES)
         return error_set(err, ERROR_INPUT, "%s: expected at most %d groups, found %d", cluster->path,
-                         FLEET_TYPES_MOST, cluster->group_count);
+                         FLEET_MAX_TYPES, cluster->group_count);
     for (int g = 0; g < cluster->group_count; g++)
         if (!fleet_group_of(&question.groups[g], cluster, g, given->across, tables, &links, err))
             return false;

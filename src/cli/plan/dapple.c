@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BATCH (INT64_C(1) << 31) /* samples */
+#define MAX_BATCH (INT64_C(1) << 31) /* samples */
 
 /* The question, and what its answers are made from. */
 struct asking {
@@ -72,7 +72,7 @@ static bool open_asking(struct asking *asking, const struct plan_options *option
 {
     *asking = (struct asking){.options = options};
     bool done = check_microbatch(options, err) &&
-                range_parse("global-batch", options->global_batch, 1, MOST_BATCH, &asking->batches, err) &&
+                range_parse("global-batch", options->global_batch, 1, MAX_BATCH, &asking->batches, err) &&
                 dapple_cluster_load(&asking->cluster, options->planning.cluster, err) &&
                 read_devices(asking, err) && load_model(asking, err);
     if (!done)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_VALUE 16777216
+#define MAX_VALUE 16777216
 
 struct fixer {
     const char *option;
@@ -41,7 +41,7 @@ static bool read_value(const struct fixer *f, enum job_dimension dimension, cons
         return error_set(f->err, ERROR_USAGE, "--%s: expected recompute=none, selective or full; found '%s'",
                          f->option, text);
     }
-    int64_t least = dimension == JOB_SHARDING ? 0 : 1, most = dimension == JOB_SHARDING ? 3 : MOST_VALUE;
+    int64_t least = dimension == JOB_SHARDING ? 0 : 1, most = dimension == JOB_SHARDING ? 3 : MAX_VALUE;
     *value = strtoll(text, &end, 10);
     if (text[strspn(text, "0123456789")] == '\0' && *text && *end == '\0' && *value >= least &&
         *value <= most)

@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BATCH   (INT64_C(1) << 24) /* sequences */
-#define MOST_DEVICES 1048576
-#define MORE         0.1 /* of each resource, for --explain */
+#define MAX_BATCH   (INT64_C(1) << 24) /* sequences */
+#define MAX_DEVICES 1048576
+#define MORE        0.1 /* of each resource, for --explain */
 
 /* The question, and what it is made from. */
 struct asking {
@@ -104,7 +104,7 @@ static bool read_flags(struct asking *asking, struct error *err)
     const char *path = asking->options->flags;
     char *data;
     size_t length;
-    if (!file_read(path, LAUNCH_MOST_BYTES, &data, &length, err))
+    if (!file_read(path, LAUNCH_MAX_BYTES, &data, &length, err))
         return false;
     bool ok = launch_read_megatron(path, data, length, &asking->flags, err);
     free(data);
@@ -133,7 +133,7 @@ static bool apply_flags(struct asking *asking, struct error *err)
                          given->flags);
     char batch[32];
     snprintf(batch, sizeof batch, "%" PRId64, job->batch);
-    return range_parse("global-batch", batch, 1, MOST_BATCH, &asking->batches, err);
+    return range_parse("global-batch", batch, 1, MAX_BATCH, &asking->batches, err);
 }
 
 static bool ask(struct asking *asking, struct error *err)
@@ -149,8 +149,8 @@ static bool ask(struct asking *asking, struct error *err)
            choose_machine(asking, err) && choose_model(asking, err) &&
            fix_parse("fix", &given->fix, question->ranges, err) &&
            (!given->global_batch ||
-            range_parse("global-batch", given->global_batch, 1, MOST_BATCH, &asking->batches, err)) &&
-           range_parse("devices", given->devices, 1, MOST_DEVICES, &asking->devices, err) &&
+            range_parse("global-batch", given->global_batch, 1, MAX_BATCH, &asking->batches, err)) &&
+           range_parse("devices", given->devices, 1, MAX_DEVICES, &asking->devices, err) &&
            (!given->flags || (read_flags(asking, err) && apply_flags(asking, err)));
 }
 
@@ -203,15 +203,15 @@ static bool explain(const struct asking *asking, struct job_search_report *repor
     return job_sensitivity(sensitivity, report->answer.question, best, MORE, pool, err);
 }
 
-#define FRONT      20   /* plans, unless said otherwise, */
-#define FRONT_MOST 2000 /* of so many */
+#define FRONT     20   /* plans, unless said otherwise, */
+#define MAX_FRONT 2000 /* of so many */
 
 static bool find_front(const struct asking *asking, struct job_search *front, struct parallel *pool,
                        struct error *err)
 {
     const struct plan_options *given = asking->options;
     const struct job_search_options options = {
-        .top = FRONT_MOST, .front = true, .time_limit = given->planning.time_limit, .pool = pool};
+        .top = MAX_FRONT, .front = true, .time_limit = given->planning.time_limit, .pool = pool};
     int wanted = plan_is_given(given, "top") ? (int)given->top : FRONT;
     if (!job_search(front, &asking->question, &options, err))
         return false;
@@ -350,7 +350,7 @@ static bool one_batch(const struct plan_options *given, int64_t *batch, struct e
     if (!given->global_batch)
         return error_set(err, ERROR_USAGE,
                          "plan: '--global-batch RANGE' is missing, which --objective iteration needs");
-    if (!range_parse("global-batch", given->global_batch, 1, MOST_BATCH, &range, err))
+    if (!range_parse("global-batch", given->global_batch, 1, MAX_BATCH, &range, err))
         return false;
     *batch = range.values[0];
     bool one = range.count == 1;

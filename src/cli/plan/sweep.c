@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT     "rehearse-sweep/1"
-#define MOST_LINES 12
+#define FORMAT    "rehearse-sweep/1"
+#define MAX_LINES 12
 
 struct answers {
     const struct sweep *sweep;
@@ -299,7 +299,7 @@ static int axis_drawn(const struct sweep *sweep)
 struct drawing {
     struct arena arena; /* values and titles */
     struct figure_sweep figure;
-    struct figure_line lines[MOST_LINES];
+    struct figure_line lines[MAX_LINES];
 };
 
 /* The column's values along an axis, beginning at `point`. */
@@ -345,7 +345,7 @@ static bool add_lines(const struct answers *answers, int axis, struct drawing *d
         if (!sweep->columns[j].line || (several && !first))
             continue;
         first = false;
-        for (int64_t i = 0; i < answers->count && drawing->figure.line_count < MOST_LINES; i++) {
+        for (int64_t i = 0; i < answers->count && drawing->figure.line_count < MAX_LINES; i++) {
             int64_t at[SWEEP_MAX_AXES] = {0};
             locate(sweep, i, at);
             if (at[axis] != sweep->axes[axis].range.values[0])

@@ -46,15 +46,15 @@ static bool unknown(const char *option, const char *word, const char *const *nam
                      nearest ? ", did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-#define MOST_NAMES 256
+#define MAX_NAMES 256
 
 /* Names of the built-in tables, for messages. */
 static bool unknown_device(const char *word, struct error *err)
 {
     const struct table *table = tables_known(TABLE_DEVICES);
-    const char *names[MOST_NAMES];
+    const char *names[MAX_NAMES];
     int count = 0;
-    for (int i = 0; i < table->count && count < MOST_NAMES; i++)
+    for (int i = 0; i < table->count && count < MAX_NAMES; i++)
         names[count++] = table->devices[i].name;
     return unknown("gpu", word, names, count, err);
 }
@@ -62,19 +62,19 @@ static bool unknown_device(const char *word, struct error *err)
 static bool unknown_link(const char *word, struct error *err)
 {
     const struct table *table = tables_known(TABLE_LINKS);
-    const char *names[MOST_NAMES];
+    const char *names[MAX_NAMES];
     int count = 0;
-    for (int i = 0; i < table->count && count < MOST_NAMES; i++)
+    for (int i = 0; i < table->count && count < MAX_NAMES; i++)
         names[count++] = table->links[i].name;
     return unknown("across", word, names, count, err);
 }
 
 static bool unknown_software(const char *word, struct error *err)
 {
-    const char *names[MOST_NAMES];
+    const char *names[MAX_NAMES];
     int count, known;
     const struct software *all = software_all(&known);
-    for (count = 0; count < known && count < MOST_NAMES; count++)
+    for (count = 0; count < known && count < MAX_NAMES; count++)
         names[count] = all[count].name;
     return unknown("software", word, names, count, err);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_GROUPS 256
+#define MAX_GROUPS 256
 
 /* ---- which runs ---- */
 
@@ -43,7 +43,7 @@ static int list_groups(const struct validation *validation, struct group *groups
         int at = 0;
         while (at < count && !in_group(run, &groups[at]))
             at++;
-        if (at == count && count < MOST_GROUPS)
+        if (at == count && count < MAX_GROUPS)
             groups[count++] = (struct group){run->source, run->gpu};
     }
     return count;
@@ -157,7 +157,7 @@ static void print_scores(const struct validate_report *report, const struct vali
                          struct text *out)
 {
     const struct validation *validation = &report->validation;
-    struct group groups[MOST_GROUPS];
+    struct group groups[MAX_GROUPS];
     int group_count = list_groups(validation, groups);
     text_format(out, "\n%-34s %-24s %5s %9s %9s %9s %9s\n", "source", "gpu", "runs", "mean", "median", "p90",
                 "bias");
@@ -256,7 +256,7 @@ static void write_group(const char *key, const char *name, const char *gpu,
 
 static void write_sources(const struct validation *validation, struct json *json)
 {
-    struct group groups[MOST_GROUPS];
+    struct group groups[MAX_GROUPS];
     int count = list_groups(validation, groups);
     json_open(json, "sources", '[');
     for (int i = 0; i < count; i++) {
@@ -307,7 +307,7 @@ void validate_write(const struct validate_report *report, struct text *out)
 /* Who published the runs: groups of a source follow each other by device, each source is named once. */
 void validate_name_sources(const struct validation *validation, struct text *out)
 {
-    struct group groups[MOST_GROUPS];
+    struct group groups[MAX_GROUPS];
     int count = list_groups(validation, groups);
     for (int i = 0; i < count; i++) {
         bool named = false;

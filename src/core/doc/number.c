@@ -5,7 +5,7 @@
 
 #include <float.h>
 
-#define MOST_EXACT  ((uint64_t)1 << 53) /* whole numbers up to here are doubles */
+#define MAX_EXACT   ((uint64_t)1 << 53) /* whole numbers up to here are doubles */
 #define FAR_TOO_BIG 100000              /* an exponent that no double has */
 
 /* Powers of ten that are doubles. */
@@ -23,7 +23,7 @@ struct decimal {
 static const char *take_digits(const char *at, const char *end, struct decimal *decimal)
 {
     for (; at < end && *at >= '0' && *at <= '9'; at++)
-        if (decimal->digits <= MOST_EXACT)
+        if (decimal->digits <= MAX_EXACT)
             decimal->digits = decimal->digits * 10 + (uint64_t)(*at - '0');
         else
             decimal->too_long = true;
@@ -49,7 +49,7 @@ static const char *take_exponent(const char *at, const char *end, struct decimal
  * Accurately, PLDI 1990); FLT_EVAL_METHOD is 0 where doubles are computed as doubles. */
 static bool is_easy(const struct decimal *decimal)
 {
-    return FLT_EVAL_METHOD == 0 && !decimal->too_long && decimal->digits <= MOST_EXACT &&
+    return FLT_EVAL_METHOD == 0 && !decimal->too_long && decimal->digits <= MAX_EXACT &&
            decimal->exponent >= -LARGEST_POWER && decimal->exponent <= LARGEST_POWER;
 }
 

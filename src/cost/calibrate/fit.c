@@ -13,7 +13,7 @@ struct simplex {
     void *context;
     int count;            /* of all parameters */
     int free_count;       /* of those that move */
-    int free[FIT_MOST];   /* which */
+    int free[MAX_FIT];    /* which */
     double *points;       /* free_count + 1 points of `count` numbers */
     double *values;       /* of the points */
     double *centre;       /* of all points but the worst */
@@ -159,7 +159,7 @@ bool fit_minimise(double (*objective)(const double *x, void *context), void *con
 {
     struct simplex s = {
         .objective = objective, .context = context, .count = count, .evaluations_left = evaluations};
-    if (count < 1 || count > FIT_MOST)
+    if (count < 1 || count > MAX_FIT)
         return false;
     for (int i = 0; i < count; i++)
         if (step[i] != 0)

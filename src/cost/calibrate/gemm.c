@@ -163,7 +163,7 @@ static double objective(const double *x, void *context)
 /* Coprime to the folds, so that a fit sees rows of all of them. */
 static int stride_for(int rows)
 {
-    int stride = 1 + rows / GEMM_FIT_MOST;
+    int stride = 1 + rows / GEMM_FIT_MAX;
     return stride % GEMM_FIT_FOLDS == 0 ? stride + 1 : stride;
 }
 
@@ -243,7 +243,7 @@ bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
         struct rows rows;
         if (!rows_of(&rows, samples, (enum cost_type)t, err))
             return false;
-        bool enough = rows.count >= GEMM_FIT_LEAST && start->peak[t] > 0;
+        bool enough = rows.count >= GEMM_FIT_MIN && start->peak[t] > 0;
         bool good = !enough || fit_type(fit, &rows, (enum cost_type)t, err);
         rows_release(&rows);
         if (!good)
@@ -254,7 +254,7 @@ bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
     if (fitted == 0)
         return error_set(err, ERROR_INPUT,
                          "%s: expected at least %d rows of a type that '%s' multiplies, found %d rows in all",
-                         samples->path, GEMM_FIT_LEAST, start->name, samples->count);
+                         samples->path, GEMM_FIT_MIN, start->name, samples->count);
     return true;
 }
 

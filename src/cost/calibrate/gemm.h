@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 #define GEMM_FIT_FOLDS 5
-#define GEMM_FIT_LEAST 40   /* rows of a type; of fewer the parameters stay as they are */
-#define GEMM_FIT_MOST  2000 /* rows of a type that a fit looks at: more change nothing and take long */
+#define GEMM_FIT_MIN   40   /* rows of a type; of fewer the parameters stay as they are */
+#define GEMM_FIT_MAX   2000 /* rows of a type that a fit looks at: more change nothing and take long */
 
 /* Errors as shares: 0.05 is 5 %. */
 struct gemm_error {

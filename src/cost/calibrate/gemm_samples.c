@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define SIZE_MOST 0x1p40 /* of m, n, k and the batch: products of four stay far below infinity */
+#define MAX_SIZE 0x1p40 /* of m, n, k and the batch: products of four stay far below infinity */
 
 struct reader {
     struct gemm_samples *samples;
@@ -85,7 +85,7 @@ static bool check_device(const struct reader *r, int row, bool *wanted)
 static bool read_size(const struct reader *r, int row, int column, int64_t *size)
 {
     double value = 1;
-    if (column >= 0 && !csv_number(r->csv, row, column, 1, SIZE_MOST, &value, r->err))
+    if (column >= 0 && !csv_number(r->csv, row, column, 1, MAX_SIZE, &value, r->err))
         return false;
     if (value != (double)(int64_t)value)
         return csv_error(r->csv, row, column, r->err, "expected a whole number, found '%s'",

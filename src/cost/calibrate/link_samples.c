@@ -3,9 +3,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#define DEVICES_MOST 1000000
-#define BYTES_MOST   0x1p60
-#define TIME_MOST    1e12
+#define MAX_DEVICES 1000000
+#define MAX_BYTES   0x1p60
+#define MAX_TIME    1e12
 
 /* Words that programs use, without capitals and what is not a letter or digit. */
 static const struct {
@@ -82,7 +82,7 @@ static bool read_kind(const struct reader *r, int row, enum collective_kind *kin
 static bool read_count(const struct reader *r, int row, int column, int *count)
 {
     double value;
-    if (!csv_number(r->csv, row, column, 1, DEVICES_MOST, &value, r->err))
+    if (!csv_number(r->csv, row, column, 1, MAX_DEVICES, &value, r->err))
         return false;
     *count = (int)value;
     return *count == value || csv_error(r->csv, row, column, r->err, "expected a whole number, found '%s'",
@@ -101,8 +101,8 @@ static bool read_sample(const struct reader *r, int row, struct link_sample *sam
     sample->nodes = 1;
     if (!read_kind(r, row, &sample->kind) || !read_count(r, row, r->devices, &sample->devices) ||
         (r->nodes >= 0 && !read_count(r, row, r->nodes, &sample->nodes)) ||
-        !read_number(r, row, r->bytes, BYTES_MOST, &sample->bytes) ||
-        !read_number(r, row, r->time, TIME_MOST, &time))
+        !read_number(r, row, r->bytes, MAX_BYTES, &sample->bytes) ||
+        !read_number(r, row, r->time, MAX_TIME, &time))
         return false;
     sample->seconds = time * r->seconds;
     return sample->nodes <= sample->devices ||

@@ -21,7 +21,7 @@ enum {
     UPTO = BASE + 3 * LINK_PROTOCOLS,      /* of LL and LL128 */
     NVLS_BASE = UPTO + LINK_PROTOCOLS - 1, /* then rate */
     SHARE = NVLS_BASE + 2,                 /* of each entry the link has */
-    PARAMETERS = SHARE + LINK_SHARES_MOST
+    PARAMETERS = SHARE + LINK_MAX_SHARES
 };
 
 /* Where parameters mean something. Without a least value a table of few numbers of devices gives all latency to `base`,
@@ -51,12 +51,12 @@ static const struct {
 #define UPTO_ALL 1e9
 
 /* Few devices may have many more paths each, or far fewer, than many. */
-#define SHARE_LEAST 0.005
-#define SHARE_MOST  50.0
-#define SHARE_STEP  0.2
+#define MIN_SHARE  0.005
+#define MAX_SHARE  50.0
+#define SHARE_STEP 0.2
 
 /* Peers are sent to at the same time, without waiting for one another. */
-#define LEAST_DIRECT_HOP 1e-8
+#define MIN_DIRECT_HOP 1e-8
 
 static double *protocol_field(struct link_transfer *transfer, int parameter)
 {
@@ -86,14 +86,14 @@ static bool is_ring(enum collective_kind kind)
 static double least(enum collective_kind kind, int parameter)
 {
     if (parameter >= SHARE)
-        return SHARE_LEAST;
+        return MIN_SHARE;
     bool hop = parameter > BASE && parameter < UPTO && (parameter - BASE) % 3 == 1;
-    return hop && !is_ring(kind) ? LEAST_DIRECT_HOP : bounds[parameter].least;
+    return hop && !is_ring(kind) ? MIN_DIRECT_HOP : bounds[parameter].least;
 }
 
 static double most(int parameter)
 {
-    return parameter >= SHARE ? SHARE_MOST : bounds[parameter].most;
+    return parameter >= SHARE ? MAX_SHARE : bounds[parameter].most;
 }
 
 /* ---- one fit: a kind, on the rows that are not of one fold ---- */
@@ -282,7 +282,7 @@ static void fit_some(void *context, size_t first, size_t last, int thread)
     for (size_t i = first; i < last; i++) {
         size_t kind = i / FITS;
         size_t fold = i % FITS;
-        work->done[kind][fold] = work->rows[kind] < LINK_FIT_LEAST || fit_one(&work->fittings[kind][fold]);
+        work->done[kind][fold] = work->rows[kind] < LINK_FIT_MIN || fit_one(&work->fittings[kind][fold]);
     }
 }
 
@@ -330,7 +330,7 @@ static void judge(struct link_fit *fit, const struct work *work, const struct li
     int all = 0;
     for (int k = 0; k < COLLECTIVE_KINDS; k++) {
         int count = 0;
-        for (int row = 0; row < samples->count && work->rows[k] >= LINK_FIT_LEAST; row++) {
+        for (int row = 0; row < samples->count && work->rows[k] >= LINK_FIT_MIN; row++) {
             const struct link_sample *sample = &samples->samples[row];
             if ((int)sample->kind != k || !belongs(sample, inside))
                 continue;
@@ -352,9 +352,9 @@ static bool prepare(struct work *work, const struct link_samples *samples, const
             work->rows[samples->samples[row].kind]++;
     for (int k = 0; k < COLLECTIVE_KINDS; k++)
         rows = work->rows[k] > rows ? work->rows[k] : rows;
-    if (rows < LINK_FIT_LEAST)
+    if (rows < LINK_FIT_MIN)
         return error_set(err, ERROR_INPUT, "%s: expected at least %d rows of a collective %s, found %d",
-                         samples->path, LINK_FIT_LEAST, inside ? "between nodes" : "inside a node", rows);
+                         samples->path, LINK_FIT_MIN, inside ? "between nodes" : "inside a node", rows);
     for (int k = 0; k < COLLECTIVE_KINDS; k++)
         for (int fold = 0; fold < FITS; fold++)
             work->fittings[k][fold] = (struct fitting){.samples = samples,
@@ -407,7 +407,7 @@ static bool fit_all(struct link_fit *fit, struct work *work, const struct link_s
         return false;
     fit->link = *start;
     for (int k = 0; k < COLLECTIVE_KINDS; k++)
-        if (work->rows[k] >= LINK_FIT_LEAST)
+        if (work->rows[k] >= LINK_FIT_MIN)
             fit->link.transfers[k] = work->fittings[k][LINK_FIT_FOLDS].link.transfers[k];
     judge(fit, work, samples, inside, errors);
     return describe(fit, samples, start, name) || error_memory(err);

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #define LINK_FIT_FOLDS 5
-#define LINK_FIT_LEAST 12 /* rows of a kind; of fewer its parameters are those of the start */
+#define LINK_FIT_MIN   12 /* rows of a kind; of fewer its parameters are those of the start */
 
 struct link_sample {
     enum collective_kind kind;

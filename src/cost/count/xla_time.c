@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define BLOCK_THREADS   128.0
-#define MOST_UNROLLED   4
+#define MAX_UNROLLED    4
 #define TILED_DIMENSION 16     /* the least that the transpose emitter takes through shared memory */
 #define L2_SPEEDUP      2.5    /* of a read that L2 answers, */
 #define L1_SPEEDUP      8      /* and of one that L1 does, on top */
@@ -55,7 +55,7 @@ static int64_t unrolled(int64_t elements, const struct xla_device *device)
 {
     if ((double)elements < device->threads * device->sms)
         return 1;
-    int64_t factor = MOST_UNROLLED;
+    int64_t factor = MAX_UNROLLED;
     while (elements % factor)
         factor /= 2;
     return factor;

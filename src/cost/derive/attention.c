@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define LOOK_MOST 512 /* instructions between the two products, and before the mask */
+#define MAX_LOOK 512 /* instructions between the two products, and before the mask */
 
 struct pattern {
     const struct op_graph *graph;
@@ -44,7 +44,7 @@ static bool look_back(struct pattern *p, const struct hlo_instruction *weights)
             int operand = at->operands[o]->index;
             if (p->seen[operand] == p->round)
                 continue;
-            if (p->count == LOOK_MOST)
+            if (p->count == MAX_LOOK)
                 return false;
             p->seen[operand] = p->round;
             p->found[p->count++] = operand;
@@ -148,7 +148,7 @@ static bool find_readers(const struct op_graph *graph, struct arena *scratch, st
         edges += (size_t)graph->at[i]->operand_count;
     int *first = ARENA_ARRAY(scratch, count, int), *readers = ARENA_ARRAY(scratch, edges + 1, int);
     bool *results = ARENA_ARRAY(scratch, count, bool);
-    p->found = ARENA_ARRAY(scratch, LOOK_MOST + 1, int);
+    p->found = ARENA_ARRAY(scratch, MAX_LOOK + 1, int);
     p->seen = ARENA_ARRAY(scratch, count, unsigned);
     p->inside = ARENA_ARRAY(scratch, count, unsigned);
     if (!first || !readers || !results || !p->found || !p->seen || !p->inside)

@@ -5,12 +5,12 @@
 #include <string.h>
 
 /* Elements from which on a constant of floating point numbers is taken for a weight. */
-#define WEIGHT_LEAST 1024
+#define MIN_WEIGHT 1024
 
 bool derive_is_weight(const struct hlo_instruction *instruction)
 {
     return instruction->opcode == HLO_CONSTANT && !op_is_splat(instruction) &&
-           hlo_type_is_float(instruction->shape->type) && hlo_elements(instruction->shape) >= WEIGHT_LEAST;
+           hlo_type_is_float(instruction->shape->type) && hlo_elements(instruction->shape) >= MIN_WEIGHT;
 }
 
 /* ---- which arguments are parameters ---- */

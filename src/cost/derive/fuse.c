@@ -231,7 +231,7 @@ static const char *stream_name(const struct fused_kernel *kernel, const struct f
 }
 
 /* Batched products with a side no wider than this are attention's: the width of a head. */
-#define HEAD_MOST 256
+#define MAX_HEAD 256
 
 static void set_product(struct kernel *kernel, const struct op_product *product)
 {
@@ -242,7 +242,7 @@ static void set_product(struct kernel *kernel, const struct op_product *product)
     kernel->n = product->n;
     kernel->k = product->k;
     kernel->inner =
-        product->batch > 1 && (product->m <= HEAD_MOST || product->n <= HEAD_MOST || product->k <= HEAD_MOST);
+        product->batch > 1 && (product->m <= MAX_HEAD || product->n <= MAX_HEAD || product->k <= MAX_HEAD);
 }
 
 static void set_attention(struct kernel *kernel, const struct hlo_instruction *instruction,

@@ -5,10 +5,10 @@
 
 /* A row that a group of threads keeps at hand between reducing it and using the result: 64 Ki numbers, about
  * what a cluster's shared memory holds. Longer ones are read again by the next kernel. */
-#define ROW_MOST ((int64_t)1 << 16)
+#define MAX_ROW ((int64_t)1 << 16)
 
 /* Groups looked through for a way from one to another; where it takes more they stay apart. */
-#define SEARCH_MOST 2048
+#define MAX_SEARCH 2048
 
 /* ---- what a reduction reduces ---- */
 
@@ -40,7 +40,7 @@ static enum fuse_reduction reduction_of(const struct hlo_instruction *instructio
 {
     if (instruction->opcode != HLO_REDUCE)
         return REDUCTION_NONE;
-    bool rows = reduced_dims(instruction, group) && group->width <= ROW_MOST &&
+    bool rows = reduced_dims(instruction, group) && group->width <= MAX_ROW &&
                 (group->outer > 1 || group->inner == 1);
     return rows ? REDUCTION_ROWS : REDUCTION_ACROSS;
 }
@@ -100,7 +100,7 @@ static bool can_meet(struct fuser *f, int a, int b)
     f->search++;
     reach_sources(f, &back, -1, b);
     for (int i = 0; i < back.count && !back.around; i++) {
-        if (back.count > SEARCH_MOST)
+        if (back.count > MAX_SEARCH)
             return false;
         reach_sources(f, &back, back.found[i].group, back.found[i].group);
     }
@@ -109,7 +109,7 @@ static bool can_meet(struct fuser *f, int a, int b)
     struct search ahead = {.found = f->after, .low = low, .high = high, .target = -1};
     reach_readers(f, &ahead, a);
     for (int i = 0; i < ahead.count; i++) {
-        if (ahead.count > SEARCH_MOST)
+        if (ahead.count > MAX_SEARCH)
             return false;
         reach_readers(f, &ahead, ahead.found[i].group);
     }
@@ -130,7 +130,7 @@ static void reorder(struct fuser *f, int a, int b, int joined)
     int befores = f->before_count, afters = f->after_count;
     qsort(f->before, (size_t)befores, sizeof *f->before, fuse_by_position);
     qsort(f->after, (size_t)afters, sizeof *f->after, fuse_by_position);
-    int places[2 * SEARCH_MOST + 2], count = 0, i = 0, j = 0;
+    int places[2 * MAX_SEARCH + 2], count = 0, i = 0, j = 0;
     places[count++] = f->groups[a].position;
     while (i < befores || j < afters) {
         bool left = j == afters || (i < befores && f->before[i].position < f->after[j].position);

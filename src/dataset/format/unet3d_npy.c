@@ -16,13 +16,13 @@ enum { IMAGE, LABELS, PARTS };
 
 #define LEAST        (-2.340702)
 #define MOST         2.639792
-#define LEAST_DEPTH  128
-#define MOST_DEPTH   471
-#define LEAST_SIDE   186
-#define MOST_SIDE    444
+#define MIN_DEPTH    128
+#define MAX_DEPTH    471
+#define MIN_SIDE     186
+#define MAX_SIDE     444
 #define HEADER       128                           /* bytes of each file's */
 #define VOXEL        5                             /* bytes in both files */
-#define LEAST_BYTES  ((int64_t)2 * HEADER + VOXEL) /* of a case */
+#define MIN_BYTES    ((int64_t)2 * HEADER + VOXEL) /* of a case */
 #define DEPTH_STREAM 2                             /* of dataset_draw_unit */
 #define SIDE_STREAM  3
 #define MAX_CASES    ((int64_t)1 << 24) /* that total_bytes may take */
@@ -34,8 +34,8 @@ static int64_t draw(uint64_t seed, uint64_t stream, int64_t number, int least, i
 
 static void case_sides(const struct dataset_layout *layout, int64_t number, int64_t *depth, int64_t *side)
 {
-    *depth = draw(layout->seed, DEPTH_STREAM, number, LEAST_DEPTH, MOST_DEPTH);
-    *side = draw(layout->seed, SIDE_STREAM, number, LEAST_SIDE, MOST_SIDE);
+    *depth = draw(layout->seed, DEPTH_STREAM, number, MIN_DEPTH, MAX_DEPTH);
+    *side = draw(layout->seed, SIDE_STREAM, number, MIN_SIDE, MAX_SIDE);
 }
 
 static void unet3d_shape(struct dataset_file *file)
@@ -68,10 +68,10 @@ static void fit_sides(int64_t voxels, int64_t *depth, int64_t *side)
 {
     int64_t best = 0;
     for (int any = 0; any < 2 && best == 0; any++) {
-        for (int64_t d = any ? 1 : LEAST_DEPTH; d <= MOST_DEPTH && d <= voxels; d++) {
+        for (int64_t d = any ? 1 : MIN_DEPTH; d <= MAX_DEPTH && d <= voxels; d++) {
             int64_t s = (int64_t)sqrt((double)voxels / (double)d);
-            s = s > MOST_SIDE ? MOST_SIDE : s;
-            if (s < (any ? 1 : LEAST_SIDE) || d * s * s <= best)
+            s = s > MAX_SIDE ? MAX_SIDE : s;
+            if (s < (any ? 1 : MIN_SIDE) || d * s * s <= best)
                 continue;
             best = d * s * s;
             *depth = d;
@@ -83,14 +83,14 @@ static void fit_sides(int64_t voxels, int64_t *depth, int64_t *side)
 static bool unet3d_fit(struct dataset_layout *layout, struct error *err)
 {
     int64_t left = layout->total_bytes, depth, side;
-    if (left < LEAST_BYTES)
+    if (left < MIN_BYTES)
         return error_set(err, ERROR_INPUT,
-                         "total_bytes: a case has %" PRId64 " bytes or more, found %" PRId64, LEAST_BYTES,
+                         "total_bytes: a case has %" PRId64 " bytes or more, found %" PRId64, MIN_BYTES,
                          left);
     for (layout->files_train = 0; layout->files_train < MAX_CASES; layout->files_train++) {
         case_sides(layout, layout->files_train, &depth, &side);
         int64_t bytes = (int64_t)2 * HEADER + VOXEL * depth * side * side;
-        if (bytes >= left - LEAST_BYTES) /* the rest would be too small for another */
+        if (bytes >= left - MIN_BYTES) /* the rest would be too small for another */
             break;
         left -= bytes;
     }

@@ -32,8 +32,8 @@
 #define CHECKPOINT_MANIFEST   "checkpoint.json"
 #define CHECKPOINT_UNFINISHED "checkpoint.unfinished.json"
 
-#define CHECKPOINT_BUFFER       ((int64_t)4 << 20) /* bytes of a thread, unless the storage's requests are larger */
-#define CHECKPOINT_MOST_THREADS 256
+#define CHECKPOINT_BUFFER      ((int64_t)4 << 20) /* bytes of a thread, unless the storage's requests are larger */
+#define CHECKPOINT_MAX_THREADS 256
 
 /* The processes that save or restore together. */
 struct checkpoint_peers {

@@ -35,9 +35,9 @@ static bool check(const struct checkpoint_options *options, struct error *err)
     if (options->count < 1 || options->first < 0 || options->first > options->shards.ranks - options->count)
         return error_set(err, ERROR_USAGE, "checkpoint: ranks %d to %d of %lld", options->first,
                          options->first + options->count - 1, (long long)options->shards.ranks);
-    if (options->threads < 0 || options->threads > CHECKPOINT_MOST_THREADS)
+    if (options->threads < 0 || options->threads > CHECKPOINT_MAX_THREADS)
         return error_set(err, ERROR_USAGE, "checkpoint: expected 1 to %d threads, found %d",
-                         CHECKPOINT_MOST_THREADS, options->threads);
+                         CHECKPOINT_MAX_THREADS, options->threads);
     if (options->shift < 0)
         return error_set(err, ERROR_USAGE, "checkpoint: expected a shift of at least 0, found %lld",
                          (long long)options->shift);

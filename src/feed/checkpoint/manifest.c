@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT     "rehearse-checkpoint/1"
-#define MOST_FILES ((size_t)1 << 22)
+#define FORMAT    "rehearse-checkpoint/1"
+#define MAX_FILES ((size_t)1 << 22)
 
 static const char *const layout_names[] = {"raw", "safetensors"};
 static const char *const kind_names[] = {"model", "optimizer"};
@@ -38,8 +38,8 @@ bool checkpoint_manifest_make(struct checkpoint_manifest *manifest, const struct
     size_t count = 0;
     for (int64_t rank = 0; rank < shards->ranks; rank++)
         count += (size_t)checkpoint_shards_count(shards, rank);
-    if (count > MOST_FILES)
-        return error_set(err, ERROR_INPUT, "checkpoint: %zu files; at most %zu", count, MOST_FILES);
+    if (count > MAX_FILES)
+        return error_set(err, ERROR_INPUT, "checkpoint: %zu files; at most %zu", count, MAX_FILES);
     manifest->files = calloc(count + 1, sizeof *manifest->files);
     if (!manifest->files)
         return error_memory(err);

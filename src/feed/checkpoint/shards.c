@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_BYTES 0x1p62
+#define MAX_BYTES 0x1p62
 
 /* --- sizes ---------------------------------------------------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ static bool transformer_sizes(struct checkpoint_shards *shards, const struct wor
     double widest =
         16 * ((double)model->hidden_size + (double)model->ffn_hidden_size + (double)model->vocab_size);
     shards->parameters = all_parameters(model);
-    if (widest * (double)model->hidden_size > MOST_BYTES || 24 * shards->parameters > MOST_BYTES)
+    if (widest * (double)model->hidden_size > MAX_BYTES || 24 * shards->parameters > MAX_BYTES)
         return error_set(err, ERROR_INPUT, "model.transformer: more than 2^62 bytes");
     int64_t h = model->hidden_size, ffn = model->ffn_hidden_size;
     int64_t t = shards->tensor, d = shards->zero_stage == 3 ? shards->data : 1;

@@ -13,8 +13,8 @@
 #define GRACE        1.0    /* seconds that an answer may take */
 #define LISTEN       0.01   /* between two looks for such messages */
 #define SPIN         20e-6  /* without sleep */
-#define LEAST_SLEEP  20000  /* nanoseconds */
-#define MOST_SLEEP   200000 /* so much a meeting of many hosts may be noticed late */
+#define MIN_SLEEP    20000  /* nanoseconds */
+#define MAX_SLEEP    200000 /* so much a meeting of many hosts may be noticed late */
 #define MESSAGE_SIZE 900
 #define NAMED        8 /* ranks, the others are counted */
 
@@ -32,7 +32,7 @@ static bool fetch(struct comm *comm, int from, int tag, char message[MESSAGE_SIZ
     enum comm_state state = COMM_BROKEN;
     double end = clock_now() + GRACE;
     while (request && (state = comm->calls->test(request)) == COMM_PENDING && clock_now() < end)
-        clock_sleep(LEAST_SLEEP);
+        clock_sleep(MIN_SLEEP);
     message[MESSAGE_SIZE - 1] = 0;
     return state == COMM_DONE;
 }
@@ -65,7 +65,7 @@ static bool find_missing(struct comm *comm, double waited, const char *what, str
     here[0] = true;
     for (int rank = 1; rank < comm->size; rank++)
         tell(comm, rank, COMM_TAG_ASK);
-    for (double end = clock_now() + GRACE; clock_now() < end; clock_sleep(MOST_SLEEP))
+    for (double end = clock_now() + GRACE; clock_now() < end; clock_sleep(MAX_SLEEP))
         for (int from; comm->calls->probe(COMM_TAG_HERE, &from) && fetch(comm, from, COMM_TAG_HERE, message);)
             here[from] = true;
     name_missing(comm, here, missing, sizeof missing);
@@ -102,7 +102,7 @@ static bool give_up(struct comm *comm, double started, const char *what, struct 
     if (comm->rank == 0)
         return find_missing(comm, clock_now() - started, what, err);
     tell(comm, 0, COMM_TAG_LATE);
-    for (double end = clock_now() + 3 * GRACE; clock_now() < end; clock_sleep(MOST_SLEEP))
+    for (double end = clock_now() + 3 * GRACE; clock_now() < end; clock_sleep(MAX_SLEEP))
         if (listen(comm, started, what, err))
             return false;
     return error_set(err, ERROR_FAILED, "%s: waited %.0f s; rank 0 (%s) did not come and does not answer",
@@ -112,7 +112,7 @@ static bool give_up(struct comm *comm, double started, const char *what, struct 
 bool comm_await(struct comm *comm, void *request, const char *what, struct error *err)
 {
     double started = clock_now(), listened = started;
-    long sleep = LEAST_SLEEP;
+    long sleep = MIN_SLEEP;
     enum comm_state state = COMM_BROKEN;
     while (request && (state = comm->calls->test(request)) == COMM_PENDING) {
         double time = clock_now();
@@ -129,7 +129,7 @@ bool comm_await(struct comm *comm, void *request, const char *what, struct error
         }
         if (time - started > SPIN) {
             clock_sleep(sleep);
-            sleep = 2 * sleep < MOST_SLEEP ? 2 * sleep : MOST_SLEEP;
+            sleep = 2 * sleep < MAX_SLEEP ? 2 * sleep : MAX_SLEEP;
         }
     }
     if (state == COMM_DONE)

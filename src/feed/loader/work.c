@@ -9,7 +9,7 @@
 
 #define MAX_WINDOW  65536
 #define PIECE_BYTES ((int64_t)1 << 20) /* of one piece of work, about */
-#define MOST_PIECE  ((int64_t)64)      /* samples */
+#define MAX_PIECE   ((int64_t)64)      /* samples */
 #define STACK       ((size_t)1 << 20)
 #define MAX_ONCE    ((int64_t)1 << 33) /* samples whose being read is noted: 1 GiB of bits */
 
@@ -471,10 +471,10 @@ static int64_t piece_of(const struct loader *loader)
     const struct dataset_layout *layout = loader->options.layout;
     struct dataset_file file;
     dataset_file_init(&file, layout, loader->pass.eval ? layout->files_train : 0);
-    int64_t piece = file.record_bytes > 0 ? PIECE_BYTES / file.record_bytes : MOST_PIECE;
+    int64_t piece = file.record_bytes > 0 ? PIECE_BYTES / file.record_bytes : MAX_PIECE;
     int64_t share = (loader->batch + loader->thread_count - 1) / loader->thread_count;
     piece = piece < share ? piece : share;
-    return piece < 1 ? 1 : piece < MOST_PIECE ? piece : MOST_PIECE;
+    return piece < 1 ? 1 : piece < MAX_PIECE ? piece : MAX_PIECE;
 }
 
 bool loader_start(struct loader *loader, const struct loader_pass *pass, struct error *err)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define MOST_BASES 8 /* one upon the other */
+#define MAX_BASES 8 /* one upon the other */
 
 /* data/workloads.yaml, by scripts/embed. */
 extern const char data_workloads[];
@@ -91,7 +91,7 @@ static bool unknown(const char *name, struct error *err)
 
 bool workload_apply_builtin(struct workload *workload, const char *name, struct error *err)
 {
-    const struct doc_node *entries[MOST_BASES];
+    const struct doc_node *entries[MAX_BASES];
     int count = 0;
     pthread_once(&table_once, read_table);
     if (!table.read) {
@@ -103,7 +103,7 @@ bool workload_apply_builtin(struct workload *workload, const char *name, struct 
         return unknown(name, err);
     for (const struct doc_node *base; (base = doc_find(entries[count], "base")); count++) {
         const struct doc_node *entry = find(base->text);
-        if (!entry || count + 1 == MOST_BASES)
+        if (!entry || count + 1 == MAX_BASES)
             return doc_error(&table.doc, base, err, "no such workload, or too many of them");
         entries[count + 1] = entry;
     }

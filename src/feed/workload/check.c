@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_SAMPLES 0x1p62
-#define MOST_BYTES   0x1p62
+#define MAX_SAMPLES 0x1p62
+#define MAX_BYTES   0x1p62
 
 /* At the place where the key was given, else at the workload's name. */
 __attribute__((format(printf, 4, 5))) static bool wrong(const struct workload *workload, const char *path,
@@ -36,7 +36,7 @@ static bool check_files(const struct workload *workload, struct error *err)
     if (flow->evaluation && data->num_files_eval == 0)
         return wrong(workload, "dataset.num_files_eval", err,
                      "workflow.evaluation is on and there are no files to evaluate");
-    if (train + eval > MOST_SAMPLES || (train + eval) * data->record_length_bytes > MOST_BYTES)
+    if (train + eval > MAX_SAMPLES || (train + eval) * data->record_length_bytes > MAX_BYTES)
         return wrong(workload, "dataset.num_samples_per_file", err, "more than 2^62 bytes in all");
     return true;
 }
@@ -59,7 +59,7 @@ static bool check_transformed(const struct workload *workload, struct error *err
     const struct workload_reader *reader = &workload->reader;
     if (product_of(&reader->transformed_record_dims) *
             (double)workload_element_bytes(reader->transformed_record_element_type) >
-        MOST_BYTES)
+        MAX_BYTES)
         return wrong(workload, "reader.transformed_record_dims", err, "a sample of more than 2^62 bytes");
     return true;
 }
@@ -80,7 +80,7 @@ static bool check_dims(const struct workload *workload, struct error *err)
         return wrong(workload, "dataset.record_dims", err, "an image has at most 2, not %d",
                      data->record_dims.count);
     if (product_of(&data->record_dims) * (double)workload_element_bytes(data->record_element_type) >
-        MOST_BYTES)
+        MAX_BYTES)
         return wrong(workload, "dataset.record_dims", err, "a sample of more than 2^62 bytes");
     return true;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define LINEAR_COUNT 3
-#define MOST_ROWS    64
+#define MAX_ROWS     64
 
 /* data/compute-times.yaml, by scripts/embed. */
 extern const char data_compute_times[];
@@ -24,7 +24,7 @@ struct row {
 
 static struct {
     struct plane mean[LINEAR_COUNT], stdev[LINEAR_COUNT]; /* in the order of the enum, from vldb_unet3d */
-    struct row rows[MOST_ROWS];                           /* by GPUs, then batch */
+    struct row rows[MAX_ROWS];                            /* by GPUs, then batch */
     int row_count;
     bool read;
     struct error err;
@@ -65,7 +65,7 @@ static bool read_rows(const struct doc *doc, struct error *err)
 {
     const struct doc_node *table = doc_need(doc, doc->root, "table", err);
     const struct doc_node *list = table ? doc_need(doc, table, "rows", err) : NULL;
-    for (const struct doc_node *node = list ? list->first_child : NULL; node && models.row_count < MOST_ROWS;
+    for (const struct doc_node *node = list ? list->first_child : NULL; node && models.row_count < MAX_ROWS;
          node = node->next) {
         struct row *row = &models.rows[models.row_count++];
         if (!read_number(&row->gpus, doc, node, "gpus", err) ||

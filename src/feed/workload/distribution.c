@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_SECONDS 1e9
-#define FEW_EVENTS   10.0 /* of a Poisson distribution: up to here one by one */
+#define MAX_SECONDS 1e9
+#define FEW_EVENTS  10.0 /* of a Poisson distribution: up to here one by one */
 
 /* --- random numbers ----------------------------------------------------------------------------------------- */
 
@@ -222,7 +222,7 @@ static bool read_parameter(double *value, const char *name, const struct doc *do
     if (!name)
         return true;
     const struct doc_node *node = doc_need(doc, map, name, err);
-    return node && doc_number(doc, node, least, MOST_SECONDS, value, err);
+    return node && doc_number(doc, node, least, MAX_SECONDS, value, err);
 }
 
 static bool read_map(struct distribution *distribution, const struct doc *doc, const struct doc_node *map,
@@ -252,7 +252,7 @@ bool distribution_read(struct distribution *distribution, const struct doc *doc,
 {
     *distribution = (struct distribution){0};
     if (node->type != DOC_MAP)
-        return doc_number(doc, node, 0, MOST_SECONDS, &distribution->first, err);
+        return doc_number(doc, node, 0, MAX_SECONDS, &distribution->first, err);
     return node->count == 0 || read_map(distribution, doc, node, err);
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define MOST_NESTED 4
+#define MAX_NESTED 4
 
 static void write_column(const struct workload_column *column, struct json *json)
 {
@@ -72,8 +72,8 @@ void workload_write_value(const struct workload *workload, const struct workload
 
 /* The sections that a key is in: parts of its path, without the last. */
 struct sections {
-    const char *starts[MOST_NESTED];
-    int lengths[MOST_NESTED];
+    const char *starts[MAX_NESTED];
+    int lengths[MAX_NESTED];
     int count;
     const char *name; /* the last part */
 };
@@ -81,7 +81,7 @@ struct sections {
 static struct sections sections_of(const char *path)
 {
     struct sections sections = {.name = path};
-    for (const char *dot; sections.count < MOST_NESTED && (dot = strchr(sections.name, '.'));
+    for (const char *dot; sections.count < MAX_NESTED && (dot = strchr(sections.name, '.'));
          sections.name = dot + 1) {
         sections.starts[sections.count] = sections.name;
         sections.lengths[sections.count++] = (int)(dot - sections.name);

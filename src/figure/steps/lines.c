@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MOST_PANELS 16
+#define MAX_PANELS 16
 
 /* A panel shows an event's durations or a metric. */
 struct panel {
@@ -154,7 +154,7 @@ static bool add_panel(struct steps_sheet *sheet, const struct sheet_grid *grid, 
 
 bool sheet_draw_lines(struct steps_sheet *sheet, enum figure_steps_kind kind, struct error *err)
 {
-    struct panel panels[MOST_PANELS];
+    struct panel panels[MAX_PANELS];
     int count = list_panels(sheet, kind, panels);
     if (count == 0)
         return error_set(err, ERROR_INFEASIBLE, "nothing to draw: the logs have no times of this kind");

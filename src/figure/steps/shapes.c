@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define POINTS       48   /* of one side of a violin */
-#define WIDTH        0.42 /* of a violin's half; the next is 1 away */
-#define MOST_COLUMNS 12
-#define MOST_ROWS    16
-#define PI           3.14159265358979323846
+#define POINTS      48   /* of one side of a violin */
+#define WIDTH       0.42 /* of a violin's half; the next is 1 away */
+#define MAX_COLUMNS 12
+#define MAX_ROWS    16
+#define PI          3.14159265358979323846
 
 /* ---- violins ---- */
 
@@ -221,11 +221,11 @@ bool sheet_draw_histograms(struct steps_sheet *sheet, struct error *err)
 {
     if (sheet->event < 0 && sheet->model->count == 0)
         return error_set(err, ERROR_INFEASIBLE, "nothing to draw: the logs have no compute times");
-    if (sheet->gpu_count > MOST_COLUMNS || sheet->batch_count > MOST_ROWS)
+    if (sheet->gpu_count > MAX_COLUMNS || sheet->batch_count > MAX_ROWS)
         return error_set(err, ERROR_INFEASIBLE,
                          "a page holds histograms of %d numbers of GPUs and %d batches, there are %d and %d: "
                          "give fewer folders",
-                         MOST_COLUMNS, MOST_ROWS, sheet->gpu_count, sheet->batch_count);
+                         MAX_COLUMNS, MAX_ROWS, sheet->gpu_count, sheet->batch_count);
     struct sheet_grid grid = sheet_grid(sheet, sheet->gpu_count * sheet->batch_count, sheet->gpu_count,
                                         sheet->style->legends ? 90 : 60);
     grid.legend = 0;

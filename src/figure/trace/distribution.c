@@ -48,7 +48,7 @@ struct drawing {
     const struct figure_distribution *options;
     struct stream (*traces)[FIGURE_STREAMS];
     const char *const *names;
-    struct trace_shortfall shortfalls[FIGURE_TRACES_MOST];
+    struct trace_shortfall shortfalls[FIGURE_MAX_TRACES];
     int count, rows, columns;
     struct axis axes[DISTRIBUTION_KINDS];
     struct figure_page page;

@@ -39,8 +39,8 @@ static void draw_one(struct figure_page *page, double left, const char *name,
 
 bool figure_names_fit(size_t count, struct error *err)
 {
-    return count <= FIGURE_TRACES_MOST ||
-           error_set(err, ERROR_USAGE, "%zu traces: at most %d can be told apart", count, FIGURE_TRACES_MOST);
+    return count <= FIGURE_MAX_TRACES ||
+           error_set(err, ERROR_USAGE, "%zu traces: at most %d can be told apart", count, FIGURE_MAX_TRACES);
 }
 
 void figure_names_draw(struct figure_page *page, double left, const char *const *paths,

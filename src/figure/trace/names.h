@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FIGURE_TRACES_MOST 8 /* colours that can be told apart */
+#define FIGURE_MAX_TRACES 8 /* colours that can be told apart */
 
 /* Are there few enough traces for one picture? */
 bool figure_names_fit(size_t count, struct error *err);

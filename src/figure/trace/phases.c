@@ -6,19 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BARS_MOST 4000
+#define MAX_BARS 4000
 
 bool figure_bars_list(struct figure_bars *bars, const struct trace_reader *reader,
                       const struct trace_window *window, struct error *err)
 {
     int count;
     const struct trace_phase *phases = trace_phases(reader, &count);
-    *bars = (struct figure_bars){.items = calloc(BARS_MOST, sizeof *bars->items)};
+    *bars = (struct figure_bars){.items = calloc(MAX_BARS, sizeof *bars->items)};
     if (!bars->items)
         return error_memory(err);
     double first = trace_window_seconds(window, window->from_ns),
            last = trace_window_seconds(window, window->to_ns);
-    for (int i = 0; i < count && bars->count < BARS_MOST; i++)
+    for (int i = 0; i < count && bars->count < MAX_BARS; i++)
         if (phases[i].end_ns >= window->from_ns && phases[i].start_ns <= window->to_ns)
             bars->items[bars->count++] = (struct figure_bar){
                 phases[i].name, fmax(first, trace_window_seconds(window, phases[i].start_ns)),

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT         84
-#define RIGHT        30
-#define GAP          10
-#define WINDOWS      200
-#define WINDOWS_MOST 20000
+#define LEFT        84
+#define RIGHT       30
+#define GAP         10
+#define WINDOWS     200
+#define MAX_WINDOWS 20000
 
 struct traced {
     struct trace_reader *reader;
@@ -28,7 +28,7 @@ struct traced {
 struct drawing {
     const struct figure_throughput *options;
     const char *const *names;
-    struct trace_shortfall shortfalls[FIGURE_TRACES_MOST];
+    struct trace_shortfall shortfalls[FIGURE_MAX_TRACES];
     struct traced *traces;
     int count;
     double from, to; /* of the axis, seconds */
@@ -75,10 +75,10 @@ static bool choose_windows(struct drawing *drawing, struct error *err)
     drawing->every = drawing->options->every > 0 ? drawing->options->every : figure_step(length, WINDOWS);
     if (drawing->every < 1e-9)
         drawing->every = 1e-9;
-    if (length / drawing->every <= WINDOWS_MOST)
+    if (length / drawing->every <= MAX_WINDOWS)
         return true;
     return error_set(err, ERROR_USAGE, "--every: that would be %.0f rates, %d can be drawn",
-                     length / drawing->every, WINDOWS_MOST);
+                     length / drawing->every, MAX_WINDOWS);
 }
 
 static bool read_lanes(struct drawing *drawing, struct error *err)
@@ -200,7 +200,7 @@ static void draw_streams(struct drawing *drawing, enum measure measure)
 /* Of several traces: one stream in a panel. */
 static void draw_traces(struct drawing *drawing, int stream, enum measure measure)
 {
-    struct line lines[FIGURE_TRACES_MOST] = {0};
+    struct line lines[FIGURE_MAX_TRACES] = {0};
     char title[96];
     for (int i = 0; i < drawing->count; i++)
         lines[i] = (struct line){i, stream, figure_colour(i), ""};

@@ -21,7 +21,7 @@ struct figure_throughput {
 };
 
 /* Of one trace a panel of bytes and one of operations, a line for each stream, the phases behind; of several (at most
- * FIGURE_TRACES_MOST) two panels for each stream, a line for each trace, and the phases of each. Runs begin
+ * FIGURE_MAX_TRACES) two panels for each stream, a line for each trace, and the phases of each. Runs begin
  * together, and so do the phases or ends that a zoom chooses. The ending of `path` (.svg, .png, .pdf) says what is written. */
 bool figure_throughput(const char *path, const char *const *traces, size_t count,
                        const struct figure_throughput *options, struct error *err);

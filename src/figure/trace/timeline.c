@@ -17,11 +17,11 @@
 
 const char *const timeline_row_names[] = {"cpu", "gpu", "disks", "traces", "phases", NULL};
 
-#define LEFT         64 /* of the axes, pixels: room for the names of marks */
-#define GAP          10 /* between panels */
-#define CURVES_MOST  4
-#define COMMAND_MOST 100 /* bytes, in the title */
-#define LEVELS       5   /* tones of a lane */
+#define LEFT        64 /* of the axes, pixels: room for the names of marks */
+#define GAP         10 /* between panels */
+#define MAX_CURVES  4
+#define MAX_COMMAND 100 /* bytes, in the title */
+#define LEVELS      5   /* tones of a lane */
 
 /* What the lanes show, from below: requests to disks, then calls; writes below reads. */
 enum { BLOCK_WRITES, BLOCK_READS, WRITES, READS, KINDS };
@@ -45,7 +45,7 @@ static const struct curves {
         const char *kind, *source, *title;
         double scale;
         bool second; /* on the axis at the right */
-    } curves[CURVES_MOST];
+    } curves[MAX_CURVES];
 } curve_rows[] = {
     [TIMELINE_CPU] = {"CPU, %",
                       true,
@@ -74,12 +74,12 @@ struct drawing {
     struct trace_reader *reader;
     struct trace_window window;
     struct trace_columns columns;
-    struct trace_curve curves[TIMELINE_TRACES][CURVES_MOST];
+    struct trace_curve curves[TIMELINE_TRACES][MAX_CURVES];
     struct trace_workers workers;
     struct trace_lane *lanes; /* of workers (of the one row, where all are together), KINDS each */
     int lane_sets;
     size_t lane_capacity;
-    int set_of_row[TRACE_ROWS_MOST];
+    int set_of_row[TRACE_MAX_ROWS];
     struct figure_bars bars;
     struct figure_page page;
     double top;   /* of the next panel */
@@ -372,7 +372,7 @@ static void write_title(const struct drawing *drawing, const char *trace, struct
     text_add(&name, given ? given : figure_trace_name(&trace, 1, 0));
     if (!given && command && *command) {
         text_add(&name, ": ");
-        add_clipped(&name, command, COMMAND_MOST);
+        add_clipped(&name, command, MAX_COMMAND);
     }
     figure_name_add(title, text_within(&name, title), trace_shortfall_of(drawing->reader));
     text_release(&name);
@@ -438,7 +438,7 @@ bool figure_timeline(const char *path, const char *trace, const struct figure_ti
     bool done = drawing->reader && trace_workers_init(&drawing->workers, drawing->reader, err) &&
                 read_and_draw(drawing, path, trace, err);
     for (int row = 0; row < TIMELINE_TRACES; row++)
-        for (int i = 0; i < CURVES_MOST; i++)
+        for (int i = 0; i < MAX_CURVES; i++)
             trace_curve_release(&drawing->curves[row][i]);
     for (int i = 0; i < drawing->lane_sets * KINDS; i++)
         trace_lane_release(&drawing->lanes[i]);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LENGTH_MOST (INT64_C(10) * 366 * 86400 * 1000000000) /* a clock jumped, if a run takes longer */
-#define NAMES_MOST  16
+#define MAX_LENGTH (INT64_C(10) * 366 * 86400 * 1000000000) /* a clock jumped, if a run takes longer */
+#define MAX_NAMES  16
 
 double trace_window_seconds(const struct trace_window *window, int64_t time_ns)
 {
@@ -24,7 +24,7 @@ static bool find_run(struct trace_reader *reader, const char *path, int64_t *fir
         return false;
     if (*first_ns == TRACE_NONE)
         return error_set(err, ERROR_INPUT, "%s: the trace is empty", path);
-    if (*last_ns < *first_ns || *last_ns - *first_ns > LENGTH_MOST)
+    if (*last_ns < *first_ns || *last_ns - *first_ns > MAX_LENGTH)
         return error_set(err, ERROR_INPUT,
                          "%s: its times, from %" PRId64 " to %" PRId64
                          " ns, are not those of one run; did a clock jump?",
@@ -36,7 +36,7 @@ static bool find_run(struct trace_reader *reader, const char *path, int64_t *fir
 static void list_phases(const struct trace_phase *phases, int count, struct text *out)
 {
     int listed = 0;
-    for (int i = 0; i < count && listed < NAMES_MOST; i++) {
+    for (int i = 0; i < count && listed < MAX_NAMES; i++) {
         bool before = false;
         for (int j = 0; j < i && !before; j++)
             before = strcmp(phases[i].name, phases[j].name) == 0;

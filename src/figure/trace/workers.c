@@ -9,13 +9,13 @@
 
 const char *const trace_grouping_names[] = {"all", "process", "parent", "family", "role", NULL};
 
-#define ROWS_MOST ((size_t)2 * (TRACE_WORKERS_MOST + 1)) /* before they are joined */
+#define MAX_ROWS ((size_t)2 * (TRACE_MAX_WORKERS + 1)) /* before they are joined */
 
 bool trace_workers_init(struct trace_workers *workers, const struct trace_reader *reader, struct error *err)
 {
     *workers = (struct trace_workers){.processes = trace_process_count(reader)};
     workers->of_process = calloc((size_t)workers->processes + 1, sizeof *workers->of_process);
-    workers->titles = calloc(ROWS_MOST, sizeof *workers->titles);
+    workers->titles = calloc(MAX_ROWS, sizeof *workers->titles);
     return workers->of_process && workers->titles ? true : error_memory(err);
 }
 
@@ -30,7 +30,7 @@ void trace_workers_release(struct trace_workers *workers)
 static int find_pid(const struct trace_workers *workers, int64_t pid)
 {
     for (int i = 0; i < workers->count; i++)
-        if (workers->items[i].pid == pid && i < TRACE_WORKERS_MOST)
+        if (workers->items[i].pid == pid && i < TRACE_MAX_WORKERS)
             return i;
     return -1;
 }
@@ -40,8 +40,8 @@ static int find_or_add(struct trace_workers *workers, const struct trace_reader 
     int64_t pid = trace_process_info(reader, id)->pid;
     int at = find_pid(workers, pid);
     if (at < 0) {
-        at = workers->count < TRACE_WORKERS_MOST ? workers->count : TRACE_WORKERS_MOST;
-        workers->items[at].pid = at < TRACE_WORKERS_MOST ? pid : TRACE_NONE;
+        at = workers->count < TRACE_MAX_WORKERS ? workers->count : TRACE_MAX_WORKERS;
+        workers->items[at].pid = at < TRACE_MAX_WORKERS ? pid : TRACE_NONE;
         workers->count = at + 1;
     }
     workers->of_process[id] = (int16_t)(at + 1);
@@ -64,10 +64,10 @@ int trace_workers_find(struct trace_workers *workers, const struct trace_reader 
 struct family {
     struct trace_workers *workers;
     const struct trace_reader *reader;
-    int order[TRACE_WORKERS_MOST + 1];   /* workers by pid */
-    int parent[TRACE_WORKERS_MOST + 1];  /* of a loader; a parent is its own */
-    int loaders[TRACE_WORKERS_MOST + 1]; /* of a parent */
-    int row[TRACE_WORKERS_MOST + 1];
+    int order[TRACE_MAX_WORKERS + 1];   /* workers by pid */
+    int parent[TRACE_MAX_WORKERS + 1];  /* of a loader; a parent is its own */
+    int loaders[TRACE_MAX_WORKERS + 1]; /* of a parent */
+    int row[TRACE_MAX_WORKERS + 1];
 };
 
 static void sort_by_pid(struct family *family)
@@ -86,10 +86,10 @@ static bool find_parents(struct family *family, struct error *err)
 {
     const struct trace_workers *workers = family->workers;
     const struct roles_rules rules = {.reader = family->reader};
-    int64_t pids[TRACE_WORKERS_MOST] = {0};
-    int of_worker[TRACE_WORKERS_MOST] = {0}, known = workers->count;
+    int64_t pids[TRACE_MAX_WORKERS] = {0};
+    int of_worker[TRACE_MAX_WORKERS] = {0}, known = workers->count;
     struct roles roles;
-    known = known > TRACE_WORKERS_MOST ? TRACE_WORKERS_MOST : known;
+    known = known > TRACE_MAX_WORKERS ? TRACE_MAX_WORKERS : known;
     for (int i = 0; i < known; i++)
         pids[i] = workers->items[i].pid;
     if (!roles_find(&roles, &rules, pids, known, err))
@@ -119,7 +119,7 @@ static int add_row(struct trace_workers *workers, const char *title)
 static void name_worker(const struct family *family, int worker, char *name, size_t size)
 {
     int64_t pid = family->workers->items[worker].pid;
-    if (worker == TRACE_WORKERS_MOST)
+    if (worker == TRACE_MAX_WORKERS)
         snprintf(name, size, "further processes");
     else if (pid == TRACE_NONE)
         snprintf(name, size, "process not known");
@@ -193,17 +193,17 @@ static int rank_of(const int64_t *calls, int rows, int row)
 /* Puts rows that can not all be drawn, and those of one call in a hundred and less, together at the end. */
 static void join_least(struct trace_workers *workers)
 {
-    int rows = workers->rows, kept = 0, target[ROWS_MOST];
-    int64_t calls[ROWS_MOST] = {0}, all = 0;
+    int rows = workers->rows, kept = 0, target[MAX_ROWS];
+    int64_t calls[MAX_ROWS] = {0}, all = 0;
     for (int i = 0; i < workers->count; i++) {
         calls[workers->items[i].row] += workers->items[i].calls;
         all += workers->items[i].calls;
     }
     for (int row = 0; row < rows; row++) {
-        bool keep = rank_of(calls, rows, row) < TRACE_ROWS_MOST - 1 && calls[row] > all / 100;
+        bool keep = rank_of(calls, rows, row) < TRACE_MAX_ROWS - 1 && calls[row] > all / 100;
         target[row] = keep ? kept++ : -1;
     }
-    if (rows <= TRACE_ROWS_MOST && rows - kept < 2)
+    if (rows <= TRACE_MAX_ROWS && rows - kept < 2)
         return;
     for (int i = 0; i < workers->count; i++) {
         int row = target[workers->items[i].row];

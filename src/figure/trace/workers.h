@@ -18,8 +18,8 @@ enum trace_grouping {
 };
 extern const char *const trace_grouping_names[]; /* ended by NULL */
 
-#define TRACE_WORKERS_MOST 512 /* processes that are told apart; what comes later is one */
-#define TRACE_ROWS_MOST    24
+#define TRACE_MAX_WORKERS 512 /* processes that are told apart; what comes later is one */
+#define TRACE_MAX_ROWS    24
 
 /* A process that does I/O; threads are not told apart. */
 struct trace_worker {
@@ -31,7 +31,7 @@ struct trace_worker {
 };
 
 struct trace_workers {
-    struct trace_worker items[TRACE_WORKERS_MOST + 1]; /* the last: all further ones */
+    struct trace_worker items[TRACE_MAX_WORKERS + 1]; /* the last: all further ones */
     int count;
     int16_t *of_process; /* index + 1 in items, by id of process; 0: not seen yet */
     int64_t processes;

@@ -1,17 +1,17 @@
 /* Operations that talk to other devices. */
 #include "hlo/mlir/mlir.h"
 
-#define MOST_DEVICES 4096 /* in groups that are checked for a device that is there twice */
+#define MAX_DEVICES 4096 /* in groups that are checked for a device that is there twice */
 
 static bool check_groups(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_ints ids)
 {
     bool alike = op->info->opcode == HLO_ALL_GATHER || op->info->opcode == HLO_REDUCE_SCATTER;
-    uint64_t seen[MOST_DEVICES / 64] = {0};
+    uint64_t seen[MAX_DEVICES / 64] = {0};
     for (int i = 0; i < ids.count; i++) {
         int64_t id = ids.at[i];
         if (id < (alike ? 0 : -1) || id >= (int64_t)ids.count)
             return mlir_op_error(reader, op, "replica_groups: device %lld of %d", (long long)id, ids.count);
-        if (id < 0 || id >= MOST_DEVICES)
+        if (id < 0 || id >= MAX_DEVICES)
             continue;
         if (seen[id / 64] >> (id % 64) & 1)
             return mlir_op_error(reader, op, "replica_groups: device %lld is there twice", (long long)id);
@@ -179,7 +179,7 @@ bool mlir_build_permute(struct mlir_reader *reader, struct mlir_op *op)
     for (int i = 0; i < pairs.count; i++) {
         if (pairs.at[i] < 0)
             return mlir_op_error(reader, op, "source_target_pairs: device %lld", (long long)pairs.at[i]);
-        for (int k = i % 2; k < i && i < MOST_DEVICES; k += 2)
+        for (int k = i % 2; k < i && i < MAX_DEVICES; k += 2)
             if (pairs.at[k] == pairs.at[i])
                 return mlir_op_error(reader, op, "source_target_pairs: device %lld %s twice",
                                      (long long)pairs.at[i], i % 2 ? "receives" : "sends");

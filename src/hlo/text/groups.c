@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define MOST_DEVICES ((int64_t)1 << 32)
+#define MAX_DEVICES ((int64_t)1 << 32)
 
 /* {0,1,…}; how many there are. */
 static bool read_devices(struct hlo_reader *reader, int64_t *count)
@@ -59,7 +59,7 @@ static bool read_tile(struct hlo_reader *reader, int64_t numbers[HLO_MAX_RANK], 
         int64_t *number = &numbers[(*count)++];
         if (!hlo_read_integer(reader, number))
             return false;
-        if (*number < 1 || *number > MOST_DEVICES || (*product *= *number) > MOST_DEVICES)
+        if (*number < 1 || *number > MAX_DEVICES || (*product *= *number) > MAX_DEVICES)
             return hlo_fail(reader, at, "expected 1 to 2^32 devices");
     }
     return true;
@@ -180,7 +180,7 @@ static bool read_mesh(struct hlo_reader *reader, struct mesh *mesh)
         if (!read_quoted(reader, &mesh->names[mesh->count++]) || !hlo_expect(reader, '=') ||
             !hlo_read_integer(reader, size))
             return false;
-        if (*size < 1 || *size > MOST_DEVICES || (mesh->devices *= *size) > MOST_DEVICES)
+        if (*size < 1 || *size > MAX_DEVICES || (mesh->devices *= *size) > MAX_DEVICES)
             return hlo_fail(reader, at, "expected 1 to 2^32 devices");
     } while (hlo_takes(reader, ','));
     return hlo_expect(reader, ']');

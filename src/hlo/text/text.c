@@ -297,7 +297,7 @@ static void release_reader(struct hlo_reader *reader)
     hlo_table_release(&reader->words);
     hlo_table_release(&reader->starts);
     hlo_table_release(&reader->wrapped);
-    for (int i = 0; i < HLO_MOST_SCOPES; i++)
+    for (int i = 0; i < HLO_MAX_SCOPES; i++)
         hlo_table_release(&reader->names[i]);
     free(reader->instructions.at);
     free(reader->parameters.at);

@@ -25,7 +25,7 @@ struct hlo_begin { /* on the stacks of instructions and parameters */
 
 /* Computations that are read at the same time, one inside of the other: an instruction on its own begins with one, and
  * none is number 0. */
-#define HLO_MOST_SCOPES (HLO_MAX_DEPTH + 2)
+#define HLO_MAX_SCOPES (HLO_MAX_DEPTH + 2)
 
 struct hlo_reader {
     struct hlo_module *module;
@@ -43,7 +43,7 @@ struct hlo_reader {
     struct hlo_table words;   /* opcodes and names of attributes that were looked up before */
     struct hlo_table starts;  /* async-start by its place: the thread it names */
     struct hlo_table wrapped; /* computations that an async-start calls, by where they name themselves */
-    struct hlo_table names[HLO_MOST_SCOPES];   /* of the instructions of each computation being read */
+    struct hlo_table names[HLO_MAX_SCOPES];    /* of the instructions of each computation being read */
     int scope;                                 /* which of them is in use */
     struct hlo_stack instructions, parameters; /* of the computations being read */
     struct hlo_stack operands;

@@ -27,8 +27,8 @@
 #include <string.h>
 
 #define AT_A_TIME  4
-#define MOST_STEPS 60000    /* of every placement; beyond that the search itself would be too slow */
-#define MOST_LOOSE 50000000 /* memory only */
+#define MAX_STEPS  60000    /* of every placement; beyond that the search itself would be too slow */
+#define MAX_LOOSE  50000000 /* memory only */
 #define FEW_LAYERS 256      /* see by_items */
 #define NARROW     1.02     /* high / low */
 #define SAME       (1 - 1e-12)
@@ -457,11 +457,11 @@ static bool find_places(struct exact *exact, struct error *err)
 {
     const struct dapple_cluster *cluster = exact->problem->cluster;
     exact->loose = exact->options->relaxed || cluster->machine_count == dapple_devices(cluster);
-    if (!exact->loose && places_init(&exact->places, cluster, PLACES_ALL, MOST_STEPS, err))
+    if (!exact->loose && places_init(&exact->places, cluster, PLACES_ALL, MAX_STEPS, err))
         return true;
     exact->loose = exact->loose || err->kind == ERROR_INFEASIBLE;
-    return exact->loose && places_init(&exact->places, cluster, PLACES_LOOSE, MOST_LOOSE, err) &&
-           places_init(&exact->ordered, cluster, PLACES_ORDERED, MOST_LOOSE, err);
+    return exact->loose && places_init(&exact->places, cluster, PLACES_LOOSE, MAX_LOOSE, err) &&
+           places_init(&exact->ordered, cluster, PLACES_ORDERED, MAX_LOOSE, err);
 }
 
 /* HPGO's choice to begin with; it may find nothing. */

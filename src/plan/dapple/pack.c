@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_TRIES 20000
+#define MAX_TRIES 20000
 
 struct pack {
     const struct dapple_cluster *cluster;
@@ -106,7 +106,7 @@ static bool pack_stage(struct pack *pack, int stage, int current)
 {
     if (stage < 0)
         return true;
-    if (pack->tries++ >= MOST_TRIES)
+    if (pack->tries++ >= MAX_TRIES)
         return false;
     return pack->steps[stage]->spans ? pack_spanning(pack, stage, current)
                                      : pack_inside(pack, stage, current);

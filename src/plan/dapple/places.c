@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_STATES (1 << 20)
+#define MAX_STATES (1 << 20)
 
 /* One machine while a step is made. */
 struct machine {
@@ -77,7 +77,7 @@ static int add_state(struct build *build, int left)
         build->out_of_memory = true;
         return 0;
     }
-    if (places->state_count == MOST_STATES) {
+    if (places->state_count == MAX_STATES) {
         build->too_many = true;
         return 0;
     }

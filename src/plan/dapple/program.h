@@ -57,7 +57,7 @@ struct dapple_answer {
     int *first_layers, *devices, *steps; /* [stage]; steps as places_follow wants them */
 };
 
-/* *answer: {0} to begin with, or an earlier one. False when memory runs out, or more than MOST_LABELS labels are
+/* *answer: {0} to begin with, or an earlier one. False when memory runs out, or more than MAX_LABELS labels are
  * needed (ERROR_INFEASIBLE). */
 bool dapple_program_solve(const struct dapple_program *program, struct dapple_workspace *workspace,
                           struct dapple_answer *answer, struct error *err);

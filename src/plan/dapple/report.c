@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_NAME 24 /* of a layer in the table */
+#define MAX_NAME 24 /* of a layer in the table */
 
 double dapple_gap(const struct dapple_split *plan)
 {
@@ -126,12 +126,12 @@ static void add_places(const struct dapple_problem *problem, const struct dapple
 
 /* ---- for people ---- */
 
-/* A name of at most MOST_NAME characters. */
+/* A name of at most MAX_NAME characters. */
 static void add_name(const char *name, struct text *out)
 {
     int length = 0;
     const char *end = name;
-    for (; *end && (length < MOST_NAME || text_continues(*end)); end++)
+    for (; *end && (length < MAX_NAME || text_continues(*end)); end++)
         length += !text_continues(*end);
     text_add_bytes(out, name, (size_t)(end - name));
     text_add(out, *end ? "…" : "");

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_HERE 64 /* with larger machines only labels of the same state are compared */
-#define RANKS     8  /* that have stairs of their own: the highest */
+#define MAX_HERE 64 /* with larger machines only labels of the same state are compared */
+#define RANKS    8  /* that have stairs of their own: the highest */
 
 struct stair {
     double x, y;
@@ -95,7 +95,7 @@ bool dapple_sift(const struct solver *solver, int layer)
     const struct places *places = solver->places;
     struct dapple_workspace *work = solver->work;
     int count = 2 * RANKS * (places->largest + 1);
-    if (!places->ordered || places->largest > MOST_HERE)
+    if (!places->ordered || places->largest > MAX_HERE)
         return true;
     if (!VECTOR_ROOM_ZEROED(work->stairs, work->stair_count, (size_t)count))
         return false;

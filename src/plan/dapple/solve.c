@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_LABELS (1 << 21)   /* DAPPLE_FIXED, one program at a time; half of it where there are several */
-#define FIRST_MORE  (1.0 / 512) /* of the bound, that plans may take more; see solve_above */
-#define NEXT_MORE   1.4
-#define HASTE       1.0 /* a label's bound grows by so much of that, from the last layer to the first */
-#define MOST_MORE   4
-#define MOST_FRONTS (1 << 21) /* layers and states; more have no bounds on what is put in front */
+#define MAX_LABELS (1 << 21)   /* DAPPLE_FIXED, one program at a time; half of it where there are several */
+#define FIRST_MORE (1.0 / 512) /* of the bound, that plans may take more; see solve_above */
+#define NEXT_MORE  1.4
+#define HASTE      1.0 /* a label's bound grows by so much of that, from the last layer to the first */
+#define MAX_MORE   4
+#define MAX_FRONTS (1 << 21) /* layers and states; more have no bounds on what is put in front */
 
 /* One stage, on some number of devices, while it is put in front of the stages behind it. */
 struct front {
@@ -33,7 +33,7 @@ static int32_t *head_of(const struct solver *solver, int layer, int state)
 static int32_t new_label(struct solver *solver, const struct dapple_label *label)
 {
     struct dapple_workspace *work = solver->work;
-    if (work->label_count == (solver->original ? MOST_LABELS / 2 : MOST_LABELS)) {
+    if (work->label_count == (solver->original ? MAX_LABELS / 2 : MAX_LABELS)) {
         solver->too_many = true;
         return -1;
     }
@@ -331,7 +331,7 @@ static bool make_room(struct solver *solver)
     struct dapple_workspace *work = solver->work;
     size_t layers = (size_t)solver->problem->chain->layer_count;
     size_t heads = (layers + 1) * (size_t)solver->places->state_count;
-    solver->fronts = !solver->original || heads <= MOST_FRONTS;
+    solver->fronts = !solver->original || heads <= MAX_FRONTS;
     work->head = make_items(work->head, &work->head_room, heads, sizeof *work->head);
     work->most_item = make_items(work->most_item, &work->item_room, layers, sizeof *work->most_item);
     work->most_before = make_items(work->most_before, &work->before_room, layers, sizeof *work->most_before);
@@ -435,7 +435,7 @@ static bool solve_above(struct solver *solver, double least, struct error *err)
     double cutoff = solver->program->cutoff;
     if (!(least < cutoff))
         return true;
-    for (double more = FIRST_MORE; solver->best < 0 && least + more * least < cutoff && more < MOST_MORE;
+    for (double more = FIRST_MORE; solver->best < 0 && least + more * least < cutoff && more < MAX_MORE;
          more *= NEXT_MORE) {
         solver->best_value = least + more * least;
         solver->haste = HASTE * more / solver->problem->chain->layer_count;

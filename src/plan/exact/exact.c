@@ -32,14 +32,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME              (1 - 2e-10) /* a bound this close to the best plan has reached it */
-#define ROUNDING          1e-9        /* ticks against seconds */
-#define FIRST_GROWTH      (1.0 / 256) /* relative width of the first interval; doubles from there */
-#define MOST_STATES       ((uint32_t)1 << 24)
-#define MOST_VALUES       ((size_t)1 << 28) /* 2 GiB of doubles */
-#define LARGE_LATTICE     5000              /* states from which on seeding pays */
-#define CHAIN_PROGRAMS    50                /* enough for a good plan */
-#define MOST_CHAIN_ORDERS 720
+#define SAME             (1 - 2e-10) /* a bound this close to the best plan has reached it */
+#define ROUNDING         1e-9        /* ticks against seconds */
+#define FIRST_GROWTH     (1.0 / 256) /* relative width of the first interval; doubles from there */
+#define MAX_STATES       ((uint32_t)1 << 24)
+#define MAX_VALUES       ((size_t)1 << 28) /* 2 GiB of doubles */
+#define LARGE_LATTICE    5000              /* states from which on seeding pays */
+#define CHAIN_PROGRAMS   50                /* enough for a good plan */
+#define MAX_CHAIN_ORDERS 720
 
 struct exact {
     const struct plan_problem *problem;
@@ -244,7 +244,7 @@ static bool search_lattice(struct exact *exact, const struct lattice *lattice, i
     if (!program_init(&search.program, &exact->ticks, lattice, exact->options->pool, exact->err))
         return false;
     search.program.deadline = exact->deadline;
-    search.program.most_values = MOST_VALUES;
+    search.program.most_values = MAX_VALUES;
     counted_init(&search.counted, &search.program);
     most_programs += exact->programs;
     double least = least_cap(&search);
@@ -318,10 +318,10 @@ static bool search_chains(struct exact *exact, int orders)
 static bool search_all(struct exact *exact, double *bound)
 {
     const struct ticks *ticks = &exact->ticks;
-    uint32_t size = lattice_size(ticks, MOST_STATES / (uint32_t)ticks->group_count);
+    uint32_t size = lattice_size(ticks, MAX_STATES / (uint32_t)ticks->group_count);
     if (size == 0) {
         *bound = bound_simple(&exact->bound, bound_least_slowest(&exact->bound));
-        return search_chains(exact, MOST_CHAIN_ORDERS);
+        return search_chains(exact, MAX_CHAIN_ORDERS);
     }
     if (size > LARGE_LATTICE && !search_chains(exact, 2))
         return false;

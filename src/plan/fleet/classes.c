@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-#define CLASSES_MOST 4
-#define ATTEMPTS     12   /* to spread optimizer states over as many pipelines as there are */
-#define NEAR         1e-2 /* of the bound: a plan that is not looked at again */
+#define MAX_CLASSES 4
+#define ATTEMPTS    12   /* to spread optimizer states over as many pipelines as there are */
+#define NEAR        1e-2 /* of the bound: a plan that is not looked at again */
 
 /* Numbers of pipelines: 1, 2 or 3, 4 to 7 and so on, the last class all others. None of class `k` takes less than with as
  * few that exchange gradients, all of them alike, and as many that states are spread over. */
@@ -80,7 +80,7 @@ static bool search_class(struct search *s, struct fleet_spread spread, double *b
             return error_memory(err);
         }
         if (attempt > 0) /* the bound is known */
-            problem.bands = FLEET_BANDS_MOST / 2;
+            problem.bands = FLEET_MAX_BANDS / 2;
         bool found = fleet_search(&plan, &problem, s->enough, &s->columns, err);
         arena_release(&arena);
         if (attempt == 0)
@@ -115,7 +115,7 @@ static int count_classes(const struct search *s)
     bool made = s->maker->make(s->maker->context, &FLEET_SPREAD_ANY, &problem, &arena);
     for (int t = 0; made && t < problem.type_count; t++)
         devices += problem.types[t].devices;
-    while (classes < CLASSES_MOST && 1 << classes <= devices)
+    while (classes < MAX_CLASSES && 1 << classes <= devices)
         classes++;
     arena_release(&arena);
     return made ? classes : 0;

@@ -6,14 +6,14 @@
 
 /* The pipeline with the most micro-batches by a deadline among those that fit into given devices. For a cycle, a dynamic
  * program over (stages left, layers left) keeps ways that are not worse than another in fill and in every type's devices,
- * LABELS_MOST of them at most: where more are dropped the answer need not be the best. */
+ * MAX_LABELS of them at most: where more are dropped the answer need not be the best. */
 
-#define LABELS_MOST 12
-#define CYCLES_MOST 16 /* that are tried */
+#define MAX_LABELS 12
+#define MAX_CYCLES 16 /* that are tried */
 
 struct label {
     double fill;
-    int16_t devices[FLEET_TYPES_MOST];
+    int16_t devices[FLEET_MAX_TYPES];
     int16_t next;   /* the layer behind the first stage */
     uint8_t option; /* of the first stage */
     uint8_t before; /* label that it continues */
@@ -21,7 +21,7 @@ struct label {
 
 struct cell {
     int count;
-    struct label labels[LABELS_MOST];
+    struct label labels[MAX_LABELS];
 };
 
 struct fitter {
@@ -74,7 +74,7 @@ static void keep(struct cell *cell, const struct label *label, int types)
         if (!dominates(label, &cell->labels[i], types))
             cell->labels[kept++] = cell->labels[i];
     cell->count = kept;
-    if (kept < LABELS_MOST) {
+    if (kept < MAX_LABELS) {
         cell->labels[cell->count++] = *label;
         return;
     }
@@ -225,13 +225,13 @@ double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer 
                  const struct fleet_fit_quest *quest, struct fleet_pipeline *best)
 {
     struct fitter f = {.problem = problem, .limits = quest->limits, .after = quest->after};
-    double cycles[CYCLES_MOST], most = quest->above, deadline = quest->deadline;
+    double cycles[MAX_CYCLES], most = quest->above, deadline = quest->deadline;
     size_t row = (size_t)problem->layer_count + 1;
     int devices = 0;
     for (int t = 0; t < problem->type_count; t++)
         devices += quest->limits[t];
     f.stages = devices < problem->layer_count ? devices : problem->layer_count;
-    f.stages = f.stages < FLEET_STAGES_MOST ? f.stages : FLEET_STAGES_MOST;
+    f.stages = f.stages < FLEET_MAX_STAGES ? f.stages : FLEET_MAX_STAGES;
     f.cells = malloc(((size_t)f.stages + 1) * row * sizeof *f.cells);
     f.work = malloc(2 * row * sizeof *f.work);
     if (f.cells && f.work) {
@@ -240,7 +240,7 @@ double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer 
         /* with a longer cycle there is no time for as many micro-batches */
         for (int pass = 0; pass < 2; pass++) {
             double longest = most > 0.0 ? deadline / most : deadline;
-            int count = fleet_cycles(pricer, f.work[row - 1] / devices, longest, CYCLES_MOST, cycles);
+            int count = fleet_cycles(pricer, f.work[row - 1] / devices, longest, MAX_CYCLES, cycles);
             most = try_cycles(&f, cycles, count, deadline, most, best);
         }
     }

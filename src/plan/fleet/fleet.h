@@ -48,12 +48,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FLEET_TYPES_MOST   8
-#define FLEET_ROWS_MOST    (FLEET_TYPES_MOST + 1) /* of what is limited: devices of each type, and pipelines */
-#define FLEET_OPTIONS_MOST 64
-#define FLEET_STAGES_MOST  64
-#define FLEET_LAYERS_MOST  4096
-#define FLEET_BANDS_MOST   16
+#define FLEET_MAX_TYPES   8
+#define FLEET_MAX_ROWS    (FLEET_MAX_TYPES + 1) /* of what is limited: devices of each type, and pipelines */
+#define FLEET_MAX_OPTIONS 64
+#define FLEET_MAX_STAGES  64
+#define FLEET_MAX_LAYERS  4096
+#define FLEET_MAX_BANDS   16
 
 struct fleet_type {
     int devices;
@@ -77,8 +77,8 @@ struct fleet_option {
 
 struct fleet_problem {
     int layer_count, type_count, option_count;
-    struct fleet_type types[FLEET_TYPES_MOST];
-    struct fleet_option options[FLEET_OPTIONS_MOST];
+    struct fleet_type types[FLEET_MAX_TYPES];
+    struct fleet_option options[FLEET_MAX_OPTIONS];
     int64_t microbatches;
     int pipelines_most; /* 0: any number */
     int bands; /* of seconds after the pipelines that are looked at one by one, at most; 0: as many as there may be */
@@ -90,11 +90,11 @@ struct fleet_stage {
 
 struct fleet_pipeline {
     int stage_count;
-    struct fleet_stage stages[FLEET_STAGES_MOST];
-    int devices[FLEET_ROWS_MOST]; /* of each type; then the 1 pipeline that it is */
-    double fill, cycle, after;    /* seconds; of after its longest stage's */
-    int copies;                   /* pipelines like this */
-    int64_t microbatches;         /* of all the copies; they differ by one at most */
+    struct fleet_stage stages[FLEET_MAX_STAGES];
+    int devices[FLEET_MAX_ROWS]; /* of each type; then the 1 pipeline that it is */
+    double fill, cycle, after;   /* seconds; of after its longest stage's */
+    int copies;                  /* pipelines like this */
+    int64_t microbatches;        /* of all the copies; they differ by one at most */
 };
 
 struct fleet_choice {

@@ -42,8 +42,8 @@ static bool take_pipeline(struct fleet_pipeline *to, const struct fleet_problem 
                           const struct fleet_given *given, int p, struct error *err)
 {
     const struct plan_pipeline *from = &given->plan->pipelines[p];
-    if (from->stage_count > FLEET_STAGES_MOST)
-        return wrong(given->plan, p, FLEET_STAGES_MOST, err, "a pipeline has at most 64 stages");
+    if (from->stage_count > FLEET_MAX_STAGES)
+        return wrong(given->plan, p, FLEET_MAX_STAGES, err, "a pipeline has at most 64 stages");
     *to = (struct fleet_pipeline){
         .stage_count = from->stage_count,
         .copies = from->copies,

@@ -10,7 +10,7 @@
  * usual for the device, and live in *links. `across` NULL: the link that is usual. */
 struct fleet_links {
     int count;
-    struct cost_link links[2 * FLEET_TYPES_MOST];
+    struct cost_link links[2 * FLEET_MAX_TYPES];
 };
 bool fleet_group_of(struct fleet_group *group, const struct cluster *cluster, int index, const char *across,
                     const struct tables *tables, struct fleet_links *links, struct error *err);

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MICROBATCH_MOST 64    /* sequences, unless more are asked for */
-#define LARGEST         65536 /* if they are */
+#define MAX_MICROBATCH 64    /* sequences, unless more are asked for */
+#define LARGEST        65536 /* if they are */
 
 #define ROUND       4 /* combinations that are planned at the same time, */
 #define FIRST_ROUND 2 /* while there is no plan yet that others have to beat */
@@ -169,7 +169,7 @@ static bool add_option(struct fleet_problem *problem, const struct fleet_questio
     job.recompute = chosen->recompute;
     struct job_layers layers = job_layers_of(&job);
     int blocks = layers.block_count;
-    if (problem->option_count == FLEET_OPTIONS_MOST)
+    if (problem->option_count == FLEET_MAX_OPTIONS)
         return true; /* 8 types of at most 8 degrees each: nodes of 1024 have 11 divisors that matter */
     if (!make_sums(&sums, blocks + 2, arena))
         return false;
@@ -318,7 +318,7 @@ static bool list_combinations(struct planner *p)
     const struct software *software = question->job.software;
     bool same = software->attention != ATTENTION_UNFUSED && software->selective_kept >= 1.0;
     for (int64_t m = 1; m <= question->job.batch && m <= LARGEST; m++) {
-        if (question->job.batch % m != 0 || !allowed(&question->microbatch, m, MICROBATCH_MOST))
+        if (question->job.batch % m != 0 || !allowed(&question->microbatch, m, MAX_MICROBATCH))
             continue;
         for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL; r++)
             if (allowed(&question->recompute, r, RECOMPUTE_FULL) &&
@@ -431,8 +431,8 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *qu
                     struct progress *progress, struct error *err)
 {
     *answer = (struct fleet_answer){0};
-    if (question->job.model->layers + question->job.model->encoder_layers + 2 > FLEET_LAYERS_MOST)
-        return error_set(err, ERROR_INPUT, "expected a model of at most %d layers", FLEET_LAYERS_MOST);
+    if (question->job.model->layers + question->job.model->encoder_layers + 2 > FLEET_MAX_LAYERS)
+        return error_set(err, ERROR_INPUT, "expected a model of at most %d layers", FLEET_MAX_LAYERS);
     struct planner *p = calloc(1, sizeof *p);
     if (!p)
         return error_memory(err);

@@ -22,7 +22,7 @@ struct fleet_question {
     struct job job; /* model, software, batch, sequence; of the rest nothing is looked at */
     enum model_precision precision;
     int group_count;
-    struct fleet_group groups[FLEET_TYPES_MOST];
+    struct fleet_group groups[FLEET_MAX_TYPES];
     struct job_range tensor, microbatch, recompute; /* what may be chosen */
     double headroom;                                /* of each memory, kept free */
 };

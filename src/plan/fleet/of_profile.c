@@ -86,7 +86,7 @@ static bool make(const void *context, const struct fleet_spread *spread, struct 
             .devices = group->nodes * group->devices_per_node,
             .memory = group->memory > 0 ? (double)group->memory * (1.0 - question->headroom) : INFINITY,
         };
-        for (int split = 0; split < group->splits && split < FLEET_OPTIONS_MOST / FLEET_TYPES_MOST; split++)
+        for (int split = 0; split < group->splits && split < FLEET_MAX_OPTIONS / FLEET_MAX_TYPES; split++)
             if (!add_option(fleet, question, g, split, spread, arena))
                 return false;
     }
@@ -95,10 +95,10 @@ static bool make(const void *context, const struct fleet_spread *spread, struct 
 
 static bool is_small_enough(const struct fleet_profile_question *question, struct error *err)
 {
-    return (question->problem->group_count <= FLEET_TYPES_MOST &&
-            question->problem->layer_count <= FLEET_LAYERS_MOST) ||
+    return (question->problem->group_count <= FLEET_MAX_TYPES &&
+            question->problem->layer_count <= FLEET_MAX_LAYERS) ||
            error_set(err, ERROR_INPUT, "--objective iteration: expected at most %d groups and %d layers",
-                     FLEET_TYPES_MOST, FLEET_LAYERS_MOST);
+                     FLEET_MAX_TYPES, FLEET_MAX_LAYERS);
 }
 
 static void complete(struct fleet_answer *answer)

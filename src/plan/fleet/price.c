@@ -83,7 +83,7 @@ struct fleet_pricer *fleet_pricer_new(const struct fleet_problem *problem)
     if (!p)
         return NULL;
     p->problem = problem;
-    p->stages = problem->layer_count < FLEET_STAGES_MOST ? problem->layer_count : FLEET_STAGES_MOST;
+    p->stages = problem->layer_count < FLEET_MAX_STAGES ? problem->layer_count : FLEET_MAX_STAGES;
     size_t cells = row * ((size_t)p->stages + 1);
     p->best = malloc(cells * sizeof *p->best);
     p->next = malloc(cells * sizeof *p->next);
@@ -378,8 +378,8 @@ struct quest {
 /* Of its micro-batches: what a pipeline may be worse than the best by, and be told of. */
 #define NEARLY 0.03
 
-#define TOLLS_MOST 3  /* for the same cycles */
-#define PATHS_MOST 80 /* where there are limits */
+#define MAX_TOLLS 3  /* for the same cycles */
+#define MAX_PATHS 80 /* where there are limits */
 
 static double value_of(const struct quest *q, const struct fleet_pipeline *pipeline)
 {
@@ -406,7 +406,7 @@ static double most_of(const struct quest *q, int first)
 /* Prices of the devices, higher ones where pipelines would take more of a type than there are. For any that are added, what
  * those in the limits pay in addition is at most `returned`: the bound that they give holds. */
 struct toll {
-    double prices[FLEET_TYPES_MOST], added[FLEET_TYPES_MOST], returned;
+    double prices[FLEET_MAX_TYPES], added[FLEET_MAX_TYPES], returned;
 };
 
 static struct path path_of(const struct quest *q, int first, int last, const struct toll *toll)
@@ -434,7 +434,7 @@ static bool within_limits(const struct quest *q, const struct fleet_pipeline *pi
 static bool raise_toll(const struct quest *q, struct toll *toll, const struct fleet_pipeline *found,
                        double above)
 {
-    double squares = 0.0, over[FLEET_TYPES_MOST];
+    double squares = 0.0, over[FLEET_MAX_TYPES];
     int types = q->pricer->problem->type_count;
     for (int t = 0; t < types; t++) {
         over[t] = found->devices[t] - q->asked->limits[t];
@@ -482,7 +482,7 @@ static double bound_cycles(struct quest *q, int first, int last, struct toll *to
 {
     struct fleet_pipeline found = {0};
     double bound = INFINITY;
-    for (int i = 0; i < TOLLS_MOST; i++) {
+    for (int i = 0; i < MAX_TOLLS; i++) {
         q->paths++;
         double least = shortest(path_of(q, first, last, toll), &found);
         if (isinf(least))
@@ -502,7 +502,7 @@ static void search_cycles(struct quest *q, int first, int last, struct toll toll
 {
     double bound = bound_cycles(q, first, last, &toll);
     /* the bound that tolls give need not reach what is enough, however near to each other cycles are */
-    bool given_up = q->asked->limits && q->paths >= PATHS_MOST;
+    bool given_up = q->asked->limits && q->paths >= MAX_PATHS;
     if (bound <= enough_of(q, last) || first == last || given_up) {
         settle(q, last, bound);
         return;

@@ -6,14 +6,14 @@
 /* The simplex method with an explicit inverse of the basis: few rows, many columns. Columns from column_count on are the
  * slacks. Bland's rule where steps are degenerate, so that it ends. */
 
-#define ROWS       FLEET_ROWS_MOST
-#define EPSILON    1e-11
-#define MOST_STEPS 10000
+#define ROWS      FLEET_MAX_ROWS
+#define EPSILON   1e-11
+#define MAX_STEPS 10000
 
 struct program {
     int columns, rows;
     const double *values;
-    int (*uses)[FLEET_ROWS_MOST];
+    int (*uses)[FLEET_MAX_ROWS];
     int basis[ROWS];
     double inverse[ROWS][ROWS];
     double amount[ROWS]; /* of the basic columns */
@@ -103,7 +103,7 @@ static bool step(struct program *p, bool careful)
     return true;
 }
 
-double fleet_program(int column_count, int row_count, const double *values, int (*uses)[FLEET_ROWS_MOST],
+double fleet_program(int column_count, int row_count, const double *values, int (*uses)[FLEET_MAX_ROWS],
                      const double *limits, double *x, double *prices)
 {
     struct program p = {.columns = column_count, .rows = row_count, .values = values, .uses = uses};
@@ -113,7 +113,7 @@ double fleet_program(int column_count, int row_count, const double *values, int 
         p.inverse[i][i] = 1.0;
         p.amount[i] = limits[i];
     }
-    for (int steps = 0; steps < MOST_STEPS && step(&p, steps > 200); steps++)
+    for (int steps = 0; steps < MAX_STEPS && step(&p, steps > 200); steps++)
         ;
     find_prices(&p, prices);
     memset(x, 0, (size_t)column_count * sizeof *x);

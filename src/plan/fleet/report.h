@@ -7,12 +7,12 @@
 
 struct fleet_report {
     const struct fleet_answer *answer;
-    const char *model;                   /* NULL: not known */
-    const char *software;                /* NULL: a measured profile */
-    const char *types[FLEET_TYPES_MOST]; /* of devices */
-    double memory[FLEET_TYPES_MOST];     /* bytes of each; INFINITY: no limit */
-    int64_t batch;                       /* samples */
-    int64_t sequence;                    /* tokens of a sample; 0: not known */
+    const char *model;                  /* NULL: not known */
+    const char *software;               /* NULL: a measured profile */
+    const char *types[FLEET_MAX_TYPES]; /* of devices */
+    double memory[FLEET_MAX_TYPES];     /* bytes of each; INFINITY: no limit */
+    int64_t batch;                      /* samples */
+    int64_t sequence;                   /* tokens of a sample; 0: not known */
 };
 
 void fleet_print(const struct fleet_report *report, struct text *out);

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS_MOST   200  /* of new columns for one deadline */
-#define SHARP         2e-4 /* of the deadline: how closely the least one is looked for in the end */
-#define CLOSE         1e-3 /* of the best plan: bounds are not looked at more closely than that */
-#define THIN          5e-2 /* of the gap: a band that is not worth halving */
-#define PRICINGS_MOST 60   /* of rests, in one search: any deadline takes a quarter of those that are left */
-#define FITS_MOST     1.5e4 /* devices times layers of pipelines that are made to fit: the same with an eighth */
+#define MAX_ROUNDS   200  /* of new columns for one deadline */
+#define SHARP        2e-4 /* of the deadline: how closely the least one is looked for in the end */
+#define CLOSE        1e-3 /* of the best plan: bounds are not looked at more closely than that */
+#define THIN         5e-2 /* of the gap: a band that is not worth halving */
+#define MAX_PRICINGS 60   /* of rests, in one search: any deadline takes a quarter of those that are left */
+#define MAX_FITS     1.5e4 /* devices times layers of pipelines that are made to fit: the same with an eighth */
 
 /* ---- columns ---- */
 
@@ -25,7 +25,7 @@ bool fleet_add_column(struct fleet_searcher *s, const struct fleet_pipeline *pip
     for (int i = 0; i < s->column_count; i++)
         if (same_pipeline(&s->columns[i], pipeline))
             return false;
-    if (s->column_count == FLEET_COLUMNS_MOST)
+    if (s->column_count == FLEET_MAX_COLUMNS)
         return false;
     memcpy(s->uses[s->column_count], pipeline->devices, sizeof pipeline->devices);
     s->columns[s->column_count++] = *pipeline;
@@ -35,7 +35,7 @@ bool fleet_add_column(struct fleet_searcher *s, const struct fleet_pipeline *pip
 void fleet_offer_column(void *context, const struct fleet_pipeline *pipeline)
 {
     struct fleet_searcher *s = context;
-    if (s->column_count < FLEET_COLUMNS_MOST / 2)
+    if (s->column_count < FLEET_MAX_COLUMNS / 2)
         fleet_add_column(s, pipeline);
 }
 
@@ -88,7 +88,7 @@ static double slope(const struct fleet_searcher *s)
 static bool improve(struct fleet_searcher *s, double deadline, double value, double tolerance, double *late)
 {
     struct fleet_pipeline found;
-    double wanted = (double)s->problem->microbatches, prices[FLEET_ROWS_MOST];
+    double wanted = (double)s->problem->microbatches, prices[FLEET_MAX_ROWS];
     for (int t = 0; t < fleet_rows(s->problem); t++)
         prices[t] = s->prices[t] * (value > 0.0 && value < wanted ? wanted / value : 1.0);
     const struct fleet_quest quest = {deadline, 1e-9, tolerance, prices, NULL, fleet_offer_column, s};
@@ -109,7 +109,7 @@ static bool find_deadline(struct fleet_searcher *s, double enough, double *deadl
     double at = isfinite(enough) ? enough : 4.0 * least, low = least; /* low: not possible */
     double tolerance = FLEET_COARSE, late;
     *bound = fmax(*bound, least);
-    for (int round = 0; round < ROUNDS_MOST && *bound < enough * (1.0 - CLOSE); round++) {
+    for (int round = 0; round < MAX_ROUNDS && *bound < enough * (1.0 - CLOSE); round++) {
         double value = fleet_solve(s, at, false), rate = slope(s);
         double next = rate > 0.0 ? at - (value - wanted) / rate : 4.0 * at;
         bool reached = value >= wanted * (1.0 - 1e-9);
@@ -122,7 +122,7 @@ static bool find_deadline(struct fleet_searcher *s, double enough, double *deadl
             *bound = fmax(*bound, at - late);
         if (better)
             continue;
-        if (s->column_count == FLEET_COLUMNS_MOST)
+        if (s->column_count == FLEET_MAX_COLUMNS)
             break;
         if (tolerance > s->sharp && late > s->sharp * at) {
             tolerance *= 0.1;
@@ -173,15 +173,15 @@ static bool plan_within(struct fleet_searcher *s, struct fleet_choice *plan, dou
 /* The band with the lowest bound is halved until that is close to the best plan, or above what is enough. */
 static bool search(struct fleet_searcher *s, struct fleet_choice *plan, double enough, struct error *err)
 {
-    struct band bands[FLEET_BANDS_MOST + 1] = {{0}};
-    int most = s->problem->bands > 0 ? s->problem->bands : FLEET_BANDS_MOST;
+    struct band bands[FLEET_MAX_BANDS + 1] = {{0}};
+    int most = s->problem->bands > 0 ? s->problem->bands : FLEET_MAX_BANDS;
     int count = 1;
     double after = 0.0;
     bool found, half;
     if (!plan_within(s, plan, 0.0, INFINITY, enough, &bands[0].deadline, &after, &found, err))
         return false;
     bands[0].most = after;
-    while (found && count < most && count < FLEET_BANDS_MOST) {
+    while (found && count < most && count < FLEET_MAX_BANDS) {
         struct band *band = &bands[lowest(bands, count)];
         /* halving adds no more to the bound than the band is wide */
         double gap = fmin(plan->seconds, enough) - (band->deadline + band->least);
@@ -213,15 +213,15 @@ static bool search(struct fleet_searcher *s, struct fleet_choice *plan, double e
 static bool make_room(struct fleet_searcher *s, struct error *err)
 {
     s->pricer = fleet_pricer_new(s->problem);
-    s->columns = calloc(FLEET_COLUMNS_MOST, sizeof *s->columns);
-    s->uses = calloc(FLEET_COLUMNS_MOST, sizeof *s->uses);
-    s->values = calloc(FLEET_COLUMNS_MOST, sizeof *s->values);
-    s->amounts = calloc(FLEET_COLUMNS_MOST, sizeof *s->amounts);
-    s->copies = calloc(FLEET_COLUMNS_MOST, sizeof *s->copies);
-    s->rest_columns = calloc(FLEET_COLUMNS_MOST, sizeof *s->rest_columns);
-    s->rest_uses = calloc(FLEET_COLUMNS_MOST, sizeof *s->rest_uses);
-    s->rest_values = calloc(FLEET_COLUMNS_MOST, sizeof *s->rest_values);
-    s->rest_amounts = calloc(FLEET_COLUMNS_MOST, sizeof *s->rest_amounts);
+    s->columns = calloc(FLEET_MAX_COLUMNS, sizeof *s->columns);
+    s->uses = calloc(FLEET_MAX_COLUMNS, sizeof *s->uses);
+    s->values = calloc(FLEET_MAX_COLUMNS, sizeof *s->values);
+    s->amounts = calloc(FLEET_MAX_COLUMNS, sizeof *s->amounts);
+    s->copies = calloc(FLEET_MAX_COLUMNS, sizeof *s->copies);
+    s->rest_columns = calloc(FLEET_MAX_COLUMNS, sizeof *s->rest_columns);
+    s->rest_uses = calloc(FLEET_MAX_COLUMNS, sizeof *s->rest_uses);
+    s->rest_values = calloc(FLEET_MAX_COLUMNS, sizeof *s->rest_values);
+    s->rest_amounts = calloc(FLEET_MAX_COLUMNS, sizeof *s->rest_amounts);
     return s->pricer && s->columns && s->uses && s->values && s->amounts && s->copies && s->rest_columns &&
                    s->rest_uses && s->rest_values && s->rest_amounts
                ? true
@@ -272,7 +272,7 @@ bool fleet_search(struct fleet_choice *plan, const struct fleet_problem *problem
                   struct fleet_columns *columns, struct error *err)
 {
     struct fleet_searcher s = {
-        .problem = problem, .sharp = SHARP, .pricings_left = PRICINGS_MOST, .fits_left = FITS_MOST};
+        .problem = problem, .sharp = SHARP, .pricings_left = MAX_PRICINGS, .fits_left = MAX_FITS};
     *plan = (struct fleet_choice){0};
     for (int t = 0; t < fleet_rows(problem); t++)
         s.limits[t] = fleet_limit(problem, t);

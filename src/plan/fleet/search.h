@@ -43,27 +43,27 @@ double fleet_least_work(const struct fleet_problem *problem);
 
 /* max values . x, sum over columns x_k uses[k][row] <= limits[row], x >= 0. Sets x and the prices (duals); returns the
  * value. */
-double fleet_program(int column_count, int row_count, const double *values, int (*uses)[FLEET_ROWS_MOST],
+double fleet_program(int column_count, int row_count, const double *values, int (*uses)[FLEET_MAX_ROWS],
                      const double *limits, double *x, double *prices);
 
 /* ---- the state of a search ---- */
 
-#define FLEET_COLUMNS_MOST 4096
-#define FLEET_COARSE       2e-2 /* of the deadline: how closely the least one is looked for at first */
+#define FLEET_MAX_COLUMNS 4096
+#define FLEET_COARSE      2e-2 /* of the deadline: how closely the least one is looked for at first */
 
 struct fleet_searcher {
     const struct fleet_problem *problem;
     struct fleet_pricer *pricer;
     struct fleet_pipeline *columns;
-    int (*uses)[FLEET_ROWS_MOST];
+    int (*uses)[FLEET_MAX_ROWS];
     double *values, *amounts; /* of columns, in the program */
     int *copies;              /* of columns, when whole ones are chosen */
     /* of the columns that fit into what is left */
     int *rest_columns;
-    int (*rest_uses)[FLEET_ROWS_MOST];
-    double *rest_values, *rest_amounts, rest_prices[FLEET_ROWS_MOST];
+    int (*rest_uses)[FLEET_MAX_ROWS];
+    double *rest_values, *rest_amounts, rest_prices[FLEET_MAX_ROWS];
     int column_count;
-    double limits[FLEET_ROWS_MOST], prices[FLEET_ROWS_MOST];
+    double limits[FLEET_MAX_ROWS], prices[FLEET_MAX_ROWS];
     double after; /* seconds of a stage at most */
     double sharp; /* of the deadline: how closely the least one is looked for */
     /* what may still be spent: for this deadline, and for the others */

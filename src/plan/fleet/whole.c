@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#define FIT_MOST    16   /* devices of a pipeline that is made to fit */
-#define FIT_STEP    4e-2 /* of the deadline, between those */
-#define FEW         10   /* devices that any number of pipelines is made to fit into */
-#define PARTS_MOST  4    /* pipelines in the program up to which equal parts are tried */
-#define STEP        5e-4 /* of the deadline, between attempts at whole pipelines */
-#define VISITS_MOST 200  /* of combinations of columns, per attempt */
+#define MAX_FIT    16   /* devices of a pipeline that is made to fit */
+#define FIT_STEP   4e-2 /* of the deadline, between those */
+#define FEW        10   /* devices that any number of pipelines is made to fit into */
+#define MAX_PARTS  4    /* pipelines in the program up to which equal parts are tried */
+#define STEP       5e-4 /* of the deadline, between attempts at whole pipelines */
+#define MAX_VISITS 200  /* of combinations of columns, per attempt */
 
 /* ---- whole pipelines ---- */
 
@@ -21,7 +21,7 @@ struct filling {
 /* The program for what is left, of the columns that still fit as a whole. Fills s->amounts. */
 static double solve_rest(struct fleet_searcher *s, const int *left)
 {
-    double limits[FLEET_ROWS_MOST];
+    double limits[FLEET_MAX_ROWS];
     int count = 0, rows = fleet_rows(s->problem);
     for (int t = 0; t < rows; t++)
         limits[t] = left[t];
@@ -82,15 +82,15 @@ static bool reaches(struct filling *f, const int *left, double wanted, bool rest
 static bool fill(struct filling *f, const int *devices, double done)
 {
     struct fleet_searcher *s = f->s;
-    int left[FLEET_ROWS_MOST], parts[FLEET_ROWS_MOST], taken[FLEET_ROWS_MOST], count = 0;
+    int left[FLEET_MAX_ROWS], parts[FLEET_MAX_ROWS], taken[FLEET_MAX_ROWS], count = 0;
     if (done >= f->wanted)
         return true;
-    if (++f->visits > VISITS_MOST || !reaches(f, devices, f->wanted - done, done > 0.0 || s->any))
+    if (++f->visits > MAX_VISITS || !reaches(f, devices, f->wanted - done, done > 0.0 || s->any))
         return false;
     memcpy(left, devices, sizeof left);
     double more = 0.0;
     for (int i = 0; i < s->column_count; i++) {
-        if (s->amounts[i] <= 0.0 || count == FLEET_TYPES_MOST)
+        if (s->amounts[i] <= 0.0 || count == FLEET_MAX_TYPES)
             continue;
         parts[count] = i;
         taken[count] = (int)floor(s->amounts[i] + 1e-9);
@@ -134,7 +134,7 @@ static bool fill(struct filling *f, const int *devices, double done)
 static bool fill_by(struct fleet_searcher *s, double deadline)
 {
     struct filling f = {s, (double)s->problem->microbatches, deadline, 0};
-    int devices[FLEET_ROWS_MOST] = {0};
+    int devices[FLEET_MAX_ROWS] = {0};
     for (int t = 0; t < fleet_rows(s->problem); t++)
         devices[t] = fleet_limit(s->problem, t);
     fleet_value_columns(s, deadline, true);
@@ -145,12 +145,12 @@ static bool fill_by(struct fleet_searcher *s, double deadline)
 /* A pipeline for each of so many equal parts of all devices, where the program has about that many. */
 static void add_parts(struct fleet_searcher *s, double deadline)
 {
-    const double prices[FLEET_ROWS_MOST] = {0.0};
+    const double prices[FLEET_MAX_ROWS] = {0.0};
     double pipelines = 0.0;
-    int part[FLEET_ROWS_MOST];
+    int part[FLEET_MAX_ROWS];
     for (int i = 0; i < s->column_count; i++)
         pipelines += s->amounts[i];
-    for (int parts = 1; pipelines < PARTS_MOST && parts <= pipelines + 2.0 && s->pricings > 0; parts++) {
+    for (int parts = 1; pipelines < MAX_PARTS && parts <= pipelines + 2.0 && s->pricings > 0; parts++) {
         s->pricings--;
         for (int t = 0; t < fleet_rows(s->problem); t++)
             part[t] = fleet_limit(s->problem, t) / parts;
@@ -176,7 +176,7 @@ static int best_within(const struct fleet_searcher *s, const int *limits)
 static void add_fit(struct fleet_searcher *s, const int *devices, int parts, double deadline)
 {
     struct fleet_pipeline found;
-    int left[FLEET_ROWS_MOST], limits[FLEET_ROWS_MOST], rows = fleet_rows(s->problem);
+    int left[FLEET_MAX_ROWS], limits[FLEET_MAX_ROWS], rows = fleet_rows(s->problem);
     memcpy(left, devices, sizeof left);
     for (;; parts = 1) {
         int sum = 0;
@@ -186,7 +186,7 @@ static void add_fit(struct fleet_searcher *s, const int *devices, int parts, dou
         }
         s->fits -= (double)sum * s->problem->layer_count;
         if (sum == 0 || (rows > s->problem->type_count && limits[rows - 1] == 0) ||
-            (!s->any && (sum > FIT_MOST || s->fits < 0.0)))
+            (!s->any && (sum > MAX_FIT || s->fits < 0.0)))
             return;
         int best = best_within(s, limits);
         struct fleet_fit_quest quest = {limits, deadline, s->after, best < 0 ? 0.0 : s->values[best]};
@@ -203,7 +203,7 @@ static void add_fit(struct fleet_searcher *s, const int *devices, int parts, dou
 /* Pipelines made to fit: into parts of all devices, and into what the program leaves over when it is rounded down. */
 static void add_fits(struct fleet_searcher *s, double deadline)
 {
-    int all[FLEET_ROWS_MOST] = {0}, left[FLEET_ROWS_MOST] = {0}, most = 0;
+    int all[FLEET_MAX_ROWS] = {0}, left[FLEET_MAX_ROWS] = {0}, most = 0;
     double pipelines = 0.0;
     fleet_solve(s, deadline, true);
     for (int i = 0; i < s->column_count; i++)
@@ -217,7 +217,7 @@ static void add_fits(struct fleet_searcher *s, double deadline)
     int parts_most = most <= FEW ? most : (int)pipelines + 2;
     if (s->problem->pipelines_most > 0 && parts_most > s->problem->pipelines_most)
         parts_most = s->problem->pipelines_most;
-    for (int parts = 1; parts <= parts_most && most <= 4 * FIT_MOST; parts++)
+    for (int parts = 1; parts <= parts_most && most <= 4 * MAX_FIT; parts++)
         add_fit(s, all, parts, deadline);
     add_fit(s, left, 1, deadline);
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_PREFIXES 2000000.0
+#define MAX_PREFIXES 2000000.0
 
 /* `devices` devices of a group for `cover` virtual stages. */
 struct choice {
@@ -155,12 +155,12 @@ static bool set_width(struct merging *merging)
     for (int t = 0; t < problem->group_count && merging->fold->options->fold_exact_factors; t++) {
         merging->unit[t] = (int)width;
         width *= (double)problem->groups[t].nodes * problem->groups[t].devices_per_node + 1;
-        if (width * (merging->count + 1) > MOST_PREFIXES)
+        if (width * (merging->count + 1) > MAX_PREFIXES)
             return error_set(
                 merging->fold->err, ERROR_INFEASIBLE,
                 "no plan: with factors as they are, recovery would keep more than %g plans here; round "
                 "them, or try --search exact",
-                MOST_PREFIXES);
+                MAX_PREFIXES);
     }
     merging->width = (int)width;
     return true;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST_DEVICES 0.6 /* a stage worth this much of a device or less is not given to it */
+#define MIN_DEVICES 0.6 /* a stage worth this much of a device or less is not given to it */
 
 static void keep_if_best(struct fold *fold, const struct pipeline_stage *stages, int count, double time)
 {
@@ -42,7 +42,7 @@ static double pipeline_time(struct recovery *recovery)
 static int devices_for(const struct fold *fold, int group, int virtual_devices, int left)
 {
     double worth = fmin(virtual_devices / fold->factor[group], left);
-    if (!(worth > LEAST_DEVICES))
+    if (!(worth > MIN_DEVICES))
         return 0;
     double devices = ceil(worth - FOLD_NOISE);
     for (int split = 0; split < fold->problem->groups[group].splits; split++)
@@ -151,7 +151,7 @@ static bool greedy_error(const struct recovery *recovery)
                      "no plan: greedy recovery finds no stage of a virtual plan for some devices of '%s': it "
                      "takes more than "
                      "%g of a device, and one of these is worth %.3g of '%s'; try --search fold-dp or exact",
-                     fold->problem->groups[recovery->failed_group].device, LEAST_DEVICES,
+                     fold->problem->groups[recovery->failed_group].device, MIN_DEVICES,
                      fold->factor[recovery->failed_group], fold->problem->groups[0].device);
 }
 

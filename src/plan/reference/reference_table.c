@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_VALUES 100000000.0 /* sub-plans; at 44 bytes each */
-#define MOST_HALVES 20000000.0
-#define ROUNDING    1e-12 /* relative; the order of additions makes less of a difference */
+#define MAX_VALUES 100000000.0 /* sub-plans; at 44 bytes each */
+#define MAX_HALVES 20000000.0
+#define ROUNDING   1e-12 /* relative; the order of additions makes less of a difference */
 
 /* The sub-plans of one share and one run of layers: [i] has least + i stages. Infeasible ones have infinite
  * `slowest`, and a `place` that keeps their time from ever being smaller than another. */
@@ -218,7 +218,7 @@ static bool count_shares(const struct plan_problem *problem, int *count, struct 
         halves *= (nodes + 1) * (nodes + 2) / 2;
         parts += problem->groups[g].splits - 1;
     }
-    if (halves > MOST_HALVES)
+    if (halves > MAX_HALVES)
         return too_large(err, "ways to cut the cluster in two", halves);
     *count = (int)(states - 1 + parts);
     return true;
@@ -376,7 +376,7 @@ static bool lay_out(struct reference_table *table, struct error *err)
         for (int length = 1; length <= layers; length++) {
             share->start[length] = total;
             total += (size_t)(layers - length + 1) * (size_t)row_width(share, length);
-            if ((double)total > MOST_VALUES)
+            if ((double)total > MAX_VALUES)
                 return too_large(err, "sub-plans and more", (double)total);
         }
     }

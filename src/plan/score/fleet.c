@@ -90,13 +90,13 @@ static bool take_machines(struct scoring *scoring, struct question *q, struct er
 
 static bool take_cluster(struct scoring *scoring, struct question *q, struct error *err)
 {
-    const char *names[FLEET_TYPES_MOST];
+    const char *names[FLEET_MAX_TYPES];
     if (!cluster_load(&q->cluster, scoring->options->planning.cluster, err))
         return false;
     q->job.group_count = q->cluster.group_count;
-    if (q->cluster.group_count > FLEET_TYPES_MOST)
+    if (q->cluster.group_count > FLEET_MAX_TYPES)
         return error_set(err, ERROR_INPUT, "%s: expected at most %d groups, found %d", q->cluster.path,
-                         FLEET_TYPES_MOST, q->cluster.group_count);
+                         FLEET_MAX_TYPES, q->cluster.group_count);
     for (int g = 0; g < q->cluster.group_count; g++) {
         if (!fleet_group_of(&q->job.groups[g], &q->cluster, g, NULL, scoring->options->parts.tables,
                             &q->links, err))
@@ -138,9 +138,9 @@ static bool ask_job(struct scoring *scoring, struct question *q, struct error *e
                          "%s: the global batch (%" PRId64 ") is not a multiple of the micro-batch (%" PRId64
                          ")",
                          plan->path, job->batch, q->microbatch);
-    if (plan->type_count > FLEET_TYPES_MOST)
+    if (plan->type_count > FLEET_MAX_TYPES)
         return error_set(err, ERROR_INPUT, "%s: expected at most %d device types, found %d", plan->path,
-                         FLEET_TYPES_MOST, plan->type_count);
+                         FLEET_MAX_TYPES, plan->type_count);
     return find_precision(scoring, &q->job.precision, err) && plan_recompute_of(plan, &q->recompute, err) &&
            (scoring->options->planning.cluster ? take_cluster(scoring, q, err)
                                                : take_machines(scoring, q, err));

@@ -83,13 +83,13 @@ struct job_kind {
     struct job_layer layer;
 };
 
-#define JOB_KINDS_MOST 6 /* encoder, dense and other blocks; each with full attention or a window */
+#define JOB_MAX_KINDS 6 /* encoder, dense and other blocks; each with full attention or a window */
 
 /* What a job's layers take, whatever its data and pipeline parallel degrees, chunks, sharding and batch are: a search
  * over those prices the layers once. */
 struct job_layers {
     int block_count, kind_count;
-    struct job_kind kinds[JOB_KINDS_MOST];
+    struct job_kind kinds[JOB_MAX_KINDS];
     struct job_layer blocks; /* of all of them together; working, largest_matrix and gathered: the most */
     struct job_layer embedding, head;
     double send_inside,

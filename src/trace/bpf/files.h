@@ -58,7 +58,7 @@ __noinline __u64 vector_size(__u64 address, __u64 count)
         __u64 base, length;
     } vector;
     __u64 sum = 0;
-    for (__u64 i = 0; i < VECTORS_MOST && i < count; i++)
+    for (__u64 i = 0; i < MAX_VECTORS && i < count; i++)
         if (bpf_probe_read_user(&vector, sizeof vector, (void *)(address + i * sizeof vector)) == 0)
             sum += vector.length;
     return sum;
@@ -85,7 +85,7 @@ static __always_inline struct scratch *scratch_here(void)
 static __always_inline char *place(struct scratch *scratch, __u64 at)
 {
     asm volatile("" : "+r"(at));
-    return scratch->text + (at & (TEXT_MOST - 1));
+    return scratch->text + (at & (MAX_TEXT - 1));
 }
 
 /* Adds the names from a struct path up to the root, nearest first, to the text from `at`, and returns its end. */
@@ -96,7 +96,7 @@ __noinline __u32 add_names(__u32 at, __u64 of)
     struct dentry *entry = BPF_CORE_READ((struct path *)of, dentry);
     if (!scratch)
         return at;
-    for (int i = 0; i < DEPTH_MOST; i++) {
+    for (int i = 0; i < MAX_DEPTH; i++) {
         if (entry == BPF_CORE_READ(mounted, mnt_root)) {
             struct mount *mount = (void *)mounted - bpf_core_field_offset(struct mount, mnt);
             struct mount *parent = BPF_CORE_READ(mount, mnt_parent);
@@ -107,10 +107,10 @@ __noinline __u32 add_names(__u32 at, __u64 of)
             continue;
         }
         struct dentry *parent = BPF_CORE_READ(entry, d_parent);
-        if (parent == entry || at >= TEXT_MOST)
+        if (parent == entry || at >= MAX_TEXT)
             break;
         long length =
-            bpf_probe_read_kernel_str(place(scratch, at), NAME_MOST, BPF_CORE_READ(entry, d_name.name));
+            bpf_probe_read_kernel_str(place(scratch, at), MAX_NAME, BPF_CORE_READ(entry, d_name.name));
         if (length > 0)
             at += length;
         entry = parent;
@@ -122,9 +122,9 @@ __noinline __u32 add_names(__u32 at, __u64 of)
 __noinline __u32 add_given(__u32 at, __u64 address)
 {
     struct scratch *scratch = scratch_here();
-    if (!scratch || at >= TEXT_MOST)
+    if (!scratch || at >= MAX_TEXT)
         return at;
-    long length = bpf_probe_read_user_str(place(scratch, at), PATH_MOST, (void *)address);
+    long length = bpf_probe_read_user_str(place(scratch, at), MAX_PATH, (void *)address);
     return length > 0 ? at + (__u32)length : at;
 }
 
@@ -176,7 +176,7 @@ static __always_inline struct scratch *new_scratch(void)
 static __always_inline void send_scratch(struct scratch *scratch, __u64 text, __u32 counter)
 {
     asm volatile("" : "+r"(text)); /* as in place() */
-    if (text > TEXT_MOST + PATH_MOST ||
+    if (text > MAX_TEXT + MAX_PATH ||
         bpf_ringbuf_output(&records, scratch, sizeof scratch->record + text, BPF_RB_NO_WAKEUP) != 0)
         count_lost(counter);
 }

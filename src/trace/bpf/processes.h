@@ -47,7 +47,7 @@ int BPF_PROG(process_exec, struct task_struct *task, int old_pid, struct linux_b
         return 0;
     fill_process(&scratch->record, CAPTURE_EXEC);
     __u32 at = 0;
-    long length = bpf_probe_read_kernel_str(scratch->text, PATH_MOST, BPF_CORE_READ(program, filename));
+    long length = bpf_probe_read_kernel_str(scratch->text, MAX_PATH, BPF_CORE_READ(program, filename));
     if (length > 0)
         at = length;
     scratch->record.texts[0] = at;
@@ -55,9 +55,9 @@ int BPF_PROG(process_exec, struct task_struct *task, int old_pid, struct linux_b
     at += 16;
     scratch->record.texts[1] = 16;
     __u64 from = BPF_CORE_READ(task, mm, arg_start), bytes = BPF_CORE_READ(task, mm, arg_end) - from;
-    if (bytes >= PATH_MOST)
-        bytes = PATH_MOST - 1;
-    if (bpf_probe_read_user(place(scratch, at), bytes & (PATH_MOST - 1), (void *)from) == 0) {
+    if (bytes >= MAX_PATH)
+        bytes = MAX_PATH - 1;
+    if (bpf_probe_read_user(place(scratch, at), bytes & (MAX_PATH - 1), (void *)from) == 0) {
         scratch->record.texts[2] = bytes;
         at += bytes;
     }

@@ -5,7 +5,7 @@
 #include "trace/bpf/files.h"
 
 /* What a request asks for lies in its structure as the arguments of a call do in registers. */
-enum { ARGUMENTS_MOST = 8 };
+enum { MAX_ARGUMENTS = 8 };
 
 static __always_inline const volatile struct capture_shape *shape_of(__u32 number)
 {
@@ -139,7 +139,7 @@ int BPF_PROG(uring_begin, struct io_kiocb *request)
 {
     __u8 opcode = BPF_CORE_READ(request, opcode), flags = 0;
     const volatile struct capture_shape *shape = shape_of(opcode);
-    __u64 arguments[ARGUMENTS_MOST] = {0};
+    __u64 arguments[MAX_ARGUMENTS] = {0};
     struct pending_key key = {.request = (__u64)request};
     struct thread *thread = traced(bpf_get_current_task_btf());
     if (opcode >= CAPTURE_AIO || !(shape->flags & CAPTURE_KNOWN) || !thread)
@@ -232,7 +232,7 @@ static __always_inline void begin_submitted(const struct pending_key *key)
     const volatile struct capture_shape *shape = shape_of(number);
     if (!(shape->flags & CAPTURE_KNOWN))
         return;
-    const __u64 arguments[ARGUMENTS_MOST] = {iocb.aio_fildes, iocb.aio_offset, iocb.aio_buf, iocb.aio_nbytes};
+    const __u64 arguments[MAX_ARGUMENTS] = {iocb.aio_fildes, iocb.aio_offset, iocb.aio_buf, iocb.aio_nbytes};
     struct pending pending = begin_pending(number, arguments);
     find_file(&pending);
     /* one that is there already has ended and its result was fetched from memory, without a call */
@@ -257,7 +257,7 @@ __noinline int submit_one(__u64 address, bool begin)
 
 __noinline int each_submitted(__u64 list, __u64 count, bool begin)
 {
-    for (__u64 i = 0; i < EVENTS_MOST && i < count; i++)
+    for (__u64 i = 0; i < MAX_EVENTS && i < count; i++)
         submit_one(list + 8 * i, begin);
     return 0;
 }
@@ -278,7 +278,7 @@ __noinline int end_submitted(__u64 address)
 
 __noinline int each_ended(__u64 list, __u64 count)
 {
-    for (__u64 i = 0; i < EVENTS_MOST && i < count; i++)
+    for (__u64 i = 0; i < MAX_EVENTS && i < count; i++)
         end_submitted(list + i * sizeof(struct io_event));
     return 0;
 }

@@ -20,15 +20,15 @@
 #define LOST_FAULT    6  /* TRACE_FAULT */
 #define LOST_OFFCPU   16 /* TRACE_OFFCPU */
 #define MAPPING_FLAGS 3  /* low bits of page->mapping: not a file's */
-#define PATH_MOST     4096
-#define NAME_MOST     256
-#define DEPTH_MOST    48 /* names of a path */
-#define TEXT_MOST     16384
+#define MAX_PATH      4096
+#define MAX_NAME      256
+#define MAX_DEPTH     48 /* names of a path */
+#define MAX_TEXT      16384
 #define REQUESTS      65536
 #define REQ_OP_MASK   255
 #define REQ_OP_WRITE  1
-#define VECTORS_MOST  1024 /* UIO_MAXIOV */
-#define EVENTS_MOST   1024 /* of one io_submit or io_getevents */
+#define MAX_VECTORS   1024 /* UIO_MAXIOV */
+#define MAX_EVENTS    1024 /* of one io_submit or io_getevents */
 
 /* Set before the programs are loaded. */
 const volatile int scope;
@@ -89,7 +89,7 @@ struct block {
 
 struct scratch {
     struct capture_record record;
-    char text[TEXT_MOST + PATH_MOST];
+    char text[MAX_TEXT + MAX_PATH];
 };
 
 struct {

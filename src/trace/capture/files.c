@@ -99,7 +99,7 @@ static bool path_of_descriptor(const struct capture_open *open, char *path)
     char link[64];
     struct stat info;
     snprintf(link, sizeof link, "/proc/%d/fd/%d", open->pid, open->fd);
-    ssize_t length = readlink(link, path, CAPTURE_PATH_MOST - 1);
+    ssize_t length = readlink(link, path, CAPTURE_MAX_PATH - 1);
     if (length <= 0 || stat(link, &info) != 0 || (uint64_t)info.st_ino != open->inode)
         return false;
     path[length] = '\0';
@@ -109,7 +109,7 @@ static bool path_of_descriptor(const struct capture_open *open, char *path)
 /* Of a file that a process has mapped: "from-to mode offset major:minor inode path". */
 static bool path_of_mapping(const struct capture_open *open, char *path)
 {
-    char name[64], line[CAPTURE_PATH_MOST];
+    char name[64], line[CAPTURE_MAX_PATH];
     bool found = false;
     snprintf(name, sizeof name, "/proc/%d/maps", open->pid);
     FILE *maps = fopen(name, "re");
@@ -136,7 +136,7 @@ static void name_of_special(const struct capture_open *open, char *path)
                        : open->mode           ? ""
                                               : "anon_inode:";
     if (*kind)
-        snprintf(path, CAPTURE_PATH_MOST, "%s[%" PRIu64 "]", kind, open->inode);
+        snprintf(path, CAPTURE_MAX_PATH, "%s[%" PRIu64 "]", kind, open->inode);
     else
         *path = '\0'; /* not known: its process has closed it meanwhile */
 }
@@ -156,7 +156,7 @@ void capture_files_know(struct capture_files *files, const char *path)
 
 void capture_files_scan(struct capture_files *files, int pid)
 {
-    char name[64], line[CAPTURE_PATH_MOST];
+    char name[64], line[CAPTURE_MAX_PATH];
     snprintf(name, sizeof name, "/proc/%d/fd", pid);
     DIR *folder = opendir(name);
     for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder)) {
@@ -182,7 +182,7 @@ void capture_files_scan(struct capture_files *files, int pid)
 
 int64_t capture_files_find(struct capture_files *files, const struct capture_open *open)
 {
-    char path[CAPTURE_PATH_MOST];
+    char path[CAPTURE_MAX_PATH];
     if (open->inode == 0)
         return 0;
     const struct capture_file *known = find(files, &files->opened, open->file, open);
@@ -207,7 +207,7 @@ static char *add_name(char *end, const char *limit, const char *name, size_t len
 
 void capture_path(const char *given, size_t given_bytes, const char *names, size_t names_bytes, char *out)
 {
-    const char *limit = out + CAPTURE_PATH_MOST;
+    const char *limit = out + CAPTURE_MAX_PATH;
     char *end = out;
     size_t last = names_bytes; /* the farthest name comes first in a path */
     while (last > 0) {

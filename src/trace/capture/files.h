@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CAPTURE_PATH_MOST 8192
+#define CAPTURE_MAX_PATH 8192
 
 struct capture_files {
     struct trace_writer *writer;
@@ -48,7 +48,7 @@ void capture_files_know(struct capture_files *files, const char *path);
 int64_t capture_device(uint32_t device);
 
 /* Path as given and the names of the folder that it is relative to, nearest first, each ended by NUL. Out has
- * CAPTURE_PATH_MOST bytes. An absolute path without "//" and "/./"; ".." stays, for it may follow a link. */
+ * CAPTURE_MAX_PATH bytes. An absolute path without "//" and "/./"; ".." stays, for it may follow a link. */
 void capture_path(const char *given, size_t given_bytes, const char *names, size_t names_bytes, char *out);
 
 #endif

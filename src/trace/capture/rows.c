@@ -238,7 +238,7 @@ static bool add_second(struct capture_rows *rows, struct trace_event event, int6
 static int64_t named_file(struct capture_rows *rows, const struct capture_record *record, int first,
                           const char *text)
 {
-    char path[CAPTURE_PATH_MOST];
+    char path[CAPTURE_MAX_PATH];
     size_t given = record->texts[first], folder = record->texts[first + 1];
     if (given + folder == 0)
         return 0;
@@ -254,7 +254,7 @@ static int64_t second_file(struct capture_rows *rows, const struct capture_recor
 /* An open file whose path the kernel told. */
 static int64_t opened_file(struct capture_rows *rows, const struct capture_record *record, const char *text)
 {
-    char path[CAPTURE_PATH_MOST];
+    char path[CAPTURE_MAX_PATH];
     const struct capture_open open = open_of(record);
     capture_path(text, record->texts[0], text + record->texts[0], record->texts[1], path);
     return capture_files_open(&rows->files, &open, path);

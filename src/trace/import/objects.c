@@ -228,7 +228,7 @@ static bool take_length(const struct import_object *object, int64_t *length_ns)
     if (rest && strcmp(rest->value, "null") == 0)
         *length_ns = TRACE_NONE;
     else if (import_object_integer(object, false, "dur_ns", &rest_ns) && rest_ns < 1000 &&
-             rest_ns >= -TRACE_LENGTH_MOST)
+             rest_ns >= -TRACE_MAX_LENGTH)
         *length_ns += rest_ns;
     return true;
 }

@@ -50,15 +50,15 @@ static bool take_clock(struct import *import, const char **at, int64_t *time_ns)
 }
 
 /* "1690000000.123456": of -ttt, else (before 1973) the time since the line before, of -r. */
-#define LEAST_EPOCH INT64_C(100000000)
+#define MIN_EPOCH INT64_C(100000000)
 
 static bool take_seconds(const char **at, int64_t *time_ns, bool *relative)
 {
     int64_t seconds;
     const char *p = *at;
-    if (!scan_digits(&p, &seconds) || *p != '.' || seconds < 0 || seconds >= TRACE_TIME_MOST / SECOND_NS)
+    if (!scan_digits(&p, &seconds) || *p != '.' || seconds < 0 || seconds >= TRACE_MAX_TIME / SECOND_NS)
         return false;
-    *relative = seconds < LEAST_EPOCH;
+    *relative = seconds < MIN_EPOCH;
     *time_ns = seconds * SECOND_NS + scan_fraction(&p);
     *at = p;
     return scan_is_end(p) || *p == ')';
@@ -68,7 +68,7 @@ static bool take_seconds(const char **at, int64_t *time_ns, bool *relative)
 static bool pass(struct strace *strace, int64_t since_ns)
 {
     strace->elapsed_ns += since_ns;
-    return strace->elapsed_ns < TRACE_TIME_MOST / 2;
+    return strace->elapsed_ns < TRACE_MAX_TIME / 2;
 }
 
 /* "(+     0.000234)", of -r with -t, -tt or -ttt: only beside a clock of whole seconds it tells more. */

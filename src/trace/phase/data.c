@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_SHARE 0.05 /* of all bytes read */
-#define LEAST_BYTES ((int64_t)1 << 20)
-#define MOMENTS     4096
-#define GROUPS_MOST 20 /* no more can have LEAST_SHARE */
+#define MIN_SHARE  0.05 /* of all bytes read */
+#define MIN_BYTES  ((int64_t)1 << 20)
+#define MOMENTS    4096
+#define MAX_GROUPS 20 /* no more can have MIN_SHARE */
 
 struct group {
     int64_t bytes;
@@ -24,7 +24,7 @@ struct finding {
     int64_t *bytes;     /* by group, from 1 */
     uint32_t groups;
     int64_t first_ns, last_ns; /* of all reading that counts */
-    uint32_t chosen[GROUPS_MOST];
+    uint32_t chosen[MAX_GROUPS];
     struct group *data; /* [chosen_count] */
     int chosen_count;
 };
@@ -149,9 +149,9 @@ static void add_bytes(struct finding *finding, uint32_t group, const struct trac
 
 static bool choose_groups(struct finding *finding, struct error *err)
 {
-    double least = LEAST_SHARE * (double)finding->bytes[0];
-    for (uint32_t i = 1; i <= finding->groups && finding->chosen_count < GROUPS_MOST; i++)
-        if (finding->bytes[i] >= LEAST_BYTES && (double)finding->bytes[i] >= least)
+    double least = MIN_SHARE * (double)finding->bytes[0];
+    for (uint32_t i = 1; i <= finding->groups && finding->chosen_count < MAX_GROUPS; i++)
+        if (finding->bytes[i] >= MIN_BYTES && (double)finding->bytes[i] >= least)
             finding->chosen[finding->chosen_count++] = i;
     finding->data = calloc((size_t)finding->chosen_count + 1, sizeof *finding->data);
     for (int i = 0; finding->data && i < finding->chosen_count; i++)
@@ -197,7 +197,7 @@ static bool same_moments(const struct group *a, const struct group *b)
 /* The first group of the set of which most is read. */
 static int join_sets(struct finding *finding)
 {
-    int64_t sums[GROUPS_MOST] = {0};
+    int64_t sums[MAX_GROUPS] = {0};
     int best = 0;
     for (int i = 0; i < finding->chosen_count; i++)
         for (int j = 0; j < i; j++)

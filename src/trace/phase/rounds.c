@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define PLACES_MOST ((size_t)1 << 20) /* 16 MiB */
+#define MAX_PLACES ((size_t)1 << 20) /* 16 MiB */
 
 /* Of file and offset. */
 static uint64_t key_of(const struct trace_event *event)
@@ -24,7 +24,7 @@ static struct phase_place *find(const struct phase_rounds *rounds, uint64_t key)
 static bool make_room(struct phase_rounds *rounds, struct error *err)
 {
     struct phase_rounds old = *rounds;
-    bool grows = rounds->capacity < 2 * PLACES_MOST;
+    bool grows = rounds->capacity < 2 * MAX_PLACES;
     if (grows)
         rounds->capacity = rounds->capacity ? 2 * rounds->capacity : 1024;
     else

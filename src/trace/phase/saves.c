@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#define LEAST_WRITE ((int64_t)16 << 10)
-#define LEAST_BYTES ((int64_t)64 << 10)
-#define NEAR_NS     ((int64_t)1000000000)
-#define AT_ONCE_NS  ((int64_t)10000000)
+#define MIN_WRITE  ((int64_t)16 << 10)
+#define MIN_BYTES  ((int64_t)64 << 10)
+#define NEAR_NS    ((int64_t)1000000000)
+#define AT_ONCE_NS ((int64_t)10000000)
 
 /* What is written to a file in one go: from its opening to what closes it. */
 struct saving {
@@ -24,7 +24,7 @@ struct writing {
 static bool settle(struct writing *writing, struct saving *saving, struct error *err)
 {
     struct phase_saves *saves = writing->saves;
-    bool large = saving->bytes >= LEAST_BYTES && saving->bytes >= LEAST_WRITE * saving->writes;
+    bool large = saving->bytes >= MIN_BYTES && saving->bytes >= MIN_WRITE * saving->writes;
     if (large && !VECTOR_ADD(saves->list, saves->count, saves->capacity,
                              (struct phase_save){saving->start_ns, saving->end_ns, false}))
         return error_memory(err);

@@ -127,7 +127,7 @@ double similarity_correlation(const double *a, const double *b, int parts, int b
 /* Dynamic time warping within a band (Sakoe and Chiba, 1978), of |a − b|. */
 static double warp(const double *a, const double *b, int bins, int band)
 {
-    double rows[2][SIMILARITY_BINS_MOST + 1];
+    double rows[2][SIMILARITY_MAX_BINS + 1];
     for (int j = 0; j <= bins; j++)
         rows[0][j] = j == 0 ? 0 : INFINITY;
     for (int i = 1; i <= bins; i++) {

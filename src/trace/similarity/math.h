@@ -25,7 +25,7 @@ void similarity_smooth(const double *curve, double *smooth, int parts, int bins,
 
 double similarity_correlation(const double *a, const double *b, int parts, int bins, int band);
 double similarity_warped(const double *a, const double *b, int parts, int bins, int band);
-#define SIMILARITY_BINS_MOST 1024
+#define SIMILARITY_MAX_BINS 1024
 
 /* 1 − inversions / (count (count − 1) / 2); count > 1. `ranks` is sorted meanwhile, `space` as long. */
 double similarity_order(uint32_t *ranks, uint32_t *space, size_t count);

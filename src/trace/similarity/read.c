@@ -34,7 +34,7 @@ const char *similarity_stream_name(int stream)
 }
 
 /* Of a run, in ns: ten years. */
-#define LENGTH_MOST (INT64_C(3652) * 86400 * 1000000000)
+#define MAX_LENGTH (INT64_C(3652) * 86400 * 1000000000)
 
 /* What a thread has read or written last, and where that ended (-1: not known). As many files as one does by turns. */
 enum { RECENT = 8 };
@@ -353,8 +353,7 @@ static bool read_all(struct reading *reading, const char *path, struct error *er
     if (first_ns == TRACE_NONE)
         return error_set(err, ERROR_INPUT, "%s: the trace is empty", path);
     int64_t length_ns;
-    if (last_ns < first_ns || __builtin_sub_overflow(last_ns, first_ns, &length_ns) ||
-        length_ns > LENGTH_MOST)
+    if (last_ns < first_ns || __builtin_sub_overflow(last_ns, first_ns, &length_ns) || length_ns > MAX_LENGTH)
         return error_set(err, ERROR_INPUT,
                          "%s: its times, from %" PRId64 " to %" PRId64
                          " ns, are not those of one run; did a clock jump?",

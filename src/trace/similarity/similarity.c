@@ -20,14 +20,14 @@ const double similarity_kind_weights[SIMILARITY_KINDS] = {2, 1, 1, 2, 2, 1, 1, 0
 #define TIME_RESOLUTION 0.1
 
 /* A resample of more would cost time and tell nothing: the spread of fewer is scaled by the root of the counts. */
-#define DRAWN_MOST 2048
+#define MAX_DRAWN 2048
 
 /* One comparison in progress. */
 struct comparing {
     const struct similarity_trace *a, *b;
     const struct similarity_options *options;
     struct similarity *result;
-    double *draws_a, *draws_b; /* DRAWN_MOST, or a curve */
+    double *draws_a, *draws_b; /* MAX_DRAWN, or a curve */
     uint32_t *ranks;           /* of the common files in b, by their order in a; then as much space twice */
     size_t common;
     uint64_t random;
@@ -102,8 +102,8 @@ static bool add_distribution(struct comparing *at, enum similarity_kind kind, co
     if (!both)
         return true;
     bool drawn = a->seen > (int64_t)a->count || b->seen > (int64_t)b->count;
-    size_t a_drawn = a->count < DRAWN_MOST ? a->count : DRAWN_MOST;
-    size_t b_drawn = b->count < DRAWN_MOST ? b->count : DRAWN_MOST;
+    size_t a_drawn = a->count < MAX_DRAWN ? a->count : MAX_DRAWN;
+    size_t b_drawn = b->count < MAX_DRAWN ? b->count : MAX_DRAWN;
     struct similarity_component *last = &at->result->components[at->result->count - 1];
     last[-1].drawn = last->drawn = drawn;
     double *ks_values = replicates_of(at, last - 1), *near_values = replicates_of(at, last);
@@ -340,7 +340,7 @@ static bool add_order(struct comparing *at)
     struct similarity_component *component = add(at, SIMILARITY_ORDER, "files", "", common, value);
     if (!component)
         return false;
-    size_t drawn = at->common < DRAWN_MOST ? at->common : DRAWN_MOST;
+    size_t drawn = at->common < MAX_DRAWN ? at->common : MAX_DRAWN;
     double *values = replicates_of(at, component);
     for (int i = 0; i < at->options->replicates; i++)
         values[i] = resampled_order(at, drawn);
@@ -464,8 +464,8 @@ bool similarity_compare(const struct similarity_trace *a, const struct similarit
     *result = (struct similarity){.floor = NAN};
     if (!any_common(a, b))
         return error_set(err, ERROR_INPUT, "%s and %s have no class of event in common", a->path, b->path);
-    at.draws_a = calloc(DRAWN_MOST, sizeof *at.draws_a);
-    at.draws_b = calloc(DRAWN_MOST, sizeof *at.draws_b);
+    at.draws_a = calloc(MAX_DRAWN, sizeof *at.draws_a);
+    at.draws_b = calloc(MAX_DRAWN, sizeof *at.draws_b);
     bool done = at.draws_a && at.draws_b && add_all(&at);
     free(at.draws_a);
     free(at.draws_b);

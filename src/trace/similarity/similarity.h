@@ -26,7 +26,7 @@ enum {
     SIMILARITY_STREAMS = TRACE_CLASSES + TRACE_OPS,
     SIMILARITY_SERIES = 11,
     SIMILARITY_VALUES = 100000, /* by default */
-    SIMILARITY_VALUES_MOST = 1000000,
+    SIMILARITY_MAX_VALUES = 1000000,
 };
 
 /* What the components are about; each kind has a weight. */

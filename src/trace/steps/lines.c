@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define MOST_NS 1e18 /* 31 years */
+#define MAX_NS 1e18 /* 31 years */
 
 /* "[3] ", "3: ", "[1,3]<stdout>: ", "rank 3: ": the rank that a line is of, -1 where it does not say. */
 static int64_t rank_of(const char *line, const char *end)
@@ -60,7 +60,7 @@ bool steps_take_mllog(struct steps_file *file, const char *object, bool *taken, 
     if (duration) {
         char *end;
         double ns = text_number(duration, &end);
-        if (end == duration || !(ns >= 0 && ns <= MOST_NS))
+        if (end == duration || !(ns >= 0 && ns <= MAX_NS))
             return steps_malformed(file, object);
         return follow_epoch(file, number, err) &&
                steps_add(file, STEPS_MLLOG, steps_event_of(file->steps, name, length), ns / 1e9, err);
@@ -122,7 +122,7 @@ static bool take_event(struct steps_file *file, const char *line, const char *te
     if (*at != ' ' && *at != '\t')
         return true; /* a word that happens to be an event's name */
     at = scan_blanks(at);
-    if (!scan_digits(&at, &ns) || !scan_is_end(at) || ns < 0 || (double)ns > MOST_NS)
+    if (!scan_digits(&at, &ns) || !scan_is_end(at) || ns < 0 || (double)ns > MAX_NS)
         return steps_malformed(file, line);
     return steps_add(file, STEPS_DLIO, steps_event_of(file->steps, text, length), (double)ns / 1e9, err);
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define MOST_GPUS  1000000
-#define MOST_BATCH 1000000000000
+#define MAX_GPUS  1000000
+#define MAX_BATCH 1000000000000
 
 /* Digits, with k and m for 2^10 and 2^20 where `units`; NULL: none, or too large. Never 0. */
 static const char *take_count(const char *at, bool units, int64_t most, int64_t *value)
@@ -49,12 +49,12 @@ static int64_t gpus_in(const char *name)
 {
     int64_t value;
     for (const char *at = name; *at; at++) {
-        const char *end = is_start_of_number(name, at) ? take_count(at, false, MOST_GPUS, &value) : NULL;
+        const char *end = is_start_of_number(name, at) ? take_count(at, false, MAX_GPUS, &value) : NULL;
         if (end && (text_starts_with(end, "gpu") || text_starts_with(skip_separator(end), "gpu")))
             return value;
     }
     for (const char *at = name; *at; at++) {
-        const char *end = is_start_of_number(name, at) ? take_count(at, false, MOST_GPUS, &value) : NULL;
+        const char *end = is_start_of_number(name, at) ? take_count(at, false, MAX_GPUS, &value) : NULL;
         if (end && *end == 'g' && (ends_word(end + 1) || (end[1] == 'b' && isdigit((unsigned char)end[2]))))
             return value;
     }
@@ -64,7 +64,7 @@ static int64_t gpus_in(const char *name)
         const char *number = text_starts_with(at, "gpus")  ? at + 4
                              : text_starts_with(at, "gpu") ? at + 3
                                                            : at + 1;
-        const char *end = take_count(skip_separator(number), false, MOST_GPUS, &value);
+        const char *end = take_count(skip_separator(number), false, MAX_GPUS, &value);
         if (end && ends_word(end))
             return value;
     }
@@ -88,7 +88,7 @@ static bool batch_follows(const char *name, const char *at, int64_t *value)
         const char *number = at + strlen(words[i]);
         const char *end =
             text_starts_with(at, words[i])
-                ? take_count(strlen(words[i]) > 1 ? skip_separator(number) : number, true, MOST_BATCH, value)
+                ? take_count(strlen(words[i]) > 1 ? skip_separator(number) : number, true, MAX_BATCH, value)
                 : NULL;
         if (end && (ends_word(end) || text_starts_with(end, "global")))
             return true;
@@ -101,12 +101,12 @@ static int64_t batch_in(const char *name)
 {
     int64_t value;
     for (const char *at = name; *at; at++) {
-        const char *end = is_start_of_number(name, at) ? take_count(at, true, MOST_BATCH, &value) : NULL;
+        const char *end = is_start_of_number(name, at) ? take_count(at, true, MAX_BATCH, &value) : NULL;
         if (end && (text_starts_with(end, "batch") || text_starts_with(end, "global")))
             return value;
     }
     for (const char *at = name; *at; at++) {
-        const char *end = is_start_of_number(name, at) ? take_count(at, true, MOST_BATCH, &value) : NULL;
+        const char *end = is_start_of_number(name, at) ? take_count(at, true, MAX_BATCH, &value) : NULL;
         if (end && *end == 'b' && ends_word(end + 1) && !isdigit((unsigned char)end[1]))
             return value;
     }

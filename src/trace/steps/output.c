@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_SECONDS 1e9
+#define MAX_SECONDS 1e9
 
 struct output {
     struct steps_file *file;
@@ -175,7 +175,7 @@ static bool take_lists(struct output *output, const struct doc_node *loads, cons
         file->line = load->line;
         double loading = number_at(loads, &load), all = number_at(procs, &proc);
         double computing = computes ? number_at(computes, &compute) : all - loading;
-        if (!(loading >= 0 && all >= loading && computing >= 0 && all <= MOST_SECONDS)) {
+        if (!(loading >= 0 && all >= loading && computing >= 0 && all <= MAX_SECONDS)) {
             steps_malformed(file, "load, proc and compute of a step do not fit together");
             continue;
         }

@@ -12,38 +12,38 @@ int64_t trace_bytes_moved(const struct trace_event *event)
 }
 
 /* One row may move a thousandth of what all may. */
-#define BYTES_OF_ONE_MOST (TRACE_BYTES_MOST >> 10)
+#define MAX_BYTES_OF_ONE (TRACE_MAX_BYTES >> 10)
 
 static bool time_fits(int64_t time_ns)
 {
-    return time_ns >= TRACE_TIME_LEAST && time_ns <= TRACE_TIME_MOST;
+    return time_ns >= TRACE_MIN_TIME && time_ns <= TRACE_MAX_TIME;
 }
 
 static bool length_fits(int64_t length_ns)
 {
-    return length_ns == TRACE_NONE || (length_ns >= -TRACE_LENGTH_MOST && length_ns <= TRACE_LENGTH_MOST);
+    return length_ns == TRACE_NONE || (length_ns >= -TRACE_MAX_LENGTH && length_ns <= TRACE_MAX_LENGTH);
 }
 
 bool trace_pid_fits(int64_t pid)
 {
-    return pid == TRACE_NONE || (pid >= -TRACE_PID_MOST && pid <= TRACE_PID_MOST);
+    return pid == TRACE_NONE || (pid >= -TRACE_MAX_PID && pid <= TRACE_MAX_PID);
 }
 
 bool trace_event_fits(const struct trace_event *event)
 {
     return time_fits(event->start_ns) && length_fits(event->latency_ns) &&
-           trace_bytes_moved(event) <= BYTES_OF_ONE_MOST;
+           trace_bytes_moved(event) <= MAX_BYTES_OF_ONE;
 }
 
 bool trace_block_fits(const struct trace_block *block)
 {
     return time_fits(block->start_ns) && length_fits(block->queue_ns) && length_fits(block->service_ns) &&
-           block->bytes <= BYTES_OF_ONE_MOST;
+           block->bytes <= MAX_BYTES_OF_ONE;
 }
 
 bool trace_sample_fits(const struct trace_sample *sample)
 {
-    return time_fits(sample->time_ns) && fabs(sample->value) <= TRACE_VALUE_MOST; /* false for NaN */
+    return time_fits(sample->time_ns) && fabs(sample->value) <= TRACE_MAX_VALUE; /* false for NaN */
 }
 
 bool trace_phase_fits(const struct trace_phase *phase)

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME_BYTES_MOST (1 << 20) /* of one row of names: a command line may be long */
-#define ROW_BYTES_MOST  4096      /* of one row of numbers */
+#define MAX_NAME_BYTES (1 << 20) /* of one row of names: a command line may be long */
+#define MAX_ROW_BYTES  4096      /* of one row of numbers */
 
 /* A row takes 8 bytes of a file at least and, sorted, 40 steps at most: an honest statement takes fewer than 4 a byte. */
 #define STEPS_PER_CALL     100
@@ -38,7 +38,7 @@ void store_guard_begin(struct store_guard *guard)
 
 void store_expect_numbers(sqlite3 *db)
 {
-    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, ROW_BYTES_MOST);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES);
 }
 
 bool store_distrust(sqlite3 *db)
@@ -114,7 +114,7 @@ static const struct table {
     {"lost", 1, {"class", "count"}},
     {"lost", 2, {"from_ns", "to_ns"}},
 };
-#define COLUMNS_MOST (sizeof tables->columns / sizeof *tables->columns)
+#define MAX_COLUMNS (sizeof tables->columns / sizeof *tables->columns)
 
 static sqlite3_stmt *prepare(sqlite3 *db, struct store_guard *guard, const char *sql)
 {
@@ -153,7 +153,7 @@ static bool is_table(sqlite3 *db, struct store_guard *guard, const char *path, c
 static bool take_column(const struct table *table, sqlite3_stmt *row, bool *found)
 {
     const char *name = (const char *)sqlite3_column_text(row, 1);
-    for (size_t i = 0; i < COLUMNS_MOST && table->columns[i] && name; i++)
+    for (size_t i = 0; i < MAX_COLUMNS && table->columns[i] && name; i++)
         found[i] |= sqlite3_stricmp(table->columns[i], name) == 0;
     return sqlite3_column_int(row, 6) == 0;
 }
@@ -162,7 +162,7 @@ static bool check_columns(sqlite3 *db, struct store_guard *guard, const char *pa
                           struct error *err)
 {
     char sql[80];
-    bool found[COLUMNS_MOST] = {false}, plain = true;
+    bool found[MAX_COLUMNS] = {false}, plain = true;
     int code = SQLITE_ERROR;
     snprintf(sql, sizeof sql, "PRAGMA table_xinfo('%s')", table->name);
     sqlite3_stmt *statement = prepare(db, guard, sql);
@@ -173,7 +173,7 @@ static bool check_columns(sqlite3 *db, struct store_guard *guard, const char *pa
     if (done && !plain)
         return error_set(err, ERROR_INPUT, "'%s' is damaged: table '%s' has a column that is computed", path,
                          table->name);
-    for (size_t i = 0; done && i < COLUMNS_MOST && table->columns[i]; i++)
+    for (size_t i = 0; done && i < MAX_COLUMNS && table->columns[i]; i++)
         if (!found[i])
             return error_set(err, ERROR_INPUT, "'%s' is damaged: table '%s' has no column '%s'", path,
                              table->name, table->columns[i]);
@@ -213,7 +213,7 @@ bool store_open(const char *path, sqlite3 **db, struct store_guard *guard, int *
     if (sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
         return *db ? store_fail(*db, guard, path, err) : error_memory(err);
     sqlite3_progress_handler(*db, STEPS_PER_CALL, count_steps, guard);
-    sqlite3_limit(*db, SQLITE_LIMIT_LENGTH, NAME_BYTES_MOST);
+    sqlite3_limit(*db, SQLITE_LIMIT_LENGTH, MAX_NAME_BYTES);
     if (!store_distrust(*db))
         return store_fail(*db, guard, path, err);
     if (!check_version(*db, guard, path, version, err))

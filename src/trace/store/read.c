@@ -18,7 +18,7 @@ typedef void read_row(struct trace_cursor *cursor, void *row);
 
 static int64_t process_number(struct trace_cursor *cursor, int column)
 {
-    return OR_NONE(cursor, column, -TRACE_PID_MOST, TRACE_PID_MOST);
+    return OR_NONE(cursor, column, -TRACE_MAX_PID, TRACE_MAX_PID);
 }
 
 static void read_process(struct trace_cursor *cursor, void *row)
@@ -27,8 +27,8 @@ static void read_process(struct trace_cursor *cursor, void *row)
     process->pid = process_number(cursor, 1);
     process->tid = process_number(cursor, 2);
     process->parent_pid = process_number(cursor, 3);
-    process->start_ns = OR_NONE(cursor, 4, TRACE_TIME_LEAST, TRACE_TIME_MOST);
-    process->end_ns = OR_NONE(cursor, 5, TRACE_TIME_LEAST, TRACE_TIME_MOST);
+    process->start_ns = OR_NONE(cursor, 4, TRACE_MIN_TIME, TRACE_MAX_TIME);
+    process->end_ns = OR_NONE(cursor, 5, TRACE_MIN_TIME, TRACE_MAX_TIME);
     process->name = row_text(cursor, 6);
     process->command = row_text(cursor, 7);
 }
@@ -80,8 +80,8 @@ static void read_loss(struct trace_cursor *cursor, void *row)
         row_refuse(cursor, 1);
     else
         cursor->reader->lost += loss->count;
-    loss->from_ns = row_number(cursor, 2, TRACE_NONE, TRACE_TIME_LEAST, TRACE_TIME_MOST);
-    loss->to_ns = row_number(cursor, 3, TRACE_NONE, TRACE_TIME_LEAST, TRACE_TIME_MOST);
+    loss->from_ns = row_number(cursor, 2, TRACE_NONE, TRACE_MIN_TIME, TRACE_MAX_TIME);
+    loss->to_ns = row_number(cursor, 3, TRACE_NONE, TRACE_MIN_TIME, TRACE_MAX_TIME);
 }
 
 static const struct trace_process_info no_process = {.pid = TRACE_NONE,
@@ -360,8 +360,8 @@ static bool add_span(struct trace_reader *reader, int which, int64_t *first_ns, 
     if (row_next(&cursor) && sqlite3_column_type(cursor.statement, 0) != SQLITE_NULL) {
         int64_t first = row_time(&cursor, 0);
         row_time(&cursor, 1); /* texts sort after all numbers */
-        int64_t last = row_needed(&cursor, 2, TRACE_TIME_LEAST - 2 * TRACE_LENGTH_MOST,
-                                  TRACE_TIME_MOST + 2 * TRACE_LENGTH_MOST);
+        int64_t last = row_needed(&cursor, 2, TRACE_MIN_TIME - 2 * TRACE_MAX_LENGTH,
+                                  TRACE_MAX_TIME + 2 * TRACE_MAX_LENGTH);
         *first_ns = *first_ns == TRACE_NONE || first < *first_ns ? first : *first_ns;
         *last_ns = *last_ns == TRACE_NONE || last > *last_ns ? last : *last_ns;
     }
@@ -537,7 +537,7 @@ bool trace_next_sample(struct trace_cursor *cursor, struct trace_sample *sample)
         bool number_there = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
         if (!cursor->failed && (type == SQLITE_NULL || (number_there && isinf(sample->value))))
             continue; /* no value was measured */
-        if (!number_there || !(fabs(sample->value) <= TRACE_VALUE_MOST))
+        if (!number_there || !(fabs(sample->value) <= TRACE_MAX_VALUE))
             row_refuse(cursor, 2);
         return !cursor->failed;
     }

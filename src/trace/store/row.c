@@ -82,12 +82,12 @@ int64_t row_any_number(struct trace_cursor *cursor, int column)
 
 int64_t row_time(struct trace_cursor *cursor, int column)
 {
-    return row_needed(cursor, column, TRACE_TIME_LEAST, TRACE_TIME_MOST);
+    return row_needed(cursor, column, TRACE_MIN_TIME, TRACE_MAX_TIME);
 }
 
 int64_t row_length(struct trace_cursor *cursor, int column)
 {
-    return row_number(cursor, column, TRACE_NONE, -TRACE_LENGTH_MOST, TRACE_LENGTH_MOST);
+    return row_number(cursor, column, TRACE_NONE, -TRACE_MAX_LENGTH, TRACE_MAX_LENGTH);
 }
 
 /* Of what the dictionary does not have nothing is known. */
@@ -102,7 +102,7 @@ void row_count_bytes(struct trace_cursor *cursor, int column, int64_t bytes)
 {
     if (bytes <= 0)
         return;
-    if (bytes > TRACE_BYTES_MOST - cursor->bytes)
+    if (bytes > TRACE_MAX_BYTES - cursor->bytes)
         row_refuse(cursor, column);
     else
         cursor->bytes += bytes;

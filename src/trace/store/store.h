@@ -27,12 +27,12 @@
 
 /* What a number in a trace can be. Whoever adds a trace's rows up, or takes times from each other, need not look again:
  * a time with two lengths, less another time, is no overflow, nor is the sum of what all rows moved. */
-#define TRACE_TIME_LEAST  (-(INT64_C(1) << 61)) /* 1896; texts without a date may count from any beginning */
-#define TRACE_TIME_MOST   (INT64_C(1) << 62)    /* 2116 */
-#define TRACE_LENGTH_MOST (INT64_C(1) << 59)    /* 18 years; a clock that goes back makes it negative */
-#define TRACE_BYTES_MOST  (INT64_C(1) << 62)    /* of all rows together */
-#define TRACE_PID_MOST    (INT64_C(1) << 53)    /* what a double, as other readers have it, holds exactly */
-#define TRACE_VALUE_MOST  1e100                 /* of a sample */
+#define TRACE_MIN_TIME   (-(INT64_C(1) << 61)) /* 1896; texts without a date may count from any beginning */
+#define TRACE_MAX_TIME   (INT64_C(1) << 62)    /* 2116 */
+#define TRACE_MAX_LENGTH (INT64_C(1) << 59)    /* 18 years; a clock that goes back makes it negative */
+#define TRACE_MAX_BYTES  (INT64_C(1) << 62)    /* of all rows together */
+#define TRACE_MAX_PID    (INT64_C(1) << 53)    /* what a double, as other readers have it, holds exactly */
+#define TRACE_MAX_VALUE  1e100                 /* of a sample */
 
 /* What a system call (or a page fault, or a submission to io_uring) does. Stored as these numbers: append only. */
 enum trace_class {
@@ -121,7 +121,7 @@ struct trace_phase {
     const char *source; /* "mllog", "dlio", "io", … */
 };
 
-/* Is every number what TRACE_TIME_LEAST and the others allow? What a reader gives, is; importers ask before they add. */
+/* Is every number what TRACE_MIN_TIME and the others allow? What a reader gives, is; importers ask before they add. */
 bool trace_event_fits(const struct trace_event *event);
 bool trace_block_fits(const struct trace_block *block);
 bool trace_sample_fits(const struct trace_sample *sample);

@@ -434,7 +434,7 @@ static void models_too_large_are_refused(void **state)
     assert_non_null(strstr(err.text, "'tiny' does not fit"));
     assert_non_null(strstr(err.text, "divides 8"));
     struct architecture deep = tiny;
-    deep.layers = FLEET_LAYERS_MOST - 1;
+    deep.layers = FLEET_MAX_LAYERS - 1;
     question.job.model = &deep;
     assert_false(fleet_plan_job(&answer, &question, NULL, NULL, &err));
     assert_int_equal(err.kind, ERROR_INPUT);

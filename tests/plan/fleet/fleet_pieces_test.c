@@ -5,12 +5,12 @@
 
 /* ---- the linear program ---- */
 
-#define COLUMNS_MOST 400
+#define MAX_COLUMNS 400
 
 struct linear {
     int columns, rows;
-    double values[COLUMNS_MOST], limits[FLEET_ROWS_MOST], x[COLUMNS_MOST], prices[FLEET_ROWS_MOST];
-    int uses[COLUMNS_MOST][FLEET_ROWS_MOST];
+    double values[MAX_COLUMNS], limits[FLEET_MAX_ROWS], x[MAX_COLUMNS], prices[FLEET_MAX_ROWS];
+    int uses[MAX_COLUMNS][FLEET_MAX_ROWS];
 };
 
 static double solve(struct linear *linear)
@@ -49,8 +49,8 @@ static void programs_are_solved_to_the_optimum(void **state)
     for (int i = 0; i < 400; i++) {
         static struct linear linear;
         struct random_source source = {(uint64_t)i};
-        linear.rows = random_range(&source, 1, FLEET_ROWS_MOST);
-        linear.columns = random_range(&source, 0, i % 20 ? 30 : COLUMNS_MOST);
+        linear.rows = random_range(&source, 1, FLEET_MAX_ROWS);
+        linear.columns = random_range(&source, 0, i % 20 ? 30 : MAX_COLUMNS);
         bool ties = i % 3 == 0;
         for (int row = 0; row < linear.rows; row++)
             linear.limits[row] = random_range(&source, i % 4 ? 1 : 0, 40);
@@ -248,8 +248,8 @@ struct limited {
     struct small small;
     struct small_list list;
     struct fleet_pricer *pricer;
-    int limits[FLEET_ROWS_MOST];
-    double prices[FLEET_ROWS_MOST], deadline, after;
+    int limits[FLEET_MAX_ROWS];
+    double prices[FLEET_MAX_ROWS], deadline, after;
 };
 
 static void make_limited(struct limited *limited, uint64_t seed)

@@ -250,11 +250,11 @@ static void too_many_groups_or_layers_are_refused(void **state)
     struct fleet_answer answer;
     struct error err;
     make_measured(&m, 1, 4);
-    m.problem.group_count = FLEET_TYPES_MOST + 1;
+    m.problem.group_count = FLEET_MAX_TYPES + 1;
     assert_false(fleet_plan_profile(&answer, &m.question, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
     make_measured(&m, 1, 4);
-    m.problem.layer_count = FLEET_LAYERS_MOST + 1;
+    m.problem.layer_count = FLEET_MAX_LAYERS + 1;
     assert_false(fleet_plan_profile(&answer, &m.question, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
 }

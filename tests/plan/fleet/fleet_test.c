@@ -9,7 +9,7 @@
 struct slow {
     const struct fleet_problem *problem;
     struct small_list list;
-    int left[FLEET_ROWS_MOST];
+    int left[FLEET_MAX_ROWS];
     const struct fleet_pipeline *chosen[16];
     int chosen_count;
     double best;
@@ -94,7 +94,7 @@ static double slowly(const struct fleet_problem *problem)
 
 static void check_plan(const struct fleet_problem *problem, const struct fleet_choice *plan)
 {
-    int used[FLEET_TYPES_MOST] = {0}, pipelines = 0;
+    int used[FLEET_MAX_TYPES] = {0}, pipelines = 0;
     int64_t microbatches = 0;
     double slowest = 0.0;
     for (int k = 0; k < plan->pipeline_count; k++) {
@@ -138,7 +138,7 @@ static void prices_find_the_best_pipeline(void **state)
             p->types[t].devices = 1000;
         struct slow slow = {.problem = p};
         small_pipelines(&slow.list, p);
-        double prices[FLEET_ROWS_MOST], deadline = 0.2 + 4.0 * random_unit(&source);
+        double prices[FLEET_MAX_ROWS], deadline = 0.2 + 4.0 * random_unit(&source);
         double best = 0.0, most = 0.0; /* most: of those that do a part of a micro-batch, too */
         double after = 0.3 * random_range(&source, 1, 10);
         for (int t = 0; t < fleet_rows(p); t++)
@@ -153,7 +153,7 @@ static void prices_find_the_best_pipeline(void **state)
             if (slow.list.all[k].fill <= deadline)
                 best = fmax(best, value);
         }
-        int limits[FLEET_ROWS_MOST];
+        int limits[FLEET_MAX_ROWS];
         for (int t = 0; t < fleet_rows(p); t++)
             limits[t] = fleet_limit(p, t);
         struct fleet_pricer *pricer = fleet_pricer_new(p);
@@ -290,7 +290,7 @@ static void long_chains_have_as_many_stages_as_may_be(void **state)
     assert_true(fleet_search(&plan, &problem, INFINITY, NULL, &err));
     check_plan(&problem, &plan);
     for (int k = 0; k < plan.pipeline_count; k++)
-        assert_in_range(plan.pipelines[k].stage_count, LONG / 2, FLEET_STAGES_MOST);
+        assert_in_range(plan.pipelines[k].stage_count, LONG / 2, FLEET_MAX_STAGES);
     assert_true(plan.lower_bound >= 100.0); /* all devices at work all the time */
     assert_true(plan.seconds <= LONG + 99 * 2.0);
     fleet_choice_release(&plan);

@@ -117,7 +117,7 @@ static inline void small_cut(struct small_list *list, struct fleet_stage *stages
 
 static inline void small_pipelines(struct small_list *list, const struct fleet_problem *problem)
 {
-    struct fleet_stage stages[FLEET_STAGES_MOST];
+    struct fleet_stage stages[FLEET_MAX_STAGES];
     *list = (struct small_list){problem, malloc(SMALL_PIPELINES * sizeof *list->all), 0};
     assert_non_null(list->all);
     small_cut(list, stages, 0, problem->layer_count);

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#define CASES       300
-#define STAGES_MOST 6
+#define CASES      300
+#define MAX_STAGES 6
 
 /* ---- where stages begin ---- */
 
@@ -139,7 +139,7 @@ static bool expect_best(int index)
     struct job job = job_example();
     job.model = &model;
     job.sequence = 512;
-    job.pipeline = pick(1, total < STAGES_MOST ? total : STAGES_MOST);
+    job.pipeline = pick(1, total < MAX_STAGES ? total : MAX_STAGES);
     job.recompute = (enum recompute)pick(0, 2);
     job_spread(&job, job.pipeline);
     job.batch = pick(1, 12);
@@ -147,7 +147,7 @@ static bool expect_best(int index)
     /* from what the even layout does not fit into to plenty */
     double memory = job_memory_of(&job, &layers).total * (0.8 + 0.02 * pick(0, 20));
     struct slowly slowly = {job, &layers, memory, INFINITY};
-    int room[STAGES_MOST], blocks[STAGES_MOST], sum = 0;
+    int room[MAX_STAGES], blocks[MAX_STAGES], sum = 0;
     every_layout(&slowly, room, 0, total);
     bool found = job_layout(&job, &layers, memory, blocks);
     if (found != (bool)isfinite(slowly.pace))

@@ -138,7 +138,7 @@ static void disk_requests_have_a_cause(void **state)
     (void)state;
     capture_need_bpf();
     capture_acts(&run, "cached", 0);
-    static struct act done[ACTS_MOST];
+    static struct act done[MAX_ACTS];
     assert_true(capture_read_log(run.log, done) > 0);
     struct trace_reader *reader = trace_reader_new(run.store, &err);
     assert_non_null(reader);

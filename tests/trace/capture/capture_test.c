@@ -259,7 +259,7 @@ static void strace_tells_the_same(void **state)
     if (!trace_capture(&options, &run.report, &err))
         fail_msg("%s", err.text);
     assert_int_equal(run.report.status, 0);
-    static struct act done[ACTS_MOST];
+    static struct act done[MAX_ACTS];
     assert_true(capture_read_log(run.log, done) > 0);
     read_events_of(&run, done[0].pid);
     FILE *file = fopen(output, "r");

@@ -471,9 +471,9 @@ static void test_a_clock_that_jumps_is_an_error(void **state)
     (void)state;
     struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
     struct trace_event event = {
-        .class = TRACE_READ, .cached = -1, .start_ns = TRACE_TIME_LEAST, .size = 1, .result = 1};
+        .class = TRACE_READ, .cached = -1, .start_ns = TRACE_MIN_TIME, .size = 1, .result = 1};
     add_event(writer, event);
-    event.start_ns = TRACE_TIME_MOST;
+    event.start_ns = TRACE_MAX_TIME;
     add_event(writer, event);
     finish_trace(writer);
     check_refused("a.db", "did a clock jump?");
@@ -483,7 +483,7 @@ static void test_odd_numbers_are_borne(void **state)
 {
     (void)state;
     const int64_t odd[] = {INT64_MIN + 1, -1, 0, INT64_MAX};
-    const int64_t results[] = {INT64_MIN + 1, -1, 0, TRACE_BYTES_MOST / 16};
+    const int64_t results[] = {INT64_MIN + 1, -1, 0, TRACE_MAX_BYTES / 16};
     struct trace_writer *writer = make_trace("a.db", TRACE_STORE_KEEP);
     for (int i = 0; i < 64; i++)
         add_event(writer, (struct trace_event){.class = TRACE_READ,
@@ -495,8 +495,8 @@ static void test_odd_numbers_are_borne(void **state)
                                                .offset = odd[i / 16],
                                                .size = odd[i % 4],
                                                .result = results[i / 4 % 4]});
-    trace_process(writer, -1, TRACE_PID_MOST, "a", 1);
-    trace_process(writer, TRACE_NONE, -TRACE_PID_MOST, "b", 1);
+    trace_process(writer, -1, TRACE_MAX_PID, "a", 1);
+    trace_process(writer, TRACE_NONE, -TRACE_MAX_PID, "b", 1);
     trace_file(writer, TRACE_NONE, TRACE_NONE, "/a", 2);
     finish_trace(writer);
     assert_true(value_of("a.db", "a.db") == 1);

@@ -11,7 +11,7 @@
 #include <sqlite3.h>
 #include <sys/resource.h>
 
-#define MEMORY_MOST ((rlim_t)512 << 20)
+#define MAX_MEMORY ((rlim_t)512 << 20)
 
 /* A trace with a little of everything. */
 static void make_good(const char *name)
@@ -116,7 +116,7 @@ static void test_ids_that_are_not_dense_take_no_memory(void **state)
     (void)state;
     struct rlimit before, limit;
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
-    limit = (struct rlimit){MEMORY_MOST, before.rlim_max};
+    limit = (struct rlimit){MAX_MEMORY, before.rlim_max};
     if (!ADDRESS_SANITIZER && !THREAD_SANITIZER)
         assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
     static const char *const names[] = {"process", "file", "call", "disk", "series"};
