@@ -1,10 +1,11 @@
 /* A plan: one document for a pipeline, a training job, DAPPLE's hybrid, unlike pipelines, and a template.
  *
- * It holds everything by value, so that it can be scored, drawn, emitted and played without the files it was made from.
- * Planners fill it in (plan_of_pipeline, plan_of_dapple, plan_of_job, plan_of_fleet), plan_load reads it, and
- * plan_write_json writes it: rehearse-plan/2, docs/schema/plan-2.json. A number that is not known is NAN (null in JSON).
+ * It holds everything by value, so it can be scored, drawn, emitted and played without its input files.
+ * Planners fill it in (plan_of_pipeline, plan_of_dapple, plan_of_job, plan_of_fleet), plan_load reads it,
+ * plan_write_json writes it: rehearse-plan/2, docs/schema/plan-2.json. Unknown numbers are NAN (null in
+ * JSON).
  *
- * Seconds are of one micro-batch on one device, unless said otherwise; bytes are of one device. */
+ * Seconds are per micro-batch on one device and bytes per device, unless stated otherwise. */
 #ifndef REHEARSE_PLAN_PLAN_H
 #define REHEARSE_PLAN_PLAN_H
 
@@ -36,12 +37,12 @@ struct plan_link {
     double latency;   /* seconds */
 };
 
-/* A group of nodes that are alike. Nodes are counted through all groups, in their order. */
+/* A group of identical nodes. Nodes are numbered across all groups, in order. */
 struct plan_device_type {
     const char *name;
     int nodes, per_node;
     int64_t memory;     /* bytes of a device; 0: no limit */
-    int inside, across; /* links within a node and between nodes; -1: not known */
+    int inside, across; /* links within a node and between nodes; -1: unknown */
 };
 
 /* Devices first..first + count - 1 of each of `nodes` nodes, from `node` on. */
@@ -49,14 +50,15 @@ struct plan_run {
     int node, nodes, first, count;
 };
 
-/* They add up to what a stage is busy with; gradients and optimizer come once, after all micro-batches. */
+/* They add up to the time that a stage is busy; gradients and optimizer come once, after all
+ * micro-batches. */
 struct plan_seconds {
     double forward, backward;
     double backward_weight; /* the part of `backward` that computes gradients of weights */
     double recompute;
-    double collectives; /* of tensor, context and expert parallelism, as far as they are exposed */
-    double send;        /* to the next stage and the gradient back, as far as it is exposed */
-    double gradients;   /* exchanged, as far as it is exposed; of an iteration */
+    double collectives; /* exposed communication of tensor, context and expert parallelism */
+    double send;        /* exposed transfers to the next stage and of the gradient back */
+    double gradients;   /* exposed part of their exchange; per iteration */
     double optimizer;   /* of an iteration */
 };
 
@@ -64,7 +66,7 @@ struct plan_bytes {
     double parameters, gradients, optimizer;
     double activations; /* kept for the backward pass of one micro-batch */
     double in_flight;   /* micro-batches whose activations are kept at once */
-    double working;     /* buffers, and what the runtime takes */
+    double working;     /* buffers, and memory of the runtime */
     double sent;        /* to the next stage, for one micro-batch */
     double total;
 };
@@ -72,13 +74,13 @@ struct plan_bytes {
 struct plan_stage {
     int first_layer, last_layer; /* inclusive */
     int chunk; /* of an interleaved schedule; stages are listed in the order that a micro-batch takes */
-    int type;  /* of its devices: index of device_types */
-    int tensor, context, expert, data; /* degrees; tensor x context x data devices run it, of each copy */
+    int type;  /* device type: index into device_types */
+    int tensor, context, expert, data; /* degrees; each copy runs on tensor x context x data devices */
     int run_count;
-    struct plan_run *runs; /* of all copies, copy by copy; NULL: not known */
+    struct plan_run *runs; /* of all copies, copy by copy; NULL: unknown */
     struct plan_seconds seconds;
     struct plan_bytes bytes;
-    int line; /* in the file it was read from; 0: none */
+    int line; /* in the input file; 0: none */
 };
 
 /* Copies share the work evenly: each runs `microbatches` of an iteration. */
@@ -96,49 +98,49 @@ struct plan_figure {
     double value;
 };
 
-/* Another plan that the search looked at: a row of a table. */
+/* Another plan considered by the search: a row of a table. */
 struct plan_alternative {
     double iteration_time;
     int devices, tensor, context, expert, pipeline, data, chunks, sharding;
     int64_t microbatch, microbatches;
     const char *recompute;
     double memory;      /* bytes of the fullest device */
-    double utilisation; /* of the devices' peak; NAN: not known */
-    bool on_front;      /* no other is better in time, memory and devices at once */
+    double utilisation; /* share of the devices' peak; NAN: unknown */
+    bool on_front;      /* no other plan is better in time, memory and devices at once */
     int part_count;
     struct plan_figure parts[PLAN_MAX_PARTS];
 };
 
-/* The iteration time if there were more of a resource. */
+/* The iteration time with more of a resource. */
 struct plan_sensitivity {
     const char *resource;
-    double more; /* share; NAN: as much as is wanted */
+    double more; /* share; NAN: unlimited */
     double iteration_time;
     bool split_differs;
 };
 
 struct plan {
     struct arena arena; /* owns everything below */
-    const char *path;   /* of the file it was read from, for messages; NULL: none */
+    const char *path;   /* of the input file, for messages; NULL: none */
 
-    const char *version;   /* of rehearse */
+    const char *version;   /* version of rehearse */
     const char *planner;   /* "exact", "split", "fleet", …; NULL: made by hand */
-    const char *objective; /* "pipeline", "oobleck", "dapple", "iteration"; NULL: not said */
+    const char *objective; /* "pipeline", "oobleck", "dapple", "iteration"; NULL: not given */
     const char *search;    /* "exact", "divide", …; NULL: made by hand */
-    const char *rules;     /* of dapple; NULL: others */
+    const char *rules;     /* of dapple; NULL: another objective */
     const char *import;    /* of dapple: how its graph became a chain */
 
     const char *model;                          /* name; NULL: not known */
     int layer_count;                            /* 0: not known */
-    const char *layers_digest, *cluster_digest; /* of the inputs, see plan_digest.h; NULL: not known */
-    int64_t asked_microbatches; /* of a pipeline; 0: three for each stage; -1: follows from the batch */
+    const char *layers_digest, *cluster_digest; /* of the inputs, see plan_digest.h; NULL: unknown */
+    int64_t asked_microbatches; /* of a pipeline; 0: three per stage; -1: follows from the batch */
 
     int64_t global_batch, microbatch; /* samples; 0: not known */
     int64_t sequence;                 /* tokens; 0: not known */
     const char *precision, *software; /* NULL: not known */
     const char *recompute;            /* "none", "selective", "full"; NULL: not known */
     int sharding;                     /* ZeRO stage; -1: not known */
-    double headroom;                  /* share of the memory that is kept free */
+    double headroom;                  /* share of the memory kept free */
 
     const char *schedule; /* "1f1b", "interleaved-1f1b" */
     int chunks;           /* of each device; 1: none */
@@ -151,82 +153,83 @@ struct plan {
     struct plan_pipeline *pipelines;
 
     double iteration_time; /* seconds; 0: not known */
-    double low, high;      /* 80 % of measured runs like it lie between them; NAN: not known */
-    bool extrapolates;     /* no measured run is like it */
+    double low, high;      /* 80 % interval of similar measured runs; NAN: unknown */
+    bool extrapolates;     /* there is no similar measured run */
     int part_count;        /* they add up to iteration_time */
     struct plan_figure parts[PLAN_MAX_PARTS];
     int bottleneck_pipeline, bottleneck_stage; /* the slowest stage; -1: not known */
-    bool bottleneck_sends;                     /* the transfer behind that stage is the slowest */
-    double memory;                             /* bytes of the fullest device; NAN: not known */
+    bool bottleneck_sends; /* its transfer to the next stage is slower than the stage itself */
+    double memory;         /* bytes of the fullest device; NAN: not known */
 
-    double lower_bound; /* seconds: no plan takes less; 0: nothing is known */
+    double lower_bound; /* seconds; no plan is faster; 0: unknown */
     bool proven_optimal;
     double planning_seconds; /* NAN: not known */
-    const char *proof_over;  /* the space that the proof is about; NULL: not said */
+    const char *proof_over;  /* the plans covered by the proof; NULL: not given */
 
     int figure_count;
     struct plan_figure figures[PLAN_MAX_FIGURES];
     int alternative_count;
     struct plan_alternative *alternatives;
-    bool has_front; /* the alternatives marked on_front were asked for */
+    bool has_front; /* alternatives marked on_front were requested */
     int sensitivity_count;
     struct plan_sensitivity *sensitivity;
 };
 
-/* An empty plan, ready to be filled in; the caller ends it with plan_release. */
+/* Makes *plan empty; the caller releases it with plan_release. */
 void plan_init(struct plan *plan);
 void plan_release(struct plan *plan);
 
-/* Room for so many, in the plan's arena. Degrees and copies are 1, seconds and bytes NAN. False: out of memory. */
+/* Allocates `count` entries in the plan's arena, degrees and copies 1, seconds and bytes NAN. False: out of
+ * memory. */
 bool plan_add_types(struct plan *plan, int count, struct error *err);
 bool plan_add_pipelines(struct plan *plan, int count, struct error *err);
 bool plan_add_stages(struct plan *plan, struct plan_pipeline *pipeline, int count, struct error *err);
 
-/* The link's index; an equal one is not added twice. -1: out of memory. */
+/* Adds a link unless an equal one exists and returns its index. -1: out of memory. */
 int plan_add_link(struct plan *plan, const char *name, double bandwidth, double latency);
 
 void plan_add_part(struct plan *plan, const char *name, double seconds);
 void plan_add_figure(struct plan *plan, const char *name, double value);
-double plan_figure(const struct plan *plan, const char *name); /* NAN: there is none */
+double plan_figure(const struct plan *plan, const char *name); /* NAN: none */
 
 /* (iteration_time - lower_bound) / iteration_time; 1 when nothing is known. */
 double plan_gap(const struct plan *plan);
 
-/* Seconds that a stage is busy with one micro-batch; what is not known counts as 0. */
+/* Returns the seconds that a stage is busy per micro-batch; unknown parts count as 0. */
 double plan_stage_seconds(const struct plan_stage *stage);
 
-/* Devices of one copy of a stage, of all copies of all stages, and of the whole cluster. Chunks of one device count once. */
+/* Devices of one copy of a stage, of all copies of all stages, and of the cluster. Chunks share devices. */
 int plan_stage_devices(const struct plan_stage *stage);
 int64_t plan_devices_used(const struct plan *plan);
 int64_t plan_devices(const struct plan *plan);
 int plan_nodes(const struct plan *plan);
 
-/* Devices that read training data: of each copy of a pipeline, the data-parallel ranks of the first stage. Other ranks of
- * the stage and other stages get what these have read. */
+/* Returns the number of devices that read training data: in each copy of a pipeline, the data-parallel ranks
+ * of the first stage. They pass their data on to all other ranks. */
 int64_t plan_readers(const struct plan *plan);
 
-/* Samples of an iteration, of all readers; 0: not known. */
+/* Returns the samples per iteration of all readers; 0: unknown. */
 int64_t plan_samples(const struct plan *plan);
 
-/* The first pipeline as a row among the alternatives. */
+/* Returns the first pipeline as a row of the alternatives. */
 struct plan_alternative plan_as_alternative(const struct plan *plan);
 
-/* Is this alternative listed as one of the front, and not as the best of its split? */
+/* Returns whether an alternative is listed as one of the front rather than as the best of its split. */
 bool plan_in_front(const struct plan *plan, int alternative);
 
-/* Gives every stage devices: consecutive ones, copy by copy, of the nodes of its type, no stage's copy across nodes if it
- * fits into one. A stage for which there is no room has no runs. False: out of memory. */
+/* Gives every stage consecutive devices on nodes of its type; a copy that fits into one node stays within
+ * one. A stage without room gets no runs. False: out of memory. */
 bool plan_place(struct plan *plan, struct error *err);
 
-/* Does the plan hold together by itself? Layers covered once and in order by each pipeline, devices that exist and are used
- * once, memory within limits. ERROR_INPUT that names the stage if not. */
+/* Checks that each pipeline covers all layers once and in order, devices exist and are used once, and memory
+ * suffices. ERROR_INPUT names the stage. */
 bool plan_check(const struct plan *plan, struct error *err);
 
-/* rehearse-plan/2, as the next value of `json`; `key` as there. */
+/* Writes the plan as rehearse-plan/2: the next value of `json`, with `key` as there. */
 void plan_write_json(const struct plan *plan, struct json *json, const char *key);
 
-/* Reads rehearse-plan/2 and all shapes of rehearse-plan/1, made by anyone: only layers, device type and devices of each
- * stage are needed. On failure *plan holds nothing; on success the caller ends it with plan_release. */
+/* Reads rehearse-plan/2 and rehearse-plan/1, also hand-made: a stage needs only layers, device type and
+ * devices. On failure *plan holds nothing; on success the caller releases it with plan_release. */
 bool plan_load(struct plan *plan, const char *path, struct error *err);
 
 /* plan_load on JSON text; `path` is only for messages. */
@@ -235,13 +238,14 @@ bool plan_parse(struct plan *plan, const char *path, const char *data, size_t le
 /* plan_load on a map within a document, such as an entry of a set of templates. */
 bool plan_read(struct plan *plan, const struct doc *doc, const struct doc_node *map, struct error *err);
 
-/* plan_load of a plan, or of the plan for `nodes` nodes of a set of templates; 0: the file must hold a plan. */
+/* plan_load of a plan, or of the plan for `nodes` nodes in a set of templates; 0: the file must hold a
+ * plan. */
 bool plan_load_template(struct plan *plan, const char *path, int nodes, struct error *err);
 
-/* A table for people: who runs which layers, where the time goes, and what is proven. */
+/* Appends a readable table: layers of each stage, where the time goes, and what is proven. */
 void plan_print(const struct plan *plan, struct text *out);
 
-/* The same as a Graphviz graph. */
+/* Appends the plan as a Graphviz graph. */
 void plan_write_dot(const struct plan *plan, struct text *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Groups of a cluster file as the fleet's question has them. */
+/* Groups of a cluster file as input of a fleet question. */
 #ifndef REHEARSE_PLAN_FLEET_GROUPS_H
 #define REHEARSE_PLAN_FLEET_GROUPS_H
 
@@ -6,8 +6,8 @@
 #include "devices/tables.h"
 #include "plan/fleet/of_job.h"
 
-/* Devices, calibrations and links of a group, by their names; links that the file describes are made like those that are
- * usual for the device, and live in *links. `across` NULL: the link that is usual. */
+/* Looks up a group's devices, calibrations and links by name. Links described in the file are based on the
+ * device's usual ones and live in *links. `across` NULL: the usual link. */
 struct fleet_links {
     int count;
     struct cost_link links[2 * FLEET_MAX_TYPES];

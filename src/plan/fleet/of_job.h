@@ -1,5 +1,5 @@
-/* A training job over groups of nodes that are not alike: the layers priced on every device type, and the best pipelines
- * over all of them (fleet.h). */
+/* A training job over different groups of nodes: prices the layers on every device type and finds the best
+ * pipelines over all of them (fleet.h). */
 #ifndef REHEARSE_PLAN_FLEET_OF_JOB_H
 #define REHEARSE_PLAN_FLEET_OF_JOB_H
 
@@ -19,47 +19,47 @@ struct fleet_group {
 };
 
 struct fleet_question {
-    struct job job; /* model, software, batch, sequence; of the rest nothing is looked at */
+    struct job job; /* model, software, batch, sequence; the rest is ignored */
     enum model_precision precision;
     int group_count;
     struct fleet_group groups[FLEET_MAX_TYPES];
-    struct job_range tensor, microbatch, recompute; /* what may be chosen */
-    double headroom;                                /* of each memory, kept free */
+    struct job_range tensor, microbatch, recompute; /* allowed values */
+    double headroom;                                /* share of each memory kept free */
 };
 
-/* Seconds of one iteration: they add up. */
+/* Seconds of one iteration; the parts add up. */
 struct fleet_time {
     double seconds;
-    double pipelines; /* until the slowest is done */
-    double after;     /* gradients exchanged, as far as it shows, and parameters updated */
+    double pipelines; /* until the slowest ends */
+    double after;     /* exposed exchange of gradients, and update of parameters */
     double other;
 };
 
-/* What devices hold whatever the micro-batches: bytes per parameter, or parts of anything else. */
+/* Memory independent of micro-batches: bytes per parameter, or shares of another unit. */
 struct fleet_held {
     double parameters, gradients, optimizer;
 };
 
 struct fleet_answer {
     struct fleet_choice plan;
-    struct fleet_problem problem; /* its options live in plan.arena */
+    struct fleet_problem problem; /* options live in plan.arena */
     int64_t microbatch;
     enum recompute recompute;
     int pipelines; /* all copies */
-    bool sharded;  /* optimizer states over the pipelines */
+    bool sharded;  /* optimizer states are sharded over the pipelines */
     struct fleet_held held;
     struct fleet_time time;
     double lower_bound;
-    int combinations; /* of micro-batch, recomputation and about how many pipelines */
+    int combinations; /* of micro-batch, recomputation and approximate number of pipelines */
 };
 
-/* ERROR_INFEASIBLE where nothing fits. On failure *answer holds nothing; on success the caller ends it with
- * fleet_answer_release. The same for any number of threads. */
+/* Finds the best plan. ERROR_INFEASIBLE if nothing fits. On failure *answer holds nothing; on success the
+ * caller releases it with fleet_answer_release. The result does not depend on the number of threads. */
 bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, struct parallel *pool,
                     struct progress *progress, struct error *err);
 void fleet_answer_release(struct fleet_answer *answer);
 
-/* The same for pipelines that are given: they are priced as a search prices them, and no bound is known. */
+/* Prices given pipelines as a search would; there is no bound. */
 bool fleet_score_job(struct fleet_answer *answer, const struct fleet_question *question,
                      const struct fleet_given *given, int64_t microbatch, enum recompute recompute,
                      struct error *err);

@@ -1,4 +1,4 @@
-/* A measured profile over groups of nodes that are not alike: the best pipelines over all of them (fleet.h). */
+/* A measured profile over different groups of nodes: the best pipelines over all of them (fleet.h). */
 #ifndef REHEARSE_PLAN_FLEET_OF_PROFILE_H
 #define REHEARSE_PLAN_FLEET_OF_PROFILE_H
 
@@ -10,16 +10,16 @@
 struct fleet_profile_question {
     const struct plan_problem *problem; /* layer times on every group, as plan/problem.h counts them */
     const struct profile *profile;
-    const struct cluster *cluster; /* its groups are the problem's; a link that is not given takes no time */
+    const struct cluster *cluster; /* has the problem's groups; a missing link takes no time */
     int64_t microbatches;
-    double headroom; /* of each memory, kept free */
+    double headroom; /* share of each memory kept free */
 };
 
-/* As fleet_plan_job; the answer's microbatch is the caller's to set. */
+/* As fleet_plan_job; the caller sets the answer's microbatch. */
 bool fleet_plan_profile(struct fleet_answer *answer, const struct fleet_profile_question *question,
                         struct error *err);
 
-/* The same for pipelines that are given. */
+/* As fleet_score_job. */
 bool fleet_score_profile(struct fleet_answer *answer, const struct fleet_profile_question *question,
                          const struct fleet_given *given, struct error *err);
 

@@ -1,4 +1,4 @@
-/* Pipelines over devices of several types as a plan. */
+/* Converts pipelines over several device types into a plan. */
 #ifndef REHEARSE_PLAN_FLEET_PLAN_H
 #define REHEARSE_PLAN_FLEET_PLAN_H
 
@@ -6,20 +6,20 @@
 #include "plan/fleet/of_profile.h"
 #include "plan/plan.h"
 
-/* Fills in a plan whose device types are those of the answer, in their order; the caller also sets what the answer does not
- * know: model, software, batch, sequence, headroom. Pipelines that are alike but for one micro-batch become two entries. On
- * failure *plan is released. */
+/* Fills in a plan that has the answer's device types in order; the caller sets model, software, batch,
+ * sequence and headroom. Pipelines that differ by one micro-batch become two entries. On failure *plan is
+ * released. */
 bool plan_of_fleet(struct plan *plan, const struct fleet_answer *answer, struct error *err);
 
-/* The same for a training job: model, software, batch and device types are the question's. */
+/* The same for a training job: model, software, batch and device types come from the question. */
 bool plan_of_fleet_job(struct plan *plan, const struct fleet_answer *answer,
                        const struct fleet_question *question, struct error *err);
 
-/* The same for a measured profile: model and device types are the question's. */
+/* The same for a measured profile: model and device types come from the question. */
 bool plan_of_fleet_profile(struct plan *plan, const struct fleet_answer *answer,
                            const struct fleet_profile_question *question, struct error *err);
 
-/* "mixed", "fp32", "fp8": in the order of enum model_precision, NULL behind them. */
+/* "mixed", "fp32", "fp8", NULL: in the order of enum model_precision. */
 extern const char *const fleet_precisions[];
 
 #endif

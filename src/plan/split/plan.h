@@ -1,4 +1,4 @@
-/* The answer of a job search as a plan, and the job of a plan. */
+/* Converts between a job or the answer of a job search and a plan. */
 #ifndef REHEARSE_PLAN_SPLIT_PLAN_H
 #define REHEARSE_PLAN_SPLIT_PLAN_H
 
@@ -11,25 +11,25 @@ struct job_answer {
     const struct job_search *search;
     const struct job_search *front;            /* NULL: not asked for */
     const struct job_sensitivity *sensitivity; /* [JOB_RESOURCES]; NULL: not asked for */
-    double more;                               /* that the sensitivity is about: a share of each resource */
+    double more;                               /* additional share of each resource in the sensitivity */
 };
 
-/* Fills in an initialised plan: the fastest job, and the others as alternatives. Layer 0 is the embedding, the last layer
- * the head, and those between are blocks. On failure *plan is released. */
+/* Fills in an initialised plan: the fastest job, with the others as alternatives. Layer 0 is the embedding,
+ * the last layer the head; the others are blocks. On failure *plan is released. */
 bool plan_of_job(struct plan *plan, const struct job_answer *answer, struct error *err);
 
-/* The same for one job that no search found, of so many devices; nothing is known then about better ones. */
+/* The same for one job without a search, on so many devices; nothing is known about better ones. */
 bool plan_of_one_job(struct plan *plan, const struct job *job, int devices, struct error *err);
 
-/* The recomputation that a plan says; none where it says nothing. */
+/* Reads the plan's recomputation; none if it is not given. */
 bool plan_recompute_of(const struct plan *plan, enum recompute *recompute, struct error *err);
 
-/* The degrees, chunks, micro-batch, sharding, recomputation and layout of a plan over one device type: all of *job that a
- * plan decides; model, device, links, software and type must be set. stage_blocks lives as long as the plan. ERROR_INFEASIBLE
- * where the plan is none of a job: stages that differ in their degrees, several kinds of pipelines or device types. */
+/* Sets everything of *job that a plan over one device type decides; the caller has set model, device, links,
+ * software and type. stage_blocks lives as long as the plan. ERROR_INFEASIBLE if the plan is not a job:
+ * stages with different degrees, several kinds of pipelines or device types. */
 bool job_of_plan(struct job *job, struct plan *plan, struct error *err);
 
-/* The share of the devices' peak that the model's own arithmetic takes (model flops utilisation). */
+/* Returns the model flops utilisation: the model's arithmetic as a share of the devices' peak. */
 double job_utilisation(const struct job *job, const struct job_time *time);
 
 #endif

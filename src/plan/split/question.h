@@ -1,4 +1,4 @@
-/* The question of a job search: which degrees and other dimensions of a job may be chosen. */
+/* The question of a job search: the allowed degrees and other dimensions of a job. */
 #ifndef REHEARSE_PLAN_SPLIT_QUESTION_H
 #define REHEARSE_PLAN_SPLIT_QUESTION_H
 
@@ -23,17 +23,16 @@ const char *job_recompute_name(enum recompute recompute); /* "none", "selective"
 int64_t job_dimension_value(const struct job *job, enum job_dimension dimension);
 
 struct job_range {
-    int64_t least, most; /* 0, 0: whatever the software can do */
+    int64_t least, most; /* 0, 0: everything that the software supports */
     bool given;
 };
 
 struct job_question {
     struct job job; /* its degrees, micro-batch, chunks, sharding, recomputation and layout are ignored */
     struct job_range ranges[JOB_DIMENSIONS];
-    const int
-        *stage_blocks; /* a layout that is given, of a pipeline of stage_count stages; NULL: the best one */
+    const int *stage_blocks; /* a given layout of stage_count stages; NULL: the best one */
     int stage_count;
-    double headroom; /* of the memory, kept free: below 1; negative where more than that is known to do */
+    double headroom; /* share of the memory kept free: below 1; negative to exceed it */
 };
 
 #endif

@@ -1,13 +1,13 @@
-/* What combinations a question allows. Private to this room. */
+/* The combinations that a question allows. Private to this room. */
 #ifndef REHEARSE_PLAN_SPLIT_SPACE_H
 #define REHEARSE_PLAN_SPLIT_SPACE_H
 
 #include "core/arena.h"
 #include "plan/split/question.h"
 
-#define SPACE_MICROBATCHES 512 /* sequences, unless more are asked for */
+#define SPACE_MICROBATCHES 512 /* sequences, unless the question allows more */
 
-/* How layers are cut across devices, and all that are priced for it. */
+/* A split of layers across devices, and its priced layers. */
 struct space_cut {
     int tensor, context, expert;
     int first_layers, layers; /* of struct space.layers */
@@ -28,7 +28,7 @@ struct space {
     struct space_layers *layers;
     int divisor_count;
     int64_t *divisors; /* of the global batch, ascending */
-    double memory;     /* bytes that a device may hold */
+    double memory;     /* usable bytes per device */
 };
 
 static inline bool space_allows(const struct job_question *question, enum job_dimension dimension,
@@ -38,24 +38,24 @@ static inline bool space_allows(const struct job_question *question, enum job_di
     return !range->given || (value >= range->least && value <= range->most);
 }
 
-/* Lists cuts and what is to be priced for them; the layers are not priced yet. */
+/* Lists cuts and their layers, which are not priced yet. False: out of memory. */
 bool space_init(struct space *space, const struct job_question *question, struct arena *arena,
                 struct error *err);
 
 /* Prices entry `index` of space->layers. */
 void space_price(struct space *space, int index);
 
-/* The job of a cut and layers; pipeline, data, chunks and sharding are still to be chosen. */
+/* Returns the job of a cut and layers; the caller chooses pipeline, data, chunks and sharding. */
 struct job space_job(const struct space *space, const struct space_cut *cut,
                      const struct space_layers *layers);
 
-/* May there be so many chunks per stage? 1 always. */
+/* Returns whether this number of chunks per stage is allowed; 1 always is. */
 bool space_has_chunks(const struct space *space, const struct job *job, int chunks);
 
-/* The most there may be for a pipeline of this length. */
+/* Returns the maximum number of chunks for a pipeline of this length. */
 int space_most_chunks(const struct space *space, int pipeline);
 
-/* Bit z: ZeRO stage z. */
+/* Returns the allowed ZeRO stages; bit z: stage z. */
 unsigned space_shardings(const struct space *space, int pipeline);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "plan/split/job.h"
 
-/* A group of this many devices, `apart` ranks of which neighbours are apart: tensor parallel ranks are next to each
- * other, data parallel ranks tensor x context apart, as Megatron-LM lays them out. */
+/* Returns the group of `devices` ranks whose neighbours are `apart` ranks apart: tensor parallel ranks are
+ * adjacent, data parallel ranks tensor x context apart, as Megatron-LM lays them out. */
 struct collective_group job_group(const struct job *job, int devices, int apart);
 
 double job_transfer(const struct job *job, enum collective_kind kind, int devices, int apart, double bytes);
