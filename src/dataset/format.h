@@ -1,7 +1,8 @@
-/* File formats of data sets, one struct each in one table. A format knows bytes and never a disk: it writes through a
- * sink and reads through a source.
+/* File formats of data sets: a table with one struct each. A format handles bytes, not disks: it writes
+ * through a sink and reads through a source.
  *
- * To add one: a file of its own with a `const struct dataset_format dataset_format_NAME`, a line in format.c's table. */
+ * To add one: a file with a `const struct dataset_format dataset_format_NAME`, and a line in format.c's
+ * table. */
 #ifndef REHEARSE_DATASET_FORMAT_H
 #define REHEARSE_DATASET_FORMAT_H
 
@@ -17,32 +18,32 @@
 #define DATASET_MAX_PARTS 4
 #define DATASET_MAX_OPEN  8
 
-/* Where bytes come from: `n` bytes from `offset`, all of them or an error. Several threads may read at once. */
+/* A source of bytes: `read` gets all `n` bytes from `offset` or fails. Several threads may read at once. */
 struct dataset_source {
     void *context;
     int64_t size;
     bool (*read)(void *context, int64_t offset, void *to, size_t n, struct error *err);
 };
 
-/* The samples of a file, one after the other (npy and npz: in the order of the array, which interleaves them). */
+/* The samples of a file, one after the other (npy and npz: in the array's order, which interleaves them). */
 struct dataset_content {
     const void *context;
     void (*fill)(const void *context, int64_t offset, void *to, size_t n);
 };
 
-/* Where bytes go, in order. What is set to NULL is not needed. */
+/* The destination of bytes, in order. Members set to NULL are optional. */
 struct dataset_sink {
     void *context;
     bool (*write)(void *context, const void *from, size_t n, struct error *err);
 
-    /* Bytes of any place, by several threads at once. What `write` gets then goes behind the last of them. */
+    /* Writes at any offset, from several threads at once. A later `write` appends after the last byte. */
     bool (*write_at)(void *context, int64_t offset, const void *from, size_t n, struct error *err);
 
-    /* The next n bytes are those of the content from `offset` on; the sink makes them itself, by as many threads as it has. */
+    /* Appends n bytes of the content from `offset` on, which the sink generates with all its threads. */
     bool (*fill)(void *context, const struct dataset_content *content, int64_t offset, int64_t n,
                  struct error *err);
 
-    /* Is it not time to end? Asked while nothing is written for long (sums that stand before what they are of). */
+    /* Returns false to cancel. Called during long work that writes nothing (checksums before their data). */
     bool (*go_on)(void *context, struct error *err);
 };
 
@@ -51,50 +52,50 @@ struct dataset_extent {
     int64_t offset, length;
 };
 
-/* Where the samples of one file lie, and what they are. */
+/* The location and shape of the samples of one file. */
 struct dataset_index {
     int64_t samples;
     int open_count;
-    /* What a framework reads when it opens the file, in order. */
+    /* The extents that a framework reads when it opens the file, in order. */
     struct dataset_extent open[DATASET_MAX_OPEN];
 
-    /* Sample k is read as `per_sample` extents: those from extents[k × per_sample] on, or, when extents is NULL, the one of
-     * part 0 at first + k × stride of `length` bytes. Stride 0: every sample takes the whole array. */
+    /* Sample k is read as `per_sample` extents: those from extents[k × per_sample] on or, when extents is
+     * NULL, the extent of part 0 at first + k × stride of `length` bytes. Stride 0: every sample reads the
+     * whole array. */
     int64_t first, stride, length;
     int64_t per_sample;
     struct dataset_extent *extents;
 
-    /* What a sample is once decoded. */
+    /* A decoded sample: */
     enum dataset_element element;
     int dims_count;
     int64_t dims[DATASET_MAX_DIMS];
-    int64_t sample_bytes; /* of every sample, or the most */
+    int64_t sample_bytes; /* of every sample, or the maximum */
     enum dataset_compression compression;
-    int64_t interleaved; /* samples that lie element by element in one array; 0: one after the other */
-    int64_t unpacked;    /* bytes of the array once it is decompressed; 0: it is not compressed */
-    void *detail;        /* what else the format's `decode` goes by: one piece of memory, the index's own */
+    int64_t interleaved; /* samples stored element by element in one array; 0: one after the other */
+    int64_t unpacked;    /* bytes of the decompressed array; 0: not compressed */
+    void *detail;        /* further data of the format's `decode`: one allocation, owned by the index */
 };
 
-/* Ends an index; one set to zero is empty. */
+/* Frees an index's memory; a zeroed index is empty. */
 void dataset_index_release(struct dataset_index *index);
 
-/* The extents of a sample, 0 <= sample < samples; at most index->per_sample. */
+/* Writes the extents of a sample, 0 <= sample < samples; returns their number, ≤ index->per_sample. */
 int64_t dataset_index_extents(const struct dataset_index *index, int64_t sample,
                               struct dataset_extent *extents);
 
-/* Bytes that reading a sample takes: of all its extents. */
+/* Returns the bytes of all extents of a sample. */
 int64_t dataset_index_length(const struct dataset_index *index, int64_t sample);
 
-/* For formats: an index whose samples are those of `file`, or one sample of `bytes` bytes; and a sample that is
- * stored as it is. */
+/* For formats: shape an index by `file`, or as one sample of `bytes` bytes; decode a sample stored as is. */
 void dataset_index_shape(struct dataset_index *index, const struct dataset_file *file);
 void dataset_index_bytes(struct dataset_index *index, int64_t bytes);
 
-/* Adds a sample that lies in one piece of part 0. Samples alike that lie at equal distances take no memory. Begin with
- * an index that is zero; its shape is set when all were added. */
+/* Adds a sample that lies in one piece of part 0. Equal samples at equal distances take no memory. Start with
+ * a zeroed index; set its shape after the last sample. */
 struct dataset_builder {
     struct dataset_index *index;
-    int64_t capacity; /* of its extents */
+    int64_t capacity; /* of index->extents */
 };
 bool dataset_index_add(struct dataset_builder *builder, int64_t offset, int64_t length, struct error *err);
 
@@ -103,93 +104,92 @@ bool dataset_decode_copy(const struct dataset_index *index, int64_t sample, cons
                          struct error *err);
 
 struct dataset_format {
-    const char *name; /* DLIO's word for it */
+    const char *name; /* DLIO's name */
     const char *extension;
-    const char *missing; /* the library that this build is without; NULL: nothing is missing */
-    int parts;           /* files per file */
+    const char *missing; /* the library that this build lacks; NULL: none */
+    int parts;           /* files on disk per file of the data set */
 
-    /* Can it hold this layout? NULL: any layout that is not compressed. */
+    /* Returns true if the format can hold the layout. NULL: it holds any layout that is not compressed. */
     bool (*check)(const struct dataset_layout *layout, struct error *err);
 
-    /* Sets the counts of files and samples so that there are layout->total_bytes. NULL: it cannot be asked for. */
+    /* Sets the counts of files and samples so that they add up to layout->total_bytes. NULL: unsupported. */
     bool (*fit)(struct dataset_layout *layout, struct error *err);
 
-    /* Where files have shapes of their own: sets element, dims and bytes of `file`. NULL: as the layout says. */
+    /* Sets element, dims and bytes of `file` where files have shapes of their own. NULL: the layout's. */
     void (*shape)(struct dataset_file *file);
 
-    /* Parts of this file, where that is not `parts` for all. */
+    /* Returns the parts of this file. NULL: `parts` for all files. */
     int (*part_count)(const struct dataset_file *file);
 
-    /* Path of a part, where it is not the usual name plus part_suffix[part]. */
+    /* Adds the path of a part. NULL: the usual name plus part_suffix[part]. */
     void (*path)(const struct dataset_file *file, int part, struct text *path);
     const char *part_suffix[DATASET_MAX_PARTS];
 
-    /* Exact bytes of a part, or -1. */
+    /* Returns the exact bytes of a part, or -1. */
     int64_t (*bytes)(const struct dataset_file *file, int part);
 
-    /* Masks on the generated bytes, where the format cannot take every value: see struct dataset_bytes. NULL: none
-     * beside those of floating point elements. */
+    /* Sets masks on the generated bytes if the format cannot store every value: see struct dataset_bytes.
+     * NULL: no masks but those of floating point elements. */
     void (*mask)(const struct dataset_file *file, struct dataset_bytes *bytes);
 
     /* Writes a part, in buffers of bounded size. */
     bool (*write)(const struct dataset_file *file, int part, const struct dataset_content *content,
                   const struct dataset_sink *sink, struct error *err);
 
-    /* The index of a file as `write` makes it, without reading. NULL, or false: it must be read. */
+    /* Makes the index of a file that `write` made, without reading. NULL, or false: the file must be read. */
     bool (*expect)(const struct dataset_file *file, struct dataset_index *index);
 
-    /* The index of any file of the format. `parts` are sources of its parts; those but the first may be NULL. On
-     * success the caller ends it with dataset_index_release. Messages begin with `path`. */
+    /* Reads the index of any file of the format. `parts` are sources of its parts; all but the first may be
+     * NULL. On success the caller releases it with dataset_index_release. Errors begin with `path`. */
     bool (*locate)(struct dataset_index *index, const char *path, const struct dataset_source *const *parts,
                    struct error *err);
 
-    /* The bytes of the sample's extents, joined, into its array: at most `capacity`, the count into *length. */
+    /* Decodes the joined bytes of the sample's extents: at most `capacity` bytes, the count in *length. */
     bool (*decode)(const struct dataset_index *index, int64_t sample, const unsigned char *raw,
                    size_t raw_length, unsigned char *to, size_t capacity, size_t *length, struct error *err);
 
-    /* What a sample is once decoded, and its length, at most the file's record_bytes. NULL: the generated bytes. */
+    /* Writes the expected decoded sample and returns its length. NULL: it is the generated bytes. */
     size_t (*sample)(const struct dataset_file *file, const struct dataset_content *random, int64_t sample,
                      unsigned char *to);
 
-    /* Has a file more than its samples, which a reader goes by: headers, a directory, an index? Whoever decodes reads it from
-     * there, though `expect` knows it, and finds that it is damaged, as the framework would. */
+    /* The file has headers, a directory or an index that a reader follows. A decoding reader reads them,
+     * although `expect` knows them, so that damage is found as the framework would find it. */
     bool container;
-    bool typed; /* and does that say the samples' type and shape? */
+    bool typed; /* the container also states the samples' type and shape */
 
-    /* Is what lies beside the samples (labels) what `write` makes? Of files that are compared sample by sample. NULL: there
-     * is nothing. */
+    /* Returns true if the data beside the samples (labels) is as `write` makes it. For files that are
+     * compared sample by sample. NULL: there is no such data. */
     bool (*beside)(const struct dataset_file *file, const char *path,
                    const struct dataset_source *const *parts, struct error *err);
 
-    /* Are the bytes of a file the same whatever library wrote them? Then it is verified byte by byte, else sample by sample,
-     * as decoded. */
+    /* The bytes of a file do not depend on the library that wrote them: it is verified byte by byte, else
+     * sample by sample after decoding. */
     bool exact;
 
-    /* How far a byte of a decoded sample may be from what was generated: 0 but for lossy formats (JPEG). */
+    /* Maximum difference of a decoded byte from the generated one: 0 but for lossy formats (JPEG). */
     int tolerance;
 };
 
-/* The format of this name, or NULL; all of them. */
+/* Return the format of this name, or NULL; and all formats. */
 const struct dataset_format *dataset_format_find(const char *name);
 const struct dataset_format *const *dataset_formats(size_t *count);
 
-/* Adds the name that parts have whose format has no `path`. */
+/* Adds the usual path of a part, for formats without `path`. */
 void dataset_usual_path(const struct dataset_file *file, int part, struct text *path);
 
-/* What is in file `number`'s samples: generated bytes. `bytes` lives as long as the content. */
+/* Makes the generated content of `file`'s samples. `bytes` must live as long as the content. */
 void dataset_content_init(struct dataset_content *content, struct dataset_bytes *bytes,
                           const struct dataset_file *file);
 
-/* The format's `write`, `expect` and `locate` with what goes for every format: a library that is missing, a stated
- * content or, where it is NULL, the generated one. */
+/* Call the format's `write`, `expect` and `locate` with the checks that all formats share, such as a missing
+ * library. `content` NULL: the generated content. */
 bool dataset_write(const struct dataset_file *file, int part, const struct dataset_content *content,
                    const struct dataset_sink *sink, struct error *err);
-/* The index for whoever decodes: that of the container where there is one, else the one that follows from `file`, if that
- * has the size it should. */
+/* Makes the index for decoding: read from the container, or derived from `file` after checking its size. */
 bool dataset_open(const struct dataset_file *file, struct dataset_index *index, const char *path,
                   const struct dataset_source *const *parts, struct error *err);
 
-/* Has the container as many samples, of the type and shape, as `file` should have? */
+/* Returns true if the container has the number, type and shape of samples that `file` says. */
 bool dataset_index_check(const struct dataset_index *index, const struct dataset_file *file, const char *path,
                          struct error *err);
 

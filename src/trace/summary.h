@@ -1,5 +1,5 @@
-/* What is in a trace, in numbers: by class of call, disk, kind of series, process and file. One pass over the rows, in
- * memory that does not grow with them. */
+/* The content of a trace in numbers: by class of call, disk, series, process and file. Reads the rows
+ * once. */
 #ifndef REHEARSE_TRACE_SUMMARY_H
 #define REHEARSE_TRACE_SUMMARY_H
 
@@ -10,12 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Processes and files are listed that moved the most bytes, and pipes and others after files. */
+/* Number of processes and files listed: those that moved the most bytes, files before pipes and others. */
 #define TRACE_SUMMARY_LISTED 10
 
-/* Of latencies. Quantiles are exact below 256 ns, and to 0.4 % above. */
+/* Latencies. Quantiles are exact below 256 ns, else within 0.4 %. */
 struct trace_summary_times {
-    int64_t count; /* that are known */
+    int64_t count; /* with known latency */
     double total;  /* seconds, like the rest */
     double least, median, p90, p99, most;
 };
@@ -42,35 +42,35 @@ struct trace_summary_series {
 };
 
 struct trace_summary_process {
-    int64_t id, pid; /* of the row that has its name: what the process executed last */
-    int64_t threads; /* rows of the table */
+    int64_t id, pid;                          /* of the row with its name: the last program executed */
+    int64_t threads;                          /* rows of the table */
     int64_t calls, bytes_read, bytes_written; /* bytes: of files */
-    int64_t bytes_other;                      /* read and written of what is no file */
+    int64_t bytes_other;                      /* read and written, except files */
 };
 
 struct trace_summary_file {
     int64_t file; /* id */
-    bool is_file; /* and no pipe or other, and it had calls: it is listed before others */
+    bool is_file; /* a file with calls, no pipe or other; listed before others */
     int64_t calls, bytes_read, bytes_written;
 };
 
 struct trace_summary {
     int64_t first_ns, last_ns;                         /* TRACE_NONE: the trace is empty */
-    struct trace_summary_class classes[TRACE_CLASSES]; /* reads and writes: of files alone */
-    /* reads, then writes, of other kinds than files */
+    struct trace_summary_class classes[TRACE_CLASSES]; /* reads and writes: files only */
+    /* reads, then writes, of kinds other than files */
     struct trace_summary_class others[2][TRACE_KINDS];
-    int64_t hits, misses; /* reads whose answer from the page cache is known */
+    int64_t hits, misses; /* reads known to hit or miss the page cache */
     struct trace_summary_disk *disks;
-    size_t disk_count; /* that had requests */
+    size_t disk_count; /* with requests */
     struct trace_summary_series *series;
     size_t series_count;                /* kinds */
-    int64_t processes, files, no_files; /* files and pipes etc. that are selected */
-    size_t process_count, file_count;   /* of those listed */
+    int64_t processes, files, no_files; /* selected files, and pipes etc. */
+    size_t process_count, file_count;   /* of the lists below */
     struct trace_summary_process top_processes[TRACE_SUMMARY_LISTED];
     struct trace_summary_file top_files[TRACE_SUMMARY_LISTED];
 };
 
-/* Names in the summary live as long as the reader. */
+/* Reads a summary, which the caller releases. Its names live as long as the reader. */
 bool trace_summary_read(struct trace_reader *reader, struct trace_summary *summary, struct error *err);
 void trace_summary_release(struct trace_summary *summary);
 

@@ -1,9 +1,9 @@
-/* Workloads: what is trained, on which data, how it is read, evaluated and checkpointed.
+/* A workload: the model, its data set, and how data is read, evaluated and checkpointed.
  *
  * The configuration is DLIO's (argonne-lcf/dlio_benchmark, a YAML file of sections), so that its files run
- * unchanged; the keys that the VLDB study's fork and MLPerf Storage v3 added are read as well. One table,
- * workload_keys(), says of every key its type, default, range and meaning: reading, overriding, "did you mean",
- * printing and the documentation come from it.
+ * unchanged; the keys added by the VLDB study's fork and by MLPerf Storage v3 are read as well. One table,
+ * workload_keys(), holds every key's type, default, range and meaning: reading, overriding, "did you mean",
+ * printing and the documentation use it.
  *
  *     struct workload workload;
  *     struct workload_options options = {.overrides = (const char *const[]){"reader.read_threads=8"},
@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WORKLOAD_MAX_INTEGER  (INT64_C(1) << 53) /* of a file: larger ones are no doubles */
+#define WORKLOAD_MAX_INTEGER  (INT64_C(1) << 53) /* in a file: larger ones are not exact as doubles */
 #define WORKLOAD_MAX_LIST     65536              /* items */
 #define WORKLOAD_MAX_KEYS     192                /* in the table */
 #define WORKLOAD_MAX_WARNINGS 64
@@ -38,7 +38,7 @@ enum workload_loader {
     WORKLOAD_LOADER_DALI,
     WORKLOAD_LOADER_NATIVE_DALI,
     WORKLOAD_LOADER_SYNTHETIC,
-    WORKLOAD_LOADER_TERABYTE, /* of the study's fork: DLRM's binary file */
+    WORKLOAD_LOADER_TERABYTE, /* the study's fork: DLRM's binary file */
 };
 enum workload_shuffle { WORKLOAD_SHUFFLE_OFF, WORKLOAD_SHUFFLE_SEED, WORKLOAD_SHUFFLE_RANDOM };
 enum workload_read_type { WORKLOAD_READ_ON_DEMAND, WORKLOAD_READ_MEMORY };
@@ -79,7 +79,7 @@ enum workload_checkpoint_type { WORKLOAD_CHECKPOINT_RANK_ZERO, WORKLOAD_CHECKPOI
 enum workload_checkpoint_mode { WORKLOAD_CHECKPOINT_DEFAULT, WORKLOAD_CHECKPOINT_SUBSET };
 enum workload_storage_type {
     WORKLOAD_STORAGE_LOCAL_FS,
-    WORKLOAD_STORAGE_PARALLEL_FS, /* the same to us: a mounted file system */
+    WORKLOAD_STORAGE_PARALLEL_FS, /* treated like local_fs: a mounted file system */
     WORKLOAD_STORAGE_S3,
     WORKLOAD_STORAGE_AISTORE, /* not supported */
 };
@@ -89,7 +89,7 @@ enum workload_profiler {
     WORKLOAD_PROFILER_DARSHAN,
     WORKLOAD_PROFILER_TENSORBOARD,
 };
-/* Where a step's compute time comes from (compute_time.h). */
+/* The source of a step's compute time (compute_time.h). */
 enum workload_computation_model {
     WORKLOAD_COMPUTATION_TIME, /* train.computation_time */
     WORKLOAD_COMPUTATION_VLDB_UNET3D,
@@ -108,13 +108,13 @@ struct workload_texts {
     int count;
 };
 
-/* Columns of a Parquet file that are alike. */
+/* A group of identical columns of a Parquet file. */
 struct workload_column {
     const char *name;
     enum workload_element type;
     int64_t size;  /* elements per row */
-    int64_t count; /* so many such columns */
-    bool read;     /* else it is in the file only */
+    int64_t count; /* number of such columns */
+    bool read;     /* false: stored in the file but not read */
 };
 
 struct workload_columns {
@@ -125,12 +125,12 @@ struct workload_columns {
 struct workload_model {
     const char *name;
     const char *type;         /* NULL, "cnn", "transformer"… */
-    int64_t model_size_bytes; /* of a model that is no transformer */
+    int64_t model_size_bytes; /* for models other than transformers */
     enum workload_datatype model_datatype, optimizer_datatype;
-    int64_t num_layers;                           /* -1: not given */
-    struct workload_integers optimization_groups; /* elements of 1 byte, of each rank */
-    struct workload_integers layer_parameters;    /* the same, of each layer over all tensor ranks */
-    int64_t tensor, pipeline, data, zero_stage;   /* parallelism; data -1: from the ranks */
+    int64_t num_layers;                           /* -1: not set */
+    struct workload_integers optimization_groups; /* elements of 1 byte, per rank */
+    struct workload_integers layer_parameters;    /* elements of 1 byte, per layer over all tensor ranks */
+    int64_t tensor, pipeline, data, zero_stage;   /* parallelism; data -1: derived from the ranks */
     int64_t vocab_size, hidden_size, ffn_hidden_size, num_attention_heads, num_kv_heads;
 };
 
@@ -139,10 +139,10 @@ struct workload_workflow {
 };
 
 struct workload_dataset {
-    const char *data_folder; /* without a final slash */
+    const char *data_folder; /* without a trailing slash */
     const char *format;      /* a word of the table: "npz" */
     int64_t num_files_train, num_files_eval;
-    int64_t num_samples_per_file, eval_num_samples_per_file; /* the latter 0: as the former */
+    int64_t num_samples_per_file, eval_num_samples_per_file; /* the latter 0: same as the former */
     double record_length_bytes, record_length_bytes_stdev, record_length_bytes_resize; /* bytes */
     int64_t num_subfolders_train, num_subfolders_eval;
     const char *file_prefix;
@@ -160,7 +160,7 @@ struct workload_dataset {
     int64_t row_group_size; /* Parquet: rows */
     const char *read_mode;
     struct workload_columns columns;
-    double compressibility; /* 0: random bytes; 1: all alike */
+    double compressibility; /* 0: random bytes; 1: all equal */
     int64_t seed;
 };
 
@@ -173,9 +173,9 @@ struct workload_reader {
     int64_t shuffle_size;
     enum workload_read_type read_type;
     const char *file_access;
-    int64_t transfer_size;               /* bytes; 0: not given */
+    int64_t transfer_size;               /* bytes; 0: not set */
     struct distribution preprocess_time; /* seconds per sample */
-    double preprocess_time_stdev;        /* taken into preprocess_time once all is read */
+    double preprocess_time_stdev;        /* merged into preprocess_time after reading */
     bool dont_use_mmap, odirect, pin_memory;
     const char *multiprocessing_context;
     const char *reader_classname, *data_loader_classname;
@@ -187,23 +187,23 @@ struct workload_reader {
 struct workload_train {
     int64_t epochs;
     struct distribution computation_time; /* seconds per step */
-    double computation_time_stdev;        /* taken into computation_time once all is read */
+    double computation_time_stdev;        /* merged into computation_time after reading */
     enum workload_computation_model computation_model;
-    int64_t total_training_steps; /* -1: all that the data give */
+    int64_t total_training_steps; /* -1: as many as the data allow */
     int64_t seed;
     bool seed_change_epoch;
 };
 
 struct workload_evaluation {
     struct distribution eval_time; /* seconds per step */
-    double eval_time_stdev;        /* taken into eval_time once all is read */
+    double eval_time_stdev;        /* merged into eval_time after reading */
     int64_t eval_after_epoch, epochs_between_evals;
     int64_t steps_between_evals; /* -1: between epochs only */
-    int64_t total_eval_steps;    /* -1: all that the data give */
+    int64_t total_eval_steps;    /* -1: as many as the data allow */
 };
 
 struct workload_checkpoint {
-    const char *checkpoint_folder; /* without a final slash */
+    const char *checkpoint_folder; /* without a trailing slash */
     int64_t checkpoint_after_epoch, epochs_between_checkpoints;
     int64_t checkpoint_after_step, steps_between_checkpoints; /* -1: between epochs only */
     enum workload_checkpoint_type type;
@@ -211,9 +211,9 @@ struct workload_checkpoint {
     const char *checkpoint_mechanism_classname;
     bool fsync;
     double time_between_checkpoints;                     /* seconds; -1: none */
-    int64_t num_checkpoints_write, num_checkpoints_read; /* -1: not given */
+    int64_t num_checkpoints_write, num_checkpoints_read; /* -1: not set */
     bool recovery_rank_shift, rank_sync, randomize_tensor;
-    int64_t madv_mergeable_id, await_time; /* of KSM, which we have no use for: nothing is kept in memory */
+    int64_t madv_mergeable_id, await_time; /* of KSM; unused: checkpoints are not kept in memory */
     double high_ram_trigger, low_ram_exit;
     double write_size_q1, write_size_mean, write_size_std, write_size_min; /* bytes; the study's fork */
 };
@@ -221,7 +221,7 @@ struct workload_checkpoint {
 struct workload_storage {
     enum workload_storage_type storage_type;
     const char *storage_root;
-    const char *access_key_id, *secret_access_key, *endpoint_url, *region; /* S3; NULL: not given */
+    const char *access_key_id, *secret_access_key, *endpoint_url, *region; /* S3; NULL: not set */
     bool s3_force_path_style;
     int64_t s3_max_attempts;
 };
@@ -232,21 +232,21 @@ struct workload_profiling {
 };
 
 struct workload_output {
-    const char *folder; /* NULL: the caller's choice */
+    const char *folder; /* NULL: chosen by the caller */
     const char *log_file;
-    int64_t exclude_start_steps, exclude_end_steps; /* of the metrics */
+    int64_t exclude_start_steps, exclude_end_steps; /* excluded from the metrics */
 };
 
 struct workload_metric {
-    double au; /* accelerator utilisation to meet, 0 to 1 */
+    double au; /* target of the accelerator utilisation, 0 to 1 */
 };
 
 struct workload {
     struct arena arena; /* owns every text and list */
-    const char *name;   /* of the built-in, or the file's path */
+    const char *name;   /* of the built-in workload, or the file's path */
     enum workload_framework framework;
-    int64_t num_gpus; /* of the compute-time model; 0: the accelerators that run */
-    bool of_study;    /* a file of the study's fork of DLIO, which says `model: NAME` */
+    int64_t num_gpus; /* of the compute-time model; 0: the number of accelerators that run */
+    bool of_study;    /* from a file of the study's fork of DLIO, which has `model: NAME` */
     struct workload_model model;
     struct workload_workflow workflow;
     struct workload_dataset dataset;
@@ -259,9 +259,9 @@ struct workload {
     struct workload_output output;
     struct workload_metric metric;
 
-    const char
-        *given[WORKLOAD_MAX_KEYS]; /* by the key's index: where it was given ("a.yaml:3:5"); NULL: default */
-    const char **warnings;         /* one line each: unknown keys, keys that had to be understood */
+    const char *given
+        [WORKLOAD_MAX_KEYS]; /* by the key's index: the place that sets it ("a.yaml:3:5"); NULL: default */
+    const char **warnings;   /* one line each: unknown or reinterpreted keys */
     int warning_count;
 };
 
@@ -269,39 +269,37 @@ struct workload_options {
     const char *const *overrides; /* "reader.read_threads=8", also "++workload.reader.read_threads=8" */
     int override_count;
     bool strict;   /* an unknown key is an error, not a warning */
-    int64_t ranks; /* for checks of parallelism; 0: not known yet */
+    int64_t ranks; /* for checks of parallelism; 0: unknown */
 };
 
-/* A built-in workload, or a file: a name that ends in .yaml, .yml or .json or has a '/' in it. Defaults, the file,
- * then the overrides in order; then everything is checked. `options` may be NULL. */
+/* Reads a built-in workload or a file (a name that ends in .yaml, .yml or .json or contains '/'): defaults,
+ * the file, the overrides in order, then workload_check. `options` may be NULL. The caller releases it. */
 bool workload_open(struct workload *workload, const char *name, const struct workload_options *options,
                    struct error *err);
 
-/* The same from text; `path` says the syntax and appears in messages. */
+/* Does the same from text; `path` determines the syntax and appears in errors. */
 bool workload_parse(struct workload *workload, const char *path, const char *text, size_t length,
                     const struct workload_options *options, struct error *err);
 
 void workload_release(struct workload *workload);
 
-/* What contradicts itself; with ranks > 0 also what does not fit so many. Done by workload_open. */
+/* Fails if values contradict each other or, with ranks > 0, do not fit the ranks. workload_open calls it. */
 bool workload_check(const struct workload *workload, int64_t ranks, struct error *err);
 
-/* "unet3d_h100"… in the order of the table; NULL when memory runs out. */
+/* Returns the built-in names in the order of the table; NULL if memory runs out. */
 const char *const *workload_builtins(int *count);
-
-/* --- what follows from the configuration ---------------------------------------------------------------------- */
 
 bool workload_is_transformer(const struct workload *workload);
 int64_t workload_element_bytes(enum workload_element element);
 int64_t workload_datatype_bytes(enum workload_datatype datatype);
 
-/* Samples of one file of the evaluation. */
+/* Returns the samples per file of the evaluation. */
 int64_t workload_eval_samples_per_file(const struct workload *workload);
 
-/* --- the table of keys ---------------------------------------------------------------------------------------- */
+/* ---- the table of keys ---- */
 
 enum workload_type {
-    WORKLOAD_TEXT,         /* const char *; with words: one of them */
+    WORKLOAD_TEXT,         /* const char *; if the key has words: one of them */
     WORKLOAD_BOOL,         /* bool */
     WORKLOAD_INTEGER,      /* int64_t */
     WORKLOAD_NUMBER,       /* double */
@@ -319,42 +317,40 @@ struct workload_key {
     enum workload_type type;
     enum workload_unit unit;  /* a number of bytes may be written "64 KiB" */
     size_t offset;            /* of the field in struct workload */
-    const char *default_json; /* "null": not given */
-    double least, most;       /* of numbers and items of lists; both included */
+    const char *default_json; /* "null": not set */
+    double least, most;       /* range of numbers and of list lengths, inclusive */
     const char *const *words; /* ends in NULL */
-    bool secret;              /* not shown */
+    bool secret;              /* printed as "***" */
     const char *meaning;
 };
 
-/* In the order in which they are printed: keys of a section are together. */
+/* Returns all keys in the order of printing: keys of a section are adjacent. */
 const struct workload_key *workload_keys(int *count);
 
-/* Also by another name: "data_reader.batch_size", "model.model_size". NULL: there is none. */
+/* Finds a key, also by an alias: "data_reader.batch_size", "model.model_size". NULL: unknown. */
 const struct workload_key *workload_key_find(const char *path);
 
-/* Do both have the same value? */
+/* Returns true if both have the same value. */
 bool workload_key_equal(const struct workload *a, const struct workload *b, const struct workload_key *key);
 
-/* An override without what Hydra has before it: "reader.read_threads=8" of "++workload.reader.read_threads=8". */
+/* Returns an override without Hydra's prefix: "reader.batch_size=8" of "++workload.reader.batch_size=8". */
 const char *workload_override_plain(const char *text);
 
-/* Was it given in the file or an override? */
+/* Returns true if the file or an override set the key. */
 bool workload_key_given(const struct workload *workload, const struct workload_key *key);
 
-/* --- printing ------------------------------------------------------------------------------------------------- */
-
-/* The effective configuration: every key, secrets as "***". What workload_write_yaml writes reads back the same. */
+/* Writes the effective configuration: every key, secrets as "***". The YAML reads back the same. */
 void workload_write_yaml(const struct workload *workload, struct text *out);
 
-/* The same as JSON: a document (WORKLOAD_FORMAT), or without `format` a part of one, where `key` is its key. */
+/* Writes the same as JSON: a document (WORKLOAD_FORMAT), or, without `format`, a part of one under `key`. */
 #define WORKLOAD_FORMAT "rehearse-workload/1"
 void workload_write_json(const struct workload *workload, struct json *json, const char *key);
 
-/* One value alone, as JSON: what DLIO's `workflow.query` prints. */
+/* Writes one value as JSON, as DLIO's `workflow.query` prints it. */
 void workload_write_value(const struct workload *workload, const struct workload_key *key, struct json *json,
                           const char *name);
 
-/* The table of keys in Markdown, for docs/workloads.md. */
+/* Writes the table of keys in Markdown, for docs/workloads.md. */
 void workload_write_keys(struct text *out);
 
 #endif
