@@ -172,7 +172,7 @@ static void write_cell(struct text *out, const char *text)
 
 void manual_write_markdown(const struct command *command, struct text *out)
 {
-    text_add(out, "| option | what it does |\n|---|---|\n");
+    text_add(out, "| option | description |\n|---|---|\n");
     for (const struct option_spec *spec = command->options; spec->name; spec++) {
         struct text help = {0};
         usage_write_option_help(spec, &help);

@@ -25,13 +25,15 @@ static void print_proof(const struct job_search_report *report, struct text *out
     struct unit_texts texts = {0};
     double best = search->plans[0].time.seconds;
     if (search->complete)
-        text_format(out, "proven: of %.0f combinations none that is allowed and fits is faster\n",
+        text_format(out,
+                    "proven optimal: no faster plan among %.0f combinations satisfies the limits and fits\n",
                     search->combinations);
     else
-        text_format(out,
-                    "stopped early: the best of %.0f combinations; none takes less than %s (gap %.1f %%)\n",
-                    search->combinations, unit_text(&texts, search->lower_bound, UNIT_TIME),
-                    100.0 * (best / search->lower_bound - 1.0));
+        text_format(
+            out,
+            "stopped early: the best of %.0f combinations tried; no plan takes less than %s (gap %.1f %%)\n",
+            search->combinations, unit_text(&texts, search->lower_bound, UNIT_TIME),
+            100.0 * (best / search->lower_bound - 1.0));
 }
 
 static void print_head(const struct job_search_report *report, struct text *out)
@@ -42,9 +44,9 @@ static void print_head(const struct job_search_report *report, struct text *out)
     struct unit_texts texts = {0};
     double tokens = (double)job->batch * (double)job->sequence;
     text_format(out, "iteration %s", unit_text(&texts, plan->time.seconds, UNIT_TIME));
-    text_format(out, "; 80 of 100 such runs: %s to %s%s\n", unit_text(&texts, interval->low, UNIT_TIME),
+    text_format(out, "; 80 %% interval %s to %s%s\n", unit_text(&texts, interval->low, UNIT_TIME),
                 unit_text(&texts, interval->high, UNIT_TIME),
-                interval->extrapolates ? ", though no published run is like it" : "");
+                interval->extrapolates ? " (extrapolated: no similar published run)" : "");
     text_format(out, "%.4g tokens/s, %.4g per device; %.1f %% of the devices' peak\n",
                 tokens / plan->time.seconds, tokens / plan->time.seconds / job->devices,
                 100.0 * job_utilisation(job, &plan->time));
@@ -58,9 +60,9 @@ static void print_split(const struct job_search_report *report, struct text *out
     text_format(out, "\ntensor %d x context %d x pipeline %d x data %d = %d device%s, ", job->tensor,
                 job->context, job->pipeline, job->data, job->devices, job->devices == 1 ? "" : "s");
     if (idle > 0)
-        text_format(out, "%d idle: no plan that uses them is faster\n", idle);
+        text_format(out, "%d idle: using them would not be faster\n", idle);
     else
-        text_add(out, "all of them\n");
+        text_add(out, "none idle\n");
     if (job->expert > 1)
         text_format(out, "expert parallel %d\n", job->expert);
     if (job->chunks > 1)
@@ -80,15 +82,16 @@ static void print_part(const char *name, double part, double whole, const char *
 
 static void print_parts(const struct job_time *time, struct text *out)
 {
-    text_add(out, "\nwhere the iteration goes\n");
-    print_part("compute", time->compute, time->seconds, "the slowest stage, all its micro-batches", out);
-    print_part("bubble", time->bubble, time->seconds, "the pipeline fills and drains", out);
+    text_add(out, "\niteration time by part\n");
+    print_part("compute", time->compute, time->seconds, "all micro-batches of the slowest stage", out);
+    print_part("bubble", time->bubble, time->seconds, "filling and draining the pipeline", out);
     print_part("tensor", time->tensor, time->seconds,
-               "tensor, context and expert parallel transfers that show", out);
-    print_part("send", time->send, time->seconds, "from stage to stage", out);
-    print_part("data", time->data, time->seconds, "gradients and shards of parameters that show", out);
+               "exposed tensor, context and expert parallel communication", out);
+    print_part("send", time->send, time->seconds, "transfers between stages", out);
+    print_part("data", time->data, time->seconds, "exposed communication of gradients and parameter shards",
+               out);
     print_part("optimizer", time->optimizer, time->seconds, "", out);
-    print_part("other", time->other, time->seconds, "host, and waiting for the slowest node", out);
+    print_part("other", time->other, time->seconds, "host time and waiting for the slowest node", out);
 }
 
 static void print_memory(const struct job_search_report *report, struct text *out)
@@ -192,8 +195,8 @@ static void print_plans(const struct job_search_report *report, struct text *out
     struct unit_texts texts = {0};
     if (search->plan_count == 1 && !report->answer.front)
         return;
-    text_add(out, report->answer.front ? "\nno other plan is faster, smaller and on fewer devices at once\n"
-                                       : "\nthe best of each split\n");
+    text_add(out, report->answer.front ? "\nPareto-optimal plans by time, memory and number of devices\n"
+                                       : "\nfastest plan of each split\n");
     text_add(
         out,
         "    iteration  slower    tp  cp  ep   pp    dp  mbs  vp  zero  recompute  devices     memory\n");
@@ -210,7 +213,7 @@ static void print_plans(const struct job_search_report *report, struct text *out
                     plan->on_front && !report->answer.front ? " *" : "", job->stage_blocks ? " uneven" : "");
     }
     if (!report->answer.front)
-        text_add(out, "* none of these is faster, smaller and on fewer devices at once\n");
+        text_add(out, "* Pareto-optimal by time, memory and number of devices\n");
 }
 
 /* ---- what more would give ---- */
@@ -222,18 +225,19 @@ static void print_sensitivity(const struct job_search_report *report, struct tex
     double now = report->answer.search->plans[0].time.seconds;
     if (!results)
         return;
-    text_format(out, "\n%.0f %% more of\n", 100.0 * report->answer.more);
+    text_format(out, "\niteration time with %.0f %% more of\n", 100.0 * report->answer.more);
     for (int r = 0; r < JOB_ALL_MEMORY; r++)
         text_format(out, "  %-20s %10s  %5.1f %% less%s\n", job_resource_name((enum job_resource)r),
                     unit_text(&texts, results[r].seconds, UNIT_TIME),
                     100.0 * (1.0 - results[r].seconds / now),
-                    results[r].differs ? ", split another way" : "");
+                    results[r].differs ? ", with another split" : "");
     double freed = 1.0 - results[JOB_ALL_MEMORY].seconds / now;
     if (freed > 1e-9)
-        text_format(out, "memory binds: with as much as any split needs it would be %s, %.1f %% less\n",
+        text_format(out,
+                    "memory is a limit: with unlimited memory the iteration would take %s, %.1f %% less\n",
                     unit_text(&texts, results[JOB_ALL_MEMORY].seconds, UNIT_TIME), 100.0 * freed);
     else
-        text_add(out, "memory does not bind: no split that needs more is faster\n");
+        text_add(out, "memory is not a limit: no split that needs more is faster\n");
 }
 
 void job_search_print(const struct job_search_report *report, struct text *out)
