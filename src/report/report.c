@@ -63,7 +63,7 @@ static bool unknown_document(const struct doc *doc, struct error *err)
     const struct doc_node *map = doc->root->type == DOC_LIST ? doc->root->first_child : doc->root;
     const char *format = report_string(map, "format");
     if (format)
-        return error_set(err, ERROR_INPUT, "its format, '%s', is none that this version knows", format);
+        return error_set(err, ERROR_INPUT, "unknown format '%s'", format);
     return error_set(err, ERROR_INPUT, "it says no format, and has not the keys of anything rehearse writes");
 }
 

@@ -7,7 +7,7 @@
     {                                                                                                        \
         .name = "microbatch-size", .kind = OPTION_INTEGER, .at = offsetof(type, microbatch_size),            \
         .argument = "N", .initial = "0", .most = PROFILE_MAX_MICROBATCH,                                     \
-        .help = "read mb{N}.json of an Oobleck folder; 0 is the only one there is"                           \
+        .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"                                 \
     }
 
 /* ---- show ---- */
@@ -133,7 +133,7 @@ static const struct option_spec convert_table[] = {
     {.name = "json",
      .kind = OPTION_FLAG,
      .at = offsetof(struct convert_options, json),
-     .help = "print what was written as JSON"},
+     .help = "print a summary of the written files as JSON"},
     OPTION_END,
 };
 

@@ -32,8 +32,7 @@ enum { ZOOM_PHASE, ZOOM_MARGIN, ZOOM_FIRST, ZOOM_LAST, ZOOM_FROM, ZOOM_TO, ZOOM_
                     .help = "only this phase: the first of the name, or the N-th"},                          \
     [ZOOM_MARGIN] = {.name = "margin",                                                                       \
                      .initial = "5s",                                                                        \
-                     ZOOM_TIME(offsetof(type, zoom), margin,                                                 \
-                               "what of the run before and after --phase is shown")},                        \
+                     ZOOM_TIME(offsetof(type, zoom), margin, "time shown before and after --phase")},        \
     [ZOOM_FIRST] = {.name = "first",                                                                         \
                     .least = OPTION_POSITIVE,                                                                \
                     ZOOM_TIME(offsetof(type, zoom), first, "only the beginning of the run")},                \
@@ -94,7 +93,7 @@ static const struct option_spec timeline_table[] = {
      .kind = OPTION_TEXT,
      .at = offsetof(struct timeline_options, title),
      .argument = "TEXT",
-     .help = "above the picture; else the file and what was run"},
+     .help = "title of the picture; by default the file and its command"},
     OPTIONS_SELECT(struct timeline_options, "file"),
     OPTION_STYLE(struct timeline_options),
     OPTION_PICTURE(struct timeline_options),
@@ -193,7 +192,7 @@ static const struct option_spec distribution_table[] = {
      .kind = OPTION_TEXT,
      .at = offsetof(struct distribution_options, title),
      .argument = "TEXT",
-     .help = "above the picture; else the file"},
+     .help = "title of the picture; by default the file"},
     OPTIONS_SELECT(struct distribution_options, "file"),
     OPTION_STYLE(struct distribution_options),
     OPTION_PICTURE(struct distribution_options),
@@ -297,12 +296,12 @@ static const struct option_spec throughput_table[] = {
      .argument = "TIME",
      .least = OPTION_POSITIVE,
      .most = MAX_SECONDS,
-     .help = "what each rate is the mean of; else such that there are about 200"},
+     .help = "time over which each rate is averaged; by default such that there are about 200"},
     {.name = "title",
      .kind = OPTION_TEXT,
      .at = offsetof(struct throughput_options, title),
      .argument = "TEXT",
-     .help = "above the picture; else the file"},
+     .help = "title of the picture; by default the file"},
     OPTIONS_SELECT(struct throughput_options, "file"),
     OPTION_STYLE(struct throughput_options),
     OPTION_PICTURE(struct throughput_options),

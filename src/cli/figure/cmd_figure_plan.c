@@ -31,7 +31,7 @@ static const struct option_spec table[] = {
      .kind = OPTION_TEXT,
      .at = offsetof(struct plan_figure_options, title),
      .argument = "TEXT",
-     .help = "above the picture; else model, time and proof"},
+     .help = "title of the picture; by default model, time and proof"},
     OPTION_STYLE(struct plan_figure_options),
     OPTION_PICTURE(struct plan_figure_options),
     OPTION_END,

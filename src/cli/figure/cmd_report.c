@@ -25,11 +25,11 @@ static const struct option_spec table[] = {
      .kind = OPTION_TEXT,
      .at = offsetof(struct report_command, title),
      .argument = "TEXT",
-     .help = "of the page; else the folder's name"},
+     .help = "title of the page; by default the folder's name"},
     {.name = "json",
      .kind = OPTION_FLAG,
      .at = offsetof(struct report_command, json),
-     .help = "say as JSON, on standard output, what each file was taken for"},
+     .help = "print as JSON, on standard output, the detected kind of each file"},
     OPTION_END,
 };
 

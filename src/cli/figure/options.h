@@ -10,7 +10,7 @@
     {                                                                                                        \
         .name = "output", .letter = 'o', .kind = OPTION_FILE, .at = offsetof(type, output),                  \
         .argument = "FILE", .required = true,                                                                \
-        .help = "the picture; its ending (.svg, .png, .pdf) says what is written"                            \
+        .help = "the picture; its ending (.svg, .png, .pdf) selects the format"                              \
     }
 #define OPTION_STYLE(type)                                                                                   \
     {                                                                                                        \
