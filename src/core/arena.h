@@ -1,7 +1,7 @@
-/* Arenas: memory for things that live and die together.
+/* Arenas: memory for objects that are freed together.
  *
- * Allocation returns zeroed, 16-byte aligned memory, or NULL when there is none left; sizes are checked for
- * overflow. Everything goes at once with arena_release. */
+ * Allocation returns zeroed, 16-byte aligned memory, or NULL when memory is out; sizes are checked for
+ * overflow. arena_release frees everything at once. */
 #ifndef REHEARSE_CORE_ARENA_H
 #define REHEARSE_CORE_ARENA_H
 

@@ -1,5 +1,4 @@
-/* Programs that this one starts find the world as this one found it: signals, limits and open files are what they were
- * when it was started itself, whatever it has changed for its own use. */
+/* Child programs start with the signals, limits and open files that this program was started with. */
 #ifndef REHEARSE_CORE_CHILD_H
 #define REHEARSE_CORE_CHILD_H
 
@@ -7,32 +6,33 @@
 
 #include <sys/types.h>
 
-/* First thing in main: keeps what will be given back. Standard files that are closed are held by ones that cannot be read
- * or written, so that no file that is opened later takes their place and is printed into. */
+/* Call first in main: saves the state to restore. Closed standard files are replaced by ones that can be
+ * neither read nor written, so that no file opened later takes their place and is printed into. */
 void child_note_start(void);
 
-/* Who is to run a program: everything that must be known before the fork, since little may be done after it. */
+/* The user that runs a program: everything needed before the fork, as little may be done after it. */
 struct child_user {
     uid_t user;
     gid_t group;
-    gid_t *groups; /* `count` of them */
+    gid_t *groups; /* `count` entries */
     int count;
-    char **environment; /* ended by NULL: this program's, with HOME, USER, LOGNAME and SHELL of the user */
+    char **environment; /* this program's, with HOME, USER, LOGNAME and SHELL of the user; ends with NULL */
 };
 
-/* Finds a user by name or number; an error where there is none, or where this program may not become that user. */
+/* Finds a user by name or number. Fails if there is none, or if this program may not become that user. */
 bool child_user_find(struct child_user *user, const char *name, struct error *err);
 void child_user_release(struct child_user *user);
 
-/* fork(), in which the child is as this program was started: handlers and masks are back before a signal can find it, its
- * limits are, and files that this program has opened are closed when it executes. */
+/* As fork(), with the child in this program's initial state: handlers and masks are restored before a signal
+ * can reach it, limits too, and files that this program has opened are closed on exec. */
 pid_t child_fork(void);
 
-/* In the child: becomes the user (NULL: stays who it is) and executes what is found in PATH. Returns errno when it fails. */
+/* In the child: becomes the user (NULL: no change) and executes the program found in PATH. Returns errno on
+ * failure. */
 int child_execute(char *const *words, const struct child_user *user);
 
-/* fork and execute with standard input, output and error from these files, and wait. True: *status is as waitpid has it.
- * False: errno is why the program could not be run. */
+/* Forks and executes with standard input, output and error from these files, and waits. True: *status is
+ * waitpid's. False: errno says why the program could not be run. */
 bool child_run(char *const *words, const int files[static 3], int *status);
 
 #endif

@@ -1,5 +1,5 @@
-/* The clocks of the system. Times of the monotonic clock, which every process of a host shares and nothing sets, are
- * the ones to subtract. */
+/* The system's clocks. Subtract only times of the monotonic clock, which all processes of a host share and
+ * nothing sets. */
 #ifndef REHEARSE_CORE_CLOCK_H
 #define REHEARSE_CORE_CLOCK_H
 
@@ -12,13 +12,13 @@
 double clock_now(void); /* seconds */
 int64_t clock_nanoseconds(void);
 
-/* Any clock, such as CLOCK_REALTIME; 0 where the system has none of that number. */
+/* Reads any clock, such as CLOCK_REALTIME; 0 if the system lacks it. */
 int64_t clock_read(clockid_t clock);
 
-/* Seconds of the processor, in programs and in the system, that this process and its threads have taken. */
+/* Returns the user and system CPU seconds of this process and its threads. */
 double clock_processor(void);
 
-/* As the system's calls take a time; nanoseconds are not below 0. */
+/* Converts to the form of system calls; nanoseconds must be >= 0. */
 struct timespec clock_timespec(int64_t nanoseconds);
 
 void clock_sleep(int64_t nanoseconds); /* ends early when a signal is handled */

@@ -1,7 +1,7 @@
-/* Tables of comma-separated values with a header line (RFC 4180: quotes, doubled quotes, line breaks inside quotes).
+/* Tables of comma-separated values with a header line (RFC 4180: quotes, also around line breaks).
  *
- * Reading is strict: a row with more or fewer cells than the header, a quote that does not end, a column named
- * twice is an error that says where. A byte order mark at the beginning is skipped. */
+ * Reading is strict: a row with more or fewer cells than the header, a quote that does not end, a repeated
+ * column is an error with its place. A byte order mark at the beginning is skipped. */
 #ifndef REHEARSE_CORE_CSV_H
 #define REHEARSE_CORE_CSV_H
 
@@ -21,11 +21,11 @@ struct csv {
     const char **columns;
     int row_count;
     const char **cells; /* row after row; see csv_cell */
-    int *lines;         /* of each row, from 1 */
+    int *lines;         /* line of each row, from 1 */
 };
 
-/* A file, which may be packed by gzip where the program was built with zlib. On failure *csv holds nothing; on success
- * the caller ends it with csv_release. */
+/* Reads a file, also one packed by gzip if built with zlib. On failure *csv holds nothing; on success the
+ * caller releases it with csv_release. */
 bool csv_load(struct csv *csv, const char *path, struct error *err);
 
 /* Reads text; `path` is for messages. */
@@ -33,20 +33,20 @@ bool csv_parse(struct csv *csv, const char *path, const char *data, size_t lengt
 
 void csv_release(struct csv *csv);
 
-/* The column of this name, else the first of this name in other capitals; -1 when there is none. */
+/* Returns the column of this name, else the first that differs only in case; -1: none. */
 int csv_column(const struct csv *csv, const char *name);
 
 /* The same, but a missing column is an error. */
 bool csv_need(const struct csv *csv, const char *name, int *column, struct error *err);
 
-/* A cell as written; "" for column -1. */
+/* Returns a cell as written; "" for column -1. */
 const char *csv_cell(const struct csv *csv, int row, int column);
 
-/* A finite number in [least, most]; an empty cell or a missing column is an error. */
+/* Reads a finite number in [least, most]; an empty cell or a missing column is an error. */
 bool csv_number(const struct csv *csv, int row, int column, double least, double most, double *value,
                 struct error *err);
 
-/* ERROR_INPUT at this cell: "FILE:LINE: COLUMN: message". Returns false. */
+/* Sets ERROR_INPUT at this cell: "FILE:LINE: COLUMN: message". Returns false. */
 bool csv_error(const struct csv *csv, int row, int column, struct error *err, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 

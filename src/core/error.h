@@ -1,8 +1,8 @@
-/* Errors: what went wrong, where, and which exit code it means.
+/* Errors: cause, place and exit code.
  *
  * A function that can fail returns bool (or a pointer) and takes `struct error *err` last. The text is set
- * once, where the fault is found, in the user's terms (file, line, path, what was expected and what was
- * found); callers only pass it on. The library never prints and never exits. */
+ * once, at the fault, in the user's terms (file, line, path, expected and found value); callers only pass it
+ * on. The library never prints and never exits. */
 #ifndef REHEARSE_CORE_ERROR_H
 #define REHEARSE_CORE_ERROR_H
 
@@ -12,9 +12,9 @@
 enum error_kind {
     ERROR_FAILED = 1,     /* the machine's fault: cannot write, out of memory, tool missing */
     ERROR_USAGE = 2,      /* wrong options */
-    ERROR_INPUT = 3,      /* a file that is not what it should be */
-    ERROR_INFEASIBLE = 4, /* the question is well put and has no answer */
-    /* as a shell tells of a command that it was to run */
+    ERROR_INPUT = 3,      /* a wrong input file */
+    ERROR_INFEASIBLE = 4, /* a valid question without an answer */
+    /* a shell's exit codes for a command that it could not run */
     ERROR_NOT_RUN = 126,
     ERROR_NOT_THERE = 127,
 };
@@ -30,16 +30,16 @@ struct error {
 #define PRINTF_LIKE(format_at, args_at)
 #endif
 
-/* Fills *err and returns false, so that `return error_set(err, …)` ends the failing function. Control
- * characters and bytes that are not UTF-8, which come in through input, are shown as \x1b. */
+/* Fills *err and returns false, for `return error_set(err, …)`. Control characters and bytes of inputs that
+ * are not UTF-8 are shown as \x1b. */
 bool error_set(struct error *err, enum error_kind kind, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* The same for memory that could not be had. */
+/* The same for memory that could not be allocated. */
 bool error_memory(struct error *err);
-bool error_is_memory(const struct error *err); /* also where the system says so of a call */
+bool error_is_memory(const struct error *err); /* also if a system call reported it */
 
-/* What an errno of opening, looking at or reading an input means: that it is not what the user said (there is no such file,
- * it is a folder, or forbidden), or that the machine could not. */
+/* Returns the kind of an errno from opening or reading an input: ERROR_INPUT for the user's fault (no such
+ * file, a folder, forbidden), else the machine's. */
 enum error_kind error_of_input(int number);
 
 /* The static analyser reads one file at a time: tell it that these never return true. */

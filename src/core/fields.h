@@ -20,15 +20,15 @@ struct field {
 #member, offsetof(record, member), its_type, its_least, its_most                                     \
     }
 
-/* The value in a record: of a flag 0 or 1. */
+/* Returns the value in a record; of a flag 0 or 1. */
 double field_get(const void *record, const struct field *field);
 void field_set(void *record, const struct field *field, double value);
 
-/* Reads the field's key; where `map` has none, the record stays as it is. */
+/* Reads the field's key; without it the record stays unchanged. */
 bool field_read(void *record, const struct field *field, const struct doc *doc, const struct doc_node *map,
                 struct error *err);
 
-/* The same, but a key that is missing is an error where the record holds 0. */
+/* The same, but a missing key is an error if the record holds 0. */
 bool field_need(void *record, const struct field *field, const struct doc *doc, const struct doc_node *map,
                 struct error *err);
 

@@ -1,4 +1,4 @@
-/* Whole files in, and the folders that files lie in. */
+/* Reading whole files, and making folders. */
 #ifndef REHEARSE_CORE_FILE_H
 #define REHEARSE_CORE_FILE_H
 
@@ -11,14 +11,14 @@
  * count. A directory, a pipe that ends early, or a file over the limit is an error. "-" is standard input. */
 bool file_read(const char *path, size_t limit, char **data, size_t *length, struct error *err);
 
-/* What there is of this name, behind links. False: that could not be found out. */
+/* Sets the type of the file of this name, behind links. False: it could not be determined. */
 enum file_kind { FILE_NONE, FILE_REGULAR, FILE_FOLDER, FILE_OTHER };
 bool file_look(const char *path, enum file_kind *kind, struct error *err);
 
-/* Makes a folder in one that is there; no error when it is there already. */
+/* Makes a folder in an existing one; no error if it exists already. */
 bool file_make_directory(const char *path, struct error *err);
 
-/* The folders that a path lies in, as far as they are not there. Another thread may make the same ones at the same time. */
+/* Makes the missing folders of a path. Threads may make the same ones at the same time. */
 bool file_make_folders_of(const char *path, struct error *err);
 
 /* mkdir -p: the folder, and those that it lies in. */

@@ -1,5 +1,5 @@
-/* Hashes of bytes, and tables that find numbers by them. Values of hashes differ between versions and kinds of machines: they
- * are not for files. */
+/* Hashes of bytes, and hash tables. Hashes differ between versions and kinds of machines: do not store them
+ * in files. */
 #ifndef REHEARSE_CORE_HASH_H
 #define REHEARSE_CORE_HASH_H
 
@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 64 bits of these bytes. `start` is 0 or the hash of what comes before them. */
+/* Returns a 64-bit hash. `start` is 0 or the hash of the preceding bytes. */
 uint64_t hash_bytes(uint64_t start, const void *bytes, size_t length);
 
-/* Names, which are any bytes, and the ids they got: 1, 2, 3, …. Set to zero it is ready for use. */
+/* Names (any bytes) and their ids 1, 2, 3, …. Initialise with zero. */
 struct hash_names {
     struct arena arena;
     struct hash_name {
@@ -26,10 +26,10 @@ struct hash_names {
 
 void hash_names_release(struct hash_names *names);
 
-/* The id of these bytes; *added when they are new. 0 when there is no memory for them. */
+/* Returns the id of these bytes, and whether they were added; 0: out of memory. */
 uint32_t hash_names_id(struct hash_names *names, const void *bytes, size_t length, bool *added);
 
-/* A table from numbers that are not 0 to numbers. Set to zero it is ready for use. */
+/* A table from non-zero numbers to numbers. Initialise with zero. */
 struct hash_map {
     struct hash_map_place {
         uint64_t key; /* 0: the place is free */
@@ -40,13 +40,13 @@ struct hash_map {
 
 void hash_map_release(struct hash_map *map);
 
-/* The value of a key, which stays where it is until another is added; NULL when there is none. */
+/* Returns a key's value, valid until another key is added; NULL: none. */
 int64_t *hash_map_find(const struct hash_map *map, uint64_t key);
 
-/* The same, but a key that is new is added, with value 0. NULL when memory ran out. */
+/* The same, but adds a new key with value 0. NULL: out of memory. */
 int64_t *hash_map_place(struct hash_map *map, uint64_t key);
 
-/* Adds or replaces; false when memory ran out. */
+/* Adds or replaces; false: out of memory. */
 bool hash_map_set(struct hash_map *map, uint64_t key, int64_t value);
 
 #endif

@@ -1,7 +1,7 @@
-/* Binary heaps: the first of some items at once, and the next one in a logarithm of steps.
+/* Binary heaps: the first item in constant time, the next one in logarithmic time.
  *
- * Items lie in an array of the caller's; item 0 is one that no other comes before. All is inline, so that the comparison
- * is, too. Items of at most HEAP_MAX_ITEM bytes. */
+ * Items of at most HEAP_MAX_ITEM bytes lie in the caller's array; no item comes before item 0. Everything is
+ * inline, including the comparison. */
 #ifndef REHEARSE_CORE_HEAP_H
 #define REHEARSE_CORE_HEAP_H
 
@@ -12,10 +12,10 @@
 #define HEAP_MAX_ITEM 64
 #define HEAP_INLINE   static inline __attribute__((always_inline))
 
-/* Does a come before b? */
+/* Returns whether a comes before b. */
 typedef bool heap_before(const void *a, const void *b, const void *context);
 
-/* Items 0 to count - 2 are a heap: makes one of all `count`. */
+/* Makes a heap of all `count` items, of which all but the last are one. */
 HEAP_INLINE void heap_push(void *items, size_t count, size_t size, heap_before *before, const void *context)
 {
     char *all = items, item[HEAP_MAX_ITEM];
@@ -26,7 +26,7 @@ HEAP_INLINE void heap_push(void *items, size_t count, size_t size, heap_before *
     memcpy(all + at * size, item, size);
 }
 
-/* Of a heap of `count` items, at least one: the first becomes the last, and those in front of it are a heap. */
+/* Moves the first of `count` >= 1 items of a heap to the end; those in front of it are a heap. */
 HEAP_INLINE void heap_pop(void *items, size_t count, size_t size, heap_before *before, const void *context)
 {
     char *all = items, first[HEAP_MAX_ITEM], *last = all + (count - 1) * size;

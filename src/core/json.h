@@ -31,7 +31,7 @@ struct json {
 void json_open(struct json *json, const char *key, char bracket);
 void json_open_flat(struct json *json, const char *key, char bracket);
 
-/* Opens a map whose first key is `format`: a whole file, or an item of a list of them. docs/schema/ describes each format. */
+/* Opens a map whose first key is `format`: a whole file, or an item of a list (see docs/schema/). */
 void json_open_document(struct json *json, const char *format);
 
 void json_close(struct json *json);                                      /* the outermost adds a newline */

@@ -1,4 +1,4 @@
-/* What is read once and then lives as long as the program. Unlike pthread_once() it can fail, and say why. */
+/* Data that is read once and lives as long as the program. Unlike pthread_once() it can fail. */
 #ifndef REHEARSE_CORE_ONCE_H
 #define REHEARSE_CORE_ONCE_H
 
@@ -18,11 +18,11 @@ struct once {
         .lock = PTHREAD_MUTEX_INITIALIZER                                                                    \
     }
 
-/* Calls read() unless an earlier call has succeeded; the next one tries again where it failed, so it leaves nothing
- * then. Any number of threads may call. */
+/* Calls read() unless an earlier call has succeeded; read() must leave nothing on failure, as the next call
+ * tries again. Any number of threads may call. */
 bool once_read(struct once *once, bool (*read)(struct error *err), struct error *err);
 
-/* The same for a lookup, which has no error to give: ends the program where memory runs out. */
+/* The same for a lookup without an error to return: ends the program if memory is out. */
 void once_needed(struct once *once, bool (*read)(struct error *err));
 
 #endif

@@ -1,11 +1,11 @@
-/* Progress for people: a line on stderr that is rewritten, only when stderr is a terminal. */
+/* Progress display: one rewritten line on stderr, only if it is a terminal. */
 #ifndef REHEARSE_CORE_PROGRESS_H
 #define REHEARSE_CORE_PROGRESS_H
 
 #include <stdbool.h>
 
 struct progress {
-    bool active;           /* set by progress_start when there is a terminal */
+    bool active;           /* set by progress_start if there is a terminal */
     const char *what;      /* "searching" */
     double started, shown; /* seconds, clock_now */
 };
@@ -15,7 +15,6 @@ void progress_start(struct progress *progress, const char *what);
 /* Shows "what … detail", at most ten times a second and not in the first half second. */
 void progress_show(struct progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Removes the line. */
 void progress_end(struct progress *progress);
 
 #endif

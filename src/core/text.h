@@ -18,52 +18,54 @@ struct text {
 void text_release(struct text *text);
 void text_add(struct text *text, const char *string);
 void text_add_bytes(struct text *text, const char *bytes, size_t length);
-/* What a part says, "" where nothing was added, for a whole that it goes into: where the part has failed, so has the whole. */
+/* Returns a part's text ("" if empty) for a whole, which fails if the part has. */
 const char *text_within(const struct text *part, struct text *whole);
 
 void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vformat(struct text *text, const char *format, va_list args);
 
-/* A scalar of YAML in double quotes that reads back as `value`; as text_utf8 where it is not UTF-8. */
+/* Adds a quoted YAML scalar that reads back as `value`; as text_utf8 if it is not UTF-8. */
 void text_add_quoted(struct text *text, const char *value);
 
-/* The candidate nearest to `word` (Damerau-Levenshtein, case ignored), or NULL if none is near enough to
- * be what was meant. */
+/* Returns the candidate nearest to `word` (Damerau-Levenshtein, case ignored), or NULL if none is near
+ * enough. */
 const char *text_nearest(const char *word, const char *const *candidates, size_t count);
 
-/* The first byte that is not UTF-8, or `length`. Overlong forms and surrogates are not. */
+/* Returns the first byte that is not UTF-8, or `length`. Overlong forms and surrogates are invalid. */
 size_t text_valid_utf8(const char *text, size_t length);
 
-/* Names of files and other text from outside need not be UTF-8, which everything that is written must be. A byte that is
- * not is written as \xff: four characters, so that names which differ stay different. */
+/* File names and other outside text need not be UTF-8, but all output must be. An invalid byte is written as
+ * \xff: four characters, so that different names stay different. */
 
-/* `value`, if it is UTF-8; else a copy in *room, escaped, or "" and room->failed. The caller releases *room. */
+/* Returns `value` if it is UTF-8; else an escaped copy in *room ("" if it failed), which the caller
+ * releases. */
 const char *text_utf8(const char *value, struct text *room);
 
-/* The first byte that is not UTF-8, or `length`; or, with `kept`, that is of a control character which is not in it. */
+/* Returns the first byte that is not UTF-8 or, with `kept`, is of a control character not in it; else
+ * `length`. */
 size_t text_printable(const char *text, size_t length, const char *kept);
 
-/* Adds the bytes; each that text_printable stops at escaped. */
+/* Adds the bytes, escaping those at which text_printable stops. */
 void text_add_printable(struct text *text, const char *bytes, size_t length, const char *kept);
 
-/* Is this byte of UTF-8 one that does not begin a character? */
+/* Returns whether this byte of UTF-8 continues a character. */
 static inline bool text_continues(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* Does one begin here, in UTF-8 that is valid: of ASCII, or one of Unicode that terminals act on (U+0080 to U+009F)? */
+/* Returns whether a control character, ASCII or U+0080 to U+009F, begins here in valid UTF-8. */
 static inline bool text_is_control(const char *at)
 {
     unsigned char c = (unsigned char)*at;
     return c < ' ' || c == 0x7f || (c == 0xc2 && (unsigned char)at[1] < 0xa0);
 }
 
-/* strtod with a decimal point, whatever the program that uses this library has set as its locale. */
+/* strtod with a decimal point in any locale. */
 double text_number(const char *text, char **end);
 
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *ending);
-bool text_ends_like(const char *text, const char *ending); /* whatever its capitals */
+bool text_ends_like(const char *text, const char *ending); /* ignores case */
 
 #endif

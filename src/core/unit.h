@@ -12,23 +12,23 @@
 
 enum unit_kind { UNIT_BYTES, UNIT_RATE, UNIT_TIME, UNIT_COMPUTE };
 
-/* Reads the whole of `text`; false when it is not a finite number with a unit of this kind. */
+/* Reads all of `text`; false if it is not a finite number with a unit of this kind. */
 bool unit_parse(const char *text, enum unit_kind kind, double *value);
 
-/* What to say when it is not: "a size such as 16 GiB". */
+/* Returns an example for error messages: "a size such as 16 GiB". */
 const char *unit_example(enum unit_kind kind);
 
-/* Writes `value` for people with about `digits` significant digits: "1.23 s", "456 ms", "16.0 GiB",
- * "25 GB/s". Returns `buffer`. */
+/* Writes `value` with about `digits` significant digits: "1.23 s", "456 ms", "16.0 GiB", "25 GB/s". Returns
+ * `buffer`. */
 char *unit_format(char *buffer, size_t size, double value, enum unit_kind kind, int digits);
 
-/* Texts for one line of output: each is good until eight more were made. Begin with {0}. */
+/* Texts for one line of output: each is valid until eight more are made. Start with {0}. */
 struct unit_texts {
     char texts[8][32];
     int next;
 };
 
-/* With as many digits as tables have: three of bytes, else four. */
+/* Formats with the digits of tables: three for bytes, else four. */
 const char *unit_text(struct unit_texts *texts, double value, enum unit_kind kind);
 
 #endif

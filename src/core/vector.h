@@ -1,7 +1,7 @@
 /* Arrays that grow.
  *
- * An array is three variables, wherever they stand: a pointer to its items, how many there are, and for how many there is
- * room (a size_t). NULL, 0, 0 is an array without items, and free() of the pointer ends it:
+ * An array is three variables: a pointer to its items, their count, and the capacity (a size_t). NULL, 0, 0
+ * is an array without items, and free() of the pointer ends it:
  *
  *     return VECTOR_ADD(search->marks, search->mark_count, search->mark_capacity, mark) || error_memory(err);
  *
@@ -12,14 +12,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Makes room for at least `wanted` items. Returns false without memory. */
+/* Makes room for at least `wanted` items. False: out of memory. */
 #define VECTOR_ROOM(items, capacity, wanted) vector_room(&(items), &(capacity), (wanted), sizeof *(items))
 
-/* The same; items that there had been no room for are zero. */
+/* The same; new items are zero. */
 #define VECTOR_ROOM_ZEROED(items, capacity, wanted)                                                          \
     vector_room_zeroed(&(items), &(capacity), (wanted), sizeof *(items))
 
-/* Adds an item (the last argument), which must not lie in the array itself. Returns false without memory. */
+/* Adds an item (the last argument), which must not lie in the array itself. False: out of memory. */
 #define VECTOR_ADD(items, count, capacity, ...)                                                              \
     (VECTOR_ROOM(items, capacity, (size_t)(count) + 1) && ((items)[(count)++] = __VA_ARGS__, true))
 

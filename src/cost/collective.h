@@ -14,20 +14,20 @@ enum collective_algorithm {
     ALGORITHM_NVLS /* in the switch */
 };
 
-/* Who takes part. */
+/* The participants of a collective. */
 struct collective_group {
     int devices;                    /* at least 1; 1 takes no time */
-    int devices_per_node;           /* of the group, in one node; devices when it does not leave the node */
+    int devices_per_node;           /* of the group, per node; `devices` if it stays within one node */
     const struct cost_link *inside; /* between the devices of a node */
-    const struct cost_link
-        *across; /* between nodes, as one device sees it when all of its node's send; NULL when
-                                       the group does not leave the node */
+    /* between nodes, as seen by one device when all of its node's send; NULL if the group stays within one
+     * node */
+    const struct cost_link *across;
 };
 
 struct collective_time {
     double seconds;
     enum collective_algorithm algorithm;
-    double latency_seconds; /* of those: what a message of no bytes would take */
+    double latency_seconds; /* of those: the time of an empty message */
 };
 
 struct collective_time collective_time(enum collective_kind kind, const struct collective_group *group,

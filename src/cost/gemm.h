@@ -11,13 +11,14 @@
 
 struct gemm_time {
     double seconds;
-    double matrix_seconds; /* what the matrix units alone would take, waves and tile efficiency included */
-    double memory_seconds; /* what the memory alone would take */
+    double matrix_seconds; /* of the matrix units alone, waves and tile efficiency included */
+    double memory_seconds; /* of the memory alone */
     int tile_m, tile_n, split;
 };
 
-/* `batch` products of m x k by k x n on one device, launch included. All sizes are at least 1. A type the
- * device cannot multiply is computed in the next wider one that it can (bf16 on V100 in fp32, fp8 in bf16). */
+/* Returns the time of `batch` products of m x k by k x n on one device, launch included. All sizes are at
+ * least 1. A type that the device cannot multiply is computed in the next wider one that it can (bf16 on V100
+ * in fp32, fp8 in bf16). */
 struct gemm_time gemm_time(const struct cost_device *device, enum cost_type type, int64_t batch, int64_t m,
                            int64_t n, int64_t k);
 

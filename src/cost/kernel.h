@@ -1,7 +1,7 @@
-/* Kernels: what a device runs one after another, and how long each takes.
+/* Kernels and their times.
  *
- * The fusions of an HLO module and the layers of an architecture are both lists of kernels; this is the one place
- * that turns them into seconds. */
+ * The fusions of an HLO module and the layers of an architecture are both lists of kernels; only this file
+ * turns them into seconds. */
 #ifndef REHEARSE_COST_KERNEL_H
 #define REHEARSE_COST_KERNEL_H
 
@@ -23,17 +23,17 @@ struct kernel {
     enum kernel_kind kind;
     enum cost_type type; /* of the operands of products */
     const char *name;
-    double repeats; /* how often it runs */
+    double repeats; /* number of runs */
     int64_t batch, m, n,
         k;       /* gemm. attention: batch = sequences x heads, m = queries, n = keys, k = width of a head */
     bool causal; /* attention: half of the scores are masked and skipped */
     bool backward; /* attention: the backward pass, five products instead of two */
-    bool inner;    /* gemm: one of unfused attention's */
-    bool weights;  /* gemm: its result is a gradient of weights */
+    bool inner;    /* gemm: part of unfused attention */
+    bool weights;  /* gemm: computes a gradient of weights */
     enum attention_kind attention;
-    double rate;       /* attention: of the kernels that `attention` names; 0: 1 */
+    double rate;       /* attention: rate relative to the kernels of `attention`; 0: 1 */
     double lane_flops; /* stream: arithmetic outside of the matrix units, in fp32 operations */
-    double bytes;      /* read and written, each boundary tensor once. 0 of a gemm: its operands */
+    double bytes;      /* read and written, each boundary tensor once; 0 for a gemm: its operands */
 };
 
 enum kernel_bound { BOUND_LAUNCH, BOUND_MATRIX, BOUND_LANES, BOUND_MEMORY };

@@ -1,4 +1,4 @@
-/* A profile of a model nobody has measured: every layer's kernels, priced for each device type. */
+/* A profile of a model without measurements: every layer's kernels, priced for each device type. */
 #ifndef REHEARSE_COST_MODEL_PROFILE_H
 #define REHEARSE_COST_MODEL_PROFILE_H
 
@@ -9,7 +9,7 @@
 #include "devices/tables.h"
 #include "model/profile.h"
 
-/* How numbers are multiplied and kept. */
+/* Number formats of products and of stored tensors. */
 enum model_precision {
     MODEL_MIXED, /* products in bf16, in fp16 where the device has no bf16; activations and parameters 16 bits */
     MODEL_FP32, /* products in tf32 where the device has it; everything kept in 32 bits */
@@ -20,20 +20,20 @@ struct model_options {
     int64_t microbatch; /* sequences */
     int64_t sequence;   /* tokens; 0: the model's */
     enum model_precision precision;
-    int tensor; /* tensor parallel degree: a layer's devices in a node */
+    int tensor; /* tensor parallel degree, within a node */
     enum recompute recompute;
     const struct software *software;
-    int devices_per_node;        /* all-reduce times inside a node for up to so many devices, */
-    int nodes;                   /* and across up to so many nodes; 0: none */
+    int devices_per_node;        /* all-reduce times inside a node for up to this many devices */
+    int nodes;                   /* and across up to this many nodes; 0: none */
     const char *across;          /* the link between nodes, of data/links.yaml */
-    const struct tables *tables; /* of the user; NULL: none */
+    const struct tables *tables; /* the user's; NULL: none */
 };
 
-/* The type a device multiplies in under this precision. */
+/* Returns the type of a device's products under this precision. */
 enum cost_type model_type(const struct cost_device *device, enum model_precision precision);
 
-/* Layers: embedding, blocks, head. On failure *profile holds nothing; on success the caller ends it with
- * profile_release. */
+/* Makes a profile with layers embedding, blocks, head. On failure *profile holds nothing; on success the
+ * caller releases it with profile_release. */
 bool model_profile(struct profile *profile, const struct architecture *model,
                    const struct cost_device *const *devices, int device_count,
                    const struct model_options *options, struct error *err);

@@ -1,12 +1,12 @@
-/* Collectives in training: on links that kernels and other transfers use, too. */
+/* Collectives in training, on links shared with kernels and other transfers. */
 #ifndef REHEARSE_COST_TRANSFER_H
 #define REHEARSE_COST_TRANSFER_H
 
 #include "cost/collective.h"
 #include "devices/calibration.h"
 
-/* Seconds. Of a collective alone (cost/collective.h) the latency stays; the rest is stretched by the share of the
- * bandwidth that training reaches. */
+/* Returns seconds: the latency of the collective alone (cost/collective.h), and the rest of its time divided
+ * by the share of the bandwidth that training reaches. */
 double transfer_seconds(enum collective_kind kind, const struct collective_group *group, double bytes,
                         const struct calibration *calibration);
 

@@ -8,12 +8,12 @@
 
 enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
 
-/* How a layer is cut, and what passes it at a time. */
+/* The split of a layer, and its input. */
 struct layer_split {
-    int64_t microbatch;          /* sequences */
-    int64_t sequence;            /* tokens of each, all context parallel ranks together */
-    int64_t document;            /* tokens of the documents a sequence is packed from, which attend to
-                                    themselves only; 0: one document */
+    int64_t microbatch; /* sequences */
+    int64_t sequence;   /* tokens per sequence, over all context parallel ranks */
+    /* tokens per document packed into a sequence, each attending only to itself; 0: one document */
+    int64_t document;
     int tensor, context, expert; /* parallel degrees */
     enum cost_type type;         /* of the matrix products */
     const struct software *software;
@@ -21,19 +21,18 @@ struct layer_split {
 
 #define LAYER_MAX_KERNELS 96
 
-/* Of one layer, one micro-batch, one device. */
+/* The work of one layer for one micro-batch on one device. */
 struct layer_work {
-    int forward_count, count; /* kernels: those of the forward pass, then those of the backward pass */
+    int forward_count, count; /* kernels: first the forward pass, then the backward pass */
     struct kernel kernels[LAYER_MAX_KERNELS];
-    int attention_first,
-        attention_count;                 /* of the forward kernels: what selective recomputation runs again */
-    double tensor_bytes;                 /* of one tensor-parallel all-reduce; */
-    int tensor_forward, tensor_backward; /* how many of them */
-    double context_bytes; /* keys and values that go round the context parallel ranks, forward */
+    int attention_first, attention_count; /* forward kernels repeated by selective recomputation */
+    double tensor_bytes;                  /* of one tensor-parallel all-reduce */
+    int tensor_forward, tensor_backward;  /* number of these all-reduces */
+    double context_bytes; /* keys and values passed around the context parallel ranks, forward */
     double expert_bytes;  /* of one expert-parallel all-to-all; two forward, two backward */
-    double parameters;    /* on this device, experts apart */
+    double parameters;    /* on this device, without experts */
     double expert_parameters;
-    double largest_matrix;   /* parameters of it */
+    double largest_matrix;   /* its parameters */
     double activation_bytes; /* kept for the backward pass without recomputation */
     double selective_bytes;  /* with selective recomputation */
     double input_bytes;      /* with full recomputation: the layer's input */

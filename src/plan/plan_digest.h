@@ -1,5 +1,5 @@
-/* What layers and a cluster are told apart by: FNV-1a with 64 bits (Fowler, Noll, Vo) of their numbers, the same on all machines
- * and in all versions. "fnv1a:0123456789abcdef". */
+/* Digests that identify layers and a cluster: FNV-1a with 64 bits (Fowler, Noll, Vo) of their numbers, equal
+ * on all machines and in all versions. "fnv1a:0123456789abcdef". */
 #ifndef REHEARSE_PLAN_PLAN_DIGEST_H
 #define REHEARSE_PLAN_PLAN_DIGEST_H
 
@@ -13,7 +13,7 @@ uint64_t plan_digest_text(uint64_t digest, const char *text); /* NULL counts as 
 uint64_t plan_digest_integers(uint64_t digest, const int64_t *numbers, size_t count);
 uint64_t plan_digest_numbers(uint64_t digest, const double *numbers, size_t count);
 
-/* Sets the plan's digests: `layers` of what it was planned with, and its own device types and links. False: out of memory. */
+/* Sets the plan's digests: `layers`, and that of its own device types and links. False: out of memory. */
 bool plan_set_digests(struct plan *plan, uint64_t layers, struct error *err);
 
 #endif

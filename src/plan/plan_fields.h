@@ -1,4 +1,4 @@
-/* The keys of rehearse-plan/2 whose values are plain members of a struct: writer and reader go by the same tables. Private
+/* Tables, shared by writer and reader, of the keys of rehearse-plan/2 that are plain struct members. Private
  * to plan_write.c and plan_read.c. */
 #ifndef REHEARSE_PLAN_PLAN_FIELDS_H
 #define REHEARSE_PLAN_PLAN_FIELDS_H
@@ -9,7 +9,7 @@
 
 enum plan_field_kind {
     PLAN_TEXT,    /* const char *; NULL is null */
-    PLAN_NUMBER,  /* double of at least 0; NAN is null */
+    PLAN_NUMBER,  /* double >= 0; NAN is null */
     PLAN_INT,     /* int from `least` to `greatest` */
     PLAN_INTEGER, /* int64_t, the same */
     PLAN_BOOL,
@@ -22,7 +22,7 @@ struct plan_field {
     int64_t least, greatest;
 };
 
-/* The maps of the document, by what they belong to. */
+/* The maps of the document and their structs. */
 enum plan_map {
     PLAN_MAP_HEAD,        /* struct plan, at the top */
     PLAN_MAP_MADE_BY,     /* struct plan */
@@ -43,7 +43,7 @@ enum plan_map {
     PLAN_MAPS
 };
 
-/* The fields of a map, and how many there are. */
+/* Returns the fields of a map and sets their number. */
 const struct plan_field *plan_fields_of(enum plan_map map, size_t *count);
 
 #endif

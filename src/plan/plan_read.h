@@ -1,4 +1,4 @@
-/* Inside the reader of plans: one file for rehearse-plan/2, one for the five shapes of rehearse-plan/1. */
+/* Internals of the reader: one file for rehearse-plan/2, one for the five shapes of rehearse-plan/1. */
 #ifndef REHEARSE_PLAN_PLAN_READ_H
 #define REHEARSE_PLAN_PLAN_READ_H
 
@@ -14,10 +14,10 @@ struct plan_reader {
 /* Fills in the plan from a document of version 1. */
 bool plan_read_version_1(struct plan_reader *r);
 
-/* A string in the plan's arena; NULL for null and where there is none (`node` NULL). */
+/* Copies a string into the plan's arena; NULL for null and for `node` NULL. False: an error, in r->err. */
 bool plan_copy_text(struct plan_reader *r, const struct doc_node *node, const char **text);
 
-/* A device type by its name. A name that a plan without a cluster has not used yet is added. */
+/* Finds a device type by name; adds a new name if the plan has no cluster. */
 bool plan_find_type(struct plan_reader *r, const struct doc_node *node, int *type);
 
 #endif

@@ -1,4 +1,4 @@
-/* The planner's question out of files, and all that a search for its answer needs. */
+/* The planner's question from files, ready to search. */
 #ifndef REHEARSE_PLAN_PLANNING_H
 #define REHEARSE_PLAN_PLANNING_H
 

@@ -20,7 +20,7 @@
 
 #define PLAN_MAX_GROUPS       32
 #define PLAN_MAX_MICROBATCHES 1000000
-#define PLAN_MAX_SPLITS       11 /* log2 of the most devices in a stage, plus 1: 1, 2, 4, …, 1024 */
+#define PLAN_MAX_SPLITS       11 /* log2 of the maximum devices of a stage, plus 1: 1, 2, 4, …, 1024 */
 
 enum plan_objective {
     OBJECTIVE_PIPELINE, /* sum of stage times + (N - 1) x the slowest */
@@ -28,12 +28,12 @@ enum plan_objective {
 };
 
 enum plan_allreduce {
-    ALLREDUCE_PROFILE, /* from the profile; a size that is missing there is an error */
+    ALLREDUCE_PROFILE, /* from the profile; a missing size is an error */
     ALLREDUCE_MODEL,   /* from the profile, else ring over the group's intra_node link */
     ALLREDUCE_NONE,    /* left out */
 };
 
-/* Nodes that are alike. */
+/* Identical nodes. */
 struct plan_group {
     const char *device;
     const char *place; /* "cluster.yaml:4:5: groups[1]", for messages; NULL: not from a file */
@@ -42,13 +42,12 @@ struct plan_group {
     int splits;                       /* group sizes 1, 2, 4, … 2^(splits-1) are possible for a stage */
     int64_t memory;                   /* bytes per device; 0: no limit */
     const double *forward, *backward; /* [layer] seconds on one device */
-    const double *forward_ms,
-        *backward_ms; /* the same as the reference has them, to the last bit; may be NULL */
+    const double *forward_ms, *backward_ms;   /* exactly the reference's milliseconds; may be NULL */
     const double *allreduce[PLAN_MAX_SPLITS]; /* [log2 g][layer] seconds; [0] is NULL */
 };
 
 struct plan_problem {
-    struct arena arena; /* owns the arrays when made by plan_problem_init */
+    struct arena arena; /* owns the arrays if made by plan_problem_init */
     int layer_count;
     const int64_t *parameter_bytes, *activation_bytes; /* [layer] */
     int group_count;
@@ -58,24 +57,23 @@ struct plan_problem {
     enum memory_model memory; /* plan_problem_init leaves MEMORY_IN_FLIGHT */
 };
 
-/* Copies what it needs: profile and cluster may be released afterwards. Errors: a group whose device type the
- * profile does not cover and no speed leads to, devices that do not halve, an all-reduce time that is
- * missing. */
+/* Makes a problem; copies everything from profile and cluster. Errors: a group whose device type the profile
+ * does not cover and no speed leads to, devices that do not halve, a missing all-reduce time. */
 bool plan_problem_init(struct plan_problem *problem, const struct profile *profile,
                        const struct cluster *cluster, enum plan_objective objective,
                        enum plan_allreduce allreduce, int microbatches, struct error *err);
 
 void plan_problem_release(struct plan_problem *problem);
 
-/* Bytes of a stage over all its devices, which hold equal shares of it (score/memory.h). `from_end`: stages from this one
- * to the end of the pipeline, itself included. */
+/* Returns the bytes of a stage over all its devices, in equal shares (score/memory.h). `from_end`: stages
+ * from this one to the end of the pipeline, including it. */
 int64_t plan_stage_memory(const struct plan_problem *problem, int first_layer, int last_layer, int from_end);
 
-/* Does the group's memory hold the stage on so many of its devices? */
+/* Returns whether the stage fits into the memory of so many of the group's devices. */
 bool plan_stage_fits(const struct plan_problem *problem, int group, int devices, int first_layer,
                      int last_layer, int from_end);
 
-/* Can its nodes be split by halving? ERROR_INFEASIBLE if not. */
+/* Checks that the group's nodes can be split by halving. ERROR_INFEASIBLE if not. */
 bool plan_group_check(const struct plan_group *group, struct error *err);
 
 /* Devices and nodes of the whole cluster. */

@@ -1,10 +1,10 @@
-/* What the two readers share. Private to doc.c and doc/. */
+/* Declarations shared by the two readers. Private to doc.c and doc/. */
 #ifndef REHEARSE_CORE_DOC_READER_H
 #define REHEARSE_CORE_DOC_READER_H
 
 #include "core/doc.h"
 
-/* Builds the tree: open and close lists and maps, add scalars, in the order of the text. */
+/* Builds the tree from lists, maps and scalars in the order of the text. */
 struct doc_builder {
     struct doc *doc;
     struct doc_node *open; /* the innermost list or map */
@@ -18,25 +18,25 @@ struct doc_place {
     uint32_t line, column;
 };
 
-/* Syntax error: "FILE:LINE:COLUMN: message". Returns false. */
+/* Sets a syntax error: "FILE:LINE:COLUMN: message". Returns false. */
 bool doc_syntax_error(struct doc_builder *builder, struct doc_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The new value, linked into the tree; NULL: out of memory. */
+/* Returns a new value, linked into the tree; NULL: out of memory. */
 struct doc_node *doc_add(struct doc_builder *builder, enum doc_type type, struct doc_place place);
 
 bool doc_open(struct doc_builder *builder, enum doc_type type, struct doc_place place);
 bool doc_close(struct doc_builder *builder); /* also refuses duplicate keys */
 
-/* Of a byte in a text. Columns count characters. */
+/* Returns the place of a byte in a text. Columns count characters. */
 struct doc_place doc_place_of(const char *text, size_t offset);
 
-/* A number as JSON and YAML's core schema write them, all of `text`. What follows must be no part of a
- * number: a NUL will do. Infinite when it is too large. */
+/* Reads a number of JSON or YAML's core schema, all of `text`. The next byte must not continue a number, such
+ * as NUL. Infinite if too large. */
 bool doc_scan_number(const char *text, size_t length, double *value);
 
-/* The texts of the document stay where they are, in `text`, and get their NUL; text[-1] and text[length] are
- * the reader's too, and text[length] is a NUL. */
+/* Strings of the document stay in place in `text` and get a final NUL; text[-1] and text[length], which is
+ * NUL, belong to the reader, too. */
 bool doc_read_json(struct doc_builder *builder, char *text, size_t length);
 bool doc_read_yaml(struct doc_builder *builder, const char *text, size_t length);
 

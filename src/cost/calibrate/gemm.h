@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 #define GEMM_FIT_FOLDS 5
-#define GEMM_FIT_MIN   40   /* rows of a type; of fewer the parameters stay as they are */
-#define GEMM_FIT_MAX   2000 /* rows of a type that a fit looks at: more change nothing and take long */
+#define GEMM_FIT_MIN   40   /* minimum rows of a type; with fewer its parameters stay unchanged */
+#define GEMM_FIT_MAX   2000 /* maximum rows of a type in a fit: more change nothing and take long */
 
 /* Errors as shares: 0.05 is 5 %. */
 struct gemm_error {
@@ -20,21 +20,21 @@ struct gemm_error {
 };
 
 struct gemm_fit {
-    struct cost_device device;                /* `start` with other parameters; its texts are start's */
-    struct gemm_error types[COST_TYPE_COUNT]; /* on rows left out of the fit; rows 0: not fitted */
+    struct cost_device device;                /* `start` with fitted parameters; its texts are start's */
+    struct gemm_error types[COST_TYPE_COUNT]; /* on rows held out of the fit; rows 0: not fitted */
 };
 
-/* Fits, type by type, the parameters of `start` to the samples. The errors are those of GEMM_FIT_FOLDS fits, each
- * judged on the rows that it did not see. Types that were fitted keep theirs where there are
- * no rows, the others take those of the nearest type. */
+/* Fits the parameters of `start` to the samples, type by type. Errors are those of GEMM_FIT_FOLDS fits on
+ * their held-out rows. Without rows, types fitted before keep their parameters, others take the nearest
+ * type's. */
 bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
                       const struct cost_device *start, struct error *err);
 
-/* How far the device's times are from the samples of a type. */
+/* Computes the errors of the device's times on the samples of a type. */
 bool gemm_error_of(struct gemm_error *error, const struct cost_device *device,
                    const struct gemm_samples *samples, enum cost_type type, struct error *err);
 
-/* The device as a file (cost_device_write); `name` is its new name, `source` the table's. */
+/* Appends the device as a file (cost_device_write); `name` is its new name, `source` the table's. */
 void gemm_fit_write(const struct gemm_fit *fit, const char *name, const char *source, struct text *out);
 
 #endif

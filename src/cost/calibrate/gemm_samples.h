@@ -20,14 +20,14 @@ struct gemm_sample {
 struct gemm_samples {
     struct arena arena;
     const char *path;
-    int count, skipped; /* skipped: other devices, types that are not known */
+    int count, skipped; /* skipped: other devices, unknown types */
     struct gemm_sample *samples;
 };
 
-/* Columns, by their names: m, n, k; time_us, time_ms, seconds or flops_per_sec; where there are, b or batch (else 1),
- * dtype or dtypes (else `type`), gpu or device. Of `bf16xbf16->f32` the first counts; f32 is multiplied as tf32. Rows
- * of another device than `device` are left out; NULL takes all, and is an error where the table has several. On failure
- * *samples holds nothing. */
+/* Reads a table with columns m, n, k; time_us, time_ms, seconds or flops_per_sec; optional b or batch (else
+ * 1), dtype or dtypes (else `type`), gpu or device. Of `bf16xbf16->f32` the first counts; f32 is multiplied
+ * as tf32. Rows of devices other than `device` are skipped; NULL takes all, an error if there are several. On
+ * failure *samples holds nothing. */
 bool gemm_samples_read(struct gemm_samples *samples, const struct csv *csv, const char *device,
                        enum cost_type type, struct error *err);
 void gemm_samples_release(struct gemm_samples *samples);

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #define LINK_FIT_FOLDS 5
-#define LINK_FIT_MIN   12 /* rows of a kind; of fewer its parameters are those of the start */
+#define LINK_FIT_MIN   12 /* minimum rows of a kind; with fewer its parameters stay unchanged */
 
 struct link_sample {
     enum collective_kind kind;
@@ -23,13 +23,13 @@ struct link_sample {
 struct link_samples {
     struct arena arena;
     const char *path;
-    int count, skipped; /* skipped: one device, or no bytes or no time */
+    int count, skipped; /* skipped: one device, no bytes or no time */
     struct link_sample *samples;
 };
 
-/* Columns, by their names: collective or opcode; ranks or devices; bytes; time_us, time_ms or seconds; where there are,
- * nodes (else 1) and gpu or device. Rows of another device than `device` are left out; NULL takes all, and is an error
- * where the table has several. On failure *samples holds nothing. */
+/* Reads a table with columns collective or opcode; ranks or devices; bytes; time_us, time_ms or seconds;
+ * optional nodes (else 1) and gpu or device. Rows of devices other than `device` are skipped; NULL takes all,
+ * an error if there are several. On failure *samples holds nothing. */
 bool link_samples_read(struct link_samples *samples, const struct csv *csv, const char *device,
                        struct error *err);
 void link_samples_release(struct link_samples *samples);
@@ -43,18 +43,18 @@ struct link_error {
 struct link_fit {
     struct arena arena;
     struct cost_link link;
-    struct link_error kinds[COLLECTIVE_KINDS]; /* on rows left out of the fit; rows 0: not fitted */
+    struct link_error kinds[COLLECTIVE_KINDS]; /* on rows held out of the fit; rows 0: not fitted */
     struct link_error all;
 };
 
-/* Fits the parameters of `start` (its bandwidth stays: rates are shares of it) to the samples, kind by kind: to those
- * of one node, or, when `inside` is given, those of several, as the link between nodes. The errors are those of
- * LINK_FIT_FOLDS fits, each judged on the rows it did not see. The caller ends it with link_fit_release. */
+/* Fits the parameters of `start` (its bandwidth stays: rates are shares of it) to the samples, kind by kind:
+ * of one node, or, if `inside` is given, of several, as the link between nodes. Errors are those of
+ * LINK_FIT_FOLDS fits on their held-out rows. The caller releases it with link_fit_release. */
 bool link_fit_samples(struct link_fit *fit, const struct link_samples *samples, const struct cost_link *start,
                       const struct cost_link *inside, const char *name, struct error *err);
 void link_fit_release(struct link_fit *fit);
 
-/* How far the link's times are from the samples of a kind; `inside` as above. */
+/* Computes the errors of the link's times on the samples of a kind; `inside` as above. */
 bool link_error_of(struct link_error *error, const struct link_samples *samples, enum collective_kind kind,
                    const struct cost_link *link, const struct cost_link *inside, struct error *err);
 

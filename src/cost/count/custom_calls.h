@@ -1,4 +1,4 @@
-/* What custom calls cost: data/custom-calls.yaml. */
+/* The costs of custom calls: data/custom-calls.yaml. */
 #ifndef REHEARSE_COST_COUNT_CUSTOM_CALLS_H
 #define REHEARSE_COST_COUNT_CUSTOM_CALLS_H
 
@@ -18,16 +18,16 @@ enum custom_call_rule {
 };
 
 struct custom_call {
-    const char *pattern; /* of the target, as fnmatch has it */
+    const char *pattern; /* fnmatch pattern of the target */
     enum custom_call_rule rule;
     double flops, transcendentals; /* per element */
     double terms[3];               /* of p^2 q, p q^2, q^3 */
 };
 
-/* Reads the table, unless it is read; then a lookup cannot fail. */
+/* Reads the table once; lookups cannot fail afterwards. */
 bool custom_calls_read(struct error *err);
 
-/* The entry of a target, or NULL. */
+/* Returns the entry of a target, or NULL. */
 const struct custom_call *custom_call_find(const char *target);
 
 #endif

@@ -1,17 +1,17 @@
-/* The rules of counting, one instruction at a time; only for the files that count. */
+/* The counting rules, one instruction at a time; only for the files that count. */
 #ifndef REHEARSE_COST_COUNT_RULES_H
 #define REHEARSE_COST_COUNT_RULES_H
 
 #include "cost/count/count.h"
 
-/* Of a computation: each key summed over its instructions, as XLA's properties of a sub-computation are. */
+/* The sums over a computation's instructions, like XLA's properties of a sub-computation. */
 struct count_sum {
     double flops, transcendentals, bytes, output_bytes, transferred, emitted;
-    int operand_count; /* the most that one of its instructions has */
+    int operand_count; /* maximum over its instructions */
     double *operand_bytes, *operand_use;
-    double *parameter_reads; /* of one that is fused: bytes that a parameter's users read of it, by number */
-    const struct instruction_count
-        *fused; /* of the first fusion that calls it, and its operands: for others */
+    double *parameter_reads; /* of a fused one: bytes that a parameter's users read of it, by number */
+    /* the first fusion that calls it, with its operands, for other callers */
+    const struct instruction_count *fused;
     int fused_operands;
     bool unknown;
 };
@@ -22,53 +22,53 @@ struct counter {
     struct count_options options;
     const struct op_cycles *cycles;
     bool gpu;               /* xla-gpu or xla-fork */
-    bool repeated;          /* what is read twice counts twice */
+    bool repeated;          /* repeated reads count repeatedly */
     struct count_sum *sums; /* [computation index] */
     bool *elementwise;      /* the module_count's */
-    struct arena *scratch;  /* for the time of counting */
+    struct arena *scratch;  /* released after counting */
     struct error *err;
 };
 
-/* The counts of all instructions of a computation. */
+/* Returns the counts of a computation's instructions. */
 static inline struct instruction_count *count_of(const struct counter *c,
                                                  const struct hlo_computation *computation)
 {
     return c->out->computations[computation->index];
 }
 
-/* Elements of an array, of a tuple those of all its arrays. */
+/* Returns the elements of an array, or of all arrays of a tuple. */
 double count_elements(const struct hlo_shape *shape);
 
-/* The first part of a tuple, else the shape itself. */
+/* Returns the first part of a tuple, else the shape itself. */
 const struct hlo_shape *count_first(const struct hlo_shape *shape);
 
 double count_leaf_bytes(const struct hlo_shape *shape);
 
-/* The smallest whole number whose power of two reaches n; 0 for n of at most 1. */
+/* Returns ceil(log2(n)); 0 for n <= 1. */
 int count_ceil_log2(double n);
 
-/* Output and operands read and written whole, nothing computed. */
+/* Counts output and operands as read and written whole, and no operations. */
 void count_default(const struct counter *c, const struct hlo_instruction *instruction,
                    struct instruction_count *count);
 
-/* Nothing read, nothing written. */
 void count_nothing(const struct hlo_instruction *instruction, struct instruction_count *count);
 
 void count_set_operand(const struct hlo_instruction *instruction, struct instruction_count *count,
                        int operand, double bytes);
 
-/* Adds `times` what an instruction's callee costs: all of it, or what it computes. Nothing if it has none. */
+/* Adds `times` the cost of an instruction's callee: all of it, or only its operations. Nothing without a
+ * callee. */
 void count_add_call(const struct counter *c, const struct hlo_instruction *instruction,
                     struct instruction_count *count, int callee, double times);
 void count_add_function(const struct counter *c, const struct hlo_instruction *instruction,
                         struct instruction_count *count, int callee, double times);
 
-/* A custom call that no table knows: -1 by XLA's rules, nothing by ours. */
+/* Counts an unknown custom call: -1 by XLA's rules, nothing by ours. */
 void count_unknown(const struct counter *c, const struct hlo_instruction *instruction,
                    struct instruction_count *count);
 
-/* What each set of rules says of an instruction whose count holds the default. Those of GPU and rehearse are
- * only what differs from XLA's: they set *done when they counted. Each false on failure. */
+/* The sets of rules, for an instruction whose count holds the default. GPU's and rehearse's cover only their
+ * differences from XLA's and set *done if they apply. Each returns false on failure. */
 bool count_xla(const struct counter *c, const struct hlo_instruction *instruction,
                struct instruction_count *count);
 bool count_gpu(const struct counter *c, const struct hlo_instruction *instruction,
@@ -84,47 +84,46 @@ void count_scatter(const struct counter *c, const struct hlo_instruction *scatte
 bool count_fusion(const struct counter *c, const struct hlo_instruction *fusion,
                   struct instruction_count *count);
 
-/* 2 x multiply-adds of a dot with this output. */
+/* Returns 2 x multiply-adds of a dot with this output. */
 double count_dot_flops(const struct hlo_shape *lhs, const struct hlo_shape *output,
                        const struct hlo_ints *lhs_contracting);
 
-/* Operations of a convolution (or a custom call of cuDNN's that is one); false when it is no sound one. */
+/* Sets the operations of a convolution or of cuDNN's custom call; false if it is malformed. */
 bool count_convolution_flops(const struct hlo_instruction *convolution, double *flops, struct error *err);
 
 void count_reduce_window(const struct counter *c, const struct hlo_instruction *instruction,
                          struct instruction_count *count);
 
-/* Cycles of an elementwise operation per element. */
+/* Returns the cycles of an elementwise operation per element. */
 double count_cycles(const struct counter *c, enum hlo_opcode opcode, enum hlo_type type);
 
-/* Devices that take part in a collective: the largest group. */
+/* Returns the devices in a collective's largest group. */
 double count_ranks(const struct counter *c, const struct hlo_instruction *collective);
 
-/* Bytes that a collective puts on the wire; 0 for what is none. */
+/* Returns the bytes that a collective puts on the wire; 0 for other instructions. */
 double count_transferred(const struct hlo_instruction *collective);
 
-/* A GEMM of cuBLAS, a convolution of cuDNN; what they multiply and write. False: it is none, or its
- * attributes do not tell. */
+/* GEMMs of cuBLAS and convolutions of cuDNN: operations and output. False: it is neither, or its attributes
+ * are insufficient. */
 bool count_is_gemm(const char *target);
 bool count_is_convolution(const char *target);
 bool count_gemm(const struct hlo_instruction *call, struct instruction_count *count);
 bool count_convolution_call(const struct hlo_instruction *call, struct instruction_count *count);
 
-/* Figures that the maker of a kernel left in `cost_estimate_json` of its backend_config. */
+/* Counts the figures in `cost_estimate_json` of a kernel's backend_config. */
 bool count_estimate(const struct hlo_instruction *call, struct instruction_count *count);
 
-/* Is every result element made from the operands' elements at the same place? */
+/* Returns whether every result element depends only on the operands' elements at the same place. */
 bool count_is_elementwise(const bool *elementwise, const struct hlo_instruction *instruction);
 
-/* How the instructions of a fusion use one another, from its root up; filled in reverse of the order of
- * instructions, each entry by index. */
+/* How the instructions of a fusion use one another, from its root up; each entry by index. */
 struct count_uses {
-    double *use;     /* share of its elements that is computed; over 1 when some are computed again */
+    double *use;     /* share of its elements computed; over 1 if some are recomputed */
     double *emitted; /* copies of it in the code */
     double *root_use, *root_emitted;
     struct count_roots {
         int count;
-        int *at; /* sorted: instructions from which this one is reached through elementwise ones alone */
+        int *at; /* sorted: instructions from which only elementwise ones lead to this one */
     } * roots;
 };
 

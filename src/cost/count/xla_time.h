@@ -1,7 +1,7 @@
-/* How long XLA itself thinks that a kernel takes (GpuPerformanceModel: openxla/xla,
- * xla/service/gpu/model/gpu_performance_model_base.cc, 2026), to set beside our own times.
+/* XLA's own estimate of a kernel's time (GpuPerformanceModel: openxla/xla,
+ * xla/service/gpu/model/gpu_performance_model_base.cc, 2026), for comparison with ours.
  *
- * It reckons with scalar lanes alone, no tensor cores, and takes bandwidth as the datasheet has it. */
+ * It assumes scalar lanes alone, no tensor cores, and the datasheet's bandwidth. */
 #ifndef REHEARSE_COST_COUNT_XLA_TIME_H
 #define REHEARSE_COST_COUNT_XLA_TIME_H
 
@@ -9,15 +9,15 @@
 #include "devices/device.h"
 
 struct xla_device {
-    double sms, lanes; /* multiprocessors, and float units of each */
-    double threads;    /* that a multiprocessor holds */
+    double sms, lanes; /* multiprocessors, and float units per multiprocessor */
+    double threads;    /* maximum threads per multiprocessor */
     double clock_hz;
     double bytes_per_second; /* of DRAM */
     double l2_bytes;
 };
 
 struct xla_launch {
-    double blocks, threads; /* threads of a block */
+    double blocks, threads; /* threads: per block */
 };
 
 struct xla_time {
@@ -29,15 +29,15 @@ struct xla_time {
 
 struct xla_launch xla_launch_of(const struct hlo_instruction *instruction, const struct xla_device *device);
 
-/* Of an instruction counted by xla-gpu rules. */
+/* Returns the time of an instruction counted by xla-gpu rules. */
 struct xla_time xla_time_of(const struct hlo_instruction *instruction, const struct instruction_count *count,
                             const struct xla_device *device);
 
-/* What XLA reckons with of a device of ours. */
+/* Returns XLA's view of one of our devices. */
 struct xla_device xla_device_of(const struct cost_device *device);
 
-/* Of a module counted by xla-gpu rules: all its instructions that are kernels, one after another, launches included.
- * Loops run once, as XLA has it. */
+/* Returns the seconds of a module counted by xla-gpu rules: all its kernels, one after another, with
+ * launches. Loops run once, as in XLA. */
 double xla_module_seconds(const struct module_count *count, const struct hlo_module *module,
                           const struct xla_device *device);
 

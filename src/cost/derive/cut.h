@@ -1,4 +1,4 @@
-/* Minimum cuts: of values that can be kept, those that take the least memory. */
+/* Minimum cuts: the values to keep that take the least memory. */
 #ifndef REHEARSE_COST_DERIVE_CUT_H
 #define REHEARSE_COST_DERIVE_CUT_H
 
@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CUT_NEVER ((int64_t)1 << 60) /* a capacity that no cut takes */
+#define CUT_NEVER ((int64_t)1 << 60) /* a capacity that is never cut */
 
 struct cut_edge {
     int to, next; /* next: of the same node; -1: the last */
-    int64_t left; /* capacity that is left */
+    int64_t left; /* remaining capacity */
 };
 
 struct cut {
@@ -23,11 +23,11 @@ struct cut {
     bool failed;             /* memory ran out */
 };
 
-/* Node 0 is the source, node 1 the sink. False when memory runs out. */
+/* Makes a graph; node 0 is the source, node 1 the sink. False: out of memory. */
 bool cut_init(struct cut *cut, struct arena *arena, int node_count);
 void cut_connect(struct cut *cut, int from, int to, int64_t capacity);
 
-/* Finds the cut nearest to the sink; then cut_reaches says of each node whether it is on the sink's side. */
+/* Finds the cut nearest to the sink; then cut_reaches_sink tells whether a node is on the sink's side. */
 void cut_find(struct cut *cut);
 bool cut_reaches_sink(const struct cut *cut, int node);
 

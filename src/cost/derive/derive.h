@@ -1,29 +1,29 @@
 /* The backward pass of a graph, derived instruction by instruction (reverse mode: Griewank and Walther 2008,
- * "Evaluating Derivatives", chapter 3), and what it needs of the forward pass.
+ * "Evaluating Derivatives", chapter 3), and the forward values that it needs.
  *
- * Each product has two gradients, which are products; what is elementwise is multiplied with its local
+ * Each product has two gradients, which are products; elementwise operations multiply with their local
  * derivative; sums are broadcast and broadcasts summed; slices are padded, lookups scattered. The shift of a
- * softmax by its maximum has no gradient. What the backward pass needs is kept, or, where that takes less memory,
- * computed again from what is kept: the least memory is a minimum cut between the forward values that are not
- * cheap to compute and those that are needed. */
+ * softmax by its maximum has no gradient. Values needed by the backward pass are kept or, if that takes less
+ * memory, recomputed from kept ones: the minimum memory is a minimum cut between the forward values that are
+ * expensive to compute and those that are needed. */
 #ifndef REHEARSE_COST_DERIVE_DERIVE_H
 #define REHEARSE_COST_DERIVE_DERIVE_H
 
 #include "cost/derive/op_graph.h"
 
 enum argument_kind {
-    ARGUMENT_INPUT,     /* what the layer before gives, or tokens, masks, positions */
+    ARGUMENT_INPUT,     /* the previous layer's output, or tokens, masks, positions */
     ARGUMENT_PARAMETER, /* weights, scales, biases */
 };
 
 struct derive_options {
-    bool no_input_gradients; /* for a first layer: no layer before wants them */
-    bool keep_all;           /* keep all that is needed, compute nothing again */
-    bool is_body;            /* of a loop: all results have gradients */
+    bool no_input_gradients; /* for a first layer: input gradients are not needed */
+    bool keep_all;           /* keep everything needed, recompute nothing */
+    bool is_body;            /* the graph is a loop's body: all results have gradients */
     const enum argument_kind *arguments;
 };
 
-/* The body of a loop, backwards. */
+/* The backward pass of a loop's body. */
 struct derived_loop {
     struct op_graph graph;
     int first;
@@ -31,13 +31,13 @@ struct derived_loop {
 };
 
 struct derived {
-    struct op_graph
-        graph; /* the forward pass, from `first` on what is computed again, then the backward pass; its
-                           roots are the gradients */
+    /* the forward pass, from `first` on recomputed instructions, then the backward pass; its roots are the
+     * gradients */
+    struct op_graph graph;
     int first;
-    bool *kept;         /* by index: values of the forward pass that the backward pass reads */
-    int64_t kept_bytes; /* of those, and of the arguments but parameters that it reads */
-    int64_t gradients;  /* how many results had a gradient: 0, there is no backward pass */
+    bool *kept;         /* by index: forward values that the backward pass reads */
+    int64_t kept_bytes; /* of those, and of the arguments it reads, without parameters */
+    int64_t gradients;  /* number of results with a gradient; 0: there is no backward pass */
     int loop_count;
     struct derived_loop *loops;
 };
@@ -54,17 +54,17 @@ struct derived {
 bool derive_arguments(const struct op_graph *graph, struct arena *arena, enum argument_kind **arguments,
                       struct error *err);
 
-/* Bytes of the results that go to the next layer (those that no other instruction reads: what a given forward
- * pass returns for its backward pass is read inside too), and of the other results but arguments, which are
- * there anyway. */
+/* Sets the bytes of the results that go to the next layer (those that no other instruction reads: values that
+ * a given forward pass returns for its backward pass are also read inside), and of the other results without
+ * arguments, which exist anyway. */
 bool derive_result_bytes(const struct op_graph *graph, int64_t *output_bytes, int64_t *kept_bytes,
                          struct error *err);
 
-/* Appends the backward pass to a copy of `graph`, whose instructions stay as they are. */
+/* Appends the backward pass to a copy of `graph`, whose instructions stay unchanged. */
 bool derive_backward(struct derived *derived, struct arena *arena, const struct op_graph *graph,
                      const struct derive_options *options, struct error *err);
 
-/* A constant that must be a model's parameter: many floating point numbers. */
+/* Returns whether a constant must be a model's parameter: many floating point numbers. */
 bool derive_is_weight(const struct hlo_instruction *instruction);
 
 #endif

@@ -5,12 +5,12 @@
 #include "cost/derive/op.h"
 #include "cost/derive/op_graph.h"
 
-/* What an instruction reads: an array in memory or of another instruction, as it is or through views. */
+/* An operand of an instruction: an array in memory or of another instruction, directly or through views. */
 struct fuse_edge {
-    int base;      /* what computed it: no view */
-    int part;      /* the last view that takes a part of it, else the base: who reads both reads it once */
+    int base;      /* instruction that computed it, not a view */
+    int part;      /* the last view that takes a part of it, else the base; a kernel reads each part once */
     int64_t bytes; /* of that part */
-    bool moved;    /* its elements are read in another order */
+    bool moved;    /* its elements are read in a different order */
 };
 
 struct fuse_node {
@@ -18,28 +18,28 @@ struct fuse_node {
     int base, part;      /* of a view */
     int64_t bytes;
     bool moved;
-    bool folded;  /* made of constants: computed where it is used */
+    bool folded;  /* computed from constants, where it is used */
     bool escapes; /* a result, or kept */
-    bool late;    /* known only after a reduction across rows: the sum itself and what is computed of it */
+    bool late;    /* depends on a reduction across rows */
     int group;    /* -1: none */
     int next;     /* in its group; -1: the last */
     int edge_first, edge_count;
-    int reader_first, reader_count; /* of what is based on it */
+    int reader_first, reader_count; /* readers of values based on it */
 };
 
 enum fuse_reduction { REDUCTION_NONE, REDUCTION_ROWS, REDUCTION_ACROSS };
 
 struct fuse_group {
-    enum op_class kind;            /* OP_ELEMENTWISE: may be joined with its like, else as op_class has it */
-    int64_t elements;              /* it runs over */
+    enum op_class kind;            /* OP_ELEMENTWISE: may be joined with others, else as op_class returns */
+    int64_t elements;              /* number of elements */
     enum fuse_reduction reduction; /* of OP_ELEMENTWISE */
     int64_t outer, width, inner;   /* of a reduction along rows: [outer, width, inner] -> [outer, inner] */
     int hero;                      /* instruction */
     int first, last;               /* instructions by index */
     int head, tail, count;         /* its nodes */
-    bool gathers;                  /* has nodes that read elements from elsewhere */
-    int position;                  /* a group comes after all groups that it reads */
-    unsigned seen;                 /* by which search */
+    bool gathers;                  /* has nodes that gather elements */
+    int position;                  /* greater than that of all groups it reads */
+    unsigned seen;                 /* last search that visited it */
 };
 
 struct fuse_reach {
@@ -49,7 +49,7 @@ struct fuse_reach {
 struct fuser {
     struct arena *arena;
     const struct op_graph *graph;
-    int first; /* as fuse_options has these */
+    int first; /* see fuse_options */
     const bool *kept;
     bool unfused;
     struct fuse_node *nodes;
@@ -67,7 +67,7 @@ struct fuser {
 /* fuse_view.c: nodes and edges. */
 bool fuse_find_edges(struct fuser *f);
 
-/* fuse_group.c: groups. A group without nodes was joined to another. */
+/* fuse_group.c: groups. A group without nodes has been joined to another. */
 bool fuse_find_groups(struct fuser *f);
 int fuse_by_position(const void *a, const void *b); /* of struct fuse_reach, for qsort */
 

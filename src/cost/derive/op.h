@@ -1,9 +1,9 @@
-/* What an instruction is to a fusion, and what it computes.
+/* The class of an instruction for fusion, and its work.
  *
- * Custom calls of our own stand for what HLO has no instruction for:
+ * Custom calls of our own stand for operations that HLO lacks:
  *     rehearse.product    attributes->sizes is batch, m, n, k
  *     rehearse.attention  attributes->sizes is batch, queries, keys, width of a head, 1 if causal
- * and two for their backward passes: that of attention, and that of a loop, whose kernels are counted elsewhere. */
+ * and two for backward passes: of attention, and of a loop, whose kernels are counted elsewhere. */
 #ifndef REHEARSE_COST_DERIVE_OP_H
 #define REHEARSE_COST_DERIVE_OP_H
 
@@ -19,27 +19,27 @@
 
 enum op_class op_class(const struct hlo_instruction *instruction);
 
-/* Elements it runs over: of the result, of a reduction its operand. */
+/* Returns the number of elements processed: of the result, for a reduction of its operand. */
 int64_t op_elements(const struct hlo_instruction *instruction);
 
-/* Arithmetic outside of the matrix units in fp32 operations: elements times what one takes. */
+/* Returns the arithmetic outside of the matrix units in fp32 operations, over all elements. */
 double op_lane_flops(const struct hlo_instruction *instruction);
 
-/* Bytes that an instruction which is a kernel of its own moves. */
+/* Returns the bytes that an instruction moves as a kernel of its own. */
 double op_bytes(const struct hlo_instruction *instruction);
 
 struct op_product {
     int64_t batch, m, n, k;
-    enum cost_type type; /* COST_FP32 of fp32 numbers: whether that means tf32 is decided at timing */
+    enum cost_type type; /* COST_FP32 for fp32 numbers: the timing decides on tf32 */
 };
 
-/* A dot or convolution as matrix products; false when it multiplies nothing (an empty dimension). */
+/* Describes a dot or convolution as matrix products; false if it multiplies nothing (an empty dimension). */
 bool op_product(const struct hlo_instruction *instruction, struct op_product *product);
 
-/* What a reduction combines two elements with. */
+/* Returns the operation that a reduction applies to two elements. */
 enum hlo_opcode op_reducer(const struct hlo_instruction *reduce);
 
-/* A constant whose elements are all alike. */
+/* Returns whether it is a constant with equal elements. */
 bool op_is_splat(const struct hlo_instruction *instruction);
 
 bool op_is_target(const struct hlo_instruction *instruction, const char *target);

@@ -1,9 +1,9 @@
-/* A computation as one flat list of instructions: what fusion and the backward pass work on.
+/* A computation as one flat list of instructions, for fusion and the backward pass.
  *
- * Calls are inlined, tuples are taken apart, of a conditional the costliest branch stands for all, and what is
- * known to be made of simple operations (batch normalisation, softmax, layer normalisation, GELU) is written
- * out in them. What no result needs is left out. The instructions are HLO's (hlo/module.h), with their index in
- * the list. Loops stay one instruction; their bodies are graphs of their own. */
+ * Calls are inlined, tuples are taken apart, a conditional is represented by its costliest branch, and
+ * compositions of simple operations (batch normalisation, softmax, layer normalisation, GELU) are expanded.
+ * Instructions that no result needs are dropped. The instructions are HLO's (hlo/module.h), with their index
+ * in the list. Loops stay one instruction; their bodies are graphs of their own. */
 #ifndef REHEARSE_COST_DERIVE_OP_GRAPH_H
 #define REHEARSE_COST_DERIVE_OP_GRAPH_H
 
@@ -15,34 +15,34 @@
 #define OP_GRAPH_MAX ((size_t)4 << 20) /* instructions */
 
 struct op_graph {
-    struct arena *arena; /* whose instructions and lists are */
+    struct arena *arena; /* owns instructions and lists */
     int count, room;
     struct hlo_instruction **at;             /* operands before their users; at[i]->index is i */
     const struct instruction_count **counts; /* of custom calls and fusions of the module; else NULL */
     int parameter_count;
-    struct hlo_instruction **parameters; /* by number; NULL where nothing uses it */
+    struct hlo_instruction **parameters; /* by number; NULL if unused */
     int root_count;
     struct hlo_instruction **roots; /* the results; a tuple's parts */
-    const char *name;               /* of what is made; NULL: its first operand's */
-    bool failed;                    /* memory ran out, or too large: no more is added */
+    const char *name;               /* of new instructions; NULL: the first operand's */
+    bool failed;                    /* out of memory, or too large: nothing more is added */
     bool too_large;
 };
 
-/* `counts` (by the rules `rehearse`) belong to the computation's module. `fusions`: keep the module's own
- * fusions as they are, else inline them too. */
+/* Flattens a computation. `counts` (by the rules `rehearse`) belong to its module. `fusions`: keep the
+ * module's own fusions instead of inlining them. */
 bool op_graph_flatten(struct op_graph *graph, struct arena *arena, const struct hlo_computation *computation,
                       const struct module_count *counts, bool fusions, struct error *err);
 
-/* Keeps the instructions below `first`, and the others whose entry is true. */
+/* Keeps only the instructions below `first` and those whose entry is true. */
 void op_graph_keep(struct op_graph *graph, int first, const bool *used);
 
-/* Leaves out what no result needs. */
+/* Drops instructions that no result needs. */
 void op_graph_drop_unused(struct op_graph *graph);
 
-/* ERROR_FAILED for memory or ERROR_INPUT for size, when the graph failed; else true. */
+/* Sets ERROR_FAILED for memory or ERROR_INPUT for size if the graph failed; else returns true. */
 bool op_graph_check(const struct op_graph *graph, struct error *err);
 
-/* ---- making instructions; each returns NULL when the graph failed, and takes NULL operands then ---- */
+/* ---- making instructions; each returns NULL if the graph failed, and then accepts NULL operands ---- */
 
 struct hlo_instruction *op_graph_add(struct op_graph *graph, const struct hlo_instruction *like);
 bool op_graph_put(struct op_graph *graph, struct hlo_instruction *instruction); /* itself, not a copy */
@@ -78,11 +78,10 @@ struct hlo_instruction *op_graph_reduce(struct op_graph *graph, enum hlo_opcode 
                                         struct hlo_instruction *a, struct hlo_ints dims);
 struct hlo_instruction *op_graph_tuple_part(struct op_graph *graph, struct hlo_instruction *a, int64_t index);
 struct hlo_ints op_graph_ints(struct op_graph *graph, int count, const int64_t *at);
-struct hlo_attributes *
-op_graph_attributes(struct op_graph *graph); /* of an instruction to be made; never NULL */
+struct hlo_attributes *op_graph_attributes(struct op_graph *graph); /* of a new instruction; never NULL */
 
-/* Writes out what is made of simple operations; what it stands for in *value (a tuple for several results), NULL
- * there when it is not such an instruction. */
+/* Expands an instruction composed of simple operations into *value (a tuple for several results); NULL for
+ * other instructions. */
 void op_graph_expand(struct op_graph *graph, const struct hlo_instruction *instruction,
                      struct hlo_instruction *const *operands, struct hlo_instruction **value);
 

@@ -1,4 +1,4 @@
-/* The parts of deriving the backward pass; only for the files that do. */
+/* Internals of deriving the backward pass. */
 #ifndef REHEARSE_COST_DERIVE_WORK_H
 #define REHEARSE_COST_DERIVE_WORK_H
 
@@ -9,30 +9,30 @@ struct derived;
 struct derive_options;
 
 struct deriver {
-    struct op_graph *graph; /* the forward pass, then what is added */
+    struct op_graph *graph; /* the forward pass, then new instructions */
     int forward;            /* instructions of the forward pass */
     bool *needs;            /* by index: has a gradient */
     struct hlo_instruction **gradient;
-    struct hlo_instruction ***parts; /* the same of a tuple's parts */
+    struct hlo_instruction ***parts; /* gradients of a tuple's parts */
     struct derived *derived;
     struct arena *arena;
     int loop_room;
     struct error *err;
 };
 
-/* Adds to the gradient of a forward value; nothing when it has none. */
+/* Adds to the gradient of a forward value, if it has one. */
 void derive_give(struct deriver *d, struct hlo_instruction *to, struct hlo_instruction *gradient);
 
 /* derive_rules.c: gives the operands of an instruction their share of its gradient (NULL for a tuple, whose
- * parts' are in d->parts). */
+ * parts' gradients are in d->parts). */
 bool derive_instruction(struct deriver *d, struct hlo_instruction *instruction,
                         struct hlo_instruction *gradient);
 
-/* derive_product.c: of dots, convolutions, attention */
+/* derive_product.c: gradients of dots, convolutions, attention */
 void derive_product(struct deriver *d, struct hlo_instruction *product, struct hlo_instruction *gradient);
 void derive_attention(struct deriver *d, struct hlo_instruction *attention, struct hlo_instruction *gradient);
 
-/* derive_keep.c: chooses what is kept, and puts what is computed again in front of the backward pass. */
+/* derive_keep.c: chooses the values to keep and prepends recomputed instructions to the backward pass. */
 bool derive_keep(struct deriver *d, const struct derive_options *options);
 
 #endif

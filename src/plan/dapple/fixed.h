@@ -1,13 +1,14 @@
 /* DAPPLE's objective with its listed defects corrected (docs/dapple.md).
  *
- * Stages and the links between them are resources in a row, each with its own forward and backward seconds per
- * micro-batch (a link has its own transfer in both). Some resource q is the pivot, busy M times; before it the first
- * micro-batch comes forward, after it the last goes backward, and stage t <= q all-reduces when that has passed it:
+ * Stages and the links between them are resources in a row, each with its own forward and backward seconds
+ * per micro-batch (a link: its transfer). Some resource q is the pivot, busy M times; before it the first
+ * micro-batch comes forward, after it the last goes backward, and stage t <= q all-reduces when that has
+ * passed it:
  *
  *     L = max over q, t <= q of   sum_{a < q} F_a + M (F_q + B_q) + sum_{t <= a < q} B_a + allreduce_t
  *
- * No 1F1B schedule is faster. From the last resource to the first it is two numbers: L, and W, the same without any
- * all-reduce down to the front. */
+ * No 1F1B schedule is faster. From the last resource to the first it is two numbers: L, and W, the same
+ * without any all-reduce down to the front. */
 #ifndef REHEARSE_PLAN_DAPPLE_FIXED_H
 #define REHEARSE_PLAN_DAPPLE_FIXED_H
 
@@ -19,7 +20,7 @@ struct dapple_fixed {
     double latency, drained; /* L, W */
 };
 
-/* A resource in front of what there is. */
+/* Returns the times with one more resource in front. */
 static inline struct dapple_fixed dapple_fixed_prepend(struct dapple_fixed rest, double microbatches,
                                                        double forward, double backward, double allreduce)
 {
@@ -29,7 +30,7 @@ static inline struct dapple_fixed dapple_fixed_prepend(struct dapple_fixed rest,
     return (struct dapple_fixed){before > after ? before : after, drained};
 }
 
-/* Seconds of layers first..last forward, whole batch on one device; the rest of dapple_compute is backward. */
+/* Returns the forward seconds of layers first..last, whole batch on one device. */
 static inline double dapple_forward(const struct dapple_problem *problem, int first, int last)
 {
     const struct chain_load *until = problem->chain->until;
@@ -37,8 +38,8 @@ static inline double dapple_forward(const struct dapple_problem *problem, int fi
     return seconds * ((double)problem->global_batch / problem->profile_batch);
 }
 
-/* Bytes on each device of a stage that has `after` stages behind it: state, and the activations of as many
- * micro-batches as 1F1B holds at once. */
+/* Returns the bytes on each device of a stage with `after` stages behind it: state, and the activations of
+ * all micro-batches that 1F1B holds at once. */
 double dapple_fixed_memory(const struct dapple_problem *problem, int first, int last, int devices, int after,
                            int64_t microbatches);
 

@@ -1,4 +1,4 @@
-/* The chain of layers that DAPPLE's rules split, out of a graph of operations. */
+/* Reads the chain of layers that DAPPLE's rules split from a graph of operations. */
 #ifndef REHEARSE_PLAN_DAPPLE_INPUT_H
 #define REHEARSE_PLAN_DAPPLE_INPUT_H
 
@@ -8,14 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the files do not say. */
+/* Values missing in the files. */
 struct dapple_input_options {
-    int64_t profile_batch;              /* samples that the graph was measured with; 0: as its name says */
+    int64_t profile_batch;              /* samples of the measured graph; 0: from its file name */
     double state_factor, sample_memory; /* as in struct dapple_problem */
 };
 
-/* `as_hpgo`: layers as HPGO counts them. `given_batch` 0: the samples are those of the file's name. On failure *chain holds
- * nothing; on success the caller ends it with chain_release. */
+/* Loads a chain. `as_hpgo`: layers as HPGO counts them. `given_batch` 0: samples from the file's name. On
+ * failure *chain holds nothing; on success the caller releases it with chain_release. */
 bool dapple_input_load(struct chain *chain, double *profile_batch, const char *path, bool as_hpgo,
                        int64_t given_batch, struct error *err);
 

@@ -1,11 +1,11 @@
-/* Inside the DAPPLE planner: the chain and the cluster as the formulas want them. */
+/* Internals of the DAPPLE planner: terms of the formulas for chain and cluster. */
 #ifndef REHEARSE_PLAN_DAPPLE_MODEL_H
 #define REHEARSE_PLAN_DAPPLE_MODEL_H
 
 #include "plan/dapple/dapple.h"
 
-/* Seconds of layers first..last for the whole batch on one device: the difference of two cuts, then scaled, as in
- * HPGO's table. */
+/* Returns the seconds of layers first..last for the whole batch on one device: the difference of two cuts,
+ * then scaled, as in HPGO's table. */
 static inline double dapple_compute(const struct dapple_problem *problem, int first, int last)
 {
     const struct chain_load *until = problem->chain->until;
@@ -13,7 +13,7 @@ static inline double dapple_compute(const struct dapple_problem *problem, int fi
     return seconds * ((double)problem->global_batch / problem->profile_batch);
 }
 
-/* Bytes across the cut behind a layer, whole batch, one way. */
+/* Returns the bytes across the cut after a layer, whole batch, one way. */
 static inline double dapple_crossing(const struct dapple_problem *problem, int layer)
 {
     return (double)problem->chain->crossing_bytes[layer] *
@@ -26,8 +26,8 @@ static inline double dapple_parameters(const struct dapple_problem *problem, int
     return (double)(until[last].parameter_bytes - (first > 0 ? until[first - 1].parameter_bytes : 0));
 }
 
-/* Bytes that HPGO all-reduces for layers first..last. Its range ends one layer too late for every stage but the last;
- * DAPPLE_FIXED charges a stage its own layers. */
+/* Returns the bytes all-reduced for layers first..last. HPGO counts one layer too many for every stage but
+ * the last. */
 static inline double dapple_reduced(const struct dapple_problem *problem, int first, int last)
 {
     bool one_more = problem->rules == DAPPLE_ORIGINAL && last < problem->chain->layer_count - 1;
@@ -39,7 +39,8 @@ static inline int64_t dapple_microbatches(const struct dapple_problem *problem, 
     return problem->global_batch / replicas / problem->microbatch;
 }
 
-/* Ring all-reduce over g devices: 2 w (g - 1) / g bytes through each; within a machine over floor(g / 2) links. */
+/* Returns the seconds of a ring all-reduce: 2 w (g - 1) / g bytes through each; within a machine over floor(g
+ * / 2) links. */
 static inline double dapple_ring(const struct dapple_cluster *cluster, int devices, bool spans, double bytes)
 {
     if (devices == 1)
@@ -49,7 +50,7 @@ static inline double dapple_ring(const struct dapple_cluster *cluster, int devic
     return spans ? through / cluster->collective : through / (cluster->inside * links);
 }
 
-/* Bytes/s into a stage that spans machines. HPGO lets it receive faster than one remote machine does. */
+/* Returns the bytes/s into a stage that spans machines; HPGO's exceed a remote machine's. */
 static inline double dapple_spanning_rate(const struct dapple_problem *problem)
 {
     return problem->rules == DAPPLE_ORIGINAL ? problem->cluster->collective

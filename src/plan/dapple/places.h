@@ -1,15 +1,16 @@
-/* Where the devices of stages may lie, counted and not enumerated.
+/* Placements of the stages' devices, counted and not enumerated.
  *
- * Stages are placed from the last to the first. What matters then is a state: how many devices each machine has left,
- * machines alike when as many are left, and which machine holds all of the stage placed last, if one does. A step puts
- * the next stage, of some number of devices, in front: within the same machine, within another, or spanning several.
- * It knows what a transfer out of the new stage costs: HPGO's rules depend on nothing else.
+ * Stages are placed from the last to the first. The state is then how many devices each machine has left
+ * (machines with equal numbers are interchangeable) and which machine, if any, holds all of the stage placed
+ * last. A step puts the next stage, of some number of devices, in front: within the same machine, within
+ * another, or spanning several. It gives the cost of a transfer out of the new stage: HPGO's rules depend on
+ * nothing else.
  *
- * Three kinds of states:
- *   PLACES_ALL      every placement. Small clusters only
- *   PLACES_ORDERED  devices in order, from the last machine to the first; the rest of a machine may stay idle. All of
+ * Three kinds of states: PLACES_ALL every placement. Small clusters only PLACES_ORDERED devices in order,
+ * from the last machine to the first; the rest of a machine may stay idle. All of
  *                   these placements exist: good plans
- *   PLACES_LOOSE    only the devices left in all, and in the machine of the stage placed last, are counted. Every real
+ * PLACES_LOOSE only the devices left in all, and in the machine of the stage placed last, are counted. Every
+ * real
  *                   placement is among these, and others: lower bounds */
 #ifndef REHEARSE_PLAN_DAPPLE_PLACES_H
 #define REHEARSE_PLAN_DAPPLE_PLACES_H
@@ -19,9 +20,9 @@
 enum places_kind { PLACES_ALL, PLACES_ORDERED, PLACES_LOOSE };
 
 enum places_link {
-    LINK_NONE,   /* nothing behind the new stage */
+    LINK_NONE,   /* the new stage is the last */
     LINK_INSIDE, /* into a stage within a machine, from the same machine only */
-    LINK_AWAY,   /* the same, and `away` devices are in others */
+    LINK_AWAY,   /* the same, with `away` devices in other machines */
     LINK_SPANS,  /* into a stage that spans machines */
 };
 
@@ -29,7 +30,7 @@ struct places_step {
     int32_t target; /* state */
     int16_t away;
     uint8_t link;
-    uint8_t spans; /* does the new stage span machines? */
+    uint8_t spans; /* whether the new stage spans machines */
 };
 
 struct places {
@@ -37,24 +38,24 @@ struct places {
     const struct dapple_cluster *cluster;
     int devices, state_count; /* state 0: nothing is placed */
     int *left;                /* [state] devices */
-    int64_t *first; /* [state * (devices + 1) + count] steps with that many devices; one more at the end */
+    /* [state * (devices + 1) + count] steps with `count` devices; one more entry at the end */
+    int64_t *first;
     struct places_step *steps;
     uint8_t *machines; /* PLACES_ALL, see places.c */
 
-    /* A state is at least as good as another that has no more in any of these: whatever may stand in front of that
-     * one may stand in front of it, at the same cost. Not where there are more than two machines of several devices,
-     * nor where devices are in order. */
+    /* Whether states are ordered: a state dominates another with at most as much in each of the following, as
+     * everything that can stand in front of that one can do so here at the same cost. False with more than
+     * two machines of several devices, or with devices in order. */
     bool ordered;
-    int16_t
-        *here; /* [state] devices left in the machine that holds the stage placed last, or in one of two */
-    int16_t *there;    /* [state] in the other, or in all */
-    int32_t *by_there; /* states, most there first, of those most here */
-    bool *current;     /* [state] does a machine hold all of the stage placed last? these must be equal */
-    int largest;       /* machine, devices */
+    int16_t *here;     /* [state] devices left in the machine of the stage placed last, or in one of two */
+    int16_t *there;    /* [state] in the other machine, or in all */
+    int32_t *by_there; /* states by descending `here`, then descending `there` */
+    bool *current;     /* [state] whether a machine holds all of the stage placed last; must be equal */
+    int largest;       /* devices of the largest machine */
 };
 
-/* The most devices of a stage in front of a state of which some lie in the machine of the stage behind, and no more
- * than `away` elsewhere. */
+/* Returns the maximum devices of a stage in front of a state, some of them in the machine of the next stage
+ * and at most `away` elsewhere. */
 static inline int places_most_joined(const struct places *places, int state, int away)
 {
     if (places->kind == PLACES_ORDERED)
@@ -62,13 +63,13 @@ static inline int places_most_joined(const struct places *places, int state, int
     return places->current[state] ? places->here[state] + away : 0;
 }
 
-/* False, with no memory held and *err set, when there are more than `most_steps` steps (ERROR_INFEASIBLE) or no
- * memory. */
+/* Enumerates states and steps. False, with no memory held: more than `most_steps` steps (ERROR_INFEASIBLE),
+ * or out of memory. */
 bool places_init(struct places *places, const struct dapple_cluster *cluster, enum places_kind kind,
                  int64_t most_steps, struct error *err);
 void places_release(struct places *places);
 
-/* Fills in by_there, which has room, from here and there. False: no memory. */
+/* Fills in by_there, which has room, from here and there. False: out of memory. */
 bool places_order(struct places *places);
 
 static inline const struct places_step *places_steps(const struct places *places, int state, int count,
@@ -79,12 +80,12 @@ static inline const struct places_step *places_steps(const struct places *places
     return places->steps + first[0];
 }
 
-/* Follows a way from state 0: the last of `count` stages first, stage i with devices[i] by step number steps[i] of its
- * state. Fills stage_of. Not for PLACES_LOOSE. */
+/* Follows a path from state 0: the last of `count` stages first, stage i with devices[i] by step number
+ * steps[i] of its state. Fills stage_of. Not for PLACES_LOOSE. */
 bool places_follow(const struct places *places, int count, const int *devices, const int *steps,
                    int16_t *stage_of, struct error *err);
 
-/* The same for PLACES_LOOSE, where there may be no such placement, or none that is found: *found says. */
+/* The same for PLACES_LOOSE; *found is false if no such placement exists or none is found. */
 bool places_pack(const struct places *places, int count, const int *devices, const int *steps,
                  int16_t *stage_of, bool *found, struct error *err);
 

@@ -1,17 +1,17 @@
-/* The dynamic program behind the exact search: the best stages and placement where the pivot lies in an interval.
+/* The dynamic program behind the exact search: the best stages and placement with the pivot in an interval.
  *
- * With every stage and transfer at most `high` (seconds for the whole batch), and charging the pivot at `low` but the
- * drain at `high`,
+ * With every stage and transfer at most `high` (seconds for the whole batch), and charging the pivot at `low`
+ * but the drain at `high`,
  *
  *     (M - 1) low / M + T / (r M) + min (X + max(0, D)),    X = sum of transfers,  D = max_s (allreduce_s - s high / M)
  *
- * is no more than the latency of any plan whose pivot is in [low, high], and equal where low = high. From the last
- * stage to the first X grows by a transfer, and D becomes max(0, allreduce, D - high / M); labels (X, D), of which one
- * that is no better in both is dropped, make the minimum exact. They are kept for each first layer and each state of
- * the devices (dapple_places.h).
+ * is no more than the latency of any plan whose pivot is in [low, high], and equal if low = high. From the
+ * last stage to the first, X grows by a transfer, and D becomes max(0, allreduce, D - high / M); the
+ * undominated labels (X, D) make the minimum exact. They are kept for each first layer and each state of the
+ * devices (places.h).
  *
- * Under DAPPLE_FIXED the labels are dapple_fixed.h's (L, W), and the number of stages where memory binds; nothing
- * depends on the interval but what is left out. */
+ * Under DAPPLE_FIXED the labels are (L, W) of fixed.h, and the number of stages where memory binds; the
+ * interval then only decides which labels are dropped. */
 #ifndef REHEARSE_PLAN_DAPPLE_PROGRAM_H
 #define REHEARSE_PLAN_DAPPLE_PROGRAM_H
 
@@ -24,9 +24,9 @@ struct dapple_program {
     int replicas, factor; /* r, k */
     int64_t microbatches;
     double low, high;
-    bool
-        reach_low; /* only plans that have something of `low` or more; needed where a slower pivot may be better */
-    double cutoff; /* seconds; only plans that take less are of interest */
+    /* only plans with a stage or transfer of at least `low`; for a slower pivot that may be better */
+    bool reach_low;
+    double cutoff; /* seconds; only faster plans are of interest */
 };
 
 struct dapple_label;
@@ -34,13 +34,13 @@ struct dapple_front;
 struct dapple_fixed_front;
 struct dapple_stairs;
 
-/* Memory for programs, one after the other; {0} to begin with. */
+/* Memory reused by successive programs; {0} to begin with. */
 struct dapple_workspace {
     int32_t *head;                           /* [first layer][state] */
     struct dapple_front *fronts;             /* [first layer][state]; DAPPLE_ORIGINAL */
     struct dapple_fixed_front *fixed_fronts; /* [first layer][units left]; DAPPLE_FIXED */
     double *most_before, *most_item;         /* [first layer] */
-    int *kept;                               /* [first layer] units that the layers in front need */
+    int *kept;                               /* [first layer] units needed by the layers in front */
     size_t head_room, front_room, fixed_room, before_room, item_room, kept_room;
     struct dapple_label *labels;
     int32_t label_count;
@@ -50,21 +50,21 @@ struct dapple_workspace {
 };
 
 struct dapple_answer {
-    double least; /* seconds; no plan takes less: known even where the program fails */
-    double bound; /* the best plan's; INFINITY: none below the cutoff */
-    bool reaches; /* has the plan something of `low` or more? */
+    double least; /* seconds; no plan is faster, even if the program fails */
+    double bound; /* seconds of the best plan; INFINITY: none below the cutoff */
+    bool reaches; /* whether the plan has a stage or transfer of at least `low` */
     int stage_count, stage_room;
-    int *first_layers, *devices, *steps; /* [stage]; steps as places_follow wants them */
+    int *first_layers, *devices, *steps; /* [stage]; steps for places_follow */
 };
 
-/* *answer: {0} to begin with, or an earlier one. False when memory runs out, or more than MAX_LABELS labels are
- * needed (ERROR_INFEASIBLE). */
+/* Solves a program. *answer: {0}, or an earlier one. False: out of memory, or more than MAX_LABELS labels
+ * (ERROR_INFEASIBLE). */
 bool dapple_program_solve(const struct dapple_program *program, struct dapple_workspace *workspace,
                           struct dapple_answer *answer, struct error *err);
 void dapple_workspace_release(struct dapple_workspace *workspace);
 void dapple_answer_release(struct dapple_answer *answer);
 
-/* Bytes/s of a transfer out of `count` devices along a step, for bytes of the whole stage; INFINITY: nothing behind. */
+/* Returns the bytes/s of a transfer out of `count` devices along a step, for bytes of the whole stage. */
 static inline double dapple_step_rate(const struct dapple_problem *problem, const struct places_step *step,
                                       int count)
 {

@@ -1,4 +1,4 @@
-/* DAPPLE's plans for people. */
+/* A readable report on DAPPLE's plans. */
 #ifndef REHEARSE_PLAN_DAPPLE_REPORT_H
 #define REHEARSE_PLAN_DAPPLE_REPORT_H
 
@@ -8,28 +8,28 @@
 struct dapple_report {
     const struct dapple_problem *problem;
     const struct dapple_split *plan;
-    struct dapple_data_parallel data; /* beside the plan */
-    const char *import;               /* whose way from graph to chain: "hpgo" or "rehearse" */
+    struct dapple_data_parallel data; /* for comparison */
+    const char *import;               /* rule that made the chain from the graph: "hpgo" or "rehearse" */
     double seconds;                   /* of the search */
 };
 
-/* (latency - lower_bound) / latency; 1 when nothing is known. */
+/* (latency - lower_bound) / latency; 1 if nothing is known. */
 double dapple_gap(const struct dapple_split *plan);
 
-/* Bytes on each device of a stage, and that of the fullest stage. HPGO's rules do not look at it. */
+/* Bytes on each device of a stage, and of the fullest stage. HPGO's rules ignore memory. */
 double dapple_stage_memory(const struct dapple_problem *problem, const struct dapple_split *plan, int stage);
 double dapple_most_memory(const struct dapple_problem *problem, const struct dapple_split *plan);
 
-/* Seconds of a stage for one micro-batch: forward and backward, and forward alone. */
+/* Seconds of a stage per micro-batch: forward and backward, and forward alone. */
 double dapple_stage_time(const struct dapple_problem *problem, const struct dapple_split *plan, int stage);
 double dapple_stage_forward(const struct dapple_problem *problem, const struct dapple_split *plan, int stage);
 
-int dapple_idle(const struct dapple_split *plan); /* devices */
+int dapple_idle(const struct dapple_split *plan); /* number of idle devices */
 
 /* "dapple", "dapple-fixed" */
 const char *dapple_rules_name(enum dapple_rules rules);
 
-/* Devices of each stage: "8:8"; shortened where they do not fit: "1:1:1 … 16 stages". Returns `buffer`. */
+/* Writes the devices of each stage, "8:8", shortened if necessary: "1:1:1 … 16 stages". Returns `buffer`. */
 char *dapple_shape(const struct dapple_split *plan, char *buffer, size_t size);
 
 void dapple_print(const struct dapple_report *report, struct text *out);

@@ -1,4 +1,4 @@
-/* Inside the dynamic program (dapple_program.h): what its parts share. */
+/* Internals shared by the parts of the dynamic program (program.h). */
 #ifndef REHEARSE_PLAN_DAPPLE_SOLVER_H
 #define REHEARSE_PLAN_DAPPLE_SOLVER_H
 
@@ -7,9 +7,9 @@
 
 #include <math.h>
 
-#define DAPPLE_ROUNDING 1e-12 /* relative; sums here run in another order than in dapple_score */
+#define DAPPLE_ROUNDING 1e-12 /* relative; sums run in a different order than in dapple_score */
 
-/* fmax and fmin are calls, for the sake of NAN. */
+/* fmax and fmin are slow calls because of NAN. */
 static inline double larger(double a, double b)
 {
     return a > b ? a : b;
@@ -23,24 +23,24 @@ static inline double lesser(double a, double b)
 struct dapple_label {
     double x, y;   /* X, D; DAPPLE_FIXED: L, W */
     int32_t next;  /* of the same first layer and state; -1: none */
-    int32_t after; /* label of the stages behind its first; -1: none */
+    int32_t after; /* label of the stages after its first; -1: none */
     int32_t step;
     int16_t first_layer, devices; /* of its first stage */
-    int16_t rank;                 /* higher is better: `low` is reached; fewer stages where memory binds */
+    int16_t rank;                 /* higher is better: `low` is reached, or fewer stages where memory binds */
     int16_t stages;
-    bool reaches; /* has any of these stages, or of the transfers between them, `low` or more? */
+    bool reaches; /* whether any of these stages or transfers takes at least `low` */
 };
 
 #define DAPPLE_PARTS 3
 static const double dapple_parts[DAPPLE_PARTS] = {1, 0.5, 0.25};
 
-/* The least that what is put in front of a state adds (dapple_front.c). */
+/* The minimum cost of the layers in front of a state (front.c). */
 struct dapple_front {
-    double least;                /* X' + D'; NAN: not known yet */
+    double least;                /* X' + D'; NAN: not computed yet */
     double hiding[DAPPLE_PARTS]; /* X' + (1 - p) F - p S b */
 };
 
-/* The least that it adds to stages with a drain. */
+/* Returns the minimum cost in front of stages with a drain. */
 static inline double dapple_front_bound(const struct dapple_front *front, double drain)
 {
     double least = front->least;
@@ -50,12 +50,12 @@ static inline double dapple_front_bound(const struct dapple_front *front, double
     return least;
 }
 
-/* DAPPLE_FIXED's, for a number of units (dapple_front_fixed.c). */
+/* The same under DAPPLE_FIXED, for a number of units (front_fixed.c). */
 struct dapple_fixed_front {
     double least;            /* alone: L' */
-    double forward;          /* what it adds to L: F */
-    double pass;             /* and to W, with the all-reduce that ends last: P */
-    double spare_l, spare_w; /* L' - F, L' - P: up to that L and W of what is behind never count */
+    double forward;          /* added to L: F */
+    double pass;             /* added to W, with the last all-reduce: P */
+    double spare_l, spare_w; /* L' - F, L' - P: below these, the following L and W do not count */
 };
 
 static inline double dapple_fixed_front_bound(const struct dapple_fixed_front *front,
@@ -73,21 +73,21 @@ struct solver {
     bool original;
     int units;         /* of r devices */
     double block;      /* high / M */
-    double charge;     /* what every plan pays: pivot at low, start-up */
+    double charge;     /* costs of every plan: pivot at low, start-up */
     double scale;      /* X per second of a whole-batch transfer: 1 / (r M) */
-    double high;       /* with room for rounding */
+    double high;       /* with a margin for rounding */
     double per_unit;   /* 1 / (high r) */
     double batches;    /* global batch / profile batch */
-    bool memory_binds; /* DAPPLE_FIXED: somewhere it might */
-    bool fronts;       /* is there room for bounds on what is put in front? */
-    double haste;      /* by which a bound has to be less, for each layer that is left */
+    bool memory_binds; /* DAPPLE_FIXED: memory may bind somewhere */
+    bool fronts;       /* whether memory allows bounds on the layers in front */
+    double haste;      /* margin by which a bound must be lower, per remaining layer */
     int32_t best;      /* label */
     double best_value;
     bool out_of_memory, too_many;
 };
 
-/* The next layer below `from` that a stage of at most `units` units, which ends with layer end - 1, may begin with; -1: there is
- * none, or all before compute more than the pivot's limit allows. */
+/* Returns the next layer below `from` at which a stage of at most `units` units that ends before layer `end`
+ * may begin; -1: none, or all earlier layers exceed the pivot's limit. */
 static inline int next_first(const struct solver *solver, int end, int from, int units)
 {
     const struct chain *chain = solver->problem->chain;
@@ -101,16 +101,16 @@ static inline int next_first(const struct solver *solver, int end, int from, int
     return -1;
 }
 
-/* Is this transfer what makes the pivot reach `low`? */
+/* Returns whether this transfer makes the pivot reach `low`. */
 static inline bool sends_long(const struct solver *solver, double send)
 {
     return solver->program->reach_low &&
            solver->program->factor * send >= solver->program->low * (1 - DAPPLE_ROUNDING);
 }
 
-/* With more units than needed a stage is worth a try only where that lowers something (an all-reduce over more links
- * within a machine, a transfer from a stage that has a larger share in the next one's machine), or where its longer
- * transfer is wanted. */
+/* Returns whether a stage is worth trying. With more units than needed that holds only if they lower a cost
+ * (an all-reduce over more links within a machine, a transfer from a stage with a larger share in the next
+ * one's machine), or if the longer transfer is wanted. */
 static inline bool worth_trying(const struct solver *solver, const struct places_step *step, double send,
                                 bool more_than_needed, bool drain_hidden)
 {
@@ -122,14 +122,14 @@ static inline bool worth_trying(const struct solver *solver, const struct places
     return !drain_hidden;
 }
 
-/* Seconds of layers first..last, as dapple_compute has them. */
+/* Seconds of layers first..last, as dapple_compute. */
 static inline double compute_of(const struct solver *solver, int first, int last)
 {
     const struct chain_load *until = solver->problem->chain->until;
     return (until[last].compute - (first > 0 ? until[first - 1].compute : 0)) * solver->batches;
 }
 
-/* Units that a stage of so many seconds needs, so that it takes no longer than `high`. */
+/* Returns the units that a stage needs to take at most `high`. */
 static inline int units_needed(const struct solver *solver, double compute)
 {
     double units = lesser(compute * solver->per_unit, DAPPLE_MAX_DEVICES + 1);
@@ -137,8 +137,8 @@ static inline int units_needed(const struct solver *solver, double compute)
     return whole + (whole < units) > 1 ? whole + (whole < units) : 1;
 }
 
-/* The most units worth a try (worth_trying): more than needed lie within a machine, or in the next stage's and another;
- * one device cannot span, two can. */
+/* Returns the maximum units worth trying (worth_trying): extra units lie within a machine, or in the next
+ * stage's and another; one device cannot span, two can. */
 static inline int units_most(const struct solver *solver, int state, int needed, bool drain_hidden)
 {
     int replicas = solver->program->replicas;
@@ -150,13 +150,13 @@ static inline int units_most(const struct solver *solver, int state, int needed,
     return most > needed + (replicas == 1) ? most : needed + (replicas == 1);
 }
 
-/* What is put in front of a state, the stage that ends with layer end - 1 first. DAPPLE_ORIGINAL only. */
+/* Returns the bounds in front of a state whose next stage ends before layer `end`. DAPPLE_ORIGINAL only. */
 const struct dapple_front *dapple_front_of(const struct solver *solver, int end, int state);
 
-/* Fills in the bounds of DAPPLE_FIXED, for every layer and number of units. */
+/* Fills in the bounds of DAPPLE_FIXED for every layer and number of units. */
 void dapple_fixed_fronts(const struct solver *solver);
 
-/* Drops the labels of a first layer that another one beats, in a state that is at least as good (dapple_sift.c). */
+/* Drops labels of a first layer dominated by another in a state at least as good (sift.c). */
 bool dapple_sift(const struct solver *solver, int layer);
 void dapple_sift_release(struct dapple_workspace *workspace);
 

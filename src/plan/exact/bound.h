@@ -8,7 +8,7 @@
  *     oobleck  N=0   sum_before (l + 3 L) + sum_after (2 l + 2 L) + 5 L
  * (one stage under oobleck: 4 l), and a dynamic program (program.h) minimises such a sum exactly. For all L
  * in [low, high] together the program caps stages at `high` and charges what grows with L at `low`. Only
- * oobleck's reward of -L per stage after the slowest shrinks with L. With m the most stages there can be
+ * oobleck's reward of -L per stage after the slowest shrinks with L. With m the maximum number of stages
  * after it, and any reward r <= low,
  *     (N + 2) L - j L  >=  (N + 2 - m) L + m r - j r
  * so each of them is granted r alone, and L is charged N + 2 - m times. r = low is best unless the program's
@@ -22,7 +22,7 @@
 
 #include <stdbool.h>
 
-/* Stage times this close, relative, are equal, as in plan_score: ticks are rounded. */
+/* Relative tolerance within which stage times are equal, as in plan_score: ticks are rounded. */
 #define BOUND_TIE 1e-10
 
 struct bound {
@@ -33,29 +33,29 @@ struct bound {
 };
 
 struct interval {
-    double low, high; /* ticks; stage times that exist. high = INFINITY: everything from low up */
-    double bound;     /* no plan in here takes less */
+    double low, high; /* ticks; existing stage times. high = INFINITY: no upper end */
+    double bound;     /* lower bound on plans in the interval */
     double theta;     /* 0 to 1 */
     bool counting;    /* the program counts stages from the end (counted.h) */
 };
 
 struct bound bound_init(const struct ticks *ticks, const struct plan_problem *problem);
 
-/* What the stages cost in the interval's program, and what it leaves out: value + constant is a lower bound,
+/* Costs of stages in the interval's program, and the constant left out: value + constant is a lower bound,
  * and exact in an interval of one value if the program's pipeline has an objective (bound_evaluate). */
 struct tile_costs bound_costs(const struct bound *bound, const struct interval *interval);
 double bound_constant(const struct bound *bound, const struct interval *interval);
 
-/* A lower bound without a program: on all plans whose slowest stage takes `low` or more. */
+/* Returns a lower bound, without a program, on all plans whose slowest stage takes at least `low`. */
 double bound_simple(const struct bound *bound, double low);
 
-/* The objective of a stage list; INFINITY where it is not defined. *slowest: the longest stage. */
+/* Returns the objective of a stage list; INFINITY if undefined. *slowest: the slowest stage's ticks. */
 double bound_evaluate(const struct bound *bound, const struct tile_stage *stages, int count, double *slowest);
 
-/* theta for the parts of an interval whose program found a pipeline with or without an objective. */
+/* Returns theta for the parts of an interval whose program found a pipeline with or without an objective. */
 double bound_next_theta(const struct bound *bound, double theta, bool defined);
 
-/* A bound on the slowest stage of any plan. */
+/* Returns a lower bound on the slowest stage of any plan. */
 double bound_least_slowest(const struct bound *bound);
 
 #endif

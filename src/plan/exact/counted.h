@@ -1,18 +1,20 @@
-/* The dynamic program that counts stages: the cheapest pipeline where it depends on a stage's place, counted from the end,
+/* The dynamic program that counts stages: the cheapest pipeline if a stage's place from the end decides
  * whether it is allowed.
  *
- * Problem. That of program.h with two more conditions. The i-th stage from the end holds the activations of min(N, i)
- * micro-batches, which must fit into its memory (score/memory.h). And oobleck with N micro-batches has no value for N or
- * more stages after the bottleneck.
+ * Problem. That of program.h with two more conditions. The i-th stage from the end holds the activations of
+ * min(N, i) micro-batches, which must fit into its memory (score/memory.h). And oobleck with N micro-batches
+ * is undefined for N or more stages after the bottleneck.
  *
- * State: (nodes used per group, layers placed, stages behind, bottleneck behind or not), from the end of the pipeline to its
- * front. Step: one more node. Its tilings by halving are the ways to fill its devices 0, 1, 2, … with stages of 2^k devices
- * that begin at a multiple of 2^k. Stages are counted up to N, or to as many as there can be.
+ * State: (nodes used per group, layers placed, stages behind, bottleneck behind or not), from the end of the
+ * pipeline to its front. Step: one more node. Its tilings by halving are the ways to fill its devices 0, 1,
+ * 2, … with stages of 2^k devices that begin at a multiple of 2^k. Stages are counted up to N, or to their
+ * maximum number.
  *
- * Three things keep it small. The windows of reach.h hold here, too: they let every stage be as large as the last one may
- * be. Of two values the one with more stages is dropped unless it is less: fewer stages behind never need more memory.
- * And a stage's time is a difference of prefix sums, so that the best end for each first layer is the minimum over a
- * window that only moves forward: a step takes time in proportion to the layers.
+ * Three things keep it small. The windows of reach.h hold here, too: they let every stage be as large as the
+ * last one may be. Of two values the one with more stages is dropped unless it is smaller: fewer stages
+ * behind never need more memory. And a stage's time is a difference of prefix sums, so that the best end for
+ * each first layer is the minimum over a window that only moves forward: a step takes time proportional to
+ * the layers.
  *
  * Check. Brute force, with memory that binds (tests/plan/test_search_random.c). */
 #ifndef REHEARSE_PLAN_EXACT_COUNTED_H
@@ -25,10 +27,10 @@ struct counted_scratch;
 struct counted {
     struct program *program; /* nodes, layers, windows, limits and threads are shared with it */
     struct tile_costs costs;
-    int counts;     /* stages are counted up to here */
+    int counts;     /* maximum count of stages */
     uint32_t *to;   /* [state x groups + group]: the state with one node of the group more, or LATTICE_NONE */
-    int *nodes;     /* [state]: that it has not used */
-    int *devices;   /* [state]: of those nodes */
+    int *nodes;     /* [state]: unused nodes */
+    int *devices;   /* [state]: devices of the unused nodes */
     size_t *offset; /* [state]: where its values start */
     double *values; /* [state][phase][count][layer of the window] */
     size_t capacity, value_count;

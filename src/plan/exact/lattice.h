@@ -1,7 +1,7 @@
-/* The resource states of the exact search: how many nodes of each group are used up.
+/* The resource states of the exact search: the number of used nodes per group.
  *
- * States are numbered by level (number of nodes used), so that state 0 uses none, the last one uses all, and
- * every state comes after those it is reached from. */
+ * States are numbered by level (number of used nodes): state 0 uses none, the last one all, and every state
+ * comes after its predecessors. */
 #ifndef REHEARSE_PLAN_EXACT_LATTICE_H
 #define REHEARSE_PLAN_EXACT_LATTICE_H
 
@@ -20,11 +20,11 @@ struct lattice {
     uint32_t count;
     int level_count;       /* nodes of the cluster + 1 */
     uint32_t *level_start; /* [level_count + 1] */
-    uint32_t
-        *from; /* [state x group_count + group]: the state with one node of the group less, or LATTICE_NONE */
+    /* [state x group_count + group]: the state with one node of the group less, or LATTICE_NONE */
+    uint32_t *from;
 };
 
-/* Every state: the product of (nodes + 1) over the groups. 0 when that is more than `most`. */
+/* Returns the number of all states, the product of (nodes + 1) over the groups; 0 if it exceeds `most`. */
 uint32_t lattice_size(const struct ticks *ticks, uint32_t most);
 bool lattice_init(struct lattice *lattice, const struct ticks *ticks, struct error *err);
 

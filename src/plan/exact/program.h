@@ -1,10 +1,10 @@
-/* The dynamic program of the exact search: the cheapest pipeline when no stage is longer than a cap and every
- * stage has a cost of its own (tiles.h says which).
+/* The dynamic program of the exact search: the cheapest pipeline under a cap on stage times, with a cost per
+ * stage (tiles.h).
  *
  * State: (nodes used per group, layers placed, before or after the bottleneck). Step: one more node, with
- * some tiling, on the next layers. Only the layers inside a state's window (reach.h) are kept, so close to
- * the smallest feasible cap a program is little more than a pass over the resource states. States of one
- * level do not depend on each other and are shared out to threads. */
+ * some tiling, on the next layers. Only the layers inside a state's window (reach.h) are kept, so that close
+ * to the smallest feasible cap a program is little more than a pass over the resource states. States of one
+ * level are independent and are distributed to threads. */
 #ifndef REHEARSE_PLAN_EXACT_PROGRAM_H
 #define REHEARSE_PLAN_EXACT_PROGRAM_H
 
@@ -24,7 +24,7 @@ struct program {
     const struct lattice *lattice;
     struct parallel *pool;
     double deadline;    /* clock_now seconds; 0: none */
-    size_t most_values; /* the memory it may take, in doubles */
+    size_t most_values; /* maximum memory, in doubles */
 
     struct reach reach;
     struct tiles tiles;
@@ -47,10 +47,10 @@ bool program_init(struct program *program, const struct ticks *ticks, const stru
                   struct parallel *pool, struct error *err);
 void program_release(struct program *program);
 
-/* The least cost of a pipeline over all nodes and layers. */
+/* Sets *value to the minimum cost of a pipeline over all nodes and layers. */
 enum program_status program_solve(struct program *program, const struct tile_costs *costs, double *value);
 
-/* The stages of that pipeline, in order, after PROGRAM_DONE; room for ticks->most_stages. Returns their
+/* Writes that pipeline's stages in order, after PROGRAM_DONE, with room for ticks->most_stages. Returns their
  * number. */
 int program_path(const struct program *program, struct tile_stage *stages);
 

@@ -32,10 +32,10 @@ bool reach_init(struct reach *reach, const struct ticks *ticks, const struct lat
                 struct error *err);
 void reach_release(struct reach *reach);
 
-/* Could there be a plan with no stage over `cap` ticks? False is certain. Fills stage_end and tile_end. */
+/* Returns false if certainly no plan has all stages within `cap` ticks. Fills stage_end and tile_end. */
 bool reach_feasible(struct reach *reach, double cap);
 
-/* Fills in everything. False when there is certainly no plan. */
+/* Fills in everything. False: there is certainly no plan. */
 bool reach_windows(struct reach *reach, double cap);
 
 #endif

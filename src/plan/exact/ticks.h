@@ -19,7 +19,7 @@ struct ticks_group {
     int nodes;
     int splits;                         /* as in plan_group */
     const double *sum[PLAN_MAX_SPLITS]; /* [log2 g][layer]: ticks of all layers before this one */
-    double memory[PLAN_MAX_SPLITS];     /* bytes that a stage of this size may hold; INFINITY: any */
+    double memory[PLAN_MAX_SPLITS];     /* usable bytes for a stage of this size; INFINITY: no limit */
 };
 
 struct ticks {
@@ -28,15 +28,15 @@ struct ticks {
     int layer_count;
     int group_count;
     int node_count;
-    int most_stages; /* no plan has more: the smaller of layers and devices */
+    int most_stages; /* maximum number of stages: the smaller of layers and devices */
     enum memory_model memory;
     int microbatches;                   /* 0: never fewer than the stages */
     const double *state_sum, *kept_sum; /* [layer]: bytes of all layers before this one (score/memory.h) */
     struct ticks_group groups[PLAN_MAX_GROUPS];
-    double least_sum; /* no plan's stage times add up to less */
+    double least_sum; /* lower bound on the sum of stage times */
 };
 
-/* The problem must outlive nothing: what is needed is copied. */
+/* Copies everything it needs from the problem. */
 bool ticks_init(struct ticks *ticks, const struct plan_problem *problem, struct error *err);
 void ticks_release(struct ticks *ticks);
 
@@ -63,8 +63,8 @@ static inline double ticks_memory(const struct ticks *ticks, int a, int b, doubl
     return memory_of_stage(&stage, in_flight);
 }
 
-/* The least stage time >= value (most stage time <= value) that any group, size and layers have; INFINITY
- * (-INFINITY) when there is none. */
+/* Returns the minimum stage time >= value (maximum <= value) over all groups, sizes and layers; INFINITY
+ * (-INFINITY) if there is none. */
 double ticks_at_least(const struct ticks *ticks, double value);
 double ticks_at_most(const struct ticks *ticks, double value);
 

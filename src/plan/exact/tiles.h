@@ -1,7 +1,8 @@
-/* Tables of what one node can do: for a node of each group, and layers [a, b), the least cost over all ways
- * to split the node's devices by halving and to share the layers out over its stages.
+/* Tables of one node's costs: for a node of each group and layers [a, b), the minimum cost over all ways to
+ * split its devices by halving and to distribute the layers over its stages.
  *
- * A stage costs differently by its place relative to the bottleneck, so a table has a plane for each (enum tile_plane). */
+ * A stage's cost depends on its place relative to the bottleneck: a table has a plane for each (enum
+ * tile_plane). */
 #ifndef REHEARSE_PLAN_EXACT_TILES_H
 #define REHEARSE_PLAN_EXACT_TILES_H
 
@@ -13,13 +14,13 @@
 #include <stddef.h>
 
 enum tile_plane {
-    TILE_BEFORE, /* every stage comes before the bottleneck, or the objective does not ask */
+    TILE_BEFORE, /* every stage comes before the bottleneck, or the objective ignores its place */
     TILE_AFTER,  /* every stage comes after it */
-    TILE_CROSS,  /* one of them is it */
+    TILE_CROSS,  /* one of them is the bottleneck */
     TILE_PLANES,
 };
 
-/* What stages cost, in ticks, and which are allowed. No stage is longer than `cap`. */
+/* Costs of stages, in ticks, and limits. No stage exceeds `cap`. */
 struct tile_costs {
     double cap;
     double before_add;  /* before: l + before_add */
@@ -35,8 +36,7 @@ static inline int tile_planes(const struct tile_costs *costs)
     return costs->phases ? TILE_PLANES : 1;
 }
 
-/* One table: rows a, each with values for b in [first[a], first[a] + width[a]), INFINITY where there is no
- * way. */
+/* One table: row a has values for b in [first[a], first[a] + width[a]), INFINITY if impossible. */
 struct tile_table {
     int *first, *width;
     size_t *offset;      /* of row a within a plane */
@@ -59,13 +59,13 @@ struct tiles {
 bool tiles_init(struct tiles *tiles, const struct reach *reach, struct error *err);
 void tiles_release(struct tiles *tiles);
 
-/* Fills the tables that programs over the current windows of `reach` can ask for. False: out of memory. */
+/* Fills the tables for programs over the current windows of `reach`. False: out of memory. */
 bool tiles_fill(struct tiles *tiles, const struct tile_costs *costs, struct parallel *pool);
 
-/* The cost of a single stage in a plane; INFINITY where it is not allowed there. */
+/* Returns the cost of a single stage in a plane; INFINITY if not allowed. */
 double tile_stage_cost(const struct tiles *tiles, int group, int split, int a, int b, int plane);
 
-/* The value of a table; INFINITY outside of it. */
+/* Returns the value of a table; INFINITY outside of it. */
 double tile_value(const struct tiles *tiles, int group, int split, int a, int b, int plane);
 
 /* Appends to `stages` the tiling of [a, b) whose cost is tile_value(…). Returns how many it appended. */

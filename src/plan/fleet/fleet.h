@@ -152,7 +152,6 @@ static inline double fleet_stage_seconds(const struct fleet_problem *problem, co
            (stage->first > 0 ? o->send[stage->first] : 0.0);
 }
 
-/* Number of limited resources. */
 static inline int fleet_rows(const struct fleet_problem *problem)
 {
     return problem->type_count + (problem->pipelines_most > 0 ? 1 : 0);
@@ -163,7 +162,6 @@ static inline int fleet_limit(const struct fleet_problem *problem, int row)
     return row < problem->type_count ? problem->types[row].devices : problem->pipelines_most;
 }
 
-/* Returns whether every stage fits into memory. */
 bool fleet_pipeline_fits(const struct fleet_problem *problem, const struct fleet_pipeline *pipeline);
 
 /* Sets fill, cycle, after and devices. */

@@ -1,4 +1,4 @@
-/* Folding: what its files share (fold.c says how it works). Private to this room. */
+/* Folding: declarations shared by its files (fold.c explains it). Private to this room. */
 #ifndef REHEARSE_PLAN_REFERENCE_FOLD_H
 #define REHEARSE_PLAN_REFERENCE_FOLD_H
 
@@ -23,8 +23,7 @@ struct fold {
     struct error *err;
 };
 
-/* Give the stages of virtual plans in the table to real devices: fill in fold->stages and
- * fold->stage_count. */
+/* Assign the stages of the table's virtual plans to real devices: set fold->stages and fold->stage_count. */
 bool fold_recover_greedily(struct fold *fold, const struct reference_table *table);
 bool fold_recover_dp(struct fold *fold, const struct reference_table *table);
 

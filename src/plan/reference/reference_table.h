@@ -6,8 +6,8 @@
  *   - several nodes: the left half takes any of the sub-multisets of the nodes;
  *   - one node: each half takes half of its devices, down to one device;
  *   - one stage: all devices of (a part of) one node.
- * Best is what has the smallest time of its own; of equals the first in order of cut, left half, stages on
- * the left. That one retained sub-plan is not always the one a longer pipeline needs: the method is not exact
+ * Best is the smallest own time; of equals the first in order of cut, left half, stages on the left. That one
+ * retained sub-plan is not always the one a longer pipeline needs: the method is not exact
  * (docs/objectives.md). */
 #ifndef REHEARSE_PLAN_REFERENCE_REFERENCE_TABLE_H
 #define REHEARSE_PLAN_REFERENCE_REFERENCE_TABLE_H
@@ -27,7 +27,7 @@ struct reference_share {
     int devices; /* in all */
     int group;   /* nodes <= 1: of this group */
     int least_stages, most_stages;
-    int least_others, most_others; /* shares that lie before and after it in the pipeline */
+    int least_others, most_others; /* shares before and after it in the pipeline */
     int half_count;                /* ways to cut it in two */
     uint32_t (*halves)[2];         /* the shares on the left and on the right */
     size_t *start;                 /* [layers]: where the rows of that many layers start */
@@ -47,25 +47,25 @@ struct reference_table {
     struct reference_share *shares; /* halves come before wholes; the last one is the whole cluster */
     int most_width;
     size_t value_count;
-    double *values;                   /* four per sub-plan: see struct row in reference_table.c */
+    double *values;                   /* four per sub-plan: struct row in reference_table.c */
     struct reference_origin *origins; /* one per sub-plan */
     double *count;                    /* [stages] micro-batches of the slowest stage, but for its place */
-    double *best;                     /* scratch, [stages]: the least time */
-    double *limit;                    /* scratch, [stages]: a time that is above it for certain is not less */
+    double *best;                     /* scratch, [stages]: the minimum time */
+    double *limit;                    /* scratch, [stages]: times above it are certainly not smaller */
     double *time;                     /* scratch, [stages] */
     bool uncountable; /* a sub-plan with a count of micro-batches that is not positive was found */
 };
 
-/* Fills the table. `one_device`: only sub-plans with one stage per device. Fails with ERROR_INFEASIBLE where
- * the reference stops or the table would be too large. *problem must outlive the table. */
+/* Fills the table. `one_device`: only sub-plans with one stage per device. ERROR_INFEASIBLE if the reference
+ * stops or the table would be too large. *problem must outlive the table. */
 bool reference_table_init(struct reference_table *table, const struct plan_problem *problem, bool one_device,
                           struct progress *progress, struct error *err);
 void reference_table_release(struct reference_table *table);
 
-/* The time of the best plan of the whole cluster with this many stages; INFINITY when there is none. */
+/* Returns the time of the best plan of the whole cluster with this many stages; INFINITY: none. */
 double reference_table_time(const struct reference_table *table, int stages);
 
-/* Its stages, in order; room for `stages`. Nodes are counted in pipeline order per group. */
+/* Writes its stages in order; `out` has room for `stages`. Nodes are numbered in pipeline order per group. */
 void reference_table_stages(const struct reference_table *table, int stages, struct pipeline_stage *out);
 
 #endif

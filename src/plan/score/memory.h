@@ -1,9 +1,9 @@
 /* The bytes that each device of a stage holds: one model for every planner.
  *
- * Parameters, gradients and optimizer state are there from beginning to end. Activations are kept from a micro-batch's
- * forward pass until its backward pass: under 1F1B a stage that is the i-th from the end of the pipeline has i
- * micro-batches on their way (Narayanan et al. 2021, arXiv:2104.04473, section 2.2), unless the iteration has fewer. The
- * reference planners count one wherever the stage is. */
+ * Parameters, gradients and optimizer state are held throughout. Activations are kept from a micro-batch's
+ * forward pass until its backward pass: under 1F1B a stage that is the i-th from the end of the pipeline has
+ * i micro-batches on their way (Narayanan et al. 2021, arXiv:2104.04473, section 2.2), unless the iteration
+ * has fewer. The reference planners count one for every stage. */
 #ifndef REHEARSE_PLAN_SCORE_MEMORY_H
 #define REHEARSE_PLAN_SCORE_MEMORY_H
 
@@ -16,16 +16,16 @@ enum memory_model {
     MEMORY_REFERENCE, /* those of one */
 };
 
-/* Bytes on each device of a stage; 0 where a planner does not know. */
+/* Bytes on each device of a stage; 0: unknown to the planner. */
 struct memory_stage {
     double state;   /* parameters, gradients, optimizer */
     double kept;    /* activations of one micro-batch, for its backward pass */
-    double working; /* beside them while a layer is computed */
+    double working; /* additional while a layer is computed */
     double runtime; /* context, communication buffers, fragmentation */
 };
 
-/* The micro-batches whose activations a stage holds. `from_end`: stages from this one to the end, itself included;
- * `microbatches` of an iteration; 0: not known, or never fewer than the stages. */
+/* Returns the number of micro-batches whose activations a stage holds. `from_end`: stages from this one to
+ * the end, including it; `microbatches` per iteration; 0: unknown, or never fewer than the stages. */
 static inline double memory_in_flight(enum memory_model model, double microbatches, double from_end)
 {
     if (model == MEMORY_REFERENCE)

@@ -1,4 +1,4 @@
-/* What an objective consists of. Private to this folder. */
+/* The table entry of an objective. Private to this folder. */
 #ifndef REHEARSE_PLAN_SCORE_OBJECTIVE_H
 #define REHEARSE_PLAN_SCORE_OBJECTIVE_H
 
@@ -9,11 +9,11 @@ struct scoring {
     struct plan *plan;
     const struct score_options *options;
     double headroom;
-    void *question; /* the objective's own */
+    void *question; /* owned by the objective */
 };
 
-/* open sets the question, which close ends; score and search fill in initialised plans, and release them on failure.
- * Objectives of the same name differ in the plans that they take. */
+/* open sets the question, close frees it; score and search fill in initialised plans and release them on
+ * failure. Objectives of one name accept different plans. */
 struct objective {
     const char *name;
     bool (*takes)(const struct plan *plan, const struct score_options *options);

@@ -1,4 +1,4 @@
-/* How a plan is to be scored. */
+/* Options of scoring a plan. */
 #ifndef REHEARSE_PLAN_SCORE_OPTIONS_H
 #define REHEARSE_PLAN_SCORE_OPTIONS_H
 
@@ -8,9 +8,8 @@
 
 struct score_options {
     const char *objective; /* NULL: as the plan says */
-    struct planning_options
-        planning; /* files may be NULL; of the objective nothing is looked at; microbatches -1: as
-                                         the plan says */
+    /* files may be NULL; of the objective nothing is looked at; microbatches -1: as the plan says */
+    struct planning_options planning;
     struct plan_parts parts;
     int64_t global_batch; /* 0: as the plan says */
     double headroom;      /* share of the memory; NAN: as the plan says, or 5 % */

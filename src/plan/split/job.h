@@ -123,10 +123,8 @@ bool job_check(const struct job *job, struct error *err);
  * stages than blocks. */
 bool job_check_degrees(const struct job *job, struct error *err);
 
-/* Micro-batches per pipeline and iteration. */
 int64_t job_microbatches(const struct job *job);
 
-/* Returns how a layer of the job is split. */
 struct layer_split job_split(const struct job *job);
 
 struct job_layers job_layers_of(const struct job *job);

@@ -42,7 +42,6 @@ static inline bool space_allows(const struct job_question *question, enum job_di
 bool space_init(struct space *space, const struct job_question *question, struct arena *arena,
                 struct error *err);
 
-/* Prices entry `index` of space->layers. */
 void space_price(struct space *space, int index);
 
 /* Returns the job of a cut and layers; the caller chooses pipeline, data, chunks and sharding. */
