@@ -19,7 +19,7 @@
 #define CLUSTER_MAX_GROUPS  32
 #define CLUSTER_MAX_NODES   65536     /* per group */
 #define CLUSTER_MAX_DEVICES 1024      /* per node */
-#define CLUSTER_MAX_TOTAL   (1 << 24) /* devices in all */
+#define CLUSTER_MAX_TOTAL   (1 << 24) /* devices of the cluster */
 
 struct cluster_link {
     double bandwidth; /* bytes/s; 0: not given */
@@ -48,10 +48,11 @@ struct cluster {
     struct cluster_link inter_node;
 };
 
-/* On failure *cluster holds nothing; on success the caller ends it with cluster_release. */
+/* Loads a cluster. On failure *cluster holds nothing; on success the caller releases it with
+ * cluster_release. */
 bool cluster_load(struct cluster *cluster, const char *path, struct error *err);
 
-/* Reads text; `path` is for messages, and its ending tells JSON from YAML as in doc_load. */
+/* Reads text; `path` is for messages, and its ending decides between JSON and YAML as in doc_load. */
 bool cluster_parse(struct cluster *cluster, const char *path, const char *data, size_t length,
                    struct error *err);
 

@@ -1,7 +1,7 @@
-/* What was learnt from runs about a generation of devices: how much of its published numbers training reaches.
+/* Calibration of a generation of devices from runs: the share of its published numbers that training reaches.
  *
  * One set per generation (data/calibration.yaml); `rehearse calibrate --runs` fits them to measured runs. The
- * parameters of single GEMMs are not here (cost/gemm.h): these are the rest. */
+ * parameters of single GEMMs are in cost/gemm.h. */
 #ifndef REHEARSE_DEVICES_CALIBRATION_H
 #define REHEARSE_DEVICES_CALIBRATION_H
 
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* X(name, what it is, least, most, value where nothing was learnt) */
+/* X(name, description, minimum, maximum, default) */
 #define CALIBRATION_PARAMETERS(X)                                                                            \
     X(gemm, "rate of matrix products in training, of that measured alone", 0.3, 1.2, 0.95)                   \
     X(gemm_narrow, "the same for 8-bit and narrower products", 0.3, 1.3, 0.95)                               \
@@ -44,16 +44,16 @@ struct calibration {
 
 extern const struct table_kind calibration_kind;
 
-/* Where nothing was learnt. */
+/* The default values. */
 extern const struct calibration calibration_default;
 
-/* The generation whose calibration one without measured runs takes; NULL: none. */
+/* Returns the generation whose calibration replaces that of one without measured runs; NULL: none. */
 const char *calibration_nearest(const char *generation);
 
-/* One entry of such a file. */
+/* Appends an entry of a calibration file. */
 void calibration_write(const struct calibration *calibration, struct text *out);
 
-/* The parameters as a list, for reading, writing and fitting. */
+/* Returns the list of parameters, for reading, writing and fitting. */
 const struct field *calibration_parameters(int *count);
 
 #endif

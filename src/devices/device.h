@@ -1,4 +1,4 @@
-/* Devices: what a GPU can do, by its published numbers and by what was fitted to measurements.
+/* Devices: a GPU's published numbers and parameters fitted to measurements.
  *
  * The table is data/devices.yaml (embedded); a user's own device is a file of the same form, see
  * docs/device.md. Every number there names its source. */
@@ -11,8 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How numbers are multiplied. tf32 is how matrices of fp32 numbers are multiplied from Ampere on: the numbers
- * are kept as fp32. */
+/* Types of products. tf32 multiplies fp32 numbers from Ampere on; they are stored as fp32. */
 enum cost_type {
     COST_FP64,
     COST_FP32,
@@ -27,10 +26,10 @@ enum cost_type {
 
 const char *cost_type_name(enum cost_type type); /* "fp32", … */
 bool cost_type_find(const char *name, enum cost_type *type);
-double cost_type_bytes(enum cost_type type); /* of a number in memory; fp4 half a byte */
+double cost_type_bytes(enum cost_type type); /* per number in memory; fp4: 0.5 */
 
-/* What was fitted to measured GEMMs, per type; how each is used is in cost/gemm.c.
- * X(name, what it is, least, most) */
+/* Parameters fitted to measured GEMMs, per type; cost/gemm.c uses them. X(name, description, minimum,
+ * maximum) */
 #define GEMM_PARAMETERS(X)                                                                                   \
     X(efficiency, "share of the peak that large tiles reach, clocks high", 0.05, 2)                          \
     X(small_tile, "edge of the square tile that takes twice the time per product", 0.01, 1000)               \
@@ -56,28 +55,29 @@ struct cost_device {
     int units;              /* streaming multiprocessors, compute units */
     int lanes;              /* fp32 multiply-adds per unit and clock */
     double clock;           /* Hz, boost */
-    double peak[COST_TYPE_COUNT];                 /* flop/s of matrix products, dense; 0: it cannot */
+    double peak[COST_TYPE_COUNT];                 /* flop/s of dense matrix products; 0: not supported */
     double bandwidth;                             /* of its memory, bytes/s, datasheet */
     int64_t memory;                               /* bytes */
     int64_t l2;                                   /* bytes */
     double launch;                                /* seconds from the start of one small kernel to the next */
-    double stream_efficiency;                     /* of the bandwidth, for a kernel that moves much */
-    double stream_half;                           /* bytes at which a kernel reaches half of that */
-    struct gemm_parameters gemm[COST_TYPE_COUNT]; /* of types without own ones: those of the nearest type */
-    bool gemm_own[COST_TYPE_COUNT];               /* which have own ones, or those of the device it is like */
-    const char *link; /* between devices of a node by default: a name of data/links.yaml */
+    double stream_efficiency;                     /* share of the bandwidth for large kernels */
+    double stream_half;                           /* bytes at which a kernel reaches half of that share */
+    struct gemm_parameters gemm[COST_TYPE_COUNT]; /* types without own parameters have the nearest type's */
+    /* types with own parameters, or those of its `like` device */
+    bool gemm_own[COST_TYPE_COUNT];
+    const char *link; /* default link within a node: a name in data/links.yaml */
 };
 
 extern const struct table_kind cost_device_kind;
 
-/* The device as such a file, complete in itself. */
+/* Appends the device as a self-contained file. */
 void cost_device_write(const struct cost_device *device, struct text *out);
 
-/* The type that the device computes products of this type in: itself where there are units for it, else what one would
- * run there: 4 bits as 8, 8 bits as 16, bf16 as fp16, and the rest in fp32. */
+/* Returns the type in which the device computes products of this type: itself if supported, else the usual
+ * replacement: 4 bits as 8, 8 bits as 16, bf16 as fp16, and the rest in fp32. */
 enum cost_type cost_device_type(const struct cost_device *device, enum cost_type type);
 
-/* Gives the types without own parameters those of the nearest type that has some. */
+/* Gives types without own parameters those of the nearest type that has some. */
 void device_fill_types(struct cost_device *device);
 
 #endif

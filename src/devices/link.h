@@ -1,15 +1,15 @@
-/* Links: what connects the devices of a node, and nodes, as collectives see it.
+/* Links between the devices of a node, and between nodes, as seen by collectives.
  *
- * The table is data/links.yaml (embedded); a user's own link is a file of the same form, which is told at
- * the head of that one. Every number there names its source.
+ * The table is data/links.yaml (embedded); its head describes the form, also of a user's own file. Every
+ * number there names its source.
  *
- * A transfer runs under one of NCCL's three protocols: LL (8-byte stores that carry a flag: quick to start, slow),
- * LL128 (128-byte ones) and Simple (large blocks and fences: slow to start, fast). For a collective of s steps, of
- * which each device sends w bytes on the wire and keeps a part of b/n bytes for itself, a protocol takes
+ * A transfer runs under one of NCCL's three protocols: LL (8-byte stores with a flag: quick to start, slow),
+ * LL128 (128-byte ones) and Simple (large blocks and fences: slow to start, fast). For a collective of s
+ * steps, in which each device sends w bytes on the wire and keeps b/n bytes for itself, a protocol takes
  *
  *     base + sqrt((hop s)^2 + (w / (rate bandwidth) + own (b/n) / bandwidth)^2)
  *
- * : steps and bytes overlap, since the ring is a pipeline. See cost/collective.c. */
+ * because steps and bytes overlap: the ring is a pipeline. See cost/collective.c. */
 #ifndef REHEARSE_DEVICES_LINK_H
 #define REHEARSE_DEVICES_LINK_H
 
@@ -30,34 +30,34 @@ enum collective_kind {
 enum link_protocol_name { LINK_LL, LINK_LL128, LINK_SIMPLE, LINK_PROTOCOLS };
 
 struct link_protocol {
-    double base; /* seconds, of any transfer: launch, first fence */
+    double base; /* seconds of every transfer: launch, first fence */
     double hop;  /* seconds per step */
     double rate; /* share of the bandwidth; 0: the link does not have this protocol */
-    double
-        upto; /* bytes per device up to which the library chooses it; INFINITY: wherever it is the fastest */
+    /* maximum bytes per device for which the library chooses it; INFINITY: whenever it is fastest */
+    double upto;
 };
 
-/* Reduction and multicast in the switch (NVLink SHARP): no steps, each device sends all bytes once. */
+/* Reduction and multicast in the switch (NVLink SHARP): no steps; each device sends all bytes once. */
 struct link_switch {
     double base; /* seconds */
-    double rate; /* share of the bandwidth; 0: there is none */
-    double from; /* least devices it is used for */
+    double rate; /* share of the bandwidth; 0: none */
+    double from; /* minimum devices for its use */
 };
 
-/* Where devices are not all alike near, fewer of them may have other paths: 2 of 8 V100 share one or two of six
- * NVLinks, 8 PCIe cards are on two sockets. */
+/* With unequal paths, fewer devices may have other rates: 2 of 8 V100 share one or two of six NVLinks, 8 PCIe
+ * cards are on two sockets. */
 struct link_share {
-    int devices;  /* of the group, in one node; the entry for the least number not below that counts */
+    int devices;  /* of the group, in one node; the first entry not below this number applies */
     double share; /* of the rates */
 };
 
 #define LINK_MAX_SHARES 8
 
-/* What a kind of collective costs. */
+/* The costs of a kind of collective. */
 struct link_transfer {
     struct link_protocol protocols[LINK_PROTOCOLS];
-    double
-        own; /* of copying the part that stays, per byte; 1 is as dear as sending it at the full bandwidth */
+    /* cost of copying the kept part, per byte; 1: that of sending it at full bandwidth */
+    double own;
     struct link_switch nvls;
     int share_count;
     struct link_share shares[LINK_MAX_SHARES]; /* by devices; above the last: 1 */
@@ -66,19 +66,19 @@ struct link_transfer {
 struct cost_link {
     TABLE_NAMED;
     double bandwidth; /* bytes/s per device and direction, datasheet */
-    int devices;      /* most devices it connects; 0: no limit */
+    int devices;      /* maximum devices; 0: no limit */
     struct link_transfer transfers[COLLECTIVE_KINDS];
-    double
-        barrier; /* seconds all devices take to meet, where all-reduces are single kernels that read their peers'
-                       memory (one- and two-shot); 0: there are none */
+    /* seconds for all devices to synchronise in all-reduces that are single kernels reading their peers'
+     * memory (one- and two-shot); 0: none */
+    double barrier;
 };
 
 extern const struct table_kind cost_link_kind;
 
-/* The link as such a file. */
+/* Appends the link as a file. */
 void cost_link_write(const struct cost_link *link, struct text *out);
 
-/* Of the rates, what a group of so many devices in a node gets. */
+/* Returns the share of the rates for a group of so many devices in a node. */
 double link_transfer_share(const struct link_transfer *transfer, int devices);
 
 /* "all_reduce", as files write it; "ll", "ll128", "simple". */

@@ -1,4 +1,4 @@
-/* What the training software does with a model: the settings that published runs leave unsaid. */
+/* Training software: the settings that published runs leave out. */
 #ifndef REHEARSE_DEVICES_SOFTWARE_H
 #define REHEARSE_DEVICES_SOFTWARE_H
 
@@ -16,55 +16,57 @@ enum {
     OFFERS_CHUNKS = 4,
     OFFERS_CONTEXT = 8,
     OFFERS_EXPERT = 16,
-    OFFERS_LAYOUTS = 32, /* chunks that differ: any number of them per stage */
+    OFFERS_LAYOUTS = 32, /* unequal chunks, any number of them per stage */
 };
 
 struct software {
     const char *name;
     const char *text; /* for --list */
     enum attention_kind attention;
-    double attention_forward, attention_backward; /* rates of its kernels, of that kind's; 0: 1 */
+    double attention_forward, attention_backward; /* rates of its kernels, relative to that kind's; 0: 1 */
     double block_forward,
-        block_backward; /* passes over a block's activations [tokens, hidden] in memory outside of
-                                             GEMMs, attention and the MLP's middle */
-    double middle;      /* passes over [tokens, ffn], as a multiple of the fused kernels' */
+        /* passes over a block's activations [tokens, hidden] in memory outside of GEMMs, attention and the
+         * MLP's middle */
+        block_backward;
+    double middle; /* passes over [tokens, ffn], as a multiple of the fused kernels' */
     double softmax_forward, softmax_backward; /* bytes per score, unfused attention */
     double loss;                              /* bytes per logit */
-    double loss_kept;                         /* bytes per logit that are in memory at once */
+    double loss_kept;                         /* bytes per logit in memory at one time */
     double optimizer;    /* bytes read and written per parameter and step, on the device that holds it */
-    double accumulate;   /* the same per parameter and step for gradients */
-    double tensor_shown; /* share of tensor-parallel communication that is not hidden under GEMMs */
-    double expert_rate;  /* of the grouped products of experts, of that of single ones; 0: 1 */
-    double expert_host;  /* seconds in which the host launches the kernels of a block of experts, forward and
-                               backward: devices that are faster wait for it */
-    double data_shown;   /* share of gradient exchange that is not hidden under the backward pass */
+    double accumulate;   /* the same for accumulating gradients */
+    double tensor_shown; /* exposed share of tensor-parallel communication */
+    double expert_rate;  /* rate of experts' grouped products, relative to single ones; 0: 1 */
+    /* seconds for the host to launch the kernels of a block of experts, forward and backward: faster devices
+     * wait for it */
+    double expert_host;
+    double data_shown;            /* exposed share of gradient exchange */
     double gradient_bytes;        /* of a gradient on the wire and in memory */
-    double parameter_bytes;       /* of a parameter as it is kept for the passes */
+    double parameter_bytes;       /* of a parameter in the passes */
     double stored_gradient_bytes; /* of a gradient in memory */
-    double state_bytes; /* of a parameter's optimizer states: fp32 master copy and two moments, and what the
-                                     step makes beside them */
-    double backward_working; /* how many of a block's widest tensors live at once in the backward pass */
+    /* of a parameter's optimizer states: fp32 master copy, two moments, and temporary copies of the step */
+    double state_bytes;
+    double backward_working; /* number of a block's widest tensors alive at once in the backward pass */
     double matrix_working;   /* bytes per parameter of the largest matrix, beside its stored gradient */
-    double runtime_share;    /* of the device's memory: context, communication buffers, fragmentation */
+    double runtime_share;    /* share of the device's memory: context, communication buffers, fragmentation */
     bool sequence_parallel;  /* norms and dropouts split along the sequence (arXiv:2205.05198) */
-    bool sharded;            /* optimizer states split over the data parallel ranks unless said otherwise */
+    bool sharded;            /* optimizer states are sharded over data parallel ranks by default */
     bool fully_sharded;      /* parameters and gradients too (ZeRO-3, FSDP) */
-    bool keeps_gathered;     /* a pipeline keeps its stage's parameters gathered through the iteration */
-    bool interleaves; /* a pipeline whose chunks are not said has one layer per chunk, else one chunk */
-    bool
-        splits_local_batch; /* the micro-batch given is a rank's whole batch; the pipeline splits it by samples */
-    bool caches_weights;   /* 8-bit weights are cast once per step, not per micro-batch */
-    double selective_kept; /* share of a block's activations that are kept then */
-    unsigned offers;       /* OFFERS_…: how it can split a model */
+    bool keeps_gathered;     /* a pipeline keeps its stage's parameters gathered during the iteration */
+    bool interleaves;        /* by default a pipeline has one layer per chunk, else one chunk */
+    /* the given micro-batch is a rank's whole batch; the pipeline splits it by samples */
+    bool splits_local_batch;
+    bool caches_weights;   /* 8-bit weights are cast once per step instead of per micro-batch */
+    double selective_kept; /* share of a block's activations kept under selective recomputation */
+    unsigned offers;       /* OFFERS_…: supported splits */
     unsigned zero;         /* bit z: ZeRO stage z without a pipeline, */
     unsigned zero_staged;  /* and with one */
-    double selective; /* share of a block's forward pass that "selective" recomputes with flash attention */
+    double selective; /* share of a block's forward pass recomputed by "selective" with flash attention */
 };
 
-/* By name. NULL: none. */
+/* Finds software by name. NULL: none. */
 const struct software *software_find(const char *name);
 
-/* By name, or by how a published run calls it ("NeMo 24.07"). NULL: none. */
+/* The same, also by its name in a published run ("NeMo 24.07"). */
 const struct software *software_published(const char *name);
 const struct software *software_all(int *count);
 

@@ -1,4 +1,4 @@
-/* The nodes that a device usually comes in, where nothing is said about them. */
+/* The usual nodes of a device, as defaults. */
 #ifndef REHEARSE_DEVICES_USUAL_H
 #define REHEARSE_DEVICES_USUAL_H
 
@@ -6,7 +6,7 @@
 
 struct usual_node {
     int devices;
-    const char *across; /* link between nodes, as one device sees it */
+    const char *across; /* link between nodes, as seen by one device */
 };
 
 struct usual_node usual_node(const struct cost_device *device);

@@ -1,5 +1,5 @@
-/* Sets of small whole numbers, one bit each, and what both ways from a graph to a chain share. Private to
- * this room. */
+/* Sets of small whole numbers, one bit each, and functions shared by both ways from a graph to a chain.
+ * Private to this room. */
 #ifndef REHEARSE_MODEL_GRAPH_BITS_H
 #define REHEARSE_MODEL_GRAPH_BITS_H
 
@@ -50,7 +50,7 @@ static inline bool bits_meet(const uint64_t *a, const uint64_t *b, int words)
     return false;
 }
 
-/* Is every element of `inner` in `outer`? */
+/* Returns whether `outer` contains `inner`. */
 static inline bool bits_inside(const uint64_t *inner, const uint64_t *outer, int words)
 {
     for (int w = 0; w < words; w++)
@@ -67,7 +67,7 @@ static inline int bits_count(const uint64_t *set, int words)
     return count;
 }
 
-/* The first element from `from` on; `count` when there is none below it. */
+/* Returns the first element from `from` on; `count` if there is none below it. */
 static inline int bits_next(const uint64_t *set, int from, int count)
 {
     for (int at = from; at < count; at = (at / 64 + 1) * 64) {
@@ -78,8 +78,8 @@ static inline int bits_next(const uint64_t *set, int from, int count)
     return count;
 }
 
-/* Adds an operation to what a cut holds. `compute` in the order and with the rounding of HPGO: each sum in
- * seconds. */
+/* Adds an operation to a cut's load. `compute` is summed in seconds, in HPGO's order and with its
+ * rounding. */
 static inline void graph_add(struct chain_load *load, const struct graph_node *node)
 {
     load->forward += node->forward_ms / 1000;

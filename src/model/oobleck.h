@@ -18,13 +18,13 @@ enum oobleck_file {
     OOBLECK_FILE_COUNT,
 };
 
-/* The name of a file; NULL for OOBLECK_TIMES, whose name holds the micro-batch size. */
+/* Returns the name of a file; NULL for OOBLECK_TIMES, whose name contains the micro-batch size. */
 const char *oobleck_file_name(enum oobleck_file file);
 
 /* Is this folder one of Oobleck's, or does it hold such folders? */
 bool oobleck_load(struct profile *profile, const char *path, int microbatch_size, struct error *err);
 
-/* Reads one folder's files from memory into a fresh profile; a NULL text is a file that is not there. */
+/* Reads one folder's files from memory into a fresh profile; a NULL text is a missing file. */
 struct oobleck_text {
     const char *data;
     size_t length;
@@ -33,7 +33,7 @@ bool oobleck_parse(struct profile *profile, const char *folder,
                    const struct oobleck_text texts[OOBLECK_FILE_COUNT], int microbatch_size,
                    struct error *err);
 
-/* The milliseconds that read back as exactly these seconds, with as few decimals as possible. */
+/* Returns the milliseconds that read back as exactly these seconds, with a minimum of decimals. */
 double oobleck_milliseconds(double seconds);
 
 #endif

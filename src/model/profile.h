@@ -1,12 +1,10 @@
-/* A profile: what each layer of a model takes on each device type.
+/* A profile: the time of each layer of a model on each device type.
  *
- * Inside, times are seconds and sizes bytes, whatever the file used. A profile is read once and then only
- * looked at. All device types of a profile have the same layers, and bytes belong to the layer, not to the
- * type: where files of different types disagree on them, reading fails.
+ * In memory, times are seconds and sizes bytes in any format. A profile is read once and never changed. All
+ * device types have the same layers and the same bytes; files that disagree on bytes are an error.
  *
  * Formats read: the Oobleck folder, a folder of such folders named by device type, rehearse-profile/1 (JSON),
- * a graph of operations (graph.h).
- * Formats written: the first three. See docs/profile.md. */
+ * a graph of operations (graph.h). Formats written: the first three. See docs/profile.md. */
 #ifndef REHEARSE_MODEL_PROFILE_H
 #define REHEARSE_MODEL_PROFILE_H
 
@@ -22,12 +20,12 @@
 #define PROFILE_MAX_GROUP      65536   /* devices in an all-reduce */
 #define PROFILE_MAX_MICROBATCH 1000000 /* samples */
 
-/* What a layer weighs, on any device; one micro-batch. */
+/* The bytes of a layer, on any device, for one micro-batch. */
 struct profile_layer {
-    const char *name;         /* "block 7"; NULL where the format has none */
+    const char *name;         /* "block 7"; NULL if the format has none */
     int64_t parameter_bytes;  /* its parameters, once */
-    int64_t activation_bytes; /* what is kept for the backward pass, as the reference counts it */
-    int64_t output_bytes;     /* what goes to the next layer; 0 where it is not known */
+    int64_t activation_bytes; /* kept for the backward pass, as the reference counts it */
+    int64_t output_bytes;     /* sent to the next layer; 0: unknown */
 };
 
 /* All-reduce seconds of one layer's gradients for some group sizes, ascending in `devices`. */
@@ -39,31 +37,31 @@ struct profile_allreduce {
 
 /* One device type: arrays of profile.layer_count. */
 struct profile_device {
-    const char *name; /* NULL: a lone Oobleck folder does not say */
-    const char *path; /* the file its times came from, for messages */
+    const char *name; /* NULL: a single Oobleck folder */
+    const char *path; /* file of its times, for messages */
     double *forward;  /* seconds, one device, one micro-batch; > 0 */
     double *backward;
-    /* The same as written by a file in milliseconds, else NULL. Seconds are rounded and do not always lead back there,
-     * and the reference's methods break ties by the last bit. */
+    /* The same as written in a file of milliseconds, else NULL: rounded seconds do not always lead back to
+     * them, and the reference's methods break ties by the last bit. */
     double *forward_ms, *backward_ms;
-    struct profile_allreduce *in_node;      /* NULL: nothing known */
-    struct profile_allreduce *across_nodes; /* NULL: nothing known; group size counts nodes */
+    struct profile_allreduce *in_node;      /* NULL: unknown */
+    struct profile_allreduce *across_nodes; /* NULL: unknown; group size counts nodes */
 };
 
 struct profile {
     struct arena arena;  /* owns everything below */
-    const char *path;    /* as the user wrote it */
-    const char *model;   /* NULL: not known */
-    const char *source;  /* how it was made ("roofline of …"); NULL: not known */
-    int microbatch_size; /* samples per micro-batch; 0: not known */
+    const char *path;    /* as given by the user */
+    const char *model;   /* NULL: unknown */
+    const char *source;  /* origin ("roofline of …"); NULL: unknown */
+    int microbatch_size; /* samples per micro-batch; 0: unknown */
     int layer_count;
     struct profile_layer *layers;
     int device_count;
     struct profile_device *devices;
 };
 
-/* Reads any of the formats. `microbatch_size` chooses among mb{N}.json files; 0: there must be only one. On
- * failure *profile holds nothing; on success the caller ends it with profile_release. */
+/* Reads any format. `microbatch_size` chooses among mb{N}.json files; 0: there must be only one. On failure
+ * *profile holds nothing; on success the caller releases it with profile_release. */
 bool profile_load(struct profile *profile, const char *path, int microbatch_size, struct error *err);
 
 /* Reads rehearse-profile/1 from text; `path` is for messages. */
@@ -72,24 +70,24 @@ bool profile_parse(struct profile *profile, const char *path, const char *data, 
 
 void profile_release(struct profile *profile);
 
-/* The device type of this name, or NULL. */
+/* Returns the device type of this name, or NULL. */
 const struct profile_device *profile_find_device(const struct profile *profile, const char *name);
 
-/* Seconds of the all-reduce for a group size; false when this size is not there. */
+/* Sets the seconds of the all-reduce for a group size; false: not known. */
 bool profile_allreduce_find(const struct profile_allreduce *allreduce, int devices, double *seconds);
 
-/* rehearse-profile/1 as text. */
+/* Appends the profile as rehearse-profile/1. */
 void profile_write_json(const struct profile *profile, struct text *out);
 
-/* One file, rehearse-profile/1. */
+/* Writes a file of rehearse-profile/1. */
 bool profile_save(const struct profile *profile, const char *path, struct error *err);
 
-/* Oobleck's files in folder `path` (made if missing): mb{N}.json, both all-reduce files, model_args.json.
- * With several device types, one folder each below `path`. Milliseconds. Every all-reduce entry has the key
- * "1". */
+/* Writes Oobleck's files into folder `path` (made if missing): mb{N}.json, both all-reduce files,
+ * model_args.json, in milliseconds; one folder each below `path` for several device types. Every all-reduce
+ * entry has the key "1". */
 bool profile_save_oobleck(const struct profile *profile, const char *path, struct error *err);
 
-/* A table for people: per device type the sums, and the layers, equal neighbours folded into one row. */
+/* Appends a readable table: per device type the sums, and the layers, with equal neighbours in one row. */
 void profile_print(const struct profile *profile, struct text *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the readers of all profile formats share. Private to this room. */
+/* Functions shared by the readers of all profile formats. Private to this room. */
 #ifndef REHEARSE_MODEL_READ_H
 #define REHEARSE_MODEL_READ_H
 
@@ -16,19 +16,19 @@ struct profile_reader {
     struct error *err;
 };
 
-/* A layer's time in seconds; positive. */
+/* Reads a layer's time in seconds; it must be positive. */
 bool profile_read_time(const struct profile_reader *r, const struct doc_node *node, double *seconds);
 
-/* A size in whole bytes, also when written as a float. */
+/* Reads a size in whole bytes, also written as a float. */
 bool profile_read_bytes(const struct profile_reader *r, const struct doc_node *node, int64_t *bytes);
 
-/* One all-reduce map of group sizes per layer ("2": time) into an array of profile.layer_count. `list` holds
- * a value per layer: the map itself, or where `key` is given a map that may have it under this key. The group
- * size "0" is left out: it means nothing, and some files have it. */
+/* Reads each layer's all-reduce map of group sizes ("2": time) into an array of profile.layer_count. `list`
+ * holds a value per layer: the map itself, or with `key` a map that may have it under this key. The group
+ * size "0" in some files is meaningless and skipped. */
 bool profile_read_allreduce(const struct profile_reader *r, const struct doc_node *list, const char *key,
                             struct profile_allreduce **allreduce);
 
-/* rehearse-profile/1. On failure *profile holds nothing. */
+/* Reads rehearse-profile/1. On failure *profile holds nothing. */
 bool profile_from_doc(struct profile *profile, const struct doc *doc, struct error *err);
 
 #endif

@@ -6,12 +6,12 @@
  * another, or spanning several. It gives the cost of a transfer out of the new stage: HPGO's rules depend on
  * nothing else.
  *
- * Three kinds of states: PLACES_ALL every placement. Small clusters only PLACES_ORDERED devices in order,
- * from the last machine to the first; the rest of a machine may stay idle. All of
- *                   these placements exist: good plans
- * PLACES_LOOSE only the devices left in all, and in the machine of the stage placed last, are counted. Every
- * real
- *                   placement is among these, and others: lower bounds */
+ * Three kinds of states:
+ *   PLACES_ALL      every placement. Small clusters only
+ *   PLACES_ORDERED  devices in order, from the last machine to the first; the rest of a machine may stay idle.
+ *                   All of these placements exist: good plans
+ *   PLACES_LOOSE    only the devices left in all, and in the machine of the stage placed last, are counted.
+ *                   Every real placement is among these, and others: lower bounds */
 #ifndef REHEARSE_PLAN_DAPPLE_PLACES_H
 #define REHEARSE_PLAN_DAPPLE_PLACES_H
 

@@ -5,9 +5,9 @@
  * and its place k (the last one on ties), and the sum from the slowest one on (T3). Two parts are joined from
  * these alone. Either objective is then
  *     T = T1 + count x slowest + weight x T3,   count = fixed + per_stage x stages + weight x k
- * oobleck, N > 0: count = N - S + k + 1 weight = 1 (Oobleck, section 4.1, as its code has it)
+ *   oobleck,  N > 0:  count = N - S + k + 1     weight = 1       (Oobleck, section 4.1, as its code has it)
  *             N = 0:  count = 2 S + k + 1
- * pipeline, N > 0: count = N - 1 weight = 0
+ *   pipeline, N > 0:  count = N - 1             weight = 0
  *             N = 0:  count = 3 S - 1
  * but a lone stage takes 4 l under oobleck, for any N.
  *
