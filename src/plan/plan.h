@@ -158,7 +158,7 @@ struct plan {
     int part_count;        /* they add up to iteration_time */
     struct plan_figure parts[PLAN_MAX_PARTS];
     int bottleneck_pipeline, bottleneck_stage; /* the slowest stage; -1: not known */
-    bool bottleneck_sends; /* its transfer to the next stage is slower than the stage itself */
+    bool bottleneck_sends; /* the transfer behind that stage is the slowest, not the stage itself */
     double memory;         /* bytes of the fullest device; NAN: not known */
 
     double lower_bound; /* seconds; no plan is faster; 0: unknown */
