@@ -1,4 +1,4 @@
-/* One part of one file against what it should be. */
+/* Compares one part of one file with its expected content. */
 #ifndef REHEARSE_DATASET_COMPARE_H
 #define REHEARSE_DATASET_COMPARE_H
 
@@ -6,12 +6,12 @@
 #include "dataset/format.h"
 #include "dataset/sample.h"
 
-/* Byte by byte: writes the part again, into a sink that compares. False: it cannot be read, or made. */
+/* Compares bytes: makes the part again, into a comparing sink. False: it cannot be read or made. */
 bool dataset_compare_bytes(const struct dataset_crew *crew, const struct dataset_file *file, int part,
                            const struct dataset_source *source, struct dataset_difference *difference,
                            struct error *err);
 
-/* Sample by sample, as decoded. False: the file cannot be read as its format. */
+/* Compares decoded samples. False: the file cannot be read in its format. */
 bool dataset_compare_samples(const struct dataset_crew *crew, const struct dataset_file *file,
                              const char *path, const struct dataset_source *const *parts,
                              struct dataset_difference *difference, struct error *err);

@@ -15,24 +15,24 @@ struct dataset_generated {
     int64_t bytes_written, bytes_kept;
 };
 
-/* Writes the manifest, unless it is there already, and makes the folders train and valid, which DLIO lists though there be no
- * files for them. One of another layout is an error: data sets are not mixed. Where
- * several processes generate, one calls this before any begins. */
+/* Writes the manifest if there is none, and makes the folders train and valid, which DLIO lists even without
+ * files. A manifest of another layout is an error: data sets are not mixed. If several processes generate,
+ * one calls this before the others begin. */
 bool dataset_manifest_write(const struct dataset_layout *layout, const struct dataset_place *place,
                             struct error *err);
 
-/* The layout that the place's manifest records. */
+/* Reads the layout in the place's manifest. */
 bool dataset_manifest_read(struct dataset_layout *layout, const struct dataset_place *place,
                            struct error *err);
 
-/* What this rank has to write of a data set of which nothing is there yet. */
+/* The bytes and files that this rank would write into an empty place. */
 struct dataset_need {
-    int64_t bytes, files; /* bytes: 0 where sizes are only known once written */
+    int64_t bytes, files; /* bytes: 0 if sizes are known only after writing */
 };
 struct dataset_need dataset_need(const struct dataset_layout *layout, const struct dataset_work *work);
 
-/* Writes the manifest first (rank 0), then every file that is not there in full already: one of the right size under
- * its final name is kept. A manifest of another layout is an error. *generated is right on failure, too. */
+/* Writes the manifest first (rank 0), then every missing or incomplete file; keeps files of the right size
+ * under their final name. A manifest of another layout is an error. *generated is valid on failure, too. */
 bool dataset_generate(const struct dataset_layout *layout, const struct dataset_place *place,
                       const struct dataset_work *work, struct dataset_generated *generated,
                       struct error *err);

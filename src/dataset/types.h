@@ -1,5 +1,5 @@
-/* A data set's layout and one file of it, and the types of their elements: what layouts (dataset/layout.h) and formats
- * (dataset/format.h) both are about. */
+/* A data set's layout, one of its files, and their element types, shared by layouts (dataset/layout.h) and
+ * formats (dataset/format.h). */
 #ifndef REHEARSE_DATASET_TYPES_H
 #define REHEARSE_DATASET_TYPES_H
 
@@ -37,7 +37,7 @@ enum dataset_compression {
 
 struct dataset_format; /* dataset/format.h */
 
-/* Keys of DLIO's section `dataset`, in its words. Begin with dataset_layout_init. */
+/* Keys of DLIO's section `dataset`, with its names. Initialise with dataset_layout_init. */
 struct dataset_layout {
     const struct dataset_format *format;
     char prefix[128];
@@ -45,23 +45,24 @@ struct dataset_layout {
     int64_t subfolders_train, subfolders_eval; /* 0 and 1: none */
     int64_t samples_per_file;
 
-    /* Of a sample, rounded to whole bytes; with a deviation each file has its own. Not used when there are dims. */
+    /* Bytes per sample, rounded; with a deviation each file has its own size. Unused if there are dims. */
     double record_bytes, record_bytes_stdev;
-    int dims_count; /* 0: nearly square, of exactly the bytes asked for */
+    int dims_count; /* 0: nearly square, of exactly the requested bytes */
     int64_t dims[DATASET_MAX_DIMS];
     enum dataset_element element;
 
     enum dataset_compression compression;
     int compression_level; /* 0 to 9 */
     bool chunked;          /* HDF5 from here on */
-    int64_t chunk_bytes;   /* 0: as the library likes */
+    int64_t chunk_bytes;   /* 0: the library's default */
     int chunk_dims_count;
     int64_t chunk_dims[DATASET_MAX_DIMS];
     int64_t records_per_sample;          /* data sets records_0, records_1, … */
-    int max_shape_count;                 /* 0: data sets do not grow */
+    int max_shape_count;                 /* 0: fixed size */
     int64_t max_shape[DATASET_MAX_DIMS]; /* of a sample's part in a data set; -1: without limit */
 
-    /* The formats of the VLDB study: training files of so many bytes in all, whatever counts say; 0: as counts say. */
+    /* For the formats of the VLDB study: total bytes of the training files, overriding the counts; 0: use the
+     * counts. */
     int64_t total_bytes;
     int64_t last
         [2]; /* set by dataset_layout_check: what is left for the last of them, in the format's own terms */
@@ -72,13 +73,14 @@ struct dataset_layout {
     /* Sizes as DLIO makes them: int(sqrt(record_bytes)) squared and, with a standard deviation, two normal draws per
      * file from numpy's legacy generator seeded with 10. */
     bool dlio_sizes;
-    int32_t *dlio_dims; /* two per file; made by dataset_layout_check, NULL where there is no deviation */
+    int32_t *dlio_dims; /* two per file; made by dataset_layout_check; NULL without a deviation */
 };
 
-/* One file of it. */
+/* One file of a data set. */
 struct dataset_file {
     const struct dataset_layout *layout;
-    /* Of all: files_train training files, then files_eval evaluation files; its stream of bytes. */
+    /* Among all files: files_train training files, then files_eval evaluation files; selects the stream of
+     * bytes. */
     int64_t number;
     bool eval;
     int64_t index; /* in train/ or valid/ */
@@ -88,14 +90,14 @@ struct dataset_file {
     int64_t dims[DATASET_MAX_DIMS];
     int64_t record_bytes;  /* of one sample: product of dims × bytes of an element */
     int64_t payload_bytes; /* samples × record_bytes */
-    int64_t file_bytes;    /* that a format pads the file to; 0: as many as it takes */
+    int64_t file_bytes;    /* the format pads the file to this size; 0: no padding */
 };
 
-const char *dataset_element_name(enum dataset_element element); /* as numpy calls it: "uint8" */
+const char *dataset_element_name(enum dataset_element element); /* numpy's name: "uint8" */
 bool dataset_element_find(const char *name, enum dataset_element *element);
 int64_t dataset_element_bytes(enum dataset_element element);
 
-const char *dataset_compression_name(enum dataset_compression compression); /* as DLIO calls it */
+const char *dataset_compression_name(enum dataset_compression compression); /* DLIO's name */
 bool dataset_compression_find(const char *name, enum dataset_compression *compression);
 
 #endif

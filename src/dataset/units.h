@@ -1,5 +1,5 @@
-/* Content that is made of random bytes unit by unit (numbers in a range, rows), from any offset on; and what the formats of
- * the VLDB study share, whose samples have shapes of their own. */
+/* Random content made unit by unit (numbers in a range, rows), from any offset on; and code shared by the
+ * VLDB study's formats, whose samples have shapes of their own. */
 #ifndef REHEARSE_DATASET_UNITS_H
 #define REHEARSE_DATASET_UNITS_H
 
@@ -10,19 +10,19 @@
 struct units {
     const struct dataset_content *random;
     size_t bytes; /* of a unit */
-    /* Units first … first + count - 1. */
+    /* Makes units first … first + count - 1. */
     void (*make)(const struct dataset_content *random, int64_t first, size_t count, unsigned char *to);
 };
 
 struct dataset_content units_content(const struct units *units);
 
-/* Keys that such a format does not go by are not set. */
+/* Fails if keys are set that such a format ignores. */
 bool units_check(const struct dataset_layout *layout, struct error *err);
 
 /* A sample is `bytes` bytes. */
 void units_shape(struct dataset_file *file, int64_t bytes);
 
-/* Is it the last training file of a layout with total_bytes? */
+/* Returns true for the last training file of a layout with total_bytes. */
 bool units_is_last(const struct dataset_file *file);
 
 #endif

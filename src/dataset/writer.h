@@ -1,4 +1,4 @@
-/* How formats write: a buffer of bounded size in front of a sink, with the running check sum that some need. */
+/* Writing for formats: a buffer of bounded size in front of a sink, with a running checksum if needed. */
 #ifndef REHEARSE_DATASET_WRITER_H
 #define REHEARSE_DATASET_WRITER_H
 
@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Small enough for the cache next to a core: bytes are generated there and copied on from there. */
+/* Small enough for the cache of a core: bytes are generated there and copied onward. */
 #define DATASET_BUFFER ((size_t)256 << 10)
 
-/* Content from this size on is left to a sink that makes it itself. */
+/* Content from this size on is left to a sink that generates it itself. */
 #define DATASET_LARGE ((int64_t)16 << 20)
 
 typedef uint32_t dataset_sum_fn(uint32_t sum, const void *bytes, size_t n);
@@ -21,17 +21,17 @@ struct dataset_writer {
     struct error *err;
     unsigned char *buffer;
     size_t used;
-    bool failed;            /* *err says why; what follows is ignored */
-    dataset_sum_fn *sum_of; /* of all bytes put from when it was set; may be NULL */
+    bool failed;            /* *err is set; later calls are ignored */
+    dataset_sum_fn *sum_of; /* of all bytes after it was set; may be NULL */
     uint32_t sum;
 };
 
 bool dataset_writer_init(struct dataset_writer *writer, const struct dataset_sink *sink, struct error *err);
 
-/* Flushes what is left and ends the writer; false when anything failed. */
+/* Flushes the rest and frees the writer; false if anything failed. */
 bool dataset_writer_end(struct dataset_writer *writer);
 
-/* The writer as a sink of another. */
+/* Returns the writer as a sink for another one. */
 struct dataset_sink dataset_writer_sink(struct dataset_writer *writer);
 
 void dataset_put(struct dataset_writer *writer, const void *bytes, size_t n);
@@ -40,7 +40,7 @@ void dataset_put_zeros(struct dataset_writer *writer, int64_t n);
 void dataset_put_content(struct dataset_writer *writer, const struct dataset_content *content, int64_t offset,
                          int64_t n);
 
-/* Integers as files have them. */
+/* Integers in file byte order. */
 void dataset_put_u32(struct dataset_writer *writer, uint32_t value);
 void dataset_put_u64(struct dataset_writer *writer, uint64_t value);
 

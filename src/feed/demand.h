@@ -1,4 +1,4 @@
-/* What a planned job asks of its storage: how many devices read, how much each, and how often. */
+/* The demand of a planned job on its storage: the number of reading devices, their volume and its rate. */
 #ifndef REHEARSE_FEED_DEMAND_H
 #define REHEARSE_FEED_DEMAND_H
 
@@ -7,23 +7,23 @@
 
 struct feed_demand {
     int64_t readers; /* devices that read samples of their own */
-    int64_t batch;   /* samples of a reader in a step, rounded up; 0: the plan does not say */
-    double seconds;  /* of a step; 0: the plan does not say */
-    bool whole;      /* readers and batch are wanted, too */
+    int64_t batch;   /* samples per reader and step, rounded up; 0: not in the plan */
+    double seconds;  /* per step; 0: not in the plan */
+    bool whole;      /* readers and batch count, too */
     int override_count;
-    const char *overrides[4]; /* of a workload: "reader.batch_size=4"; those given by hand come after them */
+    const char *overrides[4]; /* of a workload: "reader.batch_size=4"; the user's overrides come after them */
     char texts[4][64];
 };
 
-/* `whole`: the overrides also set the batch; else only the time of a step. `demand` must not be moved afterwards: it points
- * into itself. */
+/* Computes the demand. `whole`: the overrides also set the batch; else only a step's time. `demand` points
+ * into itself and must not be moved. */
 void feed_demand_of(struct feed_demand *demand, const struct plan *plan, bool whole);
 
-/* Do plan and workload together say how much is read, and how often? ERROR_INPUT that names what is missing if not. */
+/* Fails with ERROR_INPUT, naming the gap, unless plan and workload together define volume and rate. */
 bool feed_demand_check(const struct feed_demand *demand, const struct plan *plan,
                        const struct workload *workload, struct error *err);
 
-/* Emulated accelerators of each of `processes` that read together as the plan does. 0: the error says why not. */
+/* Returns the emulated accelerators per process that together read as the plan does; 0 on failure. */
 int64_t feed_demand_accelerators(const struct feed_demand *demand, const struct plan *plan, int processes,
                                  struct error *err);
 

@@ -1,4 +1,4 @@
-/* A data set in a storage: what room dataset/ writes, verifies and scales, through room storage/. */
+/* A data set in a storage: connects dataset/, which writes, verifies and scales, with storage/. */
 #ifndef REHEARSE_FEED_PLACE_H
 #define REHEARSE_FEED_PLACE_H
 
@@ -6,8 +6,8 @@
 #include "storage/storage.h"
 
 struct feed_place {
-    struct storage *storage; /* the caller's, for as long as the place is used */
-    bool sync;               /* every file is on the device before a commit is done */
+    struct storage *storage; /* the caller's; must outlive the place */
+    bool sync;               /* commit only after every file is on the device */
 };
 
 /* A folder of a file system is faster through dataset_place_posix: its threads share a file. */

@@ -1,4 +1,4 @@
-/* A run as it goes on, for who watches it: written by the run, read by another thread at any time. */
+/* The live state of a run: written by the run, read by a display thread at any time. */
 #ifndef REHEARSE_FEED_WATCH_H
 #define REHEARSE_FEED_WATCH_H
 
@@ -12,22 +12,21 @@
 
 struct watch_laggard {
     int rank;
-    double wait; /* share of its accelerators' time that they waited for batches, since the last exchange */
+    double wait; /* share of its accelerators' time spent waiting for batches, since the last exchange */
 };
 
 struct watch_view {
     enum metrics_phase phase;
     int epoch, epochs; /* from 1 */
     int64_t step, steps;
-    double au;               /* so far, of this process, all steps */
+    double au;               /* of this process, all steps so far */
     double bytes_per_second; /* of this process, in the last second */
     double samples_per_second;
     int64_t bytes, samples;
-    int queue;   /* batches that wait to be read */
-    int ready;   /* that were read and wait for their accelerator */
-    int waiting; /* accelerators that wait for a batch */
-    struct watch_laggard
-        laggards[WATCH_LAGGARDS]; /* the ranks that wait most; on rank 0, in runs of several */
+    int queue;                                     /* batches not yet read */
+    int ready;                                     /* batches read and waiting for their accelerator */
+    int waiting;                                   /* accelerators waiting for a batch */
+    struct watch_laggard laggards[WATCH_LAGGARDS]; /* the slowest ranks; on rank 0, in runs of several */
     int laggard_count;
     bool saving; /* a checkpoint is under way */
 };
@@ -41,7 +40,7 @@ bool watch_init(struct watch *watch);
 void watch_release(struct watch *watch);
 struct watch_view watch_read(struct watch *watch);
 
-/* By the run. NULL is allowed. */
+/* Called by the run. NULL is allowed. */
 void watch_write(struct watch *watch, const struct watch_view *view);
 
 #endif

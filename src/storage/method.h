@@ -1,4 +1,4 @@
-/* What a method of storage implements. Only this room includes it. */
+/* The functions that a storage method implements. Private to src/storage. */
 #ifndef REHEARSE_STORAGE_METHOD_H
 #define REHEARSE_STORAGE_METHOD_H
 
@@ -6,28 +6,29 @@
 
 struct storage_method {
     const char *name;
-    bool direct; /* can go around the page cache */
+    bool direct; /* can bypass the page cache */
 
-    /* storage->state. NULL: nothing to do. */
+    /* Sets storage->state. NULL: nothing to do. */
     bool (*start)(struct storage *storage, struct error *err);
     void (*stop)(struct storage *storage);
 
-    /* reader->state, a connection or a ring. NULL: nothing to do. */
+    /* Sets reader->state, a connection or a ring. NULL: nothing to do. */
     bool (*reader_start)(struct storage_reader *reader, struct error *err);
     void (*reader_stop)(struct storage_reader *reader);
 
-    /* A buffer of the reader is new, or (its memory is NULL) about to go. NULL: nothing to do. */
+    /* Called after a reader's buffer was made and (memory is NULL) before it is freed. NULL: nothing to
+     * do. */
     void (*buffer_changed)(struct storage_reader *reader, int index);
 
-    /* file->path is set, file->fd is -1. A failed open leaves nothing that close would have to undo. */
+    /* file->path is set, file->fd is -1. A failed open must clean up after itself. */
     bool (*open)(struct storage_reader *reader, struct storage_file *file, struct error *err);
     bool (*size)(struct storage_reader *reader, struct storage_file *file, int64_t *size, struct error *err);
     bool (*read)(struct storage_reader *reader, struct storage_file *file, struct storage_extent *extents,
                  int count, struct error *err); /* extents have been checked */
     void (*close)(struct storage_file *file);
 
-    /* writer->path and options are set; writer->state is the method's. discard frees what create made, also after
-     * a failed write; commit does it whether it succeeds or not. */
+    /* writer->path and options are set; writer->state belongs to the method. discard frees the memory of
+     * create, also after a failed write; commit always does. */
     bool (*create)(struct storage_writer *writer, struct error *err);
     bool (*write)(struct storage_writer *writer, const void *from, size_t length, struct error *err);
     bool (*commit)(struct storage_writer *writer, struct error *err);
@@ -48,7 +49,7 @@ extern const struct storage_method storage_s3;
 #endif
 
 struct storage {
-    struct storage_options options; /* root is ours */
+    struct storage_options options; /* root is a copy */
     struct storage_calls calls;     /* none is NULL */
     const struct storage_method *method;
     void *state;
@@ -60,7 +61,7 @@ struct storage_buffer {
     bool registered;
 };
 
-/* Readers have one buffer more than they give away, for blocks that are read in passing. */
+/* Readers have one buffer more than they hand out, for block-sized intermediate copies. */
 #define STORAGE_PASSING STORAGE_MAX_BUFFERS
 
 struct storage_reader {
@@ -88,48 +89,46 @@ struct storage_writer {
     void *state;
 };
 
-/* The reader's buffer for passing blocks, at least `size` bytes. */
+/* Returns the reader's buffer for intermediate blocks, at least `size` bytes. */
 char *storage_passing(struct storage_reader *reader, int64_t size, struct error *err);
 
-/* Monotonic, in seconds. */
+/* ---- Requests: the pieces of extents (request.c) ---- */
 
-/* ---- Requests: what extents are cut into (request.c) ---- */
-
-/* One read of the system: `length` bytes at `offset` into `target`, of which the first `need` matter. */
+/* One system read: `length` bytes at `offset` into `target`; the first `need` are required. */
 struct storage_request {
     int64_t offset;
     int64_t length;
     int64_t need;
-    int64_t done; /* bytes that are there */
+    int64_t done; /* bytes already read */
     char *target;
-    char *copy_to; /* NULL: nothing is to be copied, else `copy_length` bytes from target + copy_from */
+    char *copy_to; /* NULL: no copy; else the target of `copy_length` bytes from target + copy_from */
     int64_t copy_from, copy_length;
-    bool passing; /* target is memory for passing blocks, free again when the request is done */
+    bool passing; /* target is an intermediate buffer, free again after the request */
 };
 
 struct storage_cut {
     struct storage_extent *extents;
     int count;
     int64_t alignment;
-    int64_t in_place; /* most bytes of a request into the caller's memory */
-    int64_t passing;  /* and of one into memory for passing blocks: a multiple of alignment */
-    int index;        /* of the extent, the next byte of which is at `next` */
+    int64_t in_place; /* maximum bytes of a request into the caller's memory */
+    int64_t passing;  /* maximum bytes of one into an intermediate buffer: a multiple of alignment */
+    int index;        /* of the current extent; `next` is its next byte */
     int64_t next;
 };
 
-/* Begins with a list of extents. */
+/* Starts with a list of extents. */
 struct storage_cut storage_cut_start(struct storage_extent *extents, int count, int64_t alignment,
                                      int64_t in_place, int64_t passing);
 
-/* Are there bytes left, and does the next request need memory for passing blocks? */
+/* Return whether bytes are left, and whether the next request needs an intermediate buffer. */
 bool storage_cut_more(struct storage_cut *cut);
 bool storage_cut_passes(const struct storage_cut *cut);
 
-/* The next request. `memory` holds `passing` bytes; NULL where storage_cut_passes is false. */
+/* Returns the next request. `memory` holds `passing` bytes; NULL if storage_cut_passes is false. */
 struct storage_request storage_cut_next(struct storage_cut *cut, char *memory);
 
-/* A read has returned `got` bytes, or -errno. True: go on, the request is done when done == need. False: an error,
- * which says `truncated` where the file has ended. */
+/* Handles a read that returned `got` bytes or -errno. True: continue until done == need. False: an error,
+ * which says `truncated` at the end of the file. */
 bool storage_request_got(struct storage_request *request, struct storage_reader *reader,
                          const struct storage_file *file, int64_t got, struct error *err);
 
@@ -147,7 +146,7 @@ bool storage_local_list(struct storage *storage, const char *path, storage_visit
                         struct error *err);
 bool storage_local_remove(struct storage *storage, const char *path, struct error *err);
 
-/* The part of a method that is the same for all of them. */
+/* The functions shared by all local methods. */
 #define STORAGE_LOCAL                                                                                        \
     .size = storage_local_size, .create = storage_local_create, .write = storage_local_write,                \
     .commit = storage_local_commit, .discard = storage_local_discard, .list = storage_local_list,            \

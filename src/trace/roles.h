@@ -1,4 +1,4 @@
-/* Which processes of a trace are workers, and which load data for them. */
+/* Separates a trace's processes into workers and their data loaders. */
 #ifndef REHEARSE_TRACE_ROLES_H
 #define REHEARSE_TRACE_ROLES_H
 
@@ -10,7 +10,7 @@
 
 struct role {
     int64_t pid;
-    int worker; /* its number, or whose data it loads */
+    int worker; /* its own number, or that of its worker */
     bool loads;
 };
 
@@ -21,17 +21,18 @@ struct roles {
 
 struct roles_rules {
     const struct trace_reader *reader;
-    const char *workload; /* "dlio": none loads; "bert": those who would are not of the run; NULL: another */
-    bool turns;           /* as in the VLDB study: loaders take turns, whoever their parents are */
+    const char *workload; /* "dlio": no loaders; "bert": loaders are not part of the run; NULL: another */
+    bool turns;           /* as in the VLDB study: loaders are assigned in turn, whatever their parents */
 };
 
-/* Of the processes that are looked at, each once. One that is on a GPU is a worker, the others load data; of two on
- * one GPU the second is not of this run. Where none of them is on a GPU all are workers. A loader's worker is its nearest
- * ancestor where that is known, else loaders take turns by their pids. False only for want of memory. */
+/* Assigns roles to the given processes. A process on a GPU is a worker, the others load data; the second
+ * process on a GPU is not part of the run. If none is on a GPU, all are workers. A loader belongs to its
+ * nearest known ancestor among the workers, else loaders are assigned in turn by pid. False only without
+ * memory. */
 bool roles_find(struct roles *roles, const struct roles_rules *rules, const int64_t *pids, int count,
                 struct error *err);
 
-/* NULL: not of this run. */
+/* NULL: not part of the run. */
 const struct role *roles_of(const struct roles *roles, int64_t pid);
 
 void roles_release(struct roles *roles);

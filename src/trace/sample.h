@@ -24,16 +24,16 @@ struct sampler;
 struct sampler *sampler_new(struct trace_writer *writer, struct error *err);
 void sampler_free(struct sampler *sampler);
 
-/* Takes a sample; the first only reads the counters. `pids` are the processes that are told apart. */
+/* Takes a sample; the first only reads the counters. `pids` are the processes sampled individually. */
 bool sampler_take(struct sampler *sampler, int64_t utc_ns, const int *pids, size_t count, struct error *err);
 
-/* How many GPUs are sampled; with none, *why says why. */
+/* Returns the number of sampled GPUs; if 0, *why is the reason. */
 int sampler_gpus(const struct sampler *sampler, const char **why);
 
-/* `root` and all that descend from it, as /proc has it now; the caller frees *pids. */
+/* Gets `root` and all its descendants from /proc; the caller frees *pids. */
 size_t sample_descendants(int root, int **pids);
 
-/* Processes of a control group and those below it; the caller frees *pids. */
+/* Gets the processes of a control group and of those below it; the caller frees *pids. */
 size_t sample_cgroup(const char *folder, int **pids);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files of the sampler share. */
+/* Shared by the files of the sampler. */
 #ifndef REHEARSE_TRACE_SAMPLE_PARTS_H
 #define REHEARSE_TRACE_SAMPLE_PARTS_H
 
@@ -6,12 +6,12 @@
 
 #define SAMPLE_COUNTERS 10
 
-/* Counters of one source ("cpu3", "vda", a pid) as they were. */
+/* The previous counters of one source ("cpu3", "vda", a pid). */
 struct sample_counters {
     char name[32];
     uint64_t values[SAMPLE_COUNTERS];
     int64_t time_ns;
-    bool seen; /* in this sample: what is gone is forgotten */
+    bool seen; /* in this sample: vanished sources are dropped */
 };
 
 struct sample_list {
@@ -32,11 +32,11 @@ struct sampler {
 
 #define SAMPLE_BUFFER (1 << 20)
 
-/* The text of a file of /proc, NULL when it cannot be read; in sampler->buffer. */
+/* Returns the text of a file of /proc, in sampler->buffer; NULL if it cannot be read. */
 char *sample_read(struct sampler *sampler, const char *path);
 
-/* Puts `values` in place of the counters of `name`, and how much they have grown in `grown`, zeroed; gives the seconds in
- * between, 0 at the first time and when time has not passed. */
+/* Replaces the counters of `name` by `values`, writes their growth to `grown`, zeroed, and returns the
+ * seconds in between; 0 the first time and if no time has passed. */
 double sample_difference(struct sampler *sampler, struct sample_list *list, const char *name,
                          const uint64_t *values, double *grown);
 
@@ -46,7 +46,7 @@ void sample_add(struct sampler *sampler, const char *kind, const char *source, d
 
 void sample_processes(struct sampler *sampler, const int *pids, size_t count);
 
-/* NULL without GPUs; *why then says why. */
+/* NULL without GPUs; *why is then the reason. */
 struct sample_gpu *sample_gpu_new(const char **why);
 int sample_gpu_count(const struct sample_gpu *gpu);
 void sample_gpu_take(struct sample_gpu *gpu, struct sampler *sampler);

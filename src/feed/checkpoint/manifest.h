@@ -1,4 +1,4 @@
-/* What a checkpoint consists of: `rehearse-checkpoint/1`, the manifest in its folder. */
+/* The contents of a checkpoint: `rehearse-checkpoint/1`, the manifest in its folder. */
 #ifndef REHEARSE_FEED_CHECKPOINT_MANIFEST_H
 #define REHEARSE_FEED_CHECKPOINT_MANIFEST_H
 
@@ -9,7 +9,7 @@
 
 struct checkpoint_file {
     struct checkpoint_shard shard;
-    int64_t rank; /* that saved it */
+    int64_t rank; /* saved it */
     int index;    /* among its rank's files */
 };
 
@@ -22,7 +22,7 @@ struct checkpoint_manifest {
     size_t count;
 };
 
-/* What all ranks will save. */
+/* Makes the manifest of all ranks' files before a save. */
 bool checkpoint_manifest_make(struct checkpoint_manifest *manifest, const struct checkpoint_options *options,
                               const struct checkpoint_moment *moment, struct error *err);
 void checkpoint_manifest_release(struct checkpoint_manifest *manifest);
@@ -32,15 +32,15 @@ bool checkpoint_manifest_write(const struct checkpoint_manifest *manifest, struc
 bool checkpoint_manifest_read(struct checkpoint_manifest *manifest, struct storage *storage, const char *name,
                               struct error *err);
 
-/* From text; `path` is for messages. */
+/* Parses text; `path` is for errors. */
 bool checkpoint_manifest_parse(struct checkpoint_manifest *manifest, const char *path, const char *text,
                                size_t length, struct error *err);
 
-/* Bytes before the shard's in its file; of the whole file. */
+/* Return the bytes before the shard in its file, and those of the whole file. */
 int64_t checkpoint_header_bytes(const struct checkpoint_manifest *manifest);
 int64_t checkpoint_file_bytes(const struct checkpoint_manifest *manifest, size_t file);
 
-/* What is in a file. */
+/* The content of a file. */
 #define CHECKPOINT_HEADER 4096
 struct checkpoint_content {
     struct dataset_bytes bytes;

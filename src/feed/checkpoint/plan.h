@@ -1,4 +1,4 @@
-/* Which rank of a planned job saves what. */
+/* The checkpoint shards of a planned job. */
 #ifndef REHEARSE_FEED_CHECKPOINT_PLAN_H
 #define REHEARSE_FEED_CHECKPOINT_PLAN_H
 
@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 struct checkpoint_of_plan {
-    int64_t devices;                     /* that it uses */
-    bool sized;                          /* it says enough for the rest */
-    char why[256];                       /* or what is missing */
+    int64_t devices;                     /* used by the plan */
+    bool sized;                          /* the plan has enough data for the rest */
+    char why[256];                       /* if not: the missing data */
     double parameters;                   /* of the model */
     double model_bytes, optimizer_bytes; /* of a checkpoint of all devices */
     struct checkpoint_shards shards;

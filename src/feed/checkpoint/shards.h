@@ -1,5 +1,5 @@
-/* Which rank writes which files of a checkpoint, and how large they are: DLIO's layout (checkpointing/
- * base_checkpointing.py of argonne-lcf/dlio_benchmark).
+/* The files that each rank writes in a checkpoint, and their sizes: DLIO's layout (
+ * checkpointing/base_checkpointing.py of argonne-lcf/dlio_benchmark).
  *
  * Ranks are numbered tensor first, then pipeline, then data. A model that is no transformer is one file of
  * model_size_bytes. A transformer's layers are 0 (embedding), 1 to L, L + 1 (head) and L + 2 (last norm), dealt to
@@ -10,7 +10,7 @@
  *   ZeRO 3       every rank writes its part of both
  *   experts      (DLIO has none) ZeRO 1, 2: the first of a stage's ranks that together hold them all
  *
- * Sizes are those of the content; DLIO's files have 2 to 3 kB of pickled names and headers besides. */
+ * Sizes are the content's; DLIO's files add 2 to 3 kB of pickled names and headers. */
 #ifndef REHEARSE_FEED_CHECKPOINT_SHARDS_H
 #define REHEARSE_FEED_CHECKPOINT_SHARDS_H
 
@@ -22,20 +22,20 @@
 
 enum checkpoint_kind { CHECKPOINT_MODEL, CHECKPOINT_OPTIMIZER };
 
-/* What there is for a workload and a number of ranks. Plain data. */
+/* The shards of a workload for a number of ranks. Plain data. */
 struct checkpoint_shards {
-    int64_t ranks; /* that run; with mode subset the first of tensor x pipeline x data */
+    int64_t ranks; /* in the run; with mode subset the first of tensor x pipeline x data */
     int64_t tensor, pipeline, data, zero_stage;
     int64_t layers;    /* blocks; 0: none */
     int64_t embedding; /* elements on one rank: of the embedding */
-    int64_t head;      /* of the head, which in DLIO has as many */
+    int64_t head;      /* elements of the head; DLIO's has as many as the embedding */
     int64_t block;     /* of one block */
     int64_t norm;      /* of the last norm */
-    int64_t experts;   /* of the experts of a block, on one of `expert` ranks; ZeRO 1 and 2, of a plan only */
+    int64_t experts;   /* of a block's experts, on one of `expert` ranks; ZeRO 1 and 2, plans only */
     int64_t expert;    /* ranks of a stage, in order, that hold all experts together; at most tensor x data */
     int64_t model_element; /* bytes */
-    int64_t whole_model;   /* bytes of a model that is no transformer; 0: it is one */
-    int64_t given_layer;   /* bytes of a layer where layer_parameters are given; 0: they are not */
+    int64_t whole_model;   /* bytes of a model other than a transformer; else 0 */
+    int64_t given_layer;   /* bytes of a layer if layer_parameters is set; else 0 */
     int64_t optimizer;     /* bytes on one rank; 0: none */
     double parameters;     /* of the whole transformer */
     const char *ending;    /* "pt" */
@@ -50,16 +50,16 @@ struct checkpoint_shard {
 bool checkpoint_shards_init(struct checkpoint_shards *shards, const struct workload *workload, int64_t ranks,
                             struct error *err);
 
-/* How many files this rank writes, and the index-th of them. */
+/* Return the number of files of this rank, and the index-th of them. */
 int checkpoint_shards_count(const struct checkpoint_shards *shards, int64_t rank);
 void checkpoint_shards_get(const struct checkpoint_shards *shards, int64_t rank, int index,
                            struct checkpoint_shard *shard);
 
-/* Bytes that one rank writes; that all ranks write. Doubles, exact to 2^53. */
+/* Return the bytes of one rank, and of all ranks. Doubles, exact to 2^53. */
 double checkpoint_shards_rank_bytes(const struct checkpoint_shards *shards, int64_t rank);
 double checkpoint_shards_bytes(const struct checkpoint_shards *shards);
 
-/* "global_epoch1_step1": the folder of one checkpoint below checkpoint_folder. */
+/* Writes "global_epoch1_step1", a checkpoint's folder below checkpoint_folder. */
 #define CHECKPOINT_FOLDER_SIZE 64
 char *checkpoint_shards_folder(char *buffer, int64_t epoch, int64_t step);
 

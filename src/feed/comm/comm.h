@@ -1,11 +1,11 @@
 /* The processes of a run: one, or as many as mpirun or srun has started.
  *
- * Every function but comm_rank and its like is called by all ranks in the same order, by one thread of each. They give
- * up after `timeout` seconds with an error that names the ranks that did not come; after that only comm_abort and
- * comm_close make sense. With one process they do nothing and cost nothing.
+ * All ranks call every function except the getters in the same order, from one thread each. Calls time out
+ * after `timeout` seconds with an error that names the missing ranks; then only comm_abort and comm_close may
+ * be called. With one process they do nothing and cost nothing.
  *
- * MPI lies in a module of its own (feed/comm/module.h), which is loaded when a launcher has started more than one process:
- * libmpi takes longer to load than all the rest of a start. */
+ * MPI is a separate module (feed/comm/module.h), loaded only if a launcher has started more than one process:
+ * loading libmpi takes longer than the rest of a start. */
 #ifndef REHEARSE_FEED_COMM_COMM_H
 #define REHEARSE_FEED_COMM_COMM_H
 
@@ -21,10 +21,10 @@ enum comm_operation { COMM_SUM, COMM_MAX, COMM_MIN };
 
 #define COMM_TIMEOUT 600.0 /* seconds; a step may wait long for its storage */
 
-/* How many processes the launcher says that it has started; 1 without one. */
+/* Returns the number of processes that the launcher claims; 1 without a launcher. */
 int comm_launched(void);
 
-/* timeout 0: COMM_TIMEOUT. */
+/* Connects the processes; comm_close ends it. timeout 0: COMM_TIMEOUT. NULL on failure. */
 struct comm *comm_open(double timeout, struct error *err);
 
 /* NULL is allowed. After an error other ranks may still be waiting: see comm_abort. */
@@ -33,15 +33,16 @@ void comm_close(struct comm *comm);
 int comm_rank(const struct comm *comm);
 int comm_size(const struct comm *comm);
 const char *comm_host(const struct comm *comm, int rank);
-int comm_hosts(const struct comm *comm); /* how many different ones */
+int comm_hosts(const struct comm *comm); /* number of different hosts */
 
-/* Among the ranks of its host. */
+/* Return rank and size within the host. */
 int comm_local_rank(const struct comm *comm);
 int comm_local_size(const struct comm *comm);
 
 const char *comm_library(const struct comm *comm); /* "Open MPI v4.1.4, …"; NULL: one process */
 
-/* `what` is for messages: "the start of epoch 2". Values are replaced by their sum, greatest or least. */
+/* `what` is for errors: "the start of epoch 2". Reductions replace the values by their sum, maximum or
+ * minimum. */
 bool comm_barrier(struct comm *comm, const char *what, struct error *err);
 bool comm_reduce_integers(struct comm *comm, enum comm_operation operation, int64_t *values, int count,
                           const char *what, struct error *err);
@@ -51,20 +52,20 @@ bool comm_reduce_numbers(struct comm *comm, enum comm_operation operation, doubl
 /* From rank 0 to all. */
 bool comm_broadcast(struct comm *comm, void *bytes, size_t length, const char *what, struct error *err);
 
-/* Rank 0 is shown the bytes of all ranks, its own among them, in order; one after the other, so that it needs memory
- * for one. `visit` is not called on other ranks. When it fails, so does rank 0, after it has received the rest. */
+/* Passes the bytes of all ranks, including its own, to rank 0's `visit`, in order and one at a time to save
+ * memory. Other ranks do not call `visit`. If it fails, so does rank 0, after receiving the rest. */
 typedef bool comm_visit(void *context, int rank, const char *bytes, size_t length, struct error *err);
 bool comm_gather(struct comm *comm, const void *bytes, size_t length, comm_visit *visit, void *context,
                  const char *what, struct error *err);
 
-/* True on all ranks or on none: did all come with `ok`? Else *err is that of the lowest rank that failed, behind its
- * name where it is another. */
+/* Returns true on all ranks if all came with `ok`, else false on all. *err is then the error of the lowest
+ * failed rank, with its name if it is another. */
 bool comm_agree(struct comm *comm, bool ok, const char *what, struct error *err);
 
-/* Have all ranks the same bytes? False on all where one has others; it is named. */
+/* Returns true if all ranks have the same bytes; else false on all, and the error names the rank. */
 bool comm_same(struct comm *comm, const void *bytes, size_t length, const char *what, struct error *err);
 
-/* Ends the program of every rank with this exit status. Returns where there is one process only. */
+/* Ends the program on every rank with this exit status. Returns only if there is one process. */
 void comm_abort(struct comm *comm, int status);
 
 #endif

@@ -1,5 +1,5 @@
-/* What MLPerf Storage's verifier reads beside summary.json: the configuration as Hydra leaves it, with what was changed in
- * it, and a file whose name says that the folder holds a run. */
+/* The files that MLPerf Storage's verifier reads beside summary.json: the configuration and overrides in
+ * Hydra's layout, and a file whose name marks the folder as a run. */
 #ifndef REHEARSE_FEED_RESULT_CONFIG_H
 #define REHEARSE_FEED_RESULT_CONFIG_H
 

@@ -1,5 +1,5 @@
-/* result.json: what a run found, the corrected figures first and DLIO's beside them, with all that is needed to judge
- * and to repeat it. Its layout is "rehearse-feed-result/1"; AU and shares are 0..1, times seconds, rates bytes/s. */
+/* result.json: the corrected figures and DLIO's, with all facts needed to judge and to repeat the run. Its
+ * layout is "rehearse-feed-result/1"; AU and shares are 0..1, times seconds, rates bytes/s. */
 #ifndef REHEARSE_FEED_RESULT_JSON_H
 #define REHEARSE_FEED_RESULT_JSON_H
 
@@ -12,42 +12,42 @@
 
 struct result_host {
     const char *name;
-    const char *system; /* "Linux 6.1.0 x86_64"; NULL: not known */
+    const char *system; /* "Linux 6.1.0 x86_64"; NULL: unknown */
     int cpus;
     int64_t memory; /* bytes */
     int accelerators, processes;
-    double cpu_seconds;  /* user and system time of the run; negative: not known */
-    double read_busy;    /* seconds of all reading threads together */
-    double read_delayed; /* of these without a processor */
-    double throttled;    /* seconds that control groups held its processes back */
+    double cpu_seconds;  /* user and system time of the run; negative: unknown */
+    double read_busy;    /* seconds, sum of all reading threads */
+    double read_delayed; /* part of it without a processor */
+    double throttled;    /* seconds that control groups throttled its processes */
 };
 
-/* Bytes; negative: not known. */
+/* Bytes; negative: unknown. */
 struct result_storage {
-    const char *path, *file_system, *device; /* NULL: not known */
+    const char *path, *file_system, *device; /* NULL: unknown */
     const char *method;                      /* "posix", "uring", … */
     bool direct;
-    const char *drop_caches;                 /* what was dropped before: NULL, "file", "system" */
-    bool warm;                               /* caches were to be */
-    int64_t data_set;                        /* its size */
-    int64_t looked_at;                       /* bytes of the files that the two below are of */
+    const char *drop_caches;                 /* dropped before: NULL, "file", "system" */
+    bool warm;                               /* caches were to be kept */
+    int64_t data_set;                        /* total size */
+    int64_t looked_at;                       /* bytes of the files behind the two below */
     int64_t resident_before, resident_after; /* of the data set, in the page cache */
-    int64_t device_read, device_written;     /* by the device while the run went on, for whomever */
-    const struct origin *origin;             /* of what was trained on; NULL: not known */
+    int64_t device_read, device_written;     /* by the device during the run, for all processes */
+    const struct origin *origin;             /* of the training data; NULL: unknown */
 };
 
 enum result_state {
     RESULT_FAILED,
     RESULT_PASSED,
-    RESULT_OPEN, /* another check says why nothing can be said */
+    RESULT_OPEN, /* unknown: another check has the reason */
 };
 
-/* What must be so: samples read and expected, for instance. */
+/* A condition for a valid run, such as samples read and expected. */
 struct result_check {
     const char *name;
     enum result_state state;
     int64_t expected, found;
-    const char *text; /* what is wrong, or worth knowing; NULL: nothing */
+    const char *text; /* the fault, or a remark; NULL: none */
     int64_t left_out; /* samples that no accelerator reads in an epoch */
 };
 
@@ -62,21 +62,21 @@ struct result_json {
     const struct result_check *checks;
     int check_count;
     const char *verdict, *verdict_text; /* NULL: none */
-    const char *const *overrides;       /* as given: "reader.read_threads=8" */
+    const char *const *overrides;       /* as on the command line: "reader.read_threads=8" */
     int override_count;
-    const struct rules_report *rules; /* NULL: not asked for */
+    const struct rules_report *rules; /* NULL: not requested */
     /* Writes the effective configuration under the key; NULL: none. */
     void (*write_configuration)(const void *configuration, struct json *json, const char *key);
     const void *configuration;
-    bool eval; /* evaluations were asked for */
+    bool eval; /* evaluations were requested */
 };
 
-/* `metrics` covers the whole run. "passed" in it is what the exit status should say: a training step counted, AU
- * reached its target and each check holds. Without training (steps of 0 expected) AU is left out of that. */
+/* Writes result.json. `metrics` covers the whole run. "passed" (the exit status) requires a counted training
+ * step, AU at its target and all checks. Without training (0 expected steps) AU is ignored. */
 bool result_json(struct text *out, const struct metrics *metrics, const struct result_json *facts,
                  bool *passed, struct error *err);
 
-/* Writes it to folder/result.json. */
+/* Writes the same to folder/result.json. */
 bool result_json_save(const char *folder, const struct metrics *metrics, const struct result_json *facts,
                       bool *passed, struct error *err);
 

@@ -1,4 +1,4 @@
-/* What was measured, as figures: the corrected ones, and beside them those that DLIO would print.
+/* Figures from the measurements: the corrected ones, and those that DLIO would print.
  *
  * Corrected, over the counted steps of all accelerators that `metrics` covers (feed/metrics.h says which count):
  *   AU                  asked compute / time that covers the steps. What a sleep took longer than asked is the host's
@@ -18,58 +18,59 @@
 
 #define METRICS_RUN (-1) /* for `epoch`: all of them */
 
-/* Over the accelerators. */
+/* Minimum and maximum over the accelerators. */
 struct metrics_range {
     double least, most;
     int least_at, most_at;
 };
 
-/* Seconds; percentiles to within 0.8 %, least and most exact. */
+/* Seconds; percentiles within 0.8 %, minimum and maximum exact. */
 struct metrics_percentiles {
     double least, p50, p90, p99, p999, most;
 };
 
 struct metrics_figures {
-    int accelerators;              /* that ran a counted step */
+    int accelerators;              /* accelerators with a counted step */
     int64_t steps, samples, bytes; /* counted, of all accelerators */
-    double seconds;                /* that cover the counted steps; of several epochs the sum */
+    double seconds;                /* duration of the counted steps, summed over epochs */
     double au, au_without_barrier, au_measured;
     double samples_per_second, bytes_per_second;
     double load, copy, compute, late, barrier,
-        other;   /* shares of the accelerators' time; they sum up to 1. late:
+        other; /* shares of the accelerators' time; they sum up to 1. late:
                                                          compute beyond what was asked */
-    double lost; /* share of the time by which the host's lateness made steps longer; in late and barrier */
+    double
+        lost; /* share of the time by which the host's delays made steps longer; part of late and barrier */
     struct metrics_range au_range;             /* of one accelerator */
     struct metrics_range load_range;           /* seconds that one accelerator waited for batches */
     struct metrics_range last_range;           /* times that one accelerator came last to the barrier */
-    int64_t all_steps, all_samples, all_bytes; /* the excluded steps, too */
+    int64_t all_steps, all_samples, all_bytes; /* with the excluded steps */
     double all_seconds;
     bool met; /* au ≥ au_target */
 };
 
-/* Fails when no step counted: there is nothing to say then. */
+/* Fails if no step was counted. */
 bool metrics_figures(const struct metrics *metrics, enum metrics_phase phase, int epoch,
                      struct metrics_figures *figures, struct error *err);
 
-/* One accelerator's sums over one epoch or all. */
+/* Returns one accelerator's sums over one epoch or all. */
 struct metrics_row metrics_total(const struct metrics *metrics, int accelerator, enum metrics_phase phase,
                                  int epoch);
 double metrics_au(const struct metrics_sums *sums);
 
 struct metrics_percentiles metrics_percentiles(const struct histogram *histogram);
 
-/* Did this phase run in this epoch, on any accelerator? */
+/* Returns true if any accelerator ran this phase in this epoch. */
 bool metrics_ran(const struct metrics *metrics, enum metrics_phase phase, int epoch);
 
-/* Each epoch that ran must have read `samples` with these marks (order_samples and order_checksum, over all
- * accelerators); the error says how many were read instead. marks NULL: only the number. */
+/* Returns true if each epoch that ran has read `samples` with these marks (order_samples and order_checksum,
+ * over all accelerators); else the error has the actual number. marks NULL: checks only the number. */
 bool metrics_complete(const struct metrics *metrics, enum metrics_phase phase, int epoch, int64_t samples,
                       const uint64_t *mark, struct error *err);
 
 struct metrics_dlio {
     double *au;         /* percent */
     double *throughput; /* samples/s */
-    size_t count;       /* epochs; for evaluations, times the ranks */
+    size_t count;       /* epochs; for evaluations, × ranks */
     double au_mean, au_stdev;
     double throughput_mean, throughput_stdev;
     double io_mean, io_stdev; /* MiB/s, called MB/s */
@@ -80,27 +81,27 @@ bool metrics_dlio(const struct metrics *metrics, enum metrics_phase phase, struc
                   struct error *err);
 void metrics_dlio_release(struct metrics_dlio *dlio);
 
-/* Of the checkpoints of one kind. MLPerf Storage 2.0, 2.2.3: the duration of one is the greatest over the ranks, its
- * throughput the least, that is, all its bytes over that duration. */
+/* The checkpoints of one kind. MLPerf Storage 2.0, 2.2.3: a checkpoint's duration is the maximum over the
+ * ranks, its throughput the minimum, that is, all its bytes over that duration. */
 struct metrics_checkpoints {
     int count;
     int64_t bytes;                                       /* of one, all ranks: the mean */
     double duration_mean, duration_stdev, duration_most; /* seconds */
     double throughput_mean;                    /* bytes/s: all bytes over the sum of the durations */
-    double throughput_stdev, throughput_least; /* of the checkpoints' own */
-    int64_t all_bytes, from_storage; /* of all checkpoints; restored, and not from memory: -1: not known */
-    double rank_least;               /* bytes/s: the slowest rank's own part over its own time */
+    double throughput_stdev, throughput_least; /* over single checkpoints */
+    int64_t all_bytes, from_storage; /* of all checkpoints; restored bytes not from memory: -1: unknown */
+    double rank_least;               /* bytes/s: minimum of the ranks' bytes over their times */
     int rank_least_at;
     double sync; /* share of the ranks' time in fsync, close and rename */
     double dlio_duration_mean, dlio_duration_stdev;
     double dlio_throughput_mean, dlio_throughput_stdev, dlio_size; /* GiB/s and GiB, called GB */
 };
 
-/* count is 0 when there were none. */
+/* count is 0 if there are none. */
 bool metrics_checkpoints(const struct metrics *metrics, enum metrics_kind kind,
                          struct metrics_checkpoints *figures, struct error *err);
 
-/* Of a population, as numpy's std. NaN of none. */
+/* Standard deviation of a population, as numpy's std. NaN without values. */
 void metrics_mean_stdev(const double *values, size_t count, double *mean, double *stdev);
 
 #endif

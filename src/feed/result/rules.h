@@ -1,8 +1,8 @@
-/* The rules of MLPerf Storage v2.0 (mlcommons/storage, Submission_guidelines.md; sections are its), as far as they can
- * be checked from figures: each passes, fails, or cannot be told, with a sentence that names the figure.
+/* The rules of MLPerf Storage v2.0 (mlcommons/storage, Submission_guidelines.md; section numbers are its), as
+ * far as figures can check them: each passes, fails or is unknown, with a sentence that names the figure.
  *
- * A result is closed when no rule fails, open when only what OPEN allows was changed, else invalid. Rules that cannot
- * be told (five runs, where there was one) do not change the category; their number is given. */
+ * A result is closed if no rule fails, open if only changes that OPEN allows were made, else invalid. Unknown
+ * rules (five runs, if there was one) do not change the category; their number is reported. */
 #ifndef REHEARSE_FEED_RESULT_RULES_H
 #define REHEARSE_FEED_RESULT_RULES_H
 
@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #define RULES_RUNS         5
-#define RULES_STEPS        500 /* of an epoch, at least */
-#define RULES_MEMORY       5   /* the data set is so many times the hosts' memory, at least */
+#define RULES_STEPS        500 /* minimum per epoch */
+#define RULES_MEMORY       5   /* minimum ratio of the data set to the hosts' memory */
 #define RULES_CHECKPOINTS  10
 #define RULES_MAX_FINDINGS 16
 
@@ -27,8 +27,8 @@ struct rules_host {
     int64_t memory;   /* bytes */
 };
 
-/* What differs from the workload as shipped: "reader.read_threads" and its value as text. A leading "workload."
- * does not matter. */
+/* A difference from the shipped workload: "reader.read_threads" and its value as text. A leading "workload."
+ * is ignored. */
 struct rules_parameter {
     const char *name;
     const char *value;
@@ -44,14 +44,14 @@ struct rules_training {
     const char *workload; /* "unet3d", "unet3d_h100", … */
     int64_t files, samples_per_file;
     double record_length; /* bytes, the mean */
-    int64_t batch;        /* of one accelerator */
+    int64_t batch;        /* per accelerator */
     const struct rules_host *hosts;
     int host_count;
     const struct rules_parameter *parameters;
     int parameter_count;
-    const struct rules_run *runs; /* one after the other, without the warm-up */
+    const struct rules_run *runs; /* in order, without the warm-up */
     int run_count;
-    enum rules_answer warmed_up; /* was there a run before the first? */
+    enum rules_answer warmed_up; /* a run preceded the first */
 };
 
 struct rules_checkpointing {
@@ -82,11 +82,11 @@ struct rules_report {
 void rules_check_training(const struct rules_training *facts, struct rules_report *report);
 void rules_check_checkpointing(const struct rules_checkpointing *facts, struct rules_report *report);
 
-/* Section 7: the files that a data set must have, at least. */
+/* Section 7: returns the minimum number of files of a data set. */
 int64_t rules_minimum_files(int64_t batch, int64_t accelerators, double memory, double record_length,
                             int64_t samples_per_file);
 
-/* The AU that a workload must reach, 0..1; 0: it is none of theirs. */
+/* Returns the required AU of a workload, 0..1; 0: it is not in the rules. */
 double rules_au(const char *workload);
 
 const char *rules_verdict_name(enum rules_verdict verdict);    /* "pass", "fail", "unknown" */

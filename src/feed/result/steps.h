@@ -1,5 +1,5 @@
-/* Every step's times, for who wants them all (DLIO's R_output.json lists them): kept on disk, in a file without a
- * name, 10 KiB per accelerator in memory. One accelerator's calls come from one thread at a time. */
+/* Stores every step's times (for DLIO's R_output.json) in an unnamed file on disk, with 10 KiB per
+ * accelerator in memory. Calls for one accelerator come from one thread at a time. */
 #ifndef REHEARSE_FEED_RESULT_STEPS_H
 #define REHEARSE_FEED_RESULT_STEPS_H
 
@@ -20,9 +20,9 @@ struct result_step {
 };
 
 struct result_track {
-    struct result_step last[RESULT_STEPS_CHUNK]; /* those since the last full chunk */
+    struct result_step last[RESULT_STEPS_CHUNK]; /* steps since the last full chunk */
     int64_t count;
-    int64_t *chunks; /* where in the file the full ones lie */
+    int64_t *chunks; /* offsets of the full chunks in the file */
     size_t capacity;
 };
 
@@ -33,7 +33,7 @@ struct result_steps {
     struct result_track *tracks;
 };
 
-/* The file is made in `folder`, and is gone when the program ends. */
+/* Creates the file in `folder`; it vanishes at the end of the program. */
 bool result_steps_init(struct result_steps *steps, const char *folder, int first, int count,
                        struct error *err);
 void result_steps_release(struct result_steps *steps);
@@ -41,10 +41,10 @@ void result_steps_release(struct result_steps *steps);
 bool result_steps_add(struct result_steps *steps, int accelerator, const struct metrics_step *step,
                       struct error *err);
 
-/* How many were added for this accelerator. */
+/* Returns the number of steps added for this accelerator. */
 int64_t result_steps_count(const struct result_steps *steps, int accelerator);
 
-/* The index-th step that was added for this accelerator, and those after it. */
+/* Reads `count` steps of this accelerator from the index-th on. */
 bool result_steps_read(const struct result_steps *steps, int accelerator, int64_t index, int64_t count,
                        struct result_step *to, struct error *err);
 

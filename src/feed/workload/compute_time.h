@@ -1,4 +1,4 @@
-/* What a step of training takes: as configured, or by the models of the VLDB study (data/compute-times.yaml).
+/* The time of a training step: as configured, or by the models of the VLDB study (data/compute-times.yaml).
  *
  * Linear: mean and standard deviation are each a plane over GPUs and batch; a standard deviation that is not
  * positive makes the time constant. Table: DLRM's measured times, with straight lines between the logarithms of
@@ -13,12 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a step of each of `accelerators` that train together, in seconds. */
+/* Gets the time of a step, in seconds, of each of `accelerators` that train together. */
 bool compute_time_of_step(const struct workload *workload, int64_t accelerators, struct distribution *time,
                           struct error *err);
 
-/* The models alone. `batch`: of one GPU; of all together for DLRM. The table has no times outside its
- * measurements: asking for them is an error. */
+/* Evaluates a model. `batch`: per GPU; global for DLRM. Values outside the table's measurements are an
+ * error. */
 bool compute_time_model(enum workload_computation_model model, double gpus, double batch,
                         struct distribution *time, struct error *err);
 

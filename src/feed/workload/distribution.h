@@ -1,8 +1,8 @@
-/* Times that vary: compute, preprocessing and evaluation times of a workload.
+/* Random times: compute, preprocessing and evaluation times of a workload.
  *
- * A sample depends on (seed, stream, step) alone, through the counter-based generator Philox4x32-10 (Salmon et
- * al., Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011): any thread can draw the time of any accelerator's
- * step, in any order, and a run repeats exactly for any number of threads.
+ * A sample depends only on (seed, stream, step), through the counter-based generator Philox4x32-10 (Salmon et
+ * al., Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011): any thread can draw the time of any
+ * accelerator's step, in any order, and a run repeats exactly with any number of threads.
  *
  * A normal distribution reaches below 0. DLIO takes the absolute value, which raises the mean; here a negative
  * draw is 0 unless the configuration says `mirror: true`. */
@@ -31,10 +31,10 @@ struct distribution {
     /* constant: value; normal: mean, stdev; uniform: min, max; gamma: shape, scale; exponential: scale;
      * poisson: lam (NumPy's names). Seconds, but for gamma's shape. */
     double first, second;
-    bool mirror; /* a negative draw is taken without its sign, as DLIO does; else it is 0 */
+    bool mirror; /* negative draws lose their sign, as in DLIO; else they become 0 */
 };
 
-/* Which draw it is. */
+/* Identifies a draw. */
 struct distribution_draw {
     uint64_t seed;
     uint32_t stream; /* the accelerator */
@@ -51,22 +51,22 @@ static inline struct distribution distribution_normal(double mean, double stdev)
     return (struct distribution){.type = DISTRIBUTION_NORMAL, .first = mean, .second = stdev};
 }
 
-/* At least 0. */
+/* Draws a time, at least 0. */
 double distribution_sample(const struct distribution *distribution, struct distribution_draw draw);
 
-/* Seconds as nanoseconds that can be added to a time: at least 0 and at most DISTRIBUTION_NEVER, however many. */
+/* Converts seconds to nanoseconds that can be added to a time: clamped to 0 … DISTRIBUTION_NEVER. */
 #define DISTRIBUTION_NEVER INT64_C(1000000000000000000) /* 31 years */
 int64_t distribution_nanoseconds(double seconds);
 
-/* Of the distribution as it is written, before negative draws are clipped or mirrored. */
+/* Return the parameters' mean and deviation, before negative draws are clipped or mirrored. */
 double distribution_mean(const struct distribution *distribution);
 double distribution_stdev(const struct distribution *distribution);
 
-/* A number, {mean[, stdev]}, or {type: …, its parameters}; `mirror` besides. */
+/* Reads a number, {mean[, stdev]}, or {type: …, its parameters}; each may have `mirror`. */
 bool distribution_read(struct distribution *distribution, const struct doc *doc, const struct doc_node *node,
                        struct error *err);
 
-/* As distribution_read takes it; on one line, which is JSON and YAML. `key` may be NULL. */
+/* Writes one line that is JSON and YAML, readable by distribution_read. `key` may be NULL. */
 void distribution_write(const struct distribution *distribution, struct json *json, const char *key);
 
 bool distribution_equal(const struct distribution *a, const struct distribution *b);

@@ -1,25 +1,25 @@
-/* The storage that a workload names. */
+/* Opens the storage that a workload names. */
 #ifndef REHEARSE_FEED_WORKLOAD_STORAGE_H
 #define REHEARSE_FEED_WORKLOAD_STORAGE_H
 
 #include "feed/workload/workload.h"
 #include "storage/storage.h"
 
-/* What the workload leaves open, from the command line. */
+/* Choices from the command line that the workload leaves open. */
 struct workload_storage_choice {
-    int method;              /* enum storage_kind; -1: POSIX, or S3 where the workload says so */
-    bool direct;             /* also where the workload does not say reader.odirect */
-    int64_t request;         /* bytes; 0: the method's own */
-    int queue_depth;         /* 0: the method's own */
-    const atomic_bool *stop; /* set: waiting for a server ends; NULL: never */
+    int method;              /* enum storage_kind; -1: POSIX, or S3 if the workload says so */
+    bool direct;             /* even if the workload does not set reader.odirect */
+    int64_t request;         /* bytes; 0: the method's default */
+    int queue_depth;         /* 0: the method's default */
+    const atomic_bool *stop; /* true: stop waiting for a server; may be NULL */
 };
 
-/* Names in it are relative to `folder`, which is below storage.storage_root as DLIO has it: dataset.data_folder or
- * checkpoint.checkpoint_folder. The caller ends it with storage_free. */
+/* Names are relative to `folder`, itself below storage.storage_root as in DLIO: dataset.data_folder or
+ * checkpoint.checkpoint_folder. The caller ends it with storage_free. NULL on failure. */
 struct storage *workload_storage_open(const struct workload *workload, const char *folder,
                                       const struct workload_storage_choice *choice, struct error *err);
 
-/* The path or URL of that folder; the caller frees it. NULL: no memory. */
+/* Returns that folder's path or URL, which the caller frees; NULL: no memory. */
 char *workload_storage_root(const struct workload *workload, const char *folder);
 
 #endif

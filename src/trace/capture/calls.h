@@ -1,4 +1,4 @@
-/* The system calls that are recorded, and those of io_uring. */
+/* The recorded system calls and io_uring operations. */
 #ifndef REHEARSE_TRACE_CAPTURE_CALLS_H
 #define REHEARSE_TRACE_CAPTURE_CALLS_H
 
@@ -14,7 +14,7 @@ struct capture_call {
     struct capture_shape shape; /* `lost` is the class of the call, enum trace_class */
 };
 
-/* Those of this processor; an opcode of io_uring is named "io_uring:read". */
+/* Return the table of this processor; an opcode of io_uring is named "io_uring:read". */
 const struct capture_call *capture_calls(size_t *count);
 const struct capture_call *capture_opcodes(size_t *count);
 

@@ -1,4 +1,4 @@
-/* Which file an event is about: a table of open files, kept from what the kernel told of opens. */
+/* Maps events to files: a table of open files, maintained from the kernel's reports of opens. */
 #ifndef REHEARSE_TRACE_CAPTURE_FILES_H
 #define REHEARSE_TRACE_CAPTURE_FILES_H
 
@@ -22,7 +22,7 @@ struct capture_files {
     size_t count, capacity;
 };
 
-/* device: as the kernel keeps it, 12 and 20 bits. fd -1: a page fault. */
+/* device: the kernel's dev_t, 12 and 20 bits. fd -1: a page fault. */
 struct capture_open {
     uint64_t file, inode;
     uint32_t device, mode;
@@ -32,19 +32,19 @@ struct capture_open {
 void capture_files_init(struct capture_files *files, struct trace_writer *writer);
 void capture_files_release(struct capture_files *files);
 
-/* The file of this path was opened; gives its id. */
+/* Registers the open of a path; returns the file's id. */
 int64_t capture_files_open(struct capture_files *files, const struct capture_open *open, const char *path);
 
-/* The id of the file of a descriptor. One that is not known is looked up in /proc. */
+/* Returns the id of a descriptor's file; looks up unknown ones in /proc. */
 int64_t capture_files_find(struct capture_files *files, const struct capture_open *open);
 
-/* What a process that runs already has open and mapped. */
+/* Registers the open and mapped files of a running process. */
 void capture_files_scan(struct capture_files *files, int pid);
 
-/* A file by its path, as far as stat knows it. */
+/* Registers a file by its path, using stat. */
 void capture_files_know(struct capture_files *files, const char *path);
 
-/* st_dev of the kernel's dev_t. */
+/* Converts the kernel's dev_t to st_dev. */
 int64_t capture_device(uint32_t device);
 
 /* Path as given and the names of the folder that it is relative to, nearest first, each ended by NUL. Out has

@@ -1,4 +1,4 @@
-/* The programs in the kernel (bpf/capture.bpf.c): loading, attaching, reading what they hand over. */
+/* Loads and attaches the programs in the kernel (bpf/capture.bpf.c) and reads their records. */
 #ifndef REHEARSE_TRACE_CAPTURE_KERNEL_H
 #define REHEARSE_TRACE_CAPTURE_KERNEL_H
 
@@ -19,37 +19,39 @@ struct capture_kernel_options {
     bool off_cpu;
 };
 
-/* A record; false ends reading, and capture_kernel_read then says how many came before it. */
+/* Handles a record; false ends reading, and capture_kernel_read then returns the number before it. */
 typedef bool capture_handler(void *context, const void *record, size_t bytes);
 
 struct capture_kernel;
 
-/* Loads the programs; nothing runs yet. What this kernel cannot tell is added to `missing`, a line each. */
+/* Loads the programs without starting them. Adds a line to `missing` for each kind of event that this kernel
+ * cannot report. */
 struct capture_kernel *capture_kernel_new(const struct capture_kernel_options *options,
                                           capture_handler *handler, void *context, struct text *missing,
                                           struct error *err);
 
-/* Is this program built with them? */
+/* Returns true if this build contains the programs. */
 bool capture_kernel_available(void);
 
-/* Version of the library that loads them; "" without. */
+/* Returns the version of the loading library; "" without one. */
 const char *capture_kernel_version(void);
 
-/* Adds a process; its children are then added by the kernel. */
+/* Adds a process; the kernel programs then add its children. */
 bool capture_kernel_add(struct capture_kernel *kernel, int pid, struct error *err);
 
 bool capture_kernel_attach(struct capture_kernel *kernel, struct error *err);
 
-/* Stops the programs; what is in the buffer can still be read. */
+/* Stops the programs; the buffer can still be read. */
 void capture_kernel_detach(struct capture_kernel *kernel);
 
-/* Hands all records that are there, but at most `most`, to the handler; how many. */
+/* Passes the available records, at most `most`, to the handler; returns their number. */
 int capture_kernel_read(struct capture_kernel *kernel, int most);
 
-/* Records that found no room, by CAPTURE_LOST_…; and events that came while the same program was running. */
+/* Return the records that found no room, by CAPTURE_LOST_…; and the events during which the same program was
+ * running. */
 void capture_kernel_lost(struct capture_kernel *kernel, int64_t lost[CAPTURE_LOST_KINDS], int64_t *recursion);
 
-/* Detaches and frees; NULL is fine. */
+/* Detaches and frees; NULL is allowed. */
 void capture_kernel_free(struct capture_kernel *kernel);
 
 #endif

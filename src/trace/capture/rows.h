@@ -1,4 +1,4 @@
-/* Records of the kernel become rows of a store. */
+/* Converts kernel records to rows of a store. */
 #ifndef REHEARSE_TRACE_CAPTURE_ROWS_H
 #define REHEARSE_TRACE_CAPTURE_ROWS_H
 
@@ -15,10 +15,10 @@ struct capture_rows {
     struct trace_writer *writer;
     int64_t to_utc; /* added to CLOCK_MONOTONIC */
     struct capture_files files;
-    struct hash_map threads;  /* pid and tid: id of the process in the store */
-    struct hash_map names;    /* pid, or pid and tid where a thread has its own: number in `name` */
-    uint32_t starting;        /* the command's process until it executes: what it does then is the tracer's */
-    uint64_t started;         /* CLOCK_MONOTONIC, when it had executed */
+    struct hash_map threads; /* pid and tid: id of the process in the store */
+    struct hash_map names;   /* pid, or pid and tid where a thread has its own: number in `name` */
+    uint32_t starting; /* the command's process until it executes: its earlier events belong to the tracer */
+    uint64_t started;  /* CLOCK_MONOTONIC, when it had executed */
     struct hash_map alive;    /* pid: 1; 0 when it has ended */
     struct hash_map named[2]; /* request to io_uring: id of its file, and of the second */
     char (*name)[16];
@@ -33,19 +33,19 @@ struct capture_rows {
 void capture_rows_init(struct capture_rows *rows, struct trace_writer *writer, int64_t to_utc);
 void capture_rows_release(struct capture_rows *rows);
 
-/* A capture_handler; context is a struct capture_rows. False when a row could not be written. */
+/* A capture_handler; context is a struct capture_rows. False if a row could not be written. */
 bool capture_rows_add(void *context, const void *record, size_t bytes);
 
-/* The process that will execute a command, and of which nothing else is told before that. */
+/* Sets the process that will execute the command; its events before that are ignored. */
 void capture_rows_command(struct capture_rows *rows, int pid, const char *program);
 
-/* It has executed by now; the record of that may be lost. */
+/* Notes that it has executed, in case that record is lost. */
 void capture_rows_started(struct capture_rows *rows, int64_t now);
 
-/* A process that runs already, and what it has open. */
+/* Adds a running process and its open files. */
 void capture_rows_process(struct capture_rows *rows, int pid);
 
-/* Processes that have begun and not ended; the caller frees *pids. */
+/* Gets the processes that have not ended; the caller frees *pids. */
 size_t capture_rows_alive(const struct capture_rows *rows, int **pids);
 
 #endif

@@ -1,4 +1,4 @@
-/* The parts of the study's processed layout, for each other. */
+/* The parts of the study's processed layout. Private to the export. */
 #ifndef REHEARSE_TRACE_EXPORT_STUDY_H
 #define REHEARSE_TRACE_EXPORT_STUDY_H
 
@@ -9,7 +9,7 @@ struct study {
     struct trace_reader *reader;
     const struct trace_export_options *options;
     const char *folder;
-    int64_t init_ns; /* what is earlier is left out */
+    int64_t init_ns; /* earlier rows are omitted */
 };
 
 /* One file of the folder. */
@@ -19,7 +19,7 @@ bool study_open(const struct study *study, struct file_output *file, const char 
 bool study_keeps_event(const struct study *study, const struct trace_event *event);
 bool study_keeps_block(const struct study *study, const struct trace_block *block);
 
-/* When a call ended; when a request was given to its disk, and when that was done. */
+/* Return the end of a call; a request's submission to its disk, and its completion. */
 int64_t study_event_end(const struct trace_event *event);
 int64_t study_issued(const struct trace_block *block);
 int64_t study_block_end(const struct trace_block *block);

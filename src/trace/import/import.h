@@ -1,13 +1,13 @@
-/* Traces of other tools, read into a store (trace/store.h).
+/* Reads traces of other tools into a store (trace/store.h).
  *
- * What a file holds is found from its first lines, not from its name:
+ * The format of a file is found from its first lines, not from its name:
  *   - the study's bpftrace texts (trace_{bio,read,write,openat,close,create_del,time_align}.out), mpstat, nvidia-smi
  *     pmon, iostat's JSON, logs of MLPerf (MLLOG) and of DLIO, `docker top` lists of processes; as a folder, which gives
  *     their clock and date, or after its processing (processed/);
  *   - DFTracer's .pfw and any Chrome trace (JSON), strace -ttt|-tt -T, blkparse; each may be packed by gzip.
  *
- * Files are read as streams: memory does not grow with them, only with the number of different names. A line that is
- * not what its format says is counted and passed over; the first ones are kept to be shown. */
+ * Files are read as streams: memory grows only with the number of different names. Malformed lines are
+ * counted and skipped; the first ones are kept for display. */
 #ifndef REHEARSE_TRACE_IMPORT_IMPORT_H
 #define REHEARSE_TRACE_IMPORT_IMPORT_H
 
@@ -18,26 +18,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TRACE_IMPORT_LINE_BYTES ((size_t)1 << 20) /* a longer line is passed over, never held in memory */
+#define TRACE_IMPORT_LINE_BYTES ((size_t)1 << 20) /* longer lines are skipped, never held in memory */
 #define TRACE_IMPORT_PLACES     8
 
 struct trace_import_options {
     /* The clock on the wall in texts without a time zone: "UTC", "+HH:MM", "-HH:MM"; NULL: the zone of this program
      * (environment variable TZ, else the machine's). */
     const char *zone;
-    /* The day of times without a date, "YYYY-MM-DD"; NULL: from another file of the folder, else the file's own. */
+    /* The day of times without a date, "YYYY-MM-DD"; NULL: from another file of the folder, else the file's
+     * date. */
     const char *date;
 };
 
 struct trace_import_report {
-    int files;            /* that were recognised */
+    int files;            /* recognised files */
     int64_t lines, bytes; /* read, of all of them (unpacked) */
     int64_t rows;         /* events, blocks, samples and phases stored, processes of lists, clocks */
-    int64_t malformed;    /* lines that are not what they should be, among them… */
+    int64_t malformed;    /* malformed lines, among them… */
     int64_t too_long;     /* …those over TRACE_IMPORT_LINE_BYTES */
     int64_t jumps;        /* times that go back by more than a second, or a day that does not follow */
     int truncated;        /* files that end in the middle */
-    bool zone_assumed;    /* clocks on the wall were read, and options->zone does not say where the wall is */
+    bool zone_assumed;    /* local times were read without a zone in options->zone */
     int place_count;
     struct trace_import_place {
         char file[64];
@@ -47,20 +48,20 @@ struct trace_import_report {
     struct text formats; /* "read.out: study read; …" */
 };
 
-/* A file or a folder. *report starts as {0}; several calls add to it. On failure what was added before stays in the
- * writer's hands. A file that is of no known kind is an error, in a folder it is passed over. So is
- * a path that gives no row. */
+/* Imports a file or a folder. *report starts as {0}; several calls add to it. On failure earlier rows stay in
+ * the writer. A file of unknown format is an error, in a folder it is skipped. A path without any row is an
+ * error, too. */
 bool trace_import(const char *path, struct trace_writer *writer, const struct trace_import_options *options,
                   struct trace_import_report *report, struct error *err);
 
-/* The same for text in memory, as if it were a file of this name. */
+/* Does the same for text in memory, as if it were a file of this name. */
 bool trace_import_text(const char *name, const char *text, size_t length, struct trace_writer *writer,
                        const struct trace_import_options *options, struct trace_import_report *report,
                        struct error *err);
 
 void trace_import_report_release(struct trace_import_report *report);
 
-/* For people: a line of counts, one for each file, and one for each place. */
+/* Adds a line of counts, one per file, and one per problem. */
 void trace_import_report_print(const struct trace_import_report *report, struct text *out);
 
 #endif

@@ -1,25 +1,26 @@
 /* Phases of a training run, found from its I/O, where no log tells them.
  *
- * The problem: given who read and wrote which files when, say where INIT, TRAINING (one for each epoch), EVAL and
- * CHECKPOINT lie. The rule:
+ * The problem: given the reads and writes of files over time, find INIT, TRAINING (one per epoch), EVAL and
+ * CHECKPOINT. The rule:
  *
- *   1. Files that programs are made of (libraries, code, /proc, /sys, /dev, /etc, pipes) are left out. The others are put
- *      into groups of alike names: digits do not count, but those that follow "of" do ("img_07_of_32.npz").
- *   2. Groups with 5 % of all bytes read, and 1 MiB, are data. Groups that are read in the same moments (more than half
- *      of the smaller one's, of 4096 moments) are one set. The set of which most is read is that of training; reading of
- *      any other, after training has begun, is evaluation.
- *   3. The kind of phase changes with the first read of the other kind that is followed by others, as many as 5 % of what
- *      that kind reads, before the present kind has read as much.
- *   4. An epoch begins when data come round again: a place in a file is read that was read in this epoch, a quarter of all
- *      places ago, and four fifths of all places have been read in it. It began with the first of the places in a row
- *      that had been read.
- *   5. Files that are written in pieces of 16 KiB or more on average, 64 KiB in all, and are no data, are checkpoints, from
- *      the opening before the first write to the last write, sync or close. With less than a second between them and no
- *      data read meanwhile (or less than half of the longer one's time) they are one. A checkpoint cuts what it lies in.
- *   6. INIT lasts from the first event to the first phase. A phase lasts until the next begins; the last one until the
- *      processes that read in it have done all they do, or a checkpoint that no reading follows.
+ *   1. Files of programs (libraries, code, /proc, /sys, /dev, /etc, pipes) are ignored. The others are
+ * grouped by similar names: digits are ignored, except after "of" ("img_07_of_32.npz").
+ *   2. Groups with at least 5 % of all bytes read, and 1 MiB, are data. Groups read in the same moments (more
+ * than half of the smaller group's, of 4096 moments) form a set. The set with the largest volume is the
+ * training set; reads of other sets after the start of training are evaluation.
+ *   3. The phase changes at the first read of the other kind if 5 % of that kind's reads follow before the
+ * present kind has read as much.
+ *   4. An epoch begins when data repeat: a read hits a place that was read in this epoch, at least a quarter
+ * of all places ago, after four fifths of all places were read. It begins at the first of the consecutive
+ * repeated places.
+ *   5. Files written in pieces of 16 KiB or more on average, 64 KiB in total, that are no data are
+ * checkpoints, from the opening before the first write to the last write, sync or close. Checkpoints less
+ * than a second (or half of the longer one's time) apart, without data read in between, are one. A checkpoint
+ * splits its phase.
+ *   6. INIT lasts from the first event to the first phase. A phase lasts until the next begins; the last one
+ * until its reading processes have ended their work, or until a checkpoint that no reading follows.
  *
- * What it cannot tell: docs/trace-store.md. */
+ * Its limits: docs/trace-store.md. */
 #ifndef REHEARSE_TRACE_PHASE_PHASE_H
 #define REHEARSE_TRACE_PHASE_PHASE_H
 
@@ -28,17 +29,19 @@
 
 #include <stddef.h>
 
-/* In order, not overlapping; of source "io". *phases is the caller's to free; NULL where there are none. */
+/* Finds the phases, ordered and disjoint, with source "io". The caller frees *phases; NULL if there are
+ * none. */
 bool trace_phases_find(struct trace_reader *reader, struct trace_phase **phases, size_t *count,
                        struct error *err);
 
-/* Puts them into the trace, in place of those found before. */
+/* Stores them in the trace, replacing phases found earlier. */
 bool trace_phases_store(const char *path, const struct trace_phase *phases, size_t count, struct error *err);
 
-/* Finds and stores them where the trace has none; *count: how many. */
+/* Finds and stores them if the trace has none; *count is their number. */
 bool trace_phases_fill(const char *path, size_t *count, struct error *err);
 
-/* Of the phases with this name: the time in both lists, divided by the time in either. NaN where neither has any. */
+/* Returns the overlap of two lists for the phases of this name: intersection / union of their times. NaN if
+ * neither has any. */
 double trace_phases_overlap(const struct trace_phase *a, size_t a_count, const struct trace_phase *b,
                             size_t b_count, const char *name);
 

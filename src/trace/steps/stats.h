@@ -20,9 +20,9 @@ void steps_summarise(const double *sorted, size_t count, struct steps_summary *s
 /* The value at p (n - 1) from 0, interpolated: numpy's percentile. p in [0, 1], count > 0. */
 double steps_percentile(const double *sorted, size_t count, double p);
 
-/* The normal distribution of most likelihood for the values within [p1, p99]: sigma divides by n. */
+/* The maximum-likelihood normal distribution of the values within [p1, p99]: sigma divides by n. */
 struct steps_normal {
-    size_t first, count; /* the values it is of: sorted[first], … */
+    size_t first, count; /* its values: sorted[first], … */
     double low, high;    /* p1 and p99 */
     double mean, sigma;
 };
@@ -30,8 +30,8 @@ void steps_fit_normal(const double *sorted, size_t count, struct steps_normal *n
 
 /* Ordinary least squares: value = per_gpu GPUs + per_batch batch + constant. */
 struct steps_plane {
-    bool known;  /* there are two points or more */
-    bool unique; /* else the points lie on a line, and the smallest slopes are given */
+    bool known;  /* there are at least two points */
+    bool unique; /* false: the points lie on a line, and the smallest slopes are given */
     double per_gpu, per_batch, constant; /* a number that never varies has slope 0 */
     double r2;                           /* NAN where the values do not vary */
     double mean_error, most_error;       /* |fitted / value - 1| */
@@ -45,7 +45,7 @@ double steps_plane_at(const struct steps_plane *plane, double gpus, double batch
 #define STEPS_DENSITY_POINTS 256
 void steps_density(const double *sorted, size_t count, double low, double high, int points, double *density);
 
-/* What figures and tables show: durations of an event, or samples per second made from them. */
+/* Metrics of figures and tables: durations of an event, or samples per second derived from them. */
 enum steps_metric {
     STEPS_RATE_STORAGE, /* 1 / sample_load, or batch / batch_load: the study's VFS throughput */
     STEPS_RATE_LOAD,    /* batch / load_batch_inner where there is one, else / load_batch_mem */
@@ -58,14 +58,15 @@ enum steps_metric {
 };
 extern const char *const steps_metric_names[STEPS_METRICS];
 
-/* The event that a metric is made of in these logs; -1: none. */
+/* Returns the event behind a metric in these logs; -1: none. */
 int steps_metric_event(const struct steps *steps, enum steps_metric metric);
 
-/* The values of a group, ascending, in memory that the caller frees; *count 0 and NULL where there are none. */
+/* Returns the values of a group in ascending order; the caller frees them; *count 0 and NULL if there are
+ * none. */
 bool steps_metric_values(const struct steps *steps, const struct steps_group *group, enum steps_metric metric,
                          double **values, size_t *count, struct error *err);
 
-/* The compute times of all groups: a normal distribution for each, and a plane for mean and sigma. */
+/* The compute times of all groups: a normal distribution for each, and planes for mean and sigma. */
 struct steps_model {
     size_t count;                 /* groups that have compute times */
     struct steps_normal *normals; /* of each group; count 0: it has none */

@@ -1,5 +1,5 @@
-/* Opening a trace store that somebody sent: whatever the file holds, reading it ends, in time and memory that grow with
- * its size and with nothing else, and nothing in it runs. */
+/* Opens an untrusted trace store: whatever the file holds, nothing in it runs, and reading ends in time and
+ * memory proportional to its size. */
 #ifndef REHEARSE_TRACE_STORE_OPEN_H
 #define REHEARSE_TRACE_STORE_OPEN_H
 
@@ -9,33 +9,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What may still be asked of a file. A table whose pages point at each other in a circle, or one that stands for
- * 10^12 rows, uses it up. */
+/* The remaining budget of reading a file. Tables with circular page links, or that claim 10^12 rows, use it
+ * up. */
 struct store_guard {
     int64_t bytes;      /* of the file */
     int64_t steps, all; /* of SQLite's machine, in hundreds: of this statement; of all of them */
     bool spent;         /* a limit was hit */
 };
 
-/* Views, triggers and functions of the file's own do not run. For writers as well, which add to what may be somebody's
- * file. */
+/* Disables the file's own views, triggers and functions. Writers call it too, as they may append to an
+ * untrusted file. */
 bool store_distrust(sqlite3 *db);
 
-/* Opens for reading, and checks that the file is a trace whose tables are tables with the columns that are known. *db is
- * the caller's to close, also after a failure; *guard must live as long. *version is that of
- * the schema. */
+/* Opens for reading, and checks that the file is a trace whose tables have the known columns. The caller
+ * closes *db, even after a failure; *guard must live as long. *version is the schema's. */
 bool store_open(const char *path, sqlite3 **db, struct store_guard *guard, int *version, struct error *err);
 
-/* Before a statement is run: it may take what a statement may. */
+/* Resets the budget of a statement before it runs. */
 void store_guard_begin(struct store_guard *guard);
 
-/* After the names are read: only rows of numbers follow, and they are short. */
+/* Called after the names were read: only short rows of numbers follow. */
 void store_expect_numbers(sqlite3 *db);
 
-/* What went wrong with the last statement, in the user's terms. */
+/* Sets the error of the last statement in the user's terms. */
 bool store_fail(sqlite3 *db, const struct store_guard *guard, const char *path, struct error *err);
 
-/* The errno of the database's last read or write that failed; 0: there was none. */
+/* Returns the errno of the database's last failed read or write; 0: none. */
 int store_system_error(sqlite3 *db);
 
 #endif
