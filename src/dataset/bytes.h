@@ -19,8 +19,7 @@ struct dataset_bytes {
     uint64_t keep, set;   /* every eight bytes are masked: (bytes & keep) | set */
 };
 
-/* Returns the stream of one file; 0 <= compressibility <= 1. keep and set mask nothing; the caller may change
- * them. */
+/* Returns the stream of one file; 0 <= compressibility <= 1. keep and set start without effect. */
 void dataset_bytes_init(struct dataset_bytes *bytes, uint64_t seed, uint64_t file, double compressibility);
 
 /* Writes bytes offset … offset + n - 1 of the stream; 0 <= offset. */

@@ -36,8 +36,7 @@ bool dataset_scale(const struct dataset_place *from, const struct dataset_item *
                    const struct dataset_place *to, int64_t bytes, const struct dataset_work *work,
                    struct dataset_scaled *scaled, struct error *err);
 
-/* Adds the path of copy `copy` (0: the file itself); `span` is the increment of its number from copy to
- * copy. */
+/* Adds the path of copy `copy` (0: the file itself); its number grows by `span` from copy to copy. */
 void dataset_scale_path(const char *path, int64_t copy, int64_t span, struct text *text);
 
 #endif

@@ -61,8 +61,7 @@ struct dataset_layout {
     int max_shape_count;                 /* 0: fixed size */
     int64_t max_shape[DATASET_MAX_DIMS]; /* of a sample's part in a data set; -1: without limit */
 
-    /* For the formats of the VLDB study: total bytes of the training files, overriding the counts; 0: use the
-     * counts. */
+    /* VLDB study's formats: total bytes of the training files, overriding the counts; 0: use the counts. */
     int64_t total_bytes;
     int64_t last
         [2]; /* set by dataset_layout_check: what is left for the last of them, in the format's own terms */
@@ -79,8 +78,7 @@ struct dataset_layout {
 /* One file of a data set. */
 struct dataset_file {
     const struct dataset_layout *layout;
-    /* Among all files: files_train training files, then files_eval evaluation files; selects the stream of
-     * bytes. */
+    /* Among files_train training files, then files_eval evaluation files; selects the stream of bytes. */
     int64_t number;
     bool eval;
     int64_t index; /* in train/ or valid/ */

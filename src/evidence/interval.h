@@ -1,4 +1,4 @@
-/* How far off a prediction may be, told by how far off others like it were.
+/* The uncertainty of a prediction, from the errors of similar predictions.
  *
  * The residuals of published runs (data/residuals.yaml, written by `rehearse validate --residuals`) are kept with what
  * a run is like: device generation, software, width of the numbers, experts or none, and the sizes of job and model. The interval of a
@@ -13,11 +13,11 @@
 
 #define INTERVAL_SIZES 5
 
-/* What a run is like. */
+/* The features of a run. */
 struct likeness {
     const char *generation, *software;
     int bits;     /* of the numbers that are multiplied: 16 (and more), 8 or 4 */
-    bool experts; /* a mixture of experts */
+    bool experts; /* mixture of experts */
     double
         sizes[INTERVAL_SIZES]; /* log2 of devices, of the model's parameters, of the tokens of a sequence, of
                                      those of a micro-batch, of pipeline stages */
@@ -35,16 +35,16 @@ struct residuals {
 };
 
 struct interval {
-    double low, high;  /* seconds: the measured time lies between them in 80 of 100 such runs */
-    bool extrapolates; /* no run like this one was seen */
+    double low, high;  /* seconds: the 80 % interval of the measured time */
+    bool extrapolates; /* no similar published run */
 };
 
 struct likeness likeness_of(const struct job *job);
 
-/* The embedded ones; NULL when they cannot be read. */
+/* Returns the embedded residuals; NULL if they cannot be read. */
 const struct residuals *residuals_known(struct error *err);
 
-/* Of a prediction. `blind`: without the residuals of runs that are alike in everything, which may be the run's own. */
+/* Returns the interval. `blind`: ignores residuals with equal features, possibly the run's own. */
 struct interval interval_of(const struct residuals *residuals, const struct likeness *likeness,
                             double seconds, bool blind);
 

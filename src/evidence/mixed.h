@@ -1,10 +1,10 @@
 /* Iteration time of a training plan whose stages run on devices of several kinds.
  *
- * A plan cuts the layers of a model into stages; each stage has one replica per pipeline, and a replica is a group of
- * tensor parallel devices of one type in one node. Replicas of a stage may differ in device type and degree. Closed
- * formulas, no simulation and no allocation: docs/mixed.md says what is counted, and where each term comes from.
+ * A plan cuts a model's layers into stages; each stage has one replica per pipeline, and a replica is a group
+ * of tensor parallel devices of one type in one node. Replicas of a stage may differ in device type and
+ * degree. Closed formulas, no simulation and no allocation: docs/mixed.md lists the terms and their sources.
  *
- * What layers take is not known here: whoever measures or predicts them hands in sums (struct mixed_times). */
+ * Layer times come from the caller, measured or predicted, as sums (struct mixed_times). */
 #ifndef REHEARSE_EVIDENCE_MIXED_H
 #define REHEARSE_EVIDENCE_MIXED_H
 
@@ -32,7 +32,7 @@ struct mixed_times {
     const double *activations; /* [layer_count + 1] bytes kept on each device; NULL: not known, taken as 0 */
 };
 
-/* What is the same on every device. */
+/* Values equal on every device. */
 struct mixed_model {
     int layer_count;
     const double *parameters; /* [layer_count + 1] sums, as above */
@@ -68,14 +68,14 @@ struct mixed_plan {
     const int64_t *microbatches;          /* [pipelines] of each pipeline in an iteration */
 };
 
-/* Seconds of one iteration, and where they go: the parts add up to the whole. */
+/* Seconds of one iteration; the parts add up to the total. */
 struct mixed_time {
     double seconds;
-    double compute;   /* of the stage that the slowest pipeline waits for, all its micro-batches */
-    double send;      /* of the same stage: what it waits for activations and gradients of its neighbours */
+    double compute;   /* of the stage that limits the slowest pipeline, all its micro-batches */
+    double send;      /* of the same stage: waiting for its neighbours' activations and gradients */
     double bubble;    /* the pipeline fills and drains */
     double gradients; /* all-reduces between replicas */
-    double tied;      /* of what the first and the last stage share */
+    double tied;      /* all-reduce between the first and the last stage */
     double optimizer;
     double other;
     int pipeline, stage; /* the slowest */
@@ -84,10 +84,10 @@ struct mixed_time {
                             launching them takes: what waiting costs there is not modelled, seconds is a lower bound */
 };
 
-/* Layers that are in order and each in one stage, nodes that exist, limits. */
+/* Checks the order of layers, that nodes exist, and limits. */
 bool mixed_check(const struct mixed_plan *plan, struct error *err);
 
-/* Of a plan that mixed_check accepts, as are the following. */
+/* Requires a plan that mixed_check accepts, as do the following. */
 struct mixed_time mixed_time(const struct mixed_plan *plan);
 
 /* Bytes on each device of a replica: parameters, gradients, optimizer, activations of the micro-batches in flight. */

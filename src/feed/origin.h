@@ -4,9 +4,9 @@
  *   objects   they come over the network, whatever the server remembers
  *   direct    O_DIRECT goes around the page cache
  *   process   on a block device: the kernel's count of this process's device reads, without other processes'
- * reads or page-cache hits
+ *            reads or page-cache hits
  *   cache     elsewhere (networks, FUSE, overlays, compressing file systems): the bytes outside the page
- * cache before the read, or the process's own count if larger
+ *            cache before the read, or the process's own count if larger
  *   memory    the file system is memory
  *   unknown   the file system has a cache that cannot be inspected (ZFS), or this user may not inspect it
  *

@@ -20,8 +20,7 @@ struct space_need {
  * which may be NULL. */
 bool space_fits(struct comm *comm, const struct space_need *need, const atomic_bool *stop, struct error *err);
 
-/* Does the same for a data set in the folder `root`. Compressed files have no known size: only their number
- * counts. */
+/* Does the same for a data set in the folder `root`. Of compressed files only the number counts. */
 bool space_for_layout(struct comm *comm, const struct dataset_layout *layout, const char *root,
                       const struct dataset_work *work, struct error *err);
 

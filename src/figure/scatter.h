@@ -5,8 +5,8 @@
 #include "core/error.h"
 #include "evidence/validate.h"
 
-/* Draws the scored runs of a validation, one colour per device generation, on logarithmic axes with the lines of no
- * error and of 15 % either way. The ending of `path` (.svg, .png, .pdf) says what is written. */
+/* Draws the scored runs of a validation, one colour per device generation, on logarithmic axes with lines for
+ * no error and for ±15 %. The ending of `path` (.svg, .png, .pdf) sets the format. */
 bool figure_scatter(const struct validation *validation, const char *path, struct error *err);
 
 #endif

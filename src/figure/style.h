@@ -1,5 +1,5 @@
-/* How pictures look: sizes, lines, colours, panels on a page, the axis of time. Everything that draws with gnuplot
- * begins here.
+/* The style of pictures: sizes, lines, colours, panels on a page, the time axis. All gnuplot drawings start
+ * here.
  *
  *     struct figure_page page;
  *     if (!figure_page_begin(&page, path, &figure_screen, 0, 400, &err)) …
@@ -16,29 +16,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A picture has 96 pixels an inch, whatever it is written as. */
+/* A picture has 96 pixels per inch in every format. */
 struct figure_style {
     int width;     /* of a page, pixels */
-    double points; /* size of the letters */
+    double points; /* font size */
     double line;   /* width of lines */
-    bool legends;  /* titles, and what the colours stand for */
+    bool legends;  /* titles and legends are drawn */
 };
 
-extern const struct figure_style figure_screen; /* to look at: wide, with titles and legends */
+extern const struct figure_style figure_screen; /* for screens: wide, with titles and legends */
 extern const struct figure_style
     figure_paper; /* the width of a page's text (7 inches); the caption says the rest */
 
-/* For an option of the command line, ended by NULL, and what its choices stand for. */
+/* Names for a command-line option, ending with NULL, and their styles. */
 extern const char *const figure_style_names[];
 const struct figure_style *figure_style_at(int choice);
 
-/* Okabe and Ito's colours, told apart by all eyes, "#rrggbb"; after the last the first again. */
+/* Returns Okabe and Ito's colours, safe for colour-blind readers, as "#rrggbb", repeating cyclically. */
 const char *figure_colour(int i);
-/* The same in a lighter tone. */
+/* Returns a lighter tone of the same. */
 const char *figure_colour_light(int i);
 
-/* The colour that a thing has in all pictures, the VLDB study's where it has one: "read", "write", "block.read",
- * "block.write"; "INIT", "TRAINING", "EVAL", "CHECKPOINT"; "cpu.usr", "gpu.sm", "disk.rMB/s", … Others: grey. */
+/* Returns the fixed colour of a name in all pictures, as in the VLDB study if it has one: "read", "write",
+ * "block.read", "block.write"; "INIT", "TRAINING", "EVAL", "CHECKPOINT"; "cpu.usr", "gpu.sm", "disk.rMB/s", …
+ * Others: grey. */
 const char *figure_colour_of(const char *name);
 
 /* `colour` mixed with white: share 1 is the colour itself, 0 is white. */
@@ -58,17 +59,17 @@ struct figure_page {
     struct text script;
 };
 
-/* `width` 0: the style's. The ending of `path` says what is written. On failure nothing is to be released. */
+/* `width` 0: the style's. The ending of `path` sets the format. On failure there is nothing to release. */
 bool figure_page_begin(struct figure_page *page, const char *path, const struct figure_style *style,
                        int width, int height, struct error *err);
 
-/* Draws, puts the picture into the file as a whole or not at all, and releases. */
+/* Draws, writes the picture atomically, and releases. */
 bool figure_page_end(struct figure_page *page, const char *path, struct error *err);
 
 /* Releases without drawing. */
 void figure_page_drop(struct figure_page *page);
 
-/* A title above all panels. */
+/* Adds a title above all panels. */
 void figure_page_title(struct figure_page *page, double left, const char *title);
 
 /* Pixels from the page's upper left corner. */
@@ -76,38 +77,36 @@ struct figure_box {
     double left, top, width, height;
 };
 
-/* The next `plot` fills this box with its axes; tics, labels and titles are outside. Settings of the panel before
- * are gone. */
+/* The next `plot` fills this box with its axes; labels lie outside. Resets the panel's settings. */
 void figure_panel(struct figure_page *page, const struct figure_box *box);
 
-/* Text at a place, `align` 'l', 'c' or 'r'; for the next plot. */
+/* Adds text at a place to the next plot; `align` is 'l', 'c' or 'r'. */
 void figure_label(struct figure_page *page, double left, double top, char align, const char *text);
 
-/* The title of the next plot's y axis, this many pixels left of it: terminals differ in where they put one. */
+/* Adds the y-axis title of the next plot, this many pixels to the left: terminals place it differently. */
 void figure_side_label(struct figure_page *page, const struct figure_box *box, double away, const char *text);
 
-/* The legend of the next plot, with its upper left corner at this place. */
+/* Places the legend of the next plot by its upper left corner. */
 void figure_key(struct figure_page *page, double left, double top);
 
-/* The legend of the next plot in one line, with its upper right corner at this place. */
+/* Places the legend of the next plot in one line by its upper right corner. */
 void figure_key_line(struct figure_page *page, double right, double top);
 
-/* An x axis of seconds, with marks that people use ("0:30", "1:00"); `numbers`: are the marks named, or only there
- * (of all panels but the last)? */
+/* Adds an x axis of seconds with natural marks ("0:30", "1:00"); `numbers`: label the marks. */
 void figure_time_axis(struct figure_page *page, double from, double to, bool numbers);
 
-/* The least step that people count in (1, 2, 5, 10, …) which makes at most `most` of a range. */
+/* Returns the smallest natural step (1, 2, 5, 10, …) that divides a range into at most `most` parts. */
 double figure_step(double range, int most);
 
 enum figure_unit { FIGURE_BYTES, FIGURE_RATE, FIGURE_SECONDS, FIGURE_COUNT };
 
-/* A value with three digits, or fewer where the others are 0: "4 KiB", "5.01 us". */
+/* Adds a value with up to three digits, without trailing zeros: "4 KiB", "5.01 us". */
 void figure_value(char *text, size_t size, double value, enum figure_unit unit);
 
 /* Marks of an axis of bytes or seconds from `least` to `most`, for the x or the y axis: "4 KiB", "10 us". On a logarithmic axis powers, of 2 or of 10, else even steps. */
 void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit, double least, double most,
                      bool numbers);
-/* From 0 to at least `most`. At most so many steps. */
+/* Covers 0 to at least `most`, with a maximum number of steps. */
 void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit, double most, int steps,
                       bool numbers);
 

@@ -1,4 +1,4 @@
-/* Lines over what a sweep varies: DAPPLE's plots of speedup against global batch and against devices. */
+/* Line plots over a sweep: DAPPLE's speedup against global batch and against devices. */
 #ifndef REHEARSE_FIGURE_SWEEP_H
 #define REHEARSE_FIGURE_SWEEP_H
 
@@ -19,7 +19,7 @@ struct figure_sweep {
     bool scaling; /* an even axis from 0 and the line y = x; otherwise x doubles from mark to mark */
 };
 
-/* The ending of `path` (.svg, .png, .pdf) says what is written. */
+/* The ending of `path` (.svg, .png, .pdf) sets the format. */
 bool figure_sweep(const char *path, const struct figure_sweep *sweep, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What lies in a folder, and in the folders in it. */
+/* Lists the files of a folder and its subfolders. */
 #ifndef REHEARSE_REPORT_FOLDER_H
 #define REHEARSE_REPORT_FOLDER_H
 
@@ -24,7 +24,7 @@ struct folder {
     struct folder_file *files; /* by path; names that begin with a dot are left out */
 };
 
-/* `except`: a file that does not count, or NULL. On success the caller ends it with folder_release. */
+/* `except`: a file to ignore, or NULL. On success the caller ends it with folder_release. */
 bool folder_read(struct folder *folder, const char *path, const char *except, struct error *err);
 void folder_release(struct folder *folder);
 

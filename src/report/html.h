@@ -1,5 +1,5 @@
-/* HTML out. Whatever comes from outside goes through html_text and its like, which escape it for text and for quoted
- * attributes alike; text_add is for markup alone. */
+/* HTML output. All external text goes through html_text and the like, which escape it for text and quoted
+ * attributes; text_add is for markup only. */
 #ifndef REHEARSE_REPORT_HTML_H
 #define REHEARSE_REPORT_HTML_H
 
@@ -13,7 +13,7 @@
 void html_text(struct text *out, const char *string);
 void html_format(struct text *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds a path as a relative address: what is not plain is %-encoded, so that nothing in it is a scheme or a query. */
+/* Adds a path as a relative address, %-encoded, so that nothing in it acts as a scheme or a query. */
 void html_address(struct text *out, const char *path);
 
 /* <h3>, <p>, …: an element that holds one text. `class` may be NULL. */
@@ -36,7 +36,7 @@ void html_general(struct text *out, double value, int digits); /* as short as %g
 void html_share(struct text *out, double value);               /* of 1, in percent */
 void html_quantity(struct text *out, double value, enum unit_kind kind, int digits);
 
-/* Key numbers side by side: a list of what and how much. A quantity that is not finite is left out. */
+/* Key numbers side by side: a list of labels and values. Values that are not finite are omitted. */
 void html_facts(struct text *out);
 void html_facts_end(struct text *out);
 void html_fact(struct text *out, const char *name, const char *format, ...)
@@ -47,14 +47,14 @@ void html_fact_share(struct text *out, const char *name, double value);
 /* "1,203,114": a whole number in groups, into `buffer`, which is returned. */
 char *html_grouped(char buffer[48], double value);
 
-/* A bar of parts that add up to the whole, in a cell or a paragraph; parts that are not above 0 are left out. */
+/* A stacked bar of parts, in a cell or a paragraph; parts ≤ 0 are omitted. */
 struct html_part {
     const char *name;
     double value;
     const char *colour; /* "#0072b2" */
 };
 void html_bar(struct text *out, const struct html_part *parts, int count, double whole);
-/* What the colours stand for; of a whole above 0 also the share of each, and only of those that have one. */
+/* The legend of colours; with a whole above 0 it shows the shares and omits entries without one. */
 void html_legend(struct text *out, const struct html_part *parts, int count, double whole);
 
 #endif

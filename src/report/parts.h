@@ -1,4 +1,4 @@
-/* The sections of a report: what its writers work with. */
+/* The sections of a report, for their writers. */
 #ifndef REHEARSE_REPORT_PARTS_H
 #define REHEARSE_REPORT_PARTS_H
 
@@ -12,7 +12,7 @@
 
 #define REPORT_MAX_PICTURE ((size_t)16 << 20) /* bytes of a picture */
 
-/* The parts of the page, in its order: the road that data takes, plans first. */
+/* The parts of the page in order: the way of the data, plans first. */
 enum report_group {
     REPORT_PLANS,
     REPORT_SWEEPS,
@@ -35,11 +35,11 @@ struct report_part {
     const char *full;      /* to open it */
     const struct doc *doc; /* JSON and YAML; NULL for others */
     struct text out;       /* its section */
-    struct text says;      /* in one line, plain text, for the overview */
-    struct text undrawn;   /* why a picture could not be drawn: the first reason; empty: all were */
+    struct text says;      /* plain-text summary in one line, for the overview */
+    struct text undrawn;   /* first reason why a picture could not be drawn; empty: none */
 };
 
-/* Writes a section. What it has written when it fails is thrown away. */
+/* Writes a section. Its output is discarded if it fails. */
 typedef bool report_writer(struct report_part *part, struct error *err);
 
 struct report_kind {
@@ -54,11 +54,11 @@ struct report_kind {
 
 extern const struct report_kind report_kinds[]; /* ended by one without a name */
 
-/* What a document is, and what a file is by its ending; NULL: nothing that is known. */
+/* Return the kind of a document, and of a file by its ending; NULL: unknown. */
 const struct report_kind *report_kind_of_doc(const struct doc *doc);
 const struct report_kind *report_kind_of_ending(const char *path);
 
-/* What a document says; where it does not: NAN, NULL, false. `map` may be NULL, and no map. */
+/* Return a document's value or, if it is missing, NAN, NULL, false. `map` may be NULL or no map. */
 double report_number(const struct doc_node *map, const char *key);
 const char *report_string(const struct doc_node *map, const char *key);
 bool report_flag(const struct doc_node *map, const char *key);

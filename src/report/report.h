@@ -1,7 +1,7 @@
-/* One HTML page about all that a folder holds: docs/report.md.
+/* One HTML page about the contents of a folder: docs/report.md.
  *
- * The page stands alone: no scripts, and nothing from elsewhere. The same folder gives the same bytes, but for what the
- * title and the links owe to where folder and page lie. */
+ * The page is self-contained: no scripts, no external resources. The same folder gives the same bytes, except
+ * for title and links, which depend on the paths of folder and page. */
 #ifndef REHEARSE_REPORT_REPORT_H
 #define REHEARSE_REPORT_REPORT_H
 
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REPORT_MAX_SECTIONS 1000                /* files that get more than a line */
+#define REPORT_MAX_SECTIONS 1000                /* files with more than a line */
 #define REPORT_MAX_PAGE     ((size_t)128 << 20) /* bytes of the page; JSON and YAML: DOC_MAX_BYTES */
 
 struct report_options {
@@ -25,9 +25,9 @@ struct report_options {
 
 struct report_entry {
     const char *path;    /* below the folder */
-    const char *kind;    /* "plan"; NULL: none that is known */
-    const char *problem; /* why it is not shown, or not whole; NULL: it is */
-    const char *undrawn; /* why a picture of it could not be drawn; NULL: all were */
+    const char *kind;    /* "plan"; NULL: unknown */
+    const char *problem; /* why it is missing or incomplete; NULL: it is complete */
+    const char *undrawn; /* why a picture of it could not be drawn; NULL: none failed */
 };
 
 struct report {
@@ -37,8 +37,8 @@ struct report {
     struct text page;
 };
 
-/* What cannot be read is told in the page and in its entry. ERROR_INPUT when there is no such folder, or nothing in it
- * that is understood. On success the caller ends it with report_release. */
+/* Unreadable files are reported in the page and their entry. ERROR_INPUT if the folder is missing or has
+ * nothing known. On success the caller ends it with report_release. */
 bool report_make(struct report *report, const struct report_options *options, struct error *err);
 void report_release(struct report *report);
 

@@ -16,8 +16,7 @@ struct storage_method {
     bool (*reader_start)(struct storage_reader *reader, struct error *err);
     void (*reader_stop)(struct storage_reader *reader);
 
-    /* Called after a reader's buffer was made and (memory is NULL) before it is freed. NULL: nothing to
-     * do. */
+    /* Called after a buffer is made, and (with memory NULL) before it is freed. NULL: nothing to do. */
     void (*buffer_changed)(struct storage_reader *reader, int index);
 
     /* file->path is set, file->fd is -1. A failed open must clean up after itself. */

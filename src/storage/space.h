@@ -21,8 +21,7 @@ struct storage_space {
 /* Gets the room at a path, or at its nearest existing parent. */
 bool storage_space(const char *path, struct storage_space *space, struct error *err);
 
-/* Gets bytes and names below a folder, which need not exist. Fails early once *stop is set; `stop` may be
- * NULL. */
+/* Gets bytes and names below a folder, if it exists. Fails early once *stop (may be NULL) is set. */
 bool storage_space_used(const char *folder, const atomic_bool *stop, int64_t *bytes, int64_t *files,
                         struct error *err);
 

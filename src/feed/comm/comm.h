@@ -41,8 +41,7 @@ int comm_local_size(const struct comm *comm);
 
 const char *comm_library(const struct comm *comm); /* "Open MPI v4.1.4, …"; NULL: one process */
 
-/* `what` is for errors: "the start of epoch 2". Reductions replace the values by their sum, maximum or
- * minimum. */
+/* `what` is for errors: "the start of epoch 2". Reductions put sum, maximum or minimum into values. */
 bool comm_barrier(struct comm *comm, const char *what, struct error *err);
 bool comm_reduce_integers(struct comm *comm, enum comm_operation operation, int64_t *values, int count,
                           const char *what, struct error *err);

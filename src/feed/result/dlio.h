@@ -34,8 +34,7 @@ bool result_dlio_epochs(struct text *out, const struct metrics *metrics, int acc
 bool result_dlio_output(struct text *out, const struct metrics *metrics, const struct result_steps *steps,
                         int accelerator, const struct result_dlio *facts, struct error *err);
 
-/* Write folder/summary.json, and folder/R_….json for each accelerator of `metrics` (steps NULL: without
- * R_output.json). */
+/* Write folder/summary.json, and folder/R_….json per accelerator (steps NULL: no R_output.json). */
 bool result_dlio_save_summary(const char *folder, const struct metrics *metrics,
                               const struct result_dlio *facts, struct error *err);
 bool result_dlio_save_ranks(const char *folder, const struct metrics *metrics,

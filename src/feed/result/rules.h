@@ -27,8 +27,7 @@ struct rules_host {
     int64_t memory;   /* bytes */
 };
 
-/* A difference from the shipped workload: "reader.read_threads" and its value as text. A leading "workload."
- * is ignored. */
+/* A difference from the shipped workload, as text. A leading "workload." in the name is ignored. */
 struct rules_parameter {
     const char *name;
     const char *value;

@@ -12,8 +12,7 @@ struct result_timeline {
     int64_t realtime; /* offset to nanoseconds since 1970 */
 };
 
-/* Writes folder/R_timeline.pfw for each accelerator R of `metrics`; accelerator 0's file has the run's
- * phases. */
+/* Writes folder/R_timeline.pfw per accelerator R of `metrics`; accelerator 0's has the phases. */
 bool result_timeline_save(const char *folder, const struct metrics *metrics, const struct result_steps *steps,
                           const struct result_timeline *facts, struct error *err);
 

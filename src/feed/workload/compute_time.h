@@ -17,8 +17,7 @@
 bool compute_time_of_step(const struct workload *workload, int64_t accelerators, struct distribution *time,
                           struct error *err);
 
-/* Evaluates a model. `batch`: per GPU; global for DLRM. Values outside the table's measurements are an
- * error. */
+/* Evaluates a model. `batch`: per GPU; global for DLRM. The table rejects values outside its range. */
 bool compute_time_model(enum workload_computation_model model, double gpus, double batch,
                         struct distribution *time, struct error *err);
 

@@ -1,4 +1,4 @@
-/* What the pictures of steps share: the configurations there are, and axes, titles and legends over them. */
+/* Shared by the pictures of steps: the list of configurations, and their axes, titles and legends. */
 #ifndef REHEARSE_FIGURE_STEPS_SHEET_H
 #define REHEARSE_FIGURE_STEPS_SHEET_H
 
@@ -8,15 +8,15 @@ struct steps_sheet {
     const struct steps *steps;
     const struct steps_model *model;
     const char *path;
-    const char *subject; /* what all panels are of; NULL: each says it */
-    int event;           /* -1: none was asked for */
+    const char *subject; /* common to all panels; NULL: each names its own */
+    int event;           /* -1: not chosen */
     const struct figure_style *style;
     struct figure_page page;
     int gpu_count, batch_count;
     int64_t *gpus, *batches; /* ascending */
 };
 
-/* The group of a configuration, NULL where there is none. */
+/* Returns the group of a configuration, NULL if there is none. */
 const struct steps_group *sheet_group(const struct steps_sheet *sheet, int gpu, int batch);
 
 /* "32k": powers of 2^10 as DLRM's users write them. */
@@ -26,7 +26,7 @@ struct sheet_text {
 struct sheet_text sheet_batch(int64_t batch);
 struct sheet_text sheet_gpus(int64_t gpus);
 
-/* What an event is called in a picture. */
+/* Returns an event's name in pictures. */
 const char *sheet_event_title(const struct steps *steps, int event);
 
 /* Panels in a grid, below a title. The legend is right of them where the style has legends. */

@@ -8,7 +8,7 @@
 #include "trace/steps/steps.h"
 
 enum figure_steps_kind {
-    FIGURE_STEPS_BREAKDOWN,  /* stacked bars: what a step consists of, means */
+    FIGURE_STEPS_BREAKDOWN,  /* stacked bars: the mean parts of a step */
     FIGURE_STEPS_STEP,       /* lines over the batch: whole step, loading, computing */
     FIGURE_STEPS_FULL,       /* the same for every part of a step */
     FIGURE_STEPS_THROUGHPUT, /* samples per second of storage, loading, computing, whole steps */
@@ -18,11 +18,11 @@ enum figure_steps_kind {
     FIGURE_STEPS_FIT,       /* mean and deviation of these, and the planes fitted */
 };
 
-/* For an option of the command line, ended by NULL. */
+/* For a command-line option; ends with NULL. */
 extern const char *const figure_steps_kinds[];
 
-/* The ending of `path` (.svg, .png, .pdf) says what is written. `event`: of violins and histograms, an event other than
- * theirs; NULL: theirs. An error when the logs have nothing of this kind. */
+/* The ending of `path` (.svg, .png, .pdf) sets the format. `event`: the event of violins and histograms;
+ * NULL: the default. Fails if the logs lack the data. */
 bool figure_steps(const char *path, enum figure_steps_kind kind, const char *event,
                   const struct figure_style *style, const struct steps *steps,
                   const struct steps_model *model, struct error *err);

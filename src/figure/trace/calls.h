@@ -1,4 +1,4 @@
-/* The calls and the requests of a trace, one after the other. */
+/* Iterates over the calls and requests of a trace. */
 #ifndef REHEARSE_FIGURE_TRACE_CALLS_H
 #define REHEARSE_FIGURE_TRACE_CALLS_H
 
@@ -14,16 +14,15 @@
 
 struct figure_call {
     int stream;
-    int64_t start_ns, end_ns; /* the same where the latency is not known */
-    int64_t latency_ns;       /* of a request the time in the device; TRACE_NONE: not known */
-    int64_t bytes;            /* moved, of other calls asked for; -1: none, not known, or the call failed */
-    int64_t process;          /* id; of a request for whom it is done, else who submitted it */
+    int64_t start_ns, end_ns; /* equal if the latency is unknown */
+    int64_t latency_ns;       /* for a request, the time in the device; TRACE_NONE: unknown */
+    int64_t bytes;            /* moved, or requested for other calls; -1: none, unknown, or the call failed */
+    int64_t process;          /* id; for a request, the process it is done for, else the submitter */
 };
 
 typedef void figure_take_call(void *context, const struct figure_call *call);
 
-/* All that start before to_ns: first events, then requests, each in order of their start. `streams` NULL: all, else those
- * set. */
+/* Gets all that start before to_ns: events, then requests, each by start. `streams` NULL: all. */
 bool figure_read_calls(struct trace_reader *reader, int64_t to_ns, const bool *streams,
                        figure_take_call *take, void *context, struct error *err);
 

@@ -1,4 +1,4 @@
-/* What happens in a trace, by columns of time: however many calls there are, memory is that of the columns. */
+/* Sums a trace's calls into columns of time, in memory that depends only on the number of columns. */
 #ifndef REHEARSE_FIGURE_TRACE_COLUMNS_H
 #define REHEARSE_FIGURE_TRACE_COLUMNS_H
 
@@ -42,8 +42,7 @@ void trace_lane_release(struct trace_lane *lane);
 void trace_lane_add(struct trace_lane *lane, const struct trace_columns *columns,
                     const struct trace_span_of *span);
 
-/* Adds what another lane holds; where both were busy at different times of a column, it is busy for the sum, at most the
- * width. */
+/* Adds another lane; busy times in a column add up, to at most the width. */
 void trace_lane_merge(struct trace_lane *lane, const struct trace_columns *columns,
                       const struct trace_lane *other);
 

@@ -1,4 +1,4 @@
-/* Distributions of what calls are like: sizes, latencies, times between one and the next. */
+/* Draws the distributions of calls: sizes, latencies, inter-arrival times. */
 #ifndef REHEARSE_FIGURE_TRACE_DISTRIBUTION_H
 #define REHEARSE_FIGURE_TRACE_DISTRIBUTION_H
 
@@ -23,8 +23,8 @@ struct figure_distribution {
     bool kinds[DISTRIBUTION_KINDS];
 };
 
-/* Histograms and, below each, the share of calls up to a value, of `count` traces over each other. The ending of `path`
- * (.svg, .png, .pdf) says what is written. */
+/* Draws histograms and, below each, the cumulative share of calls, of `count` overlaid traces. The ending of
+ * `path` (.svg, .png, .pdf) sets the format. */
 bool figure_distribution(const char *path, const char *const *traces, size_t count,
                          const struct figure_distribution *options, struct error *err);
 

@@ -1,4 +1,4 @@
-/* Which colour is which trace. */
+/* The colours and names of traces. */
 #ifndef REHEARSE_FIGURE_TRACE_NAMES_H
 #define REHEARSE_FIGURE_TRACE_NAMES_H
 
@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FIGURE_MAX_TRACES 8 /* colours that can be told apart */
+#define FIGURE_MAX_TRACES 8 /* distinguishable colours */
 
-/* Are there few enough traces for one picture? */
+/* Fails if there are too many traces for one picture. */
 bool figure_names_fit(size_t count, struct error *err);
 
 /* Above all panels: of one trace its name (a title instead, if there is one; nothing where the style has no titles), of

@@ -1,4 +1,4 @@
-/* Curves of what was sampled: processors, GPUs, disks. */
+/* Curves of sampled series: processors, GPUs, disks. */
 #ifndef REHEARSE_FIGURE_TRACE_SERIES_H
 #define REHEARSE_FIGURE_TRACE_SERIES_H
 
@@ -13,7 +13,7 @@
 struct trace_curve {
     double *seconds, *values; /* times from columns.from_ns on */
     int count;
-    double most; /* of the values */
+    double most; /* maximum of the values */
 };
 
 /* The series of a kind ("disk.rMB/s"), of one source or (NULL) of all: their sum, or else their mean. A curve of no

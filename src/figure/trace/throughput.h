@@ -16,7 +16,7 @@ struct figure_throughput {
     const char *title; /* NULL: the file */
     struct trace_zoom zoom;
     struct trace_selection selection;
-    double every;                 /* seconds that a rate is the mean of; 0: such that there are about 200 */
+    double every;                 /* averaging interval in seconds; 0: such that there are about 200 */
     bool streams[FIGURE_STREAMS]; /* those that have calls are drawn */
 };
 

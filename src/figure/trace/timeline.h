@@ -21,14 +21,14 @@ extern const char *const timeline_row_names[TIMELINE_ROWS + 1]; /* ended by NULL
 
 struct figure_timeline {
     const struct figure_style *style;
-    const char *title; /* NULL: what the trace says was run */
+    const char *title; /* NULL: the command in the trace */
     struct trace_zoom zoom;
     struct trace_selection selection;
     enum trace_grouping grouping;
     bool rows[TIMELINE_ROWS]; /* to be drawn, if there is anything */
 };
 
-/* The ending of `path` (.svg, .png, .pdf) says what is written. */
+/* The ending of `path` (.svg, .png, .pdf) sets the format. */
 bool figure_timeline(const char *path, const char *trace, const struct figure_timeline *options,
                      struct error *err);
 

@@ -1,4 +1,4 @@
-/* Which part of a trace is drawn. */
+/* The part of a trace that is drawn. */
 #ifndef REHEARSE_FIGURE_TRACE_WINDOW_H
 #define REHEARSE_FIGURE_TRACE_WINDOW_H
 
@@ -8,8 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* At most one of: a phase; the first or last seconds; from … to. None: the whole run. Seconds are of the run, from its
- * beginning. */
+/* At most one of: a phase; the first or last seconds; from … to, in seconds of the run. None: all. */
 struct trace_zoom {
     const char *phase;  /* "EVAL": the first of this name, "EVAL:3": the third; NULL: not asked */
     double margin;      /* before and after the phase */
@@ -18,7 +17,7 @@ struct trace_zoom {
 };
 
 struct trace_window {
-    int64_t zero_ns;        /* when the run begins: 0 of the axis */
+    int64_t zero_ns;        /* start of the run: 0 on the axis */
     int64_t from_ns, to_ns; /* [from_ns, to_ns) is drawn; it is not empty */
 };
 

@@ -1,4 +1,4 @@
-/* Who of the processes in a trace are drawn together. */
+/* Groups the processes of a trace into rows. */
 #ifndef REHEARSE_FIGURE_TRACE_WORKERS_H
 #define REHEARSE_FIGURE_TRACE_WORKERS_H
 
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Parents are the workers of trace/roles.h and whoever is neither worker nor loader. */
+/* Parents are the workers of trace/roles.h and all processes that are neither worker nor loader. */
 enum trace_grouping {
     TRACE_ALL_WORKERS, /* one row */
     TRACE_EACH,        /* a row for every process */
@@ -21,7 +21,7 @@ extern const char *const trace_grouping_names[]; /* ended by NULL */
 #define TRACE_MAX_WORKERS 512 /* processes that are told apart; what comes later is one */
 #define TRACE_MAX_ROWS    24
 
-/* A process that does I/O; threads are not told apart. */
+/* A process that does I/O; its threads count as one. */
 struct trace_worker {
     int64_t pid; /* TRACE_NONE: not known */
     int64_t
@@ -42,7 +42,7 @@ struct trace_workers {
 bool trace_workers_init(struct trace_workers *workers, const struct trace_reader *reader, struct error *err);
 void trace_workers_release(struct trace_workers *workers);
 
-/* The index of a process (id) in items; it is added when it is new. Called for each call, in order of time. */
+/* Returns the index of a process (id) in items, adding new ones. Called for each call, in order of time. */
 int trace_workers_find(struct trace_workers *workers, const struct trace_reader *reader, int64_t process);
 
 /* Gives every worker its row, 0..rows-1, and the rows their titles. Rows with at most a

@@ -24,8 +24,7 @@ typedef bool capture_handler(void *context, const void *record, size_t bytes);
 
 struct capture_kernel;
 
-/* Loads the programs without starting them. Adds a line to `missing` for each kind of event that this kernel
- * cannot report. */
+/* Loads the programs without starting them. Adds a line to `missing` per unsupported kind of event. */
 struct capture_kernel *capture_kernel_new(const struct capture_kernel_options *options,
                                           capture_handler *handler, void *context, struct text *missing,
                                           struct error *err);
@@ -47,8 +46,7 @@ void capture_kernel_detach(struct capture_kernel *kernel);
 /* Passes the available records, at most `most`, to the handler; returns their number. */
 int capture_kernel_read(struct capture_kernel *kernel, int most);
 
-/* Return the records that found no room, by CAPTURE_LOST_…; and the events during which the same program was
- * running. */
+/* Return records without room, by CAPTURE_LOST_…, and events while the same program was running. */
 void capture_kernel_lost(struct capture_kernel *kernel, int64_t lost[CAPTURE_LOST_KINDS], int64_t *recursion);
 
 /* Detaches and frees; NULL is allowed. */

@@ -24,8 +24,7 @@ int64_t study_event_end(const struct trace_event *event);
 int64_t study_issued(const struct trace_block *block);
 int64_t study_block_end(const struct trace_block *block);
 
-/* timeline/pid: what each worker did and when, all in one file, in a file each, and with the processes that load data
- * for them apart. */
+/* timeline/pid: each worker's activity over time, in one file, in a file each, and with its loaders apart. */
 bool study_write_workers(const struct study *study, struct error *err);
 
 #endif

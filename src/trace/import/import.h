@@ -25,8 +25,7 @@ struct trace_import_options {
     /* The clock on the wall in texts without a time zone: "UTC", "+HH:MM", "-HH:MM"; NULL: the zone of this program
      * (environment variable TZ, else the machine's). */
     const char *zone;
-    /* The day of times without a date, "YYYY-MM-DD"; NULL: from another file of the folder, else the file's
-     * date. */
+    /* The day of times without a date, "YYYY-MM-DD"; NULL: another file's of the folder, else the file's. */
     const char *date;
 };
 

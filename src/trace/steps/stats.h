@@ -61,8 +61,7 @@ extern const char *const steps_metric_names[STEPS_METRICS];
 /* Returns the event behind a metric in these logs; -1: none. */
 int steps_metric_event(const struct steps *steps, enum steps_metric metric);
 
-/* Returns the values of a group in ascending order; the caller frees them; *count 0 and NULL if there are
- * none. */
+/* Returns a group's values in ascending order; the caller frees them; *count 0 and NULL if none. */
 bool steps_metric_values(const struct steps *steps, const struct steps_group *group, enum steps_metric metric,
                          double **values, size_t *count, struct error *err);
 

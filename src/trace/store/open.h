@@ -9,16 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The remaining budget of reading a file. Tables with circular page links, or that claim 10^12 rows, use it
- * up. */
+/* The remaining budget of reading a file, against circular page links or claims of 10^12 rows. */
 struct store_guard {
     int64_t bytes;      /* of the file */
     int64_t steps, all; /* of SQLite's machine, in hundreds: of this statement; of all of them */
     bool spent;         /* a limit was hit */
 };
 
-/* Disables the file's own views, triggers and functions. Writers call it too, as they may append to an
- * untrusted file. */
+/* Disables the file's own views, triggers and functions; for writers too: the file may be untrusted. */
 bool store_distrust(sqlite3 *db);
 
 /* Opens for reading, and checks that the file is a trace whose tables have the known columns. The caller
