@@ -1,4 +1,5 @@
-/* Templates: the best pipeline for every number of nodes one may be left with, ready before it is needed (Oobleck, SOSP'23).
+/* Templates: the best pipeline for every possible number of surviving nodes, planned in advance (Oobleck,
+ * SOSP'23).
  *
  * On a mixed cluster n nodes can be many mixes; a template is the best over all of them. */
 #ifndef REHEARSE_ELASTIC_TEMPLATES_H
@@ -19,13 +20,13 @@ struct plan_template {
     /* the mix chosen: the cluster's groups with only so many nodes; shares the cluster's arrays */
     struct plan_problem problem;
     struct pipeline plan; /* nodes numbered within the template */
-    struct error error;   /* why there is none, if not feasible */
+    struct error error;   /* the reason if infeasible */
 };
 
 struct template_set {
     int count;
     struct plan_template *templates; /* ascending in nodes */
-    double planning_seconds;         /* for all of them */
+    double planning_seconds;         /* sum of all */
 };
 
 /* Exact plans for first … last nodes of the problem's cluster; threads share the numbers of nodes. The

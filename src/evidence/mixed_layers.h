@@ -1,4 +1,4 @@
-/* Tables of layer times, and what a device's layers take in a plan. Part of mixed_read.h. */
+/* Tables of layer times, and the times of a device's layers in a plan. Part of mixed_read.h. */
 #ifndef REHEARSE_EVIDENCE_MIXED_LAYERS_H
 #define REHEARSE_EVIDENCE_MIXED_LAYERS_H
 
@@ -20,11 +20,11 @@ struct mixed_entries {
     struct mixed_entry *entries;
 };
 
-/* Rows of a model, device type, degree and micro-batch follow each other, layers in order. */
+/* Rows of a model, device type, degree and micro-batch are adjacent, layers in order. */
 bool mixed_entries_read(struct mixed_entries *entries, const struct csv *csv, struct arena *arena,
                         struct error *err);
 
-/* What the times of a replica depend on. */
+/* The parameters of a replica's times. */
 struct mixed_place {
     const struct mixed_setup *setup;
     const struct mixed_entries *entries;
@@ -34,7 +34,7 @@ struct mixed_place {
     int64_t microbatch;
 };
 
-/* NULL: *reason says why not (NULL, too, when memory ran out). */
+/* NULL on failure: *reason says why (NULL if memory ran out). */
 struct mixed_times *mixed_times_at(const struct mixed_place *place, struct arena *arena, const char **reason);
 
 /* Parameters of a layer; the head of a model whose table is shared has none where the embedding is on the same

@@ -1,7 +1,8 @@
-/* Where measured plans ran, and with what: the facts that a table of plans does not hold (rehearse-mixed/1, YAML).
+/* The machines and models behind measured plans: facts missing from a table of plans (rehearse-mixed/1,
+ * YAML).
  *
- * Three lists: models (what their layers are), devices (host time of a layer), clusters (nodes in the order of ranks,
- * links, software). examples/mixed/ has two such files, which tell where each number comes from. */
+ * Three lists: models (their layers), devices (host time of a layer), clusters (nodes in the order of ranks,
+ * links, software). examples/mixed/ has two such files, with the source of each number. */
 #ifndef REHEARSE_EVIDENCE_MIXED_SETUP_H
 #define REHEARSE_EVIDENCE_MIXED_SETUP_H
 
@@ -12,15 +13,15 @@
 #define MIXED_MAX_LAUNCHES 8
 
 enum mixed_layer_kind {
-    MIXED_EMBEDDING, /* table of words and of positions */
+    MIXED_EMBEDDING, /* tables of words and positions */
     MIXED_BLOCK,
     MIXED_HEAD, /* back to words; when tied it has the first stage's table */
-    MIXED_OTHER /* nothing to speak of */
+    MIXED_OTHER /* negligible */
 };
 
 struct mixed_architecture {
-    const char *name;  /* as plans call it */
-    const char *table; /* as the table of layers does */
+    const char *name;  /* name in plans */
+    const char *table; /* name in the table of layers */
     double hidden, heads, sequence, vocabulary, positions;
     double element; /* bytes of an activation */
     bool tied;
@@ -30,25 +31,25 @@ struct mixed_architecture {
 };
 
 struct mixed_device {
-    const char *name; /* the beginning of what tables call it */
-    int launch_count; /* 0: not known */
+    const char *name; /* prefix of the name in tables */
+    int launch_count; /* 0: unknown */
     struct {
         int tensor;
         double seconds; /* host time of a block */
     } launches[MIXED_MAX_LAUNCHES];
-    const char *like; /* kernels take `times` what they take on this other device; NULL: not known */
+    const char *like; /* kernels take `times` as long as on this device; NULL: unknown */
     double times;
-    double update; /* optimizer seconds per parameter; 0: not known */
+    double update; /* optimizer seconds per parameter; 0: unknown */
 };
 
 struct mixed_group {
     const char *device;
-    int nodes, devices; /* of a node */
+    int nodes, devices; /* per node */
     struct mixed_node links;
 };
 
 struct mixed_cluster {
-    const char *name; /* the beginning of what the table calls it */
+    const char *name; /* prefix of the name in the table */
     int group_count;
     struct mixed_group *groups; /* in the order of ranks */
     struct mixed_software software;
@@ -62,13 +63,13 @@ struct mixed_setup {
     struct mixed_cluster *clusters;
 };
 
-/* On failure *setup holds nothing; on success the caller ends it with mixed_setup_release. */
+/* Reads a setup. On failure *setup is empty; on success the caller ends it with mixed_setup_release. */
 bool mixed_setup_load(struct mixed_setup *setup, const char *path, struct error *err);
 bool mixed_setup_parse(struct mixed_setup *setup, const char *path, const char *data, size_t length,
                        struct error *err);
 void mixed_setup_release(struct mixed_setup *setup);
 
-/* By what tables call them; NULL: not there. */
+/* Return the entry for a name in tables; NULL: none. */
 const struct mixed_architecture *mixed_architecture_find(const struct mixed_setup *setup, const char *name);
 const struct mixed_device *mixed_device_find(const struct mixed_setup *setup, const char *name);
 const struct mixed_cluster *mixed_cluster_find(const struct mixed_setup *setup, const char *name);

@@ -1,4 +1,4 @@
-/* What shape an instruction must have, from its operands, attributes and callees (XLA's shape_inference.cc). */
+/* Infers an instruction's shape from its operands, attributes and callees (XLA's shape_inference.cc). */
 #ifndef REHEARSE_HLO_INFER_H
 #define REHEARSE_HLO_INFER_H
 
@@ -8,21 +8,21 @@ struct hlo_inference {
     struct hlo_reader *reader;
     const struct hlo_instruction *in; /* its shape is the written one, or NULL */
     const struct hlo_attributes *attributes;
-    const struct hlo_shape *same; /* the shape inferred is this one, */
+    const struct hlo_shape *same; /* the inferred shape is this one, */
     struct hlo_shape array;       /* or this one, if its type is not HLO_TYPE_COUNT; its dims are `dims` */
     int64_t dims[HLO_MAX_RANK];
     bool any_type;     /* the dimensions are inferred, the element type is not */
-    char message[512]; /* why it is wrong */
+    char message[512]; /* the error */
 };
 
-/* Says why the instruction is wrong; returns false. */
+/* Sets the error; returns false. */
 bool hlo_contradicts(struct hlo_inference *inference, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Begins an array of this type, so far without dimensions. */
+/* Starts an array of this type without dimensions. */
 void hlo_infer_array(struct hlo_inference *inference, enum hlo_type type);
 bool hlo_infer_dim(struct hlo_inference *inference, int64_t dim);
 
-/* Are these dimensions of a shape, none of them twice? */
+/* Returns true if these are distinct dimensions of a shape. */
 bool hlo_infer_dims_exist(struct hlo_inference *inference, const char *what, const struct hlo_ints *dims,
                           const struct hlo_shape *shape);
 

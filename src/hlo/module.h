@@ -1,12 +1,12 @@
-/* A module of HLO: what HLO text and StableHLO / MHLO text are both read into.
+/* A module of HLO, read from HLO text or StableHLO / MHLO text.
  *
- * Only what cost needs is kept: shapes, operations, operands, called computations and the attributes below.
- * Constants keep their shape, not their values (a scalar integer's value stays, for trip counts). Everything
- * lives in the module's arena and is read-only once read.
+ * Only data needed for cost are kept: shapes, operations, operands, called computations and the attributes
+ * below. Constants keep their shape, not their values (except a scalar integer's, for trip counts).
+ * Everything lives in the module's arena and is read-only after reading.
  *
- * An operation of StableHLO with a region (reduce, while, sort, …) becomes an instruction that calls a
- * computation, as in HLO. What a region uses from outside is a parameter of its computation after the
- * region's own (`captured` says how many); the instruction has no operand for it. */
+ * A StableHLO operation with a region (reduce, while, sort, …) becomes an instruction that calls a
+ * computation, as in HLO. Outside values used in a region become parameters of its computation after the
+ * region's own (`captured` of them); the instruction has no operand for them. */
 #ifndef REHEARSE_HLO_MODULE_H
 #define REHEARSE_HLO_MODULE_H
 
@@ -18,10 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HLO_MAX_BYTES    ((size_t)1 << 30)  /* of a file: 1 GiB */
+#define HLO_MAX_BYTES    ((size_t)1 << 30)  /* per file: 1 GiB */
 #define HLO_MAX_DEPTH    200                /* of nested regions, tuples, operands */
 #define HLO_MAX_RANK     64                 /* dimensions of an array */
-#define HLO_MAX_ELEMENTS ((int64_t)1 << 53) /* of an array: counts stay exact as double */
+#define HLO_MAX_ELEMENTS ((int64_t)1 << 53) /* per array: counts stay exact as double */
 
 /* X(enumerator, "name in HLO", "name in MLIR" or NULL, bits) */
 #define HLO_TYPES(X)                                                                                         \
@@ -92,7 +92,7 @@ enum hlo_fusion_kind { HLO_FUSION_LOOP, HLO_FUSION_INPUT, HLO_FUSION_OUTPUT, HLO
 
 enum hlo_direction { HLO_EQ, HLO_NE, HLO_GE, HLO_GT, HLO_LE, HLO_LT };
 
-/* What an opcode does not use is zero. */
+/* Attributes that an opcode does not use are zero. */
 struct hlo_attributes {
     struct hlo_ints lhs_contracting, rhs_contracting, lhs_batch, rhs_batch; /* dot, ragged-dot, scaled-dot */
     struct hlo_ints lhs_ragged, rhs_group;                                  /* ragged-dot */
@@ -101,24 +101,23 @@ struct hlo_attributes {
     struct hlo_ints start, limit, stride; /* slice */
     struct hlo_ints sizes;                /* dynamic-slice and gather: the slice's; fft: its length */
     struct hlo_ints input_labels, kernel_labels, output_labels;
-    /* convolution: what each dimension of input, kernel and output is: a spatial dimension's number, or
-     * HLO_LABEL_… */
+    /* convolution: the roles of the dimensions of input, kernel and output: spatial number or HLO_LABEL_… */
     int window_rank; /* convolution, reduce-window, select-and-scatter */
     const struct hlo_window_dim *window;
     int64_t feature_groups, batch_groups; /* convolution; at least 1 */
     int64_t index;                        /* get-tuple-element; topk: k */
-    int64_t group_count;                  /* collectives: replica groups; 0: not given, all devices are one */
-    int64_t group_size;                   /* of the largest group */
-    int64_t pair_count;                   /* collective-permute */
-    int64_t trip_count;                   /* while: known_trip_count of its backend_config; -1: not given */
-    enum hlo_direction direction;         /* compare */
+    int64_t group_count;          /* collectives: replica groups; 0: not given, all devices form one */
+    int64_t group_size;           /* of the largest group */
+    int64_t pair_count;           /* collective-permute */
+    int64_t trip_count;           /* while: known_trip_count of its backend_config; -1: not given */
+    enum hlo_direction direction; /* compare */
     enum hlo_fusion_kind fusion_kind;
     const char *target;         /* custom-call */
     const char *backend_config; /* as written, unescaped; kept for custom-call, fusion and while */
 };
 
-#define HLO_LABEL_BATCH   (-1) /* of input and output; of the kernel: its input features */
-#define HLO_LABEL_FEATURE (-2) /* of input and output; of the kernel: its output features */
+#define HLO_LABEL_BATCH   (-1) /* of input and output; for the kernel: input features */
+#define HLO_LABEL_FEATURE (-2) /* of input and output; for the kernel: output features */
 
 struct hlo_computation;
 
@@ -134,7 +133,7 @@ struct hlo_instruction {
     struct hlo_computation **callees;        /* while: condition, body; select-and-scatter: select, scatter */
     const struct hlo_attributes *attributes; /* never NULL; shared when nothing is set */
     int64_t parameter;                       /* of a parameter: its number */
-    bool splat;                              /* a constant written as one number for all of its elements */
+    bool splat;                              /* a constant written as one number for all its elements */
     bool has_value;                          /* a scalar integer or predicate constant: `value` is known */
     int64_t value;
 };
@@ -147,7 +146,7 @@ struct hlo_computation {
     struct hlo_instruction *root;
     int parameter_count;
     struct hlo_instruction **parameters; /* by number */
-    int captured;                        /* the last of the parameters that are values from outside */
+    int captured;                        /* number of trailing parameters that are outside values */
 };
 
 struct hlo_module {
@@ -160,11 +159,11 @@ struct hlo_module {
     int64_t replica_count, partition_count; /* at least 1 */
 };
 
-/* Reads a file, HLO or StableHLO / MHLO text by what it begins with. On failure *module holds nothing and the
- * error names file, line and column; on success the caller ends it with hlo_release. */
+/* Reads a file, HLO or StableHLO / MHLO text by its beginning. On failure *module is empty and the error
+ * names file, line and column; on success the caller ends it with hlo_release. */
 bool hlo_load(struct hlo_module *module, const char *path, struct error *err);
 
-/* Reads text of the one or the other kind; `path` is only for messages. */
+/* Reads text of either kind; `path` is only for errors. */
 bool hlo_parse(struct hlo_module *module, const char *path, const char *text, size_t length,
                struct error *err);
 bool hlo_parse_text(struct hlo_module *module, const char *path, const char *text, size_t length,
@@ -174,33 +173,33 @@ bool hlo_parse_mlir(struct hlo_module *module, const char *path, const char *tex
 
 void hlo_release(struct hlo_module *module);
 
-/* "f32", …; the type of a name, HLO_TYPE_COUNT when it is none. */
+/* Return "f32", …; and the type of a name, HLO_TYPE_COUNT if unknown. */
 const char *hlo_type_name(enum hlo_type type);
 enum hlo_type hlo_type_find(const char *text, size_t length);
 enum hlo_type hlo_type_find_mlir(const char *text, size_t length);
 int hlo_type_bits(enum hlo_type type);
 bool hlo_type_is_float(enum hlo_type type);
 
-/* Elements of an array (1 for a scalar, 0 for what is none). */
+/* Returns the elements of an array (1 for a scalar, 0 if it is no array). */
 int64_t hlo_elements(const struct hlo_shape *shape);
 
-/* Bytes as XLA's ShapeSize counts them: arrays elements x whole bytes of an element (sub-byte types take one),
- * a tuple 8 per part (its table of pointers), a token none, opaque 8. */
+/* Returns bytes as XLA's ShapeSize: arrays elements x whole bytes per element (sub-byte types take one),
+ * tuples 8 per part (a table of pointers), a token 0, opaque 8. */
 int64_t hlo_bytes(const struct hlo_shape *shape);
 
-/* Bytes of the arrays in it, tuples walked. */
+/* Returns the bytes of all arrays in the shape, also inside tuples. */
 int64_t hlo_leaf_bytes(const struct hlo_shape *shape);
 
-/* "f32[2,3]" into `text`, cut when `size` is too small. Returns `text`. */
+/* Writes "f32[2,3]" into `text`, truncated to `size`. Returns `text`. */
 const char *hlo_shape_text(const struct hlo_shape *shape, char *text, size_t size);
 
 bool hlo_shape_equal(const struct hlo_shape *a, const struct hlo_shape *b);
 
-/* The module's computation of this name, or NULL. */
+/* Returns the module's computation of this name, or NULL. */
 struct hlo_computation *hlo_find_computation(const struct hlo_module *module, const char *name);
 
-/* How often a while loop runs: known_trip_count, else what its condition says (an induction variable that
- * starts at a constant, grows by a constant, and is compared with a constant); -1 when that cannot be told. */
+/* Returns a while loop's iterations: known_trip_count, else derived from its condition (an induction variable
+ * with constant start and step, compared with a constant); -1 if unknown. */
 int64_t hlo_trip_count(const struct hlo_instruction *loop);
 
 #endif

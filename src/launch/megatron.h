@@ -1,4 +1,4 @@
-/* Megatron-LM's arguments as a table: what is written and what is read are the same options. Private to this room.
+/* The table of Megatron-LM's arguments, shared by reading and writing. Private to src/launch.
  *
  * Names: megatron/training/arguments.py of Megatron-Core 0.15. */
 #ifndef REHEARSE_LAUNCH_MEGATRON_H
@@ -6,7 +6,7 @@
 
 #include "launch/launch.h"
 
-/* X(identifier, name, kind), in the order in which they are written */
+/* X(identifier, name, kind), in the order of writing */
 #define MEGATRON_OPTIONS(X)                                                                                  \
     X(LAYERS, "--num-layers", NUMBER)                                                                        \
     X(HIDDEN, "--hidden-size", NUMBER)                                                                       \
@@ -86,7 +86,7 @@ enum megatron_kind { MEGATRON_FLAG, MEGATRON_NUMBER, MEGATRON_WORD };
 
 struct megatron_value {
     bool given;
-    int line; /* where it was read */
+    int line; /* line of the argument */
     int64_t number;
     const char *word;
 };
@@ -103,7 +103,7 @@ const char *megatron_name(enum megatron_option option);
 enum megatron_kind megatron_kind(enum megatron_option option);
 bool megatron_find(const char *name, enum megatron_option *option);
 
-/* From a script; on failure *arguments holds nothing. */
+/* Reads a script; on failure *arguments is empty. */
 bool megatron_scan(const char *path, const char *data, size_t length, struct megatron_arguments *arguments,
                    struct error *err);
 
