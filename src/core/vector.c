@@ -1,5 +1,6 @@
 #include "core/vector.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,10 @@ bool vector_grow(void *items, size_t *capacity, size_t wanted, size_t size)
     void *old, *grown;
     size_t larger = *capacity < SMALLEST / 2 ? SMALLEST : 2 * *capacity;
     larger = larger < wanted ? wanted : larger;
+    if (larger > PTRDIFF_MAX / size)
+        return false; /* no object is larger */
     memcpy(&old, items, sizeof old);
-    grown = reallocarray(old, larger, size);
+    grown = realloc(old, larger * size);
     if (!grown)
         return false;
     memcpy(items, &grown, sizeof grown);
