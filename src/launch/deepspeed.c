@@ -105,7 +105,7 @@ static void write_parts(struct json *json, const struct job *job)
 static void write_layers(struct json *json, const struct launch_subject *of)
 {
     const struct plan_pipeline *pipeline = &of->plan->pipelines[0];
-    int first, last;
+    int first = 0, last = 0;
     json_open(json, "pipeline_module", '{');
     json_integer(json, "num_stages", pipeline->stage_count);
     json_open_flat(json, "parts", '[');
