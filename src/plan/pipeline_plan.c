@@ -256,11 +256,3 @@ bool pipeline_of_plan(struct pipeline *pipeline, const struct plan_problem *prob
     pipeline_release(pipeline);
     return false;
 }
-
-bool pipeline_objective_find(const char *name, enum plan_objective *objective)
-{
-    for (*objective = OBJECTIVE_PIPELINE; *objective <= OBJECTIVE_OOBLECK; ++*objective)
-        if (strcmp(name, plan_objective_name(*objective)) == 0)
-            return true;
-    return false;
-}

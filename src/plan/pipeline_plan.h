@@ -21,7 +21,4 @@ bool plan_of_pipeline(struct plan *plan, const struct pipeline *pipeline, const 
 bool pipeline_of_plan(struct pipeline *pipeline, const struct plan_problem *problem, const struct plan *plan,
                       struct error *err);
 
-/* Finds a pipeline objective by name. False: there is none. */
-bool pipeline_objective_find(const char *name, enum plan_objective *objective);
-
 #endif
