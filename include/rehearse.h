@@ -110,7 +110,7 @@ int rh_plan_stage_count(const rh_plan *plan);
 /* Stage `index` from 0 to rh_plan_stage_count - 1; false outside of that. */
 bool rh_plan_stage(const rh_plan *plan, int index, struct rh_stage *stage);
 
-/* The plan as rehearse-plan/1, to be freed with free(); NULL: out of memory. */
+/* The plan as rehearse-plan/2, to be freed with free(); NULL: out of memory. */
 char *rh_plan_to_json(const rh_plan *plan);
 
 #ifdef __cplusplus

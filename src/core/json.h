@@ -1,7 +1,7 @@
 /* JSON out: the one way results are written for programs.
  *
  *     struct json json = {.out = &text};
- *     json_open_document(&json, "rehearse-plan/1");
+ *     json_open_document(&json, "rehearse-plan/2");
  *     json_number(&json, "iteration_time", 1.5);
  *     json_open(&json, "stages", '[');
  *     …
