@@ -10,7 +10,7 @@ struct fleet_spread {
     double states; /* number of pipelines that optimizer states are sharded over */
     int gradients; /* number of pipelines that exchange gradients */
     int alike;     /* of these, pipelines with equal stages: they share a node as far as it has devices */
-    int most;      /* maximum number of pipelines; 0: any number */
+    int max;       /* of pipelines; 0: any number */
 };
 
 /* The spread with the lowest time afterwards. */
@@ -18,6 +18,15 @@ struct fleet_spread {
 
 /* Returns the number of replicas of a stage that reduce gradients within a node first. */
 int fleet_together(const struct fleet_spread *spread, int devices_per_node, int tensor);
+
+/* Sums of an option over its layers; as in struct fleet_option. */
+struct fleet_sums {
+    double *seconds, *kept, *held, *after, *send, *forward, *updated;
+};
+
+/* Adds an option with zeroed sums to the problem, for the caller to fill in. NULL: out of memory. */
+struct fleet_option *fleet_add_option(struct fleet_problem *problem, struct fleet_sums *sums,
+                                      struct arena *arena);
 
 /* Makes the same problem for any spread of pipelines; options live in the arena. */
 struct fleet_maker {
@@ -30,5 +39,10 @@ struct fleet_maker {
  * number of pipelines. */
 bool fleet_search_classes(struct fleet_choice *plan, struct fleet_problem *problem,
                           const struct fleet_maker *maker, double enough, struct error *err);
+
+/* Scores chosen pipelines with the spread that they really have: sets `after` of the plan, and the gradients of
+ * each stage. *problem becomes that of the last kind of pipeline, with options in plan->arena. False: out of
+ * memory. */
+bool fleet_rescore(struct fleet_choice *plan, struct fleet_problem *problem, const struct fleet_maker *maker);
 
 #endif

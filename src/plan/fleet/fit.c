@@ -4,19 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The pipeline with the most micro-batches by a deadline among those that fit into given devices. For a cycle, a dynamic
- * program over (stages left, layers left) keeps ways that are not worse than another in fill and in every type's devices,
- * MAX_LABELS of them at most: where more are dropped the answer need not be the best. */
+/* Finds the pipeline with the maximum micro-batches by a deadline that fits into given devices. For each cycle, a
+ * dynamic program over (stages left, layers left) keeps labels that no other label beats in fill and in the devices of
+ * every type, at most MAX_LABELS of them: once labels are dropped the answer need not be the best. */
 
 #define MAX_LABELS 12
-#define MAX_CYCLES 16 /* that are tried */
+#define MAX_CYCLES 16 /* tried */
 
 struct label {
     double fill;
     int16_t devices[FLEET_MAX_TYPES];
     int16_t next;   /* the layer behind the first stage */
     uint8_t option; /* of the first stage */
-    uint8_t before; /* label that it continues */
+    uint8_t before; /* label that this one continues */
 };
 
 struct cell {
@@ -27,15 +27,15 @@ struct cell {
 struct fitter {
     const struct fleet_problem *problem;
     const int *limits;
-    double after; /* seconds of a stage at most */
-    int stages;   /* at most */
+    double after; /* maximum seconds of a stage after the pipelines */
+    int stages;   /* maximum */
     struct cell *cells;
-    /* of the layers before each one at least */
+    /* minimum over the layers before each one */
     double *work;    /* device seconds */
     double *seconds; /* on the fastest devices */
 };
 
-/* What a way is looked for: none has a slower stage or takes more to fill. */
+/* Limits of the pipelines that are of interest. */
 struct aim {
     double slowest, fill;
 };
@@ -45,7 +45,7 @@ static struct cell *cell_at(const struct fitter *f, int behind, int layer)
     return &f->cells[(size_t)behind * ((size_t)f->problem->layer_count + 1) + (size_t)layer];
 }
 
-/* Is `a` as good as `b` in everything? */
+/* Is `a` as good as `b` in fill and all devices? */
 static bool dominates(const struct label *a, const struct label *b, int types)
 {
     if (a->fill > b->fill)
@@ -87,7 +87,7 @@ static void keep(struct cell *cell, const struct label *label, int types)
         cell->labels[worst] = *label;
 }
 
-static void find_least(struct fitter *f)
+static void find_min_work(struct fitter *f)
 {
     const struct fleet_problem *p = f->problem;
     f->work[0] = f->seconds[0] = 0.0;
@@ -105,8 +105,8 @@ static void find_least(struct fitter *f)
     }
 }
 
-/* Can the layers before a stage of so many devices and seconds still be run by what it and the way behind it leave, no
- * stage slower than the cycle, and in time? */
+/* Can the layers before a stage run on the devices that the stage and the pipeline behind it leave, within the cycle
+ * and in time? */
 static bool can_begin(const struct fitter *f, const struct label *behind, int devices, double seconds,
                       int first, const struct aim *aim)
 {
@@ -117,7 +117,7 @@ static bool can_begin(const struct fitter *f, const struct label *behind, int de
            behind->fill + seconds + f->seconds[first] <= aim->fill * (1.0 + 1e-9);
 }
 
-/* A stage in front of every way that is kept for what follows it. */
+/* Adds a stage in front of every label kept for the layers that follow it. */
 static void put_before(struct fitter *f, int behind, const struct fleet_stage *stage, const struct aim *aim)
 {
     const struct fleet_option *o = &f->problem->options[stage->option];
@@ -161,7 +161,7 @@ static void put_stages(struct fitter *f, int behind, int first, int low, int hig
     }
 }
 
-static void find_ways(struct fitter *f, const struct aim *aim)
+static void find_labels(struct fitter *f, const struct aim *aim)
 {
     int layers = f->problem->layer_count, low = layers, high = layers;
     memset(f->cells, 0, ((size_t)f->stages + 1) * ((size_t)layers + 1) * sizeof *f->cells);
@@ -200,32 +200,32 @@ static double done_by(const struct fleet_pipeline *pipeline, double deadline)
                : 0.0;
 }
 
-/* The most micro-batches with one of these cycles, if there are more than that. */
-static double try_cycles(struct fitter *f, const double *cycles, int count, double deadline, double most,
+/* Returns the maximum number of micro-batches with one of these cycles, or `max` if that is larger. */
+static double try_cycles(struct fitter *f, const double *cycles, int count, double deadline, double max,
                          struct fleet_pipeline *best)
 {
-    for (int c = 0; c < count && deadline / cycles[c] + 1.0 >= most; c++) {
-        /* one micro-batch more than the best so far has to be done in time */
-        find_ways(f, &(struct aim){cycles[c], deadline - most * (c > 0 ? cycles[c - 1] : 0.0)});
+    for (int c = 0; c < count && deadline / cycles[c] + 1.0 >= max; c++) {
+        /* one micro-batch more than the best so far must be complete in time */
+        find_labels(f, &(struct aim){cycles[c], deadline - max * (c > 0 ? cycles[c - 1] : 0.0)});
         for (int behind = 1; behind <= f->stages; behind++)
             for (int i = 0; i < cell_at(f, behind, 0)->count; i++) {
                 struct fleet_pipeline found;
                 follow(f, behind, i, &found);
                 double done = done_by(&found, deadline);
-                if (done > most) {
-                    most = done;
+                if (done > max) {
+                    max = done;
                     *best = found;
                 }
             }
     }
-    return most;
+    return max;
 }
 
 double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer *pricer,
                  const struct fleet_fit_quest *quest, struct fleet_pipeline *best)
 {
     struct fitter f = {.problem = problem, .limits = quest->limits, .after = quest->after};
-    double cycles[MAX_CYCLES], most = quest->above, deadline = quest->deadline;
+    double cycles[MAX_CYCLES], max = quest->above, deadline = quest->deadline;
     size_t row = (size_t)problem->layer_count + 1;
     int devices = 0;
     for (int t = 0; t < problem->type_count; t++)
@@ -236,15 +236,15 @@ double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer 
     f.work = malloc(2 * row * sizeof *f.work);
     if (f.cells && f.work) {
         f.seconds = f.work + row;
-        find_least(&f);
-        /* with a longer cycle there is no time for as many micro-batches */
+        find_min_work(&f);
+        /* a longer cycle leaves no time for as many micro-batches */
         for (int pass = 0; pass < 2; pass++) {
-            double longest = most > 0.0 ? deadline / most : deadline;
+            double longest = max > 0.0 ? deadline / max : deadline;
             int count = fleet_cycles(pricer, f.work[row - 1] / devices, longest, MAX_CYCLES, cycles);
-            most = try_cycles(&f, cycles, count, deadline, most, best);
+            max = try_cycles(&f, cycles, count, deadline, max, best);
         }
     }
     free(f.cells);
     free(f.work);
-    return most > quest->above ? most : 0.0;
+    return max > quest->above ? max : 0.0;
 }

@@ -7,7 +7,7 @@
  *     fill + (m - 1) cycle,   fill = sum of its stages' seconds, cycle = its slowest stage's              (1F1B)
  *
  * where a stage's seconds include receiving its input and sending the gradient back. A stage j from the end
- * holds the activations of j micro-batches. After all pipelines, gradients are exchanged and parameters
+ * has room for the activations of min(j, M) micro-batches. After all pipelines, gradients are exchanged and parameters
  * updated, which takes as long as the slowest stage's update. Find any number of pipelines that fit into the
  * devices and share the M micro-batches so that the iteration ends earliest. Each pipeline has its own types
  * and cuts, and its share of the batch follows its speed. Devices may be idle. If the number of pipelines is
@@ -82,8 +82,8 @@ struct fleet_problem {
     struct fleet_type types[FLEET_MAX_TYPES];
     struct fleet_option options[FLEET_MAX_OPTIONS];
     int64_t microbatches;
-    int pipelines_most; /* 0: any number */
-    int bands;          /* maximum number of bands of seconds after the pipelines; 0: as many as there are */
+    int max_pipelines; /* 0: any number */
+    int bands;         /* maximum number of bands of seconds after the pipelines; 0: as many as there are */
 };
 
 struct fleet_stage {
@@ -97,7 +97,11 @@ struct fleet_pipeline {
     double fill, cycle, after;   /* seconds; `after`: of its slowest stage */
     int copies;                  /* number of identical pipelines */
     int64_t microbatches;        /* of all copies, which differ by at most one */
+    const double *gradients;     /* [stage] seconds of the exchange; NULL in a search, see fleet_rescore */
 };
+
+/* Returns whether two pipelines run the same layers with the same options. */
+bool fleet_same_stages(const struct fleet_pipeline *a, const struct fleet_pipeline *b);
 
 struct fleet_choice {
     struct arena arena;
@@ -132,9 +136,10 @@ bool fleet_search(struct fleet_choice *plan, const struct fleet_problem *problem
 bool fleet_bound(double *bound, const struct fleet_problem *problem, struct error *err);
 void fleet_choice_release(struct fleet_choice *plan);
 
-/* Returns the bytes on each device of a stage, `behind` stages from the end (the last: 1). */
+/* Returns the bytes on each device of a stage that holds the activations of `in_flight` micro-batches, or of all of
+ * them if the problem has fewer. */
 static inline double fleet_stage_memory(const struct fleet_problem *problem, const struct fleet_stage *stage,
-                                        int behind)
+                                        int64_t in_flight)
 {
     const struct fleet_option *o = &problem->options[stage->option];
     const struct memory_stage bytes = {
@@ -142,7 +147,17 @@ static inline double fleet_stage_memory(const struct fleet_problem *problem, con
         .kept = o->kept[stage->last] - o->kept[stage->first],
         .working = stage->last == problem->layer_count ? o->last_working : o->working,
     };
-    return memory_of_stage(&bytes, behind); /* ignores that a pipeline's share of the batch may be smaller */
+    return memory_of_stage(
+        &bytes, memory_in_flight(MEMORY_IN_FLIGHT, (double)problem->microbatches, (double)in_flight));
+}
+
+/* Returns how many micro-batches a stage of a chosen pipeline holds at once: the stages from it to the end, or the
+ * largest share of a copy. */
+static inline int64_t fleet_in_flight(const struct fleet_pipeline *pipeline, int stage)
+{
+    int64_t share = (pipeline->microbatches + pipeline->copies - 1) / pipeline->copies;
+    int64_t from_end = pipeline->stage_count - stage;
+    return share < from_end ? share : from_end;
 }
 
 static inline double fleet_stage_seconds(const struct fleet_problem *problem, const struct fleet_stage *stage)
@@ -154,12 +169,12 @@ static inline double fleet_stage_seconds(const struct fleet_problem *problem, co
 
 static inline int fleet_rows(const struct fleet_problem *problem)
 {
-    return problem->type_count + (problem->pipelines_most > 0 ? 1 : 0);
+    return problem->type_count + (problem->max_pipelines > 0 ? 1 : 0);
 }
 
 static inline int fleet_limit(const struct fleet_problem *problem, int row)
 {
-    return row < problem->type_count ? problem->types[row].devices : problem->pipelines_most;
+    return row < problem->type_count ? problem->types[row].devices : problem->max_pipelines;
 }
 
 bool fleet_pipeline_fits(const struct fleet_problem *problem, const struct fleet_pipeline *pipeline);

@@ -61,47 +61,6 @@ static bool take_pipeline(struct fleet_pipeline *to, const struct fleet_problem 
     return true;
 }
 
-static bool same_stages(const struct fleet_pipeline *a, const struct fleet_pipeline *b)
-{
-    if (a->stage_count != b->stage_count)
-        return false;
-    for (int s = 0; s < a->stage_count; s++)
-        if (a->stages[s].option != b->stages[s].option || a->stages[s].first != b->stages[s].first ||
-            a->stages[s].last != b->stages[s].last)
-            return false;
-    return true;
-}
-
-/* Pipelines with the same stages, in whichever entries of the plan. */
-static int alike(const struct fleet_choice *choice, int pipeline)
-{
-    int count = 0;
-    for (int k = 0; k < choice->pipeline_count; k++)
-        if (same_stages(&choice->pipelines[k], &choice->pipelines[pipeline]))
-            count += choice->pipelines[k].copies;
-    return count;
-}
-
-/* Each with as many like it as there are. */
-static bool score(struct fleet_choice *choice, struct fleet_problem *problem, const struct fleet_maker *maker,
-                  struct error *err)
-{
-    int pipelines = fleet_pipelines(choice);
-    for (int k = 0; k < choice->pipeline_count; k++) {
-        const struct fleet_spread spread = {pipelines, pipelines, alike(choice, k), pipelines};
-        struct arena arena = {0};
-        bool last = k == choice->pipeline_count - 1; /* its problem stays */
-        if (!maker->make(maker->context, &spread, problem, last ? &choice->arena : &arena)) {
-            arena_release(&arena);
-            return error_memory(err);
-        }
-        fleet_pipeline_score(problem, &choice->pipelines[k]);
-        choice->after = fmax(choice->after, choice->pipelines[k].after);
-        arena_release(&arena);
-    }
-    return true;
-}
-
 /* Seconds until all copies are done. */
 static double done(const struct fleet_pipeline *pipeline, int64_t microbatches)
 {
@@ -109,7 +68,7 @@ static double done(const struct fleet_pipeline *pipeline, int64_t microbatches)
     return each > 0 ? pipeline->fill + (double)(each - 1) * pipeline->cycle : 0;
 }
 
-/* Micro-batches that a pipeline and its copies are done with by a deadline. */
+/* Returns the micro-batches that all copies of a pipeline complete by a deadline. */
 static int64_t by_deadline(const struct fleet_pipeline *pipeline, double deadline)
 {
     double each = floor((deadline - pipeline->fill) / pipeline->cycle) + 1;
@@ -124,7 +83,8 @@ static int64_t all_by_deadline(const struct fleet_choice *choice, double deadlin
     return all;
 }
 
-/* Those that are done before the last of all, and then the few that are left, each where it is done first. */
+/* Shares the micro-batches out: all that are complete before the last one ends, then each of the few left to the
+ * pipeline that completes it first. */
 static void share_out(struct fleet_choice *choice, int64_t microbatches)
 {
     double early = 0, late = choice->pipelines[0].fill + (double)microbatches * choice->pipelines[0].cycle;
@@ -178,7 +138,9 @@ static bool take_all(struct fleet_choice *choice, struct fleet_problem *problem,
     for (int p = 0; p < plan->pipeline_count; p++)
         if (!take_pipeline(&choice->pipelines[p], problem, given, p, err))
             return false;
-    if (!score(choice, problem, maker, err) || !check_share(choice, problem, plan, err))
+    if (!fleet_rescore(choice, problem, maker))
+        return error_memory(err);
+    if (!check_share(choice, problem, plan, err))
         return false;
     for (int k = 0; k < choice->pipeline_count; k++)
         choice->seconds =

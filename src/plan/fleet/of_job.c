@@ -10,21 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_MICROBATCH 64    /* sequences, unless more are asked for */
-#define LARGEST        65536 /* if they are */
+#define MAX_MICROBATCH 64    /* sequences, unless the question allows more */
+#define LARGEST        65536 /* if it does */
 
-#define ROUND       4 /* combinations that are planned at the same time, */
-#define FIRST_ROUND 2 /* while there is no plan yet that others have to beat */
+#define ROUND       4 /* combinations that are planned at the same time */
+#define FIRST_ROUND 2 /* the same while no plan is known that others have to beat */
 
 struct combination {
     int64_t microbatch;
     enum recompute recompute;
     double bound; /* seconds: no plan takes less */
-    bool bounded; /* there was memory to find that */
+    bool bounded; /* false: memory ran out */
 };
 
-/* What has been planned for one of them. */
-struct planned {
+/* The outcome of one combination. */
+struct outcome {
     struct fleet_answer answer;
     bool found;
     double bound;
@@ -37,9 +37,9 @@ struct planner {
     int count, done;
     size_t capacity;
     int first; /* of this round */
-    struct planned round[ROUND];
+    struct outcome round[ROUND];
     struct fleet_answer best;
-    double bound;         /* the least of those that were looked at */
+    double bound;         /* minimum of the combinations planned so far */
     pthread_mutex_t lock; /* of the progress */
     struct progress *progress;
 };
@@ -83,41 +83,23 @@ static int nodes_of(const struct fleet_question *question)
     return nodes;
 }
 
-/* Bytes per parameter, when optimizer states are spread over so many pipelines. */
+/* Returns the bytes per parameter if optimizer states are sharded over this number of pipelines. */
 static double state_bytes(const struct software *software, double pipelines)
 {
     return software->parameter_bytes + software->stored_gradient_bytes +
            software->state_bytes / (software->sharded ? pipelines : 1.0);
 }
 
-struct sums {
-    double *seconds, *kept, *held, *after, *send, *forward, *updated;
-};
-
-static bool make_sums(struct sums *sums, int layers, struct arena *arena)
-{
-    sums->seconds = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    sums->kept = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    sums->held = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    sums->after = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    sums->send = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    sums->forward = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    sums->updated = ARENA_ARRAY(arena, (size_t)layers + 1, double);
-    return sums->seconds && sums->kept && sums->held && sums->after && sums->send && sums->forward &&
-           sums->updated;
-}
-
-/* Seconds per parameter on a device. */
+/* Seconds and bytes per parameter on a device. */
 struct rates {
-    double slower;  /* factor: devices wait for the slowest of them */
+    double slower;  /* factor on all seconds: devices wait for the slowest of them */
     double state;   /* bytes held */
-    double added;   /* gradients added to those of earlier micro-batches */
-    double reduced; /* gradients exchanged, as far as that shows */
-    double updated;
+    double added;   /* seconds to add gradients to those of earlier micro-batches */
+    double reduced; /* seconds of the exposed exchange of gradients */
+    double updated; /* seconds of the optimizer */
 };
 
-/* Large messages: what exchanging a byte adds. */
-#define EXCHANGED 1e9
+#define EXCHANGED 1e9 /* bytes of a message so large that latency does not count */
 
 static struct rates rates_of(const struct fleet_question *question, int group, int tensor,
                              const struct fleet_spread *spread)
@@ -144,7 +126,8 @@ static struct rates rates_of(const struct fleet_question *question, int group, i
     };
 }
 
-static void add_layer(struct sums *sums, int at, const struct job_layer *layer, const struct rates *rates)
+static void add_layer(struct fleet_sums *sums, int at, const struct job_layer *layer,
+                      const struct rates *rates)
 {
     double parameters = layer->parameters + layer->experts;
     sums->seconds[at + 1] =
@@ -157,22 +140,23 @@ static void add_layer(struct sums *sums, int at, const struct job_layer *layer, 
         sums->forward[at] + (layer->pass.forward + layer->pass.tensor / 2.0) * rates->slower;
 }
 
-/* One way to run layers: embedding, blocks, head. */
+/* Adds an option: embedding, blocks and head on one device type with one tensor degree. */
 static bool add_option(struct fleet_problem *problem, const struct fleet_question *question, int group,
                        int tensor, const struct combination *chosen, const struct fleet_spread *spread,
                        struct arena *arena)
 {
     const struct software *software = question->job.software;
     struct job job = job_on(question, group, tensor);
-    struct sums sums;
+    struct fleet_sums sums;
+    if (problem->option_count == FLEET_MAX_OPTIONS)
+        return true; /* 8 types of at most 8 degrees each: nodes of 1024 have 11 divisors that matter */
+    struct fleet_option *option = fleet_add_option(problem, &sums, arena);
+    if (!option)
+        return false;
     job.microbatch = chosen->microbatch;
     job.recompute = chosen->recompute;
     struct job_layers layers = job_layers_of(&job);
     int blocks = layers.block_count;
-    if (problem->option_count == FLEET_MAX_OPTIONS)
-        return true; /* 8 types of at most 8 degrees each: nodes of 1024 have 11 divisors that matter */
-    if (!make_sums(&sums, blocks + 2, arena))
-        return false;
     struct rates rates = rates_of(question, group, tensor, spread);
     add_layer(&sums, 0, &layers.embedding, &rates);
     for (int b = 0; b < blocks; b++) {
@@ -189,19 +173,10 @@ static bool add_option(struct fleet_problem *problem, const struct fleet_questio
                       ? (double)job.model->hidden * (double)job.model->vocabulary / tensor * rates.state
                       : 0.0;
     double matrix = software->matrix_working * layers.blocks.largest_matrix;
-    problem->options[problem->option_count++] = (struct fleet_option){
-        .type = group,
-        .tensor = tensor,
-        .seconds = sums.seconds,
-        .kept = sums.kept,
-        .held = sums.held,
-        .after = sums.after,
-        .send = sums.send,
-        .forward = sums.forward,
-        .updated = sums.updated,
-        .working = layers.blocks.working + 0.5 * matrix + runtime,
-        .last_working = fmax(layers.blocks.working + matrix, layers.head.activations) + tied + runtime,
-    };
+    option->type = group;
+    option->tensor = tensor;
+    option->working = layers.blocks.working + 0.5 * matrix + runtime;
+    option->last_working = fmax(layers.blocks.working + matrix, layers.head.activations) + tied + runtime;
     return true;
 }
 
@@ -214,7 +189,7 @@ static bool make_problem(struct fleet_problem *problem, const struct fleet_quest
         .layer_count = model->layers + model->encoder_layers + 2,
         .type_count = question->group_count,
         .microbatches = question->job.batch / chosen->microbatch,
-        .pipelines_most = spread->most,
+        .max_pipelines = spread->max,
     };
     for (int g = 0; g < question->group_count; g++) {
         const struct fleet_group *group = &question->groups[g];
@@ -246,13 +221,13 @@ static void time_all(struct fleet_answer *answer, const struct fleet_question *q
     time->seconds = time->pipelines + time->after + time->other;
 }
 
-/* Of it at least, whatever the plan. */
-static double least_other(const struct fleet_question *question)
+/* Returns the minimum of the other seconds of any plan. */
+static double min_other(const struct fleet_question *question)
 {
-    double least = INFINITY;
+    double min = INFINITY;
     for (int g = 0; g < question->group_count; g++)
-        least = fmin(least, question->groups[g].calibration->step);
-    return least;
+        min = fmin(min, question->groups[g].calibration->step);
+    return min;
 }
 
 /* ---- one combination ---- */
@@ -269,28 +244,25 @@ static bool make(const void *context, const struct fleet_spread *spread, struct 
     return make_problem(problem, task->question, task->chosen, spread, arena);
 }
 
-static void complete(struct fleet_answer *answer, const struct fleet_question *question)
-{
-    const struct software *software = question->job.software;
-    answer->pipelines = fleet_pipelines(&answer->plan);
-    answer->held = (struct fleet_held){software->parameter_bytes, software->stored_gradient_bytes,
-                                       software->state_bytes / (software->sharded ? answer->pipelines : 1)};
-    time_all(answer, question);
-}
-
-static void plan_combination(struct planned *planned, const struct task *task, double enough)
+/* Plans a combination, or scores the given pipelines. */
+static bool answer_with(struct fleet_answer *answer, const struct task *task, const struct fleet_given *given,
+                        double enough, struct error *err)
 {
     const struct fleet_maker maker = {task, make};
-    struct fleet_answer *answer = &planned->answer;
+    const struct software *software = task->question->job.software;
     *answer = (struct fleet_answer){
         .microbatch = task->chosen->microbatch,
         .recompute = task->chosen->recompute,
-        .sharded = task->question->job.software->sharded,
+        .sharded = software->sharded,
     };
-    planned->found = fleet_search_classes(&answer->plan, &answer->problem, &maker, enough, &planned->err);
-    planned->bound = answer->plan.lower_bound;
-    if (planned->found)
-        complete(answer, task->question);
+    if (!(given ? fleet_take_given(&answer->plan, &answer->problem, &maker, given, err)
+                : fleet_search_classes(&answer->plan, &answer->problem, &maker, enough, err)))
+        return false;
+    answer->pipelines = fleet_pipelines(&answer->plan);
+    answer->held = (struct fleet_held){software->parameter_bytes, software->stored_gradient_bytes,
+                                       software->state_bytes / (software->sharded ? answer->pipelines : 1)};
+    time_all(answer, task->question);
+    return true;
 }
 
 void fleet_answer_release(struct fleet_answer *answer)
@@ -301,15 +273,9 @@ void fleet_answer_release(struct fleet_answer *answer)
 
 /* ---- all combinations ---- */
 
-static bool allowed(const struct job_range *range, int64_t value, int64_t most)
+static bool allowed(const struct job_range *range, int64_t value, int64_t max)
 {
-    return range->given ? value >= range->least && value <= range->most : value <= most;
-}
-
-static bool add_combination(struct planner *p, int64_t microbatch, enum recompute recompute)
-{
-    return VECTOR_ADD(p->combinations, p->count, p->capacity,
-                      (struct combination){.microbatch = microbatch, .recompute = recompute});
+    return range->given ? value >= range->least && value <= range->most : value <= max;
 }
 
 static bool list_combinations(struct planner *p)
@@ -323,7 +289,8 @@ static bool list_combinations(struct planner *p)
         for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL; r++)
             if (allowed(&question->recompute, r, RECOMPUTE_FULL) &&
                 (r != RECOMPUTE_SELECTIVE || !same || question->recompute.given) &&
-                !add_combination(p, m, (enum recompute)r))
+                !VECTOR_ADD(p->combinations, p->count, p->capacity,
+                            (struct combination){.microbatch = m, .recompute = (enum recompute)r}))
                 return false;
     }
     return true;
@@ -368,40 +335,42 @@ static void plan_some(void *context, size_t first, size_t last, int thread)
 {
     (void)thread;
     struct planner *p = context;
-    double enough = p->best.pipelines > 0 ? p->best.time.seconds - least_other(p->question) : INFINITY;
+    double enough = p->best.pipelines > 0 ? p->best.time.seconds - min_other(p->question) : INFINITY;
     for (size_t i = first; i < last; i++) {
-        struct planned *planned = &p->round[i];
+        struct outcome *outcome = &p->round[i];
         const struct combination *c = &p->combinations[p->first + (int)i];
         if (c->bound >= enough) {
-            planned->found = false;
-            planned->bound = c->bound;
-            error_set(&planned->err, ERROR_INFEASIBLE, "no plan is fast enough");
+            outcome->found = false;
+            outcome->bound = c->bound;
+            error_set(&outcome->err, ERROR_INFEASIBLE, "no plan is fast enough");
         } else {
-            plan_combination(planned, &(struct task){p->question, c}, enough);
+            outcome->found =
+                answer_with(&outcome->answer, &(struct task){p->question, c}, NULL, enough, &outcome->err);
+            outcome->bound = outcome->answer.plan.lower_bound;
         }
         show(p);
     }
 }
 
-/* A round: what each may take depends on the rounds before alone, so that the answer is the same for any number of
- * threads. False: memory ran out. */
+/* Plans a round of combinations. Their limits depend on earlier rounds only, so the answer is the same for any number
+ * of threads. False: out of memory. */
 static bool plan_round(struct planner *p, int count, struct parallel *pool)
 {
     bool ok = true;
     parallel_for(pool, (size_t)count, 1, plan_some, p);
     for (int i = 0; i < count; i++) {
-        struct planned *planned = &p->round[i];
-        ok &= planned->found || planned->err.kind == ERROR_INFEASIBLE;
-        if (planned->found || planned->bound > 0.0)
-            p->bound = fmin(p->bound, fmax(planned->bound, p->combinations[p->first + i].bound));
-        if (planned->found &&
-            (p->best.pipelines == 0 || planned->answer.time.seconds < p->best.time.seconds)) {
+        struct outcome *outcome = &p->round[i];
+        ok &= outcome->found || outcome->err.kind == ERROR_INFEASIBLE;
+        if (outcome->found || outcome->bound > 0.0)
+            p->bound = fmin(p->bound, fmax(outcome->bound, p->combinations[p->first + i].bound));
+        if (outcome->found &&
+            (p->best.pipelines == 0 || outcome->answer.time.seconds < p->best.time.seconds)) {
             struct fleet_answer worse = p->best;
-            p->best = planned->answer;
-            planned->answer = worse;
+            p->best = outcome->answer;
+            outcome->answer = worse;
         }
-        if (planned->found)
-            fleet_answer_release(&planned->answer);
+        if (outcome->found)
+            fleet_answer_release(&outcome->answer);
     }
     return ok;
 }
@@ -418,7 +387,7 @@ static bool plan_all(struct planner *p, struct parallel *pool, struct error *err
         int count = p->count - p->first < ROUND ? p->count - p->first : ROUND;
         double bound = p->combinations[p->first].bound;
         if (isinf(bound) || (p->best.pipelines > 0 && bound >= p->best.time.seconds))
-            break; /* all others take longer */
+            break; /* the rest is no faster */
         if (p->best.pipelines == 0 && count > FIRST_ROUND)
             count = FIRST_ROUND;
         ok = plan_round(p, count, pool);
@@ -451,7 +420,7 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *qu
         fleet_answer_release(&p->best);
     if (ok) {
         *answer = p->best;
-        answer->lower_bound = fmin(p->bound + least_other(question), answer->time.seconds);
+        answer->lower_bound = fmin(p->bound + min_other(question), answer->time.seconds);
         answer->combinations = p->count;
     }
     free(p->combinations);
@@ -464,15 +433,5 @@ bool fleet_score_job(struct fleet_answer *answer, const struct fleet_question *q
                      struct error *err)
 {
     const struct combination chosen = {.microbatch = microbatch, .recompute = recompute};
-    const struct task task = {question, &chosen};
-    const struct fleet_maker maker = {&task, make};
-    *answer = (struct fleet_answer){
-        .microbatch = microbatch,
-        .recompute = recompute,
-        .sharded = question->job.software->sharded,
-    };
-    if (!fleet_take_given(&answer->plan, &answer->problem, &maker, given, err))
-        return false;
-    complete(answer, question);
-    return true;
+    return answer_with(answer, &(struct task){question, &chosen}, given, INFINITY, err);
 }

@@ -1,8 +1,7 @@
 #include "plan/fleet/plan.h"
 
-#include "plan/plan_digest.h"
-
 #include "plan/pipeline_plan.h"
+#include "plan/plan_digest.h"
 
 #include <math.h>
 
@@ -11,16 +10,18 @@ static double between(const double *sums, const struct fleet_stage *stage)
     return sums[stage->last] - sums[stage->first];
 }
 
+/* `share`: micro-batches of each pipeline. */
 static void set_stage(struct plan_stage *to, const struct fleet_answer *answer,
-                      const struct fleet_pipeline *pipeline, int index)
+                      const struct fleet_pipeline *pipeline, int index, int64_t share)
 {
     const struct fleet_problem *problem = &answer->problem;
     const struct fleet_stage *stage = &pipeline->stages[index];
     const struct fleet_option *option = &problem->options[stage->option];
     const struct fleet_held *each = &answer->held;
-    int behind = pipeline->stage_count - index;
+    int from_end = pipeline->stage_count - index;
+    int64_t in_flight = share < from_end ? share : from_end;
     double held = between(option->held, stage), all = each->parameters + each->gradients + each->optimizer;
-    double forward = between(option->forward, stage), after = between(option->after, stage);
+    double forward = between(option->forward, stage);
     to->first_layer = stage->first;
     to->last_layer = stage->last - 1;
     to->type = option->type;
@@ -29,16 +30,16 @@ static void set_stage(struct plan_stage *to, const struct fleet_answer *answer,
     to->seconds.backward = between(option->seconds, stage) - forward;
     to->seconds.send = stage->first > 0 ? option->send[stage->first] : 0;
     to->seconds.optimizer = between(option->updated, stage);
-    to->seconds.gradients = after - to->seconds.optimizer;
+    to->seconds.gradients = pipeline->gradients[index];
     to->bytes = (struct plan_bytes){
         .parameters = held * each->parameters / all,
         .gradients = held * each->gradients / all,
         .optimizer = held * each->optimizer / all,
         .activations = between(option->kept, stage),
-        .in_flight = behind,
+        .in_flight = (double)in_flight,
         .working = stage->last == problem->layer_count ? option->last_working : option->working,
         .sent = NAN,
-        .total = fleet_stage_memory(problem, stage, behind),
+        .total = fleet_stage_memory(problem, stage, in_flight),
     };
 }
 
@@ -46,17 +47,15 @@ static bool add_pipeline(struct plan *plan, const struct fleet_answer *answer,
                          const struct fleet_pipeline *from, int copies, int64_t microbatches,
                          struct error *err)
 {
-    struct plan_pipeline *to = &plan->pipelines[plan->pipeline_count++];
-    if (copies == 0) {
-        plan->pipeline_count--;
+    if (copies == 0)
         return true;
-    }
+    struct plan_pipeline *to = &plan->pipelines[plan->pipeline_count++];
     if (!plan_add_stages(plan, to, from->stage_count, err))
         return false;
     to->copies = copies;
     to->microbatches = microbatches;
     for (int s = 0; s < from->stage_count; s++) {
-        set_stage(&to->stages[s], answer, from, s);
+        set_stage(&to->stages[s], answer, from, s, microbatches);
         plan->memory = fmax(plan->memory, to->stages[s].bytes.total);
     }
     return true;
@@ -94,7 +93,7 @@ static uint64_t digest_of(const struct fleet_problem *problem)
     return digest;
 }
 
-/* A stage takes its seconds behind the one before it, which include receiving: the slowest stage of all pipelines. */
+/* The bottleneck is the slowest stage of all pipelines; a stage's seconds include receiving its input. */
 static void find_bottleneck(struct plan *plan)
 {
     double slowest = 0;

@@ -4,42 +4,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds of stages apart by less than this share count as one. */
+/* Seconds of stages that differ by less than this share count as one cycle. */
 #define NARROW 1e-7
 
-/* Cycles that there can be: seconds of stages, those that are nearly the same together. */
+/* Possible cycles: seconds of stages that are nearly the same. */
 struct cycles {
-    double least, most;
+    double min, max;
 };
 
-/* best[j][l]: the least sum over j stages that hold the layers from l on. */
+/* best[j][l]: the minimum cost of j stages that hold the layers from l on. */
 struct fleet_pricer {
+    struct arena arena; /* of all arrays but the cycles */
     const struct fleet_problem *problem;
-    int stages; /* at most */
+    int stages; /* maximum */
     double *best;
-    int *next;       /* [j][l] the layer behind the first of these stages, */
-    uint8_t *option; /* and its option */
+    int *next;       /* [j][l] the layer behind the first of these stages */
+    uint8_t *option; /* [j][l] the option of that stage */
     int *queue;
-    double *values;        /* [layers + 1] of what is in the queue */
-    int *ends;             /* [option][first layer] how far a stage reaches, */
-    int *reach;            /* and how far one from there or before */
-    double *least;         /* [layer] of the layers before it */
+    double *values;        /* [layers + 1] of the entries in the queue */
+    int *ends;             /* [option][first layer] the end of the longest stage */
+    int *reach;            /* [option][first layer] the maximum end from there or before */
+    double *min_before;    /* [layer] minimum cost of the layers before it */
     struct cycles *cycles; /* ascending */
     int cycle_count;
-    double after; /* seconds of a stage afterwards at most */
+    double after; /* maximum seconds of a stage after the pipelines */
 };
 
-/* No pipeline has a shorter cycle than its slowest layer on the fastest option. */
-static double least_cycle(const struct fleet_problem *problem)
+/* Returns the seconds of the slowest layer on its fastest option: no pipeline has a shorter cycle. */
+static double min_cycle(const struct fleet_problem *problem)
 {
-    double least = 0.0;
+    double slowest = 0.0;
     for (int l = 0; l < problem->layer_count; l++) {
         double fastest = INFINITY;
         for (int o = 0; o < problem->option_count; o++)
             fastest = fmin(fastest, problem->options[o].seconds[l + 1] - problem->options[o].seconds[l]);
-        least = fmax(least, fastest);
+        slowest = fmax(slowest, fastest);
     }
-    return least;
+    return slowest;
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -52,23 +53,23 @@ static bool list_cycles(struct fleet_pricer *p)
 {
     const struct fleet_problem *problem = p->problem;
     size_t layers = (size_t)problem->layer_count, count = 0;
-    size_t most = layers * (layers + 1) / 2 * (size_t)problem->option_count;
-    double *all = malloc(most * sizeof *all), least = least_cycle(problem) * (1.0 - 1e-9);
+    size_t room = layers * (layers + 1) / 2 * (size_t)problem->option_count;
+    double *all = malloc(room * sizeof *all), min = min_cycle(problem) * (1.0 - 1e-9);
     if (!all)
         return false;
     for (int o = 0; o < problem->option_count; o++)
         for (int first = 0; first < problem->layer_count; first++)
             for (int last = first + 1; last <= problem->layer_count; last++) {
                 double seconds = fleet_stage_seconds(problem, &(struct fleet_stage){o, first, last});
-                if (seconds >= least)
+                if (seconds >= min)
                     all[count++] = seconds;
             }
     qsort(all, count, sizeof *all, compare_numbers);
     p->cycles = malloc((count + 1) * sizeof *p->cycles);
     for (size_t i = 0; p->cycles && i < count; i++) {
         struct cycles *last = &p->cycles[p->cycle_count - 1];
-        if (p->cycle_count > 0 && all[i] <= last->least * (1.0 + NARROW))
-            last->most = all[i];
+        if (p->cycle_count > 0 && all[i] <= last->min * (1.0 + NARROW))
+            last->max = all[i];
         else
             p->cycles[p->cycle_count++] = (struct cycles){all[i], all[i]};
     }
@@ -84,17 +85,17 @@ struct fleet_pricer *fleet_pricer_new(const struct fleet_problem *problem)
         return NULL;
     p->problem = problem;
     p->stages = problem->layer_count < FLEET_MAX_STAGES ? problem->layer_count : FLEET_MAX_STAGES;
-    size_t cells = row * ((size_t)p->stages + 1);
-    p->best = malloc(cells * sizeof *p->best);
-    p->next = malloc(cells * sizeof *p->next);
-    p->option = malloc(cells * sizeof *p->option);
-    p->queue = malloc(row * sizeof *p->queue);
-    p->values = malloc(row * sizeof *p->values);
-    p->ends = malloc(row * (size_t)problem->option_count * sizeof *p->ends);
-    p->reach = malloc(row * (size_t)problem->option_count * sizeof *p->reach);
-    p->least = malloc(row * sizeof *p->least);
+    size_t cells = row * ((size_t)p->stages + 1), ends = row * (size_t)problem->option_count;
+    p->best = ARENA_ARRAY(&p->arena, cells, double);
+    p->next = ARENA_ARRAY(&p->arena, cells, int);
+    p->option = ARENA_ARRAY(&p->arena, cells, uint8_t);
+    p->queue = ARENA_ARRAY(&p->arena, row, int);
+    p->values = ARENA_ARRAY(&p->arena, row, double);
+    p->ends = ARENA_ARRAY(&p->arena, ends, int);
+    p->reach = ARENA_ARRAY(&p->arena, ends, int);
+    p->min_before = ARENA_ARRAY(&p->arena, row, double);
     p->after = INFINITY;
-    if (p->best && p->next && p->option && p->queue && p->values && p->ends && p->reach && p->least &&
+    if (p->best && p->next && p->option && p->queue && p->values && p->ends && p->reach && p->min_before &&
         list_cycles(p))
         return p;
     fleet_pricer_free(p);
@@ -105,14 +106,7 @@ void fleet_pricer_free(struct fleet_pricer *p)
 {
     if (!p)
         return;
-    free(p->best);
-    free(p->next);
-    free(p->option);
-    free(p->queue);
-    free(p->values);
-    free(p->ends);
-    free(p->reach);
-    free(p->least);
+    arena_release(&p->arena);
     free(p->cycles);
     free(p);
 }
@@ -122,16 +116,16 @@ void fleet_pricer_limit(struct fleet_pricer *p, double after)
     p->after = after;
 }
 
-double fleet_least_work(const struct fleet_problem *problem)
+double fleet_min_work(const struct fleet_problem *problem)
 {
     double sum = 0.0;
     for (int l = 0; l < problem->layer_count; l++) {
-        double least = INFINITY;
+        double min = INFINITY;
         for (int o = 0; o < problem->option_count; o++) {
             const struct fleet_option *option = &problem->options[o];
-            least = fmin(least, (option->seconds[l + 1] - option->seconds[l]) * option->tensor);
+            min = fmin(min, (option->seconds[l + 1] - option->seconds[l]) * option->tensor);
         }
-        sum += least;
+        sum += min;
     }
     return sum * (1.0 - 1e-12);
 }
@@ -168,15 +162,15 @@ bool fleet_pipeline_fits(const struct fleet_problem *problem, const struct fleet
 
 /* ---- the shortest path ---- */
 
-/* One interval of cycles. What costs `cutoff` or more is not looked for. */
+/* A search for the shortest path within an interval of cycles. Paths that cost `cutoff` or more are dropped. */
 struct path {
     struct fleet_pricer *pricer;
-    double slowest; /* seconds of a stage at most */
-    double share;   /* of its seconds that a stage costs, */
+    double slowest; /* maximum seconds of a stage */
+    double share;   /* cost of a second of a stage; its devices cost their prices in addition */
     const double *prices;
-    const int *limits; /* devices of each type at most, if any */
+    const int *limits; /* maximum devices of each type; NULL: no limits */
     double cutoff;
-    int nearest, furthest; /* between these begin ways of one stage less */
+    int nearest, furthest; /* paths of one stage fewer begin between these layers */
 };
 
 static double price_of(const struct path *path, const struct fleet_option *option)
@@ -186,12 +180,13 @@ static double price_of(const struct path *path, const struct fleet_option *optio
     return path->prices[option->type] * option->tensor;
 }
 
-/* least[l]: no way to run the layers before l costs less. A stage of at most `slowest` seconds pays for its devices at
- * least in proportion to its seconds. */
-static void find_least(const struct path *path, double *least)
+/* Sets min_before[l], a lower bound on the cost of the layers before l: a stage of at most `slowest` seconds pays for
+ * its devices at least in proportion to its seconds. */
+static void bound_layers(const struct path *path)
 {
     const struct fleet_problem *problem = path->pricer->problem;
-    least[0] = 0.0;
+    double *min_before = path->pricer->min_before;
+    min_before[0] = 0.0;
     for (int l = 0; l < problem->layer_count; l++) {
         double best = INFINITY;
         for (int i = 0; i < problem->option_count; i++) {
@@ -199,11 +194,11 @@ static void find_least(const struct path *path, double *least)
             best = fmin(best, (o->seconds[l + 1] - o->seconds[l]) *
                                   (path->share + price_of(path, o) / path->slowest));
         }
-        least[l + 1] = least[l] + best;
+        min_before[l + 1] = min_before[l] + best;
     }
 }
 
-/* Is a stage as fast as it has to be, then and afterwards? */
+/* Is a stage within the limits on its seconds, and on those after the pipelines? */
 static bool within_time(const struct path *path, int option, int first, int last)
 {
     const struct fleet_option *o = &path->pricer->problem->options[option];
@@ -212,7 +207,7 @@ static bool within_time(const struct path *path, int option, int first, int last
            o->after[last] - o->after[first] <= path->pricer->after;
 }
 
-/* How far stages can reach within the time: the end of the last layer from every first one on. */
+/* Sets the end of the longest stage within the time limits, for every first layer. */
 static void find_ends(const struct path *path)
 {
     struct fleet_pricer *p = path->pricer;
@@ -221,7 +216,7 @@ static void find_ends(const struct path *path)
         int *ends = p->ends + (size_t)i * (size_t)layers;
         int end = layers;
         for (int first = layers - 1; first >= 0; first--) {
-            /* from one to the next it moves by little, either way where what is sent differs */
+            /* the end moves little from one layer to the next; forwards, too, if the bytes sent differ */
             while (end > first && !within_time(path, i, first, end))
                 end--;
             while (end < layers && within_time(path, i, first, end + 1))
@@ -234,12 +229,12 @@ static void find_ends(const struct path *path)
     }
 }
 
-/* Way `behind` stages from the end, from layer `first` on, next stage from `last` on. */
+/* Keeps a path of `behind` stages from layer `first` on, whose second stage begins at `last`, if it is cheaper. */
 static void keep(const struct path *path, int behind, int option, int first, int last, double cost)
 {
     struct fleet_pricer *p = path->pricer;
     size_t at = (size_t)behind * ((size_t)p->problem->layer_count + 1) + (size_t)first;
-    if (cost >= p->best[at] || cost + p->least[first] >= path->cutoff)
+    if (cost >= p->best[at] || cost + p->min_before[first] >= path->cutoff)
         return;
     p->best[at] = cost;
     p->next[at] = last;
@@ -254,8 +249,8 @@ static double cost_of(const struct path *path, int option, int first, int last)
            price_of(path, o);
 }
 
-/* The last stage: it ends with the last layer. */
-static void begin(const struct path *path, int option)
+/* Puts the last stage, which ends with the last layer. */
+static void put_last(const struct path *path, int option)
 {
     const struct fleet_problem *problem = path->pricer->problem;
     int layers = problem->layer_count;
@@ -265,11 +260,11 @@ static void begin(const struct path *path, int option)
             keep(path, 1, option, first, layers, cost_of(path, option, first, layers));
 }
 
-/* A stage before others. Of the ends that it can reach from `first` on, the least of rest[end] + seconds before it. The
- * queue holds the ends seen so far that are better than all below them, the furthest first: a new one is below all
- * others, and those that are not better than it will not be asked for again. Further from the end memory allows less, so
- * ends only come nearer. */
-static void extend(const struct path *path, int behind, int option)
+/* Puts a stage in front of others: from each `first` on, the reachable end with the minimum of rest[end] + seconds
+ * before it. The queue holds the ends seen so far that are better than all lower ends, the furthest first: a new end is
+ * below all others, and ends that are not better than it are never needed again. Stages further from the end have less
+ * memory, so ends only move closer. */
+static void put_in_front(const struct path *path, int behind, int option)
 {
     struct fleet_pricer *p = path->pricer;
     const struct fleet_option *o = &p->problem->options[option];
@@ -292,7 +287,7 @@ static void extend(const struct path *path, int behind, int option)
         while (last > first && !within_memory(p->problem, &(struct fleet_stage){option, first, last}, behind))
             last--;
         ends[first] = last;
-        /* the first in the queue that is not beyond it: from one `first` to the next it moves by little */
+        /* the first end in the queue that is not beyond `last`: it moves little from one `first` to the next */
         low = low < count ? low : count;
         while (low < count && queue[low] > last)
             low++;
@@ -304,7 +299,7 @@ static void extend(const struct path *path, int behind, int option)
     }
 }
 
-/* Where ways with so many stages begin, but for those that are whole pipelines. False: all are too dear. */
+/* Sets the layers between which paths of this length begin, except whole pipelines. False: all paths are too dear. */
 static bool find_window(struct path *path, int behind)
 {
     int layers = path->pricer->problem->layer_count;
@@ -330,15 +325,15 @@ static void follow(const struct fleet_pricer *p, int behind, struct fleet_pipeli
     fleet_pipeline_score(p->problem, pipeline);
 }
 
-/* The least of [sum of seconds x share + prices . devices] over pipelines with no slower stage; INFINITY: it is not below
- * the cutoff. Ways that cost more than a pipeline that was found are of no use, either. */
+/* Returns the minimum of [sum of seconds x share + prices . devices] over pipelines with no slower stage; INFINITY: it
+ * is not below the cutoff. Once a pipeline is found, dearer paths are dropped. */
 static double shortest(struct path path, struct fleet_pipeline *pipeline)
 {
     struct fleet_pricer *p = path.pricer;
     int row = p->problem->layer_count + 1, chosen = 0;
-    double least = INFINITY;
-    find_least(&path, p->least);
-    if (p->least[row - 1] >= path.cutoff)
+    double cheapest = INFINITY;
+    bound_layers(&path);
+    if (p->min_before[row - 1] >= path.cutoff)
         return INFINITY;
     find_ends(&path);
     for (int behind = 1; behind <= p->stages; behind++) {
@@ -349,95 +344,94 @@ static double shortest(struct path path, struct fleet_pipeline *pipeline)
             if (isinf(price_of(&path, &p->problem->options[o])))
                 continue;
             else if (behind == 1)
-                begin(&path, o);
+                put_last(&path, o);
             else
-                extend(&path, behind, o);
-        if (best[0] < least) {
-            least = best[0];
+                put_in_front(&path, behind, o);
+        if (best[0] < cheapest) {
+            cheapest = best[0];
             chosen = behind;
-            path.cutoff = fmin(path.cutoff, least);
+            path.cutoff = fmin(path.cutoff, cheapest);
         }
         if (!find_window(&path, behind))
             break;
     }
     if (chosen > 0)
         follow(p, chosen, pipeline);
-    return least;
+    return cheapest;
 }
 
 /* ---- all cycles ---- */
 
-struct quest {
+struct search {
     struct fleet_pricer *pricer;
-    const struct fleet_quest *asked;
+    const struct fleet_quest *query;
     struct fleet_pipeline *best;
     double value, late;
-    int paths; /* that were looked for */
+    int paths; /* number of searches for a path */
 };
 
-/* Of its micro-batches: what a pipeline may be worse than the best by, and be told of. */
-#define NEARLY 0.03
+#define NEARLY    0.03 /* of its micro-batches: pipelines that are worse by less are passed to `found` */
+#define MAX_TOLLS 3    /* for the same cycles */
+#define MAX_PATHS 80   /* if there are limits */
 
-#define MAX_TOLLS 3  /* for the same cycles */
-#define MAX_PATHS 80 /* where there are limits */
-
-static double value_of(const struct quest *q, const struct fleet_pipeline *pipeline)
+static double value_of(const struct search *q, const struct fleet_pipeline *pipeline)
 {
-    double value = (q->asked->deadline - pipeline->fill) / pipeline->cycle + 1.0;
+    double value = (q->query->deadline - pipeline->fill) / pipeline->cycle + 1.0;
     for (int t = 0; t < fleet_rows(q->pricer->problem); t++)
-        value -= q->asked->prices[t] * pipeline->devices[t];
+        value -= q->query->prices[t] * pipeline->devices[t];
     return value;
 }
 
-/* Micro-batches that are not looked for with these cycles: those of none of them take longer than the tolerance. */
-static double enough_of(const struct quest *q, int last)
+/* Returns the value up to which better pipelines with these cycles are ignored: they would save less than the
+ * tolerance. */
+static double ignored_value(const struct search *q, int last)
 {
-    return q->value + q->asked->tolerance * q->asked->deadline / q->pricer->cycles[last].most;
+    return q->value + q->query->tolerance * q->query->deadline / q->pricer->cycles[last].max;
 }
 
-/* A pipeline with no fewer seconds per micro-batch than the first of these cycles has at most this less the path's cost. */
-static double most_of(const struct quest *q, int first)
+/* Returns the value of a pipeline of the shortest of these cycles, before the cost of its path. */
+static double max_value(const struct search *q, int first)
 {
     const struct fleet_problem *problem = q->pricer->problem;
-    double own = fleet_rows(problem) > problem->type_count ? q->asked->prices[problem->type_count] : 0.0;
-    return q->asked->deadline / q->pricer->cycles[first].least + 1.0 - own;
+    double own = fleet_rows(problem) > problem->type_count ? q->query->prices[problem->type_count] : 0.0;
+    return q->query->deadline / q->pricer->cycles[first].min + 1.0 - own;
 }
 
-/* Prices of the devices, higher ones where pipelines would take more of a type than there are. For any that are added, what
- * those in the limits pay in addition is at most `returned`: the bound that they give holds. */
+/* Prices of the devices, raised for types of which pipelines would take more than there are. Pipelines within the
+ * limits pay at most `returned` in addition, so the bound holds with any raised prices. */
 struct toll {
     double prices[FLEET_MAX_TYPES], added[FLEET_MAX_TYPES], returned;
 };
 
-static struct path path_of(const struct quest *q, int first, int last, const struct toll *toll)
+static struct path path_of(const struct search *q, int first, int last, const struct toll *toll)
 {
     return (struct path){
         .pricer = q->pricer,
-        .slowest = q->pricer->cycles[last].most,
-        .share = 1.0 / q->pricer->cycles[first].least,
+        .slowest = q->pricer->cycles[last].max,
+        .share = 1.0 / q->pricer->cycles[first].min,
         .prices = toll->prices,
-        .limits = q->asked->limits,
-        .cutoff = most_of(q, first) + toll->returned - enough_of(q, last),
+        .limits = q->query->limits,
+        .cutoff = max_value(q, first) + toll->returned - ignored_value(q, last),
     };
 }
 
-static bool within_limits(const struct quest *q, const struct fleet_pipeline *pipeline)
+static bool within_limits(const struct search *q, const struct fleet_pipeline *pipeline)
 {
-    for (int t = 0; t < fleet_rows(q->pricer->problem) && q->asked->limits; t++)
-        if (pipeline->devices[t] > q->asked->limits[t])
+    for (int t = 0; t < fleet_rows(q->pricer->problem) && q->query->limits; t++)
+        if (pipeline->devices[t] > q->query->limits[t])
             return false;
     return true;
 }
 
-/* A step of the subgradient method towards prices at which the best pipeline is in the limits; `above`: the bound's
- * distance to what it has to reach. False: there is nothing to change. */
-static bool raise_toll(const struct quest *q, struct toll *toll, const struct fleet_pipeline *found,
+/* Takes a step of the subgradient method towards prices at which the best pipeline is within the limits; `above`: how
+ * far the bound is above its goal. False: nothing changes. */
+static bool raise_toll(const struct search *q, struct toll *toll, const struct fleet_pipeline *found,
                        double above)
 {
     double squares = 0.0, over[FLEET_MAX_TYPES];
     int types = q->pricer->problem->type_count;
     for (int t = 0; t < types; t++) {
-        over[t] = found->devices[t] - q->asked->limits[t];
+        over[t] = found->devices[t] - q->query->limits[t];
         if (over[t] < 0.0 && toll->added[t] == 0.0)
             over[t] = 0.0;
         squares += over[t] * over[t];
@@ -445,65 +439,65 @@ static bool raise_toll(const struct quest *q, struct toll *toll, const struct fl
     toll->returned = 0.0;
     for (int t = 0; t < types && squares > 0.0; t++) {
         toll->added[t] = fmax(toll->added[t] + above / squares * over[t], 0.0);
-        toll->prices[t] = q->asked->prices[t] + toll->added[t];
-        toll->returned += toll->added[t] * q->asked->limits[t];
+        toll->prices[t] = q->query->prices[t] + toll->added[t];
+        toll->returned += toll->added[t] * q->query->limits[t];
     }
     return squares > 0.0;
 }
 
-/* None with these cycles has more than the bound: a pipeline that much worse is so much earlier. */
-static void settle(struct quest *q, int last, double bound)
+/* Notes that no pipeline with these cycles has a higher value than the bound. */
+static void settle(struct search *q, int last, double bound)
 {
-    q->late = fmax(q->late, bound * q->pricer->cycles[last].most);
+    q->late = fmax(q->late, bound * q->pricer->cycles[last].max);
 }
 
-/* No pipeline with these cycles is worth more. */
-static double quick_bound(const struct quest *q, int first, int last, const struct toll *toll)
+/* Returns a bound on the value of pipelines with these cycles. */
+static double quick_bound(const struct search *q, int first, int last, const struct toll *toll)
 {
     struct path path = path_of(q, first, last, toll);
-    find_least(&path, q->pricer->least);
-    return most_of(q, first) + toll->returned - q->pricer->least[q->pricer->problem->layer_count];
+    bound_layers(&path);
+    return max_value(q, first) + toll->returned - q->pricer->min_before[q->pricer->problem->layer_count];
 }
 
-static void consider(struct quest *q, const struct fleet_pipeline *found)
+static void consider(struct search *q, const struct fleet_pipeline *found)
 {
     double value = value_of(q, found);
-    if (q->asked->found && value > -NEARLY * q->asked->deadline / found->cycle)
-        q->asked->found(q->asked->context, found);
+    if (q->query->found && value > -NEARLY * q->query->deadline / found->cycle)
+        q->query->found(q->query->context, found);
     if (value > q->value) {
         q->value = value;
         *q->best = *found;
     }
 }
 
-/* No pipeline with these cycles, from cycles[first] to cycles[last], is worth more, looked at as closely as has to be.
- * Changes the toll, which is a good one for a part of them, too. */
-static double bound_cycles(struct quest *q, int first, int last, struct toll *toll)
+/* Returns a bound on the value of pipelines with cycles[first] to cycles[last], as close as needed. Changes the toll,
+ * which also suits a part of these cycles. */
+static double bound_cycles(struct search *q, int first, int last, struct toll *toll)
 {
     struct fleet_pipeline found = {0};
     double bound = INFINITY;
     for (int i = 0; i < MAX_TOLLS; i++) {
         q->paths++;
-        double least = shortest(path_of(q, first, last, toll), &found);
-        if (isinf(least))
-            return fmin(bound, enough_of(q, last));
-        double now = most_of(q, first) + toll->returned - least;
+        double cost = shortest(path_of(q, first, last, toll), &found);
+        if (isinf(cost))
+            return fmin(bound, ignored_value(q, last));
+        double now = max_value(q, first) + toll->returned - cost;
         bound = fmin(bound, now);
         if (within_limits(q, &found))
             consider(q, &found);
-        if (bound <= enough_of(q, last) || !q->asked->limits ||
-            !raise_toll(q, toll, &found, now - enough_of(q, last)))
+        if (bound <= ignored_value(q, last) || !q->query->limits ||
+            !raise_toll(q, toll, &found, now - ignored_value(q, last)))
             break;
     }
     return bound;
 }
 
-static void search_cycles(struct quest *q, int first, int last, struct toll toll)
+static void search_cycles(struct search *q, int first, int last, struct toll toll)
 {
     double bound = bound_cycles(q, first, last, &toll);
-    /* the bound that tolls give need not reach what is enough, however near to each other cycles are */
-    bool given_up = q->asked->limits && q->paths >= MAX_PATHS;
-    if (bound <= enough_of(q, last) || first == last || given_up) {
+    /* with tolls the bound may stay above its goal, however close the cycles are */
+    bool given_up = q->query->limits && q->paths >= MAX_PATHS;
+    if (bound <= ignored_value(q, last) || first == last || given_up) {
         settle(q, last, bound);
         return;
     }
@@ -521,7 +515,7 @@ static int cycles_below(const struct fleet_pricer *pricer, double deadline)
     int low = 0;
     for (int high = pricer->cycle_count; low < high;) {
         int middle = low + (high - low) / 2;
-        if (pricer->cycles[middle].least <= deadline)
+        if (pricer->cycles[middle].min <= deadline)
             low = middle + 1;
         else
             high = middle;
@@ -529,19 +523,19 @@ static int cycles_below(const struct fleet_pricer *pricer, double deadline)
     return low;
 }
 
-int fleet_cycles(const struct fleet_pricer *pricer, double least, double deadline, int most, double *cycles)
+int fleet_cycles(const struct fleet_pricer *pricer, double shortest, double deadline, int max, double *cycles)
 {
-    int from = cycles_below(pricer, least * (1.0 - NARROW)), below = cycles_below(pricer, deadline) - from;
-    int count = below < most ? below : most;
+    int from = cycles_below(pricer, shortest * (1.0 - NARROW)), below = cycles_below(pricer, deadline) - from;
+    int count = below < max ? below : max;
     for (int i = 0; i < count; i++)
-        cycles[i] = pricer->cycles[from + (int64_t)(i + 1) * below / count - 1].most;
+        cycles[i] = pricer->cycles[from + (int64_t)(i + 1) * below / count - 1].max;
     return count;
 }
 
 double fleet_price(struct fleet_pricer *pricer, const struct fleet_quest *quest, struct fleet_pipeline *best,
                    double *late)
 {
-    struct quest q = {pricer, quest, best, quest->above, 0.0, 0};
+    struct search q = {pricer, quest, best, quest->above, 0.0, 0};
     struct toll toll = {.returned = 0.0};
     int count = cycles_below(pricer, quest->deadline);
     memcpy(toll.prices, quest->prices, (size_t)pricer->problem->type_count * sizeof *toll.prices);

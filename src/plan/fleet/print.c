@@ -66,7 +66,7 @@ static struct row row_of(const struct fleet_problem *problem, const struct fleet
     return (struct row){stage->option, stage->last - stage->first, fleet_stage_seconds(problem, stage)};
 }
 
-/* Neighbours that differ only in what they hold share a row. */
+/* Neighbouring stages that differ only in memory share a row. */
 static void print_stages(const struct fleet_report *report, const struct fleet_pipeline *pipeline,
                          struct text *out)
 {
@@ -82,9 +82,9 @@ static void print_stages(const struct fleet_report *report, const struct fleet_p
                 break;
         }
         char stages[32], layers[32], memory[80];
-        double first = fleet_stage_memory(problem, &pipeline->stages[i], pipeline->stage_count - i);
+        double first = fleet_stage_memory(problem, &pipeline->stages[i], fleet_in_flight(pipeline, i));
         double last =
-            fleet_stage_memory(problem, &pipeline->stages[end - 1], pipeline->stage_count - end + 1);
+            fleet_stage_memory(problem, &pipeline->stages[end - 1], fleet_in_flight(pipeline, end - 1));
         snprintf(stages, sizeof stages, end - i > 1 ? "%d-%d" : "%d", i, end - 1);
         snprintf(layers, sizeof layers, "%d-%d", pipeline->stages[i].first,
                  pipeline->stages[end - 1].last - 1);

@@ -5,25 +5,25 @@
 #include <string.h>
 
 #define MAX_ROUNDS   200  /* of new columns for one deadline */
-#define SHARP        2e-4 /* of the deadline: how closely the least one is looked for in the end */
-#define CLOSE        1e-3 /* of the best plan: bounds are not looked at more closely than that */
-#define THIN         5e-2 /* of the gap: a band that is not worth halving */
-#define MAX_PRICINGS 60   /* of rests, in one search: any deadline takes a quarter of those that are left */
-#define MAX_FITS     1.5e4 /* devices times layers of pipelines that are made to fit: the same with an eighth */
+#define SHARP        2e-4 /* of the deadline: final accuracy of the earliest one */
+#define CLOSE        1e-3 /* of the best plan: accuracy of bounds */
+#define THIN         5e-2 /* of the gap: a band this narrow is not halved */
+#define MAX_PRICINGS 60   /* of leftovers, in one search; each deadline takes a quarter of those left */
+#define MAX_FITS                                                                                             \
+    1.5e4 /* devices x layers of pipelines made to fit; each deadline takes an eighth of what is left */
 
 /* ---- columns ---- */
 
-static bool same_pipeline(const struct fleet_pipeline *a, const struct fleet_pipeline *b)
+bool fleet_same_stages(const struct fleet_pipeline *a, const struct fleet_pipeline *b)
 {
     return a->stage_count == b->stage_count &&
            memcmp(a->stages, b->stages, (size_t)a->stage_count * sizeof a->stages[0]) == 0;
 }
 
-/* False: it is there already, or there is no room. */
 bool fleet_add_column(struct fleet_searcher *s, const struct fleet_pipeline *pipeline)
 {
     for (int i = 0; i < s->column_count; i++)
-        if (same_pipeline(&s->columns[i], pipeline))
+        if (fleet_same_stages(&s->columns[i], pipeline))
             return false;
     if (s->column_count == FLEET_MAX_COLUMNS)
         return false;
@@ -39,8 +39,6 @@ void fleet_offer_column(void *context, const struct fleet_pipeline *pipeline)
         fleet_add_column(s, pipeline);
 }
 
-/* Micro-batches by a deadline. Parts of them, even of a first one, count in the program, as they do where its columns are
- * looked for. */
 double fleet_done_by(const struct fleet_pipeline *pipeline, double deadline, bool whole)
 {
     double count = (deadline - pipeline->fill) / pipeline->cycle + 1.0;
@@ -72,7 +70,7 @@ static double all_devices(const struct fleet_searcher *s)
     return sum;
 }
 
-/* By how many micro-batches the program's value grows with a second more. */
+/* Returns by how many micro-batches one second more raises the program's value. */
 static double slope(const struct fleet_searcher *s)
 {
     double sum = 0.0;
@@ -82,9 +80,9 @@ static double slope(const struct fleet_searcher *s)
     return sum;
 }
 
-/* A pipeline that is worth more than its devices at the program's prices, higher ones where it does less than is wanted:
- * then `late` seconds earlier than the deadline no pipelines do more than that. False: there is none that is not there,
- * looked for as closely as the tolerance. */
+/* Adds pipelines that are worth more than their devices at the program's prices, raised if the program does less than
+ * is wanted. A deadline `late` seconds earlier has no such pipeline, so the program reaches no more then. False: no
+ * pipeline is new, within the tolerance. */
 static bool improve(struct fleet_searcher *s, double deadline, double value, double tolerance, double *late)
 {
     struct fleet_pipeline found;
@@ -99,16 +97,16 @@ static bool improve(struct fleet_searcher *s, double deadline, double value, dou
     return s->column_count > before;
 }
 
-/* The least deadline that the program allows, by Newton's method: for the same pipelines the value grows with the deadline
- * in proportion. Where no pipeline is worth more than its price some seconds before the deadline, it is not possible
- * then. Begins with what is enough; false: that is not possible, *bound says from where on it is. */
+/* Finds the minimum deadline that the program allows, by Newton's method: for the same pipelines the value grows in
+ * proportion to the deadline. If no pipeline is worth more than its price some seconds before a deadline, that earlier
+ * deadline is impossible. Begins with `enough`; false: that is impossible, and *bound is the minimum possible. */
 static bool find_deadline(struct fleet_searcher *s, double enough, double *deadline, double *bound)
 {
     double wanted = (double)s->problem->microbatches;
-    double least = fleet_least_work(s->problem) * wanted / all_devices(s);
-    double at = isfinite(enough) ? enough : 4.0 * least, low = least; /* low: not possible */
+    double work = fleet_min_work(s->problem) * wanted / all_devices(s); /* seconds on all devices */
+    double at = isfinite(enough) ? enough : 4.0 * work, low = work;     /* low: not possible */
     double tolerance = FLEET_COARSE, late;
-    *bound = fmax(*bound, least);
+    *bound = fmax(*bound, work);
     for (int round = 0; round < MAX_ROUNDS && *bound < enough * (1.0 - CLOSE); round++) {
         double value = fleet_solve(s, at, false), rate = slope(s);
         double next = rate > 0.0 ? at - (value - wanted) / rate : 4.0 * at;
@@ -132,7 +130,7 @@ static bool find_deadline(struct fleet_searcher *s, double enough, double *deadl
             *deadline = at;
             return true;
         }
-        if (at > 1e12 * least)
+        if (at > 1e12 * work)
             return false;
         low = at;
         at = fmin(fmax(next, at * (1.0 + SHARP)), 4.0 * at);
@@ -141,22 +139,22 @@ static bool find_deadline(struct fleet_searcher *s, double enough, double *deadl
     return *bound < enough * (1.0 - CLOSE) && fleet_solve(s, *deadline, false) >= wanted;
 }
 
-/* Plans whose stages take from `least` to `most` seconds afterwards. */
+/* Plans whose slowest update takes from `min` to `max` seconds after the pipelines. */
 struct band {
-    double least, most, deadline; /* deadline: none is done with its micro-batches before */
+    double min, max, deadline; /* deadline: no plan completes its micro-batches earlier */
 };
 
 static int lowest(const struct band *bands, int count)
 {
     int low = 0;
     for (int i = 1; i < count; i++)
-        if (bands[i].deadline + bands[i].least < bands[low].deadline + bands[low].least)
+        if (bands[i].deadline + bands[i].min < bands[low].deadline + bands[low].min)
             low = i;
     return low;
 }
 
-/* The plan for a limit, and what the program says about it: where none is *found, *bound is the bound. */
-static bool plan_within(struct fleet_searcher *s, struct fleet_choice *plan, double least, double limit,
+/* Finds a plan whose updates take at most `limit` seconds; *bound: of the deadline of any such plan. */
+static bool plan_within(struct fleet_searcher *s, struct fleet_choice *plan, double min, double limit,
                         double enough, double *bound, double *after, bool *found, struct error *err)
 {
     double deadline;
@@ -164,43 +162,40 @@ static bool plan_within(struct fleet_searcher *s, struct fleet_choice *plan, dou
     fleet_pricer_limit(s->pricer, limit);
     *found =
         find_deadline(s, plan->pipeline_count > 0 ? fmin(plan->seconds, enough) : enough, &deadline, bound);
-    if (!*found || fleet_choose(s, deadline, least, plan, after, err))
+    if (!*found || fleet_choose(s, deadline, min, plan, after, err))
         return true;
     *found = false;
     return err->kind == ERROR_INFEASIBLE;
 }
 
-/* The band with the lowest bound is halved until that is close to the best plan, or above what is enough. */
+/* Halves the band with the lowest bound until that bound is close to the best plan, or above `enough`. */
 static bool search(struct fleet_searcher *s, struct fleet_choice *plan, double enough, struct error *err)
 {
     struct band bands[FLEET_MAX_BANDS + 1] = {{0}};
-    int most = s->problem->bands > 0 ? s->problem->bands : FLEET_MAX_BANDS;
+    int max = s->problem->bands > 0 ? s->problem->bands : FLEET_MAX_BANDS;
     int count = 1;
     double after = 0.0;
     bool found, half;
     if (!plan_within(s, plan, 0.0, INFINITY, enough, &bands[0].deadline, &after, &found, err))
         return false;
-    bands[0].most = after;
-    while (found && count < most && count < FLEET_MAX_BANDS) {
+    bands[0].max = after;
+    while (found && count < max && count < FLEET_MAX_BANDS) {
         struct band *band = &bands[lowest(bands, count)];
         /* halving adds no more to the bound than the band is wide */
-        double gap = fmin(plan->seconds, enough) - (band->deadline + band->least);
-        if (band->most - band->least < THIN * gap)
+        double gap = fmin(plan->seconds, enough) - (band->deadline + band->min);
+        if (band->max - band->min < THIN * gap || band->max <= 0.0 ||
+            band->deadline + band->min >= fmin(plan->seconds, enough) * (1.0 - 2.0 * CLOSE))
             break;
-        if (band->deadline + band->least >= fmin(plan->seconds, enough) * (1.0 - 2.0 * CLOSE) ||
-            band->most <= 0.0)
-            break;
-        double middle = band->least > 0.0 ? sqrt(band->least * band->most) : 0.5 * band->most;
-        bands[count] = (struct band){band->least, middle, band->deadline};
-        band->least = middle;
-        if (!plan_within(s, plan, bands[count].least, middle, enough, &bands[count].deadline, &after, &half,
+        double middle = band->min > 0.0 ? sqrt(band->min * band->max) : 0.5 * band->max;
+        bands[count] = (struct band){band->min, middle, band->deadline};
+        band->min = middle;
+        if (!plan_within(s, plan, bands[count].min, middle, enough, &bands[count].deadline, &after, &half,
                          err))
             return false;
         count++;
     }
     const struct band *last = &bands[lowest(bands, count)];
-    plan->lower_bound =
-        fmin(last->deadline + last->least, plan->pipeline_count > 0 ? plan->seconds : INFINITY);
+    plan->lower_bound = fmin(last->deadline + last->min, plan->pipeline_count > 0 ? plan->seconds : INFINITY);
     plan->columns = s->column_count;
     if (plan->pipeline_count > 0 && plan->seconds < enough)
         return true;
@@ -210,53 +205,46 @@ static bool search(struct fleet_searcher *s, struct fleet_choice *plan, double e
                                     : "no pipeline of these devices holds the model");
 }
 
-static bool make_room(struct fleet_searcher *s, struct error *err)
+/* Makes the room of a search and sets its limits; the caller ends it with release. */
+static bool begin(struct fleet_searcher *s, struct error *err)
 {
     s->pricer = fleet_pricer_new(s->problem);
     s->columns = calloc(FLEET_MAX_COLUMNS, sizeof *s->columns);
-    s->uses = calloc(FLEET_MAX_COLUMNS, sizeof *s->uses);
-    s->values = calloc(FLEET_MAX_COLUMNS, sizeof *s->values);
-    s->amounts = calloc(FLEET_MAX_COLUMNS, sizeof *s->amounts);
-    s->copies = calloc(FLEET_MAX_COLUMNS, sizeof *s->copies);
-    s->rest_columns = calloc(FLEET_MAX_COLUMNS, sizeof *s->rest_columns);
-    s->rest_uses = calloc(FLEET_MAX_COLUMNS, sizeof *s->rest_uses);
-    s->rest_values = calloc(FLEET_MAX_COLUMNS, sizeof *s->rest_values);
-    s->rest_amounts = calloc(FLEET_MAX_COLUMNS, sizeof *s->rest_amounts);
-    return s->pricer && s->columns && s->uses && s->values && s->amounts && s->copies && s->rest_columns &&
-                   s->rest_uses && s->rest_values && s->rest_amounts
-               ? true
-               : error_memory(err);
+    s->uses = arena_alloc(&s->arena, FLEET_MAX_COLUMNS, sizeof *s->uses);
+    s->values = ARENA_ARRAY(&s->arena, FLEET_MAX_COLUMNS, double);
+    s->amounts = ARENA_ARRAY(&s->arena, FLEET_MAX_COLUMNS, double);
+    s->copies = ARENA_ARRAY(&s->arena, FLEET_MAX_COLUMNS, int);
+    s->rest_columns = ARENA_ARRAY(&s->arena, FLEET_MAX_COLUMNS, int);
+    s->rest_uses = arena_alloc(&s->arena, FLEET_MAX_COLUMNS, sizeof *s->rest_uses);
+    s->rest_values = ARENA_ARRAY(&s->arena, FLEET_MAX_COLUMNS, double);
+    s->rest_amounts = ARENA_ARRAY(&s->arena, FLEET_MAX_COLUMNS, double);
+    for (int t = 0; t < fleet_rows(s->problem); t++)
+        s->limits[t] = fleet_limit(s->problem, t);
+    return (s->pricer && s->columns && s->uses && s->values && s->amounts && s->copies && s->rest_columns &&
+            s->rest_uses && s->rest_values && s->rest_amounts) ||
+           error_memory(err);
 }
 
-static void release_room(struct fleet_searcher *s)
+static void release(struct fleet_searcher *s)
 {
     fleet_pricer_free(s->pricer);
     free(s->columns);
-    free(s->uses);
-    free(s->values);
-    free(s->amounts);
-    free(s->copies);
-    free(s->rest_columns);
-    free(s->rest_uses);
-    free(s->rest_values);
-    free(s->rest_amounts);
+    arena_release(&s->arena);
 }
 
 bool fleet_bound(double *bound, const struct fleet_problem *problem, struct error *err)
 {
     struct fleet_searcher s = {.problem = problem, .after = INFINITY, .sharp = FLEET_COARSE * 0.1};
     double deadline;
-    for (int t = 0; t < fleet_rows(problem); t++)
-        s.limits[t] = fleet_limit(problem, t);
-    bool ok = make_room(&s, err);
+    bool ok = begin(&s, err);
     *bound = 0.0;
     if (ok && !find_deadline(&s, INFINITY, &deadline, bound))
         *bound = s.column_count == 0 ? INFINITY : *bound;
-    release_room(&s);
+    release(&s);
     return ok;
 }
 
-/* Those that fit this problem, too. */
+/* Adds the given columns that fit this problem. */
 static void begin_with(struct fleet_searcher *s, const struct fleet_columns *columns)
 {
     for (int i = 0; i < columns->count; i++) {
@@ -274,9 +262,7 @@ bool fleet_search(struct fleet_choice *plan, const struct fleet_problem *problem
     struct fleet_searcher s = {
         .problem = problem, .sharp = SHARP, .pricings_left = MAX_PRICINGS, .fits_left = MAX_FITS};
     *plan = (struct fleet_choice){0};
-    for (int t = 0; t < fleet_rows(problem); t++)
-        s.limits[t] = fleet_limit(problem, t);
-    bool ok = make_room(&s, err);
+    bool ok = begin(&s, err);
     if (ok && columns)
         begin_with(&s, columns);
     ok = ok && search(&s, plan, enough, err);
@@ -285,10 +271,10 @@ bool fleet_search(struct fleet_choice *plan, const struct fleet_problem *problem
         *columns = (struct fleet_columns){s.column_count, s.columns};
         s.columns = NULL;
     }
-    release_room(&s);
+    release(&s);
     if (!ok) {
         arena_release(&plan->arena);
-        plan->pipelines = NULL; /* those that were too slow lived there */
+        plan->pipelines = NULL; /* a plan that was too slow */
         plan->pipeline_count = 0;
     }
     return ok;

@@ -36,11 +36,12 @@ struct fleet_fit_quest {
 double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer *pricer,
                  const struct fleet_fit_quest *quest, struct fleet_pipeline *best);
 
-/* Fills in at most `most` cycles (seconds of a stage), evenly chosen; returns their number. */
-int fleet_cycles(const struct fleet_pricer *pricer, double least, double deadline, int most, double *cycles);
+/* Fills in at most `max` cycles from `shortest` seconds on, evenly chosen; returns their number. */
+int fleet_cycles(const struct fleet_pricer *pricer, double shortest, double deadline, int max,
+                 double *cycles);
 
 /* Returns the minimum device seconds of a micro-batch: each layer with its cheapest option. */
-double fleet_least_work(const struct fleet_problem *problem);
+double fleet_min_work(const struct fleet_problem *problem);
 
 /* Solves max values . x, sum over columns x_k uses[k][row] <= limits[row], x >= 0. Sets x and the prices
  * (duals); returns the maximum. */
@@ -53,6 +54,7 @@ double fleet_program(int column_count, int row_count, const double *values, int 
 #define FLEET_COARSE      2e-2 /* of the deadline: initial accuracy of the earliest deadline */
 
 struct fleet_searcher {
+    struct arena arena; /* of all arrays but the columns */
     const struct fleet_problem *problem;
     struct fleet_pricer *pricer;
     struct fleet_pipeline *columns;
@@ -89,8 +91,8 @@ void fleet_value_columns(struct fleet_searcher *s, double deadline, bool whole);
 double fleet_solve(struct fleet_searcher *s, double deadline, bool whole);
 
 /* Chooses whole pipelines for a deadline as close above the program's as possible, in *plan if they are
- * faster. *after: seconds after the pipelines, of interest from `least` on. */
-bool fleet_choose(struct fleet_searcher *s, double deadline, double least, struct fleet_choice *plan,
+ * faster. *after: seconds after the pipelines, of interest from `min` on. */
+bool fleet_choose(struct fleet_searcher *s, double deadline, double min, struct fleet_choice *plan,
                   double *after, struct error *err);
 
 #endif

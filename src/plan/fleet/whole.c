@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_FIT    16   /* devices of a pipeline that is made to fit */
-#define FIT_STEP   4e-2 /* of the deadline, between those */
-#define FEW        10   /* devices that any number of pipelines is made to fit into */
-#define MAX_PARTS  4    /* pipelines in the program up to which equal parts are tried */
+#define MAX_FIT    16   /* maximum devices of a pipeline that is made to fit */
+#define FIT_STEP   4e-2 /* of the deadline, between attempts to make pipelines fit */
+#define FEW        10   /* devices into which any number of pipelines is made to fit */
+#define MAX_PARTS  4    /* maximum pipelines of the program for which equal parts are tried */
 #define STEP       5e-4 /* of the deadline, between attempts at whole pipelines */
 #define MAX_VISITS 200  /* of combinations of columns, per attempt */
 
@@ -18,7 +18,7 @@ struct filling {
     int visits;
 };
 
-/* The program for what is left, of the columns that still fit as a whole. Fills s->amounts. */
+/* Solves the program for the remaining devices, over the columns of which a whole one still fits. Sets s->amounts. */
 static double solve_rest(struct fleet_searcher *s, const int *left)
 {
     double limits[FLEET_MAX_ROWS];
@@ -53,7 +53,7 @@ static void take(struct fleet_searcher *s, int *left, int column, int times)
     s->copies[column] += times;
 }
 
-/* Pipelines that fit into these devices, at these prices. False: there are no new ones. */
+/* Adds pipelines that fit into these devices, at these prices. False: none is new. */
 static bool add_within(struct fleet_searcher *s, double deadline, const int *left, const double *prices)
 {
     struct fleet_pipeline found;
@@ -67,7 +67,7 @@ static bool add_within(struct fleet_searcher *s, double deadline, const int *lef
     return s->column_count > before;
 }
 
-/* Can what is left do what is wanted, as far as the program tells? */
+/* Can the remaining devices do `wanted` micro-batches, by the program's bound? */
 static bool reaches(struct filling *f, const int *left, double wanted, bool rest)
 {
     while (solve_rest(f->s, left) < wanted)
@@ -76,9 +76,9 @@ static bool reaches(struct filling *f, const int *left, double wanted, bool rest
     return true;
 }
 
-/* The whole parts of what the program says, again and again for what they leave; where it says parts alone, one of each in
- * turn. What the program says for the rest is a bound, but for pipelines that were not found, so that ways that cannot
- * reach what is wanted are left early. */
+/* Takes the whole parts of the program's amounts, then again for the devices they leave; if all amounts are below 1,
+ * one pipeline of each column in turn. The program for the rest is a bound (except for columns not found yet), so
+ * combinations that cannot reach what is wanted are left early. */
 static bool fill(struct filling *f, const int *devices, double done)
 {
     struct fleet_searcher *s = f->s;
@@ -102,7 +102,7 @@ static bool fill(struct filling *f, const int *devices, double done)
             return true;
         for (int i = 0; i < count; i++)
             s->copies[parts[i]] -= taken[i];
-        /* or one less of one of them */
+        /* or one fewer of one column */
         for (int i = 0; i < count; i++) {
             if (taken[i] == 0)
                 continue;
@@ -130,7 +130,7 @@ static bool fill(struct filling *f, const int *devices, double done)
     return false;
 }
 
-/* Do whole pipelines do all micro-batches by then? */
+/* Do whole pipelines complete all micro-batches by the deadline? */
 static bool fill_by(struct fleet_searcher *s, double deadline)
 {
     struct filling f = {s, (double)s->problem->microbatches, deadline, 0};
@@ -142,7 +142,7 @@ static bool fill_by(struct fleet_searcher *s, double deadline)
     return fill(&f, devices, 0.0);
 }
 
-/* A pipeline for each of so many equal parts of all devices, where the program has about that many. */
+/* Adds a pipeline for each number of equal parts of all devices that is close to the program's number of pipelines. */
 static void add_parts(struct fleet_searcher *s, double deadline)
 {
     const double prices[FLEET_MAX_ROWS] = {0.0};
@@ -158,7 +158,7 @@ static void add_parts(struct fleet_searcher *s, double deadline)
     }
 }
 
-/* The column with the most micro-batches that fits into these devices; -1: none does any. */
+/* Returns the column with the maximum micro-batches within these devices; -1: none does any. */
 static int best_within(const struct fleet_searcher *s, const int *limits)
 {
     int best = -1;
@@ -172,7 +172,7 @@ static int best_within(const struct fleet_searcher *s, const int *limits)
     return best;
 }
 
-/* A pipeline for each of `parts` equal parts of these devices, then one for what is left, and so on. */
+/* Adds a pipeline for each of `parts` equal parts of these devices, then one for the rest, and so on. */
 static void add_fit(struct fleet_searcher *s, const int *devices, int parts, double deadline)
 {
     struct fleet_pipeline found;
@@ -200,29 +200,29 @@ static void add_fit(struct fleet_searcher *s, const int *devices, int parts, dou
     }
 }
 
-/* Pipelines made to fit: into parts of all devices, and into what the program leaves over when it is rounded down. */
+/* Adds pipelines made to fit into parts of all devices, and into the devices left when the program is rounded down. */
 static void add_fits(struct fleet_searcher *s, double deadline)
 {
-    int all[FLEET_MAX_ROWS] = {0}, left[FLEET_MAX_ROWS] = {0}, most = 0;
+    int all[FLEET_MAX_ROWS] = {0}, left[FLEET_MAX_ROWS] = {0}, devices = 0;
     double pipelines = 0.0;
     fleet_solve(s, deadline, true);
     for (int i = 0; i < s->column_count; i++)
         pipelines += s->amounts[i];
     for (int t = 0; t < fleet_rows(s->problem); t++) {
         left[t] = all[t] = fleet_limit(s->problem, t);
-        most += t < s->problem->type_count ? all[t] : 0;
+        devices += t < s->problem->type_count ? all[t] : 0;
         for (int i = 0; i < s->column_count; i++)
             left[t] -= (int)floor(s->amounts[i] + 1e-9) * s->uses[i][t];
     }
-    int parts_most = most <= FEW ? most : (int)pipelines + 2;
-    if (s->problem->pipelines_most > 0 && parts_most > s->problem->pipelines_most)
-        parts_most = s->problem->pipelines_most;
-    for (int parts = 1; parts <= parts_most && most <= 4 * MAX_FIT; parts++)
+    int max_parts = devices <= FEW ? devices : (int)pipelines + 2;
+    if (s->problem->max_pipelines > 0 && max_parts > s->problem->max_pipelines)
+        max_parts = s->problem->max_pipelines;
+    for (int parts = 1; parts <= max_parts && devices <= 4 * MAX_FIT; parts++)
         add_fit(s, all, parts, deadline);
     add_fit(s, left, 1, deadline);
 }
 
-/* The least deadline for the pipelines that were chosen, and each kind's share. */
+/* Sets the share of each chosen pipeline for the minimum deadline, and returns that deadline. */
 static double share(const struct fleet_searcher *s, struct fleet_choice *plan)
 {
     double wanted = (double)s->problem->microbatches, low = 0.0, high = 0.0, slowest = 0.0;
@@ -250,7 +250,7 @@ static double share(const struct fleet_searcher *s, struct fleet_choice *plan)
     return slowest;
 }
 
-/* The pipelines that were chosen, if they are faster than the plan so far. */
+/* Makes the chosen pipelines the plan if they are faster than the plan so far. */
 static bool take_plan(const struct fleet_searcher *s, struct fleet_choice *plan, struct error *err)
 {
     struct fleet_choice next = {0};
@@ -266,7 +266,7 @@ static bool take_plan(const struct fleet_searcher *s, struct fleet_choice *plan,
             next.pipelines[next.pipeline_count++].copies = s->copies[i];
         }
     next.seconds = share(s, &next);
-    /* pipelines that have nothing to do are not there */
+    /* drop pipelines without micro-batches */
     int kept = 0;
     for (int k = 0; k < next.pipeline_count; k++)
         if (next.pipelines[k].microbatches > 0) {
@@ -283,9 +283,7 @@ static bool take_plan(const struct fleet_searcher *s, struct fleet_choice *plan,
     return true;
 }
 
-/* Whole pipelines for a deadline as little above the program's as can be found. *after: of the pipelines, of which `least`
- * is of interest. */
-bool fleet_choose(struct fleet_searcher *s, double deadline, double least, struct fleet_choice *plan,
+bool fleet_choose(struct fleet_searcher *s, double deadline, double min, struct fleet_choice *plan,
                   double *after, struct error *err)
 {
     double late = deadline, fitted = 0.0;
@@ -297,7 +295,7 @@ bool fleet_choose(struct fleet_searcher *s, double deadline, double least, struc
     add_parts(s, deadline);
     for (double step = STEP; !fill_by(s, late); step *= 1.1) {
         late *= 1.0 + step;
-        if (plan->pipeline_count > 0 && late + least >= plan->seconds)
+        if (plan->pipeline_count > 0 && late + min >= plan->seconds)
             break;
         if (late > 1e6 * deadline)
             return error_set(err, ERROR_INFEASIBLE, "no pipeline of these devices holds the model");
@@ -311,5 +309,5 @@ bool fleet_choose(struct fleet_searcher *s, double deadline, double least, struc
     for (int i = 0; i < s->column_count; i++)
         if (s->copies[i] > 0)
             *after = fmax(*after, s->columns[i].after);
-    return plan->pipeline_count > 0 && late + least >= plan->seconds ? true : take_plan(s, plan, err);
+    return plan->pipeline_count > 0 && late + min >= plan->seconds ? true : take_plan(s, plan, err);
 }

@@ -54,6 +54,9 @@ static int setup(void **state)
         .stage_count = 3, .stages = {{0, 0, 1}, {0, 1, 2}, {1, 2, 4}}, .copies = 2, .microbatches = 7};
     pipelines[1] =
         (struct fleet_pipeline){.stage_count = 1, .stages = {{0, 0, 4}}, .copies = 1, .microbatches = 3};
+    static const double near_copies[] = {0.5, 0.5, 0}, alone[] = {1.75};
+    pipelines[0].gradients = near_copies;
+    pipelines[1].gradients = alone;
     for (int k = 0; k < 2; k++)
         fleet_pipeline_score(&answer.problem, &pipelines[k]);
     answer.plan.pipelines = pipelines;
@@ -196,7 +199,8 @@ static void plans_hold_what_the_answer_does(void **state)
     assert_int_equal(first->type, 0);
     assert_true(same(first->seconds.forward, 0.25) && same(first->seconds.backward, 0.75));
     assert_true(same(first->seconds.send, 0.0) && same(first->seconds.optimizer, 0.5));
-    assert_true(same(first->seconds.gradients, 0.5));
+    assert_true(same(first->seconds.gradients, 0.5)); /* of its own kind of pipeline */
+    assert_true(same(plan.pipelines[2].stages[0].seconds.gradients, 1.75));
     assert_true(same(first->bytes.parameters, 1e9 / 8) && same(first->bytes.gradients, 2e9 / 8));
     assert_true(same(first->bytes.optimizer, 5e9 / 8) && same(first->bytes.activations, 1e8));
     assert_true(same(first->bytes.in_flight, 3) && same(first->bytes.working, 0));
@@ -219,6 +223,33 @@ static void plans_hold_what_the_answer_does(void **state)
     assert_int_equal(plan.part_count, 3);
     assert_true(same(plan.parts[0].value + plan.parts[1].value + plan.parts[2].value, 20.0));
     assert_true(same(plan_figure(&plan, "combinations"), 9));
+    plan_release(&plan);
+}
+
+/* Two copies that run 2 and 1 micro-batches: their first of three stages never holds three. */
+static void stages_hold_at_most_the_micro_batches_of_their_pipeline(void **state)
+{
+    (void)state;
+    struct plan plan;
+    struct error err;
+    struct text out = {0};
+    plan_init(&plan);
+    assert_true(plan_add_types(&plan, 2, &err));
+    plan.types[0].nodes = plan.types[1].nodes = 4;
+    plan.types[0].per_node = plan.types[1].per_node = 4;
+    pipelines[0].microbatches = 3;
+    assert_true(plan_of_fleet(&plan, &answer, &err));
+    for (int p = 0; p < 2; p++)
+        for (int s = 0; s < 3; s++) {
+            const struct plan_stage *stage = &plan.pipelines[p].stages[s];
+            int in_flight = p == 0 && s < 2 ? 2 : 1;
+            assert_true(same(stage->bytes.in_flight, in_flight));
+            if (s < 2)
+                assert_true(same(stage->bytes.total, 1e9 + in_flight * 1e8));
+        }
+    fleet_print(&report, &out);
+    assert_non_null(strstr(out.data, "1.000 s  1.12 GiB of 37.3 GiB"));
+    text_release(&out);
     plan_release(&plan);
 }
 
@@ -249,6 +280,7 @@ int main(void)
         cmocka_unit_test_setup(what_is_not_known_is_not_shown, setup),
         cmocka_unit_test_setup(stages_that_are_alike_share_a_row, setup),
         cmocka_unit_test_setup(plans_hold_what_the_answer_does, setup),
+        cmocka_unit_test_setup(stages_hold_at_most_the_micro_batches_of_their_pipeline, setup),
         cmocka_unit_test_setup(plans_at_their_bound_are_proven, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

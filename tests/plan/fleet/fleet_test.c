@@ -118,7 +118,7 @@ static void check_plan(const struct fleet_problem *problem, const struct fleet_c
     }
     for (int t = 0; t < problem->type_count; t++)
         assert_true(used[t] <= problem->types[t].devices);
-    assert_true(problem->pipelines_most == 0 || pipelines <= problem->pipelines_most);
+    assert_true(problem->max_pipelines == 0 || pipelines <= problem->max_pipelines);
     assert_int_equal(microbatches, problem->microbatches);
     assert_true(fabs((slowest + plan->after) / plan->seconds - 1.0) < 1e-9);
 }
@@ -309,7 +309,7 @@ static void large_fleets_are_near_their_bound(void **state)
         for (int t = 0; t < p->type_count; t++)
             p->types[t] = (struct fleet_type){32 * (t + 1), 6.0};
         p->microbatches = 1000;
-        p->pipelines_most = i % 2 ? 40 : 0;
+        p->max_pipelines = i % 2 ? 40 : 0;
         if (!fleet_search(&plan, p, INFINITY, NULL, &err))
             fail_msg("case %d: %s", i, err.text);
         check_plan(p, &plan);
@@ -333,17 +333,20 @@ static bool make_spread(const void *context, const struct fleet_spread *spread, 
 {
     const struct small *small = context;
     *problem = small->problem;
-    problem->pipelines_most = spread->most;
+    problem->max_pipelines = spread->max;
     for (int o = 0; o < problem->option_count; o++) {
         double *after = ARENA_ARRAY(arena, LAYERS + 1, double),
+               *updated = ARENA_ARRAY(arena, LAYERS + 1, double),
                *held = ARENA_ARRAY(arena, LAYERS + 1, double);
-        if (!after || !held)
+        if (!after || !updated || !held)
             return false;
         for (int l = 0; l <= problem->layer_count; l++) {
             after[l] = small->after[o][l] * share_afterwards(spread, problem->options[o].tensor);
+            updated[l] = 0.25 * after[l];
             held[l] = small->held[o][l] * (0.5 + 0.5 / spread->states);
         }
         problem->options[o].after = after;
+        problem->options[o].updated = updated;
         problem->options[o].held = held;
     }
     return true;
@@ -392,6 +395,27 @@ static void every_spread_set(struct slow *slow, const struct small *small, int f
     }
 }
 
+/* Each kind of pipeline exchanges gradients with its own number of copies. */
+static void check_gradients(const struct small *small, const struct fleet_choice *plan)
+{
+    int pipelines = fleet_pipelines(plan);
+    double slowest = 0.0;
+    for (int k = 0; k < plan->pipeline_count; k++) {
+        const struct fleet_pipeline *p = &plan->pipelines[k];
+        const struct fleet_spread spread = {pipelines, pipelines, p->copies, pipelines};
+        for (int i = 0; i < p->stage_count; i++) {
+            const struct fleet_stage *stage = &p->stages[i];
+            int tensor = small->problem.options[stage->option].tensor;
+            double after =
+                (small->after[stage->option][stage->last] - small->after[stage->option][stage->first]) *
+                share_afterwards(&spread, tensor);
+            assert_true(SMALL_SAME(p->gradients[i], 0.75 * after));
+            slowest = fmax(slowest, after);
+        }
+    }
+    assert_true(SMALL_SAME(plan->after, slowest));
+}
+
 static void numbers_of_pipelines_are_counted(void **state)
 {
     (void)state;
@@ -425,6 +449,7 @@ static void numbers_of_pipelines_are_counted(void **state)
             fail_msg("case %d: bound %.9g, optimum %.9g", i, plan.lower_bound, slow.best);
         if (done) {
             found++;
+            check_gradients(&small, &plan);
             several += fleet_pipelines(&plan) > 1;
             best += plan.seconds <= slow.best * (1.0 + 1e-9);
             fleet_choice_release(&plan);

@@ -22,7 +22,7 @@
 struct small {
     struct fleet_problem problem;
     double seconds[8][LAYERS + 1], kept[8][LAYERS + 1], held[8][LAYERS + 1], send[8][LAYERS + 1],
-        after[8][LAYERS + 1];
+        after[8][LAYERS + 1], updated[8][LAYERS + 1];
 };
 
 static inline void make_small(struct small *small, uint64_t seed)
@@ -33,7 +33,7 @@ static inline void make_small(struct small *small, uint64_t seed)
         .layer_count = random_range(&source, 1, LAYERS),
         .type_count = random_range(&source, 1, 3),
         .microbatches = random_range(&source, 1, 12),
-        .pipelines_most = random_range(&source, 0, 3),
+        .max_pipelines = random_range(&source, 0, 3),
     };
     for (int t = 0; t < p->type_count; t++)
         p->types[t] = (struct fleet_type){random_range(&source, 1, 3), 1.0 + 9.0 * random_unit(&source)};
@@ -47,6 +47,7 @@ static inline void make_small(struct small *small, uint64_t seed)
                 small->kept[o][l + 1] = small->kept[o][l] + random_unit(&source) / tensor;
                 small->held[o][l + 1] = small->held[o][l] + 2.0 * random_unit(&source) / tensor;
                 small->after[o][l + 1] = small->after[o][l] + 0.5 * random_unit(&source) / tensor;
+                small->updated[o][l + 1] = 0.25 * small->after[o][l + 1];
                 small->send[o][l] = 0.1 * random_unit(&source);
             }
             p->options[o] = (struct fleet_option){
@@ -56,6 +57,7 @@ static inline void make_small(struct small *small, uint64_t seed)
                 .kept = small->kept[o],
                 .held = small->held[o],
                 .after = small->after[o],
+                .updated = small->updated[o],
                 .send = small->send[o],
                 .working = 0.3,
                 .last_working = 0.3 + 0.3 * random_unit(&source),
