@@ -9,11 +9,6 @@ static bool is_fp8_or_less(const struct job *job)
     return job->type == COST_FP8 || job->type == COST_FP4;
 }
 
-static bool is_tf32(const struct job *job)
-{
-    return job->type == COST_TF32;
-}
-
 static bool is_pipeline(const struct job *job)
 {
     return job->pipeline > 1;
@@ -28,38 +23,6 @@ static bool is_even(const struct job *job)
             return false;
     return true;
 }
-
-static bool is_uneven(const struct job *job)
-{
-    return is_pipeline(job) && !is_even(job);
-}
-
-static bool is_selective(const struct job *job)
-{
-    return job->recompute == RECOMPUTE_SELECTIVE;
-}
-
-static bool is_plain_full(const struct job *job)
-{
-    return job->recompute == RECOMPUTE_FULL && !is_pipeline(job);
-}
-
-static const struct launch_note notes[] = {
-    {launch_always, "the model's sizes and the sequence: the model's own code"},
-    {launch_is_tensor_parallel,
-     "tensor parallel: a model parallel unit (mpu), or the topology of PipelineModule"},
-    {launch_is_context_parallel, "context parallel: the model's own code (DeepSpeed-Ulysses)"},
-    {launch_is_expert_parallel, "expert parallel: ep_size of deepspeed.moe.layer.MoE"},
-    {is_pipeline,
-     "the pipeline: a PipelineModule of the arguments below; parts are the first block of each stage"},
-    {is_uneven, "uneven stages: PipelineModule takes no parts; override its _partition_layers"},
-    {is_selective, "selective recomputation: the model's own code"},
-    {is_plain_full,
-     "full recomputation: the model calls deepspeed.checkpointing.checkpoint around each block"},
-    {is_fp8_or_less, "products of 8 bits or fewer: the model's own layers (Transformer Engine)"},
-    {is_tf32, "TF32: PyTorch's own setting"},
-    {launch_is_packed, "sequences packed from documents: the data loader and the attention mask"},
-};
 
 static void write_switch(struct json *json, const char *key, bool on)
 {
@@ -120,6 +83,23 @@ static void write_layers(struct json *json, const struct launch_subject *of)
 
 static void write_rest(struct json *json, const struct launch_subject *of)
 {
+    const struct job *job = of->job;
+    const struct launch_note notes[] = {
+        {true, "the model's sizes and the sequence: the model's own code"},
+        {job->tensor > 1, "tensor parallel: a model parallel unit (mpu), or the topology of PipelineModule"},
+        {job->context > 1, "context parallel: the model's own code (DeepSpeed-Ulysses)"},
+        {job->expert > 1, "expert parallel: ep_size of deepspeed.moe.layer.MoE"},
+        {is_pipeline(job),
+         "the pipeline: a PipelineModule of the arguments below; parts are the first block of each stage"},
+        {is_pipeline(job) && !is_even(job),
+         "uneven stages: PipelineModule takes no parts; override its _partition_layers"},
+        {job->recompute == RECOMPUTE_SELECTIVE, "selective recomputation: the model's own code"},
+        {job->recompute == RECOMPUTE_FULL && !is_pipeline(job),
+         "full recomputation: the model calls deepspeed.checkpointing.checkpoint around each block"},
+        {is_fp8_or_less(job), "products of 8 bits or fewer: the model's own layers (Transformer Engine)"},
+        {job->type == COST_TF32, "TF32: PyTorch's own setting"},
+        {job->document > 0, "sequences packed from documents: the data loader and the attention mask"},
+    };
     launch_open_rest(json, notes, sizeof notes / sizeof *notes, of);
     if (is_pipeline(of->job) && of->is_job)
         write_parts(json, of->job);

@@ -35,70 +35,6 @@ bool megatron_find(const char *name, enum megatron_option *option)
     return false;
 }
 
-/* ---- what it cannot say ---- */
-
-static bool is_post_norm(const struct job *job)
-{
-    return job->model->post_norm || job->model->embedding_norm;
-}
-
-static bool is_narrow(const struct job *job)
-{
-    return job->model->embedding_width > 0 && job->model->embedding_width != job->model->hidden;
-}
-
-static bool has_router_bias(const struct job *job)
-{
-    return job->model->router_biased;
-}
-
-static bool is_masked(const struct job *job)
-{
-    return job->model->masked || !job->model->causal;
-}
-
-static bool is_tf32(const struct job *job)
-{
-    return job->type == COST_TF32;
-}
-
-static bool is_fsdp(const struct job *job)
-{
-    return job->sharding >= 2;
-}
-
-static bool is_odd_bias(const struct job *job)
-{
-    return job->model->biased && !job->model->qkv_biased;
-}
-
-/* transformer_config.py, up to 0.15 */
-static bool is_split_group(const struct job *job)
-{
-    return job->model->kv_rank == 0 && job->model->kv_heads % job->tensor != 0;
-}
-
-/* arguments.py: where experts and tensor parallelism meet, sequence parallelism must be on */
-static bool is_forced_sequence_parallel(const struct job *job)
-{
-    return job->model->experts > 0 && job->tensor > 1 && !job->software->sequence_parallel;
-}
-
-static const struct launch_note notes[] = {
-    {is_split_group,
-     "needs Megatron-Core 0.16 or later: groups of heads that tensor parallel does not divide"},
-    {is_forced_sequence_parallel, "sequence parallel, which experts with tensor parallel need there"},
-    {is_masked, "not causal: for pretrain_bert.py"},
-    {is_post_norm, "no option: norms after attention and MLP, or after the embedding"},
-    {is_narrow, "no option: an embedding narrower than the hidden size"},
-    {is_odd_bias, "no option: biases everywhere but on query, key and value; these have them too"},
-    {has_router_bias, "not written: the router's bias, which --moe-router-enable-expert-bias or none of the "
-                      "options gives, by its kind"},
-    {launch_is_packed, "not written: sequences are packed from documents (--reset-attention-mask)"},
-    {is_tf32, "no option: TF32, which is PyTorch's own setting"},
-    {is_fsdp, "CUDA_DEVICE_MAX_CONNECTIONS must not be 1"},
-};
-
 /* ---- the job as values ---- */
 
 static void flag(struct megatron_arguments *arguments, enum megatron_option option, bool on)
@@ -363,19 +299,43 @@ static void add_options(struct text *out, const struct megatron_arguments *argum
     text_add(out, "\n");
 }
 
+/* Adds the head with notes on settings that the arguments cannot express. */
+static void add_head(struct text *out, const struct launch_subject *of)
+{
+    const struct job *job = of->job;
+    const struct architecture *model = job->model;
+    const struct launch_note notes[] = {
+        {model->kv_rank == 0 && model->kv_heads % job->tensor != 0, /* transformer_config.py, up to 0.15 */
+         "needs Megatron-Core 0.16 or later: groups of heads that tensor parallel does not divide"},
+        {model->experts > 0 && job->tensor > 1 && !job->software->sequence_parallel, /* arguments.py */
+         "sequence parallel, which experts with tensor parallel need there"},
+        {model->masked || !model->causal, "not causal: for pretrain_bert.py"},
+        {model->post_norm || model->embedding_norm,
+         "no option: norms after attention and MLP, or after the embedding"},
+        {model->embedding_width > 0 && model->embedding_width != model->hidden,
+         "no option: an embedding narrower than the hidden size"},
+        {model->biased && !model->qkv_biased,
+         "no option: biases everywhere but on query, key and value; these have them too"},
+        {model->router_biased,
+         "not written: the router's bias, which --moe-router-enable-expert-bias or none "
+         "of the options gives, by its kind"},
+        {job->document > 0, "not written: sequences are packed from documents (--reset-attention-mask)"},
+        {job->type == COST_TF32, "no option: TF32, which is PyTorch's own setting"},
+        {job->sharding >= 2, "CUDA_DEVICE_MAX_CONNECTIONS must not be 1"},
+    };
+    launch_add_head(out, "Megatron-Core 0.15", notes, sizeof notes / sizeof *notes, of);
+}
+
 bool launch_write_megatron(const struct launch_subject *of, struct text *out, struct error *err)
 {
     const struct job *job = of->job;
-    if (!launch_check_job(of, "Megatron-LM", err))
+    if (!launch_check_job(of, "Megatron-LM", err) || !check(job, err))
         return false;
-    if (!check(job, err))
-        return false;
-    struct megatron_arguments *arguments;
     struct arena arena = {0};
-    arguments = ARENA_NEW(&arena, struct megatron_arguments);
+    struct megatron_arguments *arguments = ARENA_NEW(&arena, struct megatron_arguments);
     bool ok = arguments && arguments_of(job, arguments);
     if (ok) {
-        launch_add_head(out, "Megatron-Core 0.15", notes, sizeof notes / sizeof *notes, of);
+        add_head(out, of);
         add_options(out, arguments);
     }
     if (arguments)

@@ -38,33 +38,6 @@ static int slowest_of(const struct plan_pipeline *pipeline)
     return slowest;
 }
 
-/* ---- what is said elsewhere ---- */
-
-static bool is_packed_or_frozen(const struct job *job)
-{
-    return launch_is_packed(job) || job->frozen;
-}
-
-static bool is_reduced(const struct job *job)
-{
-    return job->type == COST_FP8 || job->type == COST_FP4 || job->type == COST_TF32;
-}
-
-static bool is_outline(const struct job *job)
-{
-    return !job->model;
-}
-
-static const struct launch_note notes[] = {
-    {launch_always,
-     "fingerprint: hardware and cornstarch_version are the job's own, else load_templates refuses them"},
-    {launch_always, "global_batch_size and microbatch_size: OobleckConfig"},
-    {is_outline, "fingerprint: model and dtype, which the plan does not know; layers are the profile's"},
-    {launch_recomputes, "recomputation: the model's own code"},
-    {is_packed_or_frozen, "packed sequences and frozen weights (LoRA): the model's own code"},
-    {is_reduced, "products of another type than dtype: the model's own layers, PyTorch's own settings"},
-};
-
 /* ---- what cannot be said ---- */
 
 /* OobleckParallelizationPlan.parallelize wants context and expert parallel degrees of 1; a stage is a node's, with
@@ -283,9 +256,21 @@ static bool write_plan(const struct plan *plan, struct json *json, struct error 
 
 bool launch_write_oobleck(const struct launch_subject *of, struct text *out, struct error *err)
 {
+    const struct job *job = of->job;
     struct json json = {.out = out};
     if (!check(of, err))
         return false;
+    const struct launch_note notes[] = {
+        {true,
+         "fingerprint: hardware and cornstarch_version are the job's own, else load_templates refuses them"},
+        {true, "global_batch_size and microbatch_size: OobleckConfig"},
+        {!job->model, "fingerprint: model and dtype, which the plan does not know; layers are the profile's"},
+        {job->recompute != RECOMPUTE_NONE, "recomputation: the model's own code"},
+        {job->document > 0 || job->frozen,
+         "packed sequences and frozen weights (LoRA): the model's own code"},
+        {job->type == COST_FP8 || job->type == COST_FP4 || job->type == COST_TF32,
+         "products of another type than dtype: the model's own layers, PyTorch's own settings"},
+    };
     json_open(&json, NULL, '{');
     json_integer(&json, "schema_version", SCHEMA);
     write_fingerprint(of, &json);

@@ -10,7 +10,7 @@ void launch_add_head(struct text *out, const char *version, const struct launch_
     launch_add_title(out, of);
     text_add(out, "\n");
     for (size_t i = 0; i < count; i++)
-        if (notes[i].holds(of->job))
+        if (notes[i].applies)
             text_format(out, "# %s\n", notes[i].text);
 }
 
@@ -23,7 +23,7 @@ void launch_open_rest(struct json *json, const struct launch_note *notes, size_t
     json_string(json, "job", text_within(&title, json->out));
     json_open(json, "set_elsewhere", '[');
     for (size_t i = 0; i < count; i++)
-        if (notes[i].holds(of->job))
+        if (notes[i].applies)
             json_string(json, NULL, notes[i].text);
     json_close(json);
     json->out->failed = json->out->failed || title.failed;
@@ -124,42 +124,6 @@ bool launch_check_job(const struct launch_subject *of, const char *software, str
                      "%s takes a training job whose stages all have the same degrees on one device "
                      "type, and this plan is none",
                      software);
-}
-
-bool launch_always(const struct job *job)
-{
-    (void)job;
-    return true;
-}
-
-bool launch_recomputes(const struct job *job)
-{
-    return job->recompute != RECOMPUTE_NONE;
-}
-
-bool launch_is_packed(const struct job *job)
-{
-    return job->document > 0;
-}
-
-bool launch_is_tensor_parallel(const struct job *job)
-{
-    return job->tensor > 1;
-}
-
-bool launch_is_context_parallel(const struct job *job)
-{
-    return job->context > 1;
-}
-
-bool launch_is_expert_parallel(const struct job *job)
-{
-    return job->expert > 1;
-}
-
-bool launch_is_data_parallel(const struct job *job)
-{
-    return job->data > 1;
 }
 
 bool launch_check_rounds(const struct job *job, struct error *err)

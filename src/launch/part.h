@@ -13,9 +13,9 @@ struct launch_subject {
     bool is_job;
 };
 
-/* A note on a setting that belongs elsewhere; written if it applies to the job. */
+/* A note on a setting that belongs elsewhere. Writers list all their notes with the condition of each. */
 struct launch_note {
-    bool (*holds)(const struct job *job);
+    bool applies;
     const char *text;
 };
 
@@ -39,14 +39,6 @@ struct job launch_outline(const struct plan *plan);
 /* Blocks as software counts them: a model's layers begin with the embedding and end with the head, which are no blocks;
  * layers of a profile all count. `last`: behind the last block. */
 void launch_blocks(const struct launch_subject *of, const struct plan_stage *stage, int *first, int *last);
-
-bool launch_always(const struct job *job);
-bool launch_recomputes(const struct job *job);
-bool launch_is_packed(const struct job *job);
-bool launch_is_tensor_parallel(const struct job *job);
-bool launch_is_context_parallel(const struct job *job);
-bool launch_is_expert_parallel(const struct job *job);
-bool launch_is_data_parallel(const struct job *job);
 
 bool launch_write_megatron(const struct launch_subject *of, struct text *out, struct error *err);
 bool launch_write_deepspeed(const struct launch_subject *of, struct text *out, struct error *err);

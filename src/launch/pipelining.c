@@ -3,23 +3,6 @@
 
 #include <inttypes.h>
 
-static bool is_sharded(const struct job *job)
-{
-    return job->sharding > 0;
-}
-
-static const struct launch_note notes[] = {
-    {launch_always,
-     "for pipeline(module, mb_args, split_spec=split_spec) of a module whose blocks are `layers`"},
-    {launch_is_tensor_parallel, "set elsewhere: tensor parallel (torch.distributed.tensor.parallel)"},
-    {launch_is_context_parallel, "set elsewhere: context parallel (torch.distributed.tensor.experimental)"},
-    {launch_is_expert_parallel, "set elsewhere: expert parallel"},
-    {launch_is_data_parallel, "set elsewhere: data parallel (DistributedDataParallel or fully_shard)"},
-    {is_sharded, "set elsewhere: sharded optimizer states, gradients or parameters"},
-    {launch_recomputes, "set elsewhere: recomputation (torch.utils.checkpoint)"},
-    {launch_is_packed, "set elsewhere: sequences packed from documents"},
-};
-
 /* A split needs a block at which each stage but the first begins. */
 static bool check_stages(const struct launch_subject *of, const struct plan_pipeline *pipeline,
                          struct error *err)
@@ -92,8 +75,19 @@ bool launch_write_pipelining(const struct launch_subject *of, struct text *out, 
 {
     const struct plan *plan = of->plan;
     const char *schedule = plan->chunks > 1 ? "ScheduleInterleaved1F1B" : "Schedule1F1B";
+    const struct job *job = of->job;
     if (!check(of, err))
         return false;
+    const struct launch_note notes[] = {
+        {true, "for pipeline(module, mb_args, split_spec=split_spec) of a module whose blocks are `layers`"},
+        {job->tensor > 1, "set elsewhere: tensor parallel (torch.distributed.tensor.parallel)"},
+        {job->context > 1, "set elsewhere: context parallel (torch.distributed.tensor.experimental)"},
+        {job->expert > 1, "set elsewhere: expert parallel"},
+        {job->data > 1, "set elsewhere: data parallel (DistributedDataParallel or fully_shard)"},
+        {job->sharding > 0, "set elsewhere: sharded optimizer states, gradients or parameters"},
+        {job->recompute != RECOMPUTE_NONE, "set elsewhere: recomputation (torch.utils.checkpoint)"},
+        {job->document > 0, "set elsewhere: sequences packed from documents"},
+    };
     launch_add_head(out, "PyTorch 2.6", notes, sizeof notes / sizeof *notes, of);
     if (!of->is_job && plan->pipeline_count == 1)
         add_devices(of, &plan->pipelines[0], "", out);

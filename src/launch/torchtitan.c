@@ -1,6 +1,7 @@
 /* A job as torchtitan's configuration (torchtitan/config/job_config.py). */
 #include "devices/tables.h"
 #include "launch/part.h"
+#include "plan/split/question.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -24,43 +25,6 @@ static int flavor_of(const struct job *job)
     }
     return -1;
 }
-
-static bool is_unknown(const struct job *job)
-{
-    return flavor_of(job) < 0;
-}
-
-/* The parameters that are not data parallel ranks' own are split over context parallel ones, too. */
-static bool is_context_sharded(const struct job *job)
-{
-    return job->sharding < 3 && job->context > 1;
-}
-
-static bool is_zero1(const struct job *job)
-{
-    return job->sharding == 1 && job->data > 1;
-}
-
-static bool is_zero2(const struct job *job)
-{
-    return job->sharding == 2 && job->data > 1;
-}
-
-static bool is_tf32(const struct job *job)
-{
-    return job->type == COST_TF32;
-}
-
-static const struct launch_note notes[] = {
-    {is_unknown,
-     "not written: model.name and model.flavor, as torchtitan has no model of these numbers by itself"},
-    {is_zero1, "no option: ZeRO 1; here gradients are sharded too, and parameters gathered once (ZeRO 2)"},
-    {is_zero2,
-     "ZeRO 2: fsdp_reshard_after_forward = \"never\" keeps parameters gathered until the step's end"},
-    {is_context_sharded, "parameters are sharded over context parallel ranks, too"},
-    {is_tf32, "no option: TF32, which is PyTorch's own setting"},
-    {launch_is_packed, "not written: sequences packed from documents"},
-};
 
 static void write_parts(const struct job *job, struct text *out)
 {
@@ -121,12 +85,7 @@ static void write_training(const struct job *job, struct text *out)
 
 static void write_recompute(const struct job *job, struct text *out)
 {
-    static const char *const modes[] = {
-        [RECOMPUTE_NONE] = "none",
-        [RECOMPUTE_SELECTIVE] = "selective",
-        [RECOMPUTE_FULL] = "full",
-    };
-    text_format(out, "\n[activation_checkpoint]\nmode = \"%s\"\n", modes[job->recompute]);
+    text_format(out, "\n[activation_checkpoint]\nmode = \"%s\"\n", job_recompute_name(job->recompute));
     if (job->recompute == RECOMPUTE_SELECTIVE)
         text_add(out, "selective_ac_option = \"op\"\n");
 }
@@ -165,10 +124,19 @@ static bool check(const struct job *job, struct error *err)
 bool launch_write_torchtitan(const struct launch_subject *of, struct text *out, struct error *err)
 {
     const struct job *job = of->job;
-    if (!launch_check_job(of, "torchtitan", err))
+    if (!launch_check_job(of, "torchtitan", err) || !check(job, err))
         return false;
-    if (!check(job, err))
-        return false;
+    const struct launch_note notes[] = {
+        {flavor_of(job) < 0, "not written: model.name and model.flavor, as torchtitan has no model of these "
+                             "numbers by itself"},
+        {job->sharding == 1 && job->data > 1,
+         "no option: ZeRO 1; here gradients are sharded too, and parameters gathered once (ZeRO 2)"},
+        {job->sharding == 2 && job->data > 1,
+         "ZeRO 2: fsdp_reshard_after_forward = \"never\" keeps parameters gathered until the step's end"},
+        {job->sharding < 3 && job->context > 1, "parameters are sharded over context parallel ranks, too"},
+        {job->type == COST_TF32, "no option: TF32, which is PyTorch's own setting"},
+        {job->document > 0, "not written: sequences packed from documents"},
+    };
     launch_add_head(out, "torchtitan 0.2", notes, sizeof notes / sizeof *notes, of);
     write_model(job, out);
     write_training(job, out);
