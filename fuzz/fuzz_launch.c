@@ -1,6 +1,7 @@
-/* Arguments of Megatron-LM; what reads is set in a job, whose flags must read back and write the same. */
+/* Arguments of Megatron-LM: those that can be read are set in a job, whose own arguments must read back and be written alike. */
 #include "devices/tables.h"
 #include "launch/launch.h"
+#include "plan/split/plan.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,23 +57,37 @@ static bool read_job(const char *text, size_t length, struct job *job, struct la
     return false;
 }
 
+/* The job as a plan, in one format. */
+static bool written(enum launch_format format, const struct job *job, struct text *out)
+{
+    struct plan plan;
+    struct error err;
+    plan_init(&plan);
+    if (!job_check(job, &err) || !plan_of_one_job(&plan, job, job->devices, &err)) {
+        require(err.text[0] != '\0');
+        return false;
+    }
+    bool ok = launch_write(format, &plan, job, out, &err);
+    require(ok ? out->length > 0 : err.text[0] != '\0');
+    plan_release(&plan);
+    return ok;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct job job, back;
     struct launch_options options, again;
     struct text first = {0}, second = {0};
-    struct error err;
     if (!read_job((const char *)data, size, &job, &options))
         return 0;
     for (int i = 0; i < LAUNCH_FORMAT_COUNT; i++) {
         struct text out = {0};
-        if (launch_write((enum launch_format)i, &job, &out, &err))
-            require(out.length > 0);
+        written((enum launch_format)i, &job, &out);
         text_release(&out);
     }
-    if (launch_write(LAUNCH_MEGATRON, &job, &first, &err)) {
+    if (written(LAUNCH_MEGATRON, &job, &first)) {
         require(read_job(first.data, first.length, &back, &again));
-        require(launch_write(LAUNCH_MEGATRON, &back, &second, &err));
+        require(written(LAUNCH_MEGATRON, &back, &second));
         require(strcmp(first.data, second.data) == 0);
         launch_options_release(&again);
     }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,8 +63,10 @@ static void check_written(const struct plan *plan)
     struct text text = written(plan);
     struct plan again;
     struct error err;
-    if (!plan_parse(&again, "again.json", text.data, text.length, &err))
+    if (!plan_parse(&again, "again.json", text.data, text.length, &err)) {
+        fprintf(stderr, "%s\n%s", err.text, text.data);
         abort();
+    }
     struct text twice = written(&again);
     if (strcmp(text.data, twice.data) != 0)
         abort();

@@ -150,7 +150,7 @@ bool plan_of_pipeline(struct plan *plan, const struct pipeline *pipeline, const 
         error_memory(err);
     else if (plan_take_groups(plan, problem, cluster, err) &&
              add_stages(plan, pipeline, problem, profile, err) &&
-             plan_set_digests(plan, digest_of(problem), err))
+             plan_set_digests(plan, digest_of(problem), err) && plan_place(plan, err))
         return true;
     plan_release(plan);
     return false;

@@ -217,8 +217,8 @@ struct plan_alternative plan_as_alternative(const struct plan *plan);
 /* Returns whether an alternative is listed as one of the front rather than as the best of its split. */
 bool plan_in_front(const struct plan *plan, int alternative);
 
-/* Gives every stage consecutive devices on nodes of its type; a copy that fits into one node stays within
- * one. A stage without room gets no runs. False: out of memory. */
+/* Gives every stage consecutive devices on nodes of its type, unless some stage names its devices already; a
+ * copy that fits into one node stays within one. A stage without room gets no runs. False: out of memory. */
 bool plan_place(struct plan *plan, struct error *err);
 
 /* Checks that each pipeline covers all layers once and in order, devices exist and are used once, and memory

@@ -44,7 +44,7 @@ static bool place_copy(struct placing *placing, const struct plan_stage *stage, 
 {
     const struct plan_device_type *type = &placing->plan->types[stage->type];
     int first_node = placing->first_node[stage->type], left = plan_stage_devices(stage);
-    while (left > 0) {
+    while (left > 0 && type->per_node > 0) {
         int wanted = left < type->per_node ? left : type->per_node;
         int node = find_node(placing, type, first_node, *from, wanted);
         if (node < 0)
@@ -54,7 +54,7 @@ static bool place_copy(struct placing *placing, const struct plan_stage *stage, 
         *from = node;
         left -= wanted;
     }
-    return true;
+    return left == 0;
 }
 
 static bool keep_runs(struct placing *placing, struct plan_stage *stage)
@@ -117,14 +117,25 @@ static bool place_all(struct placing *placing)
     return true;
 }
 
+static bool names_devices(const struct plan *plan)
+{
+    for (int p = 0; p < plan->pipeline_count; p++)
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++)
+            if (plan->pipelines[p].stages[s].run_count > 0)
+                return true;
+    return false;
+}
+
 bool plan_place(struct plan *plan, struct error *err)
 {
-    int64_t most = plan_devices(plan);
+    if (names_devices(plan))
+        return true;
+    int64_t devices = plan_devices(plan);
     struct placing placing = {
         .plan = plan,
         .used = calloc((size_t)plan_nodes(plan) + 1, sizeof *placing.used),
         .first_node = calloc((size_t)plan->type_count + 1, sizeof *placing.first_node),
-        .runs = calloc((size_t)most + 1, sizeof *placing.runs),
+        .runs = calloc((size_t)devices + 1, sizeof *placing.runs),
     };
     bool ok = placing.used && placing.first_node && placing.runs;
     for (int t = 1; ok && t < plan->type_count; t++)

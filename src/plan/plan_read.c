@@ -219,7 +219,8 @@ static bool read_layers(struct plan_reader *r, const struct doc_node *node, stru
         return doc_error(&r->doc, layers, r->err, "expected the first and the last layer, found %u numbers",
                          layers->count);
     if (!doc_integer(&r->doc, layers->first_child, 0, PLAN_MAX_LAYERS, &first, r->err) ||
-        !doc_integer(&r->doc, layers->first_child->next, first, PLAN_MAX_LAYERS, &last, r->err))
+        /* a chunk of an interleaved pipeline may be empty: [5, 4] */
+        !doc_integer(&r->doc, layers->first_child->next, first - 1, PLAN_MAX_LAYERS, &last, r->err))
         return false;
     stage->first_layer = (int)first;
     stage->last_layer = (int)last;
@@ -380,16 +381,6 @@ static bool check_sizes(struct plan_reader *r)
     return true;
 }
 
-/* A plan that does not name devices, of a cluster that is known, gets some. */
-static bool place_stages(struct plan_reader *r)
-{
-    for (int p = 0; p < r->plan->pipeline_count; p++)
-        for (int s = 0; s < r->plan->pipelines[p].stage_count; s++)
-            if (r->plan->pipelines[p].stages[s].run_count > 0)
-                return true;
-    return plan_place(r->plan, r->err);
-}
-
 static bool read_any(struct plan_reader *r)
 {
     if (!doc_is_map(&r->doc, r->doc.root, r->err))
@@ -410,7 +401,7 @@ static bool read_any(struct plan_reader *r)
 
 static bool read_plan(struct plan_reader *r)
 {
-    if (read_any(r) && check_sizes(r) && place_stages(r))
+    if (read_any(r) && check_sizes(r) && plan_place(r->plan, r->err))
         return true;
     plan_release(r->plan);
     return false;

@@ -204,6 +204,27 @@ static void what_is_written_reads_back_the_same(void **state)
 #define STAGE(first, last, more) "{\"layers\": [" #first ", " #last "], \"device_type\": \"a\"" more "}"
 #define PLAN(stages)             "{\"format\": \"rehearse-plan/2\", \"pipelines\": [{\"stages\": [" stages "]}]}"
 
+/* A stage of an interleaved pipeline with fewer blocks than chunks. */
+static void an_empty_chunk_reads_back_the_same(void **state)
+{
+    (void)state;
+    struct plan plan, again;
+    struct error err;
+    load(&plan, "interleaved");
+    struct plan_stage *stages = plan.pipelines[0].stages;
+    stages[4].last_layer = stages[5].last_layer;
+    stages[5].first_layer = stages[5].last_layer + 1;
+    assert_true(plan_check(&plan, &err));
+    struct text text = written(&plan);
+    if (!parse(&again, text.data, &err))
+        fail_msg("%s", err.text);
+    assert_true(plan_check(&again, &err));
+    assert_int_equal(again.pipelines[0].stages[5].last_layer, again.pipelines[0].stages[5].first_layer - 1);
+    plan_release(&again);
+    text_release(&text);
+    plan_release(&plan);
+}
+
 static void little_is_needed(void **state)
 {
     (void)state;
@@ -231,7 +252,7 @@ static void faults_are_told_with_their_place(void **state)
     fails(PLAN("{\"layers\": [0], \"device_type\": \"a\"}"),
           "plan.json:1:68: pipelines[0].stages[0].layers: expected the first and the last layer, found 1 "
           "numbers");
-    fails(PLAN(STAGE(1, 0, "")),
+    fails(PLAN(STAGE(2, 0, "")),
           "plan.json:1:72: pipelines[0].stages[0].layers[1]: expected a whole number from 1 to "
           "1000000, found '0'");
     fails(PLAN(STAGE(0, 1, ", \"tenser\": 2")),
@@ -244,6 +265,8 @@ static void faults_are_told_with_their_place(void **state)
     fails(PLAN(STAGE(0, 1, "") ", " STAGE(3, 4, "")),
           "plan.json:1: pipelines[0].stages[1].layers: expected to begin with 2, the layer after the stage "
           "before, found 3");
+    fails("{\"stages\": [{\"first_layer\": 4, \"last_layer\": 2, \"device_type\": \"a\", \"devices\": 1}]}",
+          "plan.json:1:46: stages[0].last_layer: expected a whole number from 4 to 1000000, found '2'");
     fails(PLAN(STAGE(0, 1, ", \"tensor\": 16777216, \"data\": 2")),
           "plan.json:1:1: pipelines[0].stages[0]: expected at most 16777216 devices, found 33554432");
 }
@@ -298,6 +321,13 @@ static void stages_are_placed(void **state)
     assert_int_equal(plan.pipelines[0].stages[0].runs[0].nodes, 2);
     assert_true(plan_check(&plan, &err));
     plan_release(&plan);
+    assert_true(
+        parse(&plan,
+              "{\"format\": \"rehearse-plan/2\", \"cluster\": {\"device_types\": [{\"name\": \"a\", "
+              "\"nodes\": 2, \"per_node\": 0}]}, \"pipelines\": [{\"stages\": [" STAGE(0, 0, "") "]}]}",
+              &err)); /* nodes without devices: the stage stays where it was, nowhere */
+    assert_int_equal(plan.pipelines[0].stages[0].run_count, 0);
+    plan_release(&plan);
 }
 
 int main(void)
@@ -310,6 +340,7 @@ int main(void)
         cmocka_unit_test(unlike_pipelines_are_read),
         cmocka_unit_test(a_template_of_oobleck_is_read),
         cmocka_unit_test(what_is_written_reads_back_the_same),
+        cmocka_unit_test(an_empty_chunk_reads_back_the_same),
         cmocka_unit_test(little_is_needed),
         cmocka_unit_test(faults_are_told_with_their_place),
         cmocka_unit_test(devices_must_be_there_once),
