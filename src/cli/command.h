@@ -18,10 +18,10 @@
  *     };
  *
  *     static const struct option_spec options[] = {
- *         {.name = "cluster", .letter = 'c', .kind = OPTION_FILE, .at = offsetof(struct weigh_options, cluster),
- *          .argument = "FILE", .required = true, .help = "the cluster, rehearse-cluster/1"},
- *         {.name = "nodes", .kind = OPTION_INTEGER, .at = offsetof(struct weigh_options, nodes),
- *          .argument = "N", .initial = "1", .least = 1, .most = 1000, .help = "how many nodes"},
+ *         OPTION(weigh_options, cluster, OPTION_FILE, "cluster", .letter = 'c', .argument = "FILE",
+ *                .required = true, .help = "the cluster, rehearse-cluster/1"),
+ *         OPTION(weigh_options, nodes, OPTION_INTEGER, "nodes", .argument = "N", .initial = "1", .least = 1,
+ *                .most = 1000, .help = "how many nodes"),
  *         OPTION_JSON(struct weigh_options),
  *         OPTION_OUTPUT(struct weigh_options),
  *         OPTION_END,

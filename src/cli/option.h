@@ -59,6 +59,12 @@ struct option_spec {
         .name = NULL                                                                                         \
     }
 
+/* A row of a table of options: struct TYPE is the command's options struct, the rest are members of struct option_spec. */
+#define OPTION(type, field, its_kind, its_name, ...)                                                         \
+    {                                                                                                        \
+        .name = its_name, .kind = its_kind, .at = offsetof(struct type, field), __VA_ARGS__                  \
+    }
+
 /* Options that several commands share; `type` is the command's options struct. */
 #define OPTION_OUTPUT(type)                                                                                  \
     {                                                                                                        \

@@ -1,5 +1,9 @@
-/* Built where libbpf, clang or bpftool is not. */
+/* Built where libbpf, clang or bpftool is missing. */
 #include "trace/capture/kernel.h"
+
+#include <stdlib.h>
+
+#define UNUSED __attribute__((unused))
 
 bool capture_kernel_available(void)
 {
@@ -11,53 +15,33 @@ const char *capture_kernel_version(void)
     return "";
 }
 
-struct capture_kernel *capture_kernel_new(const struct capture_kernel_options *options,
-                                          capture_handler *handler, void *context, struct text *missing,
-                                          struct error *err)
+struct capture_kernel *capture_kernel_new(UNUSED const struct capture_kernel_options *options,
+                                          UNUSED capture_handler *handler, UNUSED void *context,
+                                          UNUSED struct text *missing, struct error *err)
 {
-    (void)options;
-    (void)handler;
-    (void)context;
-    (void)missing;
     error_set(err, ERROR_FAILED,
               "this program was built without eBPF (it needs libbpf, clang and bpftool); with --no-bpf it "
               "records processors, processes, disks, network and GPUs");
     return NULL;
 }
 
-bool capture_kernel_add(struct capture_kernel *kernel, int pid, struct error *err)
+void capture_kernel_free(UNUSED struct capture_kernel *kernel)
 {
-    (void)kernel;
-    return error_set(err, ERROR_FAILED, "process %d: built without eBPF", pid);
 }
 
-bool capture_kernel_attach(struct capture_kernel *kernel, struct error *err)
+/* The others need a kernel that was made: they are never called, but the linker looks for them. */
+static UNUSED void never(void)
 {
-    (void)kernel;
-    return error_set(err, ERROR_FAILED, "built without eBPF");
+    abort();
 }
 
-void capture_kernel_detach(struct capture_kernel *kernel)
-{
-    (void)kernel;
-}
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wattribute-alias"
+#endif
+#define NEVER_CALLED(name) __typeof__(name) name __attribute__((alias("never")))
 
-int capture_kernel_read(struct capture_kernel *kernel, int most)
-{
-    (void)kernel;
-    (void)most;
-    return 0;
-}
-
-void capture_kernel_lost(struct capture_kernel *kernel, int64_t lost[CAPTURE_LOST_KINDS], int64_t *recursion)
-{
-    (void)kernel;
-    for (int i = 0; i < CAPTURE_LOST_KINDS; i++)
-        lost[i] = 0;
-    *recursion = 0;
-}
-
-void capture_kernel_free(struct capture_kernel *kernel)
-{
-    (void)kernel;
-}
+NEVER_CALLED(capture_kernel_add);
+NEVER_CALLED(capture_kernel_attach);
+NEVER_CALLED(capture_kernel_detach);
+NEVER_CALLED(capture_kernel_read);
+NEVER_CALLED(capture_kernel_lost);
