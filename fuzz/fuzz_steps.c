@@ -16,8 +16,8 @@ static const char *const paths[] = {"UNET3D_8g_4b/unet3d.log", "DLRM_2g_b32k/dlr
 static void check(const struct steps *steps)
 {
     size_t kept = 0;
-    require(steps->place_count >= 0 && steps->place_count <= STEPS_PLACES);
-    require(steps->event_count <= STEPS_MAX_EVENTS && steps->malformed >= steps->place_count);
+    require(steps->places.count >= 0 && steps->places.count <= IMPORT_MAX_PLACES);
+    require(steps->event_count <= STEPS_MAX_EVENTS && steps->malformed >= steps->places.count);
     for (size_t i = 0; i < steps->group_count; i++) {
         require(steps->groups[i].gpus > 0 && steps->groups[i].batch > 0);
         for (int j = 0; j < STEPS_MAX_EVENTS; j++) {

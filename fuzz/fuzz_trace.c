@@ -84,9 +84,9 @@ static struct trace_writer *writer_now(void)
 static void check(const struct trace_import_report *report)
 {
     require(report->malformed >= report->too_long && report->rows >= 0);
-    require(report->place_count >= 0 && report->place_count <= TRACE_IMPORT_PLACES);
-    for (int i = 0; i < report->place_count; i++)
-        require(report->places[i].line >= 0);
+    require(report->places.count >= 0 && report->places.count <= IMPORT_MAX_PLACES);
+    for (int i = 0; i < report->places.count; i++)
+        require(report->places.list[i].line >= 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

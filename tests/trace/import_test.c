@@ -45,8 +45,8 @@ static void test_reads_of_the_study(void **state)
     assert_int_equal(event_at(1).result, -5);
     assert_string_equal(path_at(1), "");
     assert_int_equal(report.malformed, 1);
-    assert_string_equal(report.places[1].what, "3000 21 0 1 x nonsense");
-    assert_int_equal(report.places[1].line, 5);
+    assert_string_equal(report.places.list[1].what, "3000 21 0 1 x nonsense");
+    assert_int_equal(report.places.list[1].line, 5);
 }
 
 /* The smallest gap between stamps of two seconds says when the second began: 4000 - 10/2. */
@@ -76,7 +76,7 @@ static void test_a_clock_that_jumps_is_told(void **state)
                 "Attaching 6 probes...\nTIMESTAMP       TIME    \n"
                 "1000     21:42:18\n2000     21:42:19\n2001     22:42:19\n9000     22:42:20\n");
     assert_int_equal(report.jumps, 1);
-    assert_non_null(strstr(report.places[0].what, "jumps"));
+    assert_non_null(strstr(report.places.list[0].what, "jumps"));
 }
 
 static void test_names_with_blanks_are_one_name(void **state)
@@ -306,8 +306,8 @@ static void check_strace(const char *lines, const int64_t *starts, const char *n
         if (event_at(i).start_ns != starts[i])
             fail_msg("call %d of '%.30s' begins at %ld, not %ld", i, lines, event_at(i).start_ns, starts[i]);
     bool noted = false;
-    for (int i = 0; i < report.place_count; i++)
-        noted |= note && strstr(report.places[i].what, note);
+    for (int i = 0; i < report.places.count; i++)
+        noted |= note && strstr(report.places.list[i].what, note);
     assert_true(noted == (note != NULL));
     trace_reader_free(reader);
     reader = NULL;

@@ -471,14 +471,6 @@ void trace_import_write_json(const char *store, const struct trace_import_report
     json_integer(&json, "clock_jumps", report->jumps);
     json_integer(&json, "truncated", report->truncated);
     json_bool(&json, "zone_assumed", report->zone_assumed);
-    json_open(&json, "places", '[');
-    for (int i = 0; i < report->place_count; i++) {
-        json_open_flat(&json, NULL, '{');
-        json_string(&json, "file", report->places[i].file);
-        json_integer(&json, "line", report->places[i].line);
-        json_string(&json, "what", report->places[i].what);
-        json_close(&json);
-    }
-    json_close(&json);
+    import_places_write_json(&report->places, "places", &json);
     json_close(&json);
 }

@@ -60,12 +60,11 @@ static bool complete(struct import *import, struct request *request, struct trac
     return import_block(import, block, err);
 }
 
-static bool take_line(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_line(struct import *import, const char *line, struct error *err)
 {
     struct trace_block block = {.queue_ns = TRACE_NONE};
     const char *at = scan_blanks(line), *disk = at;
     int64_t major, minor, cpu, sequence, seconds, pid, blocks;
-    (void)end;
     if ((unsigned)(*at - '0') >= 10) /* the summary at the end, and what it holds */
         return true;
     if (!scan_digits(&at, &major) || !scan_char(&at, ',') || !scan_digits(&at, &minor))
@@ -102,7 +101,7 @@ static bool take_line(struct import *import, const char *line, const char *end, 
     return true;
 }
 
-bool import_blkparse(struct import *import, struct error *err)
+static bool read_blkparse(struct import *import, struct error *err)
 {
     struct blkparse blkparse = {.capacity = 0};
     import->state = &blkparse;
@@ -112,3 +111,5 @@ bool import_blkparse(struct import *import, struct error *err)
     free(blkparse.requests);
     return done;
 }
+
+const struct import_format import_blkparse = {.words = "blkparse", .read = read_blkparse};

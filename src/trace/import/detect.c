@@ -18,31 +18,25 @@ static bool line_has(const char *line, const char *word)
     return found && (!end || found < end);
 }
 
-struct kind {
-    import_format *format;
-    const char *words;
-};
-
 /* bpftrace says how many probes it attached, then each script prints a header. */
-static struct kind bpftrace_kind(const char *start)
+static const struct import_format *bpftrace_format(const char *start)
 {
+    static const struct {
+        const char *columns[2];
+        const struct import_format *format;
+    } scripts[] = {
+        {{"OFFSET", "RET"}, &import_read},   {{"OFFSET", "SIZE"}, &import_write},
+        {{"DISK", "BYTES"}, &import_bio},    {{"FULLPATH", "COMM"}, &import_openat},
+        {{"FD", "FILENAME"}, &import_close},
+    };
     const char *header = next_line(start);
-    if (line_has(header, "OFFSET") && line_has(header, "RET"))
-        return (struct kind){import_read, "bpftrace, reads"};
-    if (line_has(header, "OFFSET") && line_has(header, "SIZE"))
-        return (struct kind){import_write, "bpftrace, writes"};
-    if (line_has(header, "DISK") && line_has(header, "BYTES"))
-        return (struct kind){import_bio, "bpftrace, block I/O"};
-    if (line_has(header, "FULLPATH") && line_has(header, "COMM"))
-        return (struct kind){import_openat, "bpftrace, opens"};
-    if (line_has(header, "FD") && line_has(header, "FILENAME"))
-        return (struct kind){import_close, "bpftrace, closes"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+        if (line_has(header, scripts[i].columns[0]) && line_has(header, scripts[i].columns[1]))
+            return scripts[i].format;
     if (strstr(header, "mkdir()") || strstr(header, "rmdir()") || strstr(header, "unlink()") ||
         strstr(header, "create()"))
-        return (struct kind){import_create_del, "bpftrace, creations and deletions"};
-    if (line_has(header, "TIMESTAMP") && line_has(header, "TIME "))
-        return (struct kind){import_align, "bpftrace, two clocks"};
-    return (struct kind){NULL, NULL};
+        return &import_create_del;
+    return line_has(header, "TIMESTAMP") && line_has(header, "TIME ") ? &import_align : NULL;
 }
 
 static bool is_dlio(const char *start)
@@ -98,56 +92,44 @@ static bool is_blkparse(const char *start)
            (p = scan_blanks(p), scan_digits(&p, &number)) && *p == '.';
 }
 
-static struct kind processed_kind(const char *file, const char *start)
+static const struct import_format *processed_format(const char *file, const char *start)
 {
-    static const char *const vfs[] = {"read.out", "write.out", "openat.out", "bio.out"};
     const char *p = start;
     int64_t days, seconds;
     if (text_starts_with(start, "timestamp,"))
-        return (struct kind){import_processed_series, "processed, series"};
+        return &import_processed_series;
     if (!scan_date(&p, &days) || !scan_char(&p, 'T') || !scan_clock(&p, &seconds))
-        return (struct kind){NULL, NULL};
+        return NULL;
     scan_fraction(&p);
     if (*p == ',' && line_has(p + 1, ","))
-        return (struct kind){strcmp(file, "timeline.csv") == 0 ? import_processed_phases : NULL,
-                             "processed, phases"};
-    for (size_t i = 0; i < sizeof vfs / sizeof *vfs; i++)
-        if (strcmp(file, vfs[i]) == 0)
-            return (struct kind){import_processed_vfs, "processed, calls"};
-    return (struct kind){NULL, NULL};
+        return strcmp(file, "timeline.csv") == 0 ? &import_processed_phases : NULL;
+    return import_processed_calls(file);
 }
 
-static struct kind kind_of(const char *file, const char *start)
+const struct import_format *import_detect(const char *file, const char *start, size_t length)
 {
     const char *word = start + strspn(start, " \t\r\n");
-    if (text_starts_with(word, "Attaching "))
-        return bpftrace_kind(word);
-    if (text_starts_with(word, "Linux ") && line_has(word, "CPU)"))
-        return (struct kind){import_mpstat, "mpstat"};
-    if (text_starts_with(word, "#Date") || text_starts_with(word, "# gpu"))
-        return (struct kind){import_pmon, "nvidia-smi pmon"};
-    if (text_starts_with(word, "{\"sysstat\""))
-        return (struct kind){import_iostat, "iostat"};
-    if (text_starts_with(word, "UID ") && line_has(word, " PPID") && line_has(word, " CMD"))
-        return (struct kind){import_pids, "processes"};
-    if (strstr(word, ":::MLLOG {"))
-        return (struct kind){import_mllog, "log of MLPerf"};
-    if (is_dlio(word))
-        return (struct kind){import_dlio, "log of DLIO"};
-    if ((*word == '[' || *word == '{') && (strstr(word, "\"ph\"") || strstr(word, "\"traceEvents\"")))
-        return (struct kind){import_objects, "Chrome trace"};
-    if (is_strace(word))
-        return (struct kind){import_strace, "strace"};
-    if (is_blkparse(word))
-        return (struct kind){import_blkparse, "blkparse"};
-    return processed_kind(file, word);
-}
-
-import_format *import_detect(const char *file, const char *start, size_t length, const char **words)
-{
     if (memchr(start, '\0', length < 4096 ? length : 4096)) /* text has none */
         return NULL;
-    struct kind kind = kind_of(file, start);
-    *words = kind.words;
-    return kind.format;
+    if (text_starts_with(word, "Attaching "))
+        return bpftrace_format(word);
+    if (text_starts_with(word, "Linux ") && line_has(word, "CPU)"))
+        return &import_mpstat;
+    if (text_starts_with(word, "#Date") || text_starts_with(word, "# gpu"))
+        return &import_pmon;
+    if (text_starts_with(word, "{\"sysstat\""))
+        return &import_iostat;
+    if (text_starts_with(word, "UID ") && line_has(word, " PPID") && line_has(word, " CMD"))
+        return &import_pids;
+    if (strstr(word, ":::MLLOG {"))
+        return &import_mllog;
+    if (is_dlio(word))
+        return &import_dlio;
+    if ((*word == '[' || *word == '{') && (strstr(word, "\"ph\"") || strstr(word, "\"traceEvents\"")))
+        return &import_objects;
+    if (is_strace(word))
+        return &import_strace;
+    if (is_blkparse(word))
+        return &import_blkparse;
+    return processed_format(file, word);
 }

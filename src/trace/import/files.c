@@ -2,30 +2,20 @@
 
 #include "core/file.h"
 #include "trace/import/internal.h"
+#include "trace/import/paths.h"
 #include "trace/import/scan.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#define FOLDER_FILES 1024 /* more than that is not what one run leaves */
+#define MAX_FOLDER_FILES 1024 /* no run leaves more */
 
 void import_note(struct import *import, const char *what)
 {
-    struct trace_import_report *report = import->report;
-    if (report->place_count == TRACE_IMPORT_PLACES)
-        return;
-    struct trace_import_place *place = &report->places[report->place_count++];
-    snprintf(place->file, sizeof place->file, "%s", import->name);
-    snprintf(place->what, sizeof place->what, "%s", what);
-    place->line = import->lines->line;
-    for (char *c = place->what; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
+    import_places_add(&import->report->places, import->name, import->lines->line, what);
 }
 
 bool import_malformed(struct import *import, const char *line)
@@ -88,7 +78,7 @@ bool import_each_line(struct import *import, import_line *take, struct error *er
         const char *line, *end;
         switch (import_lines_next(import->lines, &line, &end, err)) {
         case IMPORT_LINE:
-            if (!take(import, line, end, err))
+            if (!take(import, line, err))
                 return false;
             break;
         case IMPORT_LINE_TOO_LONG:
@@ -140,43 +130,52 @@ int64_t import_utc(struct import *import, int64_t wall_s)
     return utc == (time_t)-1 ? wall_s : (int64_t)utc;
 }
 
-static bool run_format(struct import *import, struct import_lines *lines, import_format *format,
-                       const char *words, struct error *err)
+static bool run_format(struct import *import, struct error *err)
+{
+    const struct import_format *format = import->format;
+    if (format->read)
+        return format->read(import, err);
+    if (format->monotonic && !import->aligned)
+        import_note(import,
+                    "no trace_time_align.out beside it: times are since the machine started, not UTC");
+    import->state = calloc(1, format->state_bytes + 1);
+    bool done = import->state ? import_each_line(import, format->take, err) : error_memory(err);
+    free(import->state);
+    return done;
+}
+
+static bool read_format(struct import *import, struct error *err)
 {
     struct trace_import_report *report = import->report;
-    import->lines = lines;
     import->last_ns = TRACE_NONE;
-    if (!format(import, err))
+    if (!run_format(import, err))
         return false;
     report->files++;
-    report->lines += lines->line;
-    report->bytes += lines->bytes;
-    if (lines->truncated) {
+    report->lines += import->lines->line;
+    report->bytes += import->lines->bytes;
+    if (import->lines->truncated) {
         report->truncated++;
         import_note(import, "the packed file ends in the middle; what it held was read");
     }
-    text_format(&report->formats, "%s%s: %s", report->formats.length ? "; " : "", import->name, words);
+    text_format(&report->formats, "%s%s: %s", report->formats.length ? "; " : "", import->name,
+                import->format->words);
     return true;
 }
 
-/* Opens, asks what it is, and reads if `wanted` (NULL: any) is what it is. */
-static bool import_one(struct import *import, const char *path, const char *text, size_t length,
-                       import_format *wanted, bool *known, struct error *err)
+/* Sets import->format to that of a file (or text in memory), NULL if it is unknown, and reads the file if asked to. */
+static bool import_one(struct import *import, const char *path, const char *text, size_t length, bool reads,
+                       struct error *err)
 {
     struct import_lines lines;
-    const char *start, *words = "";
+    const char *start, *slash = strrchr(path, '/');
     size_t size;
-    const char *slash = strrchr(path, '/');
     import->name = slash ? slash + 1 : path;
-    *known = false;
-    if (!import_lines_open(&lines, path, text, length, err) ||
-        !import_lines_peek(&lines, &start, &size, err)) {
-        import_lines_close(&lines);
-        return false;
-    }
-    import_format *format = import_detect(import->name, start, size, &words);
-    *known = format != NULL;
-    bool done = !format || (wanted && format != wanted) || run_format(import, &lines, format, words, err);
+    import->lines = &lines;
+    bool done =
+        import_lines_open(&lines, path, text, length, err) && import_lines_peek(&lines, &start, &size, err);
+    import->format = done ? import_detect(import->name, start, size) : NULL;
+    if (import->format && reads)
+        done = read_format(import, err);
     import_lines_close(&lines);
     return done;
 }
@@ -204,147 +203,96 @@ static bool begin(struct import *import, struct trace_writer *writer,
     return import_zone_check(options->zone, err);
 }
 
-struct listing {
-    char *paths[FOLDER_FILES];
-    int count;
-};
+/* Files that others need come first: they tell the day, then the offset of the clocks. */
+static const struct import_format *const first_of_all[] = {&import_pmon, &import_iostat, &import_mpstat,
+                                                           &import_align};
+#define FIRSTS (sizeof first_of_all / sizeof *first_of_all)
 
-static int by_name(const void *a, const void *b)
+/* A folder may hold series and phases twice (a log and a copy of the screen; iostat's file and an edited copy): only the
+ * first file of these formats is read. */
+static bool is_repeated(const struct import_format *const *formats, size_t at)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    static const struct import_format *const once[] = {&import_pmon,  &import_iostat, &import_mpstat,
+                                                       &import_align, &import_mllog,  &import_dlio};
+    bool seen = false, single = false;
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++)
+        single |= formats[at] == once[i];
+    for (size_t i = 0; i < at; i++)
+        seen |= formats[i] == formats[at];
+    return single && seen;
 }
 
-static bool list_one(struct listing *listing, const char *folder, const char *name, struct error *err)
+/* Reads the files of a format; NULL: of all that do not come first. */
+static bool import_files(struct import *import, const struct import_paths *paths,
+                         const struct import_format *const *formats, const struct import_format *wanted,
+                         struct error *err)
 {
-    char *path;
-    enum file_kind kind;
-    if (asprintf(&path, "%s/%s", folder, name) < 0)
-        return error_memory(err);
-    bool done = file_look(path, &kind, err);
-    if (done && kind == FILE_REGULAR && listing->count == FOLDER_FILES)
-        done = error_set(err, ERROR_INPUT, "'%s': more than %d files", folder, FOLDER_FILES);
-    if (done && kind == FILE_REGULAR)
-        listing->paths[listing->count++] = path;
-    else
-        free(path);
-    return done;
-}
-
-static bool list_folder(struct listing *listing, const char *folder, struct error *err)
-{
-    DIR *directory = opendir(folder);
-    if (!directory)
-        return error_set(err, error_of_input(errno), "cannot read '%s': %s", folder, strerror(errno));
-    bool done = true;
-    const struct dirent *entry;
-    while (done && (errno = 0, entry = readdir(directory)))
-        done = entry->d_name[0] == '.' || list_one(listing, folder, entry->d_name, err);
-    if (done && errno)
-        done = error_set(err, ERROR_FAILED, "cannot read '%s': %s", folder, strerror(errno));
-    closedir(directory);
-    return done;
-}
-
-/* What other files need comes first: the day, then the offset of the clocks. */
-static import_format *const first_of_all[] = {import_pmon, import_iostat, import_mpstat, import_align};
-
-static bool comes_first(import_format *format)
-{
-    for (size_t i = 0; i < sizeof first_of_all / sizeof *first_of_all; i++)
-        if (format == first_of_all[i])
-            return true;
-    return false;
-}
-
-static bool format_of(struct import *import, const char *path, import_format **format, struct error *err)
-{
-    struct import_lines lines;
-    const char *start, *words;
-    size_t size;
-    const char *slash = strrchr(path, '/');
-    import->name = slash ? slash + 1 : path;
-    bool done =
-        import_lines_open(&lines, path, NULL, 0, err) && import_lines_peek(&lines, &start, &size, err);
-    *format = done ? import_detect(import->name, start, size, &words) : NULL;
-    import_lines_close(&lines);
-    return done;
-}
-
-/* Of series and phases a folder may hold the same again (the log and what was on the screen; iostat's file and an
- * edited copy): only the first file of each kind is read. */
-static void drop_repeats(const struct listing *listing, import_format **formats)
-{
-    static import_format *const once[] = {import_pmon,  import_iostat, import_mpstat,
-                                          import_align, import_mllog,  import_dlio};
-    for (size_t k = 0; k < sizeof once / sizeof *once; k++) {
-        bool seen = false;
-        for (int i = 0; i < listing->count; i++)
-            if (formats[i] == once[k]) {
-                formats[i] = seen ? NULL : formats[i];
-                seen = true;
-            }
-    }
-}
-
-static bool import_listing(struct import *import, const struct listing *listing, import_format **formats,
-                           bool *any, struct error *err)
-{
-    bool known;
-    for (int i = 0; i < listing->count; i++) {
-        if (!format_of(import, listing->paths[i], &formats[i], err))
+    for (size_t i = 0; i < paths->count; i++) {
+        bool chosen = formats[i] && !is_repeated(formats, i);
+        for (size_t k = 0; k < FIRSTS; k++)
+            chosen = chosen && (wanted ? formats[i] == wanted : formats[i] != first_of_all[k]);
+        if (chosen && formats[i] == &import_align && import->date == TRACE_NONE)
+            import->date = day_of_file(paths->items[i]);
+        if (chosen && !import_one(import, paths->items[i], NULL, 0, true, err))
             return false;
-        *any = *any || formats[i];
     }
-    drop_repeats(listing, formats);
-    for (size_t k = 0; k < sizeof first_of_all / sizeof *first_of_all; k++)
-        for (int i = 0; i < listing->count; i++) {
-            if (formats[i] == import_align && import->date == TRACE_NONE)
-                import->date = day_of_file(listing->paths[i]);
-            if (formats[i] == first_of_all[k] &&
-                !import_one(import, listing->paths[i], NULL, 0, formats[i], &known, err))
-                return false;
-        }
-    for (int i = 0; i < listing->count; i++)
-        if (formats[i] && !comes_first(formats[i]) &&
-            !import_one(import, listing->paths[i], NULL, 0, formats[i], &known, err))
-            return false;
     return true;
+}
+
+static bool import_listed(struct import *import, const char *folder, const struct import_paths *paths,
+                          const struct import_format **formats, struct error *err)
+{
+    bool any = false;
+    for (size_t i = 0; i < paths->count; i++) {
+        if (!import_one(import, paths->items[i], NULL, 0, false, err))
+            return false;
+        formats[i] = import->format;
+        any |= formats[i] != NULL;
+    }
+    if (!any)
+        return error_set(err, ERROR_INPUT, "'%s' holds no trace of a known kind", folder);
+    for (size_t k = 0; k < FIRSTS; k++)
+        if (!import_files(import, paths, formats, first_of_all[k], err))
+            return false;
+    return import_files(import, paths, formats, NULL, err);
+}
+
+/* The processed layout has files in "timeline", too. */
+static bool list_folder(struct import_paths *paths, const char *folder, struct error *err)
+{
+    static const struct import_paths_rules rules = {.max_count = MAX_FOLDER_FILES};
+    char *timeline;
+    enum file_kind kind;
+    if (asprintf(&timeline, "%s/timeline", folder) < 0)
+        return error_memory(err);
+    bool done = import_paths_list(paths, folder, &rules, err) && file_look(timeline, &kind, err) &&
+                (kind != FILE_FOLDER || import_paths_list(paths, timeline, &rules, err));
+    free(timeline);
+    return done;
 }
 
 static bool import_folder(struct import *import, const char *folder, struct error *err)
 {
-    struct listing listing = {.count = 0};
-    import_format *formats[FOLDER_FILES];
-    char *timeline = NULL; /* a folder of the processed layout */
-    bool any = false;
-    bool done = list_folder(&listing, folder, err);
-    if (done && asprintf(&timeline, "%s/timeline", folder) < 0) {
-        timeline = NULL;
-        done = error_memory(err);
+    struct import_paths paths = {0};
+    const struct import_format **formats = NULL;
+    bool done = list_folder(&paths, folder, err);
+    if (done) {
+        formats = calloc(paths.count + 1, sizeof *formats);
+        done = formats ? import_listed(import, folder, &paths, formats, err) : error_memory(err);
     }
-    enum file_kind kind = FILE_NONE;
-    done = done && file_look(timeline, &kind, err);
-    if (done && kind == FILE_FOLDER)
-        done = list_folder(&listing, timeline, err);
-    qsort(listing.paths, (size_t)listing.count, sizeof *listing.paths, by_name);
-    done = done && import_listing(import, &listing, formats, &any, err);
-    if (done && !any)
-        done = error_set(err, ERROR_INPUT, "'%s' holds no trace of a known kind", folder);
-    for (int i = 0; i < listing.count; i++)
-        free(listing.paths[i]);
-    free(timeline);
+    free(formats);
+    import_paths_release(&paths);
     return done;
 }
 
 static bool import_file(struct import *import, const char *path, const char *text, size_t length,
                         struct error *err)
 {
-    bool known;
     if (import->date == TRACE_NONE && !text)
         import->date = day_of_file(path);
-    if (!import_one(import, path, text, length, NULL, &known, err))
+    if (!import_one(import, path, text, length, true, err))
         return false;
-    return known || error_set(err, ERROR_INPUT, "'%s' is no trace of a known kind", path);
+    return import->format || error_set(err, ERROR_INPUT, "'%s' is no trace of a known kind", path);
 }
 
 /* A trace without a row is of no use, and a sign of a mistake. */
@@ -358,12 +306,12 @@ static bool finish(struct import *import, const char *path, const struct trace_i
     if (report->rows > before->rows)
         return true;
     int64_t malformed = report->malformed - before->malformed;
-    int first = before->place_count;
-    while (first < report->place_count && report->places[first].line == 0)
+    int first = before->places.count;
+    while (first < report->places.count && report->places.list[first].line == 0)
         first++; /* said of the whole file */
-    if (malformed == 0 || first == report->place_count)
+    if (malformed == 0 || first == report->places.count)
         return error_set(err, ERROR_INPUT, "'%s' holds no event, sample or phase", path);
-    const struct trace_import_place *place = &report->places[first];
+    const struct import_place *place = &report->places.list[first];
     return error_set(err, ERROR_INPUT,
                      "'%s' holds nothing that can be read: %lld malformed lines, such as %s:%lld: %s", path,
                      (long long)malformed, place->file, (long long)place->line, place->what);
@@ -423,7 +371,5 @@ void trace_import_report_print(const struct trace_import_report *report, struct 
     }
     if (report->zone_assumed)
         text_add(out, "clocks on the wall are taken for this machine's zone; --zone says another\n");
-    for (int i = 0; i < report->place_count; i++)
-        text_format(out, "%s:%lld: %s\n", report->places[i].file, (long long)report->places[i].line,
-                    report->places[i].what);
+    import_places_print(&report->places, "", out);
 }

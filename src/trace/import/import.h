@@ -13,13 +13,13 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "trace/import/places.h"
 #include "trace/store/store.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define TRACE_IMPORT_LINE_BYTES ((size_t)1 << 20) /* longer lines are skipped, never held in memory */
-#define TRACE_IMPORT_PLACES     8
 
 struct trace_import_options {
     /* The clock on the wall in texts without a time zone: "UTC", "+HH:MM", "-HH:MM"; NULL: the zone of this program
@@ -38,12 +38,7 @@ struct trace_import_report {
     int64_t jumps;        /* times that go back by more than a second, or a day that does not follow */
     int truncated;        /* files that end in the middle */
     bool zone_assumed;    /* local times were read without a zone in options->zone */
-    int place_count;
-    struct trace_import_place {
-        char file[64];
-        int64_t line;
-        char what[120]; /* the problem, or the beginning of the line */
-    } places[TRACE_IMPORT_PLACES];
+    struct import_places places;
     struct text formats; /* "read.out: study read; …" */
 };
 

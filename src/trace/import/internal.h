@@ -18,13 +18,24 @@ struct import {
     int64_t date_clock; /* seconds since midnight then */
     bool aligned;       /* the two below are known */
     int64_t reference_mono_ns, reference_utc_ns;
-    int64_t last_ns; /* of the file at hand, to see the clock jump */
-    bool no_process; /* of the row at hand: its process has a number that cannot be */
-    void *state;     /* of the format at hand */
+    int64_t last_ns;                    /* of the file at hand, to see the clock jump */
+    bool no_process;                    /* of the row at hand: its process has a number that cannot be */
+    const struct import_format *format; /* of the file at hand */
+    void *state;                        /* of the format */
 };
 
-/* Takes one line. False only when going on makes no sense (the store failed). */
-typedef bool import_line(struct import *import, const char *line, const char *end, struct error *err);
+/* Takes one line. Returns false only if reading cannot go on (the store failed). */
+typedef bool import_line(struct import *import, const char *line, struct error *err);
+
+/* How files of one format are read. */
+struct import_format {
+    const char *words;  /* names the format in reports */
+    import_line *take;  /* reads the file line by line; else `read` reads it as a whole */
+    size_t state_bytes; /* size of import->state, which is zero before the first line */
+    const char *phases; /* source of the phases in the file */
+    bool monotonic;     /* times are of CLOCK_MONOTONIC, which another file converts to UTC */
+    bool (*read)(struct import *import, struct error *err);
+};
 
 /* Counts a line that is not what it should be; returns true, so that an import_line can end with it. */
 bool import_malformed(struct import *import, const char *line);
@@ -49,19 +60,15 @@ bool import_each_line(struct import *import, import_line *take, struct error *er
 int64_t import_utc(struct import *import, int64_t wall_s);
 bool import_zone_check(const char *zone, struct error *err);
 
-/* The formats. Each reads the file at hand to its end. */
-typedef bool import_format(struct import *import, struct error *err);
-import_format import_bio, import_read, import_write, import_openat, import_close, import_create_del,
-    import_align;
-import_format import_mpstat, import_pmon, import_iostat, import_mllog, import_dlio, import_pids;
-import_format import_objects, import_strace, import_blkparse;
-import_format import_processed_vfs, import_processed_series, import_processed_phases;
+extern const struct import_format import_bio, import_read, import_write, import_openat, import_close,
+    import_create_del, import_align, import_mpstat, import_pmon, import_iostat, import_mllog, import_dlio,
+    import_pids, import_objects, import_strace, import_blkparse, import_processed_series,
+    import_processed_phases;
 
-/* What takes a line of the study's "read.out", "write.out", "openat.out" or "bio.out". */
-import_line *import_line_of_call(const char *file);
+/* Returns the format of a file of calls in the processed layout, which only its name tells; NULL: another file. */
+const struct import_format *import_processed_calls(const char *file);
 
-/* What the beginning of a file shows it to be; NULL: nothing known. *words says it. Only the processed layout tells
- * reads, writes, opens and blocks apart by the name of the file. */
-import_format *import_detect(const char *file, const char *start, size_t length, const char **words);
+/* Returns the format that the beginning of a file shows; NULL: unknown. */
+const struct import_format *import_detect(const char *file, const char *start, size_t length);
 
 #endif

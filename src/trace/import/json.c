@@ -100,20 +100,17 @@ static char *skip_nested(char *at)
     return depth == 0 ? at : NULL;
 }
 
-static char *take_members(struct import_object *object, char *at, bool inner);
+static char *take_members(struct import_object *object, char *at, const char *within);
 
-/* The value of a member; what ends it is overwritten by NUL, so it is given back. */
-static char *take_value(struct import_object *object, struct import_member *member, char *at, bool inner,
-                        char *after)
+/* Takes the value of a member. Its end may be overwritten by NUL, so *after is the character there. */
+static char *take_value(struct import_object *object, struct import_member *member, char *at, char *after)
 {
     char *end;
     member->string = *at == '"';
-    if (!inner && *at == '{' && strcmp(member->key, "args") == 0) {
+    if (*at == '{' || *at == '[') {
         object->count -= object->count > 0 && &object->members[object->count - 1] == member;
-        end = take_members(object, at, true);
-    } else if (*at == '{' || *at == '[') {
-        object->count -= object->count > 0 && &object->members[object->count - 1] == member;
-        end = skip_nested(at);
+        bool kept = *at == '{' && !member->within;
+        end = kept ? take_members(object, at, member->key) : skip_nested(at);
     } else if (member->string) {
         end = take_string(at, &member->value);
     } else {
@@ -131,7 +128,7 @@ static char *take_value(struct import_object *object, struct import_member *memb
     return next;
 }
 
-static char *take_members(struct import_object *object, char *at, bool inner)
+static char *take_members(struct import_object *object, char *at, const char *within)
 {
     struct import_member spare;
     at = skip_space(at + 1);
@@ -141,11 +138,11 @@ static char *take_members(struct import_object *object, char *at, bool inner)
         char after;
         struct import_member *member =
             object->count < IMPORT_MEMBERS ? &object->members[object->count++] : &spare;
-        *member = (struct import_member){.inner = inner, .value = ""};
+        *member = (struct import_member){.within = within, .value = ""};
         at = take_string(at, &member->key);
         if (!at || *(at = skip_space(at)) != ':')
             return NULL;
-        at = take_value(object, member, skip_space(at + 1), inner, &after);
+        at = take_value(object, member, skip_space(at + 1), &after);
         if (!at || (after != ',' && after != '}'))
             return NULL;
         at++;
@@ -159,28 +156,32 @@ bool import_object_parse(struct import_object *object, char *text)
 {
     object->count = 0;
     text = skip_space(text);
-    return *text == '{' && take_members(object, text, false) != NULL;
+    return *text == '{' && take_members(object, text, NULL) != NULL;
 }
 
-const struct import_member *import_object_find(const struct import_object *object, bool inner,
+const struct import_member *import_object_find(const struct import_object *object, const char *within,
                                                const char *key)
 {
-    for (int i = 0; i < object->count; i++)
-        if (object->members[i].inner == inner && strcmp(object->members[i].key, key) == 0)
-            return &object->members[i];
+    for (int i = 0; i < object->count; i++) {
+        const struct import_member *member = &object->members[i];
+        bool here = within ? member->within && strcmp(member->within, within) == 0 : !member->within;
+        if (here && strcmp(member->key, key) == 0)
+            return member;
+    }
     return NULL;
 }
 
-bool import_object_integer(const struct import_object *object, bool inner, const char *key, int64_t *value)
+bool import_object_integer(const struct import_object *object, const char *within, const char *key,
+                           int64_t *value)
 {
-    const struct import_member *member = import_object_find(object, inner, key);
+    const struct import_member *member = import_object_find(object, within, key);
     const char *at = member ? member->value : "";
     return *at && scan_number(&at, value) && *at == '\0';
 }
 
 bool import_object_micros(const struct import_object *object, const char *key, int64_t *ns)
 {
-    const struct import_member *member = import_object_find(object, false, key);
+    const struct import_member *member = import_object_find(object, NULL, key);
     if (!member)
         return false;
     const char *at = member->value;

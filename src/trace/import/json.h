@@ -1,4 +1,4 @@
-/* One flat object of JSON, as traces hold them by the million: its members, and those of `args` in it. */
+/* One object of JSON, as traces hold them by the million: its members, and those of objects in it. */
 #ifndef REHEARSE_TRACE_IMPORT_JSON_H
 #define REHEARSE_TRACE_IMPORT_JSON_H
 
@@ -6,12 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define IMPORT_MEMBERS 64 /* further ones are passed over */
+#define IMPORT_MEMBERS 64 /* further ones are left out */
 
 struct import_member {
-    const char *key,
-        *value; /* a string without its quotes, its escapes decoded; else as written; both end in NUL */
-    bool string, inner; /* a string; a member of `args` */
+    const char
+        *within; /* key of the object in the object that it belongs to, such as "args"; NULL: neither */
+    const char *key;
+    const char *value; /* a string without quotes and escapes, else as written; ends in NUL */
+    bool string;
 };
 
 struct import_object {
@@ -19,17 +21,19 @@ struct import_object {
     struct import_member members[IMPORT_MEMBERS];
 };
 
-/* Takes the text of an object apart, in its own place. False when it is no object of JSON. */
+/* Splits the text of an object into members, which lie in the changed text. Lists, and objects in objects in it, are left
+ * out. Returns false if the text does not begin with an object of JSON. */
 bool import_object_parse(struct import_object *object, char *text);
 
-/* NULL: no such member. */
-const struct import_member *import_object_find(const struct import_object *object, bool inner,
+/* Returns a member, NULL if there is none. */
+const struct import_member *import_object_find(const struct import_object *object, const char *within,
                                                const char *key);
 
-/* A number, or digits in quotes. */
-bool import_object_integer(const struct import_object *object, bool inner, const char *key, int64_t *value);
+/* Gets a whole number, which may be in quotes. */
+bool import_object_integer(const struct import_object *object, const char *within, const char *key,
+                           int64_t *value);
 
-/* Microseconds as nanoseconds, exactly. */
+/* Converts microseconds to nanoseconds, exactly. */
 bool import_object_micros(const struct import_object *object, const char *key, int64_t *ns);
 
 #endif

@@ -11,7 +11,6 @@ enum { INIT, TRAINING, EVAL, CHECKPOINT, PHASES };
 static const char *const phase_names[PHASES] = {"INIT", "TRAINING", "EVAL", "CHECKPOINT"};
 
 struct phases {
-    const char *source;
     bool open[PHASES];
     int64_t start_ns[PHASES];
     bool any;         /* a line with a time was seen */
@@ -21,11 +20,10 @@ struct phases {
 
 static bool add_phase(struct import *import, int which, int64_t start_ns, int64_t end_ns, struct error *err)
 {
-    const struct phases *phases = import->state;
+    const struct trace_phase phase = {phase_names[which], start_ns, end_ns, import->format->phases};
     if (end_ns < start_ns)
         return import_malformed(import, "a phase ends before it starts");
-    return import_phase(import, &(struct trace_phase){phase_names[which], start_ns, end_ns, phases->source},
-                        err);
+    return import_phase(import, &phase, err);
 }
 
 /* A phase that is open already goes on: epochs hold blocks, and both are TRAINING. */
@@ -46,7 +44,7 @@ static bool phase_ends(struct import *import, int which, int64_t time_ns, struct
 }
 
 /* "[OUTPUT] 2026-11-21T02:42:36.904443 Starting epoch 1: …", UTC. What comes before the first phase is INIT. */
-static bool take_dlio(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_dlio(struct import *import, const char *line, struct error *err)
 {
     static const struct {
         const char *words;
@@ -64,7 +62,6 @@ static bool take_dlio(struct import *import, const char *line, const char *end, 
                   {"Finished saving checkpoint", CHECKPOINT, true}};
     struct phases *phases = import->state;
     int64_t days, clock;
-    (void)end;
     const char *at = strchr(line, ']');
     if (*line != '[' || !at || at[1] != ' ')
         return true; /* text of other programs */
@@ -94,12 +91,8 @@ static bool take_dlio(struct import *import, const char *line, const char *end, 
     return true;
 }
 
-bool import_dlio(struct import *import, struct error *err)
-{
-    struct phases phases = {.source = "dlio"};
-    import->state = &phases;
-    return import_each_line(import, take_dlio, err);
-}
+const struct import_format import_dlio = {
+    .words = "log of DLIO", .take = take_dlio, .state_bytes = sizeof(struct phases), .phases = "dlio"};
 
 /* The value of "key" in one line of JSON: where it begins. */
 static const char *find_key(const char *line, const char *key)
@@ -115,7 +108,7 @@ static const char *find_key(const char *line, const char *key)
 }
 
 /* "0: :::MLLOG {"time_ms": 1669000000000, "key": "epoch_start", …}": of rank 0 where ranks are told. */
-static bool take_mllog(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_mllog(struct import *import, const char *line, struct error *err)
 {
     static const struct {
         const char *name;
@@ -125,7 +118,6 @@ static bool take_mllog(struct import *import, const char *line, const char *end,
     struct phases *phases = import->state;
     const char *json = strstr(line, ":::MLLOG {");
     char *stop;
-    (void)end;
     if (!json)
         return true;
     int64_t rank;
@@ -152,19 +144,14 @@ static bool take_mllog(struct import *import, const char *line, const char *end,
     return true;
 }
 
-bool import_mllog(struct import *import, struct error *err)
-{
-    struct phases phases = {.source = "mllog"};
-    import->state = &phases;
-    return import_each_line(import, take_mllog, err);
-}
+const struct import_format import_mllog = {
+    .words = "log of MLPerf", .take = take_mllog, .state_bytes = sizeof(struct phases), .phases = "mllog"};
 
 /* UID PID PPID LWP C NLWP STIME TTY TIME CMD… */
-static bool take_pids(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_pids(struct import *import, const char *line, struct error *err)
 {
     int64_t pid, parent, tid;
     const char *at = scan_word(scan_blanks(line));
-    (void)end;
     if (strncmp(line, "UID ", 4) == 0 || !*scan_blanks(line))
         return true;
     if (!scan_number(&at, &pid) || !scan_number(&at, &parent) || !scan_number(&at, &tid) ||
@@ -180,7 +167,4 @@ static bool take_pids(struct import *import, const char *line, const char *end, 
     return trace_process_set(import->writer, id, parent, TRACE_NONE, TRACE_NONE, command, err);
 }
 
-bool import_pids(struct import *import, struct error *err)
-{
-    return import_each_line(import, take_pids, err);
-}
+const struct import_format import_pids = {.words = "processes", .take = take_pids};

@@ -3,13 +3,13 @@
 #include "core/vector.h"
 #include "trace/import/internal.h"
 #include "trace/import/json.h"
+#include "trace/import/stream.h"
 #include "trace/store/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STACK      32   /* brackets within brackets whose kind is remembered */
 #define OPEN_SPANS 1024 /* of all threads together */
 
 /* What hashes stand for. */
@@ -20,15 +20,8 @@ struct hashes {
 };
 
 struct objects {
+    struct import *import;
     struct hashes files, processes, disks;
-    char *text; /* of the object at hand */
-    size_t length;
-    char key[16]; /* the last text in the outermost object: of what comes next */
-    size_t key_length;
-    bool events;                 /* in the list of events, and in no other */
-    char brackets[STACK];        /* open ones, the object's own included */
-    int64_t depth, object_depth; /* object_depth: of the object at hand; 0: none */
-    bool string, escaped, line_start, at_line_start, broken;
     struct import_object object;
     int open_count;
     struct open_span {
@@ -38,9 +31,9 @@ struct objects {
     } open[OPEN_SPANS]; /* begun; in order */
 };
 
-static const char *text_of(const struct import_object *object, bool inner, const char *key)
+static const char *text_of(const struct import_object *object, const char *within, const char *key)
 {
-    const struct import_member *member = import_object_find(object, inner, key);
+    const struct import_member *member = import_object_find(object, within, key);
     return member ? member->value : "";
 }
 
@@ -70,7 +63,7 @@ static void release_hashes(struct hashes *hashes)
 
 static void take_argument(const struct import_object *object, const char *key, int64_t *value)
 {
-    if (!import_object_integer(object, true, key, value))
+    if (!import_object_integer(object, "args", key, value))
         *value = TRACE_NONE;
 }
 
@@ -82,7 +75,7 @@ static int64_t take_file(struct import *import, const struct import_object *obje
     take_argument(object, "device", &device);
     take_argument(object, "inode", &inode);
     for (int i = 0; i < TRACE_KINDS; i++)
-        if (strcmp(text_of(object, true, "kind"), trace_kind_name((enum trace_kind)i)) == 0)
+        if (strcmp(text_of(object, "args", "kind"), trace_kind_name((enum trace_kind)i)) == 0)
             kind = (enum trace_kind)i;
     return trace_file_of_kind(import->writer, device, inode, kind, path, strlen(path));
 }
@@ -92,7 +85,7 @@ static bool take_process(struct import *import, struct objects *objects, const c
                          struct error *err)
 {
     const struct import_object *object = &objects->object;
-    const struct import_member *command = import_object_find(object, true, "command");
+    const struct import_member *command = import_object_find(object, "args", "command");
     int64_t pid, tid, parent, start_ns, end_ns;
     take_argument(object, "pid", &pid);
     take_argument(object, "tid", &tid);
@@ -114,9 +107,9 @@ static bool take_lost(struct import *import, const struct import_object *object,
 {
     int64_t count;
     struct trace_phase span = {"", 0, 0, ""};
-    bool timed = import_object_integer(object, true, "from_ns", &span.start_ns) &&
-                 import_object_integer(object, true, "to_ns", &span.end_ns);
-    if (!import_object_integer(object, true, "value", &count) || count < 0 || count > INT64_MAX / 1024 ||
+    bool timed = import_object_integer(object, "args", "from_ns", &span.start_ns) &&
+                 import_object_integer(object, "args", "to_ns", &span.end_ns);
+    if (!import_object_integer(object, "args", "value", &count) || count < 0 || count > INT64_MAX / 1024 ||
         !trace_phase_fits(&span))
         return import_malformed(import, "a number of lost events that cannot be");
     return trace_add_lost(import->writer, class, count, timed ? span.start_ns : TRACE_NONE,
@@ -139,8 +132,8 @@ static bool take_meta(struct import *import, const char *key, const char *value,
 static bool take_metadata(struct import *import, struct objects *objects, struct error *err)
 {
     const struct import_object *object = &objects->object;
-    const char *named = text_of(object, true, "name"), *hash = text_of(object, true, "value");
-    const char *name = text_of(object, false, "name");
+    const char *named = text_of(object, "args", "name"), *hash = text_of(object, "args", "value");
+    const char *name = text_of(object, NULL, "name");
     if (strcmp(name, "HH") == 0)
         return trace_set_meta(import->writer, "host", named, err);
     if (strcmp(name, "MD") == 0)
@@ -161,8 +154,8 @@ static bool take_metadata(struct import *import, struct objects *objects, struct
 /* The file of an event: by its hash, or by its name. */
 static int64_t file_of(struct import *import, struct objects *objects)
 {
-    const char *hash = text_of(&objects->object, true, "fhash"),
-               *name = text_of(&objects->object, true, "fname");
+    const char *hash = text_of(&objects->object, "args", "fhash"),
+               *name = text_of(&objects->object, "args", "fname");
     int64_t file = hash_value(&objects->files, hash);
     if (file)
         return file;
@@ -173,15 +166,15 @@ static int64_t file_of(struct import *import, struct objects *objects)
 static int64_t process_of(struct import *import, struct objects *objects)
 {
     const struct import_object *object = &objects->object;
-    const struct import_member *hash = import_object_find(object, true, "phash");
+    const struct import_member *hash = import_object_find(object, "args", "phash");
     int64_t pid, tid, process = hash ? hash_value(&objects->processes, hash->value) : 0;
     if (process || (hash && !*hash->value))
         return process; /* "": it is not known whose */
     /* The number that stands for none inside is, told by somebody else, one that cannot be. */
-    bool told = import_object_integer(object, false, "pid", &pid);
+    bool told = import_object_integer(object, NULL, "pid", &pid);
     import->no_process |= told && pid == TRACE_NONE;
     pid = told ? pid : TRACE_NONE;
-    told = import_object_integer(object, false, "tid", &tid);
+    told = import_object_integer(object, NULL, "tid", &tid);
     import->no_process |= told && tid == TRACE_NONE;
     tid = told ? tid : TRACE_NONE;
     return import_process(import, pid, tid, "", 0);
@@ -202,7 +195,7 @@ static bool is_call(const char *category, const char *name, enum trace_class *cl
 /* What export_pfw.c says of a span beside its category and name. */
 static void take_class(const struct import_object *object, enum trace_class *class)
 {
-    const char *name = text_of(object, true, "class");
+    const char *name = text_of(object, "args", "class");
     for (int i = 0; *name && i < TRACE_CLASSES; i++)
         if (strcmp(name, trace_class_name((enum trace_class)i)) == 0)
             *class = (enum trace_class)i;
@@ -214,20 +207,20 @@ static bool take_time(const struct import_object *object, int64_t *time_ns)
     int64_t rest;
     if (!import_object_micros(object, "ts", time_ns))
         return false;
-    *time_ns += import_object_integer(object, false, "ts_ns", &rest) && rest >= 0 && rest < 1000 ? rest : 0;
+    *time_ns += import_object_integer(object, NULL, "ts_ns", &rest) && rest >= 0 && rest < 1000 ? rest : 0;
     return true;
 }
 
 /* *length_ns TRACE_NONE: it is there, but not known. */
 static bool take_length(const struct import_object *object, int64_t *length_ns)
 {
-    const struct import_member *rest = import_object_find(object, false, "dur_ns");
+    const struct import_member *rest = import_object_find(object, NULL, "dur_ns");
     int64_t rest_ns;
     if (!import_object_micros(object, "dur", length_ns) || *length_ns < 0)
         return false;
     if (rest && strcmp(rest->value, "null") == 0)
         *length_ns = TRACE_NONE;
-    else if (import_object_integer(object, false, "dur_ns", &rest_ns) && rest_ns < 1000 &&
+    else if (import_object_integer(object, NULL, "dur_ns", &rest_ns) && rest_ns < 1000 &&
              rest_ns >= -TRACE_MAX_LENGTH)
         *length_ns += rest_ns;
     return true;
@@ -237,10 +230,10 @@ static bool take_length(const struct import_object *object, int64_t *length_ns)
 static bool take_start(struct import *import, struct objects *objects, struct trace_event *event)
 {
     const struct import_object *object = &objects->object;
-    const char *name = text_of(object, false, "name"), *category = text_of(object, false, "cat");
+    const char *name = text_of(object, NULL, "name"), *category = text_of(object, NULL, "cat");
     char region[256];
     *event = (struct trace_event){.cached = -1};
-    const struct import_member *exact = import_object_find(object, true, "call");
+    const struct import_member *exact = import_object_find(object, "args", "call");
     int64_t cached;
     if (!take_time(object, &event->start_ns) || (!*name && !exact))
         return false;
@@ -250,7 +243,7 @@ static bool take_start(struct import *import, struct objects *objects, struct tr
     const char *named = exact && exact->string ? exact->value : region;
     event->call = *named ? trace_call(import->writer, named, strlen(named)) : 0;
     event->process = process_of(import, objects);
-    if (import_object_integer(object, true, "cached", &cached) && (cached == 0 || cached == 1))
+    if (import_object_integer(object, "args", "cached", &cached) && (cached == 0 || cached == 1))
         event->cached = (int)cached;
     event->file = file_of(import, objects);
     take_argument(object, "fd", &event->fd);
@@ -266,8 +259,8 @@ static bool take_start(struct import *import, struct objects *objects, struct tr
 static bool take_phase(struct import *import, const struct import_object *object, int64_t duration,
                        struct error *err)
 {
-    struct trace_phase phase = {.name = text_of(object, false, "name"),
-                                .source = text_of(object, true, "source")};
+    struct trace_phase phase = {.name = text_of(object, NULL, "name"),
+                                .source = text_of(object, "args", "source")};
     if (!take_time(object, &phase.start_ns) || !*phase.name || duration == TRACE_NONE)
         return import_malformed(import, "a phase without time or name");
     phase.end_ns = phase.start_ns + duration;
@@ -280,12 +273,12 @@ static bool take_block(struct import *import, struct objects *objects, int64_t d
     static const char *const names[TRACE_OPS] = {"read", "write", "discard", "flush"};
     const struct import_object *object = &objects->object;
     struct trace_block block = {.service_ns = duration,
-                                .disk = hash_value(&objects->disks, text_of(object, true, "dhash")),
-                                .process = hash_value(&objects->processes, text_of(object, true, "phash")),
-                                .cause = hash_value(&objects->processes, text_of(object, true, "cause")),
-                                .file = hash_value(&objects->files, text_of(object, true, "fhash"))};
+                                .disk = hash_value(&objects->disks, text_of(object, "args", "dhash")),
+                                .process = hash_value(&objects->processes, text_of(object, "args", "phash")),
+                                .cause = hash_value(&objects->processes, text_of(object, "args", "cause")),
+                                .file = hash_value(&objects->files, text_of(object, "args", "fhash"))};
     int op = 0;
-    while (op < TRACE_OPS && strcmp(text_of(object, false, "name"), names[op]) != 0)
+    while (op < TRACE_OPS && strcmp(text_of(object, NULL, "name"), names[op]) != 0)
         op++;
     if (op == TRACE_OPS || !take_time(object, &block.start_ns))
         return import_malformed(import, "a request without time or operation");
@@ -301,10 +294,10 @@ static bool take_span(struct import *import, struct objects *objects, struct err
     struct trace_event event;
     int64_t duration;
     bool timed = take_length(&objects->object, &duration);
-    bool classed = import_object_find(&objects->object, true, "class") != NULL;
-    if (timed && !classed && strcmp(text_of(&objects->object, false, "cat"), "phase") == 0)
+    bool classed = import_object_find(&objects->object, "args", "class") != NULL;
+    if (timed && !classed && strcmp(text_of(&objects->object, NULL, "cat"), "phase") == 0)
         return take_phase(import, &objects->object, duration, err);
-    if (timed && strcmp(text_of(&objects->object, true, "class"), "block") == 0)
+    if (timed && strcmp(text_of(&objects->object, "args", "class"), "block") == 0)
         return take_block(import, objects, duration, err);
     if (!timed || !take_start(import, objects, &event))
         return import_malformed(import, "a span without time, duration or name");
@@ -316,8 +309,8 @@ static bool take_span(struct import *import, struct objects *objects, struct err
 static bool is_asynchronous_call(const struct import_object *object, int64_t *id)
 {
     enum trace_class class;
-    return is_call(text_of(object, false, "cat"), text_of(object, false, "name"), &class) &&
-           import_object_integer(object, false, "id", id);
+    return is_call(text_of(object, NULL, "cat"), text_of(object, NULL, "name"), &class) &&
+           import_object_integer(object, NULL, "id", id);
 }
 
 /* A span in two objects, "ph": "B" and "E" (of a thread) or "b" and "e" (of an id). */
@@ -368,26 +361,25 @@ static bool take_counter(struct import *import, struct objects *objects, struct 
     for (int i = 0; i < object->count; i++) {
         const struct import_member *member = &object->members[i];
         char *end;
-        if (!member->inner || member->string)
+        if (!member->within || strcmp(member->within, "args") != 0 || member->string)
             continue;
         sample.value = text_number(member->value, &end);
         if (end == member->value)
             continue;
-        sample.series = trace_series(import->writer, text_of(object, false, "name"), member->key);
+        sample.series = trace_series(import->writer, text_of(object, NULL, "name"), member->key);
         if (!import_sample(import, &sample, err))
             return false;
     }
     return true;
 }
 
-static bool take_object(struct import *import, struct objects *objects, struct error *err)
+static bool take_object(void *context, char *text, const char *problem, struct error *err)
 {
-    objects->text[objects->length] = '\0';
-    if (objects->broken || strlen(objects->text) != objects->length ||
-        !import_object_parse(&objects->object, objects->text))
-        return import_malformed(import,
-                                objects->broken ? "an object too long to be one" : "no object of JSON");
-    const char *kind = text_of(&objects->object, false, "ph");
+    struct objects *objects = context;
+    struct import *import = objects->import;
+    if (!text || !import_object_parse(&objects->object, text))
+        return import_malformed(import, problem);
+    const char *kind = text_of(&objects->object, NULL, "ph");
     switch (*kind) {
     case 'X':
         return take_span(import, objects, err);
@@ -408,120 +400,18 @@ static bool take_object(struct import *import, struct objects *objects, struct e
     }
 }
 
-static void keep(struct objects *objects, char c)
-{
-    if (objects->length == TRACE_IMPORT_LINE_BYTES)
-        objects->broken = true;
-    else
-        objects->text[objects->length++] = c;
-}
-
-static void begin_object(struct objects *objects)
-{
-    objects->object_depth = objects->depth;
-    objects->at_line_start = objects->line_start;
-    objects->length = 0;
-    objects->broken = false;
-}
-
-static bool take_bracket(struct import *import, struct objects *objects, char c, struct error *err)
-{
-    bool opens = c == '{' || c == '[';
-    if (opens) {
-        if (objects->depth < STACK)
-            objects->brackets[objects->depth] = c;
-        if (objects->depth == 0)
-            objects->events = c == '[';
-        else if (objects->depth == 1 && objects->brackets[0] == '{')
-            objects->events = c == '[' && strcmp(objects->key, "traceEvents") == 0;
-        objects->depth++;
-        if (c == '{' && !objects->object_depth && objects->events && objects->depth >= 2 &&
-            objects->depth <= STACK && objects->brackets[objects->depth - 2] == '[')
-            begin_object(objects);
-        return true;
-    }
-    bool ends = objects->object_depth && objects->depth == objects->object_depth;
-    objects->depth -= objects->depth > 0;
-    if (!ends)
-        return true;
-    keep(objects, c);
-    objects->object_depth = 0;
-    return take_object(import, objects, err);
-}
-
-/* Objects start where lines do, and here is another: the one at hand was cut off. */
-static bool give_up(struct import *import, struct objects *objects)
-{
-    objects->depth = objects->object_depth - 1;
-    objects->object_depth = 0;
-    objects->string = objects->escaped = false;
-    return import_malformed(import, "an object that was cut off");
-}
-
-/* A text too long for a key that is known is none. */
-static void keep_key(struct objects *objects, char c)
-{
-    size_t most = sizeof objects->key - 1;
-    if (c != '"' && objects->key_length < most)
-        objects->key[objects->key_length++] = c;
-    objects->key[objects->key_length < most ? objects->key_length : 0] = '\0';
-}
-
-static bool take_byte(struct import *import, struct objects *objects, char c, struct error *err)
-{
-    if (c == '{' && objects->line_start && objects->object_depth && objects->at_line_start)
-        give_up(import, objects);
-    if (objects->string) {
-        if (objects->depth == 1)
-            keep_key(objects, c);
-        objects->string = c != '"' || objects->escaped;
-        objects->escaped = c == '\\' && !objects->escaped;
-    } else if (c == '"') {
-        objects->string = true;
-        objects->key_length = 0;
-    } else if (c == '{' || c == '}' || c == '[' || c == ']') {
-        bool inside = objects->object_depth > 0;
-        if (!take_bracket(import, objects, c, err))
-            return false;
-        if (inside && !objects->object_depth)
-            c = '\0'; /* its last byte is kept already */
-    }
-    if (objects->object_depth && c)
-        keep(objects, c);
-    import->lines->line += c == '\n';
-    objects->line_start = c == '\n';
-    return true;
-}
-
-static bool take_bytes(struct import *import, struct objects *objects, struct error *err)
-{
-    const char *bytes;
-    size_t length;
-    for (;;) {
-        if (!import_lines_raw(import->lines, &bytes, &length, err))
-            return false;
-        if (length == 0)
-            return !objects->object_depth || import_malformed(import, "an object that was cut off");
-        for (size_t i = 0; i < length; i++)
-            if (!take_byte(import, objects, bytes[i], err))
-                return false;
-    }
-}
-
-bool import_objects(struct import *import, struct error *err)
+static bool read_objects(struct import *import, struct error *err)
 {
     struct objects *objects = calloc(1, sizeof *objects);
-    char *text = malloc(TRACE_IMPORT_LINE_BYTES + 1);
-    bool done = (objects && text) || error_memory(err);
-    if (done) {
-        objects->text = text;
-        objects->line_start = true;
-        done = take_bytes(import, objects, err);
-        release_hashes(&objects->files);
-        release_hashes(&objects->processes);
-        release_hashes(&objects->disks);
-    }
-    free(text);
+    if (!objects)
+        return error_memory(err);
+    objects->import = import;
+    bool done = import_stream(import->lines, take_object, objects, err);
+    release_hashes(&objects->files);
+    release_hashes(&objects->processes);
+    release_hashes(&objects->disks);
     free(objects);
     return done;
 }
+
+const struct import_format import_objects = {.words = "Chrome trace", .read = read_objects};

@@ -3,7 +3,6 @@
 #include "trace/import/scan.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS 48
@@ -20,34 +19,54 @@ static bool take_stamp(const char **at, int64_t *time_ns)
     return true;
 }
 
-/* The stamp is written as a number, as the scripts did, and the importers of the scripts do the rest. */
-static bool take_call(struct import *import, const char *line, const char *end, struct error *err)
+/* The formats of the scripts whose columns the files of this folder have. */
+static const struct {
+    const char *file;
+    const struct import_format *format;
+} calls[] = {{"read.out", &import_read},
+             {"write.out", &import_write},
+             {"openat.out", &import_openat},
+             {"bio.out", &import_bio}};
+
+static const struct import_format *format_of_file(const char *file)
 {
-    import_line *const *take = import->state;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (strcmp(file, calls[i].file) == 0)
+            return calls[i].format;
+    return NULL;
+}
+
+/* Writes the stamp as a number, as the scripts do, and hands the line to the importer of the script. */
+static bool take_call(struct import *import, const char *line, struct error *err)
+{
     const char *at = line;
     int64_t time_ns;
     char text[4096];
     if (!*scan_blanks(line))
         return true;
-    if (!take_stamp(&at, &time_ns) || !scan_is_end(at) || (size_t)(end - at) > sizeof text - 32)
+    if (!take_stamp(&at, &time_ns) || !scan_is_end(at) || strlen(at) > sizeof text - 32)
         return import_malformed(import, line);
-    int length = snprintf(text, sizeof text, "%lld%s", (long long)time_ns, at);
-    return (*take)(import, text, text + length, err);
+    snprintf(text, sizeof text, "%lld%s", (long long)time_ns, at);
+    return format_of_file(import->name)->take(import, text, err);
 }
 
-bool import_processed_vfs(struct import *import, struct error *err)
+static bool read_calls(struct import *import, struct error *err)
 {
-    import_line *take = import_line_of_call(import->name);
-    bool aligned = import->aligned;
-    int64_t utc = import->reference_utc_ns, mono = import->reference_mono_ns;
-    import->state = &take;
+    const struct import saved = *import;
     import->aligned = true;
     import->reference_utc_ns = import->reference_mono_ns = 0;
     bool done = import_each_line(import, take_call, err);
-    import->aligned = aligned;
-    import->reference_utc_ns = utc;
-    import->reference_mono_ns = mono;
+    import->aligned = saved.aligned;
+    import->reference_utc_ns = saved.reference_utc_ns;
+    import->reference_mono_ns = saved.reference_mono_ns;
     return done;
+}
+
+static const struct import_format processed_calls = {.words = "processed, calls", .read = read_calls};
+
+const struct import_format *import_processed_calls(const char *file)
+{
+    return format_of_file(file) ? &processed_calls : NULL;
 }
 
 struct table {
@@ -82,13 +101,12 @@ static bool take_header(struct table *table, const char *at)
     return true;
 }
 
-static bool take_row(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_row(struct import *import, const char *line, struct error *err)
 {
     struct table *table = import->state;
     struct trace_sample sample;
     const char *at = line;
     char cell[64], source[64], kind[48], *stop;
-    (void)end;
     if (strncmp(line, "timestamp,", 10) == 0)
         return take_header(table, line);
     if (!*line)
@@ -110,23 +128,14 @@ static bool take_row(struct import *import, const char *line, const char *end, s
     return true;
 }
 
-bool import_processed_series(struct import *import, struct error *err)
-{
-    struct table *table = calloc(1, sizeof *table);
-    if (!table)
-        return error_memory(err);
-    import->state = table;
-    bool done = import_each_line(import, take_row, err);
-    free(table);
-    return done;
-}
+const struct import_format import_processed_series = {
+    .words = "processed, series", .take = take_row, .state_bytes = sizeof(struct table)};
 
 /* "start,end,EVENT" */
-static bool take_phase(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_phase(struct import *import, const char *line, struct error *err)
 {
     struct trace_phase phase = {.source = "processed"};
     const char *at = line;
-    (void)end;
     if (!*line)
         return true;
     if (!take_stamp(&at, &phase.start_ns) || !scan_char(&at, ',') || !take_stamp(&at, &phase.end_ns) ||
@@ -136,7 +145,4 @@ static bool take_phase(struct import *import, const char *line, const char *end,
     return import_phase(import, &phase, err);
 }
 
-bool import_processed_phases(struct import *import, struct error *err)
-{
-    return import_each_line(import, take_phase, err);
-}
+const struct import_format import_processed_phases = {.words = "processed, phases", .take = take_phase};

@@ -70,13 +70,12 @@ static void take_header_date(struct import *import, const char *line)
 }
 
 /* "21:42:20 all 8.46 72.14 …" */
-static bool take_mpstat(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_mpstat(struct import *import, const char *line, struct error *err)
 {
     struct series *series = import->state;
     const char *at = line;
     char cpu[32], kind[48];
     int64_t clock;
-    (void)end;
     if (strncmp(line, "Linux ", 6) == 0)
         take_header_date(import, line);
     if (strncmp(line, "Linux ", 6) == 0 || strncmp(line, "Average:", 8) == 0 || !*scan_blanks(line))
@@ -115,31 +114,17 @@ static bool take_mpstat(struct import *import, const char *line, const char *end
     return true;
 }
 
-static bool read_series(struct import *import, import_line *take, struct error *err)
-{
-    struct series *series = calloc(1, sizeof *series);
-    if (!series)
-        return error_memory(err);
-    import->state = series;
-    bool done = import_each_line(import, take, err);
-    free(series);
-    return done;
-}
-
-bool import_mpstat(struct import *import, struct error *err)
-{
-    return read_series(import, take_mpstat, err);
-}
+const struct import_format import_mpstat = {
+    .words = "mpstat", .take = take_mpstat, .state_bytes = sizeof(struct series)};
 
 /* "20261120 21:42:19 0 2182 C 12 3 - - 800 python3"; an idle GPU has '-' for the process and all that follows. */
-static bool take_pmon(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_pmon(struct import *import, const char *line, struct error *err)
 {
     struct series *series = import->state;
     const char *at = scan_blanks(line);
     char word[32], gpu[16], pid[24], source[128];
     int y, m, d;
     int64_t days, clock;
-    (void)end;
     if (*at == '#') {
         at++;
         if (strncmp(at, "Date", 4) == 0)
@@ -178,10 +163,8 @@ static bool take_pmon(struct import *import, const char *line, const char *end, 
     return true;
 }
 
-bool import_pmon(struct import *import, struct error *err)
-{
-    return read_series(import, take_pmon, err);
-}
+const struct import_format import_pmon = {
+    .words = "nvidia-smi pmon", .take = take_pmon, .state_bytes = sizeof(struct series)};
 
 /* The text of a string that begins here. */
 static bool take_string(const char **at, char *to, size_t size)
@@ -248,12 +231,11 @@ static bool take_disk(struct import *import, const char *at, struct error *err)
     return *at == '}' || import_malformed(import, line);
 }
 
-static bool take_iostat(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_iostat(struct import *import, const char *line, struct error *err)
 {
     struct series *series = import->state;
     const char *stamp = strstr(line, "\"timestamp\":");
     char text[48];
-    (void)end;
     if (stamp) {
         stamp = scan_blanks(stamp + strlen("\"timestamp\":"));
         series->any = take_string(&stamp, text, sizeof text) && take_stamp(import, text, &series->time_ns);
@@ -267,7 +249,5 @@ static bool take_iostat(struct import *import, const char *line, const char *end
     return series->any ? take_disk(import, line, err) : import_malformed(import, line);
 }
 
-bool import_iostat(struct import *import, struct error *err)
-{
-    return read_series(import, take_iostat, err);
-}
+const struct import_format import_iostat = {
+    .words = "iostat", .take = take_iostat, .state_bytes = sizeof(struct series)};

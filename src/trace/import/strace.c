@@ -347,11 +347,10 @@ static bool take_resumed(struct import *import, int64_t pid, const char *text, s
     return done;
 }
 
-static bool take_line(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_line(struct import *import, const char *line, struct error *err)
 {
     int64_t pid, time_ns;
     const char *at = line;
-    (void)end;
     if (!*scan_blanks(line) || strncmp(line, "strace: ", 8) == 0)
         return true;
     take_pid(&at, &pid);
@@ -367,7 +366,7 @@ static bool take_line(struct import *import, const char *line, const char *end, 
     return mark ? take_unfinished(import, pid, time_ns, at, mark) : take_call(import, pid, time_ns, at, err);
 }
 
-bool import_strace(struct import *import, struct error *err)
+static bool read_strace(struct import *import, struct error *err)
 {
     struct strace *strace = calloc(1, sizeof *strace);
     if (!strace)
@@ -385,3 +384,5 @@ bool import_strace(struct import *import, struct error *err)
     free(strace);
     return done;
 }
+
+const struct import_format import_strace = {.words = "strace", .read = read_strace};

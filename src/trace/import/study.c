@@ -37,12 +37,20 @@ static bool take_time(struct import *import, const char **at, int64_t *end_ns)
     return true;
 }
 
+/* Returns the end of a line without the blanks there. */
+static const char *last_word_end(const char *line)
+{
+    const char *end = line + strlen(line);
+    while (end > line && end[-1] == ' ')
+        end--;
+    return end;
+}
+
 /* The last word of a line, none if there is none; a name may hold blanks, which are its own. */
-static int64_t take_file(struct import *import, const char *at, const char *end)
+static int64_t take_file(struct import *import, const char *at)
 {
     at = scan_blanks(at);
-    while (end > at && end[-1] == ' ')
-        end--;
+    const char *end = last_word_end(at);
     return end > at ? trace_file(import->writer, TRACE_NONE, TRACE_NONE, at, (size_t)(end - at)) : 0;
 }
 
@@ -54,8 +62,7 @@ static bool add_event(struct import *import, struct trace_event *event, int64_t 
 }
 
 /* TS PID OFFSET RET LAT [FILENAME], for reads and writes */
-static bool take_transfer(struct import *import, enum trace_class class, const char *line, const char *end,
-                          struct error *err)
+static bool take_transfer(struct import *import, enum trace_class class, const char *line, struct error *err)
 {
     struct trace_event event = unknown;
     int64_t end_ns, pid;
@@ -65,18 +72,18 @@ static bool take_transfer(struct import *import, enum trace_class class, const c
         !scan_number(&at, &event.result) || !scan_number(&at, &event.latency_ns) || event.latency_ns < 0)
         return is_decoration(line) || import_malformed(import, line);
     event.process = import_process(import, pid, TRACE_NONE, "", 0);
-    event.file = take_file(import, at, end);
+    event.file = take_file(import, at);
     return add_event(import, &event, end_ns, err);
 }
 
-static bool take_read(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_read(struct import *import, const char *line, struct error *err)
 {
-    return take_transfer(import, TRACE_READ, line, end, err);
+    return take_transfer(import, TRACE_READ, line, err);
 }
 
-static bool take_write(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_write(struct import *import, const char *line, struct error *err)
 {
-    return take_transfer(import, TRACE_WRITE, line, end, err);
+    return take_transfer(import, TRACE_WRITE, line, err);
 }
 
 /* A word, then a number: the word ends where the last blank before a number stands, since a command's name may hold
@@ -98,30 +105,28 @@ static bool take_name(const char **at, const char **name, size_t *length, int64_
 
 /* The path that was asked for (cut at 64 bytes) and the name of what was found, "PATH NAME", as "PATH" where NAME is its
  * end, else as "PATH -> NAME". A path alone is one that was not found: the script does not say why, so the result is -1. */
-static int64_t take_paths(struct import *import, const char *at, const char *end, int64_t *result)
+static int64_t take_paths(struct import *import, const char *at, int64_t *result)
 {
     char both[2 * 4096];
     at = scan_blanks(at);
-    while (end > at && end[-1] == ' ')
-        end--;
-    const char *name = end;
+    const char *end = last_word_end(at), *name = end;
     while (name > at && name[-1] != ' ')
         name--;
     *result = name > at ? 0 : -1;
     if (name == at || (size_t)(end - at) > sizeof both - 8)
-        return take_file(import, at, end);
+        return take_file(import, at);
     const char *stop = name;
     while (stop > at && stop[-1] == ' ')
         stop--;
     size_t path = (size_t)(stop - at), length = (size_t)(end - name);
     if (path > length && stop[-(ptrdiff_t)length - 1] == '/' && memcmp(stop - length, name, length) == 0)
-        return take_file(import, at, stop);
+        return trace_file(import->writer, TRACE_NONE, TRACE_NONE, at, (size_t)(stop - at));
     int size = snprintf(both, sizeof both, "%.*s -> %.*s", (int)path, at, (int)length, name);
     return trace_file(import->writer, TRACE_NONE, TRACE_NONE, both, (size_t)size);
 }
 
 /* TS PID COMM LAT FULLPATH [FILENAME] */
-static bool take_openat(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_openat(struct import *import, const char *line, struct error *err)
 {
     struct trace_event event = unknown;
     const char *at = line, *name;
@@ -132,12 +137,12 @@ static bool take_openat(struct import *import, const char *line, const char *end
         return is_decoration(line) || import_malformed(import, line);
     event.class = TRACE_OPEN;
     event.process = import_process(import, pid, TRACE_NONE, name, length);
-    event.file = take_paths(import, at, end, &event.result);
+    event.file = take_paths(import, at, &event.result);
     return add_event(import, &event, end_ns, err);
 }
 
 /* TS PID FD LAT FILENAME */
-static bool take_close(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_close(struct import *import, const char *line, struct error *err)
 {
     struct trace_event event = unknown;
     const char *at = line;
@@ -147,13 +152,13 @@ static bool take_close(struct import *import, const char *line, const char *end,
         return is_decoration(line) || import_malformed(import, line);
     event.class = TRACE_CLOSE;
     event.process = import_process(import, pid, TRACE_NONE, "", 0);
-    event.file = take_file(import, at, end);
+    event.file = take_file(import, at);
     return add_event(import, &event, end_ns, err);
 }
 
 /* TS PID mkdir() MODE LAT PATH; TS PID rmdir() LAT PATH; TS PID unlink() LAT NAME FULLPATH; TS PID TID create() MODE
  * PATH */
-static bool take_create_del(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_create_del(struct import *import, const char *line, struct error *err)
 {
     static const struct {
         const char *call;
@@ -184,7 +189,7 @@ static bool take_create_del(struct import *import, const char *line, const char 
         return import_malformed(import, line);
     event.process = import_process(import, pid, tid, "", 0);
     event.call = trace_call(import->writer, calls[i].call, strlen(calls[i].call) - 2);
-    event.file = take_file(import, at, end);
+    event.file = take_file(import, at);
     if (!calls[i].latency) {
         event.latency_ns = TRACE_NONE;
         event.start_ns = end_ns;
@@ -209,14 +214,13 @@ static bool take_disk(const char *at, const char **disk, size_t *length, bool *w
 
 /* TS PID COMM DISK R|W BYTES SECTOR LAT; the variant `explore` has the time from queueing in SECTOR's place, but no
  * header tells them apart: see docs/trace-store.md */
-static bool take_bio(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_bio(struct import *import, const char *line, struct error *err)
 {
     struct trace_block block = {.queue_ns = TRACE_NONE};
     const char *at = line, *disk = NULL, *after = NULL;
     size_t length = 0;
     int64_t end_ns, pid;
     bool write = false;
-    (void)end;
     if (!take_time(import, &at, &end_ns) || !scan_number(&at, &pid))
         return is_decoration(line) || import_malformed(import, line);
     const char *name = scan_blanks(at), *stop = scan_word(name);
@@ -233,52 +237,16 @@ static bool take_bio(struct import *import, const char *line, const char *end, s
     return import_block(import, &block, err);
 }
 
-import_line *import_line_of_call(const char *file)
-{
-    return strcmp(file, "read.out") == 0     ? take_read
-           : strcmp(file, "write.out") == 0  ? take_write
-           : strcmp(file, "openat.out") == 0 ? take_openat
-                                             : take_bio;
-}
-
-/* Without the file of both clocks times count from the start of the machine. */
-static bool read_calls(struct import *import, import_line *take, struct error *err)
-{
-    if (!import->aligned)
-        import_note(import,
-                    "no trace_time_align.out beside it: times are since the machine started, not UTC");
-    return import_each_line(import, take, err);
-}
-
-bool import_read(struct import *import, struct error *err)
-{
-    return read_calls(import, take_read, err);
-}
-
-bool import_write(struct import *import, struct error *err)
-{
-    return read_calls(import, take_write, err);
-}
-
-bool import_openat(struct import *import, struct error *err)
-{
-    return read_calls(import, take_openat, err);
-}
-
-bool import_close(struct import *import, struct error *err)
-{
-    return read_calls(import, take_close, err);
-}
-
-bool import_create_del(struct import *import, struct error *err)
-{
-    return read_calls(import, take_create_del, err);
-}
-
-bool import_bio(struct import *import, struct error *err)
-{
-    return read_calls(import, take_bio, err);
-}
+const struct import_format import_read = {.words = "bpftrace, reads", .take = take_read, .monotonic = true};
+const struct import_format import_write = {
+    .words = "bpftrace, writes", .take = take_write, .monotonic = true};
+const struct import_format import_openat = {
+    .words = "bpftrace, opens", .take = take_openat, .monotonic = true};
+const struct import_format import_close = {
+    .words = "bpftrace, closes", .take = take_close, .monotonic = true};
+const struct import_format import_bio = {.words = "bpftrace, block I/O", .take = take_bio, .monotonic = true};
+const struct import_format import_create_del = {
+    .words = "bpftrace, creations and deletions", .take = take_create_del, .monotonic = true};
 
 /* Two clocks in one file: TS HH:MM:SS. Where the second changes with the smallest gap between two stamps, the second
  * begins in the middle of the gap. */
@@ -289,12 +257,11 @@ struct align {
     int64_t day, best_day; /* midnights passed */
 };
 
-static bool take_align(struct import *import, const char *line, const char *end, struct error *err)
+static bool take_align(struct import *import, const char *line, struct error *err)
 {
     struct align *align = import->state;
     const char *at = line;
     int64_t mono, second;
-    (void)end;
     (void)err;
     if (!scan_number(&at, &mono) || mono < 0 || (at = scan_blanks(at), !scan_clock(&at, &second)) ||
         *scan_blanks(at))
@@ -319,7 +286,7 @@ static bool take_align(struct import *import, const char *line, const char *end,
     return true;
 }
 
-bool import_align(struct import *import, struct error *err)
+static bool read_align(struct import *import, struct error *err)
 {
     struct align align = {.gap = INT64_MAX};
     import->state = &align;
@@ -339,3 +306,5 @@ bool import_align(struct import *import, struct error *err)
     import->report->rows++;
     return trace_add_clock(import->writer, import->reference_mono_ns, import->reference_utc_ns, err);
 }
+
+const struct import_format import_align = {.words = "bpftrace, two clocks", .read = read_align};

@@ -15,6 +15,8 @@ struct steps_entry {
     double seconds;
 };
 
+#define STEPS_SHOWN 120 /* bytes of a malformed line */
+
 struct steps_file {
     struct steps *steps;
     const struct steps_options *options;
@@ -57,11 +59,7 @@ bool steps_read_objects(struct steps_file *file, struct import_lines *lines, boo
 /* beside: of a file, whose neighbours tell more. */
 bool steps_read_output(struct steps_file *file, const struct doc *doc, bool beside, struct error *err);
 
-/* One object of MLLOG: {"key": …, "value": …, "metadata": …}; false: it is none. */
-bool steps_take_mllog(struct steps_file *file, const char *object, bool *taken, struct error *err);
-
-/* JSON in text that ends in NUL. The end of the value at `at`, NULL where it is none; the value of a member. */
-const char *steps_json_skip(const char *at);
-const char *steps_json_member(const char *object, const char *key);
+/* Takes an object of MLLOG, {"key": …, "value": …, "metadata": …}, whose text is changed; *taken tells if it is one. */
+bool steps_take_mllog(struct steps_file *file, char *text, bool *taken, struct error *err);
 
 #endif

@@ -1,4 +1,6 @@
 /* Logs made of lines: MLPerf's (":::MLLOG {…}") and DLIO's ("[INFO] EVENT NS"). */
+#include "core/text.h"
+#include "trace/import/json.h"
 #include "trace/import/scan.h"
 #include "trace/steps/internal.h"
 
@@ -30,9 +32,10 @@ static int64_t rank_of(const char *line, const char *end)
     return ends ? rank : -1;
 }
 
-static bool take_whole(const char *at, int64_t *value)
+static bool take_whole(const struct import_member *member, int64_t *value)
 {
-    return at && isdigit((unsigned char)*at) && scan_digits(&at, value) && *value >= 0;
+    const char *at = member && !member->string ? member->value : "";
+    return isdigit((unsigned char)*at) && scan_digits(&at, value) && *value >= 0;
 }
 
 /* A log without epoch_start may still tell the epoch in every line. */
@@ -45,34 +48,35 @@ static bool follow_epoch(struct steps_file *file, int64_t number, struct error *
 }
 
 /* {"time_ms": …, "key": "step_end", "value": {"start": T, "duration": NS}, "metadata": {…}} */
-bool steps_take_mllog(struct steps_file *file, const char *object, bool *taken, struct error *err)
+bool steps_take_mllog(struct steps_file *file, char *text, bool *taken, struct error *err)
 {
-    const char *key = steps_json_member(object, "key");
-    *taken = key && *key == '"' && steps_json_skip(object);
+    struct import_object object;
+    char shown[STEPS_SHOWN];
+    snprintf(shown, sizeof shown, "%s", text);
+    bool parsed = import_object_parse(&object, text);
+    const struct import_member *key = parsed ? import_object_find(&object, NULL, "key") : NULL;
+    *taken = key && key->string;
     if (!*taken)
         return true;
-    const char *name = key + 1, *value = steps_json_member(object, "value");
-    const char *duration = value ? steps_json_member(value, "duration") : NULL;
-    const char *metadata = steps_json_member(object, "metadata");
-    size_t length = strcspn(name, "\"");
+    const struct import_member *duration = import_object_find(&object, "value", "duration");
     int64_t number = 0;
-    take_whole(metadata ? steps_json_member(metadata, "epoch_num") : NULL, &number);
+    take_whole(import_object_find(&object, "metadata", "epoch_num"), &number);
     if (duration) {
         char *end;
-        double ns = text_number(duration, &end);
-        if (end == duration || !(ns >= 0 && ns <= MAX_NS))
-            return steps_malformed(file, object);
-        return follow_epoch(file, number, err) &&
-               steps_add(file, STEPS_MLLOG, steps_event_of(file->steps, name, length), ns / 1e9, err);
+        double ns = text_number(duration->value, &end);
+        if (duration->string || end == duration->value || !(ns >= 0 && ns <= MAX_NS))
+            return steps_malformed(file, shown);
+        int event = steps_event_of(file->steps, key->value, strlen(key->value));
+        return follow_epoch(file, number, err) && steps_add(file, STEPS_MLLOG, event, ns / 1e9, err);
     }
-    if (length == 11 && memcmp(name, "epoch_start", 11) == 0) {
+    if (strcmp(key->value, "epoch_start") == 0) {
         file->number = -1;
         return steps_begin_epoch(file, STEPS_MLLOG, number, err);
     }
-    if ((length == 14 && memcmp(name, "training_start", 14) == 0) ||
-        (length == 11 && memcmp(name, "block_start", 11) == 0))
+    if (strcmp(key->value, "training_start") == 0 || strcmp(key->value, "block_start") == 0)
         return steps_begin_block(file, err);
-    if (length == 17 && memcmp(name, "global_batch_size", 17) == 0 && take_whole(value, &number))
+    if (strcmp(key->value, "global_batch_size") == 0 &&
+        take_whole(import_object_find(&object, NULL, "value"), &number))
         file->global_batch = number;
     return true;
 }
@@ -131,8 +135,8 @@ static bool take_dlio(struct steps_file *file, const char *line, const char *tex
 {
     int64_t number = 0;
     if (strncmp(text, "Starting epoch ", 15) == 0) {
-        take_whole(text + 15, &number);
-        return steps_begin_epoch(file, STEPS_DLIO, number, err);
+        const char *at = text + 15;
+        return steps_begin_epoch(file, STEPS_DLIO, scan_digits(&at, &number) && number > 0 ? number : 0, err);
     }
     if (strncmp(text, "Starting block ", 15) == 0)
         return steps_begin_block(file, err);
@@ -157,10 +161,12 @@ static bool take_line(struct steps_file *file, const char *line, struct error *e
     }
     if (text)
         return take_dlio(file, line, text, err);
-    const char *object = strchr(mark, '{');
+    char shown[STEPS_SHOWN], *object = strchr(mark, '{');
     bool taken = false;
-    return object && !steps_take_mllog(file, object, &taken, err) ? false
-                                                                  : taken || steps_malformed(file, line);
+    snprintf(shown, sizeof shown, "%s", line);
+    if (object && !steps_take_mllog(file, object, &taken, err))
+        return false;
+    return taken || steps_malformed(file, shown);
 }
 
 bool steps_read_lines(struct steps_file *file, struct import_lines *lines, struct error *err)

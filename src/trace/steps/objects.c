@@ -1,33 +1,27 @@
 /* Files that are streams of JSON objects: lists of MLLOG's, and TensorFlow's profiles. */
-#include "trace/import/import.h"
 #include "trace/import/json.h"
+#include "trace/import/stream.h"
 #include "trace/steps/internal.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct objects {
-    char *text; /* of the object at hand */
-    size_t length;
-    int64_t depth, object_depth; /* object_depth: of the object at hand; 0: none */
-    char before;                 /* the bracket around it */
-    bool string, escaped, too_long;
+    struct steps_file *file;
+    const struct import_lines *lines;
     bool profile;
-    int64_t taken; /* objects that were what they should be */
+    int64_t taken; /* objects of the expected kind */
     /* The profiler's step, in ns: all operations, the wait for a batch, its copy. */
     int64_t first, last, wait_from, wait_to, copy;
     int64_t operations;
-    struct import_object object;
 };
 
 /* Operations ("cat": "Op") of one step: a batch is waited for from IteratorV2 to the end of IteratorGetNext, and then
  * copied. As with the study, the last ones of their names count, and a step ends when its last operation starts. */
 static bool take_operation(struct objects *objects, const struct import_object *object)
 {
-    const struct import_member *category = import_object_find(object, false, "cat");
-    const struct import_member *name = import_object_find(object, false, "name");
-    const struct import_member *argument = import_object_find(object, true, "name");
+    const struct import_member *category = import_object_find(object, NULL, "cat");
+    const struct import_member *name = import_object_find(object, NULL, "name");
+    const struct import_member *argument = import_object_find(object, "args", "name");
     int64_t start, duration = 0;
     if (!category || !name || strcmp(category->value, "Op") != 0 ||
         !import_object_micros(object, "ts", &start))
@@ -45,75 +39,22 @@ static bool take_operation(struct objects *objects, const struct import_object *
     return true;
 }
 
-/* In JSON of other kinds nothing is malformed. */
-static bool take_object(struct steps_file *file, struct objects *objects, struct error *err)
+/* Before the first object of the expected kind, the file may hold JSON of another kind, which is not malformed. */
+static bool take_object(void *context, char *text, const char *problem, struct error *err)
 {
+    struct objects *objects = context;
+    struct steps_file *file = objects->file;
+    struct import_object object;
     bool taken = false, good = true;
-    objects->text[objects->length] = '\0';
-    if (objects->too_long || strlen(objects->text) != objects->length)
-        return objects->taken == 0 || steps_malformed(file, "an object that is too long, or no text");
-    if (objects->profile) {
-        taken = import_object_parse(&objects->object, objects->text);
-        objects->taken += taken && take_operation(objects, &objects->object);
-    } else {
-        good = steps_take_mllog(file, objects->text, &taken, err);
+    file->line = objects->lines->line + 1;
+    if (text && objects->profile) {
+        taken = import_object_parse(&object, text);
+        objects->taken += taken && take_operation(objects, &object);
+    } else if (text) {
+        good = steps_take_mllog(file, text, &taken, err);
         objects->taken += taken;
     }
-    return good && (taken || objects->taken == 0 || steps_malformed(file, "no object of the log"));
-}
-
-static void keep(struct objects *objects, char c)
-{
-    if (objects->length == TRACE_IMPORT_LINE_BYTES)
-        objects->too_long = true;
-    else
-        objects->text[objects->length++] = c;
-}
-
-/* Objects are those right within a list. */
-static bool take_bracket(struct steps_file *file, struct objects *objects, char c, struct error *err)
-{
-    if (c == '{' || c == '[') {
-        bool begins = c == '{' && objects->object_depth == 0 && objects->before == '[';
-        objects->depth++;
-        if (begins) {
-            objects->object_depth = objects->depth;
-            objects->length = 0;
-            objects->too_long = false;
-        }
-        objects->before = objects->object_depth ? objects->before : c;
-        if (objects->object_depth)
-            keep(objects, c);
-        return true;
-    }
-    if (objects->object_depth)
-        keep(objects, c);
-    bool ends = objects->object_depth && objects->depth == objects->object_depth;
-    objects->depth -= objects->depth > 0;
-    if (!ends) {
-        objects->before = objects->object_depth ? objects->before : '\0';
-        return true;
-    }
-    objects->object_depth = 0;
-    objects->before = '[';
-    return take_object(file, objects, err);
-}
-
-static bool take_byte(struct steps_file *file, struct objects *objects, char c, struct error *err)
-{
-    bool outside = !objects->string;
-    file->line += c == '\n';
-    if (objects->string) {
-        objects->string = c != '"' || objects->escaped;
-        objects->escaped = c == '\\' && !objects->escaped;
-    } else if (c == '"') {
-        objects->string = true;
-    }
-    if (outside && (c == '{' || c == '}' || c == '[' || c == ']'))
-        return take_bracket(file, objects, c, err);
-    if (objects->object_depth)
-        keep(objects, c);
-    return true;
+    return good && (taken || objects->taken == 0 || steps_malformed(file, problem));
 }
 
 /* One file is one step. */
@@ -131,36 +72,11 @@ static bool take_step(struct steps_file *file, const struct objects *objects, st
            steps_add(file, STEPS_PROFILER, STEPS_STEP, (double)(objects->last - objects->first) / 1e9, err);
 }
 
-static bool read_objects(struct steps_file *file, struct objects *objects, struct import_lines *lines,
-                         struct error *err)
-{
-    const char *bytes;
-    size_t length;
-    file->line = 1;
-    do {
-        if (!import_lines_raw(lines, &bytes, &length, err))
-            return false;
-        for (size_t i = 0; i < length; i++)
-            if (!take_byte(file, objects, bytes[i], err))
-                return false;
-    } while (length > 0);
-    if (objects->object_depth > 0 && objects->taken > 0)
-        steps_malformed(file, "the file ends within an object");
-    return !objects->profile || take_step(file, objects, err);
-}
-
 bool steps_read_objects(struct steps_file *file, struct import_lines *lines, bool profile, struct error *err)
 {
-    struct objects *objects = calloc(1, sizeof *objects);
-    char *text = malloc(TRACE_IMPORT_LINE_BYTES + 1);
-    bool good = (objects && text) || error_memory(err);
-    if (good) {
-        objects->profile = profile;
-        objects->text = text;
-        objects->wait_from = objects->wait_to = objects->copy = -1;
-        good = read_objects(file, objects, lines, err);
-    }
-    free(text);
-    free(objects);
-    return good;
+    struct objects objects = {
+        .file = file, .lines = lines, .profile = profile, .wait_from = -1, .wait_to = -1, .copy = -1};
+    bool good = import_stream(lines, take_object, &objects, err);
+    file->line = lines->line + 1;
+    return good && (!profile || take_step(file, &objects, err));
 }

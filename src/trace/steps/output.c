@@ -71,11 +71,11 @@ static double *barrier_of(struct output *output, size_t step)
 static bool take_span(struct output *output, struct import_object *object, char *line, struct error *err)
 {
     int64_t step, ns;
-    if (!import_object_parse(object, line) || !import_object_integer(object, true, "step", &step) ||
+    if (!import_object_parse(object, line) || !import_object_integer(object, "args", "step", &step) ||
         step < 1 || step > (int64_t)STEPS_MAX_VALUES)
         return true;
-    const struct import_member *name = import_object_find(object, false, "name");
-    const struct import_member *category = import_object_find(object, false, "cat");
+    const struct import_member *name = import_object_find(object, NULL, "name");
+    const struct import_member *category = import_object_find(object, NULL, "cat");
     double *barrier = barrier_of(output, (size_t)step - 1);
     if (!barrier)
         return error_memory(err);

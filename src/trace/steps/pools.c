@@ -81,19 +81,8 @@ int steps_event_find(const struct steps *steps, const char *name)
 
 bool steps_malformed(struct steps_file *file, const char *what)
 {
-    struct steps *steps = file->steps;
-    steps->malformed++;
-    if (steps->place_count == STEPS_PLACES)
-        return true;
-    struct steps_place *place = &steps->places[steps->place_count++];
-    const char *name = strrchr(file->path, '/');
-    place->line = file->line;
-    snprintf(place->file, sizeof place->file, "%s", name && name[1] ? name + 1 : file->path);
-    snprintf(place->what, sizeof place->what, "%s", what);
-    for (char *c = place->what; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == '\x7f')
-            *c = '?';
-    place->what[text_valid_utf8(place->what, strlen(place->what))] = '\0';
+    file->steps->malformed++;
+    import_places_add(&file->steps->places, file->path, file->line, what);
     return true;
 }
 

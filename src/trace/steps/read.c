@@ -2,19 +2,16 @@
 #include "core/doc.h"
 #include "core/file.h"
 #include "core/text.h"
-#include "core/vector.h"
-#include "trace/import/import.h"
+#include "trace/import/paths.h"
 #include "trace/steps/internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
-#define DEPTH 16
+#define MAX_DEPTH 16 /* of folders */
 
 /* Of DLIO and of `rehearse feed`. */
 static bool is_output(const char *path)
@@ -110,18 +107,6 @@ bool steps_read_text(struct steps *steps, const char *path, const char *text, si
 
 /* ---- folders ---- */
 
-struct paths {
-    char **items;
-    size_t count, capacity;
-};
-
-static bool add_path(struct paths *paths, char *path, struct error *err)
-{
-    if (paths->count == STEPS_MAX_FILES)
-        return error_set(err, ERROR_INPUT, "'%s': more than %d logs in one folder", path, STEPS_MAX_FILES);
-    return VECTOR_ADD(paths->items, paths->count, paths->capacity, path) || error_memory(err);
-}
-
 static bool is_log(const char *name)
 {
     static const char *const endings[] = {".log", ".log.gz", ".txt", ".txt.gz", ".json", ".json.gz"};
@@ -131,57 +116,9 @@ static bool is_log(const char *name)
     return false;
 }
 
-static bool list(struct paths *paths, const char *folder, int depth, struct error *err);
-
-/* Links to folders are not followed: they may lead back. */
-static bool list_one(struct paths *paths, const char *folder, const char *name, int depth, struct error *err)
-{
-    struct stat state;
-    size_t length = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(length);
-    bool good = true, kept = false;
-    if (!path)
-        return error_memory(err);
-    snprintf(path, length, "%s/%s", folder, name);
-    if (lstat(path, &state) != 0) {
-        good =
-            errno == ENOENT || error_set(err, ERROR_FAILED, "cannot look at '%s': %s", path, strerror(errno));
-    } else if (S_ISDIR(state.st_mode)) {
-        good = depth == DEPTH ? error_set(err, ERROR_INPUT, "'%s': more than %d folders deep", path, DEPTH)
-                              : list(paths, path, depth + 1, err);
-    } else if (is_log(name)) {
-        enum file_kind kind;
-        good = file_look(path, &kind, err) && (kind != FILE_REGULAR || add_path(paths, path, err));
-        kept = good && kind == FILE_REGULAR;
-    }
-    if (!kept)
-        free(path);
-    return good;
-}
-
-static bool list(struct paths *paths, const char *folder, int depth, struct error *err)
-{
-    DIR *open = opendir(folder);
-    bool good = true;
-    const struct dirent *entry;
-    if (!open)
-        return error_set(err, error_of_input(errno), "cannot read '%s': %s", folder, strerror(errno));
-    while (good && (errno = 0, entry = readdir(open)))
-        good = entry->d_name[0] == '.' || list_one(paths, folder, entry->d_name, depth, err);
-    if (good && errno)
-        good = error_set(err, ERROR_FAILED, "cannot read '%s': %s", folder, strerror(errno));
-    closedir(open);
-    return good;
-}
-
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Where a run has both, its log tells more than its output does. */
-static bool read_all(struct steps *steps, const struct paths *paths, const struct steps_options *options,
-                     int64_t *durations, struct error *err)
+static bool read_all(struct steps *steps, const struct import_paths *paths,
+                     const struct steps_options *options, int64_t *durations, struct error *err)
 {
     for (int outputs = 0; outputs < 2 && *durations == 0; outputs++)
         for (size_t i = 0; i < paths->count; i++)
@@ -194,19 +131,17 @@ static bool read_all(struct steps *steps, const struct paths *paths, const struc
 bool steps_read(struct steps *steps, const char *path, const struct steps_options *options, struct error *err)
 {
     struct stat state;
-    struct paths paths = {0};
+    struct import_paths paths = {0};
     int64_t durations = 0;
     bool good;
     if (stat(path, &state) != 0)
         return error_set(err, error_of_input(errno), "cannot read '%s': %s", path, strerror(errno));
     if (S_ISDIR(state.st_mode)) {
-        good = list(&paths, path, 0, err);
-        if (good && paths.count > 1)
-            qsort(paths.items, paths.count, sizeof *paths.items, compare_paths);
-        good = good && read_all(steps, &paths, options, &durations, err);
-        for (size_t i = 0; i < paths.count; i++)
-            free(paths.items[i]);
-        free(paths.items);
+        static const struct import_paths_rules rules = {
+            .wanted = is_log, .max_count = STEPS_MAX_FILES, .max_depth = MAX_DEPTH};
+        good =
+            import_paths_list(&paths, path, &rules, err) && read_all(steps, &paths, options, &durations, err);
+        import_paths_release(&paths);
     } else {
         good = read_one(steps, path, NULL, 0, options, &durations, err);
     }

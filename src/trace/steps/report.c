@@ -80,20 +80,6 @@ static void write_plane(struct json *json, const char *name, const struct steps_
     json_close(json);
 }
 
-static void write_places(struct json *json, const struct steps *steps)
-{
-    json_integer(json, "malformed", steps->malformed);
-    json_open(json, "malformed_places", '[');
-    for (int i = 0; i < steps->place_count; i++) {
-        json_open_flat(json, NULL, '{');
-        json_string(json, "file", steps->places[i].file);
-        json_integer(json, "line", steps->places[i].line);
-        json_string(json, "what", steps->places[i].what);
-        json_close(json);
-    }
-    json_close(json);
-}
-
 bool steps_write_json(const struct steps *steps, const struct steps_model *model, struct text *out,
                       struct error *err)
 {
@@ -109,7 +95,8 @@ bool steps_write_json(const struct steps *steps, const struct steps_model *model
     json_integer(&json, "zeros", steps->zeros);
     json_integer(&json, "lines_of_other_ranks", steps->other_ranks);
     json_close(&json);
-    write_places(&json, steps);
+    json_integer(&json, "malformed", steps->malformed);
+    import_places_write_json(&steps->places, "malformed_places", &json);
     json_open(&json, "configurations", '[');
     for (size_t i = 0; i < steps->group_count; i++)
         if (!write_group(&json, steps, &steps->groups[i], &model->normals[i], err))
@@ -239,9 +226,7 @@ static void print_head(const struct steps *steps, struct text *out)
         text_add(out, "steps end before the barrier: R_output.json does not tell of it\n");
     if (steps->malformed > 0)
         text_format(out, "malformed: %" PRId64 " line%s\n", steps->malformed, plural(steps->malformed));
-    for (int i = 0; i < steps->place_count; i++)
-        text_format(out, "  %s:%" PRId64 ": %s\n", steps->places[i].file, steps->places[i].line,
-                    steps->places[i].what);
+    import_places_print(&steps->places, "  ", out);
 }
 
 bool steps_print(const struct steps *steps, const struct steps_model *model, struct text *out,

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "trace/import/places.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +23,6 @@
 #define STEPS_MAX_FILES  100000 /* in one folder */
 #define STEPS_MAX_EVENTS 64     /* different names */
 #define STEPS_NAME       64
-#define STEPS_PLACES     8
 
 /* Events known by name; others follow in order of appearance. */
 enum steps_event {
@@ -76,12 +76,7 @@ struct steps {
     int64_t skipped;     /* … of skipped epochs … */
     int64_t zeros;       /* … of no length … */
     int64_t other_ranks; /* … and lines of ranks other than 0 */
-    int place_count;
-    struct steps_place {
-        char file[64];
-        int64_t line;
-        char what[120];
-    } places[STEPS_PLACES]; /* of the first malformed lines */
+    struct import_places places;
 };
 
 struct steps_options {

@@ -224,8 +224,8 @@ static void dlio_logs_tell_their_configuration(void **state)
     EXPECT(STEPS_STEP, 0.011, 0.012, 0.021, 0.022);
     EXPECT(STEPS_INNER, 0.0022, 0.0024, 0.0042, 0.0044);
     assert_int_equal(steps.malformed, 1); /* "load_batch_mem of …" */
-    assert_string_equal(steps.places[0].file, "dlio.log");
-    assert_int_equal(steps.places[0].line, 3);
+    assert_string_equal(steps.places.list[0].file, "dlio.log");
+    assert_int_equal(steps.places.list[0].line, 3);
     text_release(&text);
 }
 
@@ -483,8 +483,8 @@ static void malformed_lines_are_counted_and_passed_over(void **state)
     EXPECT(STEPS_STEP, 0.000002);
     assert_int_equal(steps.malformed, 5 + 70 - (STEPS_MAX_EVENTS - STEPS_KNOWN) + 1);
     assert_int_equal(steps.event_count, STEPS_MAX_EVENTS);
-    assert_int_equal(steps.place_count, STEPS_PLACES);
-    assert_int_equal(steps.places[4].line, 5);
+    assert_int_equal(steps.places.count, IMPORT_MAX_PLACES);
+    assert_int_equal(steps.places.list[4].line, 5);
     assert_true(before > 0);
     text_release(&text);
 }
