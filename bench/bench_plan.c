@@ -5,6 +5,7 @@
 
 #include "cases.h"
 #include "elastic/templates.h"
+#include "plan/plan.h"
 #include "plan/search.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static void print_proof(const struct pipeline *plan)
     if (plan->proven_optimal)
         printf("  optimal\n");
     else
-        printf("  gap %.3g %%\n", 100 * pipeline_gap(plan));
+        printf("  gap %.3g %%\n", 100 * plan_gap_of(plan->iteration_time, plan->lower_bound));
 }
 
 static void experiments(enum plan_objective objective)

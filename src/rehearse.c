@@ -216,7 +216,7 @@ double rh_plan_lower_bound(const rh_plan *plan)
 
 double rh_plan_gap(const rh_plan *plan)
 {
-    return pipeline_gap(&plan->plan);
+    return plan_gap_of(plan->plan.iteration_time, plan->plan.lower_bound);
 }
 
 bool rh_plan_is_optimal(const rh_plan *plan)

@@ -264,7 +264,7 @@ void templates_print(const struct template_set *set, struct text *out)
         const struct pipeline_stage *slowest = &plan->stages[plan->bottleneck];
         char time[32], period[32], gap[32] = "optimal";
         if (!plan->proven_optimal)
-            snprintf(gap, sizeof gap, "%.3g %%", 100 * pipeline_gap(plan));
+            snprintf(gap, sizeof gap, "%.3g %%", 100 * plan_gap_of(plan->iteration_time, plan->lower_bound));
         text_format(out, "%5d  %6d  %12s  %12s  %10s  ", template->nodes, plan->stage_count,
                     unit_format(time, sizeof time, plan->iteration_time, UNIT_TIME, 6),
                     unit_format(period, sizeof period, pipeline_stage_time(slowest), UNIT_TIME, 5), gap);

@@ -33,7 +33,7 @@ static void print_proof(const struct job_search_report *report, struct text *out
             out,
             "stopped early: the best of %.0f combinations tried; no plan takes less than %s (gap %.1f %%)\n",
             search->combinations, unit_text(&texts, search->lower_bound, UNIT_TIME),
-            100.0 * (best / search->lower_bound - 1.0));
+            100.0 * plan_gap_of(best, search->lower_bound));
 }
 
 static void print_head(const struct job_search_report *report, struct text *out)

@@ -24,11 +24,6 @@ void pipeline_release(struct pipeline *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-double pipeline_gap(const struct pipeline *plan)
-{
-    return plan->iteration_time > 0 ? (plan->iteration_time - plan->lower_bound) / plan->iteration_time : 0;
-}
-
 static int log2_of(int power_of_two)
 {
     int exponent = 0;

@@ -54,9 +54,6 @@ static inline int pipeline_microbatches(const struct pipeline *plan)
 
 void pipeline_release(struct pipeline *plan);
 
-/* Returns (iteration_time - lower_bound) / iteration_time; 1 if nothing is known. */
-double pipeline_gap(const struct pipeline *plan);
-
 /* Fills in every stage's times and memory, the three terms, the bottleneck and iteration_time from the
  * stages' layers, groups and devices, with sums in the reference's order. Stage times within one part in
  * 10^10 are equal. False: the objective is undefined for this plan (oobleck: N <= 0). */

@@ -1,5 +1,6 @@
 #include "core/unit.h"
 #include "plan/pipeline.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -105,7 +106,8 @@ static void print_proof(const struct pipeline *plan, struct text *out)
         text_format(out,
                     "proof      no plan takes less than %s: a gap of %.3g %% (%lld dynamic program%s, %s)\n",
                     unit_format(bound, sizeof bound, plan->lower_bound, UNIT_TIME, 6),
-                    100 * pipeline_gap(plan), (long long)plan->programs, plural(plan->programs), seconds);
+                    100 * plan_gap_of(plan->iteration_time, plan->lower_bound), (long long)plan->programs,
+                    plural(plan->programs), seconds);
     } else
         text_format(out, "proof      none: '%s' does not say how good its plan is (%s)\n", plan->search,
                     seconds);

@@ -104,11 +104,14 @@ double plan_figure(const struct plan *plan, const char *name)
     return NAN;
 }
 
+double plan_gap_of(double seconds, double lower_bound)
+{
+    return lower_bound > 0 && seconds > 0 ? fmax(0, (seconds - lower_bound) / seconds) : 1;
+}
+
 double plan_gap(const struct plan *plan)
 {
-    return plan->lower_bound > 0 && plan->iteration_time > 0
-               ? fmax(0, (plan->iteration_time - plan->lower_bound) / plan->iteration_time)
-               : 1;
+    return plan_gap_of(plan->iteration_time, plan->lower_bound);
 }
 
 static double known(double value)

@@ -192,7 +192,8 @@ void plan_add_part(struct plan *plan, const char *name, double seconds);
 void plan_add_figure(struct plan *plan, const char *name, double value);
 double plan_figure(const struct plan *plan, const char *name); /* NAN: none */
 
-/* (iteration_time - lower_bound) / iteration_time; 1 when nothing is known. */
+/* Returns (seconds - lower_bound) / seconds, at least 0; 1 when nothing is known: the gap of every planner. */
+double plan_gap_of(double seconds, double lower_bound);
 double plan_gap(const struct plan *plan);
 
 /* Returns the seconds that a stage is busy per micro-batch; unknown parts count as 0. */

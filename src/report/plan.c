@@ -368,7 +368,7 @@ static void add_template_row(struct text *out, double nodes, const struct plan *
 {
     char gap[64] = "optimal";
     if (plan && !plan->proven_optimal)
-        snprintf(gap, sizeof gap, "at most %.3g %% above the optimum", 100 * plan_gap(plan));
+        snprintf(gap, sizeof gap, "gap %.3g %%", 100 * plan_gap(plan));
     html_row(out);
     html_number(out, nodes, 0);
     html_number(out, plan ? (double)plan_devices_used(plan) : NAN, 0);

@@ -215,7 +215,7 @@ static bool answer_point(const void *context, const int64_t *at, struct sweep_ce
     cells[USED].number = plan->device_count - dapple_idle(plan);
     cells[MEMORY].number = memory;
     cells[FITS].number = memory <= answer.cluster.memory;
-    cells[GAP].number = plan->lower_bound > 0 ? dapple_gap(plan) : NAN;
+    cells[GAP].number = plan->lower_bound > 0 ? plan_gap_of(plan->latency, plan->lower_bound) : NAN;
     cells[PLAIN].number = answer.report.data.plain;
     cells[OVERLAP].number = answer.report.data.overlap;
     cells[PRIORITY].number = answer.report.data.priority;

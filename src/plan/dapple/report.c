@@ -3,17 +3,13 @@
 #include "core/unit.h"
 #include "plan/dapple/fixed.h"
 #include "plan/dapple/model.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define MAX_NAME 24 /* of a layer in the table */
-
-double dapple_gap(const struct dapple_split *plan)
-{
-    return plan->lower_bound > 0 ? fmax(0, (plan->latency - plan->lower_bound) / plan->latency) : 1;
-}
 
 double dapple_stage_memory(const struct dapple_problem *problem, const struct dapple_split *plan, int stage)
 {
@@ -282,8 +278,9 @@ static void print_proof(const struct dapple_report *report, struct text *out)
     else if (plan->lower_bound > 0)
         text_format(out,
                     "proof      no plan takes less than %s: a gap of %.3g %% (%lld dynamic program%s, %s)\n",
-                    unit_format(bound, sizeof bound, plan->lower_bound, UNIT_TIME, 6), 100 * dapple_gap(plan),
-                    (long long)plan->programs, plural(plan->programs), seconds);
+                    unit_format(bound, sizeof bound, plan->lower_bound, UNIT_TIME, 6),
+                    100 * plan_gap_of(plan->latency, plan->lower_bound), (long long)plan->programs,
+                    plural(plan->programs), seconds);
     else
         text_format(out, "proof      none: '%s' does not say how good its plan is (%s)\n", plan->search,
                     seconds);

@@ -13,9 +13,6 @@ struct dapple_report {
     double seconds;                   /* of the search */
 };
 
-/* (latency - lower_bound) / latency; 1 if nothing is known. */
-double dapple_gap(const struct dapple_split *plan);
-
 /* Bytes on each device of a stage, and of the fullest stage. HPGO's rules ignore memory. */
 double dapple_stage_memory(const struct dapple_problem *problem, const struct dapple_split *plan, int stage);
 double dapple_most_memory(const struct dapple_problem *problem, const struct dapple_split *plan);
