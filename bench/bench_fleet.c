@@ -117,8 +117,8 @@ static bool ask(const struct bench_case *c, struct fleet_question *question)
         const struct cost_device *device = tables_device(NULL, c->groups[g].device);
         known = device;
         if (known)
-            question->groups[question->group_count++] = (struct fleet_group){
-                .device = device,
+            question->groups[question->group_count++] = (struct cluster_group){
+                .type = device,
                 .calibration = tables_calibration(NULL, device),
                 .inside = tables_link(NULL, device->link),
                 .across = tables_link(NULL, c->across),
@@ -138,7 +138,7 @@ static void print_pipelines(const struct fleet_answer *answer, const struct flee
                p->microbatches, p->fill, p->cycle);
         for (int i = 0; i < p->stage_count; i++) {
             const struct fleet_option *option = &answer->problem.options[p->stages[i].option];
-            printf(" %s%s%.0d:%d", question->groups[option->type].device->name, option->tensor > 1 ? "x" : "",
+            printf(" %s%s%.0d:%d", question->groups[option->type].type->name, option->tensor > 1 ? "x" : "",
                    option->tensor > 1 ? option->tensor : 0, p->stages[i].last - p->stages[i].first);
         }
         printf("\n");
@@ -163,7 +163,7 @@ static bool measure(const struct bench_case *c, struct parallel *pool)
     cpu = clock_processor() - cpu;
     printf("%-12s batch %5" PRId64 " on", c->model, c->batch);
     for (int g = 0; g < question.group_count; g++)
-        printf(" %d %s", c->groups[g].nodes * c->devices_per_node, question.groups[g].device->name);
+        printf(" %d %s", c->groups[g].nodes * c->devices_per_node, question.groups[g].type->name);
     printf(":  %.3f s, %.3f CPU-s;  %.17g s, gap %.3f %%;  micro-batch %" PRId64
            ", recompute %d, %d pipelines, "
            "%" PRId64 " columns\n",

@@ -3,6 +3,7 @@
 #include "core/doc.h"
 #include "core/text.h"
 #include "core/unit.h"
+#include "devices/usual.h"
 
 #include <float.h>
 #include <math.h>
@@ -203,6 +204,60 @@ bool cluster_parse(struct cluster *cluster, const char *path, const char *data, 
     struct doc doc;
     memset(cluster, 0, sizeof *cluster);
     return doc_parse(&doc, doc_syntax_of(path), path, data, length, err) && from_doc(cluster, &doc, err);
+}
+
+const struct cost_link *cluster_link_like(const struct tables *tables, const char *name, double bandwidth,
+                                          struct arena *arena)
+{
+    const struct cost_link *known = tables_link(tables, name);
+    if (!known || bandwidth <= 0)
+        return known;
+    struct cost_link *own = ARENA_NEW(arena, struct cost_link);
+    if (own) {
+        *own = *known;
+        own->bandwidth = bandwidth;
+    }
+    return own;
+}
+
+bool cluster_set_type(struct cluster_group *group, const struct tables *tables,
+                      const struct cost_device *type, struct arena *arena)
+{
+    struct cost_device *own = ARENA_NEW(arena, struct cost_device);
+    if (!own)
+        return false;
+    *own = *type;
+    if (group->memory > 0)
+        own->memory = group->memory;
+    group->type = own;
+    group->memory = own->memory;
+    group->calibration = tables_calibration(tables, type);
+    return true;
+}
+
+bool cluster_resolve(struct cluster *cluster, const struct tables *tables, const char *across,
+                     struct error *err)
+{
+    if (!tables_ready(err))
+        return false;
+    if (across && !tables_link(tables, across))
+        return error_set(err, ERROR_USAGE, "--across: unknown '%s', see 'rehearse cost --list'", across);
+    for (int g = 0; g < cluster->group_count; g++) {
+        struct cluster_group *group = &cluster->groups[g];
+        const struct cost_device *type = tables_device(tables, group->device);
+        if (!type)
+            return error_set(err, ERROR_INPUT,
+                             "%s.device: '%s' is not a device that is known: see 'rehearse cost --list'",
+                             group->place, group->device);
+        /* what the file says is a node's, a link's bandwidth is a device's when all of them send */
+        double share = cluster->inter_node.bandwidth / group->devices_per_node;
+        group->inside = cluster_link_like(tables, type->link, group->intra_node.bandwidth, &cluster->arena);
+        group->across = across ? tables_link(tables, across)
+                               : cluster_link_like(tables, usual_node(type).across, share, &cluster->arena);
+        if (!group->inside || !group->across || !cluster_set_type(group, tables, type, &cluster->arena))
+            return error_memory(err);
+    }
+    return true;
 }
 
 void cluster_release(struct cluster *cluster)

@@ -6,12 +6,14 @@
  *          intra_node: {bandwidth: 25 GB/s, latency: 5 us}}
  *     inter_node: {bandwidth: 25 Gb/s, latency: 15 us}
  *
- * See docs/cluster.md. */
+ * See docs/cluster.md. cluster_resolve looks up in the tables what the file only names: afterwards a group has everything
+ * that a planner asks of it. */
 #ifndef REHEARSE_CLUSTER_CLUSTER_H
 #define REHEARSE_CLUSTER_CLUSTER_H
 
 #include "core/arena.h"
 #include "core/error.h"
+#include "devices/tables.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,6 +36,11 @@ struct cluster_group {
     int64_t memory; /* bytes per device; 0: not given, no limit */
     struct cluster_link intra_node;
     const char *place; /* "cluster.yaml:4:5: groups[1]", for messages about this group */
+
+    /* set by cluster_resolve; otherwise NULL */
+    const struct cost_device *type; /* with the group's memory */
+    const struct calibration *calibration;
+    const struct cost_link *inside, *across; /* as one device sees them when all of its node send */
 };
 
 struct cluster {
@@ -55,6 +62,21 @@ bool cluster_load(struct cluster *cluster, const char *path, struct error *err);
 /* Reads text; `path` is for messages, and its ending decides between JSON and YAML as in doc_load. */
 bool cluster_parse(struct cluster *cluster, const char *path, const char *data, size_t length,
                    struct error *err);
+
+/* Looks up every group's device type, calibration and links; where the file gives no memory or bandwidth, they are those of
+ * the type and of its usual link. `across`: the link between nodes instead of the file's; NULL: the file's. ERROR_INPUT for
+ * an unknown type, ERROR_USAGE for an unknown `across`. */
+bool cluster_resolve(struct cluster *cluster, const struct tables *tables, const char *across,
+                     struct error *err);
+
+/* Returns a link of the tables with another bandwidth (bytes/s of one device; 0: its own), in the arena. NULL: unknown name,
+ * or out of memory. */
+const struct cost_link *cluster_link_like(const struct tables *tables, const char *name, double bandwidth,
+                                          struct arena *arena);
+
+/* Sets the group's type, calibration and memory. False: out of memory. */
+bool cluster_set_type(struct cluster_group *group, const struct tables *tables,
+                      const struct cost_device *type, struct arena *arena);
 
 void cluster_release(struct cluster *cluster);
 

@@ -39,42 +39,59 @@ const struct software *plan_software_of(const struct plan *plan, struct error *e
 }
 
 /* A link of the plan, or the usual one of the device. */
-static bool find_link(struct cost_link *link, const struct tables *tables, const struct plan *plan, int index,
-                      const char *usual, struct error *err)
+static const struct cost_link *link_of(struct plan *plan, const struct tables *tables, int index,
+                                       const char *usual, struct error *err)
 {
     const struct plan_link *said = index >= 0 && index < plan->link_count ? &plan->links[index] : NULL;
-    const struct cost_link *known = tables_link(tables, said ? said->name : usual);
-    if (!known)
-        return unknown(plan, err, "link", said ? said->name : usual, "links FILE");
-    *link = *known;
-    if (said && said->bandwidth > 0)
-        link->bandwidth = said->bandwidth;
-    return true;
+    const char *name = said ? said->name : usual;
+    if (!tables_link(tables, name)) {
+        unknown(plan, err, "link", name, "links FILE");
+        return NULL;
+    }
+    const struct cost_link *link =
+        cluster_link_like(tables, name, said && said->bandwidth > 0 ? said->bandwidth : 0, &plan->arena);
+    if (!link)
+        error_memory(err);
+    return link;
 }
 
-bool plan_machine_of(struct plan_machine *machine, const struct plan *plan, int type,
-                     const struct plan_parts *given, struct error *err)
+static bool resolve_type(struct cluster_group *group, struct plan *plan, int index,
+                         const struct plan_parts *given, struct error *err)
 {
-    const struct plan_device_type *said = &plan->types[type];
+    const struct plan_device_type *said = &plan->types[index];
     const struct cost_device *device = given->device;
-    if (!tables_ready(err))
-        return false;
     if (!device || (plan->type_count > 1 && strcmp(device->name, said->name) != 0))
         device = tables_device(given->tables, said->name);
     if (!device)
         return unknown(plan, err, "device", said->name, "device NAME");
     struct usual_node usual = usual_node(device);
-    *machine = (struct plan_machine){
-        .device = *device,
-        .calibration = tables_calibration(given->tables, device),
+    bool counted = said->per_node > 1 || (said->nodes > 0 && said->per_node > 0);
+    *group = (struct cluster_group){
+        .device = said->name,
         .nodes = said->nodes,
-        .per_node =
-            said->per_node > 1 || (said->nodes > 0 && said->per_node > 0) ? said->per_node : usual.devices,
+        .devices_per_node = counted ? said->per_node : usual.devices,
+        .memory = said->memory,
+        .inside = link_of(plan, given->tables, said->inside, device->link, err),
     };
-    if (said->memory > 0)
-        machine->device.memory = said->memory;
-    return find_link(&machine->inside, given->tables, plan, said->inside, device->link, err) &&
-           find_link(&machine->across, given->tables, plan, said->across, usual.across, err);
+    group->across = group->inside ? link_of(plan, given->tables, said->across, usual.across, err) : NULL;
+    if (!group->across)
+        return false;
+    return cluster_set_type(group, given->tables, device, &plan->arena) || error_memory(err);
+}
+
+const struct cluster_group *plan_groups_of(struct plan *plan, const struct plan_parts *given,
+                                           struct error *err)
+{
+    if (!tables_ready(err))
+        return NULL;
+    struct cluster_group *groups =
+        ARENA_ARRAY(&plan->arena, (size_t)plan->type_count + 1, struct cluster_group);
+    if (!groups)
+        error_memory(err);
+    for (int t = 0; groups && t < plan->type_count; t++)
+        if (!resolve_type(&groups[t], plan, t, given, err))
+            return NULL;
+    return groups;
 }
 
 int64_t plan_devices_asked(const struct plan *plan)

@@ -2,6 +2,7 @@
 #ifndef REHEARSE_PLAN_PARTS_H
 #define REHEARSE_PLAN_PARTS_H
 
+#include "cluster/cluster.h"
 #include "devices/software.h"
 #include "devices/tables.h"
 #include "plan/plan.h"
@@ -13,20 +14,15 @@ struct plan_parts {
     const struct cost_device *device; /* for every device type of this name, or for a plan with one type */
 };
 
-/* The nodes of a device type, with the plan's memory and bandwidths. */
-struct plan_machine {
-    struct cost_device device;
-    const struct calibration *calibration;
-    struct cost_link inside, across;
-    int nodes, per_node; /* nodes 0: not given in the plan */
-};
-
 /* Each fails if the tables lack the name; the error names the option that is needed. */
 const struct architecture *plan_model_of(const struct plan *plan, const struct plan_parts *given,
                                          struct error *err);
 const struct software *plan_software_of(const struct plan *plan, struct error *err);
-bool plan_machine_of(struct plan_machine *machine, const struct plan *plan, int type,
-                     const struct plan_parts *given, struct error *err);
+
+/* Returns the plan's device types as resolved groups, with the plan's memory and links, in the plan's arena. nodes 0: the
+ * plan does not say how many. NULL: an error. */
+const struct cluster_group *plan_groups_of(struct plan *plan, const struct plan_parts *given,
+                                           struct error *err);
 
 /* Returns the number of devices that the plan was made for: the whole cluster, or as many as were
  * requested. */

@@ -135,6 +135,42 @@ static void a_file_that_is_not_there_is_an_error(void **state)
     assert_non_null(strstr(err.text, "no-such-cluster.yaml"));
 }
 
+static void a_resolved_group_has_devices_links_and_memory(void **state)
+{
+    struct cluster cluster;
+    struct error err;
+    (void)state;
+    parse(
+        &cluster, "c.yaml",
+        "groups:\n"
+        "  - {device: h100, nodes: 2, devices_per_node: 8}\n"
+        "  - {device: a100, nodes: 1, devices_per_node: 4, memory: 30 GB, intra_node: {bandwidth: 7 GB/s}}\n"
+        "inter_node: {bandwidth: 40 GB/s}\n");
+    assert_null(cluster.groups[0].type);
+    assert_true(cluster_resolve(&cluster, NULL, NULL, &err));
+    const struct cluster_group *plain = &cluster.groups[0], *own = &cluster.groups[1];
+    const struct cost_device *h100 = tables_device(NULL, "h100");
+    assert_string_equal(plain->type->name, h100->name);
+    assert_int_equal(plain->memory, h100->memory);
+    assert_ptr_equal(plain->inside, tables_link(NULL, h100->link));
+    assert_ptr_equal(plain->calibration, tables_calibration(NULL, h100));
+    assert_string_equal(plain->across->name, "ib-400g");
+    assert_true(plain->across->bandwidth == 5e9); /* 8 devices share a node's link */
+    assert_int_equal(own->memory, 30000000000);
+    assert_int_equal(own->type->memory, 30000000000);
+    assert_true(own->inside->bandwidth == 7e9 && own->across->bandwidth == 10e9);
+    assert_string_equal(own->across->name, "ib-200g");
+    assert_true(cluster_resolve(&cluster, NULL, "ib-100g", &err));
+    assert_ptr_equal(cluster.groups[1].across, tables_link(NULL, "ib-100g"));
+    assert_false(cluster_resolve(&cluster, NULL, "ib-1g", &err));
+    assert_string_equal(err.text, "--across: unknown 'ib-1g', see 'rehearse cost --list'");
+    cluster_release(&cluster);
+    parse(&cluster, "c.yaml", "groups:\n  - {device: h1, nodes: 2, devices_per_node: 8}\n");
+    assert_false(cluster_resolve(&cluster, NULL, NULL, &err));
+    assert_non_null(strstr(err.text, "c.yaml:2:5: groups[0].device: 'h1' is not a device that is known"));
+    cluster_release(&cluster);
+}
+
 /* What comes before and after the group that a case is about. */
 #define GROUP(fields) "groups:\n  - {" fields "}\n"
 
@@ -304,6 +340,7 @@ int main(void)
         cmocka_unit_test(a_device_type_may_come_twice),
         cmocka_unit_test(names_may_look_like_numbers),
         cmocka_unit_test(a_file_is_read),
+        cmocka_unit_test(a_resolved_group_has_devices_links_and_memory),
         cmocka_unit_test(a_file_that_is_not_there_is_an_error),
         cmocka_unit_test(mistakes_are_named_with_place_and_cause),
         cmocka_unit_test(too_many_groups_are_refused),

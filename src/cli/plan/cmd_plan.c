@@ -6,24 +6,6 @@
 
 #include <string.h>
 
-#define IN(kind)  (1U << (kind))
-#define PIPELINE  (IN(PLAN_BY_PIPELINE) | IN(PLAN_BY_OOBLECK))
-#define DAPPLE    IN(PLAN_BY_DAPPLE)
-#define ITERATION IN(PLAN_BY_ITERATION)
-
-/* In the order of enum plan_kind. */
-static const char *const objectives[] = {"pipeline", "oobleck", "dapple", "iteration", NULL};
-static bool (*const planners[])(const struct plan_options *, struct error *) = {
-    plan_by_pipeline,
-    plan_by_pipeline,
-    plan_by_dapple,
-    plan_by_iteration,
-};
-
-/* In the order of enum plan_method, with the objectives that have it. */
-static const char *const searches[] = {"exact", "divide", "fold-greedy", "fold-dp", "hpgo", NULL};
-static const unsigned searched[] = {~0U, PIPELINE, PIPELINE, PIPELINE, DAPPLE};
-
 static const char *const rules[] = {"dapple", "dapple-fixed", NULL};    /* enum dapple_rules */
 static const char *const precisions[] = {"mixed", "fp32", "fp8", NULL}; /* enum model_precision */
 static const char *const imports[] = {"auto", "hpgo", "rehearse", NULL};
@@ -59,7 +41,7 @@ static const struct option_spec options[] = {
      .kind = OPTION_CHOICE,
      .at = offsetof(struct plan_options, planning.objective),
      .argument = "NAME",
-     .words = objectives,
+     .words = plan_objectives,
      .help = "what is minimised, see above; chosen by the other options if it is not given"},
     {.name = "microbatch-size",
      .topic = "pipeline",
@@ -94,7 +76,7 @@ static const struct option_spec options[] = {
      .at = offsetof(struct plan_options, search),
      .argument = "METHOD",
      .initial = "exact",
-     .words = searches,
+     .words = plan_searches,
      .help = "how the plan is found: exact proves the optimum; the others are methods of the reference, to "
              "compare with"},
     {.name = "sequence",
@@ -294,110 +276,12 @@ static const struct option_spec options[] = {
     OPTION_END,
 };
 
-/* Options that not every objective takes, or that some cannot do without. */
-static const struct scope {
-    const char *option;
-    unsigned takes, needs;
-} scopes[] = {
-    {"model", ITERATION, 0},
-    {"device", ITERATION, 0},
-    {"sequence", ITERATION, 0},
-    {"precision", ITERATION, 0},
-    {"software", ITERATION, 0},
-    {"devices-per-node", ITERATION, 0},
-    {"inside", ITERATION, 0},
-    {"across", ITERATION, 0},
-    {"links", ITERATION, 0},
-    {"calibration", ITERATION, 0},
-    {"headroom", ITERATION, 0},
-    {"fix", ITERATION, 0},
-    {"top", ITERATION, 0},
-    {"pareto", ITERATION, 0},
-    {"explain", ITERATION, 0},
-    {"flags", ITERATION, 0},
-    {"profile", ~0U, PIPELINE | DAPPLE},
-    {"cluster", ~0U, PIPELINE | DAPPLE},
-    {"microbatches", PIPELINE, PIPELINE},
-    {"allreduce", PIPELINE | ITERATION, 0},
-    {"memory", PIPELINE, 0},
-    {"fold-exact-factors", PIPELINE, 0},
-    {"fold-longest-only", PIPELINE, 0},
-    {"global-batch", DAPPLE | ITERATION, DAPPLE},
-    {"devices", DAPPLE | ITERATION, 0},
-    {"rules", DAPPLE, 0},
-    {"import", DAPPLE, 0},
-    {"profile-batch", DAPPLE, 0},
-    {"state-factor", DAPPLE, 0},
-    {"sample-memory", DAPPLE, 0},
-    {"csv", DAPPLE | ITERATION, 0},
-};
-
-enum { SCOPES = sizeof scopes / sizeof *scopes };
-
-static const struct option_spec *option_named(const char *name)
-{
-    const struct option_spec *spec = options;
-    while (spec->name && strcmp(spec->name, name) != 0)
-        spec++;
-    return spec;
-}
-
 bool plan_is_given(const struct plan_options *given, const char *name)
 {
-    const struct option_spec *spec = option_named(name);
-    return spec->name && given->given[spec - options];
-}
-
-/* "pipeline, oobleck" */
-static void write_objectives(unsigned kinds, struct text *out)
-{
-    for (int i = 0; objectives[i]; i++)
-        if (kinds & IN(i)) {
-            text_add(out, out->length > 0 ? ", " : "");
-            text_add(out, objectives[i]);
-        }
-}
-
-static bool not_taken(const struct scope *scope, const char *objective, struct error *err)
-{
-    struct text takers = {0};
-    write_objectives(scope->takes, &takers);
-    error_set(err, ERROR_USAGE, "plan: '--%s' is not for --objective %s, but for %s", scope->option,
-              objective, takers.failed ? "others" : takers.data);
-    text_release(&takers);
+    for (const struct option_spec *spec = options; spec->name; spec++)
+        if (strcmp(spec->name, name) == 0)
+            return given->given[spec - options];
     return false;
-}
-
-static bool check_search(const struct plan_options *given, struct error *err)
-{
-    if (searched[given->search] & IN(given->planning.objective))
-        return true;
-    struct text words = {0};
-    for (int i = 0; searches[i]; i++)
-        if (searched[i] & IN(given->planning.objective)) {
-            text_add(&words, words.length > 0 ? ", " : "");
-            text_add(&words, searches[i]);
-        }
-    error_set(err, ERROR_USAGE, "--search: expected one of %s for --objective %s; found '%s'",
-              words.failed ? "its words" : words.data, objectives[given->planning.objective],
-              searches[given->search]);
-    text_release(&words);
-    return false;
-}
-
-/* Do the options go with the objective? */
-static bool check_scopes(const struct plan_options *given, struct error *err)
-{
-    unsigned kind = IN(given->planning.objective);
-    const char *objective = objectives[given->planning.objective];
-    for (int i = 0; i < SCOPES; i++)
-        if (!(scopes[i].takes & kind) && plan_is_given(given, scopes[i].option))
-            return not_taken(&scopes[i], objective, err);
-    for (int i = 0; i < SCOPES; i++)
-        if ((scopes[i].needs & kind) && !plan_is_given(given, scopes[i].option))
-            return error_set(err, ERROR_USAGE, "plan: '--%s %s' is missing, which --objective %s needs",
-                             scopes[i].option, option_named(scopes[i].option)->argument, objective);
-    return check_search(given, err);
 }
 
 /* Two of these would fill the same place. */
@@ -442,8 +326,8 @@ static bool run(void *context, struct error *err)
             given->model || given->device || (given->global_batch && !plan_is_given(given, "microbatches"))
                 ? PLAN_BY_ITERATION
                 : PLAN_BY_PIPELINE;
-    return check_outputs(given, err) && check_scopes(given, err) &&
-           planners[given->planning.objective](given, err);
+    const struct planner *planner = check_outputs(given, err) ? planner_choose(given, err) : NULL;
+    return planner && planner->search(given, err);
 }
 
 static const struct command_example examples[] = {

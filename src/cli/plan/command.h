@@ -1,7 +1,8 @@
-/* Inside `rehearse plan`: what its options say, and one function for each kind of objective.
+/* Inside `rehearse plan`: its options, and its planners.
  *
- * How to add an objective: its name to enum plan_kind, a function declared here in a file of its own, and in cmd_plan.c its
- * name, its planner, and a row in the table of scopes for each option that is its own. */
+ * How to add a planner: a function that makes its question from the options, searches and delivers, declared at the end of
+ * this file and written in a file of its own, and a row in the table of planners.c. A new objective also has a name in enum
+ * plan_kind and plan_objectives, a new word of --search in enum plan_method and plan_searches. */
 #ifndef REHEARSE_CLI_PLAN_COMMAND_H
 #define REHEARSE_CLI_PLAN_COMMAND_H
 
@@ -11,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In the order of the words of --objective; the first two are those of enum plan_objective. */
+/* The objectives; the first two are those of enum plan_objective. */
 enum plan_kind { PLAN_BY_PIPELINE, PLAN_BY_OOBLECK, PLAN_BY_DAPPLE, PLAN_BY_ITERATION };
 
-/* In the order of the words of --search; the first four are those of enum plan_search_method. */
+/* The words of --search; the first four are those of enum plan_search_method. */
 enum plan_method { PLAN_EXACT, PLAN_DIVIDE, PLAN_FOLD_GREEDY, PLAN_FOLD_DP, PLAN_HPGO };
 
 /* In the order of the words of --import. */
@@ -52,9 +53,24 @@ bool plan_is_given(const struct plan_options *options, const char *name);
 /* Delivers the plan of a file. */
 bool plan_by_file(const struct plan_options *options, struct error *err);
 
-/* Each finds a plan and delivers it as the options say. */
-bool plan_by_pipeline(const struct plan_options *options, struct error *err); /* pipeline, oobleck */
+/* A planner: one row of the table in planners.c. */
+struct planner {
+    const char *name;          /* as plans name it in made_by.planner */
+    unsigned objectives;       /* that it minimises: bits of enum plan_kind */
+    enum plan_method method;   /* its word of --search */
+    const char *needs, *takes; /* names of its own options, with blanks between them */
+    bool (*search)(const struct plan_options *options, struct error *err); /* finds and delivers a plan */
+};
+
+extern const char *const plan_objectives[],
+    *const plan_searches[]; /* in the order of the enums, ended by NULL */
+
+/* Returns the planner that the options call for. ERROR_USAGE if it lacks an option, or one is for another. */
+const struct planner *planner_choose(const struct plan_options *options, struct error *err);
+
+bool plan_by_pipeline(const struct plan_options *options, struct error *err);
 bool plan_by_dapple(const struct plan_options *options, struct error *err);
-bool plan_by_iteration(const struct plan_options *options, struct error *err);
+bool plan_by_split(const struct plan_options *options, struct error *err);
+bool plan_by_fleet(const struct plan_options *options, struct error *err);
 
 #endif

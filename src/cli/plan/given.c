@@ -11,7 +11,7 @@ static void print(const void *context, struct text *out)
 
 /* Software that says a model's sizes needs the job; a plan that names no model and no software has none. */
 static bool remake(const struct plan_options *options, struct plan *plan, struct cost_chosen *chosen,
-                   struct job_remade *made, bool *is_job, struct error *err)
+                   struct job *job, bool *is_job, struct error *err)
 {
     *is_job = plan_is_job(plan) && (plan->software || options->model) && plan_is_given(options, "emit");
     if (!*is_job)
@@ -26,21 +26,21 @@ static bool remake(const struct plan_options *options, struct plan *plan, struct
         .model = chosen->model,
         .device = chosen->device_count > 0 ? chosen->devices[0] : NULL,
     };
-    return job_remake(made, plan, &parts, err);
+    return job_remake(job, plan, &parts, err);
 }
 
 bool plan_by_file(const struct plan_options *options, struct error *err)
 {
     struct plan plan;
     struct cost_chosen chosen = {0};
-    struct job_remade made;
+    struct job job;
     bool is_job;
     if (!plan_load(&plan, options->plan, err))
         return false;
-    bool ok = plan_check(&plan, err) && remake(options, &plan, &chosen, &made, &is_job, err);
+    bool ok = plan_check(&plan, err) && remake(options, &plan, &chosen, &job, &is_job, err);
     if (ok) {
         const struct plan_delivery delivery = {
-            .plan = &plan, .print = print, .job = is_job ? &made.job : NULL, .context = &plan};
+            .plan = &plan, .print = print, .job = is_job ? &job : NULL, .context = &plan};
         ok = plan_deliver(options, &delivery, err);
     }
     cost_chosen_release(&chosen);

@@ -44,18 +44,25 @@ struct planner {
     struct progress *progress;
 };
 
+bool fleet_take_cluster(struct fleet_question *question, const struct cluster *cluster, struct error *err)
+{
+    question->group_count = cluster->group_count;
+    if (cluster->group_count > FLEET_MAX_TYPES)
+        return error_set(err, ERROR_INPUT, "%s: expected at most %d groups, found %d", cluster->path,
+                         FLEET_MAX_TYPES, cluster->group_count);
+    for (int g = 0; g < cluster->group_count; g++)
+        question->groups[g] = cluster->groups[g];
+    return true;
+}
+
 /* ---- layers ---- */
 
 static struct job job_on(const struct fleet_question *question, int group, int tensor)
 {
-    const struct fleet_group *g = &question->groups[group];
+    const struct cluster_group *g = &question->groups[group];
     struct job job = question->job;
-    job.device = g->device;
-    job.calibration = g->calibration;
-    job.inside = g->inside;
-    job.across = g->across;
-    job.devices_per_node = g->devices_per_node;
-    job.type = model_type(g->device, question->precision);
+    job_set_group(&job, g);
+    job.type = model_type(g->type, question->precision);
     job.tensor = tensor;
     job.context = job.expert = job.chunks = job.data = job.pipeline = 1;
     job.devices = tensor;
@@ -105,14 +112,14 @@ static struct rates rates_of(const struct fleet_question *question, int group, i
                              const struct fleet_spread *spread)
 {
     const struct software *software = question->job.software;
-    const struct fleet_group *g = &question->groups[group];
+    const struct cluster_group *g = &question->groups[group];
     struct collective_group ranks = {
         .devices = spread->gradients,
         .devices_per_node = fleet_together(spread, g->devices_per_node, tensor),
         .inside = g->inside,
         .across = g->across,
     };
-    double rate = JOB_STREAM_RATE * g->device->bandwidth;
+    double rate = JOB_STREAM_RATE * g->type->bandwidth;
     double moved =
         ranks.devices > 1
             ? transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration) / EXCHANGED
@@ -168,7 +175,7 @@ static bool add_option(struct fleet_problem *problem, const struct fleet_questio
     }
     add_layer(&sums, blocks + 1, &layers.head, &rates);
     sums.send[blocks + 1] = layers.send_across;
-    double runtime = software->runtime_share * question->groups[group].memory;
+    double runtime = software->runtime_share * (double)question->groups[group].memory;
     double tied = job.model->tied
                       ? (double)job.model->hidden * (double)job.model->vocabulary / tensor * rates.state
                       : 0.0;
@@ -192,10 +199,10 @@ static bool make_problem(struct fleet_problem *problem, const struct fleet_quest
         .max_pipelines = spread->max,
     };
     for (int g = 0; g < question->group_count; g++) {
-        const struct fleet_group *group = &question->groups[g];
+        const struct cluster_group *group = &question->groups[g];
         problem->types[g] = (struct fleet_type){
             .devices = group->nodes * group->devices_per_node,
-            .memory = group->memory * (1.0 - question->headroom),
+            .memory = (double)group->memory * (1.0 - question->headroom),
         };
         for (int tensor = 1; tensor <= group->devices_per_node; tensor++)
             if (tensor_allowed(question, g, tensor) &&

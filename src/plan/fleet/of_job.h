@@ -3,6 +3,7 @@
 #ifndef REHEARSE_PLAN_FLEET_OF_JOB_H
 #define REHEARSE_PLAN_FLEET_OF_JOB_H
 
+#include "cluster/cluster.h"
 #include "core/parallel.h"
 #include "core/progress.h"
 #include "cost/model_profile.h"
@@ -10,22 +11,17 @@
 #include "plan/fleet/given.h"
 #include "plan/split/search.h"
 
-struct fleet_group {
-    const struct cost_device *device;
-    const struct calibration *calibration;
-    const struct cost_link *inside, *across;
-    int nodes, devices_per_node;
-    double memory; /* bytes per device */
-};
-
 struct fleet_question {
     struct job job; /* model, software, batch, sequence; the rest is ignored */
     enum model_precision precision;
     int group_count;
-    struct fleet_group groups[FLEET_MAX_TYPES];
+    struct cluster_group groups[FLEET_MAX_TYPES];   /* resolved */
     struct job_range tensor, microbatch, recompute; /* allowed values */
     double headroom;                                /* share of each memory kept free */
 };
+
+/* Takes over the groups of a resolved cluster. ERROR_INPUT if it has too many. */
+bool fleet_take_cluster(struct fleet_question *question, const struct cluster *cluster, struct error *err);
 
 /* Seconds of one iteration; the parts add up. */
 struct fleet_time {

@@ -2,6 +2,7 @@
 
 #include "plan/fleet/classes.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 /* Returns the link that each of `devices` sharers sees. */
@@ -80,6 +81,24 @@ static bool make(const void *context, const struct fleet_spread *spread, struct 
     return true;
 }
 
+bool fleet_ask_profile(struct fleet_profile_question *question, const struct planning *planning,
+                       int64_t batch, double headroom, struct error *err)
+{
+    int microbatch = planning->profile.microbatch_size > 0 ? planning->profile.microbatch_size : 1;
+    *question = (struct fleet_profile_question){
+        .problem = &planning->problem,
+        .profile = &planning->profile,
+        .cluster = &planning->cluster,
+        .microbatches = batch / microbatch,
+        .microbatch = microbatch,
+        .headroom = headroom,
+    };
+    return batch % microbatch == 0 ||
+           error_set(err, ERROR_INFEASIBLE,
+                     "--global-batch: %" PRId64 " is not a multiple of the profile's micro-batch of %d",
+                     batch, microbatch);
+}
+
 /* Plans a profile, or scores the given pipelines. */
 static bool answer_with(struct fleet_answer *answer, const struct fleet_profile_question *question,
                         const struct fleet_given *given, struct error *err)
@@ -92,6 +111,7 @@ static bool answer_with(struct fleet_answer *answer, const struct fleet_profile_
     if (!(given ? fleet_take_given(&answer->plan, &answer->problem, &maker, given, err)
                 : fleet_search_classes(&answer->plan, &answer->problem, &maker, INFINITY, err)))
         return false;
+    answer->microbatch = question->microbatch;
     answer->pipelines = fleet_pipelines(&answer->plan);
     answer->lower_bound = answer->plan.lower_bound;
     answer->held = (struct fleet_held){1, 1, MEMORY_STATE_FACTOR - 2};

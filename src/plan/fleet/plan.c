@@ -149,12 +149,12 @@ bool plan_of_fleet_job(struct plan *plan, const struct fleet_answer *answer,
     if (ok && (!plan->model || !plan->software))
         ok = error_memory(err);
     for (int g = 0; ok && g < question->group_count; g++) {
-        const struct fleet_group *group = &question->groups[g];
+        const struct cluster_group *group = &question->groups[g];
         plan->types[g] = (struct plan_device_type){
-            .name = arena_string(&plan->arena, group->device->name),
+            .name = arena_string(&plan->arena, group->type->name),
             .nodes = group->nodes,
             .per_node = group->devices_per_node,
-            .memory = (int64_t)group->memory,
+            .memory = group->memory,
             .inside = plan_add_link(plan, group->inside->name, group->inside->bandwidth, NAN),
             .across = plan_add_link(plan, group->across->name, group->across->bandwidth, NAN),
         };

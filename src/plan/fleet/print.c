@@ -13,27 +13,26 @@ int fleet_idle(const struct fleet_answer *answer, int type)
     return left;
 }
 
-static void print_question(const struct fleet_report *report, struct text *out)
+static void print_question(const struct fleet_answer *answer, const struct plan *plan, struct text *out)
 {
-    const struct fleet_problem *problem = &report->answer->problem;
+    const struct fleet_problem *problem = &answer->problem;
     int devices = 0;
     for (int t = 0; t < problem->type_count; t++)
         devices += problem->types[t].devices;
-    text_format(out, "%s on %d devices: ", report->model ? report->model : "the profile", devices);
+    text_format(out, "%s on %d devices: ", plan->model ? plan->model : "the profile", devices);
     for (int t = 0; t < problem->type_count; t++)
-        text_format(out, "%s%d x %s", t > 0 ? ", " : "", problem->types[t].devices, report->types[t]);
-    text_format(out, "\nglobal batch %" PRId64, report->batch);
-    if (report->sequence > 0)
-        text_format(out, " x %" PRId64 " tokens", report->sequence);
-    text_format(out, "%s%s\n\n", report->software ? ", " : "", report->software ? report->software : "");
+        text_format(out, "%s%d x %s", t > 0 ? ", " : "", problem->types[t].devices, plan->types[t].name);
+    text_format(out, "\nglobal batch %" PRId64, plan->global_batch);
+    if (plan->sequence > 0)
+        text_format(out, " x %" PRId64 " tokens", plan->sequence);
+    text_format(out, "%s%s\n\n", plan->software ? ", " : "", plan->software ? plan->software : "");
 }
 
-static void print_head(const struct fleet_report *report, struct text *out)
+static void print_head(const struct fleet_answer *answer, const struct plan *plan, struct text *out)
 {
-    const struct fleet_answer *answer = report->answer;
     const struct fleet_time *time = &answer->time;
     struct unit_texts texts = {0};
-    double gap = time->seconds / answer->lower_bound - 1.0;
+    double gap = plan_gap(plan);
     text_format(out, "iteration %s; ", unit_text(&texts, time->seconds, UNIT_TIME));
     if (gap > 1e-9)
         text_format(out, "no plan takes less than %s (gap %.2g %%)\n",
@@ -43,9 +42,10 @@ static void print_head(const struct fleet_report *report, struct text *out)
     text_format(out, "  until pipelines are done %s, gradients and optimizer %s, other %s\n",
                 unit_text(&texts, time->pipelines, UNIT_TIME), unit_text(&texts, time->after, UNIT_TIME),
                 unit_text(&texts, time->other, UNIT_TIME));
-    text_format(out, "%.4g samples/s", (double)report->batch / time->seconds);
-    if (report->sequence > 0)
-        text_format(out, ", %.4g tokens/s", (double)report->batch * (double)report->sequence / time->seconds);
+    text_format(out, "%.4g samples/s", (double)plan->global_batch / time->seconds);
+    if (plan->sequence > 0)
+        text_format(out, ", %.4g tokens/s",
+                    (double)plan->global_batch * (double)plan->sequence / time->seconds);
     text_format(out, "\nmicro-batch %" PRId64 "; recomputation: %s; optimizer states %s; %d pipeline%s\n",
                 answer->microbatch, job_recompute_name(answer->recompute),
                 answer->sharded ? "over all pipelines" : "in every pipeline", answer->pipelines,
@@ -53,7 +53,7 @@ static void print_head(const struct fleet_report *report, struct text *out)
     for (int t = 0; t < answer->problem.type_count; t++)
         if (fleet_idle(answer, t) > 0)
             text_format(out, "%d of %d %s idle\n", fleet_idle(answer, t), answer->problem.types[t].devices,
-                        report->types[t]);
+                        plan->types[t].name);
 }
 
 struct row {
@@ -67,10 +67,9 @@ static struct row row_of(const struct fleet_problem *problem, const struct fleet
 }
 
 /* Neighbouring stages that differ only in memory share a row. */
-static void print_stages(const struct fleet_report *report, const struct fleet_pipeline *pipeline,
-                         struct text *out)
+static void print_stages(const struct fleet_problem *problem, const struct plan *plan,
+                         const struct fleet_pipeline *pipeline, struct text *out)
 {
-    const struct fleet_problem *problem = &report->answer->problem;
     struct unit_texts texts = {0};
     for (int i = 0, end; i < pipeline->stage_count; i = end) {
         struct row row = row_of(problem, &pipeline->stages[i]);
@@ -90,22 +89,22 @@ static void print_stages(const struct fleet_report *report, const struct fleet_p
                  pipeline->stages[end - 1].last - 1);
         snprintf(memory, sizeof memory, first > last ? "%s to %s" : "%s",
                  unit_text(&texts, first, UNIT_BYTES), unit_text(&texts, last, UNIT_BYTES));
-        text_format(out, "  %7s  %9s  %-14s  %6d  %15s  %s", stages, layers, report->types[option->type],
+        text_format(out, "  %7s  %9s  %-14s  %6d  %15s  %s", stages, layers, plan->types[option->type].name,
                     option->tensor, unit_text(&texts, row.seconds, UNIT_TIME), memory);
-        if (isfinite(report->memory[option->type]))
-            text_format(out, " of %s", unit_text(&texts, report->memory[option->type], UNIT_BYTES));
+        if (plan->types[option->type].memory > 0)
+            text_format(out, " of %s",
+                        unit_text(&texts, (double)plan->types[option->type].memory, UNIT_BYTES));
         text_add(out, "\n");
     }
 }
 
-void fleet_print(const struct fleet_report *report, struct text *out)
+void fleet_print(const struct fleet_answer *answer, const struct plan *plan, struct text *out)
 {
-    const struct fleet_choice *plan = &report->answer->plan;
     struct unit_texts texts = {0};
-    print_question(report, out);
-    print_head(report, out);
-    for (int k = 0; k < plan->pipeline_count; k++) {
-        const struct fleet_pipeline *p = &plan->pipelines[k];
+    print_question(answer, plan, out);
+    print_head(answer, plan, out);
+    for (int k = 0; k < answer->plan.pipeline_count; k++) {
+        const struct fleet_pipeline *p = &answer->plan.pipelines[k];
         int64_t each = p->microbatches / p->copies, more = p->microbatches % p->copies;
         text_format(out, "\n%d pipeline%s of %d stage%s, %" PRId64, p->copies, p->copies > 1 ? "s" : "",
                     p->stage_count, p->stage_count > 1 ? "s" : "", each);
@@ -115,6 +114,6 @@ void fleet_print(const struct fleet_report *report, struct text *out)
                     p->copies > 1 ? " each" : "", unit_text(&texts, p->fill, UNIT_TIME),
                     unit_text(&texts, p->cycle, UNIT_TIME));
         text_add(out, "   stages     layers  device type     tensor  per micro-batch  memory per device\n");
-        print_stages(report, p, out);
+        print_stages(&answer->problem, plan, p, out);
     }
 }

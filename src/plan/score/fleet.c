@@ -1,5 +1,4 @@
 /* Pipelines over devices of several types: of a training job, or of a measured profile. */
-#include "plan/fleet/groups.h"
 #include "plan/fleet/plan.h"
 #include "plan/score/objective.h"
 #include "plan/split/plan.h"
@@ -12,9 +11,7 @@ struct question {
     struct fleet_given given;
     /* a model */
     struct fleet_question job;
-    struct plan_machine *machines; /* of the plan's device types */
-    struct cluster cluster;        /* or of a file */
-    struct fleet_links links;
+    struct cluster cluster; /* of a file */
     int64_t microbatch;
     enum recompute recompute;
     /* or a profile */
@@ -35,7 +32,6 @@ static void end(struct scoring *scoring)
     if (q->measured)
         planning_close(&q->planning);
     cluster_release(&q->cluster);
-    free(q->machines);
     free(q);
 }
 
@@ -59,51 +55,34 @@ static bool match(struct scoring *scoring, struct question *q, int count, const 
 
 /* ---- a model ---- */
 
-static bool take_machines(struct scoring *scoring, struct question *q, struct error *err)
+/* The groups of a cluster file, or those that the plan describes. */
+static bool take_groups(struct scoring *scoring, struct question *q, struct error *err)
 {
-    const struct plan *plan = scoring->plan;
-    q->machines = calloc((size_t)plan->type_count, sizeof *q->machines);
-    if (!q->machines)
-        return error_memory(err);
-    q->job.group_count = plan->type_count;
-    for (int t = 0; t < plan->type_count; t++) {
-        struct plan_machine *machine = &q->machines[t];
-        if (!plan_machine_of(machine, plan, t, &scoring->options->parts, err))
-            return false;
-        if (machine->nodes < 1)
+    struct plan *plan = scoring->plan;
+    const char *file = scoring->options->planning.cluster, *names[FLEET_MAX_TYPES];
+    const struct plan_parts *parts = &scoring->options->parts;
+    if (file && !cluster_load(&q->cluster, file, err))
+        return false;
+    int count = file ? q->cluster.group_count : plan->type_count;
+    if (count > FLEET_MAX_TYPES)
+        return error_set(err, ERROR_INPUT, "%s: expected at most %d groups, found %d",
+                         file ? file : plan->path, FLEET_MAX_TYPES, count);
+    const struct cluster_group *groups = !file ? plan_groups_of(plan, parts, err)
+                                         : cluster_resolve(&q->cluster, parts->tables, NULL, err)
+                                             ? q->cluster.groups
+                                             : NULL;
+    if (!groups)
+        return false;
+    q->job.group_count = count;
+    for (int g = 0; g < count; g++) {
+        q->job.groups[g] = groups[g];
+        names[g] = file ? groups[g].type->name : plan->types[g].name;
+        if (groups[g].nodes < 1)
             return error_set(err, ERROR_USAGE,
                              "%s: does not say how many '%s' there are: --cluster FILE is needed", plan->path,
-                             plan->types[t].name);
-        q->job.groups[t] = (struct fleet_group){
-            .device = &machine->device,
-            .calibration = machine->calibration,
-            .inside = &machine->inside,
-            .across = &machine->across,
-            .nodes = machine->nodes,
-            .devices_per_node = machine->per_node,
-            .memory = (double)machine->device.memory,
-        };
-        q->given.type_of[t] = t;
+                             names[g]);
     }
-    return true;
-}
-
-static bool take_cluster(struct scoring *scoring, struct question *q, struct error *err)
-{
-    const char *names[FLEET_MAX_TYPES];
-    if (!cluster_load(&q->cluster, scoring->options->planning.cluster, err))
-        return false;
-    q->job.group_count = q->cluster.group_count;
-    if (q->cluster.group_count > FLEET_MAX_TYPES)
-        return error_set(err, ERROR_INPUT, "%s: expected at most %d groups, found %d", q->cluster.path,
-                         FLEET_MAX_TYPES, q->cluster.group_count);
-    for (int g = 0; g < q->cluster.group_count; g++) {
-        if (!fleet_group_of(&q->job.groups[g], &q->cluster, g, NULL, scoring->options->parts.tables,
-                            &q->links, err))
-            return false;
-        names[g] = q->job.groups[g].device->name;
-    }
-    return match(scoring, q, q->cluster.group_count, names, err);
+    return match(scoring, q, count, names, err);
 }
 
 static bool find_precision(struct scoring *scoring, enum model_precision *precision, struct error *err)
@@ -138,12 +117,8 @@ static bool ask_job(struct scoring *scoring, struct question *q, struct error *e
                          "%s: the global batch (%" PRId64 ") is not a multiple of the micro-batch (%" PRId64
                          ")",
                          plan->path, job->batch, q->microbatch);
-    if (plan->type_count > FLEET_MAX_TYPES)
-        return error_set(err, ERROR_INPUT, "%s: expected at most %d device types, found %d", plan->path,
-                         FLEET_MAX_TYPES, plan->type_count);
     return find_precision(scoring, &q->job.precision, err) && plan_recompute_of(plan, &q->recompute, err) &&
-           (scoring->options->planning.cluster ? take_cluster(scoring, q, err)
-                                               : take_machines(scoring, q, err));
+           take_groups(scoring, q, err);
 }
 
 /* ---- a profile ---- */
@@ -159,24 +134,16 @@ static bool ask_profile(struct scoring *scoring, struct question *q, struct erro
         return false;
     q->measured = true;
     const struct plan_problem *problem = &q->planning.problem;
-    int microbatch = q->planning.profile.microbatch_size > 0 ? q->planning.profile.microbatch_size : 1;
-    int64_t all = 0;
-    for (int p = 0; p < plan->pipeline_count; p++)
-        all += plan->pipelines[p].microbatches * plan->pipelines[p].copies;
-    q->microbatch = microbatch;
-    q->profile = (struct fleet_profile_question){
-        .problem = problem,
-        .profile = &q->planning.profile,
-        .cluster = &q->planning.cluster,
-        .microbatches = plan->global_batch > 0 ? plan->global_batch / microbatch : all,
-        .headroom = scoring->headroom,
-    };
-    for (int g = 0; g < problem->group_count; g++)
-        names[g] = problem->groups[g].device;
-    if (q->profile.microbatches < 1)
+    int64_t batch = plan->global_batch, size = q->planning.profile.microbatch_size;
+    for (int p = 0; plan->global_batch < 1 && p < plan->pipeline_count; p++)
+        batch += plan->pipelines[p].microbatches * plan->pipelines[p].copies * (size > 0 ? size : 1);
+    if (batch < 1)
         return error_set(err, ERROR_USAGE, "%s: says no global batch: --global-batch N is needed",
                          plan->path);
-    return match(scoring, q, problem->group_count, names, err);
+    for (int g = 0; g < problem->group_count; g++)
+        names[g] = problem->groups[g].device;
+    return fleet_ask_profile(&q->profile, &q->planning, batch, scoring->headroom, err) &&
+           match(scoring, q, problem->group_count, names, err);
 }
 
 static bool begin(struct scoring *scoring, struct error *err)
@@ -196,8 +163,6 @@ static bool begin(struct scoring *scoring, struct error *err)
 /* Ends the answer. */
 static bool fill_in(struct question *q, struct fleet_answer *answer, struct plan *plan, struct error *err)
 {
-    if (q->measured)
-        answer->microbatch = q->microbatch;
     bool ok = q->measured ? plan_of_fleet_profile(plan, answer, &q->profile, err)
                           : plan_of_fleet_job(plan, answer, &q->job, err);
     fleet_answer_release(answer);

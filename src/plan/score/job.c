@@ -12,13 +12,13 @@ static bool takes(const struct plan *plan, const struct score_options *options)
 
 static bool begin(struct scoring *scoring, struct error *err)
 {
-    struct job_remade *made = calloc(1, sizeof *made);
-    scoring->question = made;
-    if (!made)
+    struct job *job = calloc(1, sizeof *job);
+    scoring->question = job;
+    if (!job)
         return error_memory(err);
-    if (job_remake(made, scoring->plan, &scoring->options->parts, err))
+    if (job_remake(job, scoring->plan, &scoring->options->parts, err))
         return true;
-    free(made);
+    free(job);
     return false;
 }
 
@@ -30,14 +30,14 @@ static void end(struct scoring *scoring)
 /* Those that the plan was made for: never fewer than it uses. */
 static int devices_of(const struct scoring *scoring)
 {
-    const struct job *job = &((const struct job_remade *)scoring->question)->job;
+    const struct job *job = scoring->question;
     int64_t asked = plan_devices_asked(scoring->plan);
     return asked > job->devices ? (int)asked : job->devices;
 }
 
 static bool score(struct scoring *scoring, struct plan *scored, struct error *err)
 {
-    const struct job *job = &((const struct job_remade *)scoring->question)->job;
+    const struct job *job = scoring->question;
     scored->headroom = scoring->headroom;
     return job_check(job, err) && plan_of_one_job(scored, job, devices_of(scoring), err);
 }
@@ -45,7 +45,7 @@ static bool score(struct scoring *scoring, struct plan *scored, struct error *er
 static bool search(struct scoring *scoring, struct plan *best, struct error *err)
 {
     struct job_question question = {
-        .job = ((const struct job_remade *)scoring->question)->job,
+        .job = *(const struct job *)scoring->question,
         .headroom = scoring->headroom,
     };
     struct job_search_options how = {

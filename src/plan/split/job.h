@@ -5,6 +5,7 @@
 #ifndef REHEARSE_PLAN_SPLIT_JOB_H
 #define REHEARSE_PLAN_SPLIT_JOB_H
 
+#include "cluster/cluster.h"
 #include "core/error.h"
 #include "cost/collective.h"
 #include "cost/transformer.h"
@@ -36,6 +37,16 @@ struct job {
     enum recompute recompute;
     bool frozen; /* LoRA: only the small added matrices have gradients */
 };
+
+/* Puts the job on the devices of a resolved group. */
+static inline void job_set_group(struct job *job, const struct cluster_group *group)
+{
+    job->device = group->type;
+    job->calibration = group->calibration;
+    job->inside = group->inside;
+    job->across = group->across;
+    job->devices_per_node = group->devices_per_node;
+}
 
 /* Seconds of one iteration; the parts add up to the whole. */
 struct job_time {

@@ -36,20 +36,15 @@ bool plan_precision_of(const struct plan *plan, const struct cost_device *device
                      place_of(plan), plan->precision);
 }
 
-bool job_remake(struct job_remade *made, struct plan *plan, const struct plan_parts *given, struct error *err)
+bool job_remake(struct job *job, struct plan *plan, const struct plan_parts *given, struct error *err)
 {
-    struct job *job = &made->job;
     memset(job, 0, sizeof *job);
     job->model = plan_model_of(plan, given, err);
     job->software = job->model ? plan_software_of(plan, err) : NULL;
-    if (!job->software || !plan_machine_of(&made->machine, plan, 0, given, err) ||
-        !plan_precision_of(plan, &made->machine.device, &job->type, err))
+    const struct cluster_group *group = job->software ? plan_groups_of(plan, given, err) : NULL;
+    if (!group || !plan_precision_of(plan, group->type, &job->type, err))
         return false;
-    job->device = &made->machine.device;
-    job->calibration = made->machine.calibration;
-    job->inside = &made->machine.inside;
-    job->across = &made->machine.across;
-    job->devices_per_node = made->machine.per_node;
+    job_set_group(job, group);
     job->sequence = plan->sequence > 0 ? plan->sequence : job->model->sequence;
     if (job->sequence < 1)
         return error_set(err, ERROR_USAGE, "%s: says no sequence, nor does '%s': training.sequence is needed",

@@ -5,12 +5,6 @@
 #include "plan/parts.h"
 #include "plan/split/job.h"
 
-/* The job points into the machine: do not copy this struct. */
-struct job_remade {
-    struct plan_machine machine;
-    struct job job;
-};
-
 /* Returns whether one job describes the plan: one kind of pipeline, equal degrees, one device type, a
  * model. */
 bool plan_is_job(const struct plan *plan);
@@ -19,9 +13,8 @@ bool plan_is_job(const struct plan *plan);
 bool plan_precision_of(const struct plan *plan, const struct cost_device *device, enum cost_type *type,
                        struct error *err);
 
-/* Remakes the job. Its micro-batches follow from degrees and global batch. Its layout lives as long as the
- * plan. */
-bool job_remake(struct job_remade *made, struct plan *plan, const struct plan_parts *given,
-                struct error *err);
+/* Remakes the job. Its micro-batches follow from degrees and global batch. Its device, links and layout live as
+ * long as the plan. */
+bool job_remake(struct job *job, struct plan *plan, const struct plan_parts *given, struct error *err);
 
 #endif

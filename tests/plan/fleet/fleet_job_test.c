@@ -33,14 +33,14 @@ static void add_group(struct fleet_question *question, const char *name, int nod
 {
     const struct cost_device *device = tables_device(NULL, name);
     assert_non_null(device);
-    question->groups[question->group_count++] = (struct fleet_group){
-        .device = device,
+    question->groups[question->group_count++] = (struct cluster_group){
+        .type = device,
         .calibration = tables_calibration(NULL, device),
         .inside = tables_link(NULL, device->link),
         .across = tables_link(NULL, "ib-400g"),
         .nodes = nodes,
         .devices_per_node = per_node,
-        .memory = memory > 0.0 ? memory : (double)device->memory,
+        .memory = memory > 0.0 ? (int64_t)memory : device->memory,
     };
 }
 
@@ -59,14 +59,10 @@ static void plan(struct fleet_answer *answer, const struct fleet_question *quest
 /* The job of pipelines that are alike, one device a stage. */
 static struct job job_of(const struct fleet_question *question, const struct fleet_answer *answer)
 {
-    const struct fleet_group *g = &question->groups[0];
+    const struct cluster_group *g = &question->groups[0];
     const struct fleet_pipeline *pipeline = &answer->plan.pipelines[0];
     struct job job = question->job;
-    job.device = g->device;
-    job.calibration = g->calibration;
-    job.inside = g->inside;
-    job.across = g->across;
-    job.devices_per_node = g->devices_per_node;
+    job_set_group(&job, g);
     job.tensor = answer->problem.options[pipeline->stages[0].option].tensor;
     job.pipeline = pipeline->stage_count;
     job.data = answer->pipelines;
@@ -173,12 +169,12 @@ static void pipelines_hold_what_their_stages_do(void **state)
     add_group(&question, "a100-80gb", 1, 1, 0);
     plan(&answer, &question);
     double whole = fleet_stage_memory(&answer.problem, &answer.plan.pipelines[0].stages[0], 1);
-    double runtime = question.job.software->runtime_share * question.groups[0].memory;
+    double runtime = question.job.software->runtime_share * (double)question.groups[0].memory;
     fleet_answer_release(&answer);
 
     question.group_count = 0;
     add_group(&question, "a100-80gb", 2, 1, (double)tables_device(NULL, "a100-80gb")->memory);
-    question.headroom = 1.0 - 0.7 * whole / question.groups[0].memory;
+    question.headroom = 1.0 - 0.7 * whole / (double)question.groups[0].memory;
     plan(&answer, &question);
     const struct fleet_pipeline *pipeline = &answer.plan.pipelines[0];
     assert_int_equal(answer.pipelines, 1);

@@ -48,7 +48,8 @@ static void make_measured(struct measured *m, int groups, int64_t microbatches)
             .allreduce = {NULL, m->reduce},
         };
     }
-    m->question = (struct fleet_profile_question){&m->problem, &m->profile, &m->cluster, microbatches, 0.0};
+    m->question = (struct fleet_profile_question){
+        .problem = &m->problem, .profile = &m->profile, .cluster = &m->cluster, .microbatches = microbatches};
 }
 
 static void set_nodes(struct measured *m, int group, int nodes, int per_node, int splits)

@@ -1,18 +1,15 @@
 /* `rehearse plan --model`: the fastest split of a training job over devices that are alike. */
-#include "cli/cost/choose.h"
+#include "cli/plan/split.h"
+
 #include "cli/output.h"
-#include "cli/plan/cluster.h"
-#include "cli/plan/command.h"
 #include "cli/plan/deliver.h"
 #include "cli/plan/fix.h"
-#include "cli/plan/range.h"
 #include "cli/plan/sweep.h"
 #include "core/file.h"
 #include "cost/model_profile.h"
 #include "devices/tables.h"
 #include "devices/usual.h"
 #include "evidence/search_report.h"
-#include "launch/launch.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -23,16 +20,6 @@
 #define MAX_BATCH   (INT64_C(1) << 24) /* sequences */
 #define MAX_DEVICES 1048576
 #define MORE        0.1 /* of each resource, for --explain */
-
-/* The question, and what it is made from. */
-struct asking {
-    const struct plan_options *options;
-    struct cost_chosen chosen;
-    struct table inside, across;  /* of files */
-    struct launch_options flags;  /* of a file */
-    struct job_question question; /* of the first point */
-    struct range batches, devices;
-};
 
 /* ---- the question ---- */
 
@@ -51,36 +38,38 @@ static const struct cost_link *choose_link(const struct tables *tables, const ch
     return NULL;
 }
 
-static bool choose_machine(struct asking *asking, struct error *err)
+static bool choose_machine(struct split *split, struct error *err)
 {
-    const struct plan_options *given = asking->options;
-    struct job *job = &asking->question.job;
-    if (!cost_choose_devices(&asking->chosen, given->device, err))
+    const struct plan_options *given = split->options;
+    struct job *job = &split->question.job;
+    if (!cost_choose_devices(&split->chosen, given->device, err))
         return false;
-    if (asking->chosen.device_count != 1)
+    if (split->chosen.device_count != 1)
         return error_set(err, ERROR_USAGE, "--device: expected one device type, found %d",
-                         asking->chosen.device_count);
-    job->device = asking->chosen.devices[0];
-    job->calibration = tables_calibration(&asking->chosen.added, job->device);
+                         split->chosen.device_count);
+    job->device = split->chosen.devices[0];
+    job->calibration = tables_calibration(&split->chosen.added, job->device);
     struct usual_node usual = usual_node(job->device);
     job->devices_per_node = given->devices_per_node > 0 ? (int)given->devices_per_node : usual.devices;
     job->inside =
-        choose_link(&asking->chosen.added, "inside", given->inside, job->device->link, &asking->inside, err);
+        choose_link(&split->chosen.added, "inside", given->inside, job->device->link, &split->inside, err);
     if (!job->inside)
         return false;
     job->across =
-        choose_link(&asking->chosen.added, "across", given->across, usual.across, &asking->across, err);
+        choose_link(&split->chosen.added, "across", given->across, usual.across, &split->across, err);
     job->type = model_type(job->device, (enum model_precision)given->precision);
     return job->across;
 }
 
-static bool choose_model(struct asking *asking, struct error *err)
+bool split_choose_model(struct split *split, struct error *err)
 {
-    const struct plan_options *given = asking->options;
-    struct job *job = &asking->question.job;
-    if (!cost_choose_model(&asking->chosen, given->model, err))
+    const struct plan_options *given = split->options;
+    struct job *job = &split->question.job;
+    if (!tables_add(&split->chosen.added, TABLE_LINKS, given->links, err) ||
+        !tables_add(&split->chosen.added, TABLE_CALIBRATIONS, given->calibration, err) ||
+        !cost_choose_model(&split->chosen, given->model, err))
         return false;
-    job->model = asking->chosen.model;
+    job->model = split->chosen.model;
     job->sequence = given->sequence > 0 ? given->sequence : job->model->sequence;
     job->software = software_find(given->software);
     if (!job->software)
@@ -99,28 +88,28 @@ static bool choose_model(struct asking *asking, struct error *err)
 
 /* ---- what arguments of Megatron-LM fix ---- */
 
-static bool read_flags(struct asking *asking, struct error *err)
+static bool read_flags(struct split *split, struct error *err)
 {
-    const char *path = asking->options->flags;
+    const char *path = split->options->flags;
     char *data;
     size_t length;
     if (!file_read(path, LAUNCH_MAX_BYTES, &data, &length, err))
         return false;
-    bool ok = launch_read_megatron(path, data, length, &asking->flags, err);
+    bool ok = launch_read_megatron(path, data, length, &split->flags, err);
     free(data);
     return ok;
 }
 
 /* What the command line says counts more, as far as both can be had. */
-static bool apply_flags(struct asking *asking, struct error *err)
+static bool apply_flags(struct split *split, struct error *err)
 {
-    const struct plan_options *given = asking->options;
-    struct job *job = &asking->question.job, before = *job;
-    if (asking->devices.count > 1)
+    const struct plan_options *given = split->options;
+    struct job *job = &split->question.job, before = *job;
+    if (split->devices.count > 1)
         return error_set(err, ERROR_USAGE, "--flags is for one number of devices, not for a sweep over them");
-    job->devices = (int)asking->devices.values[0];
+    job->devices = (int)split->devices.values[0];
     job->batch = 0;
-    if (!launch_fix(&asking->flags, &asking->question, err))
+    if (!launch_fix(&split->flags, &split->question, err))
         return false;
     if (given->sequence > 0)
         job->sequence = before.sequence;
@@ -133,35 +122,37 @@ static bool apply_flags(struct asking *asking, struct error *err)
                          given->flags);
     char batch[32];
     snprintf(batch, sizeof batch, "%" PRId64, job->batch);
-    return range_parse("global-batch", batch, 1, MAX_BATCH, &asking->batches, err);
+    return range_parse("global-batch", batch, 1, MAX_BATCH, &split->batches, err);
 }
 
-static bool ask(struct asking *asking, struct error *err)
+bool split_parse_batch(const struct plan_options *options, struct range *batches, struct error *err)
 {
-    const struct plan_options *given = asking->options;
-    struct job_question *question = &asking->question;
-    if (!given->global_batch && !given->flags)
-        return error_set(err, ERROR_USAGE,
-                         "plan: '--global-batch RANGE' is missing, which --objective iteration needs");
+    if (options->global_batch)
+        return range_parse("global-batch", options->global_batch, 1, MAX_BATCH, batches, err);
+    return error_set(err, ERROR_USAGE,
+                     "plan: '--global-batch RANGE' is missing, which --objective iteration needs");
+}
+
+static bool ask(struct split *split, struct error *err)
+{
+    const struct plan_options *given = split->options;
+    struct job_question *question = &split->question;
     question->headroom = given->headroom / 100.0;
-    return tables_add(&asking->chosen.added, TABLE_LINKS, given->links, err) &&
-           tables_add(&asking->chosen.added, TABLE_CALIBRATIONS, given->calibration, err) &&
-           choose_machine(asking, err) && choose_model(asking, err) &&
+    return ((!given->global_batch && given->flags) || split_parse_batch(given, &split->batches, err)) &&
+           split_choose_model(split, err) && choose_machine(split, err) &&
            fix_parse("fix", &given->fix, question->ranges, err) &&
-           (!given->global_batch ||
-            range_parse("global-batch", given->global_batch, 1, MAX_BATCH, &asking->batches, err)) &&
-           range_parse("devices", given->devices, 1, MAX_DEVICES, &asking->devices, err) &&
-           (!given->flags || (read_flags(asking, err) && apply_flags(asking, err)));
+           range_parse("devices", given->devices, 1, MAX_DEVICES, &split->devices, err) &&
+           (!given->flags || (read_flags(split, err) && apply_flags(split, err)));
 }
 
-static void forget(struct asking *asking)
+void split_release(struct split *split)
 {
-    launch_options_release(&asking->flags);
-    range_release(&asking->batches);
-    range_release(&asking->devices);
-    table_release(&asking->inside);
-    table_release(&asking->across);
-    cost_chosen_release(&asking->chosen);
+    launch_options_release(&split->flags);
+    range_release(&split->batches);
+    range_release(&split->devices);
+    table_release(&split->inside);
+    table_release(&split->across);
+    cost_chosen_release(&split->chosen);
 }
 
 /* ---- one answer ---- */
@@ -171,7 +162,7 @@ static void print(const void *context, struct text *out)
     job_search_print(context, out);
 }
 
-static bool deliver(const struct asking *asking, const struct job_search_report *report, struct error *err)
+static bool deliver(const struct split *split, const struct job_search_report *report, struct error *err)
 {
     struct plan plan;
     plan_init(&plan);
@@ -182,12 +173,12 @@ static bool deliver(const struct asking *asking, const struct job_search_report 
         return false;
     const struct plan_delivery delivery = {
         .plan = &plan, .print = print, .job = &report->answer.search->plans[0].job, .context = report};
-    bool ok = plan_deliver(asking->options, &delivery, err);
+    bool ok = plan_deliver(split->options, &delivery, err);
     plan_release(&plan);
     return ok;
 }
 
-static bool explain(const struct asking *asking, struct job_search_report *report, struct parallel *pool,
+static bool explain(const struct split *split, struct job_search_report *report, struct parallel *pool,
                     struct job_sensitivity *sensitivity, struct error *err)
 {
     const struct residuals *known = residuals_known(err);
@@ -196,7 +187,7 @@ static bool explain(const struct asking *asking, struct job_search_report *repor
         return false;
     struct likeness likeness = likeness_of(&best->job);
     report->interval = interval_of(known, &likeness, best->time.seconds, false);
-    if (!asking->options->explain)
+    if (!split->options->explain)
         return true;
     report->answer.sensitivity = sensitivity;
     report->answer.more = MORE;
@@ -206,28 +197,26 @@ static bool explain(const struct asking *asking, struct job_search_report *repor
 #define FRONT     20   /* plans, unless said otherwise, */
 #define MAX_FRONT 2000 /* of so many */
 
-static bool find_front(const struct asking *asking, struct job_search *front, struct parallel *pool,
+static bool find_front(const struct split *split, struct job_search *front, struct parallel *pool,
                        struct error *err)
 {
-    const struct plan_options *given = asking->options;
+    const struct plan_options *given = split->options;
     const struct job_search_options options = {
         .top = MAX_FRONT, .front = true, .time_limit = given->planning.time_limit, .pool = pool};
     int wanted = plan_is_given(given, "top") ? (int)given->top : FRONT;
-    if (!job_search(front, &asking->question, &options, err))
+    if (!job_search(front, &split->question, &options, err))
         return false;
     front->plan_count = front->plan_count < wanted ? front->plan_count : wanted;
     return true;
 }
 
-static bool answer_one(struct asking *asking, struct error *err)
+static bool answer_one(struct split *split, struct error *err)
 {
-    const struct plan_options *given = asking->options;
-    struct job_question *question = &asking->question;
+    const struct plan_options *given = split->options;
+    struct job_question *question = &split->question;
     struct progress progress;
     struct job_search search;
     struct job_sensitivity sensitivity[JOB_RESOURCES];
-    question->job.batch = asking->batches.values[0];
-    question->job.devices = (int)asking->devices.values[0];
     struct parallel *pool = parallel_new((int)given->planning.threads, err);
     if (!pool)
         return false;
@@ -241,10 +230,10 @@ static bool answer_one(struct asking *asking, struct error *err)
     if (ok) {
         struct job_search front = {0};
         struct job_search_report report = {.answer = {.question = question, .search = &search}};
-        ok = explain(asking, &report, pool, sensitivity, err) &&
-             (!given->pareto || find_front(asking, &front, pool, err));
+        ok = explain(split, &report, pool, sensitivity, err) &&
+             (!given->pareto || find_front(split, &front, pool, err));
         report.answer.front = given->pareto ? &front : NULL;
-        ok = ok && deliver(asking, &report, err);
+        ok = ok && deliver(split, &report, err);
         job_search_release(&front);
         job_search_release(&search);
     }
@@ -272,9 +261,9 @@ static const struct sweep_column columns[COLUMNS] = {
 /* The first axis is the global batch, the second the devices. */
 static bool answer_point(const void *context, const int64_t *at, struct sweep_cell *cells, struct error *err)
 {
-    const struct asking *asking = context;
-    struct job_question question = asking->question;
-    const struct job_search_options options = {.top = 1, .time_limit = asking->options->planning.time_limit};
+    const struct split *split = context;
+    struct job_question question = split->question;
+    const struct job_search_options options = {.top = 1, .time_limit = split->options->planning.time_limit};
     struct job_search search;
     question.job.batch = at[0];
     question.job.devices = (int)at[1];
@@ -299,8 +288,8 @@ static bool answer_point(const void *context, const int64_t *at, struct sweep_ce
 
 static void write_head(const void *context, struct json *json)
 {
-    const struct asking *asking = context;
-    const struct job *job = &asking->question.job;
+    const struct split *split = context;
+    const struct job *job = &split->question.job;
     json_string(json, "objective", "iteration");
     json_string(json, "model", job->model->name);
     json_string(json, "device_type", job->device->name);
@@ -308,16 +297,16 @@ static void write_head(const void *context, struct json *json)
     json_integer(json, "sequence", job->sequence);
 }
 
-static bool answer_sweep(struct asking *asking, struct error *err)
+static bool answer_sweep(struct split *split, struct error *err)
 {
-    const struct plan_options *given = asking->options;
-    const struct job *job = &asking->question.job;
+    const struct plan_options *given = split->options;
+    const struct job *job = &split->question.job;
     char title[256];
     snprintf(title, sizeof title, "%.80s on %.80s, %.40s", job->model->name, job->device->name,
              job->software->name);
     const struct sweep_axis axes[] = {
-        {"global_batch", "global batch", asking->batches, false},
-        {"devices", "devices", asking->devices, false},
+        {"global_batch", "global batch", split->batches, false},
+        {"devices", "devices", split->devices, false},
     };
     const struct sweep sweep = {
         .title = title,
@@ -326,7 +315,7 @@ static bool answer_sweep(struct asking *asking, struct error *err)
         .column_count = COLUMNS,
         .axes = axes,
         .axis_count = 2,
-        .context = asking,
+        .context = split,
         .answer = answer_point,
         .head = write_head,
     };
@@ -342,110 +331,28 @@ static bool answer_sweep(struct asking *asking, struct error *err)
     return sweep_deliver(&sweep, &output, err);
 }
 
-/* ---- with a cluster file ---- */
-
-static bool one_batch(const struct plan_options *given, int64_t *batch, struct error *err)
+bool split_on_group(struct split *split, const struct cluster_group *group, struct error *err)
 {
-    struct range range;
-    if (!given->global_batch)
-        return error_set(err, ERROR_USAGE,
-                         "plan: '--global-batch RANGE' is missing, which --objective iteration needs");
-    if (!range_parse("global-batch", given->global_batch, 1, MAX_BATCH, &range, err))
-        return false;
-    *batch = range.values[0];
-    bool one = range.count == 1;
-    range_release(&range);
-    return one || error_set(err, ERROR_USAGE, "--global-batch: a sweep is for devices that are all alike");
+    struct job_question *question = &split->question;
+    job_set_group(&question->job, group);
+    question->job.type = model_type(group->type, (enum model_precision)split->options->precision);
+    question->job.devices = group->nodes * group->devices_per_node;
+    question->headroom = split->options->headroom / 100.0;
+    return fix_parse("fix", &split->options->fix, question->ranges, err) && answer_one(split, err);
 }
 
-/* One group is what --device, --devices and --devices-per-node say. */
-static bool answer_group(struct asking *asking, const struct cluster *cluster, int64_t batch,
-                         struct error *err)
+bool plan_by_split(const struct plan_options *options, struct error *err)
 {
-    struct job *job = &asking->question.job;
-    struct fleet_group group;
-    struct fleet_links links = {0};
-    if (!fleet_group_of(&group, cluster, 0, asking->options->across, &asking->chosen.added, &links, err))
-        return false;
-    struct cost_device device = *group.device;
-    device.memory = (int64_t)group.memory;
-    job->device = &device;
-    job->calibration = group.calibration;
-    job->inside = group.inside;
-    job->across = group.across;
-    job->devices_per_node = group.devices_per_node;
-    job->type = model_type(&device, (enum model_precision)asking->options->precision);
-    asking->question.headroom = asking->options->headroom / 100.0;
-    int64_t devices = (int64_t)group.nodes * group.devices_per_node;
-    asking->batches = (struct range){&batch, 1};
-    asking->devices = (struct range){&devices, 1};
-    bool ok =
-        fix_parse("fix", &asking->options->fix, asking->question.ranges, err) && answer_one(asking, err);
-    asking->batches = asking->devices = (struct range){0};
-    return ok;
-}
-
-static bool answer_cluster(struct asking *asking, struct error *err)
-{
-    const struct plan_options *given = asking->options;
-    struct cluster cluster;
-    int64_t batch = 0;
-    if (!cluster_load(&cluster, given->planning.cluster, err))
-        return false;
-    bool ok = one_batch(given, &batch, err) &&
-              tables_add(&asking->chosen.added, TABLE_LINKS, given->links, err) &&
-              tables_add(&asking->chosen.added, TABLE_CALIBRATIONS, given->calibration, err) &&
-              choose_model(asking, err);
-    if (ok && cluster.group_count == 1 && !given->flags)
-        ok = answer_group(asking, &cluster, batch, err);
-    else if (ok)
-        ok = plan_model_on_cluster(given, &cluster, &asking->chosen.added, &asking->question.job, batch, err);
-    forget(asking);
-    cluster_release(&cluster);
-    return ok;
-}
-
-/* A model or a profile, and devices that are alike or a cluster file. */
-static bool check_inputs(const struct plan_options *given, struct error *err)
-{
-    const char *missing = !given->model && !given->planning.profile ? "model NAME"
-                          : given->planning.cluster                 ? NULL
-                          : given->planning.profile                 ? "cluster FILE"
-                          : !given->device                          ? "device NAME"
-                          : !given->devices                         ? "devices RANGE"
-                                                                    : NULL;
-    if (missing)
-        return error_set(err, ERROR_USAGE, "plan: '--%s' is missing, which --objective iteration needs",
-                         missing);
-    if (given->model && given->planning.profile)
-        return error_set(err, ERROR_USAGE, "plan: --model and --profile are two models: choose one");
-    if (given->planning.cluster &&
-        (given->device || given->devices || given->devices_per_node || given->inside))
-        return error_set(err, ERROR_USAGE, "plan: the devices are those of --cluster: leave '--%s' out",
-                         given->device             ? "device"
-                         : given->devices          ? "devices"
-                         : given->devices_per_node ? "devices-per-node"
-                                                   : "inside");
-    return true;
-}
-
-bool plan_by_iteration(const struct plan_options *options, struct error *err)
-{
-    struct asking asking = {.options = options};
-    int64_t batch = 0;
-    if (!check_inputs(options, err))
-        return false;
-    if (options->planning.profile)
-        return one_batch(options, &batch, err) && plan_profile_on_cluster(options, batch, err);
-    if (options->planning.cluster)
-        return answer_cluster(&asking, err);
-    bool ok = ask(&asking, err);
-    if (ok && asking.batches.count == 1 && asking.devices.count == 1)
+    struct split split = {.options = options};
+    bool ok = ask(&split, err);
+    if (ok && split.batches.count == 1 && split.devices.count == 1) {
+        split.question.job.batch = split.batches.values[0];
+        split.question.job.devices = (int)split.devices.values[0];
         ok = options->csv ? error_set(err, ERROR_USAGE,
                                       "--csv is for a sweep: give --global-batch or --devices a range")
-                          : answer_one(&asking, err);
-    else if (ok)
-        ok = answer_sweep(&asking, err);
-    forget(&asking);
+                          : answer_one(&split, err);
+    } else if (ok)
+        ok = answer_sweep(&split, err);
+    split_release(&split);
     return ok;
 }
