@@ -267,16 +267,15 @@ static void bench_deadlines(void)
     printf("how late deadlines are noticed, steps of 50 ms\n%-24s %8s %8s %8s %8s   %s\n", "accelerators",
            "p50 µs", "p99 µs", "p99.9 µs", "most µs", "cores busy");
     set_init(&set, "late", "default",
-             (const char *const[]){"dataset.format=tfrecord", "dataset.num_files_train=8",
-                                   "dataset.num_samples_per_file=50000", "dataset.record_length_bytes=100",
-                                   "reader.batch_size=1", "train.computation_time=0.05",
-                                   "workflow.evaluation=false", "reader.data_loader=tensorflow",
-                                   "framework=tensorflow", "workflow.generate_data=false"},
-             10);
+             (const char *const[]){
+                 "dataset.format=tfrecord", "dataset.num_files_train=8", "dataset.num_samples_per_file=50000",
+                 "dataset.record_length_bytes=100", "reader.batch_size=1", "train.computation_time=0.05",
+                 "workflow.evaluation=false", "reader.data_loader=tensorflow", "framework=tensorflow",
+                 "workflow.generate_data=false", "train.total_training_steps=200"},
+             11);
     for (int i = 0; i < 3; i++) {
         struct run_result result;
-        struct run_options options = {
-            .accelerators = counts[i], .epochs = 1, .steps = 200, .threads_most = 8};
+        struct run_options options = {.accelerators = counts[i], .epochs = 1, .max_threads = 8};
         static struct sleeper sleeper;
         sleeper = (struct sleeper){0};
         if (pthread_create(&sleeper.thread, NULL, sleep_on, &sleeper) != 0)

@@ -1,6 +1,7 @@
 #include "feed/place.h"
 
 #include "core/file.h"
+#include "feed/space.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -124,4 +125,27 @@ struct dataset_place feed_place_of(struct feed_place *place)
         .close = close_source,
         .size = size_of,
     };
+}
+
+/* ---- together ---- */
+
+bool feed_generate(const struct dataset_layout *layout, const struct dataset_place *place,
+                   const struct dataset_work *work, struct comm *comm, bool force,
+                   struct dataset_generated *made, struct error *err)
+{
+    *made = (struct dataset_generated){0};
+    if (!force && !space_for_layout(comm, layout, place->name ? place->name : ".", work, err))
+        return false;
+    bool begun = work->rank > 0 || dataset_manifest_write(layout, place, err);
+    return comm_agree(comm, begun, "the data set's manifest", err) &&
+           comm_agree(comm, dataset_generate(layout, place, work, made, err), "the end of generating", err);
+}
+
+bool feed_same_layout(struct comm *comm, const struct dataset_layout *layout, bool ok, struct error *err)
+{
+    struct text text = {0};
+    bool same = comm_agree(comm, ok && dataset_layout_write(layout, &text, err), "the data set", err) &&
+                comm_same(comm, text.data, text.length, "the data set", err);
+    text_release(&text);
+    return same;
 }

@@ -27,14 +27,13 @@ struct run_options {
     struct comm *comm;
     int accelerators; /* of this process */
 
-    int threads_most;                 /* maximum of this process; 0: LOADER_THREADS */
-    bool decode, verify, hold, exact; /* of struct loader_options */
-    double copy_rate;                 /* bytes/s from host to device; 0: copies take no time */
-    bool no_barrier;                  /* accelerators wait for each other at the end of a block only */
-    enum run_drop drop;               /* drop from the page cache before every epoch */
-    uint64_t entropy;                 /* for shuffle: random */
-    int64_t steps;                    /* maximum per epoch; 0: all */
-    int64_t epochs;                   /* replaces the workload's number; 0: the workload's */
+    int max_threads;            /* of this process; 0: LOADER_THREADS */
+    bool decode, verify, exact; /* of struct loader_options */
+    double copy_rate;           /* bytes/s from host to device; 0: copies take no time */
+    bool no_barrier;            /* accelerators wait for each other at the end of a block only */
+    enum run_drop drop;         /* drop from the page cache before every epoch */
+    uint64_t entropy;           /* for shuffle: random */
+    int64_t epochs;             /* replaces the workload's number; 0: the workload's */
 
     /* NULL: none, whatever the workload says; its peers are checkpoint_peers_of(comm). */
     struct checkpoint *checkpoint;

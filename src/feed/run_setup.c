@@ -99,7 +99,6 @@ static bool make_orders(struct run *run, struct error *err)
         result->short_samples = result->train.dropped - left_over(&result->train);
         shorten(&result->train,
                 workload->train.total_training_steps > 0 ? workload->train.total_training_steps : INT64_MAX);
-        shorten(&result->train, run->options->steps > 0 ? run->options->steps : INT64_MAX);
     }
     if (run->eval) {
         if (!make_order(run, METRICS_EVAL, &result->eval, err))
@@ -260,11 +259,10 @@ static bool make_loader(struct run *run, enum metrics_phase phase, struct error 
         .count = options->accelerators,
         .read_threads = (int)reader->read_threads,
         .workers = workers_of(reader),
-        .threads_most = options->threads_most,
+        .max_threads = options->max_threads,
         .prefetch = (int)reader->prefetch_size,
         .reopen = reopens(run),
         .once = reader->read_type == WORKLOAD_READ_MEMORY,
-        .hold = options->hold,
         .decode = options->decode,
         .verify = options->verify,
         .exact = options->exact,

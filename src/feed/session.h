@@ -19,30 +19,17 @@
 #include "feed/workload/storage.h"
 
 struct session_options {
-    const struct workload *workload;
-    const char *const *overrides; /* as given on the command line, for result.json */
+    struct run_options run;       /* the session sets layout, storage, checkpoint, exact and each */
+    const char *const *overrides; /* all that were applied to the workload, for results and rules */
     int override_count;
     const char *version; /* of the program, for result.json */
-    struct comm *comm;
     struct workload_storage_choice storage;
-    int accelerators;        /* per process */
     int savers;              /* ranks per process that save checkpoints; 0: as many as accelerators */
     const struct plan *plan; /* the checkpoint sizes come from it; NULL: from the workload */
-
-    int threads_most;
-    bool decode, verify, no_barrier;
-    bool force;       /* write even if the free space seems too small */
-    double copy_rate; /* bytes/s to the device; 0: copies take no time */
-    enum run_drop drop;
-    bool warm;             /* reads from the page cache are intended */
-    int64_t steps, epochs; /* 0: as in the workload */
-    uint64_t entropy;
-    bool rules;         /* check the rules of MLPerf Storage */
-    const char *record; /* folder that keeps every step's times for DLIO's R_output.json; NULL: none */
-    bool timeline;      /* session_save also writes R_timeline.pfw */
-
-    struct watch *watch;
-    const atomic_bool *stop;
+    bool warm;               /* reads from the page cache are intended */
+    bool rules;              /* check the rules of MLPerf Storage */
+    const char *record;      /* folder that keeps every step's times for DLIO's R_output.json; NULL: none */
+    bool timeline;           /* session_save also writes R_timeline.pfw */
 };
 
 #define SESSION_MAX_CHECKS 8
@@ -60,18 +47,14 @@ const char *session_verdict_name(enum session_verdict verdict);
 struct session {
     struct session_options options;
     struct dataset_layout layout;
-    bool has_layout;
     bool found; /* the layout comes from the data set's dataset.json */
     struct storage *storage, *saves;
     struct checkpoint_of_plan of_plan;
-    struct checkpoint *checkpoint;
     double checkpoint_bytes; /* of one checkpoint, all ranks */
     struct result_steps each;
-    bool keeps_steps;
 
     /* Set by session_run: */
     int64_t opened; /* nanoseconds of CLOCK_MONOTONIC */
-    bool ran;
     struct run_result run;
     struct result_host *hosts; /* on rank 0 */
     char (*host_texts)[512];   /* host names and operating systems */
@@ -99,9 +82,7 @@ bool session_has_work(const struct workload *workload);
 
 bool session_run(struct session *session, struct error *err);
 
-/* session_run_options returns the options of session_run. session_run_with runs with other options and
- * replaces the session's run by the new one. */
-struct run_options session_run_options(struct session *session);
+/* Runs with other options than session->options.run, and replaces the session's run by the new one. */
 bool session_run_with(struct session *session, const struct run_options *options, struct error *err);
 
 /* Shares of the time that the host may have cost. Valid on rank 0, after session_judge. */

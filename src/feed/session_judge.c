@@ -189,7 +189,7 @@ static void check_utilisation(struct session *session, const struct metrics_figu
     struct result_check *check = add_check(session, CHECK_AU, state, (int64_t)llround(1e6 * target),
                                            (int64_t)llround(1e6 * figures->au));
     if (!judged)
-        say(session, check, "%.1f %% says nothing of the storage", 100.0 * figures->au);
+        say(session, check, "%.1f %%, which says nothing about the storage", 100.0 * figures->au);
     else if (!figures->met)
         say(session, check, "AU is %.1f %%, below the %.0f %% that the workload asks for",
             100.0 * figures->au, 100.0 * target);
@@ -292,7 +292,7 @@ static const char *known_as(const struct workload *workload)
 static bool check_rules(struct session *session, struct error *err)
 {
     const struct session_options *options = &session->options;
-    const struct workload *workload = options->workload;
+    const struct workload *workload = options->run.workload;
     struct metrics_figures figures = {0};
     struct error ignored;
     struct rules_host *hosts = calloc((size_t)session->host_count + 1, sizeof *hosts);
@@ -338,7 +338,7 @@ static bool check_rules(struct session *session, struct error *err)
             .writes = (int)fmax((double)workload->checkpoint.num_checkpoints_write, 0.0),
             .reads = (int)fmax((double)workload->checkpoint.num_checkpoints_read, 0.0),
             .synced = workload->checkpoint.fsync ? RULES_YES : RULES_NO,
-            .cache_cleared = options->drop != RUN_DROP_NOTHING ? RULES_YES : RULES_NO,
+            .cache_cleared = options->run.drop != RUN_DROP_NOTHING ? RULES_YES : RULES_NO,
         };
         rules_check_checkpointing(&facts, &session->rules);
     }
@@ -353,11 +353,11 @@ bool session_judge(struct session *session, struct error *err)
 {
     if (!session_gather(session, err))
         return false;
-    if (comm_rank(session->options.comm) > 0)
+    if (comm_rank(session->options.run.comm) > 0)
         return true;
     const struct run_resident *resident = &session->run.resident;
-    session->data_set = session->has_layout ? dataset_layout_bytes(&session->layout) : -1;
-    if (session->has_layout && resident->before.files >= session->layout.files_train &&
+    session->data_set = session->options.run.layout ? dataset_layout_bytes(&session->layout) : -1;
+    if (session->options.run.layout && resident->before.files >= session->layout.files_train &&
         session->run.eval.steps == 0)
         session->data_set = resident->before.bytes; /* what is really there */
     return judge(session, err) && (!session->options.rules || check_rules(session, err));

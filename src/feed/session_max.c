@@ -29,7 +29,7 @@ static double error_of(const struct metrics *metrics)
 static bool measure(struct session *session, struct session_probe *probe, struct error *err)
 {
     struct metrics_figures figures;
-    struct comm *comm = session->options.comm;
+    struct comm *comm = session->options.run.comm;
     const struct metrics *whole = &session->run.whole;
     bool ok = session_judge(session, err);
     if (ok && comm_rank(comm) == 0) {
@@ -48,7 +48,7 @@ static bool measure(struct session *session, struct session_probe *probe, struct
 static bool probe(struct search *search, int accelerators, struct session_probe *to, struct error *err)
 {
     struct session *session = search->session;
-    struct run_options options = session_run_options(session);
+    struct run_options options = session->options.run;
     options.accelerators = accelerators;
     options.epochs = 1;
     options.checkpoint = NULL;
@@ -119,7 +119,7 @@ static bool gallop(struct search *search, int limit, struct session_probe *good,
 
 bool session_find_max(struct session *session, int limit, struct session_max *found, struct error *err)
 {
-    const struct workload *workload = session->options.workload;
+    const struct workload *workload = session->options.run.workload;
     double target = workload->metric.au;
     struct search search = {session, target, found};
     struct session_probe good = {.met = true}, bad = {0};

@@ -30,12 +30,12 @@ struct rank_facts {
 
 static struct rank_facts own_facts(const struct session *session)
 {
-    const struct comm *comm = session->options.comm;
+    const struct comm *comm = session->options.run.comm;
     struct rank_facts facts = {
         .memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
         .cpu_seconds = session->run.cpu_seconds,
         .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
-        .accelerators = session->options.accelerators,
+        .accelerators = session->options.run.accelerators,
         .read_busy = session->run.counts.busy,
         .read_delayed = session->run.counts.delayed,
         .throttled = session->run.throttled,
@@ -93,7 +93,7 @@ static bool add_rank(void *context, int rank, const char *bytes, size_t length, 
 
 bool session_gather(struct session *session, struct error *err)
 {
-    struct comm *comm = session->options.comm;
+    struct comm *comm = session->options.run.comm;
     const struct rank_facts own = own_facts(session);
     bool room = true;
     if (comm_rank(comm) == 0) {
@@ -122,10 +122,9 @@ static bool write_own(struct session *session, const char *folder, struct text *
     static const char *const drops[] = {
         [RUN_DROP_NOTHING] = NULL, [RUN_DROP_FILES] = "file", [RUN_DROP_SYSTEM] = "system"};
     const struct session_options *options = &session->options;
-    const struct workload *workload = options->workload;
+    const struct workload *workload = options->run.workload;
     const struct run_result *run = &session->run;
-    const struct storage *storage = session->storage ? session->storage : session->saves;
-    const struct storage_options *used = storage_options(storage);
+    const struct storage_options *used = storage_options(options->run.storage);
     struct storage_facts facts = {0};
     bool local = used->method != STORAGE_S3 && storage_facts(used->root ? used->root : ".", &facts, err);
     if (used->method != STORAGE_S3 && !local && error_is_memory(err))
@@ -134,7 +133,7 @@ static bool write_own(struct session *session, const char *folder, struct text *
         .version = options->version,
         .workload = workload->name,
         .seed = (uint64_t)workload->train.seed,
-        .entropy = options->entropy,
+        .entropy = options->run.entropy,
         .start = run->start + run->realtime,
         .end = run->end + run->realtime,
         .hosts = session->hosts,
@@ -146,7 +145,7 @@ static bool write_own(struct session *session, const char *folder, struct text *
                 .device = local ? facts.device : NULL,
                 .method = storage_kind_name(used->method),
                 .direct = used->direct,
-                .drop_caches = drops[options->drop],
+                .drop_caches = drops[options->run.drop],
                 .data_set = session->data_set,
                 .looked_at = run->resident.before.known ? run->resident.before.bytes : -1,
                 .resident_before = run->resident.before.known ? run->resident.before.resident : -1,
@@ -202,8 +201,8 @@ void session_write_max(const struct session_max *max, double target, int process
 static bool fill_dlio(const struct session *session, struct result_dlio *facts, int64_t **memory, int **cpus,
                       struct error *err)
 {
-    const struct workload *workload = session->options.workload;
-    struct comm *comm = session->options.comm;
+    const struct workload *workload = session->options.run.workload;
+    struct comm *comm = session->options.run.comm;
     int hosts = comm_hosts(comm);
     *memory = calloc((size_t)hosts, sizeof **memory);
     *cpus = calloc((size_t)hosts, sizeof **cpus);
@@ -237,18 +236,11 @@ static bool fill_dlio(const struct session *session, struct result_dlio *facts, 
     return true;
 }
 
-/* As it was run, with what options changed. */
 static bool save_configuration(const struct session *session, const char *folder, struct error *err)
 {
     const struct session_options *options = &session->options;
     const struct run_result *run = &session->run;
-    struct workload workload = *options->workload;
-    if (options->epochs > 0)
-        workload.train.epochs = options->epochs;
-    if (options->steps > 0 && run->train.steps > 0)
-        workload.train.total_training_steps = run->train.steps;
-    if (session->storage && storage_options(session->storage)->direct)
-        workload.reader.odirect = true;
+    struct workload workload = *options->run.workload;
     if (session->found)
         workload.dataset.num_files_train = session->layout.files_train;
     const struct result_config config = {
@@ -292,7 +284,7 @@ static bool save_timeline(const struct session *session, const char *folder, str
 /* Every rank writes what its own accelerators did, as DLIO's ranks do. */
 bool session_save(struct session *session, const char *folder, struct error *err)
 {
-    struct comm *comm = session->options.comm;
+    struct comm *comm = session->options.run.comm;
     struct result_dlio facts;
     int64_t *memory = NULL;
     int *cpus = NULL;
@@ -303,13 +295,13 @@ bool session_save(struct session *session, const char *folder, struct error *err
     facts.cpuinfo = cpuinfo;
     facts.meminfo = meminfo;
     facts.processor = *processor ? processor : NULL;
-    bool done = filled &&
-                result_dlio_save_ranks(folder, &session->run.metrics,
-                                       session->keeps_steps ? &session->each : NULL, &facts, err) &&
-                (!first || result_dlio_save_summary(folder, &session->run.whole, &facts, err)) &&
-                (!first || write_own(session, folder, NULL, err)) &&
-                (!first || save_configuration(session, folder, err)) &&
-                (!session->options.timeline || save_timeline(session, folder, err));
+    bool done =
+        filled &&
+        result_dlio_save_ranks(folder, &session->run.metrics, session->options.run.each, &facts, err) &&
+        (!first || result_dlio_save_summary(folder, &session->run.whole, &facts, err)) &&
+        (!first || write_own(session, folder, NULL, err)) &&
+        (!first || save_configuration(session, folder, err)) &&
+        (!session->options.timeline || save_timeline(session, folder, err));
     free(memory);
     free(cpus);
     free(cpuinfo);

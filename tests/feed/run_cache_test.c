@@ -31,8 +31,7 @@ static void test_files_just_written_are_in_the_page_cache(void **state)
 static void test_only_files_that_are_read_are_looked_at(void **state)
 {
     (void)state;
-    CONFIGURE("train.epochs=1", "reader.batch_size=1");
-    options.steps = 1;
+    CONFIGURE("train.epochs=1", "reader.batch_size=1", "train.total_training_steps=1");
     require_run();
     assert_in_range(result.resident.before.files, 1, 3);
     assert_int_equal(result.resident.before.resident, result.resident.before.bytes);

@@ -36,7 +36,7 @@ static void test_one_thread_and_four_read_the_same(void **state)
     uint64_t marks[2][3];
     CONFIGURE("train.epochs=1");
     for (int i = 0; i < 2; i++) {
-        options.threads_most = i == 0 ? 1 : 4;
+        options.max_threads = i == 0 ? 1 : 4;
         run_release(&result);
         require_run();
         for (int a = 0; a < 3; a++)
@@ -54,11 +54,10 @@ static void test_training_ends_after_its_steps(void **state)
     require_samples();
 }
 
-static void test_a_caller_can_ask_for_fewer_steps(void **state)
+static void test_a_caller_can_ask_for_fewer_epochs(void **state)
 {
     (void)state;
-    CONFIGURE("train.total_training_steps=3");
-    options.steps = 2;
+    CONFIGURE("train.total_training_steps=2");
     options.epochs = 1;
     require_run();
     assert_int_equal(result.epochs, 1);
@@ -340,7 +339,7 @@ int main(int argc, char **argv)
         TEST(test_a_sample_too_few_is_noticed),
         TEST(test_one_thread_and_four_read_the_same),
         TEST(test_training_ends_after_its_steps),
-        TEST(test_a_caller_can_ask_for_fewer_steps),
+        TEST(test_a_caller_can_ask_for_fewer_epochs),
         TEST(test_evaluations_follow_their_epochs),
         TEST(test_evaluations_may_lie_within_an_epoch),
         TEST(test_checkpoints_follow_their_epochs),

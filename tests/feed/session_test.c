@@ -102,15 +102,15 @@ static void open_session(const char *const *overrides, int count)
     char text[4096];
     const struct workload_options given = {.overrides = overrides, .override_count = count, .strict = true};
     struct session_options options = {
-        .workload = &workload,
+        .run = {.workload = &workload,
+                .comm = comm,
+                .accelerators = 2,
+                .copy_rate = copy_rate,
+                .verify = verifies,
+                .drop = drop},
         .version = "test",
-        .comm = comm,
         .storage = {.method = -1},
-        .accelerators = 2,
-        .copy_rate = copy_rate,
-        .verify = verifies,
         .warm = warm,
-        .drop = drop,
     };
     close_session();
     snprintf(text, sizeof text, BASE, folder.path, folder.path);
@@ -412,8 +412,8 @@ static bool find(int limit, struct session_max *found, struct error *err)
     struct storage *slow = storage_new(&(struct storage_options){.root = used->root, .calls = &calls}, err);
     assert_non_null(slow);
     storage_free(session.storage);
-    session.storage = slow;
-    session.options.threads_most = 1;
+    session.storage = session.options.run.storage = slow;
+    session.options.run.max_threads = 1;
     return session_find_max(&session, limit, found, err);
 }
 

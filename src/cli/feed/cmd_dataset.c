@@ -33,63 +33,40 @@ struct generate_options {
 
 enum { GENERATE_FOLDER, GENERATE_SIZE, GENERATE_SEED, GENERATE_COMPRESSIBILITY };
 
+/* What every command that writes files has. */
+#define WRITE_OPTIONS(type, what)                                                                            \
+    OPTION(type, sync, OPTION_FLAG, "sync",                                                                  \
+           .help = "sync every file to the device before it gets its name (fsync)"),                         \
+        OPTION(type, force, OPTION_FLAG, "force", .help = "write even if there is too little free space"),   \
+        OPTION_THREADS(struct type),                                                                         \
+        OPTION(type, json, OPTION_FLAG, "json", .help = "print a summary of the " what " as JSON")
+
 static const struct option_spec generate_table[] = {
-    [GENERATE_FOLDER] = {.name = "output",
-                         .letter = 'o',
-                         .kind = OPTION_FILE,
-                         .at = offsetof(struct generate_options, folder),
-                         .argument = "FOLDER",
-                         .help = "where to, a folder or s3://BUCKET/PREFIX; else the\n"
-                                 "workload's dataset.data_folder"},
-    [GENERATE_SIZE] = {.name = "size",
-                       .kind = OPTION_QUANTITY,
-                       .unit = UNIT_BYTES,
-                       .at = offsetof(struct generate_options, size),
-                       .argument = "BYTES",
-                       .least = 1,
-                       .most = 0x1p60,
-                       .help = "as many training files as hold so many bytes, instead of\n"
-                               "dataset.num_files_train; formats of the VLDB study: exactly so many"},
-    [GENERATE_SEED] = {.name = "seed",
-                       .kind = OPTION_INTEGER,
-                       .at = offsetof(struct generate_options, seed),
-                       .argument = "N",
-                       .most = 0x1p53,
-                       .help = "of the content; else dataset.seed"},
-    [GENERATE_COMPRESSIBILITY] = {.name = "compressibility",
-                                  .kind = OPTION_NUMBER,
-                                  .at = offsetof(struct generate_options, compressibility),
-                                  .argument = "SHARE",
-                                  .most = 1,
-                                  .help =
-                                      "how far a compressor shrinks the content: 0 not at all, 1 to nothing"},
-    {.name = "dlio-sizes",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct generate_options, dlio_sizes),
-     .help = "sizes as DLIO rounds them, instead of exactly what is asked for"},
-    {.name = "sync",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct generate_options, sync),
-     .help = "every file is on the device before it gets its name (fsync)"},
-    {.name = "force",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct generate_options, force),
-     .help = "write even if there is too little free space"},
-    {.name = "dry-run",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct generate_options, dry_run),
-     .help = "print the files that would be written, without writing them"},
+    [GENERATE_FOLDER] =
+        OPTION(generate_options, folder, OPTION_FILE, "output", .letter = 'o', .argument = "FOLDER",
+               .help = "where to write: a folder or s3://BUCKET/PREFIX, instead of the workload's\n"
+                       "dataset.data_folder"),
+    [GENERATE_SIZE] =
+        OPTION(generate_options, size, OPTION_QUANTITY, "size", .unit = UNIT_BYTES, .argument = "BYTES",
+               .least = 1, .most = 0x1p60,
+               .help = "size of all training files, instead of dataset.num_files_train; exact for the\n"
+                       "formats of the VLDB study, else rounded up to a whole file"),
+    [GENERATE_SEED] = OPTION(generate_options, seed, OPTION_INTEGER, "seed", .argument = "N", .most = 0x1p53,
+                             .help = "seed of the content, instead of dataset.seed"),
+    [GENERATE_COMPRESSIBILITY] =
+        OPTION(generate_options, compressibility, OPTION_NUMBER, "compressibility", .argument = "SHARE",
+               .most = 1, .help = "how far a compressor can shrink the content: 0 not at all, 1 to nothing"),
+    OPTION(generate_options, dlio_sizes, OPTION_FLAG, "dlio-sizes",
+           .help = "round sizes as DLIO does, instead of writing exactly the requested bytes"),
+    OPTION(generate_options, dry_run, OPTION_FLAG, "dry-run",
+           .help = "print the files that would be written, without writing them"),
     OPTION_WORKLOAD_SET(struct generate_options),
     OPTION_WORKLOAD_STRICT(struct generate_options),
-    OPTION_THREADS(struct generate_options),
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct generate_options, json),
-     .help = "print a summary of the written files as JSON"},
+    WRITE_OPTIONS(generate_options, "written files"),
     OPTION_END,
 };
 
-/* Files for --size, of the size that they have on average. */
+/* Returns the number of files of mean size for --size. */
 static int64_t files_for(const struct workload *workload, double size)
 {
     double file = workload->dataset.record_length_bytes * (double)workload->dataset.num_samples_per_file;
@@ -137,7 +114,7 @@ static void print_generated(const struct dataset_generated *made, double seconds
         text_format(out, " in %s, %s", unit_text(&texts, seconds, UNIT_TIME),
                     unit_text(&texts, (double)made->bytes_written / seconds, UNIT_RATE));
     if (made->files_kept > 0)
-        text_format(out, "; %" PRId64 " that were there kept, %s", made->files_kept,
+        text_format(out, "; %" PRId64 " existing kept, %s", made->files_kept,
                     unit_text(&texts, (double)made->bytes_kept, UNIT_BYTES));
     text_add(out, "\n");
 }
@@ -163,12 +140,26 @@ static void write_generated(const struct dataset_layout *layout, const char *roo
     json_close(&json);
 }
 
-/* Every process makes its share; the first speaks. */
+static bool print_result(const struct generate_options *given, const struct dataset_layout *layout,
+                         const char *root, const struct dataset_generated *made, double seconds,
+                         struct error *err)
+{
+    struct text text = {0};
+    if (given->json)
+        write_generated(layout, root, made, seconds, &text);
+    else
+        print_layout(layout, root, &text);
+    if (made && !given->json)
+        print_generated(made, seconds, &text);
+    return output_and_release(NULL, &text, err);
+}
+
+/* Every process writes its share; rank 0 prints the sums. */
 static bool generate_all(const struct generate_options *given, const struct dataset_layout *layout,
                          struct data_place *data, struct comm *comm, struct error *err)
 {
     struct data_work job = {0};
-    struct dataset_generated made = {0};
+    struct dataset_generated made;
     bool begun = data_work_begin(&job, "writing", given->threads, err);
     if (!comm_agree(comm, begun, "the start of generating", err)) {
         if (begun)
@@ -180,52 +171,13 @@ static bool generate_all(const struct generate_options *given, const struct data
     job.all = dataset_layout_bytes(layout) / job.work.ranks;
     if (job.work.rank > 0)
         job.work.progress = NULL;
-    bool done = given->force || space_for_layout(comm, layout, data->root, &job.work, err);
-    if (done) {
-        done = job.work.rank > 0 || dataset_manifest_write(layout, &data->place, err);
-        done = comm_agree(comm, done, "the data set's manifest", err);
-    }
-    if (done) {
-        done = dataset_generate(layout, &data->place, &job.work, &made, err);
-        done = comm_agree(comm, done, "the end of generating", err);
-    }
+    bool done = feed_generate(layout, &data->place, &job.work, comm, given->force, &made, err);
     double seconds = data_work_end(&job);
     int64_t sums[] = {made.files_written, made.files_kept, made.bytes_written, made.bytes_kept};
     if (!done || !comm_reduce_integers(comm, COMM_SUM, sums, 4, "the count of files", err))
         return false;
     made = (struct dataset_generated){sums[0], sums[1], sums[2], sums[3]};
-    if (comm_rank(comm) > 0)
-        return true;
-    struct text text = {0};
-    if (given->json) {
-        write_generated(layout, data->root, &made, seconds, &text);
-    } else {
-        print_layout(layout, data->root, &text);
-        print_generated(&made, seconds, &text);
-    }
-    return output_and_release(NULL, &text, err);
-}
-
-static bool say_only(const struct generate_options *given, const struct dataset_layout *layout,
-                     const char *root, struct error *err)
-{
-    struct text text = {0};
-    if (given->json)
-        write_generated(layout, root, NULL, 0.0, &text);
-    else
-        print_layout(layout, root, &text);
-    return output_and_release(NULL, &text, err);
-}
-
-/* Processes that make different data sets in one folder would mix them. */
-static bool same_layout(const struct dataset_layout *layout, struct comm *comm, struct error *err)
-{
-    struct text text = {0};
-    bool written = dataset_layout_write(layout, &text, err);
-    bool same = comm_agree(comm, written, "the data set", err) &&
-                comm_same(comm, text.data, text.length, "the data set", err);
-    text_release(&text);
-    return same;
+    return comm_rank(comm) > 0 || print_result(given, layout, data->root, &made, seconds, err);
 }
 
 static bool generate_layout(const struct generate_options *given, const struct workload *workload,
@@ -234,44 +186,43 @@ static bool generate_layout(const struct generate_options *given, const struct w
     struct data_place data = {0};
     bool open = given->folder ? data_place_of_folder(&data, given->folder, given->sync, err)
                               : data_place_of_workload(&data, workload, given->sync, err);
-    bool done = comm_agree(comm, open, "the data set's place", err) && open;
-    if (done)
-        done = given->dry_run ? comm_rank(comm) > 0 || say_only(given, layout, data.root, err)
-                              : generate_all(given, layout, &data, comm, err);
+    bool done = comm_agree(comm, open, "the data set's place", err);
+    if (done && given->dry_run)
+        done = comm_rank(comm) > 0 || print_result(given, layout, data.root, NULL, 0.0, err);
+    else if (done)
+        done = generate_all(given, layout, &data, comm, err);
     data_place_release(&data);
     return done;
 }
 
-static bool make_plan(struct dataset_layout *layout, const struct generate_options *given,
-                      struct workload *workload, bool warn, struct error *err)
+static bool open_workload(struct workload *workload, const struct generate_options *given, bool warn,
+                          struct error *err)
 {
-    if (!workload_given_open(workload, &given->workload, 0, warn, err))
-        return false;
-    if (make_layout(layout, given, workload, err))
-        return true;
-    workload_release(workload);
-    return false;
-}
-
-/* Whatever one process fails at, all hear of it and end. */
-static bool generate_on(const struct generate_options *given, struct comm *comm, struct error *err)
-{
-    struct workload workload;
-    struct dataset_layout layout;
-    bool made = make_plan(&layout, given, &workload, comm_rank(comm) == 0, err);
-    bool done = comm_agree(comm, made, "the workload", err) && made && same_layout(&layout, comm, err) &&
-                generate_layout(given, &workload, &layout, comm, err);
-    if (made) {
-        dataset_layout_release(&layout);
-        workload_release(&workload);
-    }
-    return done;
+    struct workload_overrides overrides = {0};
+    struct workload_options options = {.strict = given->workload.strict};
+    const char *name;
+    bool open = workload_overrides_of(&overrides, &given->workload, &name, err);
+    options.overrides = overrides.items;
+    options.override_count = overrides.count;
+    open = open && workload_given_open(workload, name, &options, warn, err);
+    workload_overrides_release(&overrides);
+    return open;
 }
 
 static bool generate(void *context, struct error *err)
 {
+    const struct generate_options *given = context;
+    struct workload workload = {0};
+    struct dataset_layout layout = {0};
     struct comm *comm = comm_open(0.0, err);
-    bool done = comm && generate_on(context, comm, err);
+    if (!comm)
+        return false;
+    bool made = open_workload(&workload, given, comm_rank(comm) == 0, err) &&
+                make_layout(&layout, given, &workload, err);
+    bool done =
+        feed_same_layout(comm, &layout, made, err) && generate_layout(given, &workload, &layout, comm, err);
+    dataset_layout_release(&layout);
+    workload_release(&workload);
     comm_close(comm);
     return done;
 }
@@ -287,18 +238,16 @@ static const struct command_example generate_examples[] = {
 const struct command command_dataset_generate = {
     .name = "dataset generate",
     .summary = "make the data set of a workload",
-    .description = "Writes the files that a workload reads: docs/formats.md says which formats there are, "
-                   "docs/workloads.md "
-                   "which workloads. Every byte follows from the seed, the file and the place in it, so any "
-                   "number of threads "
-                   "and processes make the same files, and 'rehearse dataset verify' needs no copy.\n\n"
-                   "A file has its name only when it is whole. A run that was stopped goes on where it was: "
-                   "files that are "
-                   "there are kept. What was asked for is in FOLDER/dataset.json.",
+    .description =
+        "Writes the files that a workload reads: docs/formats.md lists the formats, docs/workloads.md the "
+        "workloads. Every byte follows from the seed, the file and the offset, so any number of threads and "
+        "processes writes the same files, and 'rehearse dataset verify' needs no copy.\n\n"
+        "A file gets its name only when it is whole. A stopped run can be started again: it keeps the files "
+        "that are there. FOLDER/dataset.json holds the parameters of the data set.",
     .options = generate_table,
     .options_size = sizeof(struct generate_options),
     .given_at = offsetof(struct generate_options, given),
-    .operands = OPERANDS_WORKLOAD(struct generate_options),
+    .operands = OPERANDS_WORKLOAD(struct generate_options, 1),
     .examples = generate_examples,
     .run = generate,
 };
@@ -312,10 +261,7 @@ struct verify_options {
 };
 
 static const struct option_spec verify_table[] = {
-    {.name = "quick",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct verify_options, quick),
-     .help = "names and sizes only, not content"},
+    OPTION(verify_options, quick, OPTION_FLAG, "quick", .help = "check only names and sizes, not content"),
     OPTION_THREADS(struct verify_options),
     OPTION_JSON(struct verify_options),
     OPTION_END,
@@ -336,9 +282,9 @@ static void print_verified(const struct dataset_verified *verified, const char *
         text_format(out, "%s\n", verified->faults[i].text);
     if (verified->fault_count > verified->listed)
         text_format(out, "… and %" PRId64 " more\n", verified->fault_count - verified->listed);
-    text_format(out, "%s: %" PRId64 " files, %s looked at in %s: %" PRId64 " fault%s\n", root,
-                verified->files, unit_text(&texts, (double)verified->bytes, UNIT_BYTES),
-                unit_text(&texts, seconds, UNIT_TIME), verified->fault_count, plural(verified->fault_count));
+    text_format(out, "%s: %" PRId64 " files, %s checked in %s: %" PRId64 " fault%s\n", root, verified->files,
+                unit_text(&texts, (double)verified->bytes, UNIT_BYTES), unit_text(&texts, seconds, UNIT_TIME),
+                verified->fault_count, plural(verified->fault_count));
 }
 
 static void write_verified(const struct dataset_verified *verified, const char *root, struct text *out)
@@ -382,9 +328,9 @@ static bool verify_layout(const struct verify_options *given, const struct datas
             print_verified(&verified, data->root, seconds, &text);
         done = output_and_release(NULL, &text, err);
         if (done && verified.fault_count > 0)
-            done =
-                error_set(err, ERROR_FAILED, "%s: %" PRId64 " of %" PRId64 " files are not as they were made",
-                          data->root, verified.fault_count, verified.files);
+            done = error_set(err, ERROR_FAILED,
+                             "%s: %" PRId64 " of %" PRId64 " files differ from what was generated",
+                             data->root, verified.fault_count, verified.files);
     }
     dataset_verified_release(&verified);
     return done;
@@ -395,28 +341,28 @@ static bool verify(void *context, struct error *err)
     const struct verify_options *given = context;
     struct dataset_layout layout;
     struct data_place data;
-    bool done = data_place_of_folder(&data, given->folders.items[0], false, err);
-    if (done && dataset_manifest_read(&layout, &data.place, err)) {
+    bool done = data_place_of_folder(&data, given->folders.items[0], false, err) &&
+                dataset_manifest_read(&layout, &data.place, err);
+    if (done) {
         done = verify_layout(given, &layout, &data, err);
         dataset_layout_release(&layout);
-    } else {
-        done = false;
     }
     data_place_release(&data);
     return done;
 }
 
 static const struct command_example verify_examples[] = {
-    {"rehearse dataset verify data", "is every byte still what it was?"},
+    {"rehearse dataset verify data", "is every byte still as it was generated?"},
     {NULL, NULL},
 };
 
 const struct command command_dataset_verify = {
     .name = "dataset verify",
-    .summary = "compare a data set with what it was made as, byte by byte",
+    .summary = "compare a data set with its generated content, byte by byte",
     .description =
-        "Reads FOLDER/dataset.json and makes every byte anew, beside the one that is there. The first "
-        "100 files that differ are listed, all are counted; if there are any the exit status is 1.",
+        "Reads FOLDER/dataset.json, generates every byte again and compares it with the file. The "
+        "first 100 files that differ are listed, all are counted; if there are any the exit status "
+        "is 1.",
     .options = verify_table,
     .options_size = sizeof(struct verify_options),
     .operands = {.name = "FOLDER",
@@ -439,35 +385,12 @@ struct scale_options {
 };
 
 static const struct option_spec scale_table[] = {
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .at = offsetof(struct scale_options, to),
-     .argument = "FOLDER",
-     .required = true,
-     .help = "where the copies go, a folder or s3://BUCKET/PREFIX"},
-    {.name = "size",
-     .kind = OPTION_QUANTITY,
-     .unit = UNIT_BYTES,
-     .at = offsetof(struct scale_options, size),
-     .argument = "BYTES",
-     .required = true,
-     .least = 1,
-     .most = 0x1p60,
-     .help = "make copies until they reach this total size"},
-    {.name = "sync",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct scale_options, sync),
-     .help = "every file is on the device before it gets its name (fsync)"},
-    {.name = "force",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct scale_options, force),
-     .help = "write even if there is too little free space"},
-    OPTION_THREADS(struct scale_options),
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct scale_options, json),
-     .help = "print a summary of the copies as JSON"},
+    OPTION(scale_options, to, OPTION_FILE, "output", .letter = 'o', .argument = "FOLDER", .required = true,
+           .help = "where the copies go, a folder or s3://BUCKET/PREFIX"),
+    OPTION(scale_options, size, OPTION_QUANTITY, "size", .unit = UNIT_BYTES, .argument = "BYTES",
+           .required = true, .least = 1, .most = 0x1p60,
+           .help = "make copies until they reach this total size"),
+    WRITE_OPTIONS(scale_options, "copies"),
     OPTION_END,
 };
 
@@ -542,10 +465,10 @@ const struct command command_dataset_scale = {
     .name = "dataset scale",
     .summary = "grow a data set of real files by copies",
     .description =
-        "Copies the files below FOLDER in turn until there are as many bytes as asked for: real content, "
-        "which "
-        "caches and compressors take otherwise than generated bytes. Numbers in names count on "
-        "(case_00209_x.npy is followed by case_00210_x.npy); files that share a number are copied together.",
+        "Copies the files below FOLDER in turn until they have the requested size: real content, which "
+        "caches "
+        "and compressors treat differently from generated bytes. Numbers in names count on (case_00209_x.npy "
+        "is followed by case_00210_x.npy); files that share a number are copied together.",
     .options = scale_table,
     .options_size = sizeof(struct scale_options),
     .operands = {.name = "FOLDER",

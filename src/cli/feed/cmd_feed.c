@@ -1,5 +1,4 @@
 #include "cli/command.h"
-#include "cli/feed/overrides.h"
 #include "cli/feed/report.h"
 #include "cli/feed/workload_given.h"
 #include "cli/output.h"
@@ -27,177 +26,84 @@ static const char *const rule_sets[] = {"none", "mlperf", NULL};
 struct feed_options {
     struct workload_given workload;
     const char *results, *plan;
-    int64_t accelerators, threads, depth, steps, epochs, most;
+    int64_t accelerators, threads, depth, steps, epochs, limit, nodes;
     int method, drop, rules;
     double request, copy_rate, target, time_out;
-    bool direct, warm, decode, verify, no_barrier, find_most, timeline, force, list, show, json, as_planned;
+    bool direct, warm, decode, verify, no_barrier, find_max, timeline, force, list, show, json, as_planned;
     const bool *given;
 };
 
 enum { FEED_ACCELERATORS, FEED_METHOD, FEED_TARGET, FEED_DROP };
 
 static const struct option_spec table[] = {
-    [FEED_ACCELERATORS] = {.name = "accelerators",
-                           .letter = 'a',
-                           .kind = OPTION_INTEGER,
-                           .at = offsetof(struct feed_options, accelerators),
-                           .argument = "N",
-                           .initial = "1",
-                           .least = 1,
-                           .most = 1000000,
-                           .help = "that each process emulates; checkpoints have as many ranks"},
-    [FEED_METHOD] = {.name = "method",
-                     .kind = OPTION_CHOICE,
-                     .at = offsetof(struct feed_options, method),
-                     .argument = "HOW",
-                     .words = methods,
-                     .initial = "posix",
-                     .help = "how files are read"},
-    [FEED_TARGET] = {.name = "au",
-                     .kind = OPTION_NUMBER,
-                     .at = offsetof(struct feed_options, target),
-                     .argument = "SHARE",
-                     .least = OPTION_POSITIVE,
-                     .most = 1,
-                     .help = "accelerator utilisation to meet; else the workload's metric.au"},
-    [FEED_DROP] = {.name = "drop-caches",
-                   .kind = OPTION_CHOICE,
-                   .at = offsetof(struct feed_options, drop),
-                   .argument = "WHAT",
-                   .words = drops,
-                   .initial = "file",
-                   .help = "before each epoch and restore: the data's files, or all of the system's (root)"},
-    {.name = "direct",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct feed_options, direct),
-     .help = "past the page cache (O_DIRECT)"},
-    {.name = "request",
-     .kind = OPTION_QUANTITY,
-     .unit = UNIT_BYTES,
-     .at = offsetof(struct feed_options, request),
-     .argument = "BYTES",
-     .least = 512,
-     .most = 0x1p30,
-     .help = "read at a time; else a whole extent (posix), 1 MiB (uring) or 8 MiB (s3)"},
-    {.name = "depth",
-     .kind = OPTION_INTEGER,
-     .at = offsetof(struct feed_options, depth),
-     .argument = "N",
-     .most = 4096,
-     .initial = "0",
-     .help = "requests in flight of one thread (uring, s3); 0 is 16"},
-    {.name = "read-threads-most",
-     .kind = OPTION_INTEGER,
-     .at = offsetof(struct feed_options, threads),
-     .argument = "N",
-     .most = 4096,
-     .initial = "0",
-     .help = "threads that read, of each process, at most; 0 is 128"},
-    {.name = "warm",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct feed_options, warm),
-     .help = "keep the caches, which may help; the verdict says so"},
-    {.name = "steps",
-     .kind = OPTION_INTEGER,
-     .at = offsetof(struct feed_options, steps),
-     .argument = "N",
-     .initial = "0",
-     .most = 0x1p53,
-     .help = "of an epoch at most; 0 is all"},
-    {.name = "epochs",
-     .kind = OPTION_INTEGER,
-     .at = offsetof(struct feed_options, epochs),
-     .argument = "N",
-     .initial = "0",
-     .most = 0x7fffffff,
-     .help = "instead of the workload's train.epochs; 0 is these"},
-    {.name = "plan",
-     .letter = 'p',
-     .kind = OPTION_FILE,
-     .at = offsetof(struct feed_options, plan),
-     .argument = "FILE",
-     .help = "step time and checkpoint sizes from a plan ('rehearse plan -o'), of any kind"},
-    {.name = "as-planned",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct feed_options, as_planned),
-     .help = "with --plan: also as many accelerators as the plan's job has readers, its batch, and\n"
-             "checkpoints of all its devices; -a, KEY=VALUE and --set go before the plan"},
-    {.name = "copy-rate",
-     .kind = OPTION_QUANTITY,
-     .unit = UNIT_RATE,
-     .at = offsetof(struct feed_options, copy_rate),
-     .argument = "RATE",
-     .most = 1e15,
-     .help = "from host to accelerator; else copies take no time"},
-    {.name = "no-barrier",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct feed_options, no_barrier),
-     .help = "accelerators do not wait for each other after each step"},
-    {.name = "decode",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct feed_options, decode),
-     .help = "decode every sample; its processor time is told apart"},
-    {.name = "verify",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct feed_options, verify),
-     .help = "compare all read or restored bytes with the generated ones"},
-    {.name = "find-max-accelerators",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct feed_options, find_most),
-     .help = "search for the maximum number of accelerators that are kept busy enough"},
-    {.name = "max",
-     .kind = OPTION_INTEGER,
-     .at = offsetof(struct feed_options, most),
-     .argument = "N",
-     .initial = "4096",
-     .least = 1,
-     .most = 1000000,
-     .help = "accelerators of a process at which that search ends"},
-    {.name = "rules",
-     .kind = OPTION_CHOICE,
-     .at = offsetof(struct feed_options, rules),
-     .argument = "WHOSE",
-     .words = rule_sets,
-     .initial = "none",
-     .help = "mlperf: check the rules of MLPerf Storage, and say which are not kept"},
-    {.name = "results",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .at = offsetof(struct feed_options, results),
-     .argument = "FOLDER",
-     .help = "write result.json and DLIO's summary.json, R_per_epoch_stats.json and\n"
-             "R_output.json; else where the workload's output.folder says"},
-    {.name = "timeline",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct feed_options, timeline),
-     .help = "also write R_timeline.pfw there, every step as spans, for 'rehearse trace\n"
-             "import' and Perfetto"},
-    {.name = "force",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct feed_options, force),
-     .help = "write data and checkpoints even if there is too little free space"},
-    {.name = "time-out",
-     .kind = OPTION_QUANTITY,
-     .unit = UNIT_TIME,
-     .at = offsetof(struct feed_options, time_out),
-     .argument = "TIME",
-     .least = 1,
-     .most = 1e6,
-     .help = "how long a process waits for others (10 min)"},
+    [FEED_ACCELERATORS] =
+        OPTION(feed_options, accelerators, OPTION_INTEGER, "accelerators", .letter = 'a', .argument = "N",
+               .initial = "1", .least = 1, .most = 1000000,
+               .help = "accelerators that each process emulates; as many ranks save checkpoints"),
+    [FEED_METHOD] = OPTION(feed_options, method, OPTION_CHOICE, "method", .argument = "HOW", .words = methods,
+                           .initial = "posix", .help = "how files are read"),
+    [FEED_TARGET] = OPTION(
+        feed_options, target, OPTION_NUMBER, "au", .argument = "SHARE", .least = OPTION_POSITIVE, .most = 1,
+        .help = "target of the accelerator utilisation, instead of the workload's metric.au"),
+    [FEED_DROP] =
+        OPTION(feed_options, drop, OPTION_CHOICE, "drop-caches", .argument = "CACHES", .words = drops,
+               .initial = "file",
+               .help = "page cache to drop before each epoch and restore: of the data's files, or of the\n"
+                       "whole system (needs root)"),
+    OPTION(feed_options, direct, OPTION_FLAG, "direct", .help = "bypass the page cache (O_DIRECT)"),
+    OPTION(feed_options, request, OPTION_QUANTITY, "request", .unit = UNIT_BYTES, .argument = "BYTES",
+           .least = 512, .most = 0x1p30,
+           .help = "size of a read request; by default a whole extent (posix), 1 MiB (uring), 8 MiB (s3)"),
+    OPTION(feed_options, depth, OPTION_INTEGER, "depth", .argument = "N", .most = 4096, .initial = "0",
+           .help = "requests in flight per thread (uring, s3); 0 is 16"),
+    OPTION(feed_options, threads, OPTION_INTEGER, "read-threads-most", .argument = "N", .most = 4096,
+           .initial = "0", .help = "maximum number of reading threads per process; 0 is 128"),
+    OPTION(feed_options, warm, OPTION_FLAG, "warm",
+           .help = "keep the page cache, which may speed up reading; the verdict reports it"),
+    OPTION(feed_options, steps, OPTION_INTEGER, "steps", .argument = "N", .initial = "0", .most = 0x1p53,
+           .help = "maximum steps per epoch, instead of train.total_training_steps; 0 keeps that"),
+    OPTION(feed_options, epochs, OPTION_INTEGER, "epochs", .argument = "N", .initial = "0", .most = 1e9,
+           .help = "number of epochs, instead of the workload's train.epochs; 0 keeps that"),
+    OPTION(feed_options, plan, OPTION_FILE, "plan", .letter = 'p', .argument = "FILE",
+           .help = "take step time and checkpoint sizes from a plan of any kind ('rehearse plan -o')"),
+    OPTION(feed_options, nodes, OPTION_INTEGER, "nodes", .argument = "N", .initial = "0", .most = 1 << 24,
+           .help = "with --plan of a set of templates ('rehearse templates -o'): use the plan for N nodes"),
+    OPTION(feed_options, as_planned, OPTION_FLAG, "as-planned",
+           .help = "with --plan: emulate all readers of the plan's job with its batch, and save the\n"
+                   "checkpoints of all its devices; -a, KEY=VALUE and --set override the plan"),
+    OPTION(feed_options, copy_rate, OPTION_QUANTITY, "copy-rate", .unit = UNIT_RATE, .argument = "RATE",
+           .most = 1e15, .help = "rate of copies from host to accelerator; by default copies take no time"),
+    OPTION(feed_options, no_barrier, OPTION_FLAG, "no-barrier",
+           .help = "accelerators do not wait for each other after each step"),
+    OPTION(feed_options, decode, OPTION_FLAG, "decode",
+           .help = "decode every sample; its processor time is reported separately"),
+    OPTION(feed_options, verify, OPTION_FLAG, "verify",
+           .help = "compare all bytes that are read or restored with the generated ones"),
+    OPTION(feed_options, find_max, OPTION_FLAG, "find-max-accelerators",
+           .help = "search for the maximum number of accelerators that meet the target"),
+    OPTION(feed_options, limit, OPTION_INTEGER, "max", .argument = "N", .initial = "4096", .least = 1,
+           .most = 1000000, .help = "accelerators per process at which that search ends"),
+    OPTION(feed_options, rules, OPTION_CHOICE, "rules", .argument = "RULES", .words = rule_sets,
+           .initial = "none",
+           .help = "mlperf: check the rules of MLPerf Storage and list those that are broken"),
+    OPTION(feed_options, results, OPTION_FILE, "results", .letter = 'o', .argument = "FOLDER",
+           .help = "write result.json and DLIO's summary.json, R_per_epoch_stats.json and R_output.json\n"
+                   "to FOLDER, instead of the workload's output.folder"),
+    OPTION(feed_options, timeline, OPTION_FLAG, "timeline",
+           .help = "also write R_timeline.pfw to FOLDER: every step as spans, for 'rehearse trace import'\n"
+                   "and Perfetto"),
+    OPTION(feed_options, force, OPTION_FLAG, "force",
+           .help = "write data and checkpoints even if there is too little free space"),
+    OPTION(feed_options, time_out, OPTION_QUANTITY, "time-out", .unit = UNIT_TIME, .argument = "TIME",
+           .least = 1, .most = 1e6,
+           .help = "maximum time that a process waits for others; by default 10 min"),
     OPTION_WORKLOAD_SET(struct feed_options),
     OPTION_WORKLOAD_STRICT(struct feed_options),
-    {.name = "list",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct feed_options, list),
-     .help = "print the built-in workloads"},
-    {.name = "show",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct feed_options, show),
-     .help = "print the workload with all its keys, and do not run it"},
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct feed_options, json),
-     .help = "print result.json instead of a report for people"},
+    OPTION(feed_options, list, OPTION_FLAG, "list", .help = "print the built-in workloads"),
+    OPTION(feed_options, show, OPTION_FLAG, "show",
+           .help = "print the workload with all its keys, and do not run it"),
+    OPTION(feed_options, json, OPTION_FLAG, "json",
+           .help = "print result.json instead of a report for people"),
     OPTION_END,
 };
 
@@ -280,7 +186,7 @@ static void *watch_run(void *context)
     return NULL;
 }
 
-/* Only where somebody looks. */
+/* Starts the live line if it is wanted and standard error is a terminal. */
 static void viewer_begin(struct viewer *viewer, bool wanted)
 {
     *viewer = (struct viewer){.ended = false};
@@ -307,13 +213,40 @@ static void viewer_end(struct viewer *viewer)
 
 /* ---- a run ---- */
 
-static struct session_options options_of(const struct feed_options *given, const struct workload *workload,
-                                         struct comm *comm)
+/* All that a run uses: static, as threads that wait for storage may use it until the program ends. */
+struct feed_job {
+    struct feed_options *given;
+    struct comm *comm;
+    struct plan plan;
+    struct feed_demand demand;
+    int savers; /* ranks per process that save checkpoints; 0: as many as accelerators */
+    bool has_plan, has_workload, abandoned;
+    struct workload workload;
+    struct workload_overrides overrides;
+    struct session session;
+};
+
+static struct session_options options_of(const struct feed_job *job, const char *folder)
 {
+    const struct feed_options *given = job->given;
     struct session_options options = {
-        .workload = workload,
+        .run =
+            {
+                .workload = &job->workload,
+                .comm = job->comm,
+                .accelerators = (int)given->accelerators,
+                .max_threads = (int)given->threads,
+                .decode = given->decode,
+                .verify = given->verify,
+                .copy_rate = given->copy_rate,
+                .no_barrier = given->no_barrier,
+                .drop = given->warm ? RUN_DROP_NOTHING : (enum run_drop)given->drop,
+                .force = given->force,
+                .stop = stop_on_signals(),
+            },
         .version = REHEARSE_VERSION,
-        .comm = comm,
+        .overrides = job->overrides.items,
+        .override_count = job->overrides.count,
         .storage =
             {
                 .method = given->given[FEED_METHOD] ? given->method : -1,
@@ -321,28 +254,16 @@ static struct session_options options_of(const struct feed_options *given, const
                 .request = (int64_t)given->request,
                 .queue_depth = (int)given->depth,
             },
-        .accelerators = (int)given->accelerators,
-        .threads_most = (int)given->threads,
-        .decode = given->decode,
-        .verify = given->verify,
-        .force = given->force,
-        .no_barrier = given->no_barrier,
-        .copy_rate = given->copy_rate,
-        .drop = given->warm ? RUN_DROP_NOTHING : (enum run_drop)given->drop,
+        .savers = job->savers,
+        .plan = job->has_plan ? &job->plan : NULL,
         .warm = given->warm,
-        .steps = given->steps,
-        .epochs = given->epochs,
         .rules = given->rules != 0,
-        .stop = stop_on_signals(),
+        .record = folder,
+        .timeline = given->timeline,
     };
-    if (getrandom(&options.entropy, sizeof options.entropy, 0) != (ssize_t)sizeof options.entropy)
-        options.entropy = (uint64_t)time(NULL);
+    if (getrandom(&options.run.entropy, sizeof options.run.entropy, 0) != (ssize_t)sizeof options.run.entropy)
+        options.run.entropy = (uint64_t)time(NULL);
     return options;
-}
-
-static const char *results_of(const struct feed_options *given, const struct workload *workload)
-{
-    return given->results ? given->results : workload->output.folder;
 }
 
 static bool make_folder(const char *path, struct error *err)
@@ -352,168 +273,142 @@ static bool make_folder(const char *path, struct error *err)
     return file_make_folders(path, err);
 }
 
-static bool deliver(const struct feed_options *given, struct session *session, struct error *err)
+static bool run(struct feed_job *job, const char *folder, struct error *err)
 {
+    struct session *session = &job->session;
     struct text text = {0};
-    if (given->json && !session_write_json(session, &text, err)) {
+    if (!session_run(session, err) || !session_judge(session, err) ||
+        (folder && !session_save(session, folder, err)))
+        return false;
+    if (comm_rank(job->comm) > 0)
+        return true;
+    if (!job->given->json) {
+        feed_report(session, &text);
+    } else if (!session_write_json(session, &text, err)) {
         text_release(&text);
         return false;
     }
-    if (!given->json)
-        feed_report(session, &text);
-    return output_and_release(NULL, &text, err);
+    return output_and_release(NULL, &text, err) && session_passed(session, err);
 }
 
-static bool run(const struct feed_options *given, struct session *session, struct error *err)
+static bool find_max(struct feed_job *job, struct error *err)
 {
-    struct comm *comm = session->options.comm;
-    const char *folder = results_of(given, session->options.workload);
-    if (!session_run(session, err) || !session_judge(session, err))
-        return false;
-    if (folder && !session_save(session, folder, err))
-        return false;
-    if (comm_rank(comm) > 0)
-        return true;
-    return deliver(given, session, err) && session_passed(session, err);
-}
-
-static bool find_max(const struct feed_options *given, struct session *session, struct error *err)
-{
-    struct comm *comm = session->options.comm;
-    double target = session->options.workload->metric.au;
+    double target = job->workload.metric.au;
+    int processes = comm_size(job->comm);
     struct session_max max;
     struct text text = {0};
-    if (!session_find_max(session, (int)given->most, &max, err))
+    if (!session_find_max(&job->session, (int)job->given->limit, &max, err))
         return false;
-    if (comm_rank(comm) > 0)
+    if (comm_rank(job->comm) > 0)
         return true;
-    if (given->json)
-        session_write_max(&max, target, comm_size(comm), &text);
+    if (job->given->json)
+        session_write_max(&max, target, processes, &text);
     else
-        feed_report_max(&max, target, comm_size(comm), &text);
-    if (!output_and_release(NULL, &text, err))
-        return false;
-    return max.accelerators > 0 ||
-           error_set(err, ERROR_INFEASIBLE, "this storage does not keep a single accelerator %.0f %% busy",
-                     100.0 * target);
+        feed_report_max(&max, target, processes, &text);
+    return output_and_release(NULL, &text, err) &&
+           (max.accelerators > 0 ||
+            error_set(err, ERROR_INFEASIBLE, "this storage does not keep a single accelerator %.0f %% busy",
+                      100.0 * target));
 }
 
-/* What the threads of a run use. */
-struct feeding {
-    struct plan plan;
-    struct feed_demand demand;
-    int savers; /* of checkpoints, of each process; 0: the accelerators */
-    bool planned;
-    struct workload workload;
-    struct session session;
-    struct feed_overrides overrides;
-};
-
-/* Options that have a key in the workload change it, too. */
-static bool add_overrides(const struct feed_options *given, struct feed_overrides *overrides,
-                          struct error *err)
+static bool feed_workload(struct feed_job *job, struct error *err)
 {
-    return feed_overrides_init(overrides, &given->workload, err) &&
-           (!given->given[FEED_TARGET] ||
-            feed_overrides_add(overrides, err, "metric.au=%.10g", given->target)) &&
-           (given->epochs == 0 ||
-            feed_overrides_add(overrides, err, "train.epochs=%" PRId64, given->epochs)) &&
-           (given->steps == 0 ||
-            feed_overrides_add(overrides, err, "train.total_training_steps=%" PRId64, given->steps)) &&
-           (!given->direct || feed_overrides_add(overrides, err, "reader.odirect=True")) &&
-           (given->request <= 0.0 ||
-            feed_overrides_add(overrides, err, "reader.transfer_size=%.0f", given->request));
-}
-
-static bool feed_workload(const struct feed_options *given, struct feeding *feeding, struct comm *comm,
-                          bool *abandoned, struct error *err)
-{
-    struct workload *workload = &feeding->workload;
-    struct session *session = &feeding->session;
-    struct session_options options = options_of(given, workload, comm);
+    const struct feed_options *given = job->given;
+    const char *folder = given->results ? given->results : job->workload.output.folder;
     struct viewer viewer;
-    const char *folder = results_of(given, workload);
-    if (given->given[FEED_TARGET])
-        workload->metric.au = given->target;
     if (given->warm && given->given[FEED_DROP] && given->drop != RUN_DROP_NOTHING)
         return error_set(err, ERROR_USAGE, "--warm keeps caches, --drop-caches does not");
     if (given->timeline && !folder)
         return error_set(err, ERROR_USAGE, "--timeline needs a folder: --results FOLDER");
-    if (!comm_agree(comm, add_overrides(given, &feeding->overrides, err), "the workload", err))
+    if (!comm_agree(job->comm, !folder || make_folder(folder, err), "the results' folder", err))
         return false;
-    options.plan = feeding->planned ? &feeding->plan : NULL;
-    options.savers = feeding->savers;
-    options.overrides = (const char *const *)feeding->overrides.items;
-    options.override_count = feeding->overrides.count;
-    if (!comm_agree(comm, !folder || make_folder(folder, err), "the results' folder", err))
-        return false;
-    options.record = folder;
-    options.timeline = given->timeline;
-    viewer_begin(&viewer, comm_rank(comm) == 0);
-    options.watch = viewer.started ? &viewer.watch : NULL;
-    bool done = session_open(session, &options, err);
+    struct session_options options = options_of(job, folder);
+    viewer_begin(&viewer, comm_rank(job->comm) == 0);
+    options.run.watch = viewer.started ? &viewer.watch : NULL;
+    bool done = session_open(&job->session, &options, err);
     if (done) {
-        if (session_has_work(workload))
-            done = given->find_most ? find_max(given, session, err) : run(given, session, err);
-        *abandoned = session->run.abandoned;
-        if (!*abandoned)
-            session_close(session);
+        if (session_has_work(&job->workload))
+            done = given->find_max ? find_max(job, err) : run(job, folder, err);
+        job->abandoned = job->session.run.abandoned;
+        if (!job->abandoned)
+            session_close(&job->session);
     }
     viewer_end(&viewer);
     return done;
 }
 
-/* What the command line does not say, the plan does. */
-static bool take_plan(struct feed_options *given, struct feeding *feeding, int processes, struct error *err)
+/* Takes from the plan what the command line does not give. */
+static bool take_plan(struct feed_job *job, struct error *err)
 {
-    if (!plan_load(&feeding->plan, given->plan, err))
+    struct feed_options *given = job->given;
+    int processes = comm_size(job->comm);
+    if (!plan_load_template(&job->plan, given->plan, (int)given->nodes, err))
         return false;
-    feeding->planned = true;
-    feed_demand_of(&feeding->demand, &feeding->plan, given->as_planned);
-    given->workload.planned = feeding->demand.overrides;
-    given->workload.planned_count = feeding->demand.override_count;
-    if (!given->as_planned || given->given[FEED_ACCELERATORS] || given->find_most)
+    job->has_plan = true;
+    feed_demand_of(&job->demand, &job->plan, given->as_planned);
+    for (int i = 0; i < job->demand.override_count; i++)
+        if (!workload_overrides_add(&job->overrides, err, "%s", job->demand.overrides[i]))
+            return false;
+    if (!given->as_planned || given->given[FEED_ACCELERATORS] || given->find_max)
         return true;
-    given->accelerators = feed_demand_accelerators(&feeding->demand, &feeding->plan, processes, err);
-    int64_t devices = plan_devices_used(&feeding->plan);
-    feeding->savers = devices % processes == 0 ? (int)(devices / processes) : 0;
+    given->accelerators = feed_demand_accelerators(&job->demand, &job->plan, processes, err);
+    int64_t devices = plan_devices_used(&job->plan);
+    job->savers = devices % processes == 0 ? (int)(devices / processes) : 0;
     return given->accelerators > 0;
 }
 
-static bool open_workload(struct feed_options *given, struct feeding *feeding, struct comm *comm,
-                          struct error *err)
+/* Adds the overrides in their order: of the plan, of words and --set, of options that stand for a key. */
+static bool add_overrides(struct feed_job *job, const char **name, struct error *err)
 {
-    if (given->as_planned && !given->plan)
-        return error_set(err, ERROR_USAGE, "--as-planned: needs a plan: --plan FILE");
-    if (given->plan && !take_plan(given, feeding, comm_size(comm), err))
-        return false;
-    int64_t ranks = given->accelerators * comm_size(comm);
-    if (!workload_given_open(&feeding->workload, &given->workload, ranks, comm_rank(comm) == 0, err))
-        return false;
-    if (!feeding->planned || feed_demand_check(&feeding->demand, &feeding->plan, &feeding->workload, err))
-        return true;
-    workload_release(&feeding->workload);
-    return false;
+    const struct feed_options *given = job->given;
+    struct workload_overrides *overrides = &job->overrides;
+    return (!given->plan || take_plan(job, err)) &&
+           workload_overrides_of(overrides, &given->workload, name, err) &&
+           (!given->given[FEED_TARGET] ||
+            workload_overrides_add(overrides, err, "metric.au=%.10g", given->target)) &&
+           (given->epochs == 0 ||
+            workload_overrides_add(overrides, err, "train.epochs=%" PRId64, given->epochs)) &&
+           (given->steps == 0 ||
+            workload_overrides_add(overrides, err, "train.total_training_steps=%" PRId64, given->steps)) &&
+           (!given->direct || workload_overrides_add(overrides, err, "reader.odirect=True")) &&
+           (given->request <= 0.0 ||
+            workload_overrides_add(overrides, err, "reader.transfer_size=%.0f", given->request));
 }
 
-/* A rank that fails while others go on would leave them waiting. */
-static bool feed_together(struct feed_options *given, struct comm *comm, struct error *err)
+static bool open_workload(struct feed_job *job, struct error *err)
 {
-    struct feeding *feeding = calloc(1, sizeof *feeding);
-    bool opened = feeding ? open_workload(given, feeding, comm, err) : error_memory(err);
-    bool done = comm_agree(comm, opened, "the workload", err) && opened, abandoned = false;
-    if (done)
-        done = given->show ? comm_rank(comm) > 0 || print_workload(given, &feeding->workload, err)
-                           : feed_workload(given, feeding, comm, &abandoned, err);
-    if (abandoned) /* a run that was stopped leaves it to threads that wait for storage, until the program ends */
+    const struct feed_options *given = job->given;
+    const char *name;
+    if ((given->as_planned || given->nodes > 0) && !given->plan)
+        return error_set(err, ERROR_USAGE, "--%s: needs a plan: --plan FILE",
+                         given->as_planned ? "as-planned" : "nodes");
+    if (!add_overrides(job, &name, err))
+        return false;
+    struct workload_options options = {
+        .overrides = job->overrides.items,
+        .override_count = job->overrides.count,
+        .strict = given->workload.strict,
+        .ranks = given->accelerators * comm_size(job->comm),
+    };
+    job->has_workload = workload_given_open(&job->workload, name, &options, comm_rank(job->comm) == 0, err);
+    return job->has_workload &&
+           (!job->has_plan || feed_demand_check(&job->demand, &job->plan, &job->workload, err));
+}
+
+/* A rank that fails tells the others, which would wait for it. */
+static bool feed_together(struct feed_job *job, struct error *err)
+{
+    bool done = comm_agree(job->comm, open_workload(job, err), "the workload", err);
+    if (done && !job->given->show)
+        done = feed_workload(job, err);
+    else if (done)
+        done = comm_rank(job->comm) > 0 || print_workload(job->given, &job->workload, err);
+    if (job->abandoned)
         return done;
-    if (opened)
-        workload_release(&feeding->workload);
-    if (feeding) {
-        feed_overrides_release(&feeding->overrides);
-        plan_release(&feeding->plan);
-    }
-    free(feeding);
+    if (job->has_workload)
+        workload_release(&job->workload);
+    workload_overrides_release(&job->overrides);
+    plan_release(&job->plan);
     return done;
 }
 
@@ -522,9 +417,10 @@ static bool feed(void *context, struct error *err)
     struct feed_options *given = context;
     if (given->list)
         return print_list(given, err);
-    struct comm *comm = comm_open(given->time_out, err);
-    bool done = comm && feed_together(given, comm, err);
-    comm_close(comm);
+    static struct feed_job job;
+    job = (struct feed_job){.given = given, .comm = comm_open(given->time_out, err)};
+    bool done = job.comm && feed_together(&job, err);
+    comm_close(job.comm);
     return done;
 }
 
@@ -541,25 +437,18 @@ const struct command command_feed = {
     .name = "feed",
     .summary = "load the real storage with emulated accelerators, and say whether they stay busy",
     .description =
-        "Reads the data set of a workload (a DLIO configuration, or a built-in one: --list) as a "
-        "training job would: "
-        "shuffled, ahead of time, by threads; accelerators are emulated by waiting until their "
-        "step is over. Says how "
-        "busy they were kept (AU), what they waited for, how much came from the storage and how much "
-        "from memory, and what checkpoints "
-        "took.\n\n"
-        "The exit status is 0 when AU met its target, every sample was read once, from the "
-        "storage and not from memory, and the run came to its end; else 1. "
-        "'rehearse dataset generate' makes the data.",
+        "Reads the data set of a workload (a DLIO configuration, or a built-in one: --list) as a training "
+        "job "
+        "would: shuffled, ahead of time, by threads. An emulated accelerator waits until its step is over. "
+        "The "
+        "report says how busy the accelerators were (AU), where their time went, how much came from the "
+        "storage and how much from memory, and how long checkpoints took.\n\n"
+        "The exit status is 0 when AU met its target, every sample was read once, from the storage and not "
+        "from memory, and the run came to its end; else 1. 'rehearse dataset generate' makes the data.",
     .options = table,
     .options_size = sizeof(struct feed_options),
     .given_at = offsetof(struct feed_options, given),
-    .operands = {.name = "WORKLOAD",
-                 .help =
-                     "a built-in workload or a YAML file; then overrides, KEY=VALUE or ++workload.KEY=VALUE",
-                 .least = 0,
-                 .most = 0,
-                 .at = offsetof(struct feed_options, workload.words)},
+    .operands = OPERANDS_WORKLOAD(struct feed_options, 0),
     .examples = examples,
     .run = feed,
 };

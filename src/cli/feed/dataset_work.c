@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Takes the storage; NULL: it could not be opened. */
+/* Takes over the storage; NULL: it could not be opened. */
 static bool data_place_of_storage(struct data_place *data, struct storage *storage, bool sync,
                                   struct error *err)
 {

@@ -1,4 +1,4 @@
-/* What the commands of `rehearse dataset` share: where data lie, and threads that work on them. */
+/* Shared by the commands of `rehearse dataset`: the place of the data, and threads that work on them. */
 #ifndef REHEARSE_CLI_FEED_DATASET_WORK_H
 #define REHEARSE_CLI_FEED_DATASET_WORK_H
 
@@ -7,7 +7,7 @@
 #include "feed/place.h"
 #include "feed/workload/workload.h"
 
-/* Where data lie: a folder, or a storage that is none. */
+/* The place of the data: a folder, or another storage. */
 struct data_place {
     struct dataset_folder folder;
     struct feed_place objects;
@@ -24,13 +24,13 @@ struct data_work {
     struct dataset_work work;
     struct progress progress;
     double started;
-    int64_t all; /* bytes; -1: not known */
+    int64_t all; /* bytes; -1: unknown */
 };
 
-/* Shows progress, and ends early on Ctrl-C. */
+/* Starts threads and the progress line; Ctrl-C ends the work early. */
 bool data_work_begin(struct data_work *job, const char *what, int64_t threads, struct error *err);
 
-/* Seconds that it took. */
+/* Returns the seconds since data_work_begin. */
 double data_work_end(struct data_work *job);
 
 #endif

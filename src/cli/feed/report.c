@@ -14,10 +14,9 @@ static const char *plural(int64_t count)
 
 static void report_head(const struct session *session, struct text *out)
 {
-    const struct workload *workload = session->options.workload;
-    const struct storage *storage = session->storage ? session->storage : session->saves;
-    const struct storage_options *used = storage_options(storage);
-    int accelerators = session->options.accelerators * comm_size(session->options.comm);
+    const struct workload *workload = session->options.run.workload;
+    const struct storage_options *used = storage_options(session->options.run.storage);
+    int accelerators = session->options.run.accelerators * comm_size(session->options.run.comm);
     text_format(out, "%s: %d accelerator%s on %d host%s; %s%s below %s\n", workload->name, accelerators,
                 plural(accelerators), session->host_count, plural(session->host_count),
                 storage_kind_name(used->method), used->direct ? ", direct" : "",
@@ -26,7 +25,7 @@ static void report_head(const struct session *session, struct text *out)
 
 static void report_data(const struct session *session, struct text *out)
 {
-    const struct workload *workload = session->options.workload;
+    const struct workload *workload = session->options.run.workload;
     const struct run_result *run = &session->run;
     struct unit_texts texts = {0};
     struct distribution step;
@@ -50,7 +49,7 @@ static void report_percentiles(const char *name, const struct histogram *histogr
     struct unit_texts texts = {0};
     struct metrics_percentiles p = metrics_percentiles(histogram);
     if (histogram->count > 0)
-        text_format(out, "  %-12s p50 %s, p90 %s, p99 %s, p99.9 %s, most %s\n", name,
+        text_format(out, "  %-12s p50 %s, p90 %s, p99 %s, p99.9 %s, max %s\n", name,
                     unit_text(&texts, p.p50, UNIT_TIME), unit_text(&texts, p.p90, UNIT_TIME),
                     unit_text(&texts, p.p99, UNIT_TIME), unit_text(&texts, p.p999, UNIT_TIME),
                     unit_text(&texts, p.most, UNIT_TIME));
@@ -71,12 +70,11 @@ static void report_phase(const struct session *session, enum metrics_phase phase
     }
     text_format(out, "%s\n  %-12s %.1f %%", name, "AU", 100.0 * f.au);
     if (phase == METRICS_TRAIN)
-        text_format(out, " (%s %.0f %% asked for)", f.met ? "above the" : "below the",
-                    100.0 * whole->options.au_target);
-    text_format(out, "; without waiting for others %.1f %%\n", 100.0 * f.au_without_barrier);
+        text_format(out, " (target %.0f %% %s)", 100.0 * whole->options.au_target, f.met ? "met" : "missed");
+    text_format(out, "; without barriers %.1f %%\n", 100.0 * f.au_without_barrier);
     text_format(out, "  %-12s %.5g samples/s, %s\n", "throughput", f.samples_per_second,
                 unit_text(&texts, f.bytes_per_second, UNIT_RATE));
-    text_format(out, "  %-12s compute %.1f %%, waiting for data %.1f %%, for others %.1f %%", "time",
+    text_format(out, "  %-12s compute %.1f %%, waiting for data %.1f %%, barrier %.1f %%", "time",
                 100.0 * f.compute, 100.0 * f.load, 100.0 * f.barrier);
     if (f.copy > 0.0)
         text_format(out, ", copying %.1f %%", 100.0 * f.copy);
@@ -85,7 +83,7 @@ static void report_phase(const struct session *session, enum metrics_phase phase
     report_percentiles("step", &whole->step[phase], out);
     if (f.accelerators > 1 && f.last_range.most > 0)
         text_format(
-            out, "  %-12s accelerator %d waited longest for data, %s; accelerator %d was last %.0f times\n",
+            out, "  %-12s accelerator %d waited longest for data (%s); accelerator %d was last %.0f times\n",
             "laggards", f.load_range.most_at, unit_text(&texts, f.load_range.most, UNIT_TIME),
             f.last_range.most_at, f.last_range.most);
 }
@@ -100,13 +98,13 @@ static void report_saves(const struct session *session, enum metrics_kind kind, 
     if (out->failed || c.count == 0)
         return;
     text_format(out, "checkpoints %s\n", kind == METRICS_SAVE ? "saved" : "restored");
-    text_format(out, "  %d of %s, each in %s on average (%s at most)", c.count,
+    text_format(out, "  %d of %s, each in %s on average (max %s)", c.count,
                 unit_text(&texts, (double)c.bytes, UNIT_BYTES), unit_text(&texts, c.duration_mean, UNIT_TIME),
                 unit_text(&texts, c.duration_most, UNIT_TIME));
     text_format(out, ": %s", unit_text(&texts, c.throughput_mean, UNIT_RATE));
     if (kind == METRICS_SAVE)
         text_format(out, ", %.0f %% of the time in fsync, close and rename", 100.0 * c.sync);
-    if (kind == METRICS_SAVE && !session->options.workload->checkpoint.fsync &&
+    if (kind == METRICS_SAVE && !session->options.run.workload->checkpoint.fsync &&
         storage_options(session->saves)->method != STORAGE_S3)
         text_add(out, "; not synced: some of it may still be in memory");
     if (kind == METRICS_LOAD && c.from_storage >= 0 && c.all_bytes > 0)
@@ -116,7 +114,7 @@ static void report_saves(const struct session *session, enum metrics_kind kind, 
                 unit_text(&texts, c.rank_least, UNIT_RATE));
 }
 
-/* Delivered to all accelerators. */
+/* Returns the bytes delivered to all accelerators. */
 static int64_t bytes_of(const struct session *session)
 {
     struct metrics_figures figures;
@@ -136,19 +134,18 @@ static double share_of(const struct run_look *look)
 static void report_resident(const struct session *session, struct text *out)
 {
     static const char *const drops[] = {[RUN_DROP_NOTHING] = "",
-                                        [RUN_DROP_FILES] = " dropped before each epoch:",
-                                        [RUN_DROP_SYSTEM] =
-                                            " of the whole machine dropped before each epoch:"};
+                                        [RUN_DROP_FILES] = "; dropped before each epoch",
+                                        [RUN_DROP_SYSTEM] = "; the whole machine's dropped"};
     const struct run_resident *resident = &session->run.resident;
     struct unit_texts texts = {0};
     if (!resident->before.known || resident->before.bytes == 0)
         return;
-    text_format(out, "  %-12s%s %.0f %% of %" PRId64 " files (%s) in it before the first", "page cache",
-                drops[session->options.drop], share_of(&resident->before), resident->before.files,
+    text_format(out, "  %-12s %.0f %% of %" PRId64 " files (%s) at the start", "page cache",
+                share_of(&resident->before), resident->before.files,
                 unit_text(&texts, (double)resident->before.bytes, UNIT_BYTES));
     if (resident->after.known)
-        text_format(out, ", %.0f %% after the last", share_of(&resident->after));
-    text_add(out, "\n");
+        text_format(out, ", %.0f %% at the end", share_of(&resident->after));
+    text_format(out, "%s\n", drops[session->options.run.drop]);
 }
 
 static void report_cache(const struct session *session, struct text *out)
@@ -161,7 +158,7 @@ static void report_cache(const struct session *session, struct text *out)
     text_add(out, "host\n");
     report_resident(session, out);
     if (session->device_read >= 0 && read > 0.0)
-        text_format(out, "  %-12s %s delivered; %s read by the device, for all of the machine\n", "device",
+        text_format(out, "  %-12s %s delivered; the device read %s for the whole machine\n", "device",
                     unit_text(&texts, (double)bytes_of(session), UNIT_BYTES),
                     unit_text(&texts, (double)session->device_read, UNIT_BYTES));
     text_format(out, "  %-12s %s", "processor", unit_text(&texts, processor, UNIT_TIME));
@@ -190,7 +187,7 @@ static void report_checks(const struct session *session, struct text *out)
     text_format(out, "verdict\n  %s\n", session->verdict_text);
 }
 
-void feed_report_rules(const struct rules_report *rules, struct text *out)
+static void report_rules(const struct rules_report *rules, struct text *out)
 {
     text_format(out, "MLPerf Storage v2.0: %s\n", rules_category_name(rules->category));
     for (int i = 0; i < rules->count; i++)
@@ -209,7 +206,7 @@ void feed_report(const struct session *session, struct text *out)
     report_cache(session, out);
     report_checks(session, out);
     if (session->has_rules)
-        feed_report_rules(&session->rules, out);
+        report_rules(&session->rules, out);
 }
 
 void feed_report_max(const struct session_max *max, double target, int processes, struct text *out)
@@ -218,12 +215,12 @@ void feed_report_max(const struct session_max *max, double target, int processes
     for (int i = 0; i < max->probe_count; i++) {
         const struct session_probe *probe = &max->probes[i];
         text_format(out, "%12d  %7.1f %%  +- %.1f  %s\n", probe->accelerators * processes, 100.0 * probe->au,
-                    100.0 * probe->error, probe->met ? "" : "below");
+                    100.0 * probe->error, probe->met ? "" : "missed");
     }
     text_format(out, "\n%d accelerator%s kept %.0f %% busy or more", max->accelerators * processes,
                 plural((int64_t)max->accelerators * processes), 100.0 * target);
     if (max->bounded)
         text_format(out, ", %d not", max->fails_at * processes);
     text_format(out, "%s\n",
-                max->certain || !max->bounded ? "" : "; the two are too near to the target to be sure");
+                max->certain || !max->bounded ? "" : "; both are too close to the target to be certain");
 }

@@ -1,4 +1,4 @@
-/* What `rehearse feed` says to people. */
+/* The report of `rehearse feed` for people. */
 #ifndef REHEARSE_CLI_FEED_REPORT_H
 #define REHEARSE_CLI_FEED_REPORT_H
 
@@ -7,6 +7,5 @@
 
 void feed_report(const struct session *session, struct text *out);
 void feed_report_max(const struct session_max *max, double target, int processes, struct text *out);
-void feed_report_rules(const struct rules_report *rules, struct text *out);
 
 #endif

@@ -1,64 +1,65 @@
 #include "cli/feed/workload_given.h"
 
 #include "cli/output.h"
+#include "core/vector.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+bool workload_overrides_add(struct workload_overrides *overrides, struct error *err, const char *format, ...)
+{
+    struct text line = {0};
+    va_list args;
+    va_start(args, format);
+    text_vformat(&line, format, args);
+    va_end(args);
+    const char *item = line.failed ? NULL : arena_copy(&overrides->arena, line.data, line.length);
+    text_release(&line);
+    return (item && VECTOR_ADD(overrides->items, overrides->count, overrides->capacity, item)) ||
+           error_memory(err);
+}
+
+/* Returns the workload's name if the word is one, not an override. */
 static const char *name_in(const char *word)
 {
     static const char hydra[] = "workload=";
-    if (strncmp(word, hydra, sizeof hydra - 1) == 0)
+    if (text_starts_with(word, hydra))
         return word + sizeof hydra - 1;
     return strchr(word, '=') ? NULL : word;
 }
 
-bool workload_given_is_override(const char *word)
-{
-    return !name_in(word);
-}
-
-/* Overrides are a plan's, then all words that do not name the workload, then those of --set. */
-static bool sort_words(const struct workload_given *given, const char **name, const char **overrides,
-                       int *count, struct error *err)
+bool workload_overrides_of(struct workload_overrides *overrides, const struct workload_given *given,
+                           const char **name, struct error *err)
 {
     *name = NULL;
-    for (*count = 0; *count < given->planned_count; ++*count)
-        overrides[*count] = given->planned[*count];
     for (size_t i = 0; i < given->words.count; i++) {
-        const char *found = name_in(given->words.items[i]);
+        const char *word = given->words.items[i], *found = name_in(word);
         if (found && *name)
             return error_set(err, ERROR_USAGE, "two workloads: '%s' and '%s'", *name, found);
         if (found)
             *name = found;
-        else
-            overrides[(*count)++] = given->words.items[i];
+        else if (!workload_overrides_add(overrides, err, "%s", word))
+            return false;
     }
     for (size_t i = 0; i < given->set.count; i++)
-        overrides[(*count)++] = given->set.items[i];
-    return *name ? true : error_set(err, ERROR_USAGE, "which workload? see 'rehearse feed --list'");
+        if (!workload_overrides_add(overrides, err, "%s", given->set.items[i]))
+            return false;
+    return *name || error_set(err, ERROR_USAGE, "which workload? see 'rehearse feed --list'");
 }
 
-static void print_warnings(const struct workload *workload)
+void workload_overrides_release(struct workload_overrides *overrides)
 {
-    for (int i = 0; i < workload->warning_count; i++)
-        output_warn("%s", workload->warnings[i]);
+    arena_release(&overrides->arena);
+    free(overrides->items);
+    *overrides = (struct workload_overrides){0};
 }
 
-bool workload_given_open(struct workload *workload, const struct workload_given *given, int64_t ranks,
+bool workload_given_open(struct workload *workload, const char *name, const struct workload_options *options,
                          bool warn, struct error *err)
 {
-    const char *name;
-    size_t count = (size_t)given->planned_count + given->words.count + given->set.count;
-    const char **overrides = calloc(count + 1, sizeof *overrides);
-    struct workload_options options = {.overrides = overrides, .strict = given->strict, .ranks = ranks};
-    if (!overrides)
-        return error_memory(err);
-    bool opened = sort_words(given, &name, overrides, &options.override_count, err) &&
-                  workload_open(workload, name, &options, err);
-    free(overrides);
-    if (opened && warn)
-        print_warnings(workload);
-    return opened;
+    if (!workload_open(workload, name, options, err))
+        return false;
+    for (int i = 0; warn && i < workload->warning_count; i++)
+        output_warn("%s", workload->warnings[i]);
+    return true;
 }

@@ -6,7 +6,7 @@
  * takes.)
  *
  * Threads: reader.read_threads × accelerators of the process, as DLIO's processes, but at most
- * `threads_most`. Waiting threads cost no processor, and more of them keep more requests in flight.
+ * `max_threads`. Waiting threads cost no processor, and more of them keep more requests in flight.
  *
  * Files are read as the framework reads them (dataset/format.h): the extents of opening, then the sample.
  * PyTorch's readers open the file for every sample; others keep it open. Adjacent pieces of a file are read
@@ -39,7 +39,7 @@ struct loader_options {
     int first, count;               /* accelerators of this process, numbered as in struct order */
     int read_threads;               /* per accelerator; 0 counts as 1 */
     int workers;                    /* that preprocess, per accelerator; 0: as many as read_threads */
-    int threads_most;               /* maximum of threads; 0: LOADER_THREADS */
+    int max_threads;                /* maximum of threads; 0: LOADER_THREADS */
     int prefetch;                   /* batches */
     bool reopen;                    /* open the file for every sample */
     bool once;                      /* keep a file in memory once read: reader.read_type memory */

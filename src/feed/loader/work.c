@@ -265,7 +265,7 @@ static bool check(const struct loader_options *options, struct error *err)
     if (options->prefetch > MAX_WINDOW)
         return error_set(err, ERROR_INPUT, "reader.prefetch_size: at most %d batches, found %d", MAX_WINDOW,
                          options->prefetch);
-    if (options->threads_most < 0 || options->threads_most > LOADER_MAX_THREADS)
+    if (options->max_threads < 0 || options->max_threads > LOADER_MAX_THREADS)
         return error_set(err, ERROR_INPUT, "read threads of a process: at most %d", LOADER_MAX_THREADS);
     return true;
 }
@@ -317,7 +317,7 @@ static bool make_windows(struct loader *loader, struct error *err)
 
 static int thread_count(const struct loader_options *options)
 {
-    int most = options->threads_most > 0 ? options->threads_most : LOADER_THREADS;
+    int most = options->max_threads > 0 ? options->max_threads : LOADER_THREADS;
     return options->count < most / options->read_threads ? options->count * options->read_threads : most;
 }
 

@@ -21,7 +21,7 @@ static void let_it_read(void)
 static void require_each_sample_once(int accelerators, int threads)
 {
     struct loader_options options = set_loader_options(accelerators);
-    options.threads_most = threads;
+    options.max_threads = threads;
     set_loader(&options);
     set_order(accelerators, 4);
     for (int64_t epoch = 0; epoch < 3; epoch++) {
@@ -62,7 +62,7 @@ static void test_a_batch_is_the_same_for_any_number_of_threads(void **state)
         struct error err;
         struct loader_batch batch;
         struct loader_options options = set_loader_options(1);
-        options.threads_most = i == 0 ? 1 : 4;
+        options.max_threads = i == 0 ? 1 : 4;
         set_loader(&options);
         set_order(1, 8);
         set_pass(0);
@@ -111,7 +111,7 @@ static void test_an_open_file_is_read_once_for_all_its_samples(void **state)
 {
     (void)state;
     struct loader_options options = set_loader_options(1);
-    options.threads_most = 1;
+    options.max_threads = 1;
     set_loader(&options);
     set_order(1, 4);
     set.order.options.sample_shuffle = ORDER_OFF;
@@ -257,7 +257,7 @@ static void test_the_batch_needed_first_is_read_first(void **state)
     set.calls = (struct storage_calls){.context = &log, .pread = log_pread};
     set_make();
     struct loader_options options = set_loader_options(3);
-    options.threads_most = 1;
+    options.max_threads = 1;
     set_loader(&options);
     set_order(3, 1);
     set.order.options.file_shuffle = set.order.options.sample_shuffle = ORDER_OFF;
