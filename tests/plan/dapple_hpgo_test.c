@@ -72,7 +72,7 @@ static void check_data_parallel(struct dapple_golden *golden)
     expect(golden, "dp_p3", own.priority);
     expect(golden, "dp_p3_inf_mem", own.priority_infinite);
     expect(golden, "dp_p3_opt_ga", own.priority_best);
-    expect(golden, "max_single_gpu_bs", own.most_samples);
+    expect(golden, "max_single_gpu_bs", own.max_samples);
     expect(golden, "ga_iter", own.window);
     expect(golden, "dp_overlap_dapple", paper.overlap);
     expect(golden, "dp_p3_dapple", paper.priority);

@@ -207,7 +207,7 @@ static bool answer_point(const void *context, const int64_t *at, struct sweep_ce
     if (!find_answer(context, at[0], at[1], NULL, &answer, err))
         return false;
     const struct dapple_split *plan = &answer.plan;
-    double memory = dapple_most_memory(&answer.problem, plan);
+    double memory = dapple_max_memory(&answer.problem, plan);
     cells[SPEEDUP].number = plan->speedup;
     cells[ITERATION].number = plan->latency;
     dapple_shape(plan, cells[SHAPE].text, sizeof cells[SHAPE].text);

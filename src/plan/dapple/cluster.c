@@ -1,5 +1,5 @@
 #include "core/doc.h"
-#include "plan/dapple/dapple.h"
+#include "plan/dapple/model.h"
 
 static bool read_rate(const struct doc *doc, const char *key, enum unit_kind kind, double *value,
                       struct error *err)
@@ -81,7 +81,7 @@ bool dapple_cluster_take(const struct dapple_cluster *cluster, int devices, stru
                          struct error *err)
 {
     int last = cluster->machine_count - 1, end = 0, count = 0;
-    int size = cluster->machine_end[last] - (last > 0 ? cluster->machine_end[last - 1] : 0);
+    int size = dapple_machine_size(cluster, last);
     if (devices < 1 || devices > DAPPLE_MAX_DEVICES)
         return error_set(err, ERROR_INPUT, "expected 1 to %d devices, found %d", DAPPLE_MAX_DEVICES, devices);
     *part = *cluster;

@@ -125,7 +125,7 @@ void dapple_split_release(struct dapple_split *plan);
 /* --- data parallelism alone, on all devices; speedups --------------------------------------------------------------- */
 
 struct dapple_data_parallel {
-    double most_samples;      /* samples that fit on a device together */
+    double max_samples;       /* samples that fit on a device together */
     double window;            /* samples of the batch whose computation hides the all-reduce */
     double plain;             /* no overlap */
     double overlap;           /* layer by layer, behind the backward pass */

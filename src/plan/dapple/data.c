@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* Samples that fit beside the model; HPGO saturates at 0 and then divides by it. */
-static double most_samples(const struct dapple_problem *problem)
+static double max_samples(const struct dapple_problem *problem)
 {
     int layers = problem->chain->layer_count;
     double model = dapple_parameters(problem, 0, layers - 1) * problem->state_factor;
@@ -19,19 +19,19 @@ static double most_samples(const struct dapple_problem *problem)
 
 /* Of `batch` samples, how many go through together: all, or the share of the first number of passes from the least
  * on that divides the batch. */
-static double samples_together(double most, double batch)
+static double samples_together(double max, double batch)
 {
-    if (most >= batch)
+    if (max >= batch)
         return batch;
-    double passes = ceil(batch / most);
+    double passes = ceil(batch / max);
     while (passes < floor(batch / 2) + 1 && fmod(batch, passes) != 0)
         passes++;
     return floor(batch / passes);
 }
 
-static double samples_best(double most, double batch)
+static double samples_best(double max, double batch)
 {
-    return most >= batch ? batch : 2 * most >= batch ? floor(batch / 2) : most;
+    return max >= batch ? batch : 2 * max >= batch ? floor(batch / 2) : max;
 }
 
 static double layer_time(const struct dapple_problem *problem, int layer)
@@ -73,7 +73,7 @@ static double speedup(const struct dapple_problem *problem, bool priority, doubl
 
 struct dapple_data_parallel dapple_data_parallel(const struct dapple_problem *problem, bool global_window)
 {
-    struct dapple_data_parallel result = {.most_samples = most_samples(problem)};
+    struct dapple_data_parallel result = {.max_samples = max_samples(problem)};
     int devices = dapple_devices(problem->cluster);
     double total = dapple_total(problem);
     double bytes = dapple_parameters(problem, 0, problem->chain->layer_count - 1);
@@ -83,13 +83,13 @@ struct dapple_data_parallel dapple_data_parallel(const struct dapple_problem *pr
     result.plain = total / (total / devices + dapple_ring(problem->cluster, devices,
                                                           problem->cluster->machine_count > 1, bytes));
     result.priority_infinite = speedup(problem, true, (double)problem->global_batch);
-    if (result.most_samples == 0) {
+    if (result.max_samples == 0) {
         result.window = result.overlap = result.priority = result.priority_best = NAN;
         return result;
     }
-    result.window = samples_together(result.most_samples, batch);
+    result.window = samples_together(result.max_samples, batch);
     result.overlap = speedup(problem, false, result.window);
     result.priority = speedup(problem, true, result.window);
-    result.priority_best = speedup(problem, true, samples_best(result.most_samples, batch));
+    result.priority_best = speedup(problem, true, samples_best(result.max_samples, batch));
     return result;
 }

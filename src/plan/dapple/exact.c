@@ -96,12 +96,12 @@ static bool list_rates(struct exact *exact)
 }
 
 /* The first rate of at least this much; rate_count: none. */
-static int first_rate(const struct exact *exact, double least)
+static int first_rate(const struct exact *exact, double min)
 {
     int low = 0, high = exact->rate_count;
     while (low < high) {
         int middle = (low + high) / 2;
-        if (exact->rates[middle] < least)
+        if (exact->rates[middle] < min)
             low = middle + 1;
         else
             high = middle;
@@ -109,37 +109,37 @@ static int first_rate(const struct exact *exact, double least)
     return low;
 }
 
-/* The longest time of a stage or a transfer up to `most`, and the shortest above it; -INFINITY and INFINITY: none. */
+/* The longest time of a stage or a transfer up to `max`, and the shortest above it; -INFINITY and INFINITY: none. */
 struct around {
     double below, above;
 };
 
-static void see_item(struct around *around, double most, double item)
+static void see_item(struct around *around, double max, double item)
 {
-    if (item <= most)
+    if (item <= max)
         around->below = fmax(around->below, item);
     else
         around->above = fmin(around->above, item);
 }
 
 /* May a slower pivot be better, and so k = 2? */
-static int most_factor(const struct exact *exact, int replicas)
+static int max_factor(const struct exact *exact, int replicas)
 {
     bool slower = exact->problem->rules == DAPPLE_ORIGINAL &&
                   exact->places.devices / replicas > dapple_microbatches(exact->problem, replicas);
     return slower ? 2 : 1;
 }
 
-/* The times of a stage near `most`, on any number of units. */
-static void see_stage(struct around *around, double most, double compute, int replicas, int units)
+/* The times of a stage near `max`, on any number of units. */
+static void see_stage(struct around *around, double max, double compute, int replicas, int units)
 {
-    double count = ceil(compute / (most * replicas));
+    double count = ceil(compute / (max * replicas));
     int middle = count < units ? (int)count : units;
     for (int n = middle > 1 ? middle - 1 : 1; n <= middle + 1 && n <= units; n++)
-        see_item(around, most, compute / (n * replicas));
+        see_item(around, max, compute / (n * replicas));
 }
 
-static struct around items_around(const struct exact *exact, const struct region *region, double most)
+static struct around items_around(const struct exact *exact, const struct region *region, double max)
 {
     const struct dapple_problem *problem = exact->problem;
     const struct chain *chain = problem->chain;
@@ -148,13 +148,13 @@ static struct around items_around(const struct exact *exact, const struct region
     for (int last = 0; last < layers; last++)
         for (int first = 0; first <= last; first++)
             if (first == 0 || chain_before(chain, first - 1, last))
-                see_stage(&around, most, dapple_compute(problem, first, last), region->replicas, units);
-    for (int factor = 1; factor <= most_factor(exact, region->replicas); factor++)
+                see_stage(&around, max, dapple_compute(problem, first, last), region->replicas, units);
+    for (int factor = 1; factor <= max_factor(exact, region->replicas); factor++)
         for (int layer = 0; layer < layers - 1; layer++) {
             double bytes = factor * dapple_crossing(problem, layer);
-            int rate = first_rate(exact, bytes / most);
+            int rate = first_rate(exact, bytes / max);
             for (int i = rate > 0 ? rate - 1 : 0; i <= rate + 1 && i < exact->rate_count; i++)
-                see_item(&around, most, bytes / exact->rates[i]);
+                see_item(&around, max, bytes / exact->rates[i]);
         }
     return around;
 }
@@ -224,13 +224,13 @@ static bool place(const struct exact *exact, const struct places *places, const 
     if (!dapple_split_init(&plan, answer->stage_count, places->devices, err))
         return false;
     int last = exact->problem->chain->layer_count - 1;
-    for (int s = answer->stage_count - 1; s >= 0; last = answer->first_layers[s--] - 1)
-        plan.stages[s] = (struct dapple_stage){answer->first_layers[s], last, answer->devices[s]};
+    for (int s = answer->stage_count - 1; s >= 0; last = answer->stages[s--].first_layer - 1)
+        plan.stages[s] =
+            (struct dapple_stage){answer->stages[s].first_layer, last, answer->stages[s].devices};
     plan.replicas = task->region.replicas;
-    bool done = places->kind == PLACES_LOOSE ? places_pack(places, answer->stage_count, answer->devices,
-                                                           answer->steps, plan.stage_of, found, err)
-                                             : places_follow(places, answer->stage_count, answer->devices,
-                                                             answer->steps, plan.stage_of, err);
+    bool done = places->kind == PLACES_LOOSE
+                    ? places_pack(places, answer->stage_count, answer->stages, plan.stage_of, found, err)
+                    : places_follow(places, answer->stage_count, answer->stages, plan.stage_of, err);
     if (!done || !*found) {
         dapple_split_release(&plan);
         return done;
@@ -266,23 +266,23 @@ static bool start_region(struct exact *exact, int replicas, struct error *err)
     const struct dapple_problem *problem = exact->problem;
     double count = (double)dapple_microbatches(problem, replicas), total = dapple_total(problem);
     struct region region = {.replicas = replicas, .fresh = true};
-    int most_devices = exact->places.devices / replicas * replicas;
-    double least = total / most_devices;
+    int max_devices = exact->places.devices / replicas * replicas;
+    double min = total / max_devices;
     if (problem->rules == DAPPLE_FIXED) {
-        region.bound = least;
+        region.bound = min;
         region.high = INFINITY;
         return add_region(exact, region, err);
     }
-    double share = steady_share(exact, &region), most = total;
+    double share = steady_share(exact, &region), max = total;
     for (int i = 0; i < problem->chain->layer_count - 1; i++)
-        most = fmax(most, most_factor(exact, replicas) * dapple_crossing(problem, i) / exact->rates[0]);
+        max = fmax(max, max_factor(exact, replicas) * dapple_crossing(problem, i) / exact->rates[0]);
     if (share > 0)
-        most = fmin(most, (best_latency(exact) - total / (replicas * count)) / share);
-    region.low = least;
-    region.high = most;
+        max = fmin(max, (best_latency(exact) - total / (replicas * count)) / share);
+    region.low = min;
+    region.high = max;
     if (by_items(exact, &region)) {
-        region.low = items_around(exact, &region, least * (1 - 1e-12)).above;
-        region.high = items_around(exact, &region, most * (1 + 1e-12)).below;
+        region.low = items_around(exact, &region, min * (1 - 1e-12)).above;
+        region.high = items_around(exact, &region, max * (1 + 1e-12)).below;
     }
     region.bound = share * region.low + total / (replicas * count);
     return region.low > region.high || add_region(exact, region, err);
@@ -307,19 +307,19 @@ static bool comes_before(const struct region *region, const struct region *other
 
 static bool take_region(struct exact *exact, struct region *region)
 {
-    int least = -1, count = 0;
+    int min = -1, count = 0;
     for (int i = 0; i < exact->region_count; i++)
         if (exact->regions[i].bound < best_latency(exact) * SAME)
             exact->regions[count++] = exact->regions[i];
     exact->region_count = count;
     for (int i = 0; i < count; i++)
-        if (least < 0 || comes_before(&exact->regions[i], &exact->regions[least]))
-            least = i;
-    if (least < 0)
+        if (min < 0 || comes_before(&exact->regions[i], &exact->regions[min]))
+            min = i;
+    if (min < 0)
         return false;
-    *region = exact->regions[least];
-    memmove(&exact->regions[least], &exact->regions[least + 1],
-            (size_t)(--exact->region_count - least) * sizeof *exact->regions);
+    *region = exact->regions[min];
+    memmove(&exact->regions[min], &exact->regions[min + 1],
+            (size_t)(--exact->region_count - min) * sizeof *exact->regions);
     return true;
 }
 
@@ -386,13 +386,13 @@ static bool solve(const struct exact *exact, const struct places *places, int fa
 static bool solve_region(const struct exact *exact, struct task *task, bool *found)
 {
     const struct region *region = &task->region;
-    task->answer.least = 0;
+    task->answer.min = 0;
     bool done = solve(exact, &exact->places, 1, false, task, &task->answer, found);
-    task->bound = task->answer.least;
+    task->bound = task->answer.min;
     if (!done)
         return false;
     task->bound = task->answer.bound;
-    if (isinf(task->bound) || task->answer.reaches || most_factor(exact, region->replicas) == 1 ||
+    if (isinf(task->bound) || task->answer.reaches || max_factor(exact, region->replicas) == 1 ||
         task->answer.stage_count <= dapple_microbatches(exact->problem, region->replicas))
         return true;
     double bound = INFINITY;
@@ -477,8 +477,8 @@ static void release(struct exact *exact)
 {
     for (int i = 0; i < AT_A_TIME; i++) {
         dapple_workspace_release(&exact->tasks[i].work);
-        dapple_answer_release(&exact->tasks[i].answer);
-        dapple_answer_release(&exact->tasks[i].other);
+        free(exact->tasks[i].answer.stages);
+        free(exact->tasks[i].other.stages);
         dapple_split_release(&exact->tasks[i].plan);
     }
     places_release(&exact->places);

@@ -43,6 +43,4 @@ static inline double dapple_forward(const struct dapple_problem *problem, int fi
 double dapple_fixed_memory(const struct dapple_problem *problem, int first, int last, int devices, int after,
                            int64_t microbatches);
 
-void dapple_fixed_score(const struct dapple_problem *problem, struct dapple_split *plan);
-
 #endif

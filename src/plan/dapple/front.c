@@ -23,7 +23,7 @@ struct stage {
 
 /* One number of devices. Says whether the all-reduce within a machine never counts. */
 static bool try_devices(const struct solver *solver, const struct stage *stage, int units, bool hidden,
-                        struct dapple_front *least)
+                        struct dapple_front *min)
 {
     const struct places_step *end;
     int replicas = solver->program->replicas, count = units * replicas;
@@ -41,12 +41,12 @@ static bool try_devices(const struct solver *solver, const struct stage *stage, 
             continue;
         const struct dapple_front *rest = dapple_front_of(solver, stage->first, step->target);
         double seconds = send * solver->scale, with = dapple_front_bound(rest, allreduce[step->spans]);
-        now_hidden &= step->spans || with <= rest->least;
-        least->least = lesser(least->least, seconds + with);
+        now_hidden &= step->spans || with <= rest->min;
+        min->min = lesser(min->min, seconds + with);
         for (int i = 0; i < DAPPLE_PARTS; i++) {
             double first = stage->first == 0 ? (1 - dapple_parts[i]) * allreduce[step->spans] : 0;
-            least->hiding[i] =
-                lesser(least->hiding[i], seconds + first - dapple_parts[i] * solver->block + rest->hiding[i]);
+            min->hiding[i] =
+                lesser(min->hiding[i], seconds + first - dapple_parts[i] * solver->block + rest->hiding[i]);
         }
         if (loose && step->spans)
             break; /* the relaxation's first step that spans machines costs least and leaves the same */
@@ -54,7 +54,7 @@ static bool try_devices(const struct solver *solver, const struct stage *stage, 
     return hidden || now_hidden;
 }
 
-static void try_stages(const struct solver *solver, int end, int state, struct dapple_front *least)
+static void try_stages(const struct solver *solver, int end, int state, struct dapple_front *min)
 {
     const struct dapple_problem *problem = solver->problem;
     int units = solver->places->left[state] / solver->program->replicas;
@@ -62,14 +62,14 @@ static void try_stages(const struct solver *solver, int end, int state, struct d
     for (int first = end; (first = next_first(solver, end, first, units)) >= 0;) {
         stage.first = first;
         stage.needed = units_needed(solver, compute_of(solver, first, end - 1));
-        int kept = solver->work->kept[first];
+        int kept = solver->work->before[first].units;
         if (stage.needed + kept > units)
             continue;
         stage.reduced = dapple_reduced(problem, first, end - 1);
         bool hidden = false;
         for (int count = stage.needed;
-             count <= units - kept && count <= units_most(solver, state, stage.needed, hidden); count++)
-            hidden = try_devices(solver, &stage, count, hidden, least);
+             count <= units - kept && count <= max_units(solver, state, stage.needed, hidden); count++)
+            hidden = try_devices(solver, &stage, count, hidden, min);
     }
 }
 
@@ -80,12 +80,12 @@ const struct dapple_front *dapple_front_of(const struct solver *solver, int end,
         &solver->work->fronts[(size_t)end * (size_t)solver->places->state_count + (size_t)state];
     if (end == 0)
         return &nothing;
-    if (isnan(front->least)) {
-        struct dapple_front least = {.least = INFINITY};
+    if (isnan(front->min)) {
+        struct dapple_front min = {.min = INFINITY};
         for (int i = 0; i < DAPPLE_PARTS; i++)
-            least.hiding[i] = INFINITY;
-        try_stages(solver, end, state, &least);
-        *front = least;
+            min.hiding[i] = INFINITY;
+        try_stages(solver, end, state, &min);
+        *front = min;
     }
     return front;
 }

@@ -82,7 +82,7 @@ static void put_behind(const struct solver *solver, const struct stage *stage, i
         double with = dapple_fixed_front_bound(&rest[left], stage->alone);
         double behind = pass + larger(stage->allreduce + rest[left].forward, rest[left].pass);
         double spare_l = larger(rest[left].spare_l - stage->slow - stage->forward, stage->spare_l);
-        fronts[left].least = lesser(fronts[left].least, with);
+        fronts[left].min = lesser(fronts[left].min, with);
         fronts[left].forward = lesser(fronts[left].forward, forward + rest[left].forward);
         fronts[left].pass = lesser(fronts[left].pass, behind);
         fronts[left].spare_l = lesser(fronts[left].spare_l, spare_l);
@@ -95,7 +95,7 @@ void dapple_fixed_fronts(const struct solver *solver)
     const struct chain *chain = solver->problem->chain;
     int replicas = solver->program->replicas;
     for (int left = 0; left <= solver->units; left++)
-        row_of(solver, 0)[left] = (struct dapple_fixed_front){.least = 0};
+        row_of(solver, 0)[left] = (struct dapple_fixed_front){.min = 0};
     for (int end = 1; end <= chain->layer_count; end++) {
         struct dapple_fixed_front *row = row_of(solver, end);
         for (int left = 0; left <= solver->units; left++)
@@ -110,7 +110,7 @@ void dapple_fixed_fronts(const struct solver *solver)
             }
         }
         for (int left = 1; left <= solver->units; left++) {
-            row[left].least = lesser(row[left].least, row[left - 1].least);
+            row[left].min = lesser(row[left].min, row[left - 1].min);
             row[left].forward = lesser(row[left].forward, row[left - 1].forward);
             row[left].pass = lesser(row[left].pass, row[left - 1].pass);
             row[left].spare_l = lesser(row[left].spare_l, row[left - 1].spare_l);

@@ -1,14 +1,13 @@
-/* HPGO's own search (orchestrate.rs), less what cannot win.
+/* HPGO's own search (orchestrate.rs), without candidates that cannot win.
  *
- * Its dynamic program runs for every i = 2 … N with units of floor(N / i) devices. A split into stages never beats one
- * stage on all units there, since the slowest of several is no faster than the average; so all that it yields is that
- * one stage. What else it tries: two stages of N / 2 devices, N stages of one device (both minimise the pivot only,
- * with transfers counted twice), and every split in two with every number of devices (which minimises the latency).
- * The last best of these, in this order, is the answer. */
+ * Its dynamic program runs for every i = 2 … N with units of floor(N / i) devices. There, a split into stages never
+ * beats one stage on all units, since the slowest of several stages is no faster than their average; so the program
+ * yields only that stage. HPGO's other candidates: two stages of N / 2 devices, N stages of one device (both minimise
+ * the pivot only, with transfers counted twice), and every split in two with every number of devices (which minimises
+ * the latency). The answer is the last of the best candidates, in this order. */
 #include "plan/dapple/model.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct hpgo {
     const struct dapple_problem *problem;
@@ -46,7 +45,8 @@ static void one_stage(struct hpgo *hpgo)
     }
 }
 
-/* The trial's first stage gets `count` devices in order, or one of each machine in turn; the second the rest. */
+/* Gives the first stage of the trial `count` devices, in order or one from each machine in turn, and the second stage
+ * the rest. */
 static void split_devices(struct hpgo *hpgo, int count, bool scatter)
 {
     const struct dapple_cluster *cluster = hpgo->problem->cluster;
@@ -55,7 +55,7 @@ static void split_devices(struct hpgo *hpgo, int count, bool scatter)
         stage_of[i] = scatter || i >= count;
     for (int depth = 0; scatter && count > 0; depth++)
         for (int k = 0; k < cluster->machine_count && count > 0; k++) {
-            int device = (k > 0 ? cluster->machine_end[k - 1] : 0) + depth;
+            int device = dapple_machine_start(cluster, k) + depth;
             if (device < cluster->machine_end[k]) {
                 stage_of[device] = 0;
                 count--;
@@ -70,11 +70,11 @@ static void two_stages(struct hpgo *hpgo, int first_devices, int cut)
     set_stage(&hpgo->trial, 1, cut + 1, hpgo->layers - 1, hpgo->devices - first_devices);
 }
 
-/* Of two cuts with the same pivot the earlier. */
+/* The earlier of two cuts with the same pivot wins. */
 static void two_halves(struct hpgo *hpgo)
 {
     const struct dapple_problem *problem = hpgo->problem;
-    double least = INFINITY;
+    double min = INFINITY;
     int half = hpgo->devices / 2, best = -1;
     split_devices(hpgo, half, false);
     two_stages(hpgo, half, 0);
@@ -84,8 +84,8 @@ static void two_halves(struct hpgo *hpgo)
         double pivot = fmax(dapple_compute(problem, 0, cut) / half,
                             dapple_compute(problem, cut + 1, hpgo->layers - 1) / half);
         pivot = fmax(pivot, dapple_transfer(problem, &hpgo->trial, 0, 1, 2 * dapple_crossing(problem, cut)));
-        if (pivot < least) {
-            least = pivot;
+        if (pivot < min) {
+            min = pivot;
             best = cut;
         }
     }
@@ -112,12 +112,12 @@ static void all_splits(struct hpgo *hpgo)
 
 /* --- one device per stage ---------------------------------------------------------------------------------------- */
 
-/* Machines are opened in order, and filled in order, too: devices 0 … filled - 1 are in use, and the first of each
- * machine below `opened`. HPGO keeps the sets of devices in use in order, that without a lower device first: of two
- * with as many devices, that with less filled. */
+/* Machines are opened and filled in order: devices 0 … filled - 1 are in use, and the first device of each machine below
+ * `opened`. HPGO orders the sets of devices in use: of two sets with equally many devices, the one with fewer filled
+ * comes first. */
 struct place {
     int filled, opened;
-    int next[2], device[2]; /* places with one device more, and that device; -1: none */
+    int next[2], device[2]; /* the places with one more device, and that device; -1: none */
 };
 
 struct cell {
@@ -130,32 +130,19 @@ struct cell {
 struct straight {
     struct hpgo *hpgo;
     int place_count;
-    int *first;           /* [stage] places after that many stages and one more; one behind the last, too */
+    int *first;           /* [stage + 1] the first place with stages 0 … stage */
     struct place *places; /* in HPGO's order within a stage */
     struct cell *cells;   /* [place][layer] */
 };
 
-static int machine_of(const struct dapple_cluster *cluster, int device)
-{
-    int machine = 0;
-    while (cluster->machine_end[machine] <= device)
-        machine++;
-    return machine;
-}
-
-static int machine_start(const struct dapple_cluster *cluster, int machine)
-{
-    return machine > 0 ? cluster->machine_end[machine - 1] : 0;
-}
-
-/* The place with this, among those of the last stage; made if it is new. `filled` runs over a machine's first device
- * that is in use already. */
+/* Returns the place with these numbers, from `first` on, and adds it if it is new. `filled` skips the first device of a
+ * machine that is in use already. */
 static int find_place(struct straight *straight, int first, int filled, int opened)
 {
     const struct dapple_cluster *cluster = straight->hpgo->problem->cluster;
     while (filled < straight->hpgo->devices) {
-        int machine = machine_of(cluster, filled);
-        if (machine >= opened || filled != machine_start(cluster, machine))
+        int machine = dapple_machine_of(cluster, filled);
+        if (machine >= opened || filled != dapple_machine_start(cluster, machine))
             break;
         filled++;
     }
@@ -166,8 +153,8 @@ static int find_place(struct straight *straight, int first, int filled, int open
     return straight->place_count++;
 }
 
-/* HPGO's policies offer the first free device of a machine in use and the first of a fresh machine; that of the third
- * policy, the first free device of all, is one of the two. */
+/* HPGO's policies offer the first free device of a machine in use and the first device of a fresh machine. The third
+ * policy's, the first free device of all, is always one of these two. */
 static void find_places(struct straight *straight)
 {
     const struct dapple_cluster *cluster = straight->hpgo->problem->cluster;
@@ -178,11 +165,11 @@ static void find_places(struct straight *straight)
         for (int i = first; i < end; i++) {
             struct place *place = &straight->places[i];
             if (place->opened < cluster->machine_count) {
-                place->device[0] = machine_start(cluster, place->opened);
+                place->device[0] = dapple_machine_start(cluster, place->opened);
                 place->next[0] = find_place(straight, end, place->filled, place->opened + 1);
             }
             if (place->filled < straight->hpgo->devices &&
-                machine_of(cluster, place->filled) < place->opened) {
+                dapple_machine_of(cluster, place->filled) < place->opened) {
                 place->device[1] = place->filled;
                 place->next[1] = find_place(straight, end, place->filled + 1, place->opened);
             }
@@ -190,7 +177,7 @@ static void find_places(struct straight *straight)
     }
 }
 
-/* All ways to put one more stage behind a cell. */
+/* Puts one more stage behind a cell in every possible way. */
 static void add_stages(struct straight *straight, int from, int before)
 {
     const struct dapple_problem *problem = straight->hpgo->problem;
@@ -204,7 +191,7 @@ static void add_stages(struct straight *straight, int from, int before)
     for (int i = 0; i < 2; i++) {
         if (place->next[i] < 0)
             continue;
-        bool away = machine_of(cluster, cell->device) != machine_of(cluster, place->device[i]);
+        bool away = dapple_machine_of(cluster, cell->device) != dapple_machine_of(cluster, place->device[i]);
         double send = bytes / (away ? cluster->point_to_point : cluster->inside);
         struct cell *targets = &straight->cells[(size_t)place->next[i] * (size_t)layers];
         for (int layer = before + 1; layer < layers; layer++) {
@@ -250,28 +237,30 @@ static void take_straight(struct straight *straight)
     consider(hpgo);
 }
 
-/* Least pivot of N stages; HPGO panics where there are fewer layers, here that candidate is left out. */
+/* Considers the N stages with the minimum pivot. With fewer layers, where HPGO panics, there is no such candidate. */
 static bool one_each(struct hpgo *hpgo, struct error *err)
 {
     int devices = hpgo->devices;
-    size_t most = (size_t)devices * (size_t)(hpgo->problem->cluster->machine_count + 1);
+    size_t max_places = (size_t)devices * (size_t)(hpgo->problem->cluster->machine_count + 1);
     if (hpgo->layers < devices || devices < 2)
         return true;
-    struct straight straight = {.hpgo = hpgo};
-    straight.first = calloc((size_t)devices + 1, sizeof *straight.first);
-    straight.places = calloc(most, sizeof *straight.places);
+    struct arena arena = {0};
+    struct straight straight = {
+        .hpgo = hpgo,
+        .first = ARENA_ARRAY(&arena, (size_t)devices + 1, int),
+        .places = ARENA_ARRAY(&arena, max_places, struct place),
+    };
     if (straight.first && straight.places) {
         find_places(&straight);
-        straight.cells = calloc((size_t)straight.place_count * (size_t)hpgo->layers, sizeof *straight.cells);
+        straight.cells =
+            ARENA_ARRAY(&arena, (size_t)straight.place_count * (size_t)hpgo->layers, struct cell);
     }
-    if (straight.cells) {
+    bool done = straight.cells != NULL;
+    if (done) {
         fill_cells(&straight);
         take_straight(&straight);
     }
-    bool done = straight.cells != NULL;
-    free(straight.first);
-    free(straight.places);
-    free(straight.cells);
+    arena_release(&arena);
     return done || error_memory(err);
 }
 
@@ -279,23 +268,21 @@ bool dapple_search_hpgo(const struct dapple_problem *problem, struct dapple_spli
 {
     if (!dapple_check(problem, err))
         return false;
-    struct hpgo hpgo = {problem,
-                        problem->chain->layer_count,
-                        dapple_devices(problem->cluster),
-                        {.stage_count = 0},
-                        {.stage_count = 0}};
-    int most = hpgo.devices > 2 ? hpgo.devices : 2;
-    if (!dapple_split_init(&hpgo.best, most, hpgo.devices, err))
-        return false;
-    if (!dapple_split_init(&hpgo.trial, most, hpgo.devices, err)) {
-        dapple_split_release(&hpgo.best);
-        return false;
+    struct hpgo hpgo = {
+        .problem = problem,
+        .layers = problem->chain->layer_count,
+        .devices = dapple_devices(problem->cluster),
+    };
+    int max = hpgo.devices > 2 ? hpgo.devices : 2;
+    bool done = dapple_split_init(&hpgo.best, max, hpgo.devices, err) &&
+                dapple_split_init(&hpgo.trial, max, hpgo.devices, err);
+    if (done) {
+        hpgo.best.speedup = -1;
+        one_stage(&hpgo);
+        if (hpgo.devices % 2 == 0 && hpgo.devices > 2)
+            two_halves(&hpgo);
+        done = one_each(&hpgo, err);
     }
-    hpgo.best.speedup = -1;
-    one_stage(&hpgo);
-    if (hpgo.devices % 2 == 0 && hpgo.devices > 2)
-        two_halves(&hpgo);
-    bool done = one_each(&hpgo, err);
     if (done)
         all_splits(&hpgo);
     dapple_split_release(&hpgo.trial);

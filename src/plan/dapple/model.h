@@ -4,6 +4,44 @@
 
 #include "plan/dapple/dapple.h"
 
+/* Returns the first device of a machine. */
+static inline int dapple_machine_start(const struct dapple_cluster *cluster, int machine)
+{
+    return machine > 0 ? cluster->machine_end[machine - 1] : 0;
+}
+
+static inline int dapple_machine_size(const struct dapple_cluster *cluster, int machine)
+{
+    return cluster->machine_end[machine] - dapple_machine_start(cluster, machine);
+}
+
+static inline int dapple_machine_of(const struct dapple_cluster *cluster, int device)
+{
+    int machine = 0;
+    while (cluster->machine_end[machine] <= device)
+        machine++;
+    return machine;
+}
+
+static inline int dapple_largest_machine(const struct dapple_cluster *cluster)
+{
+    int largest = 0;
+    for (int k = 0; k < cluster->machine_count; k++)
+        if (dapple_machine_size(cluster, k) > largest)
+            largest = dapple_machine_size(cluster, k);
+    return largest;
+}
+
+/* Returns the number of a stage's devices in a machine; stage -1: idle devices. */
+static inline int dapple_devices_in(const struct dapple_cluster *cluster, const struct dapple_split *split,
+                                    int stage, int machine)
+{
+    int count = 0;
+    for (int i = dapple_machine_start(cluster, machine); i < cluster->machine_end[machine]; i++)
+        count += split->stage_of[i] == stage;
+    return count;
+}
+
 /* Returns the seconds of layers first..last for the whole batch on one device: the difference of two cuts,
  * then scaled, as in HPGO's table. */
 static inline double dapple_compute(const struct dapple_problem *problem, int first, int last)

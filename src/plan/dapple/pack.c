@@ -1,11 +1,11 @@
-/* A real placement for a plan of the relaxation: backtracking over the machines, from the last stage to the first.
+/* Finds a real placement for a plan of the relaxation: backtracking over the machines, from the last stage to the first.
  *
- * A stage within a machine goes where it fits best; one that spans machines takes what it must from the machine of the
- * stage behind it and the rest from what is most used, or from what is least used. That finds a placement nearly
- * whenever there is one; where it gives up, the plan is only a bound. */
+ * A stage within a machine goes into the machine with the least room that holds it. A stage that spans machines takes
+ * what it must from the machine of the stage behind it, and the rest from the fullest machines, or from the emptiest.
+ * That nearly always finds a placement if there is one; if it gives up, the plan is only a bound. */
+#include "plan/dapple/model.h"
 #include "plan/dapple/places.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_TRIES 20000
@@ -13,21 +13,16 @@
 struct pack {
     const struct dapple_cluster *cluster;
     const struct places_step *const *steps; /* [stage] */
-    const int *devices;
+    const struct places_stage *stages;
     int16_t *stage_of;
     int *left;  /* [machine] devices 0 … left - 1 of it are free */
     int *taken; /* [stage][machine] */
     int tries;
 };
 
-static int size_of(const struct dapple_cluster *cluster, int machine)
-{
-    return cluster->machine_end[machine] - (machine > 0 ? cluster->machine_end[machine - 1] : 0);
-}
-
 static bool pack_stage(struct pack *pack, int stage, int current);
 
-/* Takes what is in `taken`, goes on with the stage in front, and gives it back if that fails. */
+/* Takes the devices in `taken` and packs the stages in front; gives them back if that fails. */
 static bool take_and_go_on(struct pack *pack, int stage, const int *taken, int current)
 {
     int machines = pack->cluster->machine_count;
@@ -42,14 +37,14 @@ static bool take_and_go_on(struct pack *pack, int stage, const int *taken, int c
 
 static bool pack_inside(struct pack *pack, int stage, int current)
 {
-    int machines = pack->cluster->machine_count, count = pack->devices[stage];
+    int machines = pack->cluster->machine_count, count = pack->stages[stage].devices;
     int *taken = pack->taken + (size_t)stage * (size_t)machines;
     bool same = pack->steps[stage]->link == LINK_INSIDE;
-    int most = 0;
+    int max = 0;
     for (int k = 0; k < machines; k++)
-        most = pack->left[k] > most ? pack->left[k] : most;
-    /* the machine with the least room first; of machines with as much room one */
-    for (int room = count; room <= most; room++)
+        max = pack->left[k] > max ? pack->left[k] : max;
+    /* the machine with the least room first; of machines with equal room only one */
+    for (int room = count; room <= max; room++)
         for (int k = 0; k < machines; k++) {
             if (pack->left[k] != room || (same ? k != current : k == current))
                 continue;
@@ -62,13 +57,11 @@ static bool pack_inside(struct pack *pack, int stage, int current)
     return false;
 }
 
-/* `rest` devices from machines but `current`, at most `cap` from each; by room, little first or last. */
+/* Takes `rest` devices from machines except `current`, at most `cap` from each, by ascending or descending room. */
 static bool spread_rest(const struct pack *pack, int *taken, int current, int rest, int cap,
                         bool little_first)
 {
-    int machines = pack->cluster->machine_count, largest = 0;
-    for (int k = 0; k < machines; k++)
-        largest = size_of(pack->cluster, k) > largest ? size_of(pack->cluster, k) : largest;
+    int machines = pack->cluster->machine_count, largest = dapple_largest_machine(pack->cluster);
     for (int i = 1; i <= largest && rest > 0; i++) {
         int room = little_first ? i : largest + 1 - i;
         for (int k = 0; k < machines && rest > 0; k++) {
@@ -84,7 +77,7 @@ static bool spread_rest(const struct pack *pack, int *taken, int current, int re
 
 static bool pack_spanning(struct pack *pack, int stage, int current)
 {
-    int machines = pack->cluster->machine_count, count = pack->devices[stage];
+    int machines = pack->cluster->machine_count, count = pack->stages[stage].devices;
     int *taken = pack->taken + (size_t)stage * (size_t)machines;
     int away = pack->steps[stage]->link == LINK_AWAY ? pack->steps[stage]->away : count;
     if (current >= 0 && pack->left[current] < count - away)
@@ -117,7 +110,7 @@ static void number_devices(struct pack *pack, int count)
 {
     int machines = pack->cluster->machine_count;
     for (int k = 0; k < machines; k++) {
-        int start = pack->cluster->machine_end[k] - size_of(pack->cluster, k);
+        int start = pack->cluster->machine_end[k] - dapple_machine_size(pack->cluster, k);
         int next = pack->cluster->machine_end[k];
         for (int stage = count - 1; stage >= 0; stage--)
             for (int i = 0; i < pack->taken[(size_t)stage * (size_t)machines + (size_t)k]; i++)
@@ -127,30 +120,31 @@ static void number_devices(struct pack *pack, int count)
     }
 }
 
-bool places_pack(const struct places *places, int count, const int *devices, const int *steps,
-                 int16_t *stage_of, bool *found, struct error *err)
+bool places_pack(const struct places *places, int count, const struct places_stage *stages, int16_t *stage_of,
+                 bool *found, struct error *err)
 {
+    struct arena arena = {0};
     size_t machines = (size_t)places->cluster->machine_count;
-    int *left = calloc(machines, sizeof *left), *taken = calloc(machines * (size_t)count, sizeof *taken);
+    const struct places_step **steps = arena_alloc(&arena, (size_t)count, sizeof *steps);
     struct pack pack = {
-        .cluster = places->cluster, .devices = devices, .stage_of = stage_of, .left = left, .taken = taken};
-    const struct places_step **ways = calloc((size_t)count, sizeof(struct places_step *));
-    bool ready = ways && left && taken;
+        .cluster = places->cluster,
+        .steps = steps,
+        .stages = stages,
+        .stage_of = stage_of,
+        .left = ARENA_ARRAY(&arena, machines, int),
+        .taken = ARENA_ARRAY(&arena, machines * (size_t)count, int),
+    };
+    bool ready = steps && pack.left && pack.taken;
     for (int stage = count - 1, state = 0; ready && stage >= 0; stage--) {
-        const struct places_step *end, *first = places_steps(places, state, devices[stage], &end);
-        ways[stage] = first + steps[stage];
-        state = ways[stage]->target;
+        const struct places_step *end, *first = places_steps(places, state, stages[stage].devices, &end);
+        steps[stage] = first + stages[stage].step;
+        state = steps[stage]->target;
     }
-    if (ready) {
-        pack.steps = ways;
-        for (size_t k = 0; k < machines; k++)
-            left[k] = size_of(places->cluster, (int)k);
-        *found = pack_stage(&pack, count - 1, -1);
-        if (*found)
-            number_devices(&pack, count);
-    }
-    free(ways);
-    free(left);
-    free(taken);
+    for (size_t k = 0; ready && k < machines; k++)
+        pack.left[k] = dapple_machine_size(places->cluster, (int)k);
+    *found = ready && pack_stage(&pack, count - 1, -1);
+    if (*found)
+        number_devices(&pack, count);
+    arena_release(&arena);
     return ready || error_memory(err);
 }

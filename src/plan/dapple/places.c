@@ -2,6 +2,7 @@
 
 #include "core/hash.h"
 #include "core/vector.h"
+#include "plan/dapple/model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,8 @@ struct machine {
     int left;
 };
 
-/* A state taken apart. Of PLACES_ALL: machines[0] holds the stage placed last if `current`; the rest by what they have
- * left, most first. Of the others: `left`, and what is left in the current machine, first. */
+/* A state taken apart. PLACES_ALL: machines[0] holds the stage placed last if `current`; the others are in descending
+ * order of devices left. Other kinds: `left`, and the devices left in the current machine as machines[0]. */
 struct layout {
     bool current;
     int left;
@@ -26,34 +27,16 @@ struct build {
     struct places *places;
     int machine_count;
     size_t state_room, machine_room, step_room;
-    int64_t step_count, most_steps;
-    struct hash_names states; /* packed: their number + 1; PLACES_ALL */
+    int64_t step_count, max_steps;
+    struct hash_names states; /* PLACES_ALL: packed states and their number + 1 */
     struct layout layout;     /* of the state that steps are made from */
     int *take;                /* [machine] */
     bool out_of_memory, too_many;
 };
 
-static int machine_start(const struct dapple_cluster *cluster, int machine)
-{
-    return machine > 0 ? cluster->machine_end[machine - 1] : 0;
-}
-
-static int machine_size(const struct dapple_cluster *cluster, int machine)
-{
-    return cluster->machine_end[machine] - machine_start(cluster, machine);
-}
-
-static int machine_of(const struct dapple_cluster *cluster, int device)
-{
-    int machine = 0;
-    while (cluster->machine_end[machine] <= device)
-        machine++;
-    return machine;
-}
-
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
-/* PLACES_ALL: two bytes for each machine, what is left; before them a byte, is there a current one. */
+/* PLACES_ALL: one byte tells whether there is a current machine; two bytes for each machine give its devices left. */
 static size_t state_bytes(const struct build *build)
 {
     return 1 + 2 * (size_t)build->machine_count;
@@ -102,7 +85,7 @@ static int find_state(struct build *build, const uint8_t *bytes, int left)
 
 static void add_step(struct build *build, int target, enum places_link link, int away, bool spans)
 {
-    if (build->step_count == build->most_steps) {
+    if (build->step_count == build->max_steps) {
         build->too_many = true;
         return;
     }
@@ -123,7 +106,7 @@ static int by_left(const void *a, const void *b)
                                        : (first->index > second->index) - (first->index < second->index);
 }
 
-/* The layout after build->take; `holder`: the machine that holds the new stage, -1: several. */
+/* Sets the layout after build->take; `holder`: the machine that holds the new stage, -1: several. */
 static void apply_take(const struct build *build, int holder, struct layout *after)
 {
     after->current = holder >= 0;
@@ -144,7 +127,7 @@ static void apply_take(const struct build *build, int holder, struct layout *aft
 
 typedef void emit_step(struct build *build, int count, int holder);
 
-/* Spreads `rest` devices over machines from `from` on, at most `cap` in the next when that is alike the one before. */
+/* Spreads `rest` devices over machines from `from` on; at most `cap` in one that is like the machine before it. */
 static void spread_devices(struct build *build, int count, int from, int rest, int cap, int used,
                            emit_step *emit)
 {
@@ -158,11 +141,11 @@ static void spread_devices(struct build *build, int count, int from, int rest, i
     if (from == build->machine_count)
         return;
     const struct machine *machine = &build->layout.machines[from];
-    int most = machine->left < rest ? machine->left : rest;
+    int max = machine->left < rest ? machine->left : rest;
     bool alike = from > build->layout.current && machine->left == machine[-1].left;
-    if (alike && most > cap)
-        most = cap;
-    for (int take = most; take >= 0; take--) {
+    if (alike && max > cap)
+        max = cap;
+    for (int take = max; take >= 0; take--) {
         build->take[from] = take;
         spread_devices(build, count, from + 1, rest - take, take, used + (take > 0), emit);
     }
@@ -193,13 +176,14 @@ static enum places_link link_of(const struct build *build, int state, int away)
     return away > 0 ? LINK_AWAY : LINK_INSIDE;
 }
 
-/* A build with room for what comes next; build comes first, so that one leads to the other. */
+/* A build with room for the next layout. The build comes first, so that a pointer to it can be cast back. */
 struct scratch {
     struct build build;
+    struct arena arena;
     int state;
     struct layout after;
     uint8_t *bytes;
-    int wanted; /* steps before the one that places_follow looks for */
+    int wanted; /* number of steps before the one to follow */
 };
 
 static void emit_to_table(struct build *build, int count, int holder)
@@ -226,7 +210,7 @@ static void start_layout(const struct build *build, struct layout *layout)
     layout->current = false;
     layout->left = build->places->devices;
     for (int i = 0; i < build->machine_count; i++)
-        layout->machines[i] = (struct machine){i, machine_size(build->places->cluster, i)};
+        layout->machines[i] = (struct machine){i, dapple_machine_size(build->places->cluster, i)};
     qsort(layout->machines, (size_t)build->machine_count, sizeof *layout->machines, by_left);
 }
 
@@ -242,7 +226,8 @@ static int ordered_begin(const struct dapple_cluster *cluster, int left, int cou
 {
     int end = left;
     if (skip)
-        end = machine_start(cluster, machine_of(cluster, left < dapple_devices(cluster) ? left : left - 1));
+        end = dapple_machine_start(
+            cluster, dapple_machine_of(cluster, left < dapple_devices(cluster) ? left : left - 1));
     return end < left || !skip ? end - count : -1;
 }
 
@@ -255,10 +240,10 @@ static void steps_of_ordered(struct build *build, int state, int count)
         int begin = ordered_begin(cluster, left, count, skip);
         if (begin < 0)
             continue;
-        bool spans = machine_of(cluster, begin) != machine_of(cluster, begin + count - 1);
+        bool spans = dapple_machine_of(cluster, begin) != dapple_machine_of(cluster, begin + count - 1);
         int away = 0;
         if (build->layout.current && left < dapple_devices(cluster)) {
-            int start = machine_start(cluster, machine_of(cluster, left)), end = begin + count;
+            int start = dapple_machine_start(cluster, dapple_machine_of(cluster, left)), end = begin + count;
             away = start >= end ? count : start > begin ? start - begin : 0;
         }
         add_step(build, 1 + 2 * begin + !spans, link_of(build, state, away), away, spans);
@@ -268,57 +253,48 @@ static void steps_of_ordered(struct build *build, int state, int count)
 /* --- devices counted ---------------------------------------------------------------------------------------------- */
 
 /* State 1 + left * (largest + 2) + what is left in the current machine and 1, or 0. */
-static int largest_machine(const struct dapple_cluster *cluster)
+static int loose_state(int max, int left, int current_left)
 {
-    int most = 0;
-    for (int k = 0; k < cluster->machine_count; k++)
-        if (machine_size(cluster, k) > most)
-            most = machine_size(cluster, k);
-    return most;
-}
-
-static int loose_state(int most, int left, int current_left)
-{
-    return 1 + left * (most + 2) + (current_left < left ? current_left : left) + 1;
+    return 1 + left * (max + 2) + (current_left < left ? current_left : left) + 1;
 }
 
 static void steps_of_loose(struct build *build, int state, int count)
 {
     const struct places *places = build->places;
-    int most = largest_machine(places->cluster), left = places->left[state];
+    int max = dapple_largest_machine(places->cluster), left = places->left[state];
     int here = build->layout.current ? build->layout.machines[0].left : 0;
     if (count > left)
         return;
     if (build->layout.current && here >= count)
-        add_step(build, loose_state(most, left - count, here - count), LINK_INSIDE, 0, false);
-    if (count <= most)
-        add_step(build, loose_state(most, left - count, most - count), link_of(build, state, count), count,
+        add_step(build, loose_state(max, left - count, here - count), LINK_INSIDE, 0, false);
+    if (count <= max)
+        add_step(build, loose_state(max, left - count, max - count), link_of(build, state, count), count,
                  false);
     for (int same = here < count - 1 ? here : count - 1; same >= 0 && count > 1 && build->machine_count > 1;
          same--)
-        add_step(build, loose_state(most, left - count, -1), link_of(build, state, count - same),
-                 count - same, true);
+        add_step(build, loose_state(max, left - count, -1), link_of(build, state, count - same), count - same,
+                 true);
 }
 
 /* --- all steps ---------------------------------------------------------------------------------------------------- */
 
 static bool number_states(struct build *build)
 {
-    int devices = build->places->devices, most = largest_machine(build->places->cluster);
+    int devices = build->places->devices, max = dapple_largest_machine(build->places->cluster);
     add_state(build, devices);
     if (build->places->kind == PLACES_ORDERED)
         for (int i = 0; i < 2 * (devices + 1); i++)
             add_state(build, i / 2);
     else if (build->places->kind == PLACES_LOOSE)
-        for (int i = 0; i < (devices + 1) * (most + 2); i++)
-            add_state(build, i / (most + 2));
+        for (int i = 0; i < (devices + 1) * (max + 2); i++)
+            add_state(build, i / (max + 2));
     return !build->out_of_memory && !build->too_many;
 }
 
 static void open_state(struct scratch *scratch, int state)
 {
     struct build *build = &scratch->build;
-    int most = largest_machine(build->places->cluster);
+    int max = dapple_largest_machine(build->places->cluster);
     scratch->state = state;
     if (build->places->kind == PLACES_ALL) {
         unpack(build, state, &build->layout);
@@ -326,8 +302,8 @@ static void open_state(struct scratch *scratch, int state)
     }
     build->layout.current =
         state > 0 &&
-        (build->places->kind == PLACES_ORDERED ? (state - 1) % 2 == 1 : (state - 1) % (most + 2) > 0);
-    build->layout.machines[0].left = state > 0 ? (state - 1) % (most + 2) - 1 : 0;
+        (build->places->kind == PLACES_ORDERED ? (state - 1) % 2 == 1 : (state - 1) % (max + 2) > 0);
+    build->layout.machines[0].left = state > 0 ? (state - 1) % (max + 2) - 1 : 0;
 }
 
 static void make_steps(struct scratch *scratch)
@@ -365,34 +341,56 @@ static bool scratch_init(struct scratch *scratch, struct places *places)
     build->places = places;
     build->machine_count = places->cluster->machine_count;
     size_t count = (size_t)build->machine_count;
-    build->take = calloc(count, sizeof *build->take);
-    build->layout.machines = calloc(count, sizeof *build->layout.machines);
-    scratch->after.machines = calloc(count, sizeof *scratch->after.machines);
-    scratch->bytes = calloc(1, state_bytes(build));
+    build->take = ARENA_ARRAY(&scratch->arena, count, int);
+    build->layout.machines = ARENA_ARRAY(&scratch->arena, count, struct machine);
+    scratch->after.machines = ARENA_ARRAY(&scratch->arena, count, struct machine);
+    scratch->bytes = ARENA_ARRAY(&scratch->arena, state_bytes(build), uint8_t);
     return build->take && build->layout.machines && scratch->after.machines && scratch->bytes;
 }
 
 static void scratch_release(struct scratch *scratch)
 {
-    free(scratch->build.take);
-    free(scratch->build.layout.machines);
-    free(scratch->after.machines);
-    free(scratch->bytes);
+    arena_release(&scratch->arena);
     hash_names_release(&scratch->build.states);
 }
 
-/* here, there and current of every state. */
+/* Sets the order in which states are compared (sift.c): by descending `there`, then descending `here`. Two passes of
+ * sorting by counting. */
+static bool order_states(struct places *places)
+{
+    int count = places->state_count, keys = places->devices + 2;
+    int32_t *from = malloc((size_t)count * sizeof *from), *ends = malloc((size_t)keys * sizeof *ends);
+    bool ready = from && ends;
+    for (int i = 0; ready && i < count; i++)
+        from[i] = i;
+    for (int pass = 0; ready && pass < 2; pass++) {
+        const int16_t *key = pass == 0 ? places->here : places->there;
+        memset(ends, 0, (size_t)keys * sizeof *ends);
+        for (int i = 0; i < count; i++)
+            ends[places->devices - key[i] + 1]++;
+        for (int i = 1; i < keys; i++)
+            ends[i] += ends[i - 1];
+        for (int i = 0; i < count; i++)
+            places->by_there[ends[places->devices - key[from[i]]]++] = from[i];
+        memcpy(from, places->by_there, (size_t)count * sizeof *from);
+    }
+    free(from);
+    free(ends);
+    return ready;
+}
+
+/* Sets here, there and current of every state. */
 static bool compare_states(struct scratch *scratch)
 {
     struct build *build = &scratch->build;
     struct places *places = build->places;
     size_t count = (size_t)places->state_count;
-    places->here = calloc(count, sizeof *places->here);
-    places->there = calloc(count, sizeof *places->there);
-    places->current = calloc(count, sizeof *places->current);
-    places->by_there = calloc(count, sizeof *places->by_there);
-    places->largest = largest_machine(places->cluster);
-    if (!places->here || !places->there || !places->current)
+    places->here = ARENA_ARRAY(&places->arena, count, int16_t);
+    places->there = ARENA_ARRAY(&places->arena, count, int16_t);
+    places->current = ARENA_ARRAY(&places->arena, count, bool);
+    places->by_there = ARENA_ARRAY(&places->arena, count, int32_t);
+    places->largest = dapple_largest_machine(places->cluster);
+    if (!places->here || !places->there || !places->current || !places->by_there)
         return false;
     places->ordered =
         places->kind == PLACES_LOOSE ||
@@ -405,14 +403,14 @@ static bool compare_states(struct scratch *scratch)
             places->here[state] = (int16_t)build->layout.machines[0].left;
         places->there[state] = (int16_t)(pair ? build->layout.machines[1].left : places->left[state]);
     }
-    return places_order(places);
+    return order_states(places);
 }
 
 bool places_init(struct places *places, const struct dapple_cluster *cluster, enum places_kind kind,
-                 int64_t most_steps, struct error *err)
+                 int64_t max_steps, struct error *err)
 {
     *places = (struct places){.kind = kind, .cluster = cluster, .devices = dapple_devices(cluster)};
-    struct scratch scratch = {.build = {.most_steps = most_steps}};
+    struct scratch scratch = {.build = {.max_steps = max_steps}};
     struct build *build = &scratch.build;
     bool ready = scratch_init(&scratch, places);
     if (ready && kind == PLACES_ALL) {
@@ -431,7 +429,7 @@ bool places_init(struct places *places, const struct dapple_cluster *cluster, en
         return true;
     places_release(places);
     return too_many ? error_set(err, ERROR_INFEASIBLE, "more than %lld ways to place a stage",
-                                (long long)most_steps)
+                                (long long)max_steps)
                     : error_memory(err);
 }
 
@@ -441,10 +439,7 @@ void places_release(struct places *places)
     free(places->first);
     free(places->steps);
     free(places->machines);
-    free(places->here);
-    free(places->there);
-    free(places->by_there);
-    free(places->current);
+    arena_release(&places->arena);
     *places = (struct places){.kind = places->kind};
 }
 
@@ -465,7 +460,7 @@ static void take_devices(struct scratch *scratch, int stage, int16_t *stage_of)
     for (int i = 0; i < build->machine_count; i++)
         for (int k = 0; k < build->machine_count; k++) {
             const struct machine *before = &build->layout.machines[i], *after = &scratch->after.machines[k];
-            int start = machine_start(build->places->cluster, before->index);
+            int start = dapple_machine_start(build->places->cluster, before->index);
             for (int d = after->left; before->index == after->index && d < before->left; d++)
                 stage_of[start + d] = (int16_t)stage;
         }
@@ -474,43 +469,43 @@ static void take_devices(struct scratch *scratch, int stage, int16_t *stage_of)
     scratch->after.machines = spare;
 }
 
-static void follow_all(struct scratch *scratch, int count, const int *devices, const int *steps,
+static void follow_all(struct scratch *scratch, int count, const struct places_stage *stages,
                        int16_t *stage_of)
 {
     start_layout(&scratch->build, &scratch->build.layout);
     for (int stage = count - 1; stage >= 0; stage--) {
-        scratch->wanted = steps[stage];
-        for_all_steps(&scratch->build, devices[stage], emit_wanted);
+        scratch->wanted = stages[stage].step;
+        for_all_steps(&scratch->build, stages[stage].devices, emit_wanted);
         take_devices(scratch, stage, stage_of);
     }
 }
 
-static void follow_ordered(const struct places *places, int count, const int *devices, const int *steps,
+static void follow_ordered(const struct places *places, int count, const struct places_stage *stages,
                            int16_t *stage_of)
 {
     int state = 0;
     for (int stage = count - 1; stage >= 0; stage--) {
-        const struct places_step *end, *step = places_steps(places, state, devices[stage], &end);
-        state = step[steps[stage]].target;
-        for (int i = 0; i < devices[stage]; i++)
+        const struct places_step *end, *step = places_steps(places, state, stages[stage].devices, &end);
+        state = step[stages[stage].step].target;
+        for (int i = 0; i < stages[stage].devices; i++)
             stage_of[places->left[state] + i] = (int16_t)stage;
     }
 }
 
-bool places_follow(const struct places *places, int count, const int *devices, const int *steps,
+bool places_follow(const struct places *places, int count, const struct places_stage *stages,
                    int16_t *stage_of, struct error *err)
 {
     for (int i = 0; i < places->devices; i++)
         stage_of[i] = -1;
     if (places->kind == PLACES_ORDERED) {
-        follow_ordered(places, count, devices, steps, stage_of);
+        follow_ordered(places, count, stages, stage_of);
         return true;
     }
     struct places copy = *places;
     struct scratch scratch = {.build = {.places = NULL}};
     bool ready = scratch_init(&scratch, &copy);
     if (ready)
-        follow_all(&scratch, count, devices, steps, stage_of);
+        follow_all(&scratch, count, stages, stage_of);
     scratch_release(&scratch);
     return ready || error_memory(err);
 }

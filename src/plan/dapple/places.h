@@ -34,6 +34,7 @@ struct places_step {
 };
 
 struct places {
+    struct arena arena; /* of here, there, by_there and current */
     enum places_kind kind;
     const struct dapple_cluster *cluster;
     int devices, state_count; /* state 0: nothing is placed */
@@ -56,7 +57,7 @@ struct places {
 
 /* Returns the maximum devices of a stage in front of a state, some of them in the machine of the next stage
  * and at most `away` elsewhere. */
-static inline int places_most_joined(const struct places *places, int state, int away)
+static inline int places_max_joined(const struct places *places, int state, int away)
 {
     if (places->kind == PLACES_ORDERED)
         return places->devices;
@@ -66,11 +67,8 @@ static inline int places_most_joined(const struct places *places, int state, int
 /* Enumerates states and steps. False, with no memory held: more than `most_steps` steps (ERROR_INFEASIBLE),
  * or out of memory. */
 bool places_init(struct places *places, const struct dapple_cluster *cluster, enum places_kind kind,
-                 int64_t most_steps, struct error *err);
+                 int64_t max_steps, struct error *err);
 void places_release(struct places *places);
-
-/* Fills in by_there, which has room, from here and there. False: out of memory. */
-bool places_order(struct places *places);
 
 static inline const struct places_step *places_steps(const struct places *places, int state, int count,
                                                      const struct places_step **end)
@@ -80,13 +78,18 @@ static inline const struct places_step *places_steps(const struct places *places
     return places->steps + first[0];
 }
 
-/* Follows a path from state 0: the last of `count` stages first, stage i with devices[i] by step number
- * steps[i] of its state. Fills stage_of. Not for PLACES_LOOSE. */
-bool places_follow(const struct places *places, int count, const int *devices, const int *steps,
+/* A stage of a plan; `step`: index among the steps with its devices from the state behind it. */
+struct places_stage {
+    int first_layer, devices, step;
+};
+
+/* Follows the steps of `count` stages from state 0, the last stage first. Fills stage_of. Not for
+ * PLACES_LOOSE. */
+bool places_follow(const struct places *places, int count, const struct places_stage *stages,
                    int16_t *stage_of, struct error *err);
 
 /* The same for PLACES_LOOSE; *found is false if no such placement exists or none is found. */
-bool places_pack(const struct places *places, int count, const int *devices, const int *steps,
-                 int16_t *stage_of, bool *found, struct error *err);
+bool places_pack(const struct places *places, int count, const struct places_stage *stages, int16_t *stage_of,
+                 bool *found, struct error *err);
 
 #endif

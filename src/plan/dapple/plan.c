@@ -8,12 +8,7 @@
 
 /* ---- out ---- */
 
-static int machine_start(const struct dapple_cluster *cluster, int machine)
-{
-    return machine > 0 ? cluster->machine_end[machine - 1] : 0;
-}
-
-/* All machines are one device type: as large as the largest, for a stage may span machines of two sizes. */
+/* All machines are one device type with nodes of the largest size: a stage may span machines of two sizes. */
 static bool add_cluster(struct plan *plan, const struct dapple_cluster *cluster, struct error *err)
 {
     if (!plan_add_types(plan, 1, err))
@@ -22,14 +17,11 @@ static bool add_cluster(struct plan *plan, const struct dapple_cluster *cluster,
     *type = (struct plan_device_type){
         .name = "device",
         .nodes = cluster->machine_count,
+        .per_node = dapple_largest_machine(cluster),
         .memory = cluster->memory < 9e18 ? (int64_t)cluster->memory : 0,
         .inside = plan_add_link(plan, "inside", cluster->inside, 0),
         .across = plan_add_link(plan, "point_to_point", cluster->point_to_point, 0),
     };
-    for (int k = 0; k < cluster->machine_count; k++) {
-        int size = cluster->machine_end[k] - machine_start(cluster, k);
-        type->per_node = size > type->per_node ? size : type->per_node;
-    }
     return (type->inside >= 0 && type->across >= 0 &&
             plan_add_link(plan, "collective", cluster->collective, 0) >= 0) ||
            error_memory(err);
@@ -48,7 +40,7 @@ static bool set_devices(struct plan *plan, struct plan_stage *to, const struct d
             machine++;
         if (split->stage_of[device] != stage)
             continue;
-        int first = device - machine_start(cluster, machine);
+        int first = device - dapple_machine_start(cluster, machine);
         struct plan_run *last = to->run_count > 0 ? &to->runs[to->run_count - 1] : NULL;
         if (last && last->node == machine && last->first + last->count == first)
             last->count++;
@@ -145,7 +137,7 @@ bool plan_of_dapple(struct plan *plan, const struct dapple_report *report, struc
     plan->bottleneck_pipeline = 0;
     plan->bottleneck_stage = split->pivot / 2;
     plan->bottleneck_sends = split->pivot % 2;
-    plan->memory = dapple_most_memory(problem, split);
+    plan->memory = dapple_max_memory(problem, split);
     plan_add_part(plan, "steady", split->steady);
     plan_add_part(plan, "startup", split->startup);
     plan_add_part(plan, "transfers", split->transfers);
@@ -170,14 +162,14 @@ static bool take_devices(struct dapple_split *split, const struct dapple_cluster
                          const struct plan *plan, int s, struct error *err)
 {
     const struct plan_stage *stage = &plan->pipelines[0].stages[s];
-    /* version 1 counts devices and names no machines: they are read as one machine's */
+    /* version 1 counts devices without machines: they are read as those of one machine */
     bool counted = plan_nodes(plan) == 1;
     for (int r = 0; r < stage->run_count; r++) {
         const struct plan_run *run = &stage->runs[r];
         for (int n = run->node; n < run->node + run->nodes; n++) {
             if (n >= cluster->machine_count)
                 return wrong(plan, s, err, ".devices: the cluster has fewer machines");
-            int first = machine_start(cluster, n) + run->first, end = first + run->count;
+            int first = dapple_machine_start(cluster, n) + run->first, end = first + run->count;
             if (end > (counted ? split->device_count : cluster->machine_end[n]))
                 return wrong(plan, s, err, ".devices: the machine has fewer devices");
             for (int device = first; device < end; device++) {

@@ -34,14 +34,20 @@ struct dapple_front;
 struct dapple_fixed_front;
 struct dapple_stairs;
 
+/* The layers in front of a layer. */
+struct dapple_before {
+    double max_compute; /* seconds of the slowest of them */
+    double max_item;    /* maximum seconds of a stage or transfer of them */
+    int units;          /* needed by them */
+};
+
 /* Memory reused by successive programs; {0} to begin with. */
 struct dapple_workspace {
     int32_t *head;                           /* [first layer][state] */
     struct dapple_front *fronts;             /* [first layer][state]; DAPPLE_ORIGINAL */
     struct dapple_fixed_front *fixed_fronts; /* [first layer][units left]; DAPPLE_FIXED */
-    double *most_before, *most_item;         /* [first layer] */
-    int *kept;                               /* [first layer] units needed by the layers in front */
-    size_t head_room, front_room, fixed_room, before_room, item_room, kept_room;
+    struct dapple_before *before;            /* [first layer] */
+    size_t head_room, front_room, fixed_room, before_room;
     struct dapple_label *labels;
     int32_t label_count;
     size_t label_room;
@@ -50,11 +56,12 @@ struct dapple_workspace {
 };
 
 struct dapple_answer {
-    double least; /* seconds; no plan is faster, even if the program fails */
+    double min;   /* seconds; no plan is faster, even if the program fails */
     double bound; /* seconds of the best plan; INFINITY: none below the cutoff */
     bool reaches; /* whether the plan has a stage or transfer of at least `low` */
-    int stage_count, stage_room;
-    int *first_layers, *devices, *steps; /* [stage]; steps for places_follow */
+    int stage_count;
+    size_t stage_room;
+    struct places_stage *stages; /* the caller frees them */
 };
 
 /* Solves a program. *answer: {0}, or an earlier one. False: out of memory, or more than MAX_LABELS labels
@@ -62,7 +69,6 @@ struct dapple_answer {
 bool dapple_program_solve(const struct dapple_program *program, struct dapple_workspace *workspace,
                           struct dapple_answer *answer, struct error *err);
 void dapple_workspace_release(struct dapple_workspace *workspace);
-void dapple_answer_release(struct dapple_answer *answer);
 
 /* Returns the bytes/s of a transfer out of `count` devices along a step, for bytes of the whole stage. */
 static inline double dapple_step_rate(const struct dapple_problem *problem, const struct places_step *step,

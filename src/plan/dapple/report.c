@@ -18,12 +18,12 @@ double dapple_stage_memory(const struct dapple_problem *problem, const struct da
                                plan->stage_count - 1 - stage, plan->microbatches);
 }
 
-double dapple_most_memory(const struct dapple_problem *problem, const struct dapple_split *plan)
+double dapple_max_memory(const struct dapple_problem *problem, const struct dapple_split *plan)
 {
-    double most = 0;
+    double max = 0;
     for (int s = 0; s < plan->stage_count; s++)
-        most = fmax(most, dapple_stage_memory(problem, plan, s));
-    return most;
+        max = fmax(max, dapple_stage_memory(problem, plan, s));
+    return max;
 }
 
 double dapple_stage_time(const struct dapple_problem *problem, const struct dapple_split *plan, int stage)
@@ -89,25 +89,15 @@ static const char *plural(int64_t count)
 
 /* ---- where devices are ---- */
 
-static int devices_in(const struct dapple_problem *problem, const struct dapple_split *plan, int stage,
-                      int machine)
-{
-    const int *ends = problem->cluster->machine_end;
-    int count = 0;
-    for (int i = machine > 0 ? ends[machine - 1] : 0; i < ends[machine]; i++)
-        count += plan->stage_of[i] == stage;
-    return count;
-}
-
 /* "8 in 0", "3 in 0, 5 in 1", "1 in each of 0-7"; stage -1: idle devices. */
 static void add_places(const struct dapple_problem *problem, const struct dapple_split *plan, int stage,
                        struct text *out)
 {
     bool first = true;
     for (int k = 0, last; k < problem->cluster->machine_count; k = last + 1) {
-        int count = devices_in(problem, plan, stage, k);
+        int count = dapple_devices_in(problem->cluster, plan, stage, k);
         for (last = k; last + 1 < problem->cluster->machine_count &&
-                       devices_in(problem, plan, stage, last + 1) == count;)
+                       dapple_devices_in(problem->cluster, plan, stage, last + 1) == count;)
             last++;
         if (count == 0)
             continue;
@@ -154,19 +144,19 @@ static void print_stage(const struct dapple_report *report, int stage, int width
     const struct dapple_problem *problem = report->problem;
     const struct dapple_split *plan = report->plan;
     const struct dapple_stage *s = &plan->stages[stage];
-    char time[32], share[32], memory[32], limit[32];
+    struct unit_texts texts = {0};
     struct text places = {0};
     add_places(problem, plan, stage, &places);
     double bytes = dapple_stage_memory(problem, plan, stage);
     text_format(out, "%5d  %5d-%-5d  %7d  %-*s  %9s  %9s  %9s of %-9s  ", stage, s->first_layer,
                 s->last_layer, s->devices, width, places.failed ? "" : places.data,
-                unit_format(time, sizeof time, dapple_stage_time(problem, plan, stage), UNIT_TIME, 4),
-                unit_format(share, sizeof share,
-                            dapple_allreduce(problem, plan, stage,
-                                             dapple_reduced(problem, s->first_layer, s->last_layer)),
-                            UNIT_TIME, 4),
-                unit_format(memory, sizeof memory, bytes, UNIT_BYTES, 3),
-                unit_format(limit, sizeof limit, problem->cluster->memory, UNIT_BYTES, 3));
+                unit_text(&texts, dapple_stage_time(problem, plan, stage), UNIT_TIME),
+                unit_text(&texts,
+                          dapple_allreduce(problem, plan, stage,
+                                           dapple_reduced(problem, s->first_layer, s->last_layer)),
+                          UNIT_TIME),
+                unit_text(&texts, bytes, UNIT_BYTES),
+                unit_text(&texts, problem->cluster->memory, UNIT_BYTES));
     text_release(&places);
     add_name(problem->chain->names[s->first_layer], out);
     if (s->last_layer > s->first_layer) {
@@ -199,35 +189,27 @@ static void print_stages(const struct dapple_report *report, struct text *out)
     text_add(out, "\n");
 }
 
-/* "stage 3", "the transfer behind stage 3" */
-static void add_pivot(const struct dapple_split *plan, struct text *out)
-{
-    text_format(out, plan->pivot % 2 ? "the transfer behind stage %d" : "stage %d", plan->pivot / 2);
-}
-
-/* HPGO's sum; under the corrected rules the way of the pivot formula. */
+/* Prints the sum of HPGO's rules, or the pivot formula of the corrected rules. */
 static void print_time(const struct dapple_report *report, struct text *out)
 {
     const struct dapple_split *plan = report->plan;
     bool fixed = report->problem->rules == DAPPLE_FIXED;
     double block = pivot_time(report->problem, plan), busy = block * (double)plan->microbatches;
-    char total[32], parts[4][32], period[32];
-    unit_format(total, sizeof total, plan->latency, UNIT_TIME, 6);
-    unit_format(period, sizeof period, block, UNIT_TIME, 4);
-    unit_format(parts[0], sizeof parts[0], fixed ? busy : plan->steady, UNIT_TIME, 4);
-    unit_format(parts[1], sizeof parts[1],
-                fixed ? fmax(0, plan->latency - plan->drain - busy) : plan->startup, UNIT_TIME, 4);
-    unit_format(parts[2], sizeof parts[2], plan->transfers, UNIT_TIME, 4);
-    unit_format(parts[3], sizeof parts[3], plan->drain, UNIT_TIME, 4);
-    text_format(out, "iteration  %s = %s in %lld block%s (%s) of ", total, parts[0],
-                (long long)(plan->microbatches - !fixed), plural(plan->microbatches - !fixed), period);
-    add_pivot(plan, out);
+    struct unit_texts texts = {0};
+    char total[32];
+    text_format(out, "iteration  %s = %s in %lld block%s (%s) of ",
+                unit_format(total, sizeof total, plan->latency, UNIT_TIME, 6),
+                unit_text(&texts, fixed ? busy : plan->steady, UNIT_TIME),
+                (long long)(plan->microbatches - !fixed), plural(plan->microbatches - !fixed),
+                unit_text(&texts, block, UNIT_TIME));
+    text_format(out, plan->pivot % 2 ? "the transfer behind stage %d" : "stage %d", plan->pivot / 2);
     if (fixed)
-        text_format(out, " + %s to get there and back + %s of all-reduce that nothing hides\n", parts[1],
-                    parts[3]);
+        text_format(out, " + %s to get there and back",
+                    unit_text(&texts, fmax(0, plan->latency - plan->drain - busy), UNIT_TIME));
     else
-        text_format(out, " + %s start-up + %s transfers + %s of all-reduce that nothing hides\n", parts[1],
-                    parts[2], parts[3]);
+        text_format(out, " + %s start-up + %s transfers", unit_text(&texts, plan->startup, UNIT_TIME),
+                    unit_text(&texts, plan->transfers, UNIT_TIME));
+    text_format(out, " + %s of all-reduce that nothing hides\n", unit_text(&texts, plan->drain, UNIT_TIME));
 }
 
 static void add_speedup(const char *name, double speedup, struct text *out)
@@ -261,7 +243,7 @@ static void print_use(const struct dapple_report *report, struct text *out)
         text_add(out, "\n");
     }
     if (report->problem->rules == DAPPLE_ORIGINAL &&
-        dapple_most_memory(report->problem, plan) > report->problem->cluster->memory)
+        dapple_max_memory(report->problem, plan) > report->problem->cluster->memory)
         text_add(out,
                  "memory     does not fit, which DAPPLE's rules do not look at: see --rules dapple-fixed\n");
 }
@@ -271,19 +253,19 @@ static void print_proof(const struct dapple_report *report, struct text *out)
     const struct dapple_split *plan = report->plan;
     char seconds[32], bound[32];
     unit_format(seconds, sizeof seconds, report->seconds, UNIT_TIME, 3);
-    if (plan->proven_optimal)
-        text_format(out,
-                    "proof      optimal: no plan takes less by these rules (%lld dynamic program%s, %s)\n",
-                    (long long)plan->programs, plural(plan->programs), seconds);
-    else if (plan->lower_bound > 0)
-        text_format(out,
-                    "proof      no plan takes less than %s: a gap of %.3g %% (%lld dynamic program%s, %s)\n",
-                    unit_format(bound, sizeof bound, plan->lower_bound, UNIT_TIME, 6),
-                    100 * plan_gap_of(plan->latency, plan->lower_bound), (long long)plan->programs,
-                    plural(plan->programs), seconds);
-    else
+    if (plan->lower_bound <= 0 && !plan->proven_optimal) {
         text_format(out, "proof      none: '%s' does not say how good its plan is (%s)\n", plan->search,
                     seconds);
+        return;
+    }
+    if (plan->proven_optimal)
+        text_add(out, "proof      optimal: no plan takes less by these rules");
+    else
+        text_format(out, "proof      no plan takes less than %s: a gap of %.3g %%",
+                    unit_format(bound, sizeof bound, plan->lower_bound, UNIT_TIME, 6),
+                    100 * plan_gap_of(plan->latency, plan->lower_bound));
+    text_format(out, " (%lld dynamic program%s, %s)\n", (long long)plan->programs, plural(plan->programs),
+                seconds);
 }
 
 void dapple_print(const struct dapple_report *report, struct text *out)

@@ -1,8 +1,9 @@
-/* What a plan takes, term by term in HPGO's order of operations, so that values agree to the last bits. */
+/* The score of a plan, term by term in HPGO's order of operations, so that values agree to the last bits. */
 #include "plan/dapple/dapple.h"
 
 #include "plan/dapple/fixed.h"
 #include "plan/dapple/model.h"
+#include "plan/score/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -98,29 +99,16 @@ void dapple_split_release(struct dapple_split *plan)
 
 /* --- placements --------------------------------------------------------------------------------------------------- */
 
-/* In how many machines a stage has devices, and the last of them. */
+/* Returns the number of machines in which a stage has devices; *last: the last of them. */
 static int spread(const struct dapple_problem *problem, const struct dapple_split *plan, int stage, int *last)
 {
-    int machines = 0, device = 0;
-    for (int k = 0; k < problem->cluster->machine_count; k++) {
-        bool has = false;
-        for (; device < problem->cluster->machine_end[k]; device++)
-            has |= plan->stage_of[device] == stage;
-        machines += has;
-        if (has)
+    int machines = 0;
+    for (int k = 0; k < problem->cluster->machine_count; k++)
+        if (dapple_devices_in(problem->cluster, plan, stage, k) > 0) {
+            machines++;
             *last = k;
-    }
+        }
     return machines;
-}
-
-static int devices_in(const struct dapple_problem *problem, const struct dapple_split *plan, int stage,
-                      int machine)
-{
-    int count = 0;
-    for (int i = machine > 0 ? problem->cluster->machine_end[machine - 1] : 0;
-         i < problem->cluster->machine_end[machine]; i++)
-        count += plan->stage_of[i] == stage;
-    return count;
 }
 
 double dapple_transfer(const struct dapple_problem *problem, const struct dapple_split *plan, int from,
@@ -130,7 +118,7 @@ double dapple_transfer(const struct dapple_problem *problem, const struct dapple
     int machine = 0, devices = plan->stages[from].devices;
     if (spread(problem, plan, to, &machine) > 1)
         return bytes / dapple_spanning_rate(problem);
-    int away = devices - devices_in(problem, plan, from, machine);
+    int away = devices - dapple_devices_in(cluster, plan, from, machine);
     return away > 0 ? bytes / devices * away / cluster->point_to_point : bytes / cluster->inside;
 }
 
@@ -181,6 +169,61 @@ static void score_original(const struct dapple_problem *problem, struct dapple_s
     plan->latency = plan->steady + plan->startup + plan->transfers + plan->drain;
 }
 
+/* --- the corrected rules ------------------------------------------------------------------------------------------- */
+
+double dapple_fixed_memory(const struct dapple_problem *problem, int first, int last, int devices, int after,
+                           int64_t microbatches)
+{
+    const struct chain_load *until = problem->chain->until;
+    double all = (double)until[problem->chain->layer_count - 1].activation_bytes;
+    double bytes =
+        (double)(until[last].activation_bytes - (first > 0 ? until[first - 1].activation_bytes : 0));
+    double sample = bytes / problem->profile_batch;
+    if (problem->sample_memory > 0)
+        sample = all > 0 ? problem->sample_memory * (bytes / all) : 0;
+    const struct memory_stage stage = {
+        .state = problem->state_factor * dapple_parameters(problem, first, last),
+        .kept = sample * ((double)problem->global_batch / (double)microbatches) / devices,
+    };
+    return memory_of_stage(&stage, memory_in_flight(MEMORY_IN_FLIGHT, (double)microbatches, after + 1));
+}
+
+static void score_fixed(const struct dapple_problem *problem, struct dapple_split *plan)
+{
+    double count = (double)plan->microbatches, max = -1;
+    struct dapple_fixed state = {0, 0};
+    plan->startup = plan->steady = plan->transfers = plan->drain = 0;
+    for (int s = plan->stage_count - 1; s >= 0; s--) {
+        const struct dapple_stage *stage = &plan->stages[s];
+        int first = stage->first_layer, last = stage->last_layer;
+        if (dapple_fixed_memory(problem, first, last, stage->devices, plan->stage_count - 1 - s,
+                                plan->microbatches) > problem->cluster->memory)
+            return;
+        if (s + 1 < plan->stage_count) {
+            double send = dapple_transfer(problem, plan, s, s + 1, dapple_crossing(problem, last) / count);
+            state = dapple_fixed_prepend(state, count, send, send, 0);
+            plan->transfers += 2 * send;
+            if (2 * send >= max) {
+                max = 2 * send;
+                plan->pivot = 2 * s + 1;
+            }
+        }
+        double forward = dapple_forward(problem, first, last) / stage->devices / count;
+        double block = dapple_compute(problem, first, last) / stage->devices / count;
+        state =
+            dapple_fixed_prepend(state, count, forward, block - forward,
+                                 dapple_allreduce(problem, plan, s, dapple_reduced(problem, first, last)));
+        plan->startup += block;
+        if (block >= max) {
+            max = block;
+            plan->pivot = 2 * s;
+        }
+    }
+    plan->latency = state.latency;
+    plan->steady = max * (count - 1);
+    plan->drain = plan->latency - state.drained;
+}
+
 void dapple_score(const struct dapple_problem *problem, struct dapple_split *plan)
 {
     plan->latency = INFINITY;
@@ -191,7 +234,7 @@ void dapple_score(const struct dapple_problem *problem, struct dapple_split *pla
     if (problem->rules == DAPPLE_ORIGINAL)
         score_original(problem, plan);
     else
-        dapple_fixed_score(problem, plan);
+        score_fixed(problem, plan);
     plan->speedup = dapple_total(problem) / plan->latency;
 }
 

@@ -21,7 +21,7 @@ struct front {
     int devices, units_before;   /* units left for the stages in front of it */
     double time;                 /* compute / devices */
     double forward_block, block; /* seconds of a micro-batch, forward and both */
-    int most_behind;             /* stages, where memory binds */
+    int max_behind;              /* stages, where memory binds */
     double allreduce[2];         /* [spans] */
 };
 
@@ -94,10 +94,10 @@ static double value_bound(const struct solver *solver, const struct front *front
 {
     if (solver->original) {
         int before = front->first < front->units_before ? front->first : front->units_before;
-        double least = label->x + larger(0, label->y - before * solver->block);
-        if (solver->fronts && solver->charge + least < solver->best_value)
-            least = label->x + dapple_front_bound(dapple_front_of(solver, front->first, state), label->y);
-        return solver->charge + least;
+        double min = label->x + larger(0, label->y - before * solver->block);
+        if (solver->fronts && solver->charge + min < solver->best_value)
+            min = label->x + dapple_front_bound(dapple_front_of(solver, front->first, state), label->y);
+        return solver->charge + min;
     }
     const struct dapple_fixed_front *rest = fixed_front_of(solver, front);
     return dapple_fixed_front_bound(rest, (struct dapple_fixed){label->x, label->y});
@@ -156,10 +156,10 @@ static void extend_label(struct solver *solver, const struct front *front, const
         label.reaches =
             behind->reaches || front->time >= low || (after >= 0 && program->factor * link->send >= low);
         label.rank = program->reach_low && label.reaches;
-        if (program->reach_low && !label.rank && solver->work->most_item[front->first] < program->low)
+        if (program->reach_low && !label.rank && solver->work->before[front->first].max_item < program->low)
             return;
     } else if (solver->memory_binds) {
-        if (behind->stages > front->most_behind)
+        if (behind->stages > front->max_behind)
             return;
         label.rank =
             (int16_t) - (label.stages < program->microbatches ? label.stages : program->microbatches);
@@ -196,14 +196,14 @@ static void extend_labels(struct solver *solver, const struct front *front, cons
 }
 
 /* The most stages behind one on these devices, so that it fits into their memory; -1: not even the last does. */
-static int most_behind(const struct solver *solver, const struct front *front)
+static int max_behind(const struct solver *solver, const struct front *front)
 {
-    int fits = -1, most = solver->problem->chain->layer_count;
-    while (fits < most) {
-        int after = (fits + most + 1) / 2;
+    int fits = -1, max = solver->problem->chain->layer_count;
+    while (fits < max) {
+        int after = (fits + max + 1) / 2;
         if (dapple_fixed_memory(solver->problem, front->first, front->last, front->devices, after,
                                 solver->program->microbatches) > solver->problem->cluster->memory)
-            most = after - 1;
+            max = after - 1;
         else
             fits = after;
     }
@@ -232,7 +232,7 @@ static void add_stage(struct solver *solver, struct front *front, int state, int
     front->time = front->compute / front->devices;
     front->block = front->time / count;
     front->forward_block = front->forward / front->devices / count;
-    front->most_behind = solver->memory_binds ? most_behind(solver, front) : 0;
+    front->max_behind = solver->memory_binds ? max_behind(solver, front) : 0;
     for (int spans = 0; spans < 2; spans++)
         front->allreduce[spans] = dapple_ring(cluster, front->devices, spans, front->reduced);
     for (const struct places_step *step = first; step < end; step++) {
@@ -258,10 +258,10 @@ static void add_stages(struct solver *solver, struct front *front, int state, in
                        const struct dapple_label *ideal)
 {
     int replicas = solver->program->replicas, units = solver->places->left[state] / replicas;
-    int kept = solver->work->kept[front->first], needed = units_needed(solver, front->compute);
+    int kept = solver->work->before[front->first].units, needed = units_needed(solver, front->compute);
     bool hidden = false;
     for (int count = needed; count <= units - kept && !solver->out_of_memory && !solver->too_many; count++) {
-        if (!solver->program->reach_low && count > units_most(solver, state, needed, hidden))
+        if (!solver->program->reach_low && count > max_units(solver, state, needed, hidden))
             return;
         front->devices = count * replicas;
         front->units_before = units - count;
@@ -292,7 +292,7 @@ static void extend_state(struct solver *solver, int end, int state, int32_t head
     for (int first = end; (first = next_first(solver, end, first, units)) >= 0;) {
         front.first = first;
         front.compute = compute_of(solver, first, end - 1);
-        if (units_needed(solver, front.compute) + solver->work->kept[first] > units)
+        if (units_needed(solver, front.compute) + solver->work->before[first].units > units)
             continue;
         front.forward = dapple_forward(problem, first, end - 1);
         front.reduced = dapple_reduced(problem, first, end - 1);
@@ -300,30 +300,22 @@ static void extend_state(struct solver *solver, int end, int state, int32_t head
     }
 }
 
-/* The most that a stage or a transfer in front of a layer can take. */
-static void list_items(struct solver *solver)
+static void list_before(const struct solver *solver, struct dapple_before *before)
 {
     const struct dapple_program *program = solver->program;
     const struct dapple_cluster *cluster = solver->places->cluster;
     double slowest = lesser(lesser(cluster->inside, cluster->point_to_point), cluster->collective),
            transfer = 0;
-    solver->work->most_item[0] = 0;
+    before[0] = (struct dapple_before){0};
     for (int i = 1; i < solver->problem->chain->layer_count; i++) {
+        double compute = compute_of(solver, 0, i - 1);
         transfer = larger(transfer, program->factor * dapple_crossing(solver->problem, i - 1) / slowest);
-        solver->work->most_item[i] =
-            larger(transfer, compute_of(solver, 0, i - 1) / program->replicas) * (1 + DAPPLE_ROUNDING);
+        before[i] = (struct dapple_before){
+            .max_compute = larger(before[i - 1].max_compute, solver->problem->chain->until[i - 1].compute),
+            .max_item = larger(transfer, compute / program->replicas) * (1 + DAPPLE_ROUNDING),
+            .units = units_needed(solver, compute),
+        };
     }
-}
-
-/* `memory`, or other memory instead of it, for at least `count` items, whatever they are; NULL: none. */
-static void *make_items(void *memory, size_t *room, size_t count, size_t size)
-{
-    if (count <= *room)
-        return memory;
-    free(memory);
-    memory = malloc(count * size);
-    *room = memory ? count : 0;
-    return memory;
 }
 
 static bool make_room(struct solver *solver)
@@ -332,64 +324,31 @@ static bool make_room(struct solver *solver)
     size_t layers = (size_t)solver->problem->chain->layer_count;
     size_t heads = (layers + 1) * (size_t)solver->places->state_count;
     solver->fronts = !solver->original || heads <= MAX_FRONTS;
-    work->head = make_items(work->head, &work->head_room, heads, sizeof *work->head);
-    work->most_item = make_items(work->most_item, &work->item_room, layers, sizeof *work->most_item);
-    work->most_before = make_items(work->most_before, &work->before_room, layers, sizeof *work->most_before);
-    work->kept = make_items(work->kept, &work->kept_room, layers, sizeof *work->kept);
-    if (!work->head || !work->most_item || !work->most_before || !work->kept)
+    if (!VECTOR_ROOM(work->head, work->head_room, heads) ||
+        !VECTOR_ROOM(work->before, work->before_room, layers))
         return false;
-    work->most_before[0] = 0;
-    work->kept[0] = 0;
-    for (size_t i = 1; i < layers; i++)
-        work->kept[i] = units_needed(solver, compute_of(solver, 0, (int)i - 1));
-    for (size_t i = 1; i < layers; i++)
-        work->most_before[i] = larger(work->most_before[i - 1], solver->problem->chain->until[i - 1].compute);
-    list_items(solver);
-    size_t fronts = (layers + 1) * (size_t)(solver->units + 1);
+    list_before(solver, work->before);
     if (!solver->original)
-        work->fixed_fronts =
-            make_items(work->fixed_fronts, &work->fixed_room, fronts, sizeof *work->fixed_fronts);
-    else if (solver->fronts)
-        work->fronts = make_items(work->fronts, &work->front_room, heads, sizeof *work->fronts);
-    if (solver->fronts && (solver->original ? !work->fronts : !work->fixed_fronts))
+        return VECTOR_ROOM(work->fixed_fronts, work->fixed_room, (layers + 1) * (size_t)(solver->units + 1));
+    if (solver->fronts && !VECTOR_ROOM(work->fronts, work->front_room, heads))
         return false;
-    if (!solver->original)
-        return true;
     for (size_t i = 0; solver->fronts && i < heads; i++)
-        work->fronts[i].least = NAN;
+        work->fronts[i].min = NAN;
     return true;
-}
-
-static void free_stages(struct dapple_answer *answer)
-{
-    free(answer->first_layers);
-    free(answer->devices);
-    free(answer->steps);
 }
 
 static bool take_answer(struct solver *solver, struct dapple_answer *answer)
 {
     const struct dapple_label *labels = solver->work->labels;
     int stages = solver->best >= 0 ? labels[solver->best].stages : 0;
-    if (stages > answer->stage_room) {
-        free_stages(answer);
-        size_t room = (size_t)solver->problem->chain->layer_count;
-        answer->stage_room = 0;
-        answer->first_layers = malloc(room * sizeof *answer->first_layers);
-        answer->devices = malloc(room * sizeof *answer->devices);
-        answer->steps = malloc(room * sizeof *answer->steps);
-        if (!answer->first_layers || !answer->devices || !answer->steps)
-            return false;
-        answer->stage_room = (int)room;
-    }
+    if (!VECTOR_ROOM(answer->stages, answer->stage_room, (size_t)stages))
+        return false;
     answer->bound = solver->best >= 0 ? solver->best_value : INFINITY;
     answer->reaches = solver->best >= 0 && labels[solver->best].reaches;
     answer->stage_count = stages;
-    for (int32_t i = solver->best, stage = 0; i >= 0; i = labels[i].after, stage++) {
-        answer->first_layers[stage] = labels[i].first_layer;
-        answer->devices[stage] = labels[i].devices;
-        answer->steps[stage] = labels[i].step;
-    }
+    for (int32_t i = solver->best, stage = 0; i >= 0; i = labels[i].after, stage++)
+        answer->stages[stage] =
+            (struct places_stage){labels[i].first_layer, labels[i].devices, labels[i].step};
     return true;
 }
 
@@ -416,28 +375,28 @@ static bool solve_below(struct solver *solver, struct error *err)
 }
 
 /* No plan in the interval takes less. */
-static double least_of_all(struct solver *solver)
+static double min_of_all(struct solver *solver)
 {
     int layers = solver->problem->chain->layer_count;
     if (!solver->fronts)
         return solver->charge;
     if (solver->original)
-        return solver->charge + dapple_front_of(solver, layers, 0)->least;
+        return solver->charge + dapple_front_of(solver, layers, 0)->min;
     dapple_fixed_fronts(solver);
-    return solver->work->fixed_fronts[(size_t)(layers + 1) * (size_t)(solver->units + 1) - 1].least;
+    return solver->work->fixed_fronts[(size_t)(layers + 1) * (size_t)(solver->units + 1) - 1].min;
 }
 
 /* The nearer the value that a plan has to stay below, the fewer labels. So plans little above the bound are looked for
  * first, then plans that take more and more, in haste: a label is also dropped when its bound is too near to the value
  * for how many layers are left, as bounds grow with every stage. What that finds is the value for the real round. */
-static bool solve_above(struct solver *solver, double least, struct error *err)
+static bool solve_above(struct solver *solver, double min, struct error *err)
 {
     double cutoff = solver->program->cutoff;
-    if (!(least < cutoff))
+    if (!(min < cutoff))
         return true;
-    for (double more = FIRST_MORE; solver->best < 0 && least + more * least < cutoff && more < MAX_MORE;
+    for (double more = FIRST_MORE; solver->best < 0 && min + more * min < cutoff && more < MAX_MORE;
          more *= NEXT_MORE) {
-        solver->best_value = least + more * least;
+        solver->best_value = min + more * min;
         solver->haste = HASTE * more / solver->problem->chain->layer_count;
         if (!solve_below(solver, err))
             return false;
@@ -471,8 +430,8 @@ bool dapple_program_solve(const struct dapple_program *program, struct dapple_wo
                           problem->cluster->memory;
     if (!make_room(&solver))
         return error_memory(err);
-    answer->least = least_of_all(&solver);
-    if (!solve_above(&solver, answer->least, err))
+    answer->min = min_of_all(&solver);
+    if (!solve_above(&solver, answer->min, err))
         return false;
     return take_answer(&solver, answer) || error_memory(err);
 }
@@ -484,14 +443,6 @@ void dapple_workspace_release(struct dapple_workspace *workspace)
     free(workspace->fixed_fronts);
     dapple_sift_release(workspace);
     free(workspace->labels);
-    free(workspace->most_before);
-    free(workspace->most_item);
-    free(workspace->kept);
+    free(workspace->before);
     *workspace = (struct dapple_workspace){0};
-}
-
-void dapple_answer_release(struct dapple_answer *answer)
-{
-    free_stages(answer);
-    *answer = (struct dapple_answer){0};
 }

@@ -36,23 +36,23 @@ static const double dapple_parts[DAPPLE_PARTS] = {1, 0.5, 0.25};
 
 /* The minimum cost of the layers in front of a state (front.c). */
 struct dapple_front {
-    double least;                /* X' + D'; NAN: not computed yet */
+    double min;                  /* X' + D'; NAN: not computed yet */
     double hiding[DAPPLE_PARTS]; /* X' + (1 - p) F - p S b */
 };
 
 /* Returns the minimum cost in front of stages with a drain. */
 static inline double dapple_front_bound(const struct dapple_front *front, double drain)
 {
-    double least = front->least;
+    double min = front->min;
     for (int i = 0; i < DAPPLE_PARTS; i++) {
-        least = larger(least, front->hiding[i] + dapple_parts[i] * drain);
+        min = larger(min, front->hiding[i] + dapple_parts[i] * drain);
     }
-    return least;
+    return min;
 }
 
 /* The same under DAPPLE_FIXED, for a number of units (front_fixed.c). */
 struct dapple_fixed_front {
-    double least;            /* alone: L' */
+    double min;              /* alone: L' */
     double forward;          /* added to L: F */
     double pass;             /* added to W, with the last all-reduce: P */
     double spare_l, spare_w; /* L' - F, L' - P: below these, the following L and W do not count */
@@ -62,7 +62,7 @@ static inline double dapple_fixed_front_bound(const struct dapple_fixed_front *f
                                               struct dapple_fixed behind)
 {
     double forward = behind.latency + front->forward, pass = behind.drained + front->pass;
-    return larger(front->least, larger(forward, pass));
+    return larger(front->min, larger(forward, pass));
 }
 
 struct solver {
@@ -93,7 +93,7 @@ static inline int next_first(const struct solver *solver, int end, int from, int
     const struct chain *chain = solver->problem->chain;
     double room = solver->high * solver->program->replicas * units / solver->batches;
     for (int first = from - 1; first >= 0 && units > 0; first--) {
-        if (chain->until[end - 1].compute - solver->work->most_before[first] > room)
+        if (chain->until[end - 1].compute - solver->work->before[first].max_compute > room)
             return -1;
         if (first == 0 || !chain->before || chain_before(chain, first - 1, end - 1))
             return first;
@@ -139,15 +139,15 @@ static inline int units_needed(const struct solver *solver, double compute)
 
 /* Returns the maximum units worth trying (worth_trying): extra units lie within a machine, or in the next
  * stage's and another; one device cannot span, two can. */
-static inline int units_most(const struct solver *solver, int state, int needed, bool drain_hidden)
+static inline int max_units(const struct solver *solver, int state, int needed, bool drain_hidden)
 {
     int replicas = solver->program->replicas;
     if (!solver->original)
         return solver->places->devices;
-    int most = places_most_joined(solver->places, state, replicas) / replicas;
-    if (!drain_hidden && solver->places->largest / replicas > most)
-        most = solver->places->largest / replicas;
-    return most > needed + (replicas == 1) ? most : needed + (replicas == 1);
+    int max = places_max_joined(solver->places, state, replicas) / replicas;
+    if (!drain_hidden && solver->places->largest / replicas > max)
+        max = solver->places->largest / replicas;
+    return max > needed + (replicas == 1) ? max : needed + (replicas == 1);
 }
 
 /* Returns the bounds in front of a state whose next stage ends before layer `end`. DAPPLE_ORIGINAL only. */

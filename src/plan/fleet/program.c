@@ -52,14 +52,14 @@ static double gain_of(const struct program *p, const double *prices, int column)
 static int entering(const struct program *p, const double *prices, bool first)
 {
     int best = -1;
-    double most = EPSILON;
+    double max = EPSILON;
     for (int c = 0; c < p->columns + p->rows; c++) {
         double gain = gain_of(p, prices, c), scale = fmax(value_of(p, c), 1.0);
-        if (gain > most * (first ? 1.0 : scale)) {
+        if (gain > max * (first ? 1.0 : scale)) {
             best = c;
             if (first)
                 break;
-            most = gain / scale;
+            max = gain / scale;
         }
     }
     return best;
@@ -81,7 +81,7 @@ static void pivot(struct program *p, int row, const double *direction, double st
 /* False: done. */
 static bool step(struct program *p, bool careful)
 {
-    double prices[ROWS], direction[ROWS], least = INFINITY;
+    double prices[ROWS], direction[ROWS], min = INFINITY;
     find_prices(p, prices);
     int column = entering(p, prices, careful), leaving = -1;
     if (column < 0)
@@ -90,16 +90,16 @@ static bool step(struct program *p, bool careful)
         direction[i] = 0.0;
         for (int j = 0; j < p->rows; j++)
             direction[i] += p->inverse[i][j] * use_of(p, column, j);
-        if (direction[i] > EPSILON && (p->amount[i] / direction[i] < least - EPSILON ||
-                                       (p->amount[i] / direction[i] < least + EPSILON && leaving >= 0 &&
+        if (direction[i] > EPSILON && (p->amount[i] / direction[i] < min - EPSILON ||
+                                       (p->amount[i] / direction[i] < min + EPSILON && leaving >= 0 &&
                                         p->basis[i] < p->basis[leaving]))) {
-            least = fmin(least, p->amount[i] / direction[i]);
+            min = fmin(min, p->amount[i] / direction[i]);
             leaving = i;
         }
     }
     if (leaving < 0) /* a column that uses nothing: not among ours */
         return false;
-    pivot(p, leaving, direction, fmax(least, 0.0), column);
+    pivot(p, leaving, direction, fmax(min, 0.0), column);
     return true;
 }
 
