@@ -86,8 +86,6 @@ static bool count_events(struct counting *counting, struct error *err)
     struct trace_filter filter = TRACE_ALL;
     filter.as_written = true; /* no order is needed, and none is made */
     struct trace_cursor *cursor = trace_events(counting->reader, &filter, err);
-    if (!cursor)
-        return false;
     while (trace_next_event(cursor, &event))
         count_event(counting, &event);
     for (int i = 0; i < TRACE_CLASSES; i++)
@@ -108,8 +106,6 @@ static bool count_blocks(struct counting *counting, struct histogram *histograms
     filter.as_written = true;
     int64_t all = trace_disk_count(counting->reader);
     struct trace_cursor *cursor = trace_blocks(counting->reader, &filter, err);
-    if (!cursor)
-        return false;
     while (trace_next_block(cursor, &block)) {
         int64_t id = block.disk > 0 && block.disk <= all ? block.disk : 0;
         struct trace_summary_request *request = &summary->disks[id].requests[block.op];
@@ -180,8 +176,6 @@ static bool count_samples(struct counting *counting, struct sums *sums, struct e
     struct trace_filter filter = TRACE_ALL;
     filter.as_written = true;
     struct trace_cursor *cursor = trace_samples(counting->reader, &filter, err);
-    if (!cursor)
-        return false;
     while (trace_next_sample(cursor, &sample)) {
         if (sample.series < 1 || sample.series > trace_series_count(counting->reader))
             continue;

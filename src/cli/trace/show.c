@@ -11,8 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-static const char *const op_names[TRACE_OPS] = {"read", "write", "discard", "flush"};
-
 /* "2026-11-21T02:42:36.414760903Z" */
 static void add_time(struct text *out, int64_t time_ns)
 {
@@ -97,7 +95,8 @@ static void print_disks(const struct trace_reader *reader, const struct trace_su
             const struct trace_summary_request *request = &disk->requests[op];
             if (request->count == 0)
                 continue;
-            text_format(out, "%-9s %10" PRId64 " %-9s %10s ", name, request->count, op_names[op],
+            text_format(out, "%-9s %10" PRId64 " %-9s %10s ", name, request->count,
+                        trace_op_name((enum trace_op)op),
                         unit_text(&texts, (double)request->bytes, UNIT_BYTES));
             print_times(&request->service, out);
         }
@@ -274,7 +273,7 @@ static void write_disks(struct json *json, const struct trace_reader *reader,
         json_open(json, NULL, '{');
         json_string(json, "disk", disk->disk > 0 ? trace_disk_name(reader, disk->disk) : NULL);
         for (int op = 0; op < TRACE_OPS; op++) {
-            json_open_flat(json, op_names[op], '{');
+            json_open_flat(json, trace_op_name((enum trace_op)op), '{');
             json_integer(json, "requests", disk->requests[op].count);
             json_integer(json, "bytes", disk->requests[op].bytes);
             write_times(json, "service_seconds", &disk->requests[op].service);

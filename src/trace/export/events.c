@@ -45,51 +45,77 @@ static void write_argument(FILE *out, bool *any, const char *key, int64_t value,
     *any = true;
 }
 
-/* All but the arguments. */
-static void write_call(struct export *export, const struct trace_event *event, const char *ph,
-                       int64_t start_ns)
+/* A span on its line of time; asynchronous (two objects with one id) if it does not fit into the line. */
+struct span {
+    const char *name, *category;
+    int64_t pid, tid, start_ns, end_ns;
+    bool nests;
+    int64_t id;
+};
+
+static void begin_object(struct export *export, const char *name)
 {
-    const struct trace_process_info *process = trace_process_info(export->reader, event->process);
-    int64_t pid = known(process->pid, 0);
     fputs(export->number++ ? ",\n{\"name\":" : "{\"name\":", export->out);
-    export_string(export->out, export_call_name(export->reader, event));
-    fprintf(export->out, ",\"cat\":\"%s\",\"ph\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64,
-            trace_class_name(event->class), ph, pid, known(process->tid, pid));
-    write_micros(export->out, "ts", start_ns - export->first_ns);
+    export_string(export->out, name);
 }
 
-/* Spans of a thread lie in each other, or apart. One that does not is an asynchronous one, of which there may be any. */
+static void write_place(struct export *export, const struct span *span, const char *ph, int64_t time_ns)
+{
+    begin_object(export, span->name);
+    fprintf(export->out, ",\"cat\":\"%s\",\"ph\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64, span->category,
+            ph, span->pid, span->tid);
+    write_micros(export->out, "ts", time_ns - export->first_ns);
+}
+
+/* Writes all before the arguments; end_span writes what follows them. */
+static void begin_span(struct export *export, struct span *span)
+{
+    span->id = export->number;
+    write_place(export, span, span->nests ? "X" : "b", span->start_ns);
+    if (span->nests)
+        write_micros(export->out, "dur", span->end_ns - span->start_ns);
+    else
+        fprintf(export->out, ",\"id\":%" PRId64, span->id);
+    fputs(",\"args\":{", export->out);
+}
+
+static void end_span(struct export *export, const struct span *span)
+{
+    fputs("}}", export->out);
+    if (span->nests)
+        return;
+    write_place(export, span, "e", span->end_ns);
+    fprintf(export->out, ",\"id\":%" PRId64 "}", span->id);
+}
+
 static bool write_chrome_event(struct export *export, const struct trace_event *event, struct error *err)
 {
     const struct trace_process_info *process = trace_process_info(export->reader, event->process);
     const char *path = trace_file_info(export->reader, event->file)->path;
-    bool any = false, nests;
-    int64_t pid = known(process->pid, 0), number = export->number;
+    int64_t pid = known(process->pid, 0);
     int64_t length_ns = event->latency_ns > 0 ? event->latency_ns : 0; /* not known, or a clock went back */
-    if (!export_nests(&export->tracks, pid, known(process->tid, pid), event->start_ns,
-                      event->start_ns + length_ns, &nests, err))
+    struct span span = {export_call_name(export->reader, event),
+                        trace_class_name(event->class),
+                        pid,
+                        known(process->tid, pid),
+                        event->start_ns,
+                        event->start_ns + length_ns,
+                        false,
+                        0};
+    bool any = *path;
+    if (!export_nests(&export->tracks, pid, span.tid, span.start_ns, span.end_ns, &span.nests, err))
         return false;
-    write_call(export, event, nests ? "X" : "b", event->start_ns);
-    if (nests)
-        write_micros(export->out, "dur", length_ns);
-    else
-        fprintf(export->out, ",\"id\":%" PRId64, number);
-    fputs(",\"args\":{", export->out);
+    begin_span(export, &span);
     if (*path) {
         fputs("\"fname\":", export->out);
         export_string(export->out, path);
-        any = true;
     }
     write_argument(export->out, &any, "fd", event->fd, TRACE_NONE);
     write_argument(export->out, &any, "offset", event->offset, TRACE_NONE);
     write_argument(export->out, &any, "size", event->size, TRACE_NONE);
     write_argument(export->out, &any, "ret", event->result, TRACE_NONE);
     write_argument(export->out, &any, "cached", event->cached, -1);
-    fputs("}}", export->out);
-    if (!nests) {
-        write_call(export, event, "e", event->start_ns + length_ns);
-        fprintf(export->out, ",\"id\":%" PRId64 "}", number);
-    }
+    end_span(export, &span);
     return true;
 }
 
@@ -120,29 +146,22 @@ static bool take_event(struct export *export, const struct trace_event *event, s
            error_memory(err);
 }
 
-/* Requests overlap, which spans of one thread may not: the begin and the end of an asynchronous one. */
+/* Requests overlap: their spans are asynchronous. */
 static void write_chrome_block(struct export *export, const struct trace_block *block)
 {
-    static const char *const names[TRACE_OPS] = {"read", "write", "discard", "flush"};
-    int64_t issued = block->start_ns + known(block->queue_ns, 0), pid = export->run_pid + 1 + block->disk;
-    int64_t number = export->number;
-    for (int end = 0; end < 2; end++) {
-        fprintf(export->out,
-                "%s{\"name\":\"%s\",\"cat\":\"block\",\"ph\":\"%s\",\"id\":%" PRId64 ",\"pid\":%" PRId64
-                ",\"tid\":%" PRId64,
-                export->number++ ? ",\n" : "", names[block->op], end ? "e" : "b", number, pid, pid);
-        write_micros(export->out, "ts", issued + (end ? known(block->service_ns, 0) : 0) - export->first_ns);
-        if (!end)
-            fprintf(export->out, ",\"args\":{\"sector\":%" PRId64 ",\"bytes\":%" PRId64 "}",
-                    known(block->sector, -1), known(block->bytes, -1));
-        fputc('}', export->out);
-    }
+    int64_t pid = export->run_pid + 1 + block->disk, issued = block->start_ns + known(block->queue_ns, 0);
+    int64_t end_ns = issued + known(block->service_ns, 0);
+    struct span span = {trace_op_name(block->op), "block", pid, pid, issued, end_ns, false, 0};
+    begin_span(export, &span);
+    fprintf(export->out, "\"sector\":%" PRId64 ",\"bytes\":%" PRId64, known(block->sector, -1),
+            known(block->bytes, -1));
+    end_span(export, &span);
 }
 
-static void write_name(struct export *export, const char *what, int64_t pid, const char *name)
+static void write_name(struct export *export, int64_t pid, const char *name)
 {
-    fprintf(export->out, "%s{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%" PRId64 ",\"args\":{\"name\":",
-            export->number++ ? ",\n" : "", what, pid);
+    begin_object(export, "process_name");
+    fprintf(export->out, ",\"ph\":\"M\",\"pid\":%" PRId64 ",\"args\":{\"name\":", pid);
     export_string(export->out, name);
     fputs("}}", export->out);
 }
@@ -154,39 +173,19 @@ static int by_start_then_longest(const void *a, const void *b)
     return order ? order : (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
 }
 
-/* All but the length and the arguments. */
-static void write_phase(struct export *export, const struct trace_phase *phase, const char *ph, int64_t line,
-                        int64_t time_ns)
-{
-    fputs(export->number++ ? ",\n{\"name\":" : "{\"name\":", export->out);
-    export_string(export->out, phase->name);
-    fprintf(export->out, ",\"cat\":\"phase\",\"ph\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64, ph,
-            export->run_pid, line);
-    write_micros(export->out, "ts", time_ns - export->first_ns);
-}
-
-/* Phases may overlap: those that do not lie in each other are on lines of their own, and where there would be more lines
- * than a viewer shows at once, asynchronous spans. */
+/* Phases may overlap: those that do not nest are on lines of their own, and asynchronous spans if there would be more
+ * lines than a viewer shows at once. */
 static bool write_chrome_phase(struct export *export, const struct trace_phase *phase, struct error *err)
 {
-    int64_t line = 0, end_ns = phase->end_ns > phase->start_ns ? phase->end_ns : phase->start_ns;
-    int64_t number = export->number;
-    bool nests = false;
-    for (; !nests && line < PHASE_LINES; line += !nests)
-        if (!export_nests(&export->tracks, export->run_pid, line, phase->start_ns, end_ns, &nests, err))
+    int64_t end_ns = phase->end_ns > phase->start_ns ? phase->end_ns : phase->start_ns;
+    struct span span = {phase->name, "phase", export->run_pid, 0, phase->start_ns, end_ns, false, 0};
+    for (; !span.nests && span.tid < PHASE_LINES; span.tid += !span.nests)
+        if (!export_nests(&export->tracks, span.pid, span.tid, span.start_ns, span.end_ns, &span.nests, err))
             return false;
-    write_phase(export, phase, nests ? "X" : "b", line, phase->start_ns);
-    if (nests)
-        write_micros(export->out, "dur", end_ns - phase->start_ns);
-    else
-        fprintf(export->out, ",\"id\":%" PRId64, number);
-    fputs(",\"args\":{\"source\":", export->out);
+    begin_span(export, &span);
+    fputs("\"source\":", export->out);
     export_string(export->out, phase->source);
-    fputs("}}", export->out);
-    if (!nests) {
-        write_phase(export, phase, "e", line, end_ns);
-        fprintf(export->out, ",\"id\":%" PRId64 "}", number);
-    }
+    end_span(export, &span);
     return true;
 }
 
@@ -218,14 +217,14 @@ static int64_t free_pid(const struct export *export)
 
 static void write_chrome_names(struct export *export)
 {
-    write_name(export, "process_name", export->run_pid, "run");
+    write_name(export, export->run_pid, "run");
     for (int64_t id = 1; id <= trace_process_count(export->reader); id++) {
         const struct trace_process_info *process = trace_process_info(export->reader, id);
         if (*process->name && process->pid != TRACE_NONE)
-            write_name(export, "process_name", process->pid, process->name);
+            write_name(export, process->pid, process->name);
     }
     for (int64_t id = 1; id <= trace_disk_count(export->reader); id++)
-        write_name(export, "process_name", export->run_pid + 1 + id, trace_disk_name(export->reader, id));
+        write_name(export, export->run_pid + 1 + id, trace_disk_name(export->reader, id));
 }
 
 static void write_chrome_sample(struct export *export, const struct trace_sample *sample)
@@ -233,8 +232,7 @@ static void write_chrome_sample(struct export *export, const struct trace_sample
     const struct trace_series_info *series = trace_series_info(export->reader, sample->series);
     char name[600];
     snprintf(name, sizeof name, "%s %s", series->kind, series->source);
-    fputs(export->number++ ? ",\n{\"name\":" : "{\"name\":", export->out);
-    export_string(export->out, name);
+    begin_object(export, name);
     fprintf(export->out, ",\"ph\":\"C\",\"pid\":%" PRId64, export->run_pid);
     write_micros(export->out, "ts", sample->time_ns - export->first_ns);
     fprintf(export->out, ",\"args\":{\"value\":%.15g}}", sample->value);
@@ -253,26 +251,22 @@ static bool write_chrome(struct export *export, const struct trace_filter *filte
     if (!write_phases(export, err))
         return false;
     struct trace_cursor *cursor = trace_events(export->reader, filter, err);
-    bool done = cursor != NULL;
+    bool done = true;
     while (done && trace_next_event(cursor, &event))
         done = take_event(export, &event, err);
     done = done && write_together(export, err);
-    if (!done) {
-        trace_cursor_close(cursor, &later);
-        return false;
-    }
-    if (!trace_cursor_close(cursor, err))
+    if (!trace_cursor_close(cursor, done ? err : &later) || !done)
         return false;
     cursor = trace_blocks(export->reader, filter, err);
-    while (cursor && trace_next_block(cursor, &block))
+    while (trace_next_block(cursor, &block))
         write_chrome_block(export, &block);
-    if (!cursor || !trace_cursor_close(cursor, err))
+    if (!trace_cursor_close(cursor, err))
         return false;
     cursor = trace_samples(export->reader, filter, err);
-    while (cursor && trace_next_sample(cursor, &sample))
+    while (trace_next_sample(cursor, &sample))
         write_chrome_sample(export, &sample);
     fputs("\n]}\n", export->out);
-    return cursor && trace_cursor_close(cursor, err);
+    return trace_cursor_close(cursor, err);
 }
 
 bool trace_export_chrome(struct trace_reader *reader, const char *path,
@@ -326,7 +320,7 @@ bool trace_export_csv(struct trace_reader *reader, const char *path,
         return false;
     fputs("start_ns,latency_ns,class,call,pid,tid,process,path,fd,offset,size,result,cached\n", file.out);
     struct trace_cursor *cursor = trace_events(reader, &filter, err);
-    while (cursor && trace_next_event(cursor, &event)) {
+    while (trace_next_event(cursor, &event)) {
         const struct trace_process_info *process = trace_process_info(reader, event.process);
         fprintf(file.out, "%" PRId64, event.start_ns);
         write_number(file.out, event.latency_ns, TRACE_NONE);
@@ -345,13 +339,12 @@ bool trace_export_csv(struct trace_reader *reader, const char *path,
         write_number(file.out, event.cached, -1);
         putc('\n', file.out);
     }
-    return file_output_close(&file, cursor && trace_cursor_close(cursor, err), err);
+    return file_output_close(&file, trace_cursor_close(cursor, err), err);
 }
 
 bool trace_export_csv_blocks(struct trace_reader *reader, const char *path,
                              const struct trace_export_options *options, struct error *err)
 {
-    static const char *const names[TRACE_OPS] = {"read", "write", "discard", "flush"};
     struct file_output file;
     struct trace_block block;
     struct trace_filter filter = export_filter(options);
@@ -359,12 +352,12 @@ bool trace_export_csv_blocks(struct trace_reader *reader, const char *path,
         return false;
     fputs("start_ns,queue_ns,service_ns,operation,disk,sector,bytes,pid,process,path\n", file.out);
     struct trace_cursor *cursor = trace_blocks(reader, &filter, err);
-    while (cursor && trace_next_block(cursor, &block)) {
+    while (trace_next_block(cursor, &block)) {
         const struct trace_process_info *process = trace_process_info(reader, block.process);
         fprintf(file.out, "%" PRId64, block.start_ns);
         write_number(file.out, block.queue_ns, TRACE_NONE);
         write_number(file.out, block.service_ns, TRACE_NONE);
-        fprintf(file.out, ",%s,", names[block.op]);
+        fprintf(file.out, ",%s,", trace_op_name(block.op));
         write_cell(file.out, trace_disk_name(reader, block.disk));
         write_number(file.out, block.sector, TRACE_NONE);
         write_number(file.out, block.bytes, TRACE_NONE);
@@ -375,5 +368,5 @@ bool trace_export_csv_blocks(struct trace_reader *reader, const char *path,
         write_cell(file.out, trace_file_info(reader, block.file)->path);
         putc('\n', file.out);
     }
-    return file_output_close(&file, cursor && trace_cursor_close(cursor, err), err);
+    return file_output_close(&file, trace_cursor_close(cursor, err), err);
 }

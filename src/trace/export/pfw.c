@@ -178,8 +178,7 @@ static void write_event(struct pfw *pfw, const struct trace_event *event)
 
 static void write_block(struct pfw *pfw, const struct trace_block *block)
 {
-    static const char *const names[TRACE_OPS] = {"read", "write", "discard", "flush"};
-    begin(pfw, names[block->op], "BLOCK", 0, 0);
+    begin(pfw, trace_op_name(block->op), "BLOCK", 0, 0);
     write_start(pfw, block->start_ns);
     write_length(pfw, block->service_ns);
     fputs(",\"ph\":\"X\",\"args\":{\"class\":\"block\"", pfw->out);
@@ -209,19 +208,19 @@ static bool write_rows(struct pfw *pfw, const struct trace_filter *filter, struc
     struct trace_block block;
     struct trace_sample sample;
     struct trace_cursor *cursor = trace_events(pfw->reader, filter, err);
-    while (cursor && trace_next_event(cursor, &event))
+    while (trace_next_event(cursor, &event))
         write_event(pfw, &event);
-    if (!cursor || !trace_cursor_close(cursor, err))
+    if (!trace_cursor_close(cursor, err))
         return false;
     cursor = trace_blocks(pfw->reader, filter, err);
-    while (cursor && trace_next_block(cursor, &block))
+    while (trace_next_block(cursor, &block))
         write_block(pfw, &block);
-    if (!cursor || !trace_cursor_close(cursor, err))
+    if (!trace_cursor_close(cursor, err))
         return false;
     cursor = trace_samples(pfw->reader, filter, err);
-    while (cursor && trace_next_sample(cursor, &sample))
+    while (trace_next_sample(cursor, &sample))
         write_sample(pfw, &sample);
-    return cursor && trace_cursor_close(cursor, err);
+    return trace_cursor_close(cursor, err);
 }
 
 bool trace_export_pfw(struct trace_reader *reader, const char *path,

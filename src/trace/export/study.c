@@ -126,10 +126,10 @@ static bool write_events(const struct study *study, const char *name, enum trace
     if (!study_open(study, &file, name, err))
         return false;
     struct trace_cursor *cursor = trace_events(study->reader, &filter, err);
-    while (cursor && trace_next_event(cursor, &event))
+    while (trace_next_event(cursor, &event))
         if (study_keeps_event(study, &event))
             write_event(study, file.out, &event);
-    bool done = cursor && trace_cursor_close(cursor, err);
+    bool done = trace_cursor_close(cursor, err);
     return file_output_close(&file, done, err);
 }
 
@@ -143,7 +143,7 @@ static bool write_blocks(const struct study *study, struct error *err)
     if (!study_open(study, &file, "bio.out", err))
         return false;
     struct trace_cursor *cursor = trace_blocks(study->reader, &filter, err);
-    while (cursor && trace_next_block(cursor, &block)) {
+    while (trace_next_block(cursor, &block)) {
         const struct trace_process_info *process = trace_process_info(study->reader, block.process);
         if (!study_keeps_block(study, &block))
             continue;
@@ -153,7 +153,7 @@ static bool write_blocks(const struct study *study, struct error *err)
                 (long long)known(block.bytes), (long long)known(block.sector),
                 (long long)known(block.service_ns));
     }
-    bool done = cursor && trace_cursor_close(cursor, err);
+    bool done = trace_cursor_close(cursor, err);
     return file_output_close(&file, done, err);
 }
 
@@ -215,119 +215,6 @@ struct line {
     double values[COLUMNS];
 };
 
-typedef void write_line(const struct study *study, FILE *out, const struct columns *columns,
-                        const struct line *line, void *context);
-
-/* Hands over the samples of `prefix` line by line; samples of one line were written one after the other. */
-static bool each_line(const struct study *study, const char *prefix, const struct columns *columns,
-                      bool from_init, write_line *write, FILE *out, void *context, struct error *err)
-{
-    struct trace_sample sample;
-    struct trace_filter filter = export_filter(study->options);
-    struct line line = {.source = NULL};
-    filter.as_written = true;
-    struct trace_cursor *cursor = trace_samples(study->reader, &filter, err);
-    if (!cursor)
-        return false;
-    while (trace_next_sample(cursor, &sample)) {
-        const struct trace_series_info *series = trace_series_info(study->reader, sample.series);
-        if (strncmp(series->kind, prefix, strlen(prefix)) != 0 ||
-            (from_init && sample.time_ns < study->init_ns))
-            continue;
-        if (line.source && (line.time_ns != sample.time_ns || strcmp(line.source, series->source) != 0)) {
-            write(study, out, columns, &line, context);
-            line = (struct line){.source = NULL};
-        }
-        line.time_ns = sample.time_ns;
-        line.source = series->source;
-        for (int i = 0; i < columns->count; i++)
-            if (strcmp(columns->names[i], series->kind + strlen(prefix)) == 0)
-                line.values[i] = sample.value;
-    }
-    if (line.source)
-        write(study, out, columns, &line, context);
-    return trace_cursor_close(cursor, err);
-}
-
-static void write_cpu_line(const struct study *study, FILE *out, const struct columns *columns,
-                           const struct line *line, void *context)
-{
-    const char *between = context;
-    (void)study;
-    if (strcmp(line->source, "all") != 0)
-        return;
-    export_time(out, line->time_ns, 0);
-    for (int i = 0; i < columns->count; i++)
-        fprintf(out, "%s%.2f", between, line->values[i]);
-    putc('\n', out);
-}
-
-static bool write_cpu(const struct study *study, struct error *err)
-{
-    struct file_output file;
-    struct columns columns;
-    find_columns(study, "cpu.", &columns);
-    if (!study_open(study, &file, "cpu.out", err))
-        return false;
-    bool done = each_line(study, "cpu.", &columns, true, write_cpu_line, file.out, " ", err);
-    if (!file_output_close(&file, done, err) || !study_open(study, &file, "timeline/cpu_all.csv", err))
-        return false;
-    fputs("timestamp", file.out);
-    for (int i = 0; i < columns.count; i++)
-        fprintf(file.out, ",%%%s", columns.names[i]);
-    putc('\n', file.out);
-    done = each_line(study, "cpu.", &columns, true, write_cpu_line, file.out, ",", err);
-    return file_output_close(&file, done, err);
-}
-
-static void write_disk_line(const struct study *study, FILE *out, const struct columns *columns,
-                            const struct line *line, void *context)
-{
-    (void)study;
-    (void)context;
-    export_time(out, line->time_ns, 0);
-    fprintf(out, ",%s", line->source);
-    for (int i = 0; i < columns->count; i++) {
-        putc(',', out);
-        write_float(out, line->values[i]);
-    }
-    putc('\n', out);
-}
-
-/* The scripts do not cut this one at INIT. */
-static bool write_disks(const struct study *study, struct error *err)
-{
-    struct file_output file;
-    struct columns columns;
-    find_columns(study, "disk.", &columns);
-    if (columns.count == 0)
-        return true;
-    if (!study_open(study, &file, "timeline/iostat.csv", err))
-        return false;
-    fputs("timestamp,disk_device", file.out);
-    for (int i = 0; i < columns.count; i++)
-        fprintf(file.out, ",%s", columns.names[i]);
-    putc('\n', file.out);
-    bool done = each_line(study, "disk.", &columns, false, write_disk_line, file.out, NULL, err);
-    return file_output_close(&file, done, err);
-}
-
-/* "GPU PID COMMAND" is the source of a process on a GPU; a GPU alone was idle. */
-static void write_gpu_line(const struct study *study, FILE *out, const struct columns *columns,
-                           const struct line *line, void *context)
-{
-    int gpu, pid, command = 0;
-    (void)study;
-    (void)context;
-    if (sscanf(line->source, "%d %d %n", &gpu, &pid, &command) < 2 || command == 0)
-        return;
-    export_time(out, line->time_ns, 0);
-    fprintf(out, " %d %d C", gpu, pid);
-    for (int i = 0; i < columns->count; i++)
-        fprintf(out, " %.0f", line->values[i]);
-    fprintf(out, " %s\n", line->source + command);
-}
-
 /* The average of all GPUs at one moment, of those with a process and those without. */
 struct average {
     int gpus; /* the highest number, and one */
@@ -335,56 +222,171 @@ struct average {
     double sum[3];
 };
 
-static void write_average(FILE *out, const struct average *average)
+struct table {
+    FILE *out;
+    struct columns columns;
+    struct average average; /* of gpu_avg.csv */
+};
+
+/* A file of samples. */
+struct table_file {
+    const char *name;
+    const char *prefix; /* of the kinds of series in it */
+    const char *head;   /* the beginning of its first line; NULL: it has none */
+    const char *column; /* in front of the name of each column there; NULL: they are not named */
+    bool from_start;    /* also holds samples from before INIT */
+    bool may_lack;      /* it is not written without a column */
+    void (*write)(struct table *table, const struct line *line);
+};
+
+/* Hands over the samples of a file line by line; samples of one line were written one after the other. */
+static bool each_line(const struct study *study, const struct table_file *file, struct table *table,
+                      struct error *err)
 {
-    export_time(out, average->time_ns, 0);
-    for (int i = 0; i < 3; i++) {
-        putc(',', out);
-        write_float(out, average->sum[i] / average->gpus);
+    struct trace_sample sample;
+    struct trace_filter filter = export_filter(study->options);
+    struct line line = {.source = NULL};
+    filter.as_written = true;
+    struct trace_cursor *cursor = trace_samples(study->reader, &filter, err);
+    while (trace_next_sample(cursor, &sample)) {
+        const struct trace_series_info *series = trace_series_info(study->reader, sample.series);
+        if (!text_starts_with(series->kind, file->prefix) ||
+            (!file->from_start && sample.time_ns < study->init_ns))
+            continue;
+        if (line.source && (line.time_ns != sample.time_ns || strcmp(line.source, series->source) != 0)) {
+            file->write(table, &line);
+            line = (struct line){.source = NULL};
+        }
+        line.time_ns = sample.time_ns;
+        line.source = series->source;
+        for (int i = 0; i < table->columns.count; i++)
+            if (strcmp(table->columns.names[i], series->kind + strlen(file->prefix)) == 0)
+                line.values[i] = sample.value;
     }
-    putc('\n', out);
+    if (line.source)
+        file->write(table, &line);
+    return trace_cursor_close(cursor, err);
 }
 
-static void sum_gpu_line(const struct study *study, FILE *out, const struct columns *columns,
-                         const struct line *line, void *context)
+static void write_cpu(struct table *table, const struct line *line, const char *between)
+{
+    if (strcmp(line->source, "all") != 0)
+        return;
+    export_time(table->out, line->time_ns, 0);
+    for (int i = 0; i < table->columns.count; i++)
+        fprintf(table->out, "%s%.2f", between, line->values[i]);
+    putc('\n', table->out);
+}
+
+static void write_cpu_out(struct table *table, const struct line *line)
+{
+    write_cpu(table, line, " ");
+}
+
+static void write_cpu_csv(struct table *table, const struct line *line)
+{
+    write_cpu(table, line, ",");
+}
+
+static void write_disk(struct table *table, const struct line *line)
+{
+    export_time(table->out, line->time_ns, 0);
+    fprintf(table->out, ",%s", line->source);
+    for (int i = 0; i < table->columns.count; i++) {
+        putc(',', table->out);
+        write_float(table->out, line->values[i]);
+    }
+    putc('\n', table->out);
+}
+
+/* "GPU PID COMMAND" is the source of a process on a GPU; a GPU alone was idle. */
+static void write_gpu(struct table *table, const struct line *line)
+{
+    int gpu, pid, command = 0;
+    if (sscanf(line->source, "%d %d %n", &gpu, &pid, &command) < 2 || command == 0)
+        return;
+    export_time(table->out, line->time_ns, 0);
+    fprintf(table->out, " %d %d C", gpu, pid);
+    for (int i = 0; i < table->columns.count; i++)
+        fprintf(table->out, " %.0f", line->values[i]);
+    fprintf(table->out, " %s\n", line->source + command);
+}
+
+static void write_average(struct table *table)
+{
+    struct average *average = &table->average;
+    if (average->time_ns == TRACE_NONE)
+        return;
+    export_time(table->out, average->time_ns, 0);
+    for (int i = 0; i < 3; i++) {
+        putc(',', table->out);
+        write_float(table->out, average->sum[i] / average->gpus);
+        average->sum[i] = 0;
+    }
+    putc('\n', table->out);
+}
+
+static void sum_gpu(struct table *table, const struct line *line)
 {
     static const char *const wanted[3] = {"sm", "mem", "fb"};
-    struct average *average = context;
-    (void)study;
+    struct average *average = &table->average;
     if (!strchr(line->source, ' '))
         return;
-    if (average->time_ns != TRACE_NONE && average->time_ns != line->time_ns) {
-        write_average(out, average);
-        memset(average->sum, 0, sizeof average->sum);
-    }
+    if (average->time_ns != line->time_ns)
+        write_average(table);
     average->time_ns = line->time_ns;
-    for (int i = 0; i < columns->count; i++)
+    for (int i = 0; i < table->columns.count; i++)
         for (int k = 0; k < 3; k++)
-            if (strcmp(columns->names[i], wanted[k]) == 0)
+            if (strcmp(table->columns.names[i], wanted[k]) == 0)
                 average->sum[k] += line->values[i];
 }
 
-static bool write_gpu(const struct study *study, struct error *err)
+static int count_gpus(const struct study *study)
 {
-    struct file_output file;
-    struct columns columns;
-    struct average average = {.gpus = 1, .time_ns = TRACE_NONE};
-    find_columns(study, "gpu.", &columns);
+    int gpus = 1;
     for (int64_t id = 1; id <= trace_series_count(study->reader); id++) {
         const struct trace_series_info *series = trace_series_info(study->reader, id);
-        int gpu = strncmp(series->kind, "gpu.", 4) == 0 ? atoi(series->source) : 0;
-        average.gpus = gpu >= average.gpus && gpu < 4096 ? gpu + 1 : average.gpus;
+        int gpu = text_starts_with(series->kind, "gpu.") ? atoi(series->source) : 0;
+        gpus = gpu >= gpus && gpu < 4096 ? gpu + 1 : gpus;
     }
-    if (!study_open(study, &file, "gpu.out", err))
+    return gpus;
+}
+
+static bool write_table(const struct study *study, const struct table_file *file, struct error *err)
+{
+    struct file_output output;
+    struct table table = {.average = {.gpus = count_gpus(study), .time_ns = TRACE_NONE}};
+    find_columns(study, file->prefix, &table.columns);
+    if (table.columns.count == 0 && file->may_lack)
+        return true;
+    if (!study_open(study, &output, file->name, err))
         return false;
-    bool done = each_line(study, "gpu.", &columns, true, write_gpu_line, file.out, NULL, err);
-    if (!file_output_close(&file, done, err) || !study_open(study, &file, "timeline/gpu_avg.csv", err))
-        return false;
-    fputs("timestamp,sm,mem,fb\n", file.out);
-    done = each_line(study, "gpu.", &columns, true, sum_gpu_line, file.out, &average, err);
-    if (average.time_ns != TRACE_NONE)
-        write_average(file.out, &average);
-    return file_output_close(&file, done, err);
+    table.out = output.out;
+    if (file->head)
+        fputs(file->head, output.out);
+    for (int i = 0; file->column && i < table.columns.count; i++)
+        fprintf(output.out, "%s%s", file->column, table.columns.names[i]);
+    if (file->head)
+        putc('\n', output.out);
+    bool done = each_line(study, file, &table, err);
+    write_average(&table);
+    return file_output_close(&output, done, err);
+}
+
+/* The scripts do not cut the table of disks at INIT. */
+static bool write_tables(const struct study *study, struct error *err)
+{
+    static const struct table_file files[] = {
+        {"cpu.out", "cpu.", NULL, NULL, false, false, write_cpu_out},
+        {"timeline/cpu_all.csv", "cpu.", "timestamp", ",%", false, false, write_cpu_csv},
+        {"timeline/iostat.csv", "disk.", "timestamp,disk_device", ",", true, true, write_disk},
+        {"gpu.out", "gpu.", NULL, NULL, false, false, write_gpu},
+        {"timeline/gpu_avg.csv", "gpu.", "timestamp,sm,mem,fb", NULL, false, false, sum_gpu},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (!write_table(study, &files[i], err))
+            return false;
+    return true;
 }
 
 static bool make_folders(const char *folder, struct error *err)
@@ -412,6 +414,5 @@ bool trace_export_study(struct trace_reader *reader, const char *folder,
     return make_folders(folder, err) && write_events(&study, "read.out", TRACE_READ, err) &&
            write_events(&study, "write.out", TRACE_WRITE, err) &&
            write_events(&study, "openat.out", TRACE_OPEN, err) && write_blocks(&study, err) &&
-           study_write_workers(&study, err) && write_phases(&study, err) && write_cpu(&study, err) &&
-           write_disks(&study, err) && write_gpu(&study, err);
+           study_write_workers(&study, err) && write_phases(&study, err) && write_tables(&study, err);
 }

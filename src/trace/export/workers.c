@@ -53,8 +53,6 @@ static bool mark_callers(bool *calls, const struct study *study, int64_t class, 
     filter.which = class;
     filter.as_written = true;
     struct trace_cursor *cursor = trace_events(study->reader, &filter, err);
-    if (!cursor)
-        return false;
     while (trace_next_event(cursor, &event))
         if (event.process > 0 && event.process <= trace_process_count(study->reader) &&
             study_keeps_event(study, &event))

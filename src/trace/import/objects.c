@@ -270,7 +270,6 @@ static bool take_phase(struct import *import, const struct import_object *object
 /* Of export_pfw.c. */
 static bool take_block(struct import *import, struct objects *objects, int64_t duration, struct error *err)
 {
-    static const char *const names[TRACE_OPS] = {"read", "write", "discard", "flush"};
     const struct import_object *object = &objects->object;
     struct trace_block block = {.service_ns = duration,
                                 .disk = hash_value(&objects->disks, text_of(object, "args", "dhash")),
@@ -278,7 +277,7 @@ static bool take_block(struct import *import, struct objects *objects, int64_t d
                                 .cause = hash_value(&objects->processes, text_of(object, "args", "cause")),
                                 .file = hash_value(&objects->files, text_of(object, "args", "fhash"))};
     int op = 0;
-    while (op < TRACE_OPS && strcmp(text_of(object, NULL, "name"), names[op]) != 0)
+    while (op < TRACE_OPS && strcmp(text_of(object, NULL, "name"), trace_op_name((enum trace_op)op)) != 0)
         op++;
     if (op == TRACE_OPS || !take_time(object, &block.start_ns))
         return import_malformed(import, "a request without time or operation");

@@ -125,8 +125,6 @@ static bool each_read(struct finding *finding, take_read *take, struct error *er
         struct trace_event event;
         const struct trace_filter filter = {(int64_t)classes[i], INT64_MIN, INT64_MAX, true};
         struct trace_cursor *cursor = trace_events(finding->reader, &filter, err);
-        if (!cursor)
-            return false;
         while (trace_next_event(cursor, &event)) {
             uint32_t group = group_of(finding, &event);
             int64_t bytes = phase_bytes_read(&event);

@@ -2,15 +2,12 @@
 #ifndef REHEARSE_TRACE_PHASE_INTERNAL_H
 #define REHEARSE_TRACE_PHASE_INTERNAL_H
 
+#include "core/hash.h"
 #include "trace/phase/data.h"
 
 /* How often data come round: places in files that are read, in order. */
 struct phase_rounds {
-    struct phase_place {
-        uint64_t key; /* 0: free */
-        int64_t last; /* number of the read */
-    } * places;
-    size_t capacity, count;  /* capacity: a power of two, or 0 */
+    struct hash_map places;  /* number of the last read of each */
     uint64_t mask;           /* only keys without these bits are kept: a sample, where there are too many */
     int64_t reads;           /* of kept places */
     int64_t all;             /* places, of the first pass */
@@ -26,8 +23,6 @@ void phase_rounds_begin(struct phase_rounds *rounds);
 
 /* Second pass: has another epoch begun, at again_ns? */
 bool phase_rounds_turns(struct phase_rounds *rounds, const struct trace_event *event);
-
-void phase_rounds_release(struct phase_rounds *rounds);
 
 /* Checkpoints (rule 5). */
 struct phase_saves {

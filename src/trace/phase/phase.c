@@ -53,8 +53,6 @@ static bool each_event(struct search *search, take_event *take, struct error *er
     struct error later;
     bool done = true;
     struct trace_cursor *cursor = trace_events(search->reader, &TRACE_ALL, err);
-    if (!cursor)
-        return false;
     while (done && trace_next_event(cursor, &event))
         done = take(search, &event, phase_kind_of(&search->data, &event), err);
     return trace_cursor_close(cursor, done ? err : &later) && done;
@@ -278,7 +276,7 @@ bool trace_phases_find(struct trace_reader *reader, struct trace_phase **phases,
     struct search search = {.reader = reader, .first_ns = INT64_MAX};
     bool done = run(&search, phases, number, err);
     for (int kind = 0; kind <= PHASE_EVAL; kind++)
-        phase_rounds_release(&search.rounds[kind]);
+        hash_map_release(&search.rounds[kind].places);
     phase_data_release(&search.data);
     free(search.saves.list);
     free(search.marks);

@@ -1,9 +1,7 @@
 #include "core/random.h"
 #include "trace/phase/internal.h"
 
-#include <stdlib.h>
-
-#define MAX_PLACES ((size_t)1 << 20) /* 16 MiB */
+#define MAX_PLACES ((size_t)1 << 20) /* 32 MiB */
 
 /* Of file and offset. */
 static uint64_t key_of(const struct trace_event *event)
@@ -12,36 +10,19 @@ static uint64_t key_of(const struct trace_event *event)
     return x ? x : 1;
 }
 
-static struct phase_place *find(const struct phase_rounds *rounds, uint64_t key)
+/* Leaves half of the sample. */
+static bool drop_half(struct phase_rounds *rounds)
 {
-    size_t at = (size_t)(key >> 20) & (rounds->capacity - 1);
-    while (rounds->places[at].key && rounds->places[at].key != key)
-        at = (at + 1) & (rounds->capacity - 1);
-    return &rounds->places[at];
-}
-
-/* Twice the room or, where that is too much, half of the sample. */
-static bool make_room(struct phase_rounds *rounds, struct error *err)
-{
-    struct phase_rounds old = *rounds;
-    bool grows = rounds->capacity < 2 * MAX_PLACES;
-    if (grows)
-        rounds->capacity = rounds->capacity ? 2 * rounds->capacity : 1024;
-    else
-        rounds->mask = 2 * rounds->mask + 1;
-    rounds->places = calloc(rounds->capacity, sizeof *rounds->places);
-    if (!rounds->places) {
-        *rounds = old;
-        return error_memory(err);
+    struct hash_map kept = {0};
+    bool room = true;
+    rounds->mask = 2 * rounds->mask + 1;
+    for (size_t i = 0; room && i < rounds->places.capacity; i++) {
+        uint64_t key = rounds->places.places[i].key;
+        room = !key || (key & rounds->mask) || hash_map_place(&kept, key);
     }
-    rounds->count = 0;
-    for (size_t i = 0; i < old.capacity; i++)
-        if (old.places[i].key && !(old.places[i].key & rounds->mask)) {
-            *find(rounds, old.places[i].key) = old.places[i];
-            rounds->count++;
-        }
-    free(old.places);
-    return true;
+    hash_map_release(&rounds->places);
+    rounds->places = kept;
+    return room;
 }
 
 bool phase_rounds_count(struct phase_rounds *rounds, const struct trace_event *event, struct error *err)
@@ -49,32 +30,27 @@ bool phase_rounds_count(struct phase_rounds *rounds, const struct trace_event *e
     uint64_t key = key_of(event);
     if (key & rounds->mask)
         return true;
-    while (2 * rounds->count >= rounds->capacity)
-        if (!make_room(rounds, err))
-            return false;
-    struct phase_place *place = key & rounds->mask ? NULL : find(rounds, key);
-    if (place && !place->key) {
-        place->key = key;
-        rounds->count++;
-    }
-    return true;
+    bool room = hash_map_place(&rounds->places, key) != NULL;
+    while (room && rounds->places.count >= MAX_PLACES)
+        room = drop_half(rounds);
+    return room || error_memory(err);
 }
 
 void phase_rounds_begin(struct phase_rounds *rounds)
 {
-    rounds->all = (int64_t)rounds->count;
-    for (size_t i = 0; i < rounds->capacity; i++)
-        rounds->places[i].last = -1;
+    rounds->all = (int64_t)rounds->places.count;
+    for (size_t i = 0; i < rounds->places.capacity; i++)
+        rounds->places.places[i].value = -1;
 }
 
 bool phase_rounds_turns(struct phase_rounds *rounds, const struct trace_event *event)
 {
     uint64_t key = key_of(event);
-    if (key & rounds->mask)
+    int64_t *place = key & rounds->mask ? NULL : hash_map_find(&rounds->places, key);
+    if (!place)
         return false;
-    struct phase_place *place = find(rounds, key);
-    int64_t last = place->last, now = rounds->reads++;
-    place->last = now;
+    int64_t last = *place, now = rounds->reads++;
+    *place = now;
     if (last < rounds->start) {
         rounds->distinct++;
         rounds->again = 0;
@@ -88,10 +64,4 @@ bool phase_rounds_turns(struct phase_rounds *rounds, const struct trace_event *e
     rounds->distinct = rounds->again;
     rounds->again = 0;
     return true;
-}
-
-void phase_rounds_release(struct phase_rounds *rounds)
-{
-    free(rounds->places);
-    rounds->places = NULL;
 }

@@ -109,8 +109,6 @@ static bool read_all(struct writing *writing, struct trace_reader *reader, const
     bool done = true;
     char name[1024];
     struct trace_cursor *cursor = trace_events(reader, &TRACE_ALL, err);
-    if (!cursor)
-        return false;
     while (done && trace_next_event(cursor, &event)) {
         bool counts = event.class == TRACE_OPEN || event.class == TRACE_WRITE || event.class == TRACE_SYNC ||
                       event.class == TRACE_CLOSE;

@@ -168,8 +168,6 @@ static bool read_events(struct reading *reading, struct error *err)
 {
     struct trace_event event;
     struct trace_cursor *cursor = trace_events(reading->reader, &TRACE_ALL, err);
-    if (!cursor)
-        return false;
     while (!reading->failed && trace_next_event(cursor, &event)) {
         if (event.class == TRACE_OFFCPU || event.class == TRACE_REGION)
             continue; /* recorded at wish, and nothing that is asked of storage */
@@ -186,8 +184,6 @@ static bool read_blocks(struct reading *reading, struct error *err)
 {
     struct trace_block block;
     struct trace_cursor *cursor = trace_blocks(reading->reader, &TRACE_ALL, err);
-    if (!cursor)
-        return false;
     while (!reading->failed && trace_next_block(cursor, &block)) {
         count(reading, TRACE_CLASSES + (int)block.op, block.start_ns, block.service_ns,
               block.bytes < 0 ? -1 : block.bytes);
@@ -203,8 +199,6 @@ static bool add_samples(struct reading *reading, int64_t series, double scale, d
     struct trace_filter filter = TRACE_ALL;
     filter.which = series;
     struct trace_cursor *cursor = trace_samples(reading->reader, &filter, err);
-    if (!cursor)
-        return false;
     while (trace_next_sample(cursor, &sample)) {
         for (int part = 0; part < SIMILARITY_PARTS; part++) {
             int bin = window(&reading->trace->parts[part], sample.time_ns);

@@ -37,20 +37,22 @@ bool trace_writer_prepare(struct trace_writer *writer, struct error *err)
     return true;
 }
 
-static void bind_number(sqlite3_stmt *statement, int at, int64_t value, int64_t none)
-{
-    if (value == none)
-        sqlite3_bind_null(statement, at);
-    else
-        sqlite3_bind_int64(statement, at, value);
-}
+/* A value of a statement. */
+struct cell {
+    const char *text; /* NULL: the cell has a number */
+    size_t length;
+    int64_t number; /* TRACE_NONE: NULL */
+};
+#define NUMBER(value)                                                                                        \
+    {                                                                                                        \
+        .number = (value)                                                                                    \
+    }
+#define TEXT(value, bytes)                                                                                   \
+    {                                                                                                        \
+        .text = (value), .length = (bytes)                                                                   \
+    }
+#define MAX_CELLS 5
 
-static void bind_text(sqlite3_stmt *statement, int at, const char *text, size_t length)
-{
-    sqlite3_bind_text64(statement, at, text, length, SQLITE_STATIC, SQLITE_UTF8);
-}
-
-/* Runs a statement whose values are bound. */
 static bool step(struct trace_writer *writer, sqlite3_stmt *statement, struct error *err)
 {
     sqlite3_step(statement);
@@ -59,13 +61,23 @@ static bool step(struct trace_writer *writer, sqlite3_stmt *statement, struct er
     return ++writer->pending < TRACE_BATCH || trace_writer_commit(writer, err);
 }
 
-/* Begins a statement, or refuses because the writer has failed before. */
-static sqlite3_stmt *begin(struct trace_writer *writer, enum insert which, struct error *err)
+/* Runs a statement with `count` values. */
+static bool run(struct trace_writer *writer, enum insert which, int count, const struct cell *cells,
+                struct error *err)
 {
-    if (!writer->failed)
-        return writer->statements[which];
-    *err = writer->why;
-    return NULL;
+    sqlite3_stmt *statement = writer->statements[which];
+    if (writer->failed) {
+        *err = writer->why;
+        return false;
+    }
+    for (int i = 0; i < count; i++)
+        if (cells[i].text)
+            sqlite3_bind_text64(statement, i + 1, cells[i].text, cells[i].length, SQLITE_STATIC, SQLITE_UTF8);
+        else if (cells[i].number == TRACE_NONE)
+            sqlite3_bind_null(statement, i + 1);
+        else
+            sqlite3_bind_int64(statement, i + 1, cells[i].number);
+    return step(writer, statement, err);
 }
 
 struct key {
@@ -86,34 +98,32 @@ int64_t trace_writer_intern(struct trace_writer *writer, enum dictionary which, 
     return id;
 }
 
-/* Gives the id of a name, and writes the row (id, numbers…, text, kind) of a new one; kind -1: the table has none. */
-static int64_t name_id(struct trace_writer *writer, enum dictionary which, int64_t a, int64_t b, int numbers,
-                       const char *text, size_t length, int kind)
+/* Returns the id of a name. A new one gets the row id, `cells`; the numbers in it are a and b. */
+static int64_t name_id(struct trace_writer *writer, enum dictionary which, int64_t a, int64_t b,
+                       struct cell name, int count, const struct cell *cells)
 {
-    bool added;
+    bool added = false;
     struct error err;
-    length = length < TRACE_NAME_BYTES ? length : TRACE_NAME_BYTES;
-    if (writer->failed)
-        return 0;
-    int64_t id = trace_writer_intern(writer, which, a, b, text, length, &added);
+    struct cell row[MAX_CELLS];
+    int64_t id =
+        writer->failed ? 0 : trace_writer_intern(writer, which, a, b, name.text, name.length, &added);
     if (id == 0 || !added)
         return id;
-    sqlite3_stmt *statement =
-        writer->statements[which]; /* INSERT_PROCESS … are in the order of dictionaries */
-    sqlite3_bind_int64(statement, 1, id);
-    if (numbers > 0) {
-        bind_number(statement, 2, a, TRACE_NONE);
-        bind_number(statement, 3, b, TRACE_NONE);
-    }
-    bind_text(statement, 2 + numbers, text, length);
-    if (kind >= 0)
-        sqlite3_bind_int(statement, 3 + numbers, kind);
-    return step(writer, statement, &err) ? id : 0;
+    row[0] = (struct cell)NUMBER(id);
+    memcpy(row + 1, cells, (size_t)count * sizeof *cells);
+    /* INSERT_PROCESS … are in the order of dictionaries */
+    return run(writer, (enum insert)which, count + 1, row, &err) ? id : 0;
+}
+
+static struct cell name_cell(const char *name, size_t length)
+{
+    return (struct cell)TEXT(name, length < TRACE_NAME_BYTES ? length : TRACE_NAME_BYTES);
 }
 
 int64_t trace_process(struct trace_writer *writer, int64_t pid, int64_t tid, const char *name, size_t length)
 {
-    return name_id(writer, PROCESSES, pid, tid, 2, name, length, -1);
+    struct cell text = name_cell(name, length);
+    return name_id(writer, PROCESSES, pid, tid, text, 3, (struct cell[]){NUMBER(pid), NUMBER(tid), text});
 }
 
 int64_t trace_file(struct trace_writer *writer, int64_t device, int64_t inode, const char *path,
@@ -125,63 +135,45 @@ int64_t trace_file(struct trace_writer *writer, int64_t device, int64_t inode, c
 int64_t trace_file_of_kind(struct trace_writer *writer, int64_t device, int64_t inode, enum trace_kind kind,
                            const char *path, size_t length)
 {
-    return name_id(writer, FILES, device, inode, 2, path, length, (int)kind);
+    struct cell text = name_cell(path, length);
+    return name_id(writer, FILES, device, inode, text, 4,
+                   (struct cell[]){NUMBER(device), NUMBER(inode), text, NUMBER((int64_t)kind)});
 }
 
 int64_t trace_call(struct trace_writer *writer, const char *name, size_t length)
 {
-    return name_id(writer, CALLS, 0, 0, 0, name, length, -1);
+    struct cell text = name_cell(name, length);
+    return name_id(writer, CALLS, 0, 0, text, 1, &text);
 }
 
 int64_t trace_disk(struct trace_writer *writer, const char *name, size_t length)
 {
-    return name_id(writer, DISKS, 0, 0, 0, name, length, -1);
+    struct cell text = name_cell(name, length);
+    return name_id(writer, DISKS, 0, 0, text, 1, &text);
 }
 
 int64_t trace_series(struct trace_writer *writer, const char *kind, const char *source)
 {
     char both[512]; /* "kind\0source" is the key */
-    bool added;
-    struct error err;
     int length = snprintf(both, sizeof both, "%.255s%c%.255s", kind, 0, source);
-    if (writer->failed || length < 0)
-        return 0;
-    int64_t id = trace_writer_intern(writer, SERIES, 0, 0, both, (size_t)length, &added);
-    if (id == 0 || !added)
-        return id;
-    sqlite3_stmt *statement = writer->statements[INSERT_SERIES];
-    sqlite3_bind_int64(statement, 1, id);
-    bind_text(statement, 2, both, strlen(both));
-    bind_text(statement, 3, both + strlen(both) + 1, (size_t)length - strlen(both) - 1);
-    return step(writer, statement, &err) ? id : 0;
+    size_t first = strlen(both), all = length < 0 ? first : (size_t)length;
+    return name_id(writer, SERIES, 0, 0, (struct cell)TEXT(both, all), 2,
+                   (struct cell[]){TEXT(both, first), TEXT(both + first + 1, all - first - 1)});
 }
 
 bool trace_process_set(struct trace_writer *writer, int64_t process, int64_t parent_pid, int64_t start_ns,
                        int64_t end_ns, const char *command, struct error *err)
 {
-    sqlite3_stmt *statement = begin(writer, UPDATE_PROCESS, err);
-    if (!statement)
-        return false;
-    sqlite3_bind_int64(statement, 1, process);
-    bind_number(statement, 2, parent_pid, TRACE_NONE);
-    bind_number(statement, 3, start_ns, TRACE_NONE);
-    bind_number(statement, 4, end_ns, TRACE_NONE);
-    if (command)
-        bind_text(statement, 5, command, strlen(command));
-    else
-        sqlite3_bind_null(statement, 5);
-    return step(writer, statement, err);
+    const struct cell words = {command, command ? strlen(command) : 0, TRACE_NONE};
+    return run(writer, UPDATE_PROCESS, 5,
+               (struct cell[]){NUMBER(process), NUMBER(parent_pid), NUMBER(start_ns), NUMBER(end_ns), words},
+               err);
 }
 
 bool trace_process_rename(struct trace_writer *writer, int64_t process, const char *name, size_t length,
                           struct error *err)
 {
-    sqlite3_stmt *statement = begin(writer, RENAME_PROCESS, err);
-    if (!statement)
-        return false;
-    sqlite3_bind_int64(statement, 1, process);
-    bind_text(statement, 2, name, length);
-    return step(writer, statement, err);
+    return run(writer, RENAME_PROCESS, 2, (struct cell[]){NUMBER(process), TEXT(name, length)}, err);
 }
 
 /* Hands over what was gathered. */
@@ -258,70 +250,44 @@ bool trace_add_block(struct trace_writer *writer, const struct trace_block *bloc
 
 bool trace_add_sample(struct trace_writer *writer, const struct trace_sample *sample, struct error *err)
 {
-    sqlite3_stmt *statement = begin(writer, INSERT_SAMPLE, err);
-    if (!statement)
-        return false;
-    sqlite3_bind_int64(statement, 1, sample->series);
-    sqlite3_bind_int64(statement, 2, sample->time_ns);
-    sqlite3_bind_double(statement, 3, sample->value);
+    sqlite3_bind_double(writer->statements[INSERT_SAMPLE], 3, sample->value);
     writer->others++;
-    return step(writer, statement, err);
+    return run(writer, INSERT_SAMPLE, 2, (struct cell[]){NUMBER(sample->series), NUMBER(sample->time_ns)},
+               err);
 }
 
 bool trace_add_phase(struct trace_writer *writer, const struct trace_phase *phase, struct error *err)
 {
-    sqlite3_stmt *statement = begin(writer, INSERT_PHASE, err);
-    if (!statement)
-        return false;
-    bind_text(statement, 1, phase->name, strlen(phase->name));
-    sqlite3_bind_int64(statement, 2, phase->start_ns);
-    sqlite3_bind_int64(statement, 3, phase->end_ns);
-    bind_text(statement, 4, phase->source, strlen(phase->source));
     writer->others++;
-    return step(writer, statement, err);
+    return run(writer, INSERT_PHASE, 4,
+               (struct cell[]){TEXT(phase->name, strlen(phase->name)), NUMBER(phase->start_ns),
+                               NUMBER(phase->end_ns), TEXT(phase->source, strlen(phase->source))},
+               err);
 }
 
 bool trace_drop_phases(struct trace_writer *writer, const char *source, struct error *err)
 {
-    sqlite3_stmt *statement = begin(writer, DELETE_PHASES, err);
-    if (!statement)
-        return false;
-    bind_text(statement, 1, source, strlen(source));
-    return step(writer, statement, err);
+    return run(writer, DELETE_PHASES, 1, &(struct cell)TEXT(source, strlen(source)), err);
 }
 
 bool trace_add_clock(struct trace_writer *writer, int64_t monotonic_ns, int64_t realtime_ns,
                      struct error *err)
 {
-    sqlite3_stmt *statement = begin(writer, INSERT_CLOCK, err);
-    if (!statement)
-        return false;
-    sqlite3_bind_int64(statement, 1, monotonic_ns);
-    sqlite3_bind_int64(statement, 2, realtime_ns);
-    return step(writer, statement, err);
+    return run(writer, INSERT_CLOCK, 2, (struct cell[]){NUMBER(monotonic_ns), NUMBER(realtime_ns)}, err);
 }
 
 bool trace_add_lost(struct trace_writer *writer, const char *class, int64_t count, int64_t from_ns,
                     int64_t to_ns, struct error *err)
 {
-    sqlite3_stmt *statement = begin(writer, INSERT_LOST, err);
-    if (!statement)
-        return false;
-    bind_text(statement, 1, class, strlen(class));
-    sqlite3_bind_int64(statement, 2, count);
-    bind_number(statement, 3, from_ns, TRACE_NONE);
-    bind_number(statement, 4, to_ns, TRACE_NONE);
-    return step(writer, statement, err);
+    return run(writer, INSERT_LOST, 4,
+               (struct cell[]){TEXT(class, strlen(class)), NUMBER(count), NUMBER(from_ns), NUMBER(to_ns)},
+               err);
 }
 
 bool trace_set_meta(struct trace_writer *writer, const char *key, const char *value, struct error *err)
 {
-    sqlite3_stmt *statement = begin(writer, INSERT_META, err);
-    if (!statement)
-        return false;
-    bind_text(statement, 1, key, strlen(key));
-    bind_text(statement, 2, value, strlen(value));
-    return step(writer, statement, err);
+    return run(writer, INSERT_META, 2, (struct cell[]){TEXT(key, strlen(key)), TEXT(value, strlen(value))},
+               err);
 }
 
 int64_t trace_writer_rows(const struct trace_writer *writer)

@@ -486,12 +486,12 @@ bool trace_is_selected(const struct trace_reader *reader, int64_t file)
 
 bool trace_next_event(struct trace_cursor *cursor, struct trace_event *event)
 {
-    const struct trace_reader *reader = cursor->reader;
     do {
         if (!row_next(cursor))
             return false;
-        event->file = row_id(cursor, 4, &reader->files);
-    } while (!is_selected(reader, event->file, SELECT_EVENTS));
+        event->file = row_id(cursor, 4, &cursor->reader->files);
+    } while (!is_selected(cursor->reader, event->file, SELECT_EVENTS));
+    const struct trace_reader *reader = cursor->reader;
     event->class = (enum trace_class)row_needed(cursor, 0, 0, TRACE_CLASSES - 1);
     event->start_ns = row_time(cursor, 1);
     event->latency_ns = row_length(cursor, 2);
@@ -508,12 +508,12 @@ bool trace_next_event(struct trace_cursor *cursor, struct trace_event *event)
 
 bool trace_next_block(struct trace_cursor *cursor, struct trace_block *block)
 {
-    const struct trace_reader *reader = cursor->reader;
     do {
         if (!row_next(cursor))
             return false;
-        block->file = row_id(cursor, 8, &reader->files);
-    } while (!is_selected(reader, block->file, SELECT_BLOCKS));
+        block->file = row_id(cursor, 8, &cursor->reader->files);
+    } while (!is_selected(cursor->reader, block->file, SELECT_BLOCKS));
+    const struct trace_reader *reader = cursor->reader;
     block->op = (enum trace_op)row_needed(cursor, 0, 0, TRACE_OPS - 1);
     block->start_ns = row_time(cursor, 1);
     block->queue_ns = row_length(cursor, 2);
@@ -547,7 +547,7 @@ bool trace_next_sample(struct trace_cursor *cursor, struct trace_sample *sample)
 bool trace_cursor_close(struct trace_cursor *cursor, struct error *err)
 {
     if (!cursor)
-        return true;
+        return false;
     bool done = row_end(cursor, err);
     free(cursor);
     return done;

@@ -14,6 +14,8 @@ bool row_begin(struct trace_cursor *cursor, struct trace_reader *reader, const c
 
 bool row_next(struct trace_cursor *cursor)
 {
+    if (!cursor)
+        return false;
     struct trace_reader *reader = cursor->reader;
     if (cursor->code == SQLITE_ROW)
         cursor->code = sqlite3_step(cursor->statement);

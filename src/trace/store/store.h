@@ -89,6 +89,9 @@ struct trace_event {
 
 enum trace_op { TRACE_OP_READ, TRACE_OP_WRITE, TRACE_OP_DISCARD, TRACE_OP_FLUSH, TRACE_OPS };
 
+/* Returns "read", "write", … as in table `operation`. */
+const char *trace_op_name(enum trace_op op);
+
 /* Returns to - from in seconds. Subtracts integers: as a double, today's time is off by up to 128 ns. */
 static inline double trace_seconds(int64_t from_ns, int64_t to_ns)
 {
@@ -308,12 +311,12 @@ struct trace_cursor *trace_blocks(struct trace_reader *reader, const struct trac
 struct trace_cursor *trace_samples(struct trace_reader *reader, const struct trace_filter *filter,
                                    struct error *err);
 
-/* Return false at the end and on a read error; trace_cursor_close tells the two apart. */
+/* Return false at the end, on a read error and without a cursor; trace_cursor_close tells them apart. */
 bool trace_next_event(struct trace_cursor *cursor, struct trace_event *event);
 bool trace_next_block(struct trace_cursor *cursor, struct trace_block *block);
 bool trace_next_sample(struct trace_cursor *cursor, struct trace_sample *sample);
 
-/* Frees; returns false if reading had failed. */
+/* Frees; returns false if reading had failed, or if the cursor is NULL, since opening it has failed. */
 bool trace_cursor_close(struct trace_cursor *cursor, struct error *err);
 
 #endif
