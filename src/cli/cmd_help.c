@@ -9,18 +9,10 @@ struct help_options {
 };
 
 static const struct option_spec options[] = {
-    {.name = "man",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct help_options, man),
-     .help = "print a man page, for 'man -l -'"},
-    {.name = "markdown",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct help_options, markdown),
-     .help = "print the command's options as a Markdown table"},
-    {.name = "list",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct help_options, list),
-     .help = "print only the names of the commands"},
+    OPTION(help_options, man, OPTION_FLAG, "man", .help = "print a man page, for 'man -l -'"),
+    OPTION(help_options, markdown, OPTION_FLAG, "markdown",
+           .help = "print the command's options as a Markdown table"),
+    OPTION(help_options, list, OPTION_FLAG, "list", .help = "print only the names of the commands"),
     OPTION_END,
 };
 

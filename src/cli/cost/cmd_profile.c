@@ -115,25 +115,14 @@ static bool convert(void *context, struct error *err)
 }
 
 static const struct option_spec convert_table[] = {
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .at = offsetof(struct convert_options, output),
-     .argument = "OUT",
-     .required = true,
-     .help = "file (json) or folder (oobleck) to write"},
-    {.name = "to",
-     .kind = OPTION_CHOICE,
-     .at = offsetof(struct convert_options, to),
-     .argument = "FORMAT",
-     .initial = "json",
-     .words = formats,
-     .help = "json is rehearse-profile/1; oobleck is a folder, or one folder per device type"},
+    OPTION(convert_options, output, OPTION_FILE, "output", .letter = 'o', .argument = "OUT", .required = true,
+           .help = "file (json) or folder (oobleck) to write"),
+    OPTION(convert_options, to, OPTION_CHOICE, "to", .argument = "FORMAT", .initial = "json",
+           .words = formats,
+           .help = "json is rehearse-profile/1; oobleck is a folder, or one folder per device type"),
     OPTION_MICROBATCH_SIZE(struct convert_options),
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct convert_options, json),
-     .help = "print a summary of the written files as JSON"},
+    OPTION(convert_options, json, OPTION_FLAG, "json",
+           .help = "print a summary of the written files as JSON"),
     OPTION_END,
 };
 

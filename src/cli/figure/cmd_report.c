@@ -15,21 +15,12 @@ struct report_command {
 };
 
 static const struct option_spec table[] = {
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .at = offsetof(struct report_command, output),
-     .argument = "FILE",
-     .help = "the page; '-' is standard output (default: report.html in the folder)"},
-    {.name = "title",
-     .kind = OPTION_TEXT,
-     .at = offsetof(struct report_command, title),
-     .argument = "TEXT",
-     .help = "title of the page; by default the folder's name"},
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .at = offsetof(struct report_command, json),
-     .help = "print as JSON, on standard output, the detected kind of each file"},
+    OPTION(report_command, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
+           .help = "the page; '-' is standard output (default: report.html in the folder)"),
+    OPTION(report_command, title, OPTION_TEXT, "title", .argument = "TEXT",
+           .help = "title of the page; by default the folder's name"),
+    OPTION(report_command, json, OPTION_FLAG, "json",
+           .help = "print as JSON, on standard output, the detected kind of each file"),
     OPTION_END,
 };
 
