@@ -5,7 +5,7 @@
 #include "core/clock.h"
 #include "measure.h"
 
-#include "feed/checkpoint/checkpoint.h"
+#include "feed/checkpoint/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static double duration(const struct checkpoint *checkpoint)
 {
     int64_t most = 0;
     for (int rank = 0; rank < RANKS; rank++) {
-        const struct checkpoint_part *part = &checkpoint_parts(checkpoint)[rank];
+        const struct checkpoint_part *part = &checkpoint->parts[rank];
         most = part->end - part->start > most ? part->end - part->start : most;
     }
     return 1e-9 * (double)most;

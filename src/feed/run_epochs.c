@@ -202,7 +202,6 @@ static void add_counts(struct loader_counts *sum, const struct loader_counts *co
     sum->busy += counts->busy;
     sum->delayed += counts->delayed;
     sum->threads += counts->threads;
-    sum->held += counts->held;
 }
 
 static bool add_rank(void *context, int rank, const char *bytes, size_t length, struct error *err)

@@ -61,7 +61,6 @@ static bool make_order(const struct run *run, enum metrics_phase phase, struct o
         .seed = (uint64_t)workload->train.seed,
         .entropy = run->options->entropy,
         .seed_change_epoch = workload->train.seed_change_epoch,
-        .drop_last = true,
     };
     if (!order_init(order, &options, err))
         return false;

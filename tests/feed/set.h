@@ -127,7 +127,6 @@ static inline void set_order(int accelerators, int64_t batch)
         .sample_shuffle = ORDER_SEED,
         .seed = 7,
         .seed_change_epoch = true,
-        .drop_last = true,
     };
     if (!order_init(&set.order, &options, &err))
         fail_msg("%s", err.text);

@@ -33,8 +33,7 @@
 #define CHECKPOINT_MANIFEST   "checkpoint.json"
 #define CHECKPOINT_UNFINISHED "checkpoint.unfinished.json"
 
-#define CHECKPOINT_BUFFER      ((int64_t)4 << 20) /* bytes per thread, unless storage requests are larger */
-#define CHECKPOINT_MAX_THREADS 256
+#define CHECKPOINT_BUFFER ((int64_t)4 << 20) /* bytes per thread, unless storage requests are larger */
 
 /* The processes that save or restore together. */
 struct checkpoint_peers {
@@ -46,22 +45,14 @@ struct checkpoint_peers {
 };
 struct checkpoint_peers checkpoint_peers_of(struct comm *comm);
 
-enum checkpoint_layout {
-    CHECKPOINT_RAW,         /* the shard's bytes alone */
-    CHECKPOINT_SAFETENSORS, /* 4096 bytes of header first, so that it opens as one tensor of bytes */
-};
-
 struct checkpoint_options {
     struct storage *storage;
     const char *folder; /* the parent folder of the checkpoints; a name in the storage */
     struct checkpoint_shards shards;
     int first, count; /* ranks of this process: first … first + count - 1 */
-    int threads;      /* of this process; 0: one per rank, at most 64 */
     int64_t seed;     /* 0 … 2^53 */
     double compressibility;
-    enum checkpoint_layout layout;
     bool sync;     /* fsync files, and the folder after each rename */
-    int64_t keep;  /* number of newest complete checkpoints that stay in the folder; 0: all */
     int64_t shift; /* rank r restores what rank r + shift saved (recovery_rank_shift: ranks of a node) */
     bool verify;   /* compare restored bytes with the saved ones */
     bool cold;     /* drop the files' pages from this host's cache before a restore */
@@ -75,23 +66,11 @@ struct checkpoint_moment {
     int block; /* of the metrics */
 };
 
-/* The work of one rank. The parts' times are seconds of all threads that served it. */
-struct checkpoint_part {
-    int64_t start, end; /* ns, CLOCK_MONOTONIC */
-    int64_t bytes;
-    double content;                   /* seconds of generating or, in a restore, comparing */
-    double transfer;                  /* seconds in writes or reads */
-    double sync, rename, sync_folder; /* rename includes close */
-};
-
 struct checkpoint;
 
 /* Copies the options; the storage must outlive the checkpoint. NULL on failure. The caller frees it. */
 struct checkpoint *checkpoint_new(const struct checkpoint_options *options, struct error *err);
 void checkpoint_free(struct checkpoint *checkpoint);
-
-/* Returns the maximum bytes of memory for content: all threads and the storage's own buffers. */
-int64_t checkpoint_memory(const struct checkpoint *checkpoint);
 
 /* Saves, replacing a checkpoint of the same epoch and step. A failed save is removed, unless removing fails
  * too. `metrics` gets one part for each rank of this process; may be NULL. */
@@ -107,18 +86,11 @@ bool checkpoint_load(struct checkpoint *checkpoint, const struct checkpoint_mome
 /* Returns true if one of the functions above failed in this process because `stop` was set. */
 bool checkpoint_stopped(const struct checkpoint *checkpoint);
 
-/* Returns the last successful save's or restore's parts, one per rank of this process; not to be freed. */
-const struct checkpoint_part *checkpoint_parts(const struct checkpoint *checkpoint);
-
-/* Returns the files' bytes in this host's page cache when the last restore began; -1: unknown (S3). */
-int64_t checkpoint_resident(const struct checkpoint *checkpoint);
-
 /* Removes the remains of killed runs. No other run may be saving there. Only one process calls it. */
 bool checkpoint_clean(struct checkpoint *checkpoint, struct error *err);
 
-/* Returns true if the folder's file system has room for `saves` checkpoints, less those that options.keep
- * removes. Called before the first save; existing checkpoints for which `replaces` is true count as removed.
- * S3 has no limit. All processes call it. */
+/* Returns true if the folder's file system has room for `saves` checkpoints. Called before the first save;
+ * existing checkpoints for which `replaces` is true count as removed. S3 has no limit. All processes call it. */
 typedef bool checkpoint_replaces(const void *context, const struct checkpoint_moment *moment);
 bool checkpoint_fits(const struct checkpoint *checkpoint, struct comm *comm, int64_t saves,
                      checkpoint_replaces *replaces, const void *context, struct error *err);

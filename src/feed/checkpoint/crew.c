@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS 64 /* unless options.threads says more */
+#define MAX_THREADS 64
 
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-/* As much as the storage takes at once, so that it need not gather. */
+/* Returns the bytes that the storage writes at once, so that it need not gather. */
 static int64_t chunk_of(const struct storage_options *storage)
 {
     int64_t chunk = larger(CHECKPOINT_BUFFER, storage->request);
@@ -35,9 +35,6 @@ static bool check(const struct checkpoint_options *options, struct error *err)
     if (options->count < 1 || options->first < 0 || options->first > options->shards.ranks - options->count)
         return error_set(err, ERROR_USAGE, "checkpoint: ranks %d to %d of %lld", options->first,
                          options->first + options->count - 1, (long long)options->shards.ranks);
-    if (options->threads < 0 || options->threads > CHECKPOINT_MAX_THREADS)
-        return error_set(err, ERROR_USAGE, "checkpoint: expected 1 to %d threads, found %d",
-                         CHECKPOINT_MAX_THREADS, options->threads);
     if (options->shift < 0)
         return error_set(err, ERROR_USAGE, "checkpoint: expected a shift of at least 0, found %lld",
                          (long long)options->shift);
@@ -55,8 +52,7 @@ static bool check(const struct checkpoint_options *options, struct error *err)
 static bool start(struct checkpoint *checkpoint, struct error *err)
 {
     const struct checkpoint_options *options = &checkpoint->options;
-    int all = options->count < THREADS ? options->count : THREADS;
-    checkpoint->threads = options->threads ? options->threads : all;
+    checkpoint->threads = options->count < MAX_THREADS ? options->count : MAX_THREADS;
     checkpoint->chunk = chunk_of(storage_options(options->storage));
     checkpoint->workers = calloc((size_t)checkpoint->threads, sizeof *checkpoint->workers);
     checkpoint->parts = calloc((size_t)options->count, sizeof *checkpoint->parts);
@@ -85,8 +81,6 @@ struct checkpoint *checkpoint_new(const struct checkpoint_options *options, stru
     }
     checkpoint->options = *options;
     checkpoint->options.folder = folder;
-    if (options->layout == CHECKPOINT_SAFETENSORS)
-        checkpoint->options.shards.ending = "safetensors";
     if (!start(checkpoint, err)) {
         checkpoint_free(checkpoint);
         return NULL;
@@ -107,22 +101,6 @@ void checkpoint_free(struct checkpoint *checkpoint)
     free(checkpoint->parts);
     free((char *)checkpoint->options.folder);
     free(checkpoint);
-}
-
-/* A worker's buffer, and the one that a writer gathers the end of a file in, or that a reader reads into. */
-int64_t checkpoint_memory(const struct checkpoint *checkpoint)
-{
-    return checkpoint->threads * (2 * checkpoint->chunk + STORAGE_SLACK);
-}
-
-const struct checkpoint_part *checkpoint_parts(const struct checkpoint *checkpoint)
-{
-    return checkpoint->parts;
-}
-
-int64_t checkpoint_resident(const struct checkpoint *checkpoint)
-{
-    return checkpoint->origin.resident;
 }
 
 char *checkpoint_name(const char *folder, const char *name, struct error *err)
@@ -148,7 +126,7 @@ bool checkpoint_leads(const struct checkpoint *checkpoint)
     return checkpoint->options.first == 0;
 }
 
-/* A rank's part of what came from the storage. */
+/* Returns the part of a rank's bytes that came from the storage; -1: unknown. */
 static int64_t share_of(const struct checkpoint *checkpoint, const struct checkpoint_part *part)
 {
     int64_t needed = origin_needed(&checkpoint->origin), from = checkpoint->from_storage;
@@ -173,7 +151,7 @@ bool checkpoint_together(const struct checkpoint *checkpoint, bool ok, const cha
     return peers->agree ? peers->agree(peers->context, ok, what, err) : ok;
 }
 
-/* fsync, close and rename of several threads can add up to more than the rank's time: their share of it counts. */
+/* Returns a rank's time in fsync, close and rename. Threads overlap, so their share of all busy time is taken. */
 static int64_t sync_of(const struct checkpoint_part *part)
 {
     double sync = part->sync + part->rename + part->sync_folder;

@@ -1,4 +1,4 @@
-/* What lies in the folder of checkpoints: leftovers, and those that are too many. */
+/* The folder of checkpoints: its contents, and the removal of leftovers. */
 #include "core/file_output.h"
 #include "core/vector.h"
 #include "feed/checkpoint/internal.h"
@@ -38,7 +38,7 @@ static bool remove_one(const struct checkpoint *checkpoint, const char *folder, 
     return ok;
 }
 
-/* The files, and what a killed writer may have left of them. */
+/* Removes the files, and the parts that a killed writer may have left. */
 static bool remove_files(const struct checkpoint *checkpoint, const char *folder,
                          const struct checkpoint_manifest *manifest, struct error *err)
 {
@@ -52,7 +52,7 @@ static bool remove_files(const struct checkpoint *checkpoint, const char *folder
     return remove_one(checkpoint, folder, CHECKPOINT_MANIFEST FILE_PART, err);
 }
 
-/* By the list in `name`, which goes last. */
+/* Removes the files that the list `name` has, then the list. */
 static bool remove_listed(const struct checkpoint *checkpoint, const char *folder, const char *name,
                           struct error *err)
 {
@@ -67,7 +67,7 @@ static bool remove_listed(const struct checkpoint *checkpoint, const char *folde
     return ok;
 }
 
-/* The list of what is to be removed, taken from the manifest. */
+/* Makes the list of files to be removed from the manifest. */
 static bool note(const struct checkpoint *checkpoint, const char *folder, struct error *err)
 {
     struct checkpoint_manifest manifest;
@@ -84,7 +84,7 @@ static bool note(const struct checkpoint *checkpoint, const char *folder, struct
     return ok;
 }
 
-/* A complete checkpoint becomes an unfinished one first: wherever this is killed, no half of one looks whole. */
+/* A complete checkpoint becomes an unfinished one first, so that a kill never leaves a part that looks whole. */
 bool checkpoint_remove(const struct checkpoint *checkpoint, const char *folder, struct error *err)
 {
     struct checkpoint_found found;
@@ -123,63 +123,39 @@ static bool visit_folder(void *context, const char *name, int64_t size)
     return !listed->failed;
 }
 
-static int newest_first(const void *a, const void *b)
+/* Looks whether the parent folder of the checkpoints is missing. */
+static bool is_missing(const struct checkpoint *checkpoint, bool *missing, struct error *err)
 {
-    const struct checkpoint_moment *x = a, *y = b;
-    return x->epoch != y->epoch ? (x->epoch < y->epoch) - (x->epoch > y->epoch)
-                                : (x->step < y->step) - (x->step > y->step);
+    char *path = storage_path(checkpoint->options.storage, checkpoint->options.folder, err);
+    *missing = path && storage_options(checkpoint->options.storage)->method != STORAGE_S3 &&
+               access(path, F_OK) != 0 && errno == ENOENT;
+    free(path);
+    return path != NULL;
 }
 
-static bool list_all(const struct checkpoint *checkpoint, struct listed *listed, struct error *err)
-{
-    *listed = (struct listed){0};
-    if (!storage_list(checkpoint->options.storage, checkpoint->options.folder, visit_folder, listed, err) ||
-        (listed->failed && !error_memory(err))) {
-        free(listed->moments);
-        return false;
-    }
-    if (listed->count > 0)
-        qsort(listed->moments, listed->count, sizeof *listed->moments, newest_first);
-    return true;
-}
+typedef bool checkpoint_visit(const struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
+                              const char *folder, void *context, struct error *err);
 
-/* Calls `body` for each checkpoint's folder, from the newest on. */
-static bool each(const struct checkpoint *checkpoint,
-                 bool (*body)(const struct checkpoint *checkpoint, const char *folder, int64_t *complete,
-                              struct error *err),
+/* Calls `visit` for each checkpoint's folder, after all are listed. */
+static bool each(const struct checkpoint *checkpoint, checkpoint_visit *visit, void *context,
                  struct error *err)
 {
-    struct listed listed;
-    if (!list_all(checkpoint, &listed, err))
-        return false;
-    int64_t complete = 0;
-    bool ok = true;
+    const struct checkpoint_options *options = &checkpoint->options;
+    struct listed listed = {0};
+    bool missing, ok = is_missing(checkpoint, &missing, err);
+    if (ok && !missing)
+        ok = storage_list(options->storage, options->folder, visit_folder, &listed, err) &&
+             (!listed.failed || error_memory(err));
     for (size_t i = 0; ok && i < listed.count; i++) {
         char *folder = checkpoint_folder_of(checkpoint, &listed.moments[i], err);
-        ok = folder && body(checkpoint, folder, &complete, err);
+        ok = folder && visit(checkpoint, &listed.moments[i], folder, context, err);
         free(folder);
     }
     free(listed.moments);
     return ok;
 }
 
-static bool keep_newest(const struct checkpoint *checkpoint, const char *folder, int64_t *complete,
-                        struct error *err)
-{
-    struct checkpoint_found found;
-    if (!checkpoint_look(checkpoint, folder, &found, err))
-        return false;
-    if (!found.manifest || ++*complete <= checkpoint->options.keep)
-        return true;
-    return checkpoint_remove(checkpoint, folder, err);
-}
-
-bool checkpoint_rotate(const struct checkpoint *checkpoint, struct error *err)
-{
-    return each(checkpoint, keep_newest, err);
-}
-
-/* What was killed before the list had its name has left nothing else. */
+/* Removes a folder without a list: nothing else was written before the list had its name. */
 static bool remove_begun(const struct checkpoint *checkpoint, const char *folder, struct error *err)
 {
     struct error ignored;
@@ -188,12 +164,12 @@ static bool remove_begun(const struct checkpoint *checkpoint, const char *folder
     return ok;
 }
 
-/* With a manifest it is whole: the run was killed when only the list was still to go. */
-static bool clean_one(const struct checkpoint *checkpoint, const char *folder, int64_t *complete,
-                      struct error *err)
+/* A folder with both a manifest and a list is whole: only the list was still to be removed. */
+static bool clean_one(const struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
+                      const char *folder, void *context, struct error *err)
 {
     struct checkpoint_found found;
-    (void)complete;
+    (void)moment, (void)context;
     if (!checkpoint_look(checkpoint, folder, &found, err))
         return false;
     if (!found.unfinished)
@@ -202,17 +178,16 @@ static bool clean_one(const struct checkpoint *checkpoint, const char *folder, i
                           : checkpoint_remove(checkpoint, folder, err);
 }
 
-/* Is there nothing yet where checkpoints go? */
-static bool look(const struct checkpoint *checkpoint, bool *nothing, struct error *err)
+bool checkpoint_clean(struct checkpoint *checkpoint, struct error *err)
 {
-    char *path = storage_path(checkpoint->options.storage, checkpoint->options.folder, err);
-    if (!path)
-        return false;
-    *nothing = storage_options(checkpoint->options.storage)->method != STORAGE_S3 &&
-               access(path, F_OK) != 0 && errno == ENOENT;
-    free(path);
-    return true;
+    return each(checkpoint, clean_one, NULL, err);
 }
+
+struct replaced {
+    checkpoint_replaces *replaces;
+    const void *context;
+    int64_t max, bytes;
+};
 
 static bool add_size(void *context, const char *name, int64_t size)
 {
@@ -222,34 +197,24 @@ static bool add_size(void *context, const char *name, int64_t size)
     return true;
 }
 
-bool checkpoint_replaced(const struct checkpoint *checkpoint, checkpoint_replaces *replaces,
-                         const void *context, int64_t most, int64_t *bytes, struct error *err)
+static bool add_replaced(const struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
+                         const char *folder, void *context, struct error *err)
 {
-    struct listed listed;
-    bool nothing;
-    *bytes = 0;
-    if (!look(checkpoint, &nothing, err))
-        return false;
-    if (nothing)
+    struct replaced *replaced = context;
+    int64_t bytes = 0;
+    if (!replaced->replaces(replaced->context, moment))
         return true;
-    if (!list_all(checkpoint, &listed, err))
+    if (!storage_list(checkpoint->options.storage, folder, add_size, &bytes, err))
         return false;
-    bool ok = true;
-    for (size_t i = 0; ok && i < listed.count; i++) {
-        int64_t there = 0;
-        if (!replaces(context, &listed.moments[i]))
-            continue;
-        char *folder = checkpoint_folder_of(checkpoint, &listed.moments[i], err);
-        ok = folder && storage_list(checkpoint->options.storage, folder, add_size, &there, err);
-        free(folder);
-        *bytes += there < most ? there : most;
-    }
-    free(listed.moments);
-    return ok;
+    replaced->bytes += bytes < replaced->max ? bytes : replaced->max;
+    return true;
 }
 
-bool checkpoint_clean(struct checkpoint *checkpoint, struct error *err)
+bool checkpoint_replaced(const struct checkpoint *checkpoint, checkpoint_replaces *replaces,
+                         const void *context, int64_t max, int64_t *bytes, struct error *err)
 {
-    bool nothing;
-    return look(checkpoint, &nothing, err) && (nothing || each(checkpoint, clean_one, err));
+    struct replaced replaced = {replaces, context, max, 0};
+    bool ok = each(checkpoint, add_replaced, &replaced, err);
+    *bytes = replaced.bytes;
+    return ok;
 }

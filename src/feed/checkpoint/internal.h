@@ -1,4 +1,4 @@
-/* What saving and restoring checkpoints share. Only checkpoint*.c include it. */
+/* Shared by the files that save and restore checkpoints. */
 #ifndef REHEARSE_FEED_CHECKPOINT_INTERNAL_H
 #define REHEARSE_FEED_CHECKPOINT_INTERNAL_H
 
@@ -8,19 +8,28 @@
 
 #include <pthread.h>
 
-/* A thread's own. */
+/* The work of one rank. The parts' times are seconds of all threads that served it. */
+struct checkpoint_part {
+    int64_t start, end; /* ns, CLOCK_MONOTONIC */
+    int64_t bytes;
+    double content;                   /* seconds of generating or, in a restore, comparing */
+    double transfer;                  /* seconds in writes or reads */
+    double sync, rename, sync_folder; /* rename includes close */
+};
+
+/* The state of a thread. */
 struct checkpoint_worker {
-    char *buffer;                  /* content is made here */
-    struct storage_reader *reader; /* NULL: nothing has been restored yet */
+    char *buffer;                  /* for content */
+    struct storage_reader *reader; /* NULL until the first restore */
 };
 
 struct checkpoint {
-    struct checkpoint_options options; /* folder is ours */
+    struct checkpoint_options options; /* `folder` is a copy */
     struct parallel *pool;
     struct checkpoint_worker *workers; /* [threads] */
     int threads;
     int64_t chunk;                 /* bytes of a worker's buffer */
-    struct checkpoint_part *parts; /* [options.count] */
+    struct checkpoint_part *parts; /* [options.count], of the last save or restore */
     struct origin_count origin;    /* of the last restore */
     int64_t from_storage;          /* of its bytes; -1: not known */
     int saved, loaded;             /* how many, for metrics */
@@ -31,7 +40,7 @@ struct checkpoint {
 struct checkpoint_job {
     size_t file;            /* of the manifest */
     int rank;               /* of this process: 0 … options.count - 1 */
-    int turn;               /* of this rank's jobs: ranks advance together */
+    int turn;               /* number of the job among its rank's; ranks advance together */
     int64_t offset, length; /* in the file */
     bool done;
 };
@@ -42,7 +51,7 @@ struct checkpoint_crew {
     const char *folder; /* of this checkpoint */
     struct checkpoint_job *jobs;
     size_t count, capacity;
-    /* One job by one thread; adds to `spent` what it took. */
+    /* Does one job in one thread, and adds its times and bytes to `spent`. */
     bool (*body)(struct checkpoint_crew *crew, const struct checkpoint_job *job,
                  struct checkpoint_worker *worker, struct checkpoint_part *spent, struct error *err);
     pthread_mutex_t lock; /* for the parts and the error */
@@ -52,50 +61,47 @@ struct checkpoint_crew {
 
 bool checkpoint_crew_add(struct checkpoint_crew *crew, struct checkpoint_job job, struct error *err);
 
-/* All jobs, by all threads; checkpoint->parts says what each rank took. Ends early when one fails. */
+/* Runs all jobs with all threads and fills checkpoint->parts. Ends early if a job fails. */
 bool checkpoint_crew_run(struct checkpoint_crew *crew, struct error *err);
 
-/* False when it is time to end: another thread failed, or the user wants it. */
+/* Fails if another thread failed or the user stopped the run. */
 bool checkpoint_crew_go_on(const struct checkpoint_crew *crew, struct error *err);
 
-/* Does the user want it to end? False, with an error, if so. */
+/* Fails if the user stopped the run. */
 bool checkpoint_not_stopped(struct checkpoint *checkpoint, const char *folder, struct error *err);
 
-/* Waits for all processes: did it go well in each? */
+/* Waits for all processes; true if all came with `ok`. */
 bool checkpoint_together(const struct checkpoint *checkpoint, bool ok, const char *what, struct error *err);
 
-/* Is this the process of rank 0? */
+/* Returns true in the process of rank 0. */
 bool checkpoint_leads(const struct checkpoint *checkpoint);
 
-/* FOLDER/NAME; the caller frees it. */
+/* Returns FOLDER/NAME, which the caller frees. */
 char *checkpoint_name(const char *folder, const char *name, struct error *err);
 
-/* The folder of a moment below options.folder; the caller frees it. */
+/* Returns the folder of a moment below options.folder, which the caller frees. */
 char *checkpoint_folder_of(const struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
                            struct error *err);
 
-/* The parts of the last save or restore, as a metric. */
+/* Adds the parts of the last save or restore to the metrics. */
 bool checkpoint_record(struct checkpoint *checkpoint, enum metrics_kind kind, int *number,
                        const struct checkpoint_moment *moment, struct metrics *metrics, struct error *err);
 
-/* --- folders (checkpoint_folder.c); for the process of rank 0 ----------------------------------------------------- */
+/* --- folders (folder.c); for the process of rank 0 ------------------------------------------------------------ */
 
 struct checkpoint_found {
     bool manifest, unfinished;
 };
 
-/* What is in a checkpoint's folder; nothing where there is none. Fails where that cannot be known. */
+/* Looks into a checkpoint's folder; a missing folder has nothing. */
 bool checkpoint_look(const struct checkpoint *checkpoint, const char *folder, struct checkpoint_found *found,
                      struct error *err);
 
-/* Removes what a checkpoint, whole or not, has in its folder, and the folder if that is all. */
+/* Removes the files of a checkpoint, whole or not, and its folder if nothing else lies there. */
 bool checkpoint_remove(const struct checkpoint *checkpoint, const char *folder, struct error *err);
 
-/* Bytes of the checkpoints that are there and for which `replaces` is true, each at most `most`. */
+/* Sums up the existing checkpoints for which `replaces` is true, each counted with at most `max` bytes. */
 bool checkpoint_replaced(const struct checkpoint *checkpoint, checkpoint_replaces *replaces,
-                         const void *context, int64_t most, int64_t *bytes, struct error *err);
-
-/* Removes the oldest complete checkpoints until options.keep are left. */
-bool checkpoint_rotate(const struct checkpoint *checkpoint, struct error *err);
+                         const void *context, int64_t max, int64_t *bytes, struct error *err);
 
 #endif

@@ -24,10 +24,9 @@ static bool read_content(const struct checkpoint_crew *crew, const struct checkp
 {
     int64_t chunk = crew->checkpoint->chunk, end = job->offset + job->length;
     char *to = storage_reader_buffer(worker->reader, 0, chunk + STORAGE_SLACK, err);
-    struct checkpoint_content content;
+    struct dataset_bytes content = checkpoint_content(crew->manifest, job->file);
     if (!to)
         return false;
-    checkpoint_content_init(&content, crew->manifest, job->file);
     for (int64_t at = job->offset; at < end; at += chunk) {
         int64_t n = end - at < chunk ? end - at : chunk;
         struct storage_extent extent = {.offset = at, .length = n, .to = to, .room = chunk + STORAGE_SLACK};
@@ -38,7 +37,7 @@ static bool read_content(const struct checkpoint_crew *crew, const struct checkp
         spent->transfer += 1e-9 * (double)(read - started);
         if (!crew->checkpoint->options.verify)
             continue;
-        checkpoint_content_fill(&content, at, worker->buffer, (size_t)n);
+        dataset_bytes_fill(&content, at, worker->buffer, (size_t)n);
         if (memcmp(worker->buffer, extent.at, (size_t)n) != 0)
             return wrong_byte(path, at, worker->buffer, extent.at, (size_t)n, err);
         spent->content += 1e-9 * (double)(clock_nanoseconds() - read);
@@ -50,7 +49,7 @@ static bool read_content(const struct checkpoint_crew *crew, const struct checkp
 static bool check_size(const struct checkpoint_crew *crew, const struct checkpoint_job *job, const char *path,
                        struct storage_reader *reader, struct storage_file *file, struct error *err)
 {
-    int64_t size, expected = checkpoint_file_bytes(crew->manifest, job->file);
+    int64_t size, expected = crew->manifest->files[job->file].shard.bytes;
     if (!storage_file_size(reader, file, &size, err))
         return false;
     if (size == expected)
@@ -78,7 +77,7 @@ static bool load_file(struct checkpoint_crew *crew, const struct checkpoint_job 
 
 /* --- who reads what ------------------------------------------------------------------------------------------- */
 
-/* Each rank reads files of one rank. */
+/* Adds the jobs of ranks that each read the files of one rank. */
 static bool add_same(struct checkpoint_crew *crew, struct error *err)
 {
     const struct checkpoint_options *options = &crew->checkpoint->options;
@@ -90,26 +89,26 @@ static bool add_same(struct checkpoint_crew *crew, struct error *err)
         if (rank >= options->count)
             continue;
         struct checkpoint_job job = {
-            .file = i, .rank = (int)rank, .turn = file->index, .length = checkpoint_file_bytes(manifest, i)};
+            .file = i, .rank = (int)rank, .turn = file->index, .length = file->shard.bytes};
         if (!checkpoint_crew_add(crew, job, err))
             return false;
     }
     return true;
 }
 
-/* Where the part of a rank begins in a sequence of bytes; at a multiple of 8, so that no number is cut. */
+/* Returns the begin of a rank's part in a sequence of bytes; a multiple of 8, so that no number is cut. */
 static int64_t part_start(int64_t bytes, int64_t rank, int64_t ranks)
 {
     int64_t start = bytes / ranks * rank + bytes % ranks * rank / ranks;
     return rank == ranks ? bytes : start - start % 8;
 }
 
-/* What of the files of a kind lies in from … to - 1 of their sequence, for one rank. */
+/* Adds the jobs of one rank for the bytes from … to - 1 of the sequence that the files of a kind form. */
 static bool add_range(struct checkpoint_crew *crew, enum checkpoint_kind kind, int rank, int64_t from,
                       int64_t to, struct error *err)
 {
     const struct checkpoint_manifest *manifest = crew->manifest;
-    int64_t header = checkpoint_header_bytes(manifest), begin = 0;
+    int64_t begin = 0;
     int turn = 0;
     for (size_t i = 0; i < manifest->count && begin < to; i++) {
         const struct checkpoint_shard *shard = &manifest->files[i].shard;
@@ -118,7 +117,7 @@ static bool add_range(struct checkpoint_crew *crew, enum checkpoint_kind kind, i
         int64_t end = begin + shard->bytes;
         int64_t first = from > begin ? from : begin, last = to < end ? to : end;
         struct checkpoint_job job = {
-            .file = i, .rank = rank, .turn = turn, .offset = header + first - begin, .length = last - first};
+            .file = i, .rank = rank, .turn = turn, .offset = first - begin, .length = last - first};
         if (first < last && !checkpoint_crew_add(crew, job, err))
             return false;
         turn += first < last;
@@ -188,7 +187,7 @@ static bool read_manifest(const struct checkpoint *checkpoint, const char *folde
     return ok;
 }
 
-/* Its pages are dropped, if asked for, and counted. */
+/* Drops the pages of a file from the cache, if requested, and counts them. */
 static bool look_at_file(struct checkpoint *checkpoint, const char *folder, const char *name,
                          struct error *err)
 {
@@ -212,7 +211,7 @@ static int by_file(const void *a, const void *b)
     return (x->file > y->file) - (x->file < y->file);
 }
 
-/* Of the files that this process will read. */
+/* Looks at the page cache of all files that this process will read. */
 static bool look_at_cache(struct checkpoint_crew *crew, struct error *err)
 {
     struct checkpoint *checkpoint = crew->checkpoint;
@@ -227,14 +226,14 @@ static bool look_at_cache(struct checkpoint_crew *crew, struct error *err)
         size_t file = crew->jobs[i].file;
         if ((i == 0 || file != crew->jobs[i - 1].file) &&
             !look_at_file(checkpoint, crew->folder, files[file].shard.name, err)) {
-            (void)checkpoint_not_stopped(checkpoint, crew->folder, err); /* says so where that is why */
+            (void)checkpoint_not_stopped(checkpoint, crew->folder, err); /* notes a stop as the reason */
             return false;
         }
     }
     return true;
 }
 
-/* Reads, and knows afterwards what came from the storage. */
+/* Reads, and finds out how much came from the storage. */
 static bool read_back(struct checkpoint_crew *crew, struct error *err)
 {
     struct checkpoint *checkpoint = crew->checkpoint;

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #define FORMAT    "rehearse-checkpoint/1"
+#define LAYOUT    "raw" /* a file has the bytes of its shard and nothing else */
 #define MAX_FILES ((size_t)1 << 22)
 
-static const char *const layout_names[] = {"raw", "safetensors"};
 static const char *const kind_names[] = {"model", "optimizer"};
 
 void checkpoint_manifest_release(struct checkpoint_manifest *manifest)
@@ -28,7 +28,6 @@ bool checkpoint_manifest_make(struct checkpoint_manifest *manifest, const struct
         .step = moment->step,
         .seed = options->seed,
         .compressibility = options->compressibility,
-        .layout = options->layout,
         .ranks = shards->ranks,
         .tensor = shards->tensor,
         .pipeline = shards->pipeline,
@@ -72,7 +71,7 @@ static void write_text(const struct checkpoint_manifest *manifest, struct text *
     json_integer(&json, "step", manifest->step);
     json_integer(&json, "seed", manifest->seed);
     json_number(&json, "compressibility", manifest->compressibility);
-    json_string(&json, "layout", layout_names[manifest->layout]);
+    json_string(&json, "layout", LAYOUT);
     json_integer(&json, "ranks", manifest->ranks);
     json_integer(&json, "tensor", manifest->tensor);
     json_integer(&json, "pipeline", manifest->pipeline);
@@ -143,24 +142,23 @@ static bool load_text(struct storage *storage, const char *name, char **data, si
     return ok;
 }
 
-static bool read_integer(const struct doc *doc, const struct doc_node *map, const char *key, int64_t least,
+static bool read_integer(const struct doc *doc, const struct doc_node *map, const char *key, int64_t min,
                          int64_t *value, struct error *err)
 {
     const struct doc_node *node = doc_need(doc, map, key, err);
-    return node && doc_integer(doc, node, least, WORKLOAD_MAX_INTEGER, value, err);
+    return node && doc_integer(doc, node, min, WORKLOAD_MAX_INTEGER, value, err);
 }
 
-static bool read_word(const struct doc *doc, const struct doc_node *map, const char *key,
-                      const char *const words[2], int *value, struct error *err)
+static bool read_kind(const struct doc *doc, const struct doc_node *map, enum checkpoint_kind *kind,
+                      struct error *err)
 {
-    const struct doc_node *node = doc_need(doc, map, key, err);
+    const struct doc_node *node = doc_need(doc, map, "kind", err);
     const char *text;
     if (!node || !doc_string(doc, node, &text, err))
         return false;
-    for (*value = 0; *value < 2; ++*value)
-        if (strcmp(text, words[*value]) == 0)
-            return true;
-    return doc_error(doc, node, err, "expected '%s' or '%s', found '%s'", words[0], words[1], text);
+    *kind = strcmp(text, kind_names[CHECKPOINT_MODEL]) == 0 ? CHECKPOINT_MODEL : CHECKPOINT_OPTIMIZER;
+    return strcmp(text, kind_names[*kind]) == 0 ||
+           doc_error(doc, node, err, "expected '%s' or '%s', found '%s'", kind_names[0], kind_names[1], text);
 }
 
 static bool read_name(const struct doc *doc, const struct doc_node *map, char *name, size_t size,
@@ -183,16 +181,14 @@ static bool read_file(const struct doc *doc, const struct doc_node *node,
                       const struct checkpoint_manifest *manifest, struct checkpoint_file *file,
                       struct error *err)
 {
-    int kind = 0;
     if (!read_name(doc, node, file->shard.name, sizeof file->shard.name, err) ||
-        !read_word(doc, node, "kind", kind_names, &kind, err) ||
+        !read_kind(doc, node, &file->shard.kind, err) ||
         !read_integer(doc, node, "rank", 0, &file->rank, err) ||
         !read_integer(doc, node, "bytes", 0, &file->shard.bytes, err))
         return false;
     if (file->rank >= manifest->ranks)
         return doc_error(doc, node, err, "rank %lld of %lld", (long long)file->rank,
                          (long long)manifest->ranks);
-    file->shard.kind = (enum checkpoint_kind)kind;
     return true;
 }
 
@@ -227,25 +223,32 @@ static bool read_files(const struct doc *doc, struct checkpoint_manifest *manife
 
 static bool read_doc(const struct doc *doc, struct checkpoint_manifest *manifest, struct error *err)
 {
+    const struct {
+        const char *key;
+        int64_t min, *value;
+    } integers[] = {
+        {"epoch", 0, &manifest->epoch},   {"step", 0, &manifest->step},
+        {"seed", 0, &manifest->seed},     {"ranks", 1, &manifest->ranks},
+        {"tensor", 1, &manifest->tensor}, {"pipeline", 1, &manifest->pipeline},
+        {"data", 1, &manifest->data},     {"zero_stage", 0, &manifest->zero_stage},
+    };
     const struct doc_node *root = doc->root;
+    const char *layout;
     if (!doc_is_map(doc, root, err) || !doc_need(doc, root, "format", err) ||
         !doc_is_format(doc, root, FORMAT, err))
         return false;
     const struct doc_node *compressibility = doc_need(doc, root, "compressibility", err);
-    int layout = 0;
-    if (!compressibility || !doc_number(doc, compressibility, 0, 1, &manifest->compressibility, err) ||
-        !read_word(doc, root, "layout", layout_names, &layout, err))
+    if (!compressibility || !doc_number(doc, compressibility, 0, 1, &manifest->compressibility, err))
         return false;
-    manifest->layout = (enum checkpoint_layout)layout;
-    return read_integer(doc, root, "epoch", 0, &manifest->epoch, err) &&
-           read_integer(doc, root, "step", 0, &manifest->step, err) &&
-           read_integer(doc, root, "seed", 0, &manifest->seed, err) &&
-           read_integer(doc, root, "ranks", 1, &manifest->ranks, err) &&
-           read_integer(doc, root, "tensor", 1, &manifest->tensor, err) &&
-           read_integer(doc, root, "pipeline", 1, &manifest->pipeline, err) &&
-           read_integer(doc, root, "data", 1, &manifest->data, err) &&
-           read_integer(doc, root, "zero_stage", 0, &manifest->zero_stage, err) &&
-           read_files(doc, manifest, err);
+    const struct doc_node *node = doc_need(doc, root, "layout", err);
+    if (!node || !doc_string(doc, node, &layout, err))
+        return false;
+    if (strcmp(layout, LAYOUT) != 0)
+        return doc_error(doc, node, err, "expected '%s', found '%s'", LAYOUT, layout);
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+        if (!read_integer(doc, root, integers[i].key, integers[i].min, integers[i].value, err))
+            return false;
+    return read_files(doc, manifest, err);
 }
 
 bool checkpoint_manifest_parse(struct checkpoint_manifest *manifest, const char *path, const char *text,
@@ -281,51 +284,11 @@ bool checkpoint_manifest_read(struct checkpoint_manifest *manifest, struct stora
 
 /* --- content -------------------------------------------------------------------------------------------------- */
 
-int64_t checkpoint_header_bytes(const struct checkpoint_manifest *manifest)
+struct dataset_bytes checkpoint_content(const struct checkpoint_manifest *manifest, size_t file)
 {
-    return manifest->layout == CHECKPOINT_SAFETENSORS ? CHECKPOINT_HEADER : 0;
-}
-
-int64_t checkpoint_file_bytes(const struct checkpoint_manifest *manifest, size_t file)
-{
-    return checkpoint_header_bytes(manifest) + manifest->files[file].shard.bytes;
-}
-
-/* Safetensors (github.com/huggingface/safetensors, "Format"): the length of the header, 8 bytes, little-endian; the
- * header, JSON with spaces behind it; the bytes of the tensors, here one. */
-static void make_head(struct checkpoint_content *content, int64_t bytes)
-{
-    memset(content->head, ' ', sizeof content->head);
-    uint64_t length = sizeof content->head - 8;
-    for (int i = 0; i < 8; i++)
-        content->head[i] = (char)(length >> 8 * i);
-    char text[256];
-    int n = snprintf(text, sizeof text,
-                     "{\"state\":{\"dtype\":\"U8\",\"shape\":[%lld],\"data_offsets\":[0,%lld]}}",
-                     (long long)bytes, (long long)bytes);
-    memcpy(content->head + 8, text, (size_t)n);
-}
-
-/* Each checkpoint has bytes of its own: storage that finds what it has already would have nothing to do. */
-void checkpoint_content_init(struct checkpoint_content *content, const struct checkpoint_manifest *manifest,
-                             size_t file)
-{
+    struct dataset_bytes bytes;
     uint64_t seed =
         dataset_draw_bits((uint64_t)manifest->seed, (uint64_t)manifest->epoch, (uint64_t)manifest->step);
-    content->header = checkpoint_header_bytes(manifest);
-    dataset_bytes_init(&content->bytes, seed, file, manifest->compressibility);
-    if (content->header > 0)
-        make_head(content, manifest->files[file].shard.bytes);
-}
-
-void checkpoint_content_fill(const struct checkpoint_content *content, int64_t offset, char *to, size_t n)
-{
-    if (offset < content->header) {
-        size_t left = (size_t)(content->header - offset), part = n < left ? n : left;
-        memcpy(to, content->head + offset, part);
-        offset += (int64_t)part;
-        to += part;
-        n -= part;
-    }
-    dataset_bytes_fill(&content->bytes, offset - content->header, to, n);
+    dataset_bytes_init(&bytes, seed, file, manifest->compressibility);
+    return bytes;
 }

@@ -16,7 +16,6 @@ struct checkpoint_file {
 struct checkpoint_manifest {
     int64_t epoch, step, seed;
     double compressibility;
-    enum checkpoint_layout layout;
     int64_t ranks, tensor, pipeline, data, zero_stage;
     struct checkpoint_file *files; /* by rank, then index */
     size_t count;
@@ -36,20 +35,7 @@ bool checkpoint_manifest_read(struct checkpoint_manifest *manifest, struct stora
 bool checkpoint_manifest_parse(struct checkpoint_manifest *manifest, const char *path, const char *text,
                                size_t length, struct error *err);
 
-/* Return the bytes before the shard in its file, and those of the whole file. */
-int64_t checkpoint_header_bytes(const struct checkpoint_manifest *manifest);
-int64_t checkpoint_file_bytes(const struct checkpoint_manifest *manifest, size_t file);
-
-/* The content of a file. */
-#define CHECKPOINT_HEADER 4096
-struct checkpoint_content {
-    struct dataset_bytes bytes;
-    int64_t header;
-    char head[CHECKPOINT_HEADER];
-};
-
-void checkpoint_content_init(struct checkpoint_content *content, const struct checkpoint_manifest *manifest,
-                             size_t file);
-void checkpoint_content_fill(const struct checkpoint_content *content, int64_t offset, char *to, size_t n);
+/* Returns the content of a file. Each checkpoint has its own, as storage may deduplicate equal bytes. */
+struct dataset_bytes checkpoint_content(const struct checkpoint_manifest *manifest, size_t file);
 
 #endif

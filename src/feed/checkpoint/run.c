@@ -5,7 +5,7 @@
 
 #define SLICE ((int64_t)100000000) /* ns of sleep between two looks at `stop` */
 
-/* As long as the compute between two checkpoints takes. */
+/* Waits for the compute between two checkpoints. */
 static bool wait_for(struct checkpoint *checkpoint, double seconds, struct error *err)
 {
     int64_t end = clock_nanoseconds() + distribution_nanoseconds(seconds);
@@ -33,16 +33,12 @@ static bool one(struct checkpoint *checkpoint, const struct checkpoint_loop *loo
 bool checkpoint_run(struct checkpoint *checkpoint, const struct checkpoint_loop *loop,
                     struct metrics *metrics, struct error *err)
 {
-    int64_t writes = loop->writes > 0 ? loop->writes : 0, keep = checkpoint->options.keep;
-    int64_t there = writes > 0 ? writes : loop->reads;
-    if (keep > 0 && keep < there && writes > 0)
-        there = keep;
-    for (int64_t i = 0; i < writes; i++)
+    int64_t there = loop->writes > 0 ? loop->writes : loop->reads;
+    for (int64_t i = 0; i < loop->writes; i++)
         if (!one(checkpoint, loop, i + 1, i + 1, checkpoint_save, metrics, err))
             return false;
-    int64_t first = writes > 0 ? writes - there + 1 : 1;
     for (int64_t i = 0; i < loop->reads; i++)
-        if (!one(checkpoint, loop, first + i % there, i + 1, checkpoint_load, metrics, err))
+        if (!one(checkpoint, loop, 1 + i % there, i + 1, checkpoint_load, metrics, err))
             return false;
     return true;
 }

@@ -7,15 +7,14 @@ static bool write_content(const struct checkpoint_crew *crew, const struct check
                           struct storage_writer *writer, char *buffer, struct checkpoint_part *spent,
                           struct error *err)
 {
-    struct checkpoint_content content;
+    struct dataset_bytes content = checkpoint_content(crew->manifest, job->file);
     int64_t chunk = crew->checkpoint->chunk;
-    checkpoint_content_init(&content, crew->manifest, job->file);
     for (int64_t at = 0; at < job->length; at += chunk) {
         size_t n = (size_t)(job->length - at < chunk ? job->length - at : chunk);
         int64_t started = clock_nanoseconds();
         if (!checkpoint_crew_go_on(crew, err))
             return false;
-        checkpoint_content_fill(&content, at, buffer, n);
+        dataset_bytes_fill(&content, at, buffer, n);
         spent->content += 1e-9 * (double)(clock_nanoseconds() - started);
         if (!storage_write(writer, buffer, n, err))
             return false;
@@ -40,7 +39,7 @@ static bool save_file(struct checkpoint_crew *crew, const struct checkpoint_job 
         return false;
     }
     if (!storage_commit(writer, &written, err)) {
-        (void)checkpoint_not_stopped(crew->checkpoint, crew->folder, err); /* says so where that is why */
+        (void)checkpoint_not_stopped(crew->checkpoint, crew->folder, err); /* notes a stop as the reason */
         return false;
     }
     spent->bytes = written.bytes;
@@ -59,17 +58,15 @@ static bool add_jobs(struct checkpoint_crew *crew, struct error *err)
         int64_t rank = file->rank - options->first;
         if (rank < 0 || rank >= options->count)
             continue;
-        struct checkpoint_job job = {.file = i,
-                                     .rank = (int)rank,
-                                     .turn = file->index,
-                                     .length = checkpoint_file_bytes(crew->manifest, i)};
+        struct checkpoint_job job = {
+            .file = i, .rank = (int)rank, .turn = file->index, .length = file->shard.bytes};
         if (!checkpoint_crew_add(crew, job, err))
             return false;
     }
     return true;
 }
 
-/* What killed runs or an earlier save have left goes, and what this one may leave is noted. */
+/* Removes an earlier checkpoint of the same name or its remains, and lists the files that this save may leave. */
 static bool begin(const struct checkpoint_crew *crew, struct error *err)
 {
     const struct checkpoint *checkpoint = crew->checkpoint;
@@ -83,7 +80,7 @@ static bool begin(const struct checkpoint_crew *crew, struct error *err)
     return ok;
 }
 
-/* All files have their names: now it is a checkpoint. */
+/* Writes the manifest, now that all files have their names. */
 static bool finish(const struct checkpoint_crew *crew, struct error *err)
 {
     struct checkpoint *checkpoint = crew->checkpoint;
@@ -102,7 +99,7 @@ static bool finish(const struct checkpoint_crew *crew, struct error *err)
     return ok;
 }
 
-/* Every process has ended its own writing before what all have written is removed. */
+/* Removes the files of a failed save, once no process writes any more. */
 static bool give_up(const struct checkpoint_crew *crew)
 {
     struct error ignored;
@@ -115,14 +112,11 @@ static bool give_up(const struct checkpoint_crew *crew)
 static bool save(struct checkpoint_crew *crew, bool ready, struct error *err)
 {
     const struct checkpoint *checkpoint = crew->checkpoint;
-    if (!checkpoint_together(checkpoint, ready, "the start of a checkpoint", err) ||
-        !checkpoint_together(checkpoint, checkpoint_crew_run(crew, err), "the files of a checkpoint", err) ||
-        !checkpoint_together(checkpoint, finish(crew, err), "the end of a checkpoint", err))
-        return give_up(crew);
-    if (checkpoint->options.keep <= 0)
-        return true;
-    bool rotated = !checkpoint_leads(checkpoint) || checkpoint_rotate(checkpoint, err);
-    return checkpoint_together(checkpoint, rotated, "the removal of old checkpoints", err);
+    return (checkpoint_together(checkpoint, ready, "the start of a checkpoint", err) &&
+            checkpoint_together(checkpoint, checkpoint_crew_run(crew, err), "the files of a checkpoint",
+                                err) &&
+            checkpoint_together(checkpoint, finish(crew, err), "the end of a checkpoint", err)) ||
+           give_up(crew);
 }
 
 bool checkpoint_save(struct checkpoint *checkpoint, const struct checkpoint_moment *moment,

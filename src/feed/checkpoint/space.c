@@ -1,11 +1,11 @@
-/* Is there room for the checkpoints of a run? */
+/* The room for the checkpoints of a run. */
 #include "feed/space.h"
 #include "feed/checkpoint/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* What this process writes of one checkpoint. */
+/* Counts the part of a checkpoint that this process writes. */
 static void count(const struct checkpoint *checkpoint, double *bytes, double *files)
 {
     const struct checkpoint_options *options = &checkpoint->options;
@@ -14,8 +14,6 @@ static void count(const struct checkpoint *checkpoint, double *bytes, double *fi
         *bytes += checkpoint_shards_rank_bytes(&options->shards, rank);
         *files += checkpoint_shards_count(&options->shards, rank);
     }
-    if (options->layout == CHECKPOINT_SAFETENSORS)
-        *bytes += CHECKPOINT_HEADER * *files;
 }
 
 bool checkpoint_fits(const struct checkpoint *checkpoint, struct comm *comm, int64_t saves,
@@ -25,14 +23,11 @@ bool checkpoint_fits(const struct checkpoint *checkpoint, struct comm *comm, int
     if (storage_options(options->storage)->method == STORAGE_S3 || saves <= 0)
         return true;
     double one = checkpoint_shards_bytes(&options->shards), bytes, files;
-    int64_t most = (int64_t)fmin(one, 0x1p62), replaced = 0;
+    int64_t max = (int64_t)fmin(one, 0x1p62), replaced = 0;
     count(checkpoint, &bytes, &files);
-    /* One more than are kept: the oldest goes when the newest is whole. */
-    if (options->keep > 0 && saves > options->keep + 1)
-        saves = options->keep + 1;
     char *path = storage_path(options->storage, options->folder, err);
     bool ok = path && (!checkpoint_leads(checkpoint) ||
-                       checkpoint_replaced(checkpoint, replaces, context, most, &replaced, err));
+                       checkpoint_replaced(checkpoint, replaces, context, max, &replaced, err));
     const struct space_need need = {
         .path = path,
         .bytes = (int64_t)fmin(bytes * (double)saves, 0x1p62) - replaced,

@@ -1,8 +1,7 @@
 /* The processes of a run: one, or as many as mpirun or srun has started.
  *
  * All ranks call every function except the getters in the same order, from one thread each. Calls time out
- * after `timeout` seconds with an error that names the missing ranks; then only comm_abort and comm_close may
- * be called. With one process they do nothing and cost nothing.
+ * after `timeout` seconds with an error that names the missing ranks; then only comm_close may be called. With one process they do nothing and cost nothing.
  *
  * MPI is a separate module (feed/comm/module.h), loaded only if a launcher has started more than one process:
  * loading libmpi takes longer than the rest of a start. */
@@ -27,7 +26,7 @@ int comm_launched(void);
 /* Connects the processes; comm_close ends it. timeout 0: COMM_TIMEOUT. NULL on failure. */
 struct comm *comm_open(double timeout, struct error *err);
 
-/* NULL is allowed. After an error other ranks may still be waiting: see comm_abort. */
+/* NULL is allowed. */
 void comm_close(struct comm *comm);
 
 int comm_rank(const struct comm *comm);
@@ -39,14 +38,9 @@ int comm_hosts(const struct comm *comm); /* number of different hosts */
 int comm_local_rank(const struct comm *comm);
 int comm_local_size(const struct comm *comm);
 
-const char *comm_library(const struct comm *comm); /* "Open MPI v4.1.4, …"; NULL: one process */
-
-/* `what` is for errors: "the start of epoch 2". Reductions put sum, maximum or minimum into values. */
-bool comm_barrier(struct comm *comm, const char *what, struct error *err);
+/* Puts sum, maximum or minimum into values. `what` is for errors: "the start of epoch 2". */
 bool comm_reduce_integers(struct comm *comm, enum comm_operation operation, int64_t *values, int count,
                           const char *what, struct error *err);
-bool comm_reduce_numbers(struct comm *comm, enum comm_operation operation, double *values, int count,
-                         const char *what, struct error *err);
 
 /* From rank 0 to all. */
 bool comm_broadcast(struct comm *comm, void *bytes, size_t length, const char *what, struct error *err);
@@ -63,8 +57,5 @@ bool comm_agree(struct comm *comm, bool ok, const char *what, struct error *err)
 
 /* Returns true if all ranks have the same bytes; else false on all, and the error names the rank. */
 bool comm_same(struct comm *comm, const void *bytes, size_t length, const char *what, struct error *err);
-
-/* Ends the program on every rank with this exit status. Returns only if there is one process. */
-void comm_abort(struct comm *comm, int status);
 
 #endif

@@ -1,9 +1,8 @@
-/* The module `rehearse-mpi.so`: MPI, for comm.c. */
+/* The module `rehearse-mpi.so`: the table of module.h over MPI. */
 #include "feed/comm/module.h"
 
 #include <mpi.h>
 #include <stdlib.h>
-#include <string.h>
 
 static bool start(int *rank, int *size)
 {
@@ -20,21 +19,7 @@ static void stop(void)
     MPI_Finalize();
 }
 
-static void end_all(int status)
-{
-    MPI_Abort(MPI_COMM_WORLD, status);
-}
-
-static const char *describe(void)
-{
-    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-    MPI_Get_library_version(text, &length);
-    text[strcspn(text, "\n")] = 0;
-    return text;
-}
-
-/* NULL where the call that fills it fails. */
+/* Returns the request; NULL if it could not be begun. */
 static MPI_Request *begun(MPI_Request *request, int result)
 {
     if (result == MPI_SUCCESS)
@@ -43,12 +28,11 @@ static MPI_Request *begun(MPI_Request *request, int result)
     return NULL;
 }
 
-static void *reduce(void *values, int count, enum comm_type type, enum comm_operation operation)
+static void *reduce(int64_t *values, int count, enum comm_operation operation)
 {
     MPI_Op op = operation == COMM_SUM ? MPI_SUM : operation == COMM_MAX ? MPI_MAX : MPI_MIN;
     MPI_Request *request = malloc(sizeof *request);
-    return request ? begun(request, MPI_Iallreduce(MPI_IN_PLACE, values, count,
-                                                   type == COMM_INTEGER ? MPI_INT64_T : MPI_DOUBLE, op,
+    return request ? begun(request, MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, op,
                                                    MPI_COMM_WORLD, request))
                    : NULL;
 }
@@ -103,8 +87,6 @@ const struct comm_calls rehearse_comm_calls = {
     .version = COMM_MODULE_VERSION,
     .start = start,
     .stop = stop,
-    .abort = end_all,
-    .describe = describe,
     .reduce = reduce,
     .broadcast = broadcast,
     .send = send,

@@ -106,12 +106,6 @@ void comm_close(struct comm *comm)
     free(comm);
 }
 
-void comm_abort(struct comm *comm, int status)
-{
-    if (comm->calls)
-        comm->calls->abort(status);
-}
-
 int comm_rank(const struct comm *comm)
 {
     return comm->rank;
@@ -142,21 +136,10 @@ int comm_local_size(const struct comm *comm)
     return comm->local_size;
 }
 
-const char *comm_library(const struct comm *comm)
-{
-    return comm->calls ? comm->calls->describe() : NULL;
-}
-
-/* Can other ranks be reached at all? */
+/* Fails if other ranks were lost before. */
 static bool usable(const struct comm *comm, const char *what, struct error *err)
 {
     return !comm->broken || error_set(err, ERROR_FAILED, "%s: other ranks were lost before", what);
-}
-
-bool comm_barrier(struct comm *comm, const char *what, struct error *err)
-{
-    int64_t nothing = 0;
-    return comm_reduce_integers(comm, COMM_SUM, &nothing, 1, what, err);
 }
 
 bool comm_reduce_integers(struct comm *comm, enum comm_operation operation, int64_t *values, int count,
@@ -165,16 +148,7 @@ bool comm_reduce_integers(struct comm *comm, enum comm_operation operation, int6
     if (comm->size == 1)
         return true;
     return usable(comm, what, err) &&
-           comm_await(comm, comm->calls->reduce(values, count, COMM_INTEGER, operation), what, err);
-}
-
-bool comm_reduce_numbers(struct comm *comm, enum comm_operation operation, double *values, int count,
-                         const char *what, struct error *err)
-{
-    if (comm->size == 1)
-        return true;
-    return usable(comm, what, err) &&
-           comm_await(comm, comm->calls->reduce(values, count, COMM_NUMBER, operation), what, err);
+           comm_await(comm, comm->calls->reduce(values, count, operation), what, err);
 }
 
 bool comm_broadcast(struct comm *comm, void *bytes, size_t length, const char *what, struct error *err)

@@ -57,7 +57,7 @@ static double cpu_of(pthread_t thread)
 
 struct loader_counts loader_counts(struct loader *loader)
 {
-    struct loader_counts counts = {.threads = loader->thread_count, .held = loader->held};
+    struct loader_counts counts = {.threads = loader->thread_count};
     for (int i = 0; i < loader->thread_count; i++) {
         struct loader_thread *thread = &loader->threads[i];
         double decode = 1e-9 * (double)thread->decode_cpu, verify = 1e-9 * (double)thread->verify_cpu;

@@ -11,24 +11,17 @@
 
 #define LOADER_OPEN_FILES 8 /* of each thread */
 
-/* Memory of one sample of a batch: hold. */
-struct loader_held {
-    char *memory;
-    int64_t size;
-};
-
 /* One batch of an accelerator's window. */
 struct loader_slot {
     int accelerator; /* of this process, from 0 */
     int64_t step;
-    int64_t deadline;      /* about when it is needed */
-    int64_t samples, next; /* next: first that nobody reads yet; the queue's lock */
-    _Atomic int64_t left;  /* not yet read */
+    int64_t deadline;     /* about when it is needed */
+    int64_t next;         /* first sample that no thread reads yet; the queue's lock */
+    _Atomic int64_t left; /* samples not yet read */
     _Atomic int64_t bytes;
     _Atomic uint64_t mark;
-    int64_t *read_at;         /* [batch] when each was there; NULL: no preprocessing */
-    struct loader_held *held; /* [batch]; NULL: nothing is held */
-    bool read, done;          /* and what follows: the lock of what is done */
+    int64_t *read_at; /* [batch] when each sample had been read; NULL: no preprocessing */
+    bool read, done;  /* this and the next two: loader.lock */
     int64_t ready, ahead;
 };
 
@@ -105,8 +98,6 @@ struct loader {
     struct loader_thread *threads;
     int thread_count;
     _Atomic uint64_t *once; /* a bit per sample that is in memory */
-    int64_t once_words;
-    _Atomic int64_t held;
     _Atomic int ready_count;
 
     pthread_mutex_t lock; /* of what is done */
@@ -118,9 +109,9 @@ struct loader {
     struct error error;
 };
 
-/* Reads a sample of a pass, in a thread of the loader. `held` may be NULL. *bytes: those that were read. */
-bool loader_read_sample(struct loader_thread *thread, const struct order_place *place,
-                        struct loader_held *held, int64_t *bytes, struct error *err);
+/* Reads a sample of a pass, in a thread of the loader; *bytes gets the number of bytes read. */
+bool loader_read_sample(struct loader_thread *thread, const struct order_place *place, int64_t *bytes,
+                        struct error *err);
 
 /* What threads are busy with (loader_busy.c): a piece of a step begins and ends; all of it until now; and the part of a wait
  * in which they read for other steps. */

@@ -4,11 +4,11 @@
 
 #include <math.h>
 
-#define ROUNDS  8 /* even, see walk() */
+#define ROUNDS  8 /* even: see walk() */
 #define LARGEST (INT64_C(1) << 62)
 
 /* The generalised Feistel cipher of Black and Rogaway, "Ciphers with arbitrary finite domains" (CT-RSA 2002,
- * method 3): x = right·a + left with a·b ≥ n; what falls outside [0, n) is enciphered again (cycle walking). With
+ * method 3): x = right·a + left with a·b ≥ n; a result outside [0, n) is enciphered again (cycle walking). With
  * a ≈ √n and b = ⌈n/a⌉ fewer than a numbers lie outside, so a second walk is rare. */
 struct halves {
     uint64_t a, b;
@@ -20,7 +20,7 @@ static struct halves halves_of(uint64_t n)
     return (struct halves){a, (n + a - 1) / a};
 }
 
-/* In [0, range), range < 2³². */
+/* Returns a number in [0, range), range < 2³². */
 static uint64_t round_value(uint64_t key, int round, uint64_t half, uint64_t range)
 {
     return (random_mix(half + key + (uint64_t)round * RANDOM_GOLDEN) >> 32) * range >> 32;
@@ -38,19 +38,6 @@ static uint64_t walk(struct halves h, uint64_t key, uint64_t x)
     return right * h.a + left; /* after an even number of rounds each half has its own range again */
 }
 
-static uint64_t walk_back(struct halves h, uint64_t key, uint64_t x)
-{
-    uint64_t left = x % h.a, right = x / h.a;
-    for (int round = ROUNDS - 1; round >= 0; round--) {
-        uint64_t range = round % 2 == 0 ? h.a : h.b;
-        uint64_t value = round_value(key, round, left, range);
-        uint64_t before = right >= value ? right - value : right + range - value;
-        right = left;
-        left = before;
-    }
-    return right * h.a + left;
-}
-
 uint64_t order_permute(uint64_t n, uint64_t key, uint64_t x)
 {
     struct halves h = halves_of(n);
@@ -61,40 +48,14 @@ uint64_t order_permute(uint64_t n, uint64_t key, uint64_t x)
     return x;
 }
 
-uint64_t order_unpermute(uint64_t n, uint64_t key, uint64_t x)
+/* Returns the samples of an accelerator. Samples or files are dealt out; the first (units mod P) accelerators get one more
+ * than the others. */
+static int64_t samples_of(const struct order *order, int accelerator)
 {
-    struct halves h = halves_of(n);
-    key = random_mix(key + RANDOM_GOLDEN);
-    do
-        x = walk_back(h, key, x);
-    while (x >= n);
-    return x;
-}
-
-int64_t order_files_kept_by_dlio(int64_t files, int64_t samples_per_file, int64_t batch, int64_t ranks)
-{
-    int64_t unit;
-    if (__builtin_mul_overflow(samples_per_file, batch, &unit) || __builtin_mul_overflow(unit, ranks, &unit))
-        return 0;
-    return files / unit * unit;
-}
-
-/* What is dealt out: samples, or files. The first (units mod P) accelerators get one more than the others. */
-static int64_t units_of(const struct order *order, int accelerator)
-{
-    bool by_file = order->options.shard == ORDER_BY_FILE;
-    int64_t units = by_file ? order->files : order->samples;
-    int64_t part = units / order->options.accelerators + (accelerator < units % order->options.accelerators);
-    return by_file ? part * order->options.samples_per_file : part;
-}
-
-static int64_t steps_of(const struct order *order)
-{
-    int64_t batch = order->options.batch;
-    if (order->options.drop_last)
-        return units_of(order, order->options.accelerators - 1) / batch;
-    int64_t longest = units_of(order, 0);
-    return longest / batch + (longest % batch != 0);
+    const struct order_options *o = &order->options;
+    int64_t units = o->shard == ORDER_BY_FILE ? o->files : order->samples;
+    int64_t part = units / o->accelerators + (accelerator < units % o->accelerators);
+    return o->shard == ORDER_BY_FILE ? part * o->samples_per_file : part;
 }
 
 static bool check(const struct order_options *o, struct error *err)
@@ -103,9 +64,6 @@ static bool check(const struct order_options *o, struct error *err)
     if (o->files < 1 || o->samples_per_file < 1 || o->batch < 1 || o->accelerators < 1)
         return error_set(err, ERROR_INPUT,
                          "files, samples per file, batch size and accelerators must be positive");
-    if (o->shuffle_size < 0)
-        return error_set(err, ERROR_INPUT, "shuffle_size must not be negative, found %lld",
-                         (long long)o->shuffle_size);
     if (__builtin_mul_overflow(o->files, o->samples_per_file, &samples) || samples > LARGEST)
         return error_set(err, ERROR_INPUT, "%lld files of %lld samples are more than can be counted",
                          (long long)o->files, (long long)o->samples_per_file);
@@ -115,53 +73,23 @@ static bool check(const struct order_options *o, struct error *err)
     return true;
 }
 
-static bool no_step(const struct order *order, struct error *err)
-{
-    const struct order_options *o = &order->options;
-    if (order->files == 0)
-        return error_set(
-            err, ERROR_INPUT,
-            "DLIO's trimming keeps 0 of %lld files (it keeps multiples of %lld samples per file × batch "
-            "of %lld × %d accelerators): no step would be run",
-            (long long)o->files, (long long)o->samples_per_file, (long long)o->batch, o->accelerators);
-    return error_set(
-        err, ERROR_INPUT,
-        "%lld samples in %lld files do not fill one batch of %lld on each of %d accelerators: no step "
-        "would be run",
-        (long long)order->samples, (long long)order->files, (long long)o->batch, o->accelerators);
-}
-
 bool order_init(struct order *order, const struct order_options *options, struct error *err)
 {
     if (!check(options, err))
         return false;
-    *order = (struct order){.options = *options, .files = options->files};
-    if (options->trim_as_dlio)
-        order->files = order_files_kept_by_dlio(options->files, options->samples_per_file, options->batch,
-                                                options->accelerators);
-    order->samples = order->files * options->samples_per_file;
-    order->steps = steps_of(order);
-    if (order->steps == 0)
-        return no_step(order, err);
-    if (options->drop_last)
-        order->dropped = order->samples - order->steps * options->batch * options->accelerators;
-    return true;
+    *order = (struct order){.options = *options, .samples = options->files * options->samples_per_file};
+    order->steps = samples_of(order, options->accelerators - 1) / options->batch;
+    order->dropped = order->samples - order->steps * options->batch * options->accelerators;
+    return order->steps > 0 ||
+           error_set(
+               err, ERROR_INPUT,
+               "%lld samples in %lld files do not fill one batch of %lld on each of %d accelerators: no "
+               "step would be run",
+               (long long)order->samples, (long long)options->files, (long long)options->batch,
+               options->accelerators);
 }
 
-int64_t order_samples(const struct order *order, int accelerator)
-{
-    return order->options.drop_last ? order->steps * order->options.batch : units_of(order, accelerator);
-}
-
-int64_t order_batch(const struct order *order, int accelerator, int64_t step)
-{
-    if (step < 0 || step >= order->steps)
-        return 0;
-    int64_t left = order_samples(order, accelerator) - step * order->options.batch;
-    return left < 0 ? 0 : left < order->options.batch ? left : order->options.batch;
-}
-
-/* Two shuffles of one epoch differ by their stream. */
+/* Returns the key of a shuffle; two shuffles of one epoch differ by their stream. */
 static uint64_t key_of(const struct order *order, enum order_shuffle shuffle, int64_t epoch, uint64_t stream)
 {
     bool random = shuffle == ORDER_RANDOM;
@@ -171,43 +99,38 @@ static uint64_t key_of(const struct order *order, enum order_shuffle shuffle, in
     return random_mix(key + stream * RANDOM_GOLDEN);
 }
 
-/* Of `count` samples in a row, which comes at `position`. */
+/* Returns the sample, of `count` in a row, that comes at `position`. */
 static int64_t shuffled(const struct order *order, int64_t epoch, uint64_t stream, int64_t count,
                         int64_t position)
 {
-    const struct order_options *o = &order->options;
-    if (o->sample_shuffle == ORDER_OFF)
+    enum order_shuffle shuffle = order->options.sample_shuffle;
+    if (shuffle == ORDER_OFF)
         return position;
-    int64_t block = o->shuffle_size > 0 && o->shuffle_size < count ? o->shuffle_size : count;
-    int64_t start = position - position % block;
-    int64_t size = count - start < block ? count - start : block;
-    uint64_t key = key_of(order, o->sample_shuffle, epoch, stream) + (uint64_t)start;
-    return start + (int64_t)order_permute((uint64_t)size, key, (uint64_t)(position - start));
+    return (int64_t)order_permute((uint64_t)count, key_of(order, shuffle, epoch, stream), (uint64_t)position);
 }
 
 bool order_at(const struct order *order, int64_t epoch, int accelerator, int64_t step, int64_t index,
               struct order_place *place)
 {
     const struct order_options *o = &order->options;
-    if (accelerator < 0 || accelerator >= o->accelerators || index < 0 ||
-        index >= order_batch(order, accelerator, step))
+    if (accelerator < 0 || accelerator >= o->accelerators || step < 0 || step >= order->steps || index < 0 ||
+        index >= o->batch)
         return false;
     int64_t own = step * o->batch + index; /* among this accelerator's */
     int64_t sample, slot;
     if (o->shard == ORDER_BY_FILE) {
         uint64_t stream = 2 + (uint64_t)accelerator;
-        sample = shuffled(order, epoch, stream, units_of(order, accelerator), own);
+        sample = shuffled(order, epoch, stream, samples_of(order, accelerator), own);
         slot = sample / o->samples_per_file * o->accelerators + accelerator;
     } else {
         int64_t extra = order->samples % o->accelerators;
         int64_t before =
             order->samples / o->accelerators * accelerator + (accelerator < extra ? accelerator : extra);
-        int64_t position = o->shard == ORDER_CONTIGUOUS ? before + own : own * o->accelerators + accelerator;
-        sample = shuffled(order, epoch, 1, order->samples, position);
+        sample = shuffled(order, epoch, 1, order->samples, before + own);
         slot = sample / o->samples_per_file;
     }
     if (o->file_shuffle != ORDER_OFF)
-        slot = (int64_t)order_permute((uint64_t)order->files, key_of(order, o->file_shuffle, epoch, 0),
+        slot = (int64_t)order_permute((uint64_t)o->files, key_of(order, o->file_shuffle, epoch, 0),
                                       (uint64_t)slot);
     *place = (struct order_place){slot, sample % o->samples_per_file};
     return true;

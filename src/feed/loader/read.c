@@ -228,30 +228,12 @@ static bool let_go(struct loader_thread *thread, struct loader_file *file, int64
     return read_parts(thread, file, count, err);
 }
 
-static char *memory_of(struct loader_thread *thread, struct loader_held *held, int64_t size,
-                       struct error *err)
-{
-    if (!held)
-        return storage_reader_buffer(thread->reader, 0, size, err);
-    if (held->size < size) {
-        storage_buffer_free(held->memory, held->size);
-        atomic_fetch_sub(&thread->loader->held, held->size);
-        held->size = 0;
-        held->memory = storage_buffer_new(size, err);
-        if (held->memory) {
-            held->size = size;
-            atomic_fetch_add(&thread->loader->held, size);
-        }
-    }
-    return held->memory;
-}
-
 /* The bytes of the sample, joined, at *at. */
-static bool keep(struct loader_thread *thread, struct loader_file *file, int64_t sample,
-                 struct loader_held *held, char **at, int64_t *length, struct error *err)
+static bool keep(struct loader_thread *thread, struct loader_file *file, int64_t sample, char **at,
+                 int64_t *length, struct error *err)
 {
     *length = dataset_index_length(&file->index, sample);
-    char *to = memory_of(thread, held, *length + STORAGE_SLACK, err);
+    char *to = storage_reader_buffer(thread->reader, 0, *length + STORAGE_SLACK, err);
     if (!to)
         return false;
     int64_t opening = add_open(thread, file), offset = 0;
@@ -348,8 +330,8 @@ static int64_t delivered(const struct loader_thread *thread)
     return storage_reader_counts(thread->reader).bytes;
 }
 
-bool loader_read_sample(struct loader_thread *thread, const struct order_place *place,
-                        struct loader_held *held, int64_t *bytes, struct error *err)
+bool loader_read_sample(struct loader_thread *thread, const struct order_place *place, int64_t *bytes,
+                        struct error *err)
 {
     const struct loader_options *options = &thread->loader->options;
     int64_t number = place->file + (thread->loader->pass.eval ? options->layout->files_train : 0);
@@ -366,12 +348,11 @@ bool loader_read_sample(struct loader_thread *thread, const struct order_place *
     if (!make_room(thread, DATASET_MAX_OPEN + file->index.per_sample, err))
         return false;
     bool ok;
-    if (held || options->decode || options->verify) {
+    if (options->decode || options->verify) {
         char *at;
         int64_t length;
-        ok = keep(thread, file, place->sample, held, &at, &length, err);
-        if (ok && (options->decode || options->verify))
-            ok = decode(thread, file, place->sample, at, length, err);
+        ok = keep(thread, file, place->sample, &at, &length, err) &&
+             decode(thread, file, place->sample, at, length, err);
     } else {
         ok = let_go(thread, file, place->sample, err);
     }

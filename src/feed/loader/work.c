@@ -57,10 +57,10 @@ static bool take_piece(struct loader *loader, struct piece *piece)
     bool found = !queue->ending;
     if (found) {
         struct loader_slot *slot = queue->slots[0];
-        int64_t left = slot->samples - slot->next;
+        int64_t left = loader->batch - slot->next;
         *piece = (struct piece){slot, slot->next, left < loader->piece ? left : loader->piece};
         slot->next += piece->count;
-        if (slot->next == slot->samples)
+        if (slot->next == loader->batch)
             queue_remove_first(queue);
         queue->busy++;
         if (queue->count > 0 && queue->idle > 0)
@@ -98,7 +98,7 @@ static int64_t preprocessed(struct loader *loader, const struct loader_slot *slo
     const struct loader_options *options = &loader->options;
     struct loader_window *window = &loader->windows[slot->accelerator];
     int64_t last = 0;
-    for (int64_t i = 0; i < slot->samples; i++) {
+    for (int64_t i = 0; i < loader->batch; i++) {
         int64_t *worker = window->workers;
         for (int w = 1; w < options->workers; w++)
             if (window->workers[w] < *worker)
@@ -144,8 +144,7 @@ static bool preprocess(struct loader *loader, struct loader_window *window)
     struct loader_slot *slot = &window->slots[window->preprocessed % loader->window];
     while (slot->read && slot->step == window->preprocessed) {
         slot->read = false;
-        told |=
-            batch_ready(loader, slot, slot->samples > 0 ? preprocessed(loader, slot) : clock_nanoseconds());
+        told |= batch_ready(loader, slot, preprocessed(loader, slot));
         slot = &window->slots[++window->preprocessed % loader->window];
     }
     return told;
@@ -195,7 +194,7 @@ static bool read_piece(struct loader_thread *thread, const struct piece *piece, 
         if (!order_at(loader->pass.order, loader->pass.epoch, loader->options.first + slot->accelerator,
                       slot->step, i, &place))
             return error_set(err, ERROR_FAILED, "step %" PRId64 " has no sample %" PRId64, slot->step, i);
-        if (!loader_read_sample(thread, &place, slot->held ? &slot->held[i] : NULL, &sample_bytes, err))
+        if (!loader_read_sample(thread, &place, &sample_bytes, err))
             return false;
         bytes += sample_bytes;
         mark += order_mark(loader->pass.order, &place);
@@ -234,19 +233,13 @@ static void ask(struct loader *loader, int accelerator, int64_t now)
     struct loader_window *window = &loader->windows[accelerator];
     struct loader_queue *queue = &loader->queue;
     struct loader_slot *slot = &window->slots[window->asked % loader->window];
-    int64_t samples = order_batch(loader->pass.order, loader->options.first + accelerator, window->asked);
     slot->step = window->asked++;
     slot->deadline = now + loader->window * loader->pass.interval;
-    slot->samples = samples;
     slot->next = 0;
-    slot->left = samples;
+    slot->left = loader->batch;
     slot->bytes = 0;
     slot->mark = 0;
     slot->ahead = 0;
-    if (samples == 0) {
-        batch_done(loader, slot);
-        return;
-    }
     pthread_mutex_lock(&queue->lock);
     queue_add(queue, slot);
     bool wake = queue->idle > 0;
@@ -399,16 +392,6 @@ bool loader_give_up(struct loader *loader, int64_t patience)
     return rests;
 }
 
-static void free_slot(struct loader *loader, struct loader_slot *slot)
-{
-    for (int64_t i = 0; slot->held && i < loader->batch; i++)
-        storage_buffer_free(slot->held[i].memory, slot->held[i].size);
-    free(slot->held);
-    free(slot->read_at);
-    slot->held = NULL;
-    slot->read_at = NULL;
-}
-
 void loader_free(struct loader *loader)
 {
     if (!loader)
@@ -424,7 +407,7 @@ void loader_free(struct loader *loader)
     for (int i = 0; loader->windows && i < loader->options.count; i++) {
         struct loader_window *window = &loader->windows[i];
         for (int s = 0; window->slots && s < loader->window; s++)
-            free_slot(loader, &window->slots[s]);
+            free(window->slots[s].read_at);
         free(window->slots);
         free(window->workers);
     }
@@ -441,24 +424,17 @@ void loader_free(struct loader *loader)
     free(loader);
 }
 
-/* Memory for batches of another size. */
-static bool make_slots(struct loader *loader, int64_t batch, struct error *err)
+/* Makes room for the times of samples in batches of this size. */
+static bool set_batch(struct loader *loader, int64_t batch, struct error *err)
 {
-    if (batch == loader->batch)
-        return true;
-    for (int i = 0; i < loader->options.count; i++)
-        for (int s = 0; s < loader->window; s++)
-            free_slot(loader, &loader->windows[i].slots[s]);
-    loader->held = 0;
+    bool grows = preprocesses(loader) && batch > loader->batch;
     loader->batch = batch;
-    for (int i = 0; i < loader->options.count; i++) {
+    for (int i = 0; grows && i < loader->options.count; i++) {
         for (int s = 0; s < loader->window; s++) {
             struct loader_slot *slot = &loader->windows[i].slots[s];
-            if (preprocesses(loader))
-                slot->read_at = calloc((size_t)batch, sizeof *slot->read_at);
-            if (loader->options.hold)
-                slot->held = calloc((size_t)batch, sizeof *slot->held);
-            if ((preprocesses(loader) && !slot->read_at) || (loader->options.hold && !slot->held))
+            free(slot->read_at);
+            slot->read_at = calloc((size_t)batch, sizeof *slot->read_at);
+            if (!slot->read_at)
                 return error_memory(err);
         }
     }
@@ -485,7 +461,7 @@ bool loader_start(struct loader *loader, const struct loader_pass *pass, struct 
         return false;
     }
     loader->pass = *pass;
-    if (!make_slots(loader, pass->order->options.batch, err))
+    if (!set_batch(loader, pass->order->options.batch, err))
         return false;
     loader->piece = piece_of(loader);
     loader->told_count = 0;
@@ -523,7 +499,7 @@ bool loader_take(struct loader *loader, int accelerator, int64_t step, struct lo
         window->done_count--;
         *batch = (struct loader_batch){
             .ready = slot->ready,
-            .samples = slot->samples,
+            .samples = loader->batch,
             .bytes = slot->bytes,
             .mark = slot->mark,
             .ahead = slot->ahead,

@@ -320,10 +320,6 @@ static void wrong_options_are_refused(void **state)
     options.shift = -1;
     assert_null(checkpoint_new(&options, &err));
     require_text(&err, "shift");
-    options.shift = 0;
-    options.threads = 1000;
-    assert_null(checkpoint_new(&options, &err));
-    require_text(&err, "threads");
     storage_free(storage);
 }
 

@@ -28,7 +28,7 @@ static void files_are_those_of_the_shards(void **state)
     assert_true(size_of("global_epoch1_step1/" CHECKPOINT_MANIFEST) > 0);
 }
 
-static void restore_with(struct storage_options storage_options, enum checkpoint_layout layout, int threads)
+static void restore_with(struct storage_options storage_options)
 {
     struct error err;
     storage_options.root = folder.path;
@@ -38,8 +38,6 @@ static void restore_with(struct storage_options storage_options, enum checkpoint
         return;
     }
     struct checkpoint_options options = options_of(storage, small_shards());
-    options.layout = layout;
-    options.threads = threads;
     struct checkpoint *checkpoint = new_checkpoint(&options);
     if (checkpoint_save(checkpoint, &first, NULL, &err))
         require_load(checkpoint, 1);
@@ -52,13 +50,10 @@ static void restore_with(struct storage_options storage_options, enum checkpoint
 static void every_way_restores_what_it_saved(void **state)
 {
     (void)state;
-    restore_with((struct storage_options){.method = STORAGE_POSIX}, CHECKPOINT_RAW, 1);
-    restore_with((struct storage_options){.method = STORAGE_POSIX}, CHECKPOINT_SAFETENSORS, 0);
-    restore_with((struct storage_options){.method = STORAGE_POSIX, .direct = true}, CHECKPOINT_RAW, 2);
-    restore_with((struct storage_options){.method = STORAGE_POSIX, .direct = true}, CHECKPOINT_SAFETENSORS,
-                 2);
-    restore_with((struct storage_options){.method = STORAGE_URING, .queue_depth = 4}, CHECKPOINT_RAW, 2);
-    restore_with((struct storage_options){.method = STORAGE_MMAP}, CHECKPOINT_RAW, 2);
+    restore_with((struct storage_options){.method = STORAGE_POSIX});
+    restore_with((struct storage_options){.method = STORAGE_POSIX, .direct = true});
+    restore_with((struct storage_options){.method = STORAGE_URING, .queue_depth = 4});
+    restore_with((struct storage_options){.method = STORAGE_MMAP});
 }
 
 static void read_bytes(const char *name, char *to, size_t n)
@@ -69,26 +64,6 @@ static void read_bytes(const char *name, char *to, size_t n)
     assert_non_null(file);
     assert_int_equal(fread(to, 1, n, file), n);
     fclose(file);
-}
-
-static void safetensors_begin_with_their_header(void **state)
-{
-    struct storage *storage = new_storage(NULL);
-    struct checkpoint_options options = options_of(storage, flat_shards(1, 10000));
-    char head[4096];
-    (void)state;
-    options.layout = CHECKPOINT_SAFETENSORS;
-    struct checkpoint *checkpoint = new_checkpoint(&options);
-    require_save(checkpoint, 1);
-    static const char name[] = "global_epoch1_step1/zero_pp_rank_0_mp_rank_0_optim_states.safetensors";
-    assert_int_equal(size_of(name), 4096 + 10000);
-    read_bytes(name, head, sizeof head);
-    assert_memory_equal(head, "\xf8\x0f\0\0\0\0\0\0", 8); /* 4088 */
-    static const char text[] = "{\"state\":{\"dtype\":\"U8\",\"shape\":[10000],\"data_offsets\":[0,10000]}} ";
-    assert_memory_equal(head + 8, text, sizeof text - 1);
-    assert_int_equal(head[4095], ' ');
-    checkpoint_free(checkpoint);
-    storage_free(storage);
 }
 
 static void each_checkpoint_has_bytes_of_its_own(void **state)
@@ -140,7 +115,7 @@ static void a_shifted_rank_restores_what_another_saved(void **state)
     struct checkpoint *checkpoint = new_checkpoint(&options);
     require_load(checkpoint, 1);
     for (int rank = 0; rank < 4; rank++)
-        assert_int_equal(checkpoint_parts(checkpoint)[rank].bytes,
+        assert_int_equal(checkpoint->parts[rank].bytes,
                          checkpoint_shards_rank_bytes(&shards, (rank + 3) % 4));
     checkpoint_free(checkpoint);
     storage_free(storage);
@@ -160,7 +135,7 @@ static void another_number_of_ranks_shares_all_bytes(void **state)
         require_load(checkpoint, 1);
         double sum = 0;
         for (int rank = 0; rank < ranks; rank++) {
-            double bytes = (double)checkpoint_parts(checkpoint)[rank].bytes;
+            double bytes = (double)checkpoint->parts[rank].bytes;
             assert_true(bytes > all / ranks - 18 && bytes < all / ranks + 18);
             sum += bytes;
         }
@@ -168,19 +143,6 @@ static void another_number_of_ranks_shares_all_bytes(void **state)
         checkpoint_free(checkpoint);
         storage_free(storage);
     }
-}
-
-static void another_number_of_ranks_reads_behind_headers(void **state)
-{
-    struct storage *storage = new_storage(NULL);
-    struct checkpoint_options options = options_of(storage, small_shards());
-    (void)state;
-    options.layout = CHECKPOINT_SAFETENSORS;
-    struct checkpoint *checkpoint = new_checkpoint(&options);
-    require_save(checkpoint, 1);
-    checkpoint_free(checkpoint);
-    load_once(options_of(NULL, flat_shards(3, 1)), NULL);
-    storage_free(storage);
 }
 
 static void processes_save_and_restore_together(void **state)
@@ -198,22 +160,6 @@ static void processes_save_and_restore_together(void **state)
 }
 
 /* --- runs and figures ----------------------------------------------------------------------------------------- */
-
-static void only_the_newest_are_kept(void **state)
-{
-    struct storage *storage = new_storage(NULL);
-    struct checkpoint_options options = options_of(storage, flat_shards(2, 5000));
-    (void)state;
-    options.keep = 2;
-    struct checkpoint *checkpoint = new_checkpoint(&options);
-    for (int step = 8; step <= 11; step++) /* 10 is not older than 9 */
-        require_save(checkpoint, step);
-    assert_int_equal(count_files(""), 2);
-    require_load(checkpoint, 10);
-    require_load(checkpoint, 11);
-    checkpoint_free(checkpoint);
-    storage_free(storage);
-}
 
 static struct metrics metrics_of(int ranks)
 {
@@ -265,8 +211,8 @@ static void metrics_are_those_of_the_parts(void **state)
     struct checkpoint *checkpoint = new_checkpoint(&options);
     assert_true(checkpoint_save(checkpoint, &first, &metrics, &err));
     for (int rank = 0; rank < 4; rank++) {
-        const struct checkpoint_part *part = &checkpoint_parts(checkpoint)[rank];
-        assert_int_equal(part->start, checkpoint_parts(checkpoint)[0].start);
+        const struct checkpoint_part *part = &checkpoint->parts[rank];
+        assert_int_equal(part->start, checkpoint->parts[0].start);
         assert_true(part->sync > 0 && part->rename > 0 && part->sync_folder > 0 && part->transfer > 0);
         slowest = part->end - part->start > slowest ? part->end - part->start : slowest;
     }
@@ -287,7 +233,7 @@ static void nothing_is_synced_unless_it_is_asked_for(void **state)
     struct checkpoint *checkpoint = new_checkpoint(&options);
     require_save(checkpoint, 1);
     assert_int_equal(faults.syncs, 0);
-    assert_true(checkpoint_parts(checkpoint)[0].sync == 0);
+    assert_true(checkpoint->parts[0].sync == 0);
     checkpoint_free(checkpoint);
     storage_free(storage);
 }
@@ -302,13 +248,13 @@ static void a_cold_restore_finds_nothing_in_the_cache(void **state)
     struct checkpoint *checkpoint = new_checkpoint(&options);
     require_save(checkpoint, 1);
     require_load(checkpoint, 1);
-    assert_int_equal(checkpoint_resident(checkpoint), 10000000);
+    assert_int_equal(checkpoint->origin.resident, 10000000);
     checkpoint_free(checkpoint);
     options.cold = true;
     checkpoint = new_checkpoint(&options);
     require_load(checkpoint, 1);
     if (storage_facts(folder.path, &facts, &err) && strcmp(facts.file_system, "tmpfs") != 0)
-        assert_int_equal(checkpoint_resident(checkpoint), 0);
+        assert_int_equal(checkpoint->origin.resident, 0);
     else
         print_message("skipped: this file system lives in memory\n");
     checkpoint_free(checkpoint);
@@ -347,8 +293,9 @@ static int peak_of_child(void)
         !checkpoint_load(checkpoint, &first, NULL, &err))
         return 1;
     long grown = status_of("VmHWM:") - before;
-    long bound = (long)(checkpoint_memory(checkpoint) / 1024) + 8192;
-    return grown <= bound && bound < 32768 ? 0 : 2;
+    return grown < 32768
+               ? 0
+               : 2; /* two buffers of 4 MiB for each of two threads, and what a process has beside */
 }
 
 static void memory_does_not_grow_with_the_state(void **state)
@@ -374,14 +321,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CHECKPOINT_TEST(files_are_those_of_the_shards),
         CHECKPOINT_TEST(every_way_restores_what_it_saved),
-        CHECKPOINT_TEST(safetensors_begin_with_their_header),
         CHECKPOINT_TEST(each_checkpoint_has_bytes_of_its_own),
         CHECKPOINT_TEST(bytes_compress_as_asked),
         CHECKPOINT_TEST(a_shifted_rank_restores_what_another_saved),
         CHECKPOINT_TEST(another_number_of_ranks_shares_all_bytes),
-        CHECKPOINT_TEST(another_number_of_ranks_reads_behind_headers),
         CHECKPOINT_TEST(processes_save_and_restore_together),
-        CHECKPOINT_TEST(only_the_newest_are_kept),
         CHECKPOINT_TEST(a_run_is_counted),
         CHECKPOINT_TEST(metrics_are_those_of_the_parts),
         CHECKPOINT_TEST(nothing_is_synced_unless_it_is_asked_for),

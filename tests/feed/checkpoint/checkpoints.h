@@ -2,7 +2,7 @@
 #ifndef REHEARSE_TESTS_FEED_CHECKPOINTS_H
 #define REHEARSE_TESTS_FEED_CHECKPOINTS_H
 
-#include "feed/checkpoint/checkpoint.h"
+#include "feed/checkpoint/internal.h"
 
 #include "model/folder.h"
 
@@ -72,7 +72,6 @@ static inline struct checkpoint_options options_of(struct storage *storage, stru
         .folder = "saved",
         .shards = shards,
         .count = (int)shards.ranks,
-        .threads = 2,
         .seed = 7,
         .sync = true,
         .verify = true,

@@ -84,7 +84,7 @@ static void test_evaluation_reads_its_own_files(void **state)
     }
     set_loader(&options);
     set_order(1, 4);
-    set.order.options.files = set.order.files = 3;
+    set.order.options.files = 3;
     set.order.samples = 12;
     set.order.steps = 3;
     const struct loader_pass pass = {.order = &set.order, .eval = true, .steps = 3};
@@ -147,31 +147,6 @@ static void test_what_is_kept_in_memory_is_read_once(void **state)
     struct loader_batch again = set_take_all(2);
     assert_int_equal(again.bytes, 0);
     assert_int_equal(again.samples, 48);
-}
-
-static void test_held_batches_use_their_memory_again(void **state)
-{
-    (void)state;
-    struct loader_options options = set_loader_options(2);
-    options.hold = true;
-    set_loader(&options);
-    set_order(2, 4);
-    set_pass(0);
-    set_take_all(2);
-    int64_t held = loader_counts(set.loader).held;
-    assert_true(held >= 2 * 2 * 4 * 1000);
-    for (int64_t epoch = 1; epoch < 4; epoch++) {
-        set_pass(epoch);
-        set_take_all(2);
-    }
-    assert_int_equal(loader_counts(set.loader).held, held);
-}
-
-static void test_nothing_is_held_otherwise(void **state)
-{
-    (void)state;
-    require_each_sample_once(2, 2);
-    assert_int_equal(loader_counts(set.loader).held, 0);
 }
 
 /* ---- The window ---- */
@@ -271,27 +246,6 @@ static void test_the_batch_needed_first_is_read_first(void **state)
     assert_int_equal(log.count, 6);
     for (int i = 0; i < 6; i++)
         assert_string_equal(log.names[i], expected[i]);
-}
-
-static void test_short_last_batches_and_empty_ones_are_there(void **state)
-{
-    (void)state;
-    struct error err;
-    struct loader_batch batch;
-    struct loader_options options = set_loader_options(5);
-    set_loader(&options);
-    set_order(5, 3);
-    set.order.options.drop_last = false;
-    struct order_options again = set.order.options;
-    assert_true(order_init(&set.order, &again, &err)); /* 48 samples: 10, 10, 10, 9, 9 */
-    set_pass(0);
-    assert_int_equal(set.order.steps, 4);
-    for (int64_t step = 0; step < 4; step++) {
-        assert_true(set_take(0, step, &batch, &err));
-        assert_int_equal(batch.samples, step < 3 ? 3 : 1);
-        assert_true(set_take(4, step, &batch, &err));
-        assert_int_equal(batch.samples, step < 3 ? 3 : 0);
-    }
 }
 
 static void test_a_pass_may_be_given_up(void **state)
@@ -481,13 +435,10 @@ int main(void)
         TEST(test_an_open_file_is_read_once_for_all_its_samples),
         TESTR(test_of_records_only_those_asked_for_are_read),
         TEST(test_what_is_kept_in_memory_is_read_once),
-        TEST(test_held_batches_use_their_memory_again),
-        TEST(test_nothing_is_held_otherwise),
         TEST(test_no_more_than_the_window_is_read_ahead),
         TEST(test_a_batch_that_is_taken_makes_room_for_one),
         TEST(test_without_a_window_nothing_is_read_before_it_is_asked_for),
         TEST0(test_the_batch_needed_first_is_read_first),
-        TEST(test_short_last_batches_and_empty_ones_are_there),
         TEST(test_a_pass_may_be_given_up),
         TESTR(test_preprocessing_takes_turns_on_its_workers),
         TESTR(test_preprocessing_may_have_workers_of_its_own),
