@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 
@@ -173,8 +172,7 @@ static void test_waiting_ends_when_we_are_to_stop(void **state)
     void *ok;
     atomic_store(&stop, false);
     assert_int_equal(pthread_create(&thread, NULL, read_without_end, &err), 0);
-    while (count_requests("GET", "/bucket/stall-1000/stopped") == 0)
-        sched_yield();
+    require_well("after/stall-1000/stopped");
     atomic_store(&stop, true);
     pthread_join(thread, &ok);
     assert_false(*(bool *)ok);

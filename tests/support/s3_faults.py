@@ -5,7 +5,7 @@ first two requests for it with 503. It knows nothing of signatures; prints its p
     s3_faults.py SECRET
 
 Every object has 300001 bytes, those of tests/storage/ways.h, until one is put. The object "requests" is a list of the
-requests so far, one a line.
+requests so far, one a line. An object "after/KEY" is answered once the object KEY has been asked for.
 """
 import collections
 import hashlib
@@ -35,7 +35,7 @@ uploads = {}
 upload_numbers = itertools.count()
 requests = []
 asked = collections.Counter()
-lock = threading.Lock()  # of all of these: requests come on several threads
+lock = threading.Condition()  # of all of these: requests come on several threads
 
 
 def error_xml(code, message="as it was told to"):
@@ -73,6 +73,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with lock:
             asked[self.key] += 1
             self.turn = asked[self.key]
+            lock.notify_all()
         if self.turn > times:
             return False
         status = re.fullmatch(r"status(\d+)", fault)
@@ -105,6 +106,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         with lock:
             requests.append(f"{self.command} {self.path}")
+            self.number = len(requests)
         self.fault, _, times = self.key.partition("/")[0].partition("-")
         return not self.fails(self.fault, int(times or 0))
 
@@ -116,8 +118,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         content = "\n".join(requests).encode() if self.key == "requests" else objects.get(self.key, CONTENT)
         etag = etags.get(self.key, f'"{hashlib.md5(content).hexdigest()}"')
-        if self.fault == "replaced":
-            etag = f'"{len(requests)}"'
+        if self.fault == "replaced":  # each request finds another object, also where several come at the same time
+            etag = f'"{self.number}"'
+        if self.fault == "after":
+            with lock:
+                lock.wait_for(lambda: asked[self.key.partition("/")[2]] > 0)
         asked_range = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if not asked_range or self.fault == "norange":
             self.answer(200, content, ETag=etag)
