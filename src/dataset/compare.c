@@ -159,12 +159,7 @@ static bool compare_sample(struct samples *s, int64_t sample, const char *path,
 
 static bool make_buffers(struct samples *s, struct error *err)
 {
-    int64_t longest = 0;
-    for (int64_t i = 0; i < (s->index.extents ? s->index.samples : 1); i++) {
-        int64_t length = dataset_index_length(&s->index, i);
-        longest = length > longest ? length : longest;
-    }
-    s->raw = malloc((size_t)longest + 1);
+    s->raw = malloc((size_t)dataset_index_longest(&s->index) + 1);
     s->decoded = malloc((size_t)s->index.sample_bytes + 1);
     s->extents = calloc((size_t)s->index.per_sample, sizeof *s->extents);
     return (s->raw && s->decoded && s->extents) || error_memory(err);

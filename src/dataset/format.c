@@ -1,5 +1,8 @@
 #include "dataset/format.h"
 
+#include "dataset/layout.h"
+#include "dataset/writer.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -93,11 +96,17 @@ bool dataset_write(const struct dataset_file *file, int part, const struct datas
 {
     struct dataset_content generated;
     struct dataset_bytes bytes;
+    struct dataset_writer writer;
+    struct dataset_file of = *file;
+    of.part = part;
+    if (!dataset_writer_init(&writer, sink, err))
+        return false;
     if (!content) {
         dataset_content_init(&generated, &bytes, file);
         content = &generated;
     }
-    return file->layout->format->write(file, part, content, sink, err);
+    file->layout->format->write(&of, content, &writer);
+    return dataset_writer_end(&writer);
 }
 
 bool dataset_locate(const struct dataset_format *format, struct dataset_index *index, const char *path,
@@ -117,7 +126,7 @@ bool dataset_open(const struct dataset_file *file, struct dataset_index *index, 
                   const struct dataset_source *const *parts, struct error *err)
 {
     const struct dataset_format *format = file->layout->format;
-    bool whole = !format->container && format->bytes(file, 0) == parts[0]->size;
+    bool whole = !format->container && dataset_file_bytes(file, 0) == parts[0]->size;
     if (whole && format->expect && format->expect(file, index))
         return true;
     return dataset_locate(format, index, path, parts, err);

@@ -73,8 +73,7 @@ bool image_expect(const struct dataset_file *file, struct dataset_index *index)
     return true;
 }
 
-int64_t image_bytes(const struct dataset_file *file, int part)
+int64_t image_bytes(const struct dataset_file *file)
 {
-    (void)part;
     return file->file_bytes > 0 ? file->file_bytes : -1;
 }

@@ -20,6 +20,6 @@ void image_index(struct dataset_index *index, int64_t file_bytes, int64_t height
 
 /* Makes the index of a file of known size. */
 bool image_expect(const struct dataset_file *file, struct dataset_index *index);
-int64_t image_bytes(const struct dataset_file *file, int part);
+int64_t image_bytes(const struct dataset_file *file);
 
 #endif

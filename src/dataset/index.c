@@ -70,6 +70,16 @@ int64_t dataset_index_length(const struct dataset_index *index, int64_t sample)
     return length;
 }
 
+int64_t dataset_index_longest(const struct dataset_index *index)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < (index->extents ? index->samples : 1); i++) {
+        int64_t length = dataset_index_length(index, i);
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
 /* Makes room for one extent more, and lists those that were regular up to now. */
 static bool make_room(struct dataset_builder *builder, struct error *err)
 {

@@ -283,10 +283,10 @@ static int digits(int64_t value)
     return snprintf(NULL, 0, "%" PRId64, value);
 }
 
-void dataset_usual_path(const struct dataset_file *file, int part, struct text *path)
+void dataset_usual_path(const struct dataset_file *file, struct text *path)
 {
     const struct dataset_layout *layout = file->layout;
-    const char *suffix = layout->format->part_suffix[part];
+    const char *suffix = layout->format->part_suffix[file->part];
     int64_t files = file->eval ? layout->files_eval : layout->files_train;
     int64_t folders = file->eval ? layout->subfolders_eval : layout->subfolders_train;
     text_add(path, file->eval ? "valid/" : "train/");
@@ -298,18 +298,18 @@ void dataset_usual_path(const struct dataset_file *file, int part, struct text *
 
 bool dataset_file_path(const struct dataset_file *file, int part, struct text *path)
 {
-    const struct dataset_format *format = file->layout->format;
+    struct dataset_file of = *file;
+    of.part = part;
     path->length = 0;
-    if (format->path)
-        format->path(file, part, path);
-    else
-        dataset_usual_path(file, part, path);
+    (file->layout->format->path ? file->layout->format->path : dataset_usual_path)(&of, path);
     return !path->failed;
 }
 
 int64_t dataset_file_bytes(const struct dataset_file *file, int part)
 {
-    return file->layout->format->bytes(file, part);
+    struct dataset_file of = *file;
+    of.part = part;
+    return file->layout->format->bytes(&of);
 }
 
 static int64_t bytes_of(const struct dataset_layout *layout, int64_t number)

@@ -1,7 +1,5 @@
 #include "dataset/pack.h"
 
-#include "dataset/writer.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +8,6 @@
 #include <zlib.h>
 
 #define WINDOW 15 /* bits; 16 more: gzip's header and trailer, negative: neither */
-
-struct dataset_packer {
-    struct dataset_sink to;
-    z_stream stream;
-    int64_t packed;
-    unsigned char buffer[65536];
-};
 
 const char *dataset_pack_missing(void)
 {
@@ -30,66 +21,58 @@ static int window_of(enum dataset_wrap wrap)
     return wrap == DATASET_WRAP_GZIP ? WINDOW + 16 : -WINDOW;
 }
 
-struct dataset_packer *dataset_packer_new(const struct dataset_sink *to, int level, enum dataset_wrap wrap,
-                                          struct error *err)
+/* Compresses the stream's input, and puts what comes out. */
+static void pump(struct dataset_packing *packing, int flush)
 {
-    struct dataset_packer *packer = calloc(1, sizeof *packer);
-    if (packer)
-        packer->to = *to;
-    if (packer &&
-        deflateInit2(&packer->stream, level, Z_DEFLATED, window_of(wrap), 8, Z_DEFAULT_STRATEGY) == Z_OK)
-        return packer;
-    free(packer);
-    error_memory(err);
-    return NULL;
-}
-
-/* Compresses what the stream has as input, and writes what comes out. */
-static bool pump(struct dataset_packer *packer, int flush, struct error *err)
-{
+    unsigned char buffer[16384];
     do {
-        packer->stream.next_out = packer->buffer;
-        packer->stream.avail_out = sizeof packer->buffer;
-        deflate(&packer->stream, flush);
-        size_t n = sizeof packer->buffer - packer->stream.avail_out;
-        packer->packed += (int64_t)n;
-        if (n > 0 && !packer->to.write(packer->to.context, packer->buffer, n, err))
-            return false;
-    } while (packer->stream.avail_out == 0);
-    return true;
+        packing->stream->next_out = buffer;
+        packing->stream->avail_out = sizeof buffer;
+        deflate(packing->stream, flush);
+        size_t n = sizeof buffer - packing->stream->avail_out;
+        packing->packed += (int64_t)n;
+        dataset_put(packing->to, buffer, n);
+    } while (packing->stream->avail_out == 0 && !packing->to->failed);
 }
 
+/* Asks whether to go on: zeros come out so small that they are seldom written. */
 static bool pack(void *context, const void *from, size_t n, struct error *err)
 {
-    struct dataset_packer *packer = context;
-    const unsigned char *at = from;
-    if (packer->to.go_on && !packer->to.go_on(packer->to.context, err)) /* zeros are written rarely */
-        return false;
-    while (n > 0) {
-        size_t now = n < ((size_t)1 << 30) ? n : (size_t)1 << 30;
-        packer->stream.next_in = (unsigned char *)(uintptr_t)at; /* zlib's type is not const */
-        packer->stream.avail_in = (unsigned)now;
-        if (!pump(packer, Z_NO_FLUSH, err))
-            return false;
-        at += now;
-        n -= now;
-    }
-    return true;
+    struct dataset_packing *packing = context;
+    const struct dataset_sink *sink = packing->to->sink;
+    if (sink->go_on && !sink->go_on(sink->context, err))
+        packing->to->failed = true;
+    packing->stream->next_in = (unsigned char *)(uintptr_t)from; /* zlib's type is not const */
+    packing->stream->avail_in = (unsigned)n;                     /* at most a writer's buffer */
+    if (!packing->to->failed)
+        pump(packing, Z_NO_FLUSH);
+    return !packing->to->failed;
 }
 
-struct dataset_sink dataset_packer_sink(struct dataset_packer *packer)
+bool dataset_pack_begin(struct dataset_packing *packing, struct dataset_writer *to, int level,
+                        enum dataset_wrap wrap)
 {
-    return (struct dataset_sink){.context = packer, .write = pack};
+    *packing = (struct dataset_packing){.to = to, .sink = {.context = packing, .write = pack}};
+    z_stream *stream = calloc(1, sizeof *stream);
+    if (stream && deflateInit2(stream, level, Z_DEFLATED, window_of(wrap), 8, Z_DEFAULT_STRATEGY) == Z_OK)
+        packing->stream = stream;
+    else
+        free(stream);
+    if (packing->stream ? dataset_writer_init(&packing->writer, &packing->sink, to->err)
+                        : error_memory(to->err))
+        return true;
+    to->failed = true;
+    return false;
 }
 
-bool dataset_packer_end(struct dataset_packer *packer, int64_t *packed, struct error *err)
+void dataset_pack_end(struct dataset_packing *packing)
 {
-    packer->stream.avail_in = 0;
-    bool done = pump(packer, Z_FINISH, err);
-    *packed = packer->packed;
-    deflateEnd(&packer->stream);
-    free(packer);
-    return done;
+    if (!packing->stream)
+        return;
+    if (packing->writer.buffer && dataset_writer_end(&packing->writer))
+        pump(packing, Z_FINISH);
+    deflateEnd(packing->stream);
+    free(packing->stream);
 }
 
 bool dataset_unpack(const char *path, const unsigned char *from, size_t n, enum dataset_wrap wrap,
@@ -139,40 +122,24 @@ static bool missing(struct error *err)
     return error_set(err, ERROR_FAILED, "this rehearse was built without zlib, which compressed files take");
 }
 
-struct dataset_packer *dataset_packer_new(const struct dataset_sink *to, int level, enum dataset_wrap wrap,
-                                          struct error *err)
+bool dataset_pack_begin(struct dataset_packing *packing, struct dataset_writer *to, int level,
+                        enum dataset_wrap wrap)
 {
-    (void)to;
-    (void)level;
-    (void)wrap;
-    missing(err);
-    return NULL;
+    (void)level, (void)wrap;
+    packing->packed = 0;
+    to->failed = true;
+    return missing(to->err);
 }
 
-struct dataset_sink dataset_packer_sink(struct dataset_packer *packer)
+void dataset_pack_end(struct dataset_packing *packing)
 {
-    (void)packer;
-    return (struct dataset_sink){0};
-}
-
-bool dataset_packer_end(struct dataset_packer *packer, int64_t *packed, struct error *err)
-{
-    (void)packer;
-    (void)packed;
-    return missing(err);
+    (void)packing;
 }
 
 bool dataset_unpack(const char *path, const unsigned char *from, size_t n, enum dataset_wrap wrap,
                     unsigned char *to, size_t capacity, bool whole, size_t *length, struct error *err)
 {
-    (void)path;
-    (void)from;
-    (void)n;
-    (void)wrap;
-    (void)to;
-    (void)capacity;
-    (void)whole;
-    (void)length;
+    (void)path, (void)from, (void)n, (void)wrap, (void)to, (void)capacity, (void)whole, (void)length;
     return missing(err);
 }
 

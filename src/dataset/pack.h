@@ -1,8 +1,8 @@
-/* Deflate as a stream: a sink that compresses its input into another sink. */
+/* Deflate as a stream. */
 #ifndef REHEARSE_DATASET_PACK_H
 #define REHEARSE_DATASET_PACK_H
 
-#include "dataset/format.h"
+#include "dataset/writer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,14 +13,19 @@ const char *dataset_pack_missing(void);
 
 enum dataset_wrap { DATASET_WRAP_NONE, DATASET_WRAP_GZIP, DATASET_WRAP_ZLIB };
 
-struct dataset_packer;
+/* A writer whose bytes go compressed into another one. */
+struct dataset_packing {
+    struct dataset_writer writer; /* to put into */
+    struct dataset_writer *to;
+    struct dataset_sink sink;
+    struct z_stream_s *stream;
+    int64_t packed; /* bytes that came out */
+};
 
-/* `level` 0 to 9. NULL on failure. The sink is valid until dataset_packer_end, which writes the rest, gets
- * the compressed bytes and always frees the packer. */
-struct dataset_packer *dataset_packer_new(const struct dataset_sink *to, int level, enum dataset_wrap wrap,
-                                          struct error *err);
-struct dataset_sink dataset_packer_sink(struct dataset_packer *packer);
-bool dataset_packer_end(struct dataset_packer *packer, int64_t *packed, struct error *err);
+/* Begins and ends it; `level` is 0 to 9. A failure is that of `to`. An end follows every begin, even one that failed. */
+bool dataset_pack_begin(struct dataset_packing *packing, struct dataset_writer *to, int level,
+                        enum dataset_wrap wrap);
+void dataset_pack_end(struct dataset_packing *packing);
 
 /* Decompresses from..from+n into `to` until it is full or the input ends; *length is the output size. With
  * `whole`, more output than fits is an error. `path` is for errors. */

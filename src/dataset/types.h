@@ -80,6 +80,7 @@ struct dataset_file {
     const struct dataset_layout *layout;
     /* Among files_train training files, then files_eval evaluation files; selects the stream of bytes. */
     int64_t number;
+    int part; /* of the file that a format is asked for: see dataset_file_parts */
     bool eval;
     int64_t index; /* in train/ or valid/ */
     int64_t samples;

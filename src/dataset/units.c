@@ -35,6 +35,11 @@ struct dataset_content units_content(const struct units *units)
     return (struct dataset_content){.context = units, .fill = fill_units};
 }
 
+const uint32_t criteo_categories[CRITEO_CATEGORIES] = {
+    10000000, 38985, 17278, 7418, 20242, 3,  7120,     1543,    63,       9999978, 2642264, 397262, 10,
+    2208,     11931, 155,   4,    976,   14, 10000000, 9832963, 10000000, 573162,  12969,   108,    36,
+};
+
 bool units_check(const struct dataset_layout *layout, struct error *err)
 {
     const char *name = layout->format->name;

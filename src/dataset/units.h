@@ -19,6 +19,10 @@ struct dataset_content units_content(const struct units *units);
 /* Fails if keys are set that such a format ignores. */
 bool units_check(const struct dataset_layout *layout, struct error *err);
 
+/* The numbers of categories in each column of the Criteo terabyte set, at 10^7 at most. */
+#define CRITEO_CATEGORIES 26
+extern const uint32_t criteo_categories[CRITEO_CATEGORIES];
+
 /* A sample is `bytes` bytes. */
 void units_shape(struct dataset_file *file, int64_t bytes);
 

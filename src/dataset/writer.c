@@ -55,25 +55,6 @@ void dataset_put(struct dataset_writer *writer, const void *bytes, size_t n)
     }
 }
 
-static bool put_through(void *context, const void *from, size_t n, struct error *err)
-{
-    struct dataset_writer *writer = context;
-    (void)err; /* is the writer's own */
-    dataset_put(writer, from, n);
-    return !writer->failed;
-}
-
-static bool go_on_through(void *context, struct error *err)
-{
-    const struct dataset_writer *writer = context;
-    return !writer->sink->go_on || writer->sink->go_on(writer->sink->context, err);
-}
-
-struct dataset_sink dataset_writer_sink(struct dataset_writer *writer)
-{
-    return (struct dataset_sink){.context = writer, .write = put_through, .go_on = go_on_through};
-}
-
 void dataset_put_text(struct dataset_writer *writer, const char *text)
 {
     dataset_put(writer, text, strlen(text));

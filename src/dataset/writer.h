@@ -31,9 +31,6 @@ bool dataset_writer_init(struct dataset_writer *writer, const struct dataset_sin
 /* Flushes the rest and frees the writer; false if anything failed. */
 bool dataset_writer_end(struct dataset_writer *writer);
 
-/* Returns the writer as a sink for another one. */
-struct dataset_sink dataset_writer_sink(struct dataset_writer *writer);
-
 void dataset_put(struct dataset_writer *writer, const void *bytes, size_t n);
 void dataset_put_text(struct dataset_writer *writer, const char *text);
 void dataset_put_zeros(struct dataset_writer *writer, int64_t n);

@@ -85,16 +85,17 @@ static void a_compressor_leaves_what_is_asked(void **state)
         struct blob blob = {0};
         struct dataset_sink to = blob_sink(&blob);
         struct error err;
-        int64_t length;
+        struct dataset_writer writer;
+        struct dataset_packing packing;
         dataset_bytes_init(&bytes, 5, 9, c / 10.0);
         dataset_bytes_fill(&bytes, 0, from, COUNT);
-        struct dataset_packer *packer = dataset_packer_new(&to, 6, DATASET_WRAP_GZIP, &err);
-        assert_non_null(packer);
-        struct dataset_sink sink = dataset_packer_sink(packer);
-        assert_true(sink.write(sink.context, from, COUNT, &err));
-        assert_true(dataset_packer_end(packer, &length, &err));
-        assert_int_equal(length, blob.length);
-        assert_true(fabs((double)length / COUNT - (1 - c / 10.0)) < 0.02);
+        assert_true(dataset_writer_init(&writer, &to, &err));
+        assert_true(dataset_pack_begin(&packing, &writer, 6, DATASET_WRAP_GZIP));
+        dataset_put(&packing.writer, from, COUNT);
+        dataset_pack_end(&packing);
+        assert_true(dataset_writer_end(&writer));
+        assert_int_equal(packing.packed, blob.length);
+        assert_true(fabs((double)blob.length / COUNT - (1 - c / 10.0)) < 0.02);
         free(blob.bytes);
     }
     free(from);

@@ -6,7 +6,6 @@
  * says them: ids of even places take two bytes (128 to 16,383) and those of odd places three, about as evenly as the study's;
  * masked places lie spread over the text. For total_bytes there are as many records as fit; what is missing is less than one. */
 #include "dataset/format/tfrecord.h"
-#include "dataset/sum.h"
 #include "dataset/units.h"
 #include "dataset/writer.h"
 
@@ -71,54 +70,18 @@ static void value_bytes(int tokens, size_t bytes[FEATURES])
     bytes[NEXT] = 1;
 }
 
-static size_t number_bytes(size_t value)
-{
-    return value < TWO_BYTES ? 1 : value < THREE_BYTES ? 2 : 3;
-}
-
-static unsigned char *put_number(unsigned char *to, size_t value)
-{
-    for (; value >= 128; value >>= 7)
-        *to++ = (unsigned char)(value | 128);
-    *to++ = (unsigned char)value;
-    return to;
-}
-
-/* Bytes of a field that has a length. */
-static size_t field_bytes(size_t length)
-{
-    return 1 + number_bytes(length) + length;
-}
-
-static unsigned char *put_field(unsigned char *to, int field, size_t length)
-{
-    *to++ = (unsigned char)(field << 3 | 2);
-    return put_number(to, length);
-}
-
-static size_t entry_bytes(int feature, size_t values)
-{
-    return field_bytes(strlen(names[feature])) + field_bytes(field_bytes(field_bytes(values)));
-}
-
 static size_t features_bytes(const size_t values[FEATURES])
 {
     size_t bytes = 0;
     for (int i = 0; i < FEATURES; i++)
-        bytes += field_bytes(entry_bytes(i, values[i]));
+        bytes += protobuf_field_bytes(example_entry_bytes(names[i], values[i]));
     return bytes;
 }
 
-/* A feature's begin: entry of key and value, the list of whole numbers or floats, and its values' length. */
 static unsigned char *put_feature(unsigned char *to, int feature, size_t values)
 {
-    size_t name = strlen(names[feature]);
-    to = put_field(to, 1, entry_bytes(feature, values));
-    to = put_field(to, 1, name);
-    memcpy(to, names[feature], name);
-    to = put_field(to + name, 2, field_bytes(field_bytes(values)));
-    to = put_field(to, feature == WEIGHTS ? 2 : 3, field_bytes(values));
-    return put_field(to, 1, values);
+    return example_put_entry(to, names[feature], feature == WEIGHTS ? EXAMPLE_FLOATS : EXAMPLE_NUMBERS,
+                             values);
 }
 
 static unsigned random_at(const unsigned char *random, int i, unsigned range)
@@ -172,7 +135,7 @@ static size_t make_example(unsigned char *example, const unsigned char *random, 
         (int)random_at(random, TOKENS + MASKED, (unsigned)tokens + 1); /* where the second text begins */
     value_bytes(tokens, values);
     move_positions(positions, random, tokens);
-    unsigned char *at = put_field(example, 1, features_bytes(values));
+    unsigned char *at = protobuf_put_field(example, 1, features_bytes(values));
     at = put_feature(at, IDS, values[IDS]);
     at = put_ids(at, random, tokens);
     at = put_feature(at, MASK, TOKENS);
@@ -183,7 +146,7 @@ static size_t make_example(unsigned char *example, const unsigned char *random, 
     memset(at + second, 1, (size_t)(tokens - second));
     at = put_feature(at + TOKENS, POSITIONS, values[POSITIONS]);
     for (int j = 0; j < MASKED; j++)
-        at = put_number(at, j < masked ? (size_t)positions[j] : 0);
+        at = protobuf_put_number(at, j < masked ? (size_t)positions[j] : 0);
     at = put_feature(at, MASKED_IDS, values[MASKED_IDS]);
     for (int j = 0; j < masked; j++)
         at = put_id(at, id_at(random, positions[j]), positions[j]);
@@ -203,17 +166,8 @@ static void record_bytes(int64_t bytes[TOKENS])
     for (int tokens = 0; tokens < TOKENS; tokens++) {
         size_t values[FEATURES];
         value_bytes(tokens, values);
-        bytes[tokens] = TFRECORD_FRAME + (int64_t)field_bytes(features_bytes(values));
+        bytes[tokens] = TFRECORD_FRAME + (int64_t)protobuf_field_bytes(features_bytes(values));
     }
-}
-
-static int64_t sum_records(const struct dataset_file *file)
-{
-    int64_t bytes[TOKENS], sum = 0;
-    record_bytes(bytes);
-    for (int64_t i = 0; i < file->samples; i++)
-        sum += bytes[tokens_of(file, i)];
-    return sum;
 }
 
 static void bert_shape(struct dataset_file *file)
@@ -259,41 +213,31 @@ static bool bert_fit(struct dataset_layout *layout, struct error *err)
            error_set(err, ERROR_INPUT, "total_bytes: more than %" PRId64 " files", MAX_FILES);
 }
 
-static void bert_path(const struct dataset_file *file, int part, struct text *path)
+static void bert_path(const struct dataset_file *file, struct text *path)
 {
-    (void)part;
     text_format(path, "part-%05" PRId64 "-of-00500", FIRST_PART + file->number);
 }
 
-static int64_t bert_bytes(const struct dataset_file *file, int part)
+static int64_t bert_bytes(const struct dataset_file *file)
 {
-    (void)part;
-    return sum_records(file);
+    int64_t bytes[TOKENS], sum = 0;
+    record_bytes(bytes);
+    for (int64_t i = 0; i < file->samples; i++)
+        sum += bytes[tokens_of(file, i)];
+    return sum;
 }
 
-static void put_record(struct dataset_writer *writer, const unsigned char *example, size_t n)
+static void bert_write(const struct dataset_file *file, const struct dataset_content *content,
+                       struct dataset_writer *writer)
 {
-    unsigned char length[8];
-    dataset_set_little(length, 8, n);
-    dataset_put(writer, length, 8);
-    dataset_put_u32(writer, tfrecord_mask(dataset_crc32c(0, length, 8)));
-    dataset_put(writer, example, n);
-    dataset_put_u32(writer, tfrecord_mask(dataset_crc32c(0, example, n)));
-}
-
-static bool bert_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                       const struct dataset_sink *sink, struct error *err)
-{
-    struct dataset_writer writer;
     unsigned char random[RANDOM], example[MOST];
-    (void)part;
-    if (!dataset_writer_init(&writer, sink, err))
-        return false;
-    for (int64_t i = 0; i < file->samples && !writer.failed; i++) {
+    for (int64_t i = 0; i < file->samples && !writer->failed; i++) {
         content->fill(content->context, i * MOST, random, sizeof random);
-        put_record(&writer, example, make_example(example, random, tokens_of(file, i)));
+        size_t length = make_example(example, random, tokens_of(file, i));
+        tfrecord_begin(writer, length);
+        dataset_put(writer, example, length);
+        tfrecord_end(writer);
     }
-    return dataset_writer_end(&writer);
 }
 
 static size_t bert_sample(const struct dataset_file *file, const struct dataset_content *random,

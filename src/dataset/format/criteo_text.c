@@ -12,8 +12,7 @@
 #include <string.h>
 
 #define NUMBERS    13
-#define CATEGORIES 26
-#define COLUMNS    (1 + NUMBERS + CATEGORIES)
+#define COLUMNS    (1 + NUMBERS + CRITEO_CATEGORIES)
 #define MAX_DIGITS 7   /* of a number: as many as 2,557,264 has, the most of the real data */
 #define ROW        269 /* bytes */
 #define LAST       4   /* rows that fill a file up */
@@ -22,12 +21,6 @@
 #define MAX_ROWS   ((int64_t)1 << 28) /* of a file that is looked through */
 
 static const unsigned char digits[NUMBERS] = {1, 2, 2, 1, 3, 2, 1, 2, 2, 1, 1, 1, 1};
-
-/* Categories of each column in the Criteo terabyte set, at 10^7 at most. */
-static const uint32_t categories[CATEGORIES] = {
-    10000000, 38985, 17278, 7418, 20242, 3,  7120,     1543,    63,       9999978, 2642264, 397262, 10,
-    2208,     11931, 155,   4,    976,   14, 10000000, 9832963, 10000000, 573162,  12969,   108,    36,
-};
 
 static bool criteo_check(const struct dataset_layout *layout, struct error *err)
 {
@@ -64,9 +57,8 @@ static void criteo_shape(struct dataset_file *file)
     units_shape(file, ROW);
 }
 
-static void criteo_path(const struct dataset_file *file, int part, struct text *path)
+static void criteo_path(const struct dataset_file *file, struct text *path)
 {
-    (void)part;
     if (file->eval)
         text_add(path, "test.txt");
     else if (file->layout->files_train == 1)
@@ -75,9 +67,8 @@ static void criteo_path(const struct dataset_file *file, int part, struct text *
         text_format(path, "day_%" PRId64, file->index);
 }
 
-static int64_t criteo_bytes(const struct dataset_file *file, int part)
+static int64_t criteo_bytes(const struct dataset_file *file)
 {
-    (void)part;
     return file->file_bytes > 0 ? file->file_bytes : file->payload_bytes;
 }
 
@@ -138,10 +129,11 @@ static char *make_row(char *to, const unsigned char *random, int more)
         to = put_decimal(to, random_at(random, 1 + i), digits[i] + longer);
         more -= longer;
     }
-    for (int i = 0; i < CATEGORIES; i++) {
+    for (int i = 0; i < CRITEO_CATEGORIES; i++) {
         uint32_t value = random_at(random, 1 + NUMBERS + i);
         *to++ = '\t';
-        to = put_hexadecimal(to, word_of((uint32_t)((uint64_t)value * categories[i] >> 32), (uint32_t)i));
+        to = put_hexadecimal(to,
+                             word_of((uint32_t)((uint64_t)value * criteo_categories[i] >> 32), (uint32_t)i));
     }
     *to++ = '\n';
     return to;
@@ -174,19 +166,14 @@ static void put_last(struct dataset_writer *writer, const struct dataset_file *f
     }
 }
 
-static bool criteo_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                         const struct dataset_sink *sink, struct error *err)
+static void criteo_write(const struct dataset_file *file, const struct dataset_content *content,
+                         struct dataset_writer *writer)
 {
-    struct dataset_writer writer;
     const struct units units = {content, ROW, make_rows};
     const struct dataset_content rows = units_content(&units);
-    (void)part;
-    if (!dataset_writer_init(&writer, sink, err))
-        return false;
-    dataset_put_content(&writer, &rows, 0, file->payload_bytes);
+    dataset_put_content(writer, &rows, 0, file->payload_bytes);
     if (file->file_bytes % ROW)
-        put_last(&writer, file, content);
-    return dataset_writer_end(&writer);
+        put_last(writer, file, content);
 }
 
 static size_t criteo_sample(const struct dataset_file *file, const struct dataset_content *random,
@@ -248,12 +235,8 @@ static bool criteo_locate(struct dataset_index *index, const char *path,
         return false;
     if (index->samples == 0)
         return error_set(err, ERROR_INPUT, "%s: no rows", path);
-    for (int64_t i = 0; i < (index->extents ? index->samples : 1); i++) {
-        int64_t length = dataset_index_length(index, i);
-        index->sample_bytes = length > index->sample_bytes ? length : index->sample_bytes;
-    }
+    index->sample_bytes = index->dims[0] = dataset_index_longest(index);
     index->dims_count = 1;
-    index->dims[0] = index->sample_bytes;
     return true;
 }
 

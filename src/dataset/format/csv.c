@@ -42,16 +42,15 @@ static void csv_mask(const struct dataset_file *file, struct dataset_bytes *byte
     bytes->set = 0x8080808080808080u;
 }
 
-static void csv_path(const struct dataset_file *file, int part, struct text *path)
+static void csv_path(const struct dataset_file *file, struct text *path)
 {
-    dataset_usual_path(file, part, path);
+    dataset_usual_path(file, path);
     if (file->layout->compression == DATASET_GZIP)
         text_add(path, ".gz");
 }
 
-static int64_t csv_bytes(const struct dataset_file *file, int part)
+static int64_t csv_bytes(const struct dataset_file *file)
 {
-    (void)part;
     return file->layout->compression == DATASET_NONE ? VALUE_BYTES * file->payload_bytes : -1;
 }
 
@@ -101,47 +100,42 @@ static void put_row(struct row *row, int64_t offset, int64_t count)
     }
 }
 
-static bool put_rows(const struct dataset_file *file, const struct dataset_content *content,
-                     const struct dataset_sink *sink, struct error *err)
+static void put_rows(const struct dataset_file *file, const struct dataset_content *content,
+                     struct dataset_writer *writer)
 {
-    struct dataset_writer writer;
     struct row *row = malloc(sizeof *row);
-    if (!row)
-        return error_memory(err);
-    if (!dataset_writer_init(&writer, sink, err)) {
-        free(row);
-        return false;
+    if (!row) {
+        writer->failed = !error_memory(writer->err);
+        return;
     }
-    row->writer = &writer;
+    row->writer = writer;
     row->content = content;
     make_digits(row->digits);
-    for (int64_t i = 0; i < file->samples && !writer.failed; i++)
+    for (int64_t i = 0; i < file->samples && !writer->failed; i++)
         put_row(row, i * file->record_bytes, file->record_bytes);
     free(row);
-    return dataset_writer_end(&writer);
 }
 
-static bool csv_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                      const struct dataset_sink *sink, struct error *err)
+static void csv_write(const struct dataset_file *file, const struct dataset_content *content,
+                      struct dataset_writer *writer)
 {
-    int64_t packed;
-    (void)part;
-    if (file->layout->compression == DATASET_NONE)
-        return put_rows(file, content, sink, err);
-    struct dataset_packer *packer =
-        dataset_packer_new(sink, file->layout->compression_level, DATASET_WRAP_GZIP, err);
-    if (!packer)
-        return false;
-    struct dataset_sink through = dataset_packer_sink(packer);
-    bool put = put_rows(file, content, &through, err);
-    return dataset_packer_end(packer, &packed, err) && put;
+    struct dataset_packing packing;
+    if (file->layout->compression == DATASET_NONE) {
+        put_rows(file, content, writer);
+        return;
+    }
+    if (dataset_pack_begin(&packing, writer, file->layout->compression_level, DATASET_WRAP_GZIP)) {
+        put_rows(file, content, &packing.writer);
+        writer->failed = writer->failed || packing.writer.failed;
+    }
+    dataset_pack_end(&packing);
 }
 
 /* Readers take a whole file at once. */
 static bool csv_expect(const struct dataset_file *file, struct dataset_index *index)
 {
     dataset_index_shape(index, file);
-    index->length = csv_bytes(file, 0);
+    index->length = csv_bytes(file);
     return index->length >= 0;
 }
 

@@ -12,18 +12,17 @@
 enum { ROWS, COUNTS, PARTS };
 
 #define COLUMNS    40
-#define CATEGORIES 26
 #define ROW        160     /* bytes */
 #define BLOCK      6548660 /* rows that the study writes at once: those of the test file */
-#define COUNTS_MAX (sizeof(int64_t) * CATEGORIES)
+#define MAX_NUMBER 2557264 /* of the real data */
+#define COUNTS_MAX (sizeof(int64_t) * CRITEO_CATEGORIES)
 
-/* Values of a column are below: of the label, the numbers, the categories of the Criteo terabyte set at 10^7 at most. */
-static const uint32_t ranges[COLUMNS] = {
-    2,       2557264, 2557264, 2557264,  2557264,  2557264,  2557264, 2557264, 2557264, 2557264,
-    2557264, 2557264, 2557264, 2557264,  10000000, 38985,    17278,   7418,    20242,   3,
-    7120,    1543,    63,      9999978,  2642264,  397262,   10,      2208,    11931,   155,
-    4,       976,     14,      10000000, 9832963,  10000000, 573162,  12969,   108,     36,
-};
+/* Values of a column are below: of the label, the numbers, the categories. */
+static uint32_t range_of(size_t column)
+{
+    size_t numbers = COLUMNS - CRITEO_CATEGORIES;
+    return column == 0 ? 2 : column < numbers ? MAX_NUMBER : criteo_categories[column - numbers];
+}
 
 static bool dlrm_check(const struct dataset_layout *layout, struct error *err)
 {
@@ -58,15 +57,18 @@ static int dlrm_part_count(const struct dataset_file *file)
     return file->number == 0 ? PARTS : 1;
 }
 
-static void dlrm_path(const struct dataset_file *file, int part, struct text *path)
+static void dlrm_path(const struct dataset_file *file, struct text *path)
 {
-    text_add(path, part == COUNTS ? "day_fea_count.npz"
-                   : file->eval   ? "terabyte_processed_test.bin"
-                                  : "terabyte_processed_train.bin");
+    text_add(path, file->part == COUNTS ? "day_fea_count.npz"
+                   : file->eval         ? "terabyte_processed_test.bin"
+                                        : "terabyte_processed_train.bin");
 }
 
 static void make_rows(const struct dataset_content *random, int64_t first, size_t count, unsigned char *to)
 {
+    uint32_t ranges[COLUMNS];
+    for (size_t c = 0; c < COLUMNS; c++)
+        ranges[c] = range_of(c);
     random->fill(random->context, ROW * first, to, ROW * count);
     for (size_t i = 0; i < count; i++) {
         for (size_t c = 0; c < COLUMNS; c++) {
@@ -91,11 +93,13 @@ struct counts {
 
 static void make_counts(struct counts *counts)
 {
-    const struct numpy_array array = {
-        .element = DATASET_INT64, .dims_count = 1, .dims = {CATEGORIES}, .bytes = COUNTS_MAX};
-    counts->length = numpy_header_write(&array, (char *)counts->bytes);
-    for (int i = 0; i < CATEGORIES; i++, counts->length += 8)
-        dataset_set_little(counts->bytes + counts->length, 8, ranges[COLUMNS - CATEGORIES + i]);
+    struct numpy_array array = {
+        .element = DATASET_INT64, .dims_count = 1, .dims = {CRITEO_CATEGORIES}, .bytes = COUNTS_MAX};
+    numpy_header_write(&array);
+    counts->length = (size_t)array.header_bytes;
+    memcpy(counts->bytes, array.header, counts->length);
+    for (int i = 0; i < CRITEO_CATEGORIES; i++, counts->length += 8)
+        dataset_set_little(counts->bytes + counts->length, 8, criteo_categories[i]);
     counts->member = (struct zip_member){
         .name = "counts.npy",
         .sum = dataset_crc32(0, counts->bytes, counts->length),
@@ -105,10 +109,10 @@ static void make_counts(struct counts *counts)
     counts->directory = zip_place(&counts->member, 0);
 }
 
-static int64_t dlrm_bytes(const struct dataset_file *file, int part)
+static int64_t dlrm_bytes(const struct dataset_file *file)
 {
     struct counts counts;
-    if (part == ROWS)
+    if (file->part == ROWS)
         return file->payload_bytes;
     make_counts(&counts);
     return counts.directory + zip_tail_bytes(&counts.member, 1, counts.directory);
@@ -123,19 +127,15 @@ static void put_counts(struct dataset_writer *writer)
     zip_put_tail(writer, &counts.member, 1, counts.directory);
 }
 
-static bool dlrm_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                       const struct dataset_sink *sink, struct error *err)
+static void dlrm_write(const struct dataset_file *file, const struct dataset_content *content,
+                       struct dataset_writer *writer)
 {
-    struct dataset_writer writer;
     const struct units units = {content, ROW, make_rows};
     const struct dataset_content rows = units_content(&units);
-    if (!dataset_writer_init(&writer, sink, err))
-        return false;
-    if (part == COUNTS)
-        put_counts(&writer);
+    if (file->part == COUNTS)
+        put_counts(writer);
     else
-        dataset_put_content(&writer, &rows, 0, file->payload_bytes);
-    return dataset_writer_end(&writer);
+        dataset_put_content(writer, &rows, 0, file->payload_bytes);
 }
 
 static size_t dlrm_sample(const struct dataset_file *file, const struct dataset_content *random,

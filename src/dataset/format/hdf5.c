@@ -222,13 +222,14 @@ static bool pack_chunk(struct packed *packed, const unsigned char *chunk, size_t
                        struct error *err)
 {
     const struct dataset_sink to = {.context = packed, .write = take_packed};
-    int64_t length;
-    struct dataset_packer *packer = dataset_packer_new(&to, level, DATASET_WRAP_ZLIB, err);
-    if (!packer)
+    struct dataset_writer writer;
+    struct dataset_packing packing;
+    if (!dataset_writer_init(&writer, &to, err))
         return false;
-    struct dataset_sink sink = dataset_packer_sink(packer);
-    bool written = sink.write(sink.context, chunk, n, err);
-    return dataset_packer_end(packer, &length, err) && written;
+    if (dataset_pack_begin(&packing, &writer, level, DATASET_WRAP_ZLIB))
+        dataset_put(&packing.writer, chunk, n);
+    dataset_pack_end(&packing);
+    return dataset_writer_end(&writer);
 }
 
 static bool pack_all(struct image *image, struct gather *gather, struct error *err)
@@ -285,39 +286,34 @@ static void put_piece(struct dataset_writer *writer, const struct image *image, 
     }
 }
 
-static bool put_all(const struct image *image, struct gather *gather, const struct dataset_sink *sink,
-                    struct error *err)
+static void put_all(const struct image *image, struct gather *gather, struct dataset_writer *writer)
 {
-    struct dataset_writer writer;
     int64_t at = 0;
-    if (!dataset_writer_init(&writer, sink, err))
-        return false;
-    for (int64_t i = 0; i < image->count && !writer.failed; i++) {
+    for (int64_t i = 0; i < image->count && !writer->failed; i++) {
         const struct piece *piece = &image->pieces[i];
-        put_between(&writer, image, at, piece->offset);
-        put_piece(&writer, image, gather, piece);
+        put_between(writer, image, at, piece->offset);
+        put_piece(writer, image, gather, piece);
         at = piece->offset + piece->length;
     }
-    put_between(&writer, image, at, image->store.size);
-    return dataset_writer_end(&writer);
+    put_between(writer, image, at, image->store.size);
 }
 
-static bool hdf5_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                       const struct dataset_sink *sink, struct error *err)
+static void hdf5_write(const struct dataset_file *file, const struct dataset_content *content,
+                       struct dataset_writer *writer)
 {
     struct image image = {.file = file};
     struct gather gather = {.image = &image, .content = content};
-    (void)part;
-    if (!hdf5_shape_of(&image.shape, file, err))
-        return false;
-    gather.chunk = malloc(image.shape.chunk[0] ? (size_t)hdf5_chunk_bytes(&image.shape) : 1);
-    if (!gather.chunk)
-        return error_memory(err);
-    bool written = (!image.shape.deflated || pack_all(&image, &gather, err)) && image_make(&image, err) &&
-                   put_all(&image, &gather, sink, err);
+    bool made = hdf5_shape_of(&image.shape, file, writer->err);
+    if (made) {
+        gather.chunk = malloc(image.shape.chunk[0] ? (size_t)hdf5_chunk_bytes(&image.shape) : 1);
+        made = gather.chunk || error_memory(writer->err);
+    }
+    made = made && (!image.shape.deflated || pack_all(&image, &gather, writer->err)) &&
+           image_make(&image, writer->err);
+    writer->failed = !made;
+    put_all(&image, &gather, writer);
     free(gather.chunk);
     image_release(&image);
-    return written;
 }
 
 static bool hdf5_check(const struct dataset_layout *layout, struct error *err)
@@ -427,11 +423,10 @@ static bool expect(const struct dataset_file *file, int64_t *bytes, struct datas
     return true;
 }
 
-static int64_t hdf5_bytes(const struct dataset_file *file, int part)
+static int64_t hdf5_bytes(const struct dataset_file *file)
 {
     struct dataset_index index = {0};
     int64_t bytes;
-    (void)part;
     if (!expect(file, &bytes, &index))
         return -1;
     dataset_index_release(&index);

@@ -9,24 +9,18 @@ enum { DATA, OFFSETS, SIZES, PARTS };
 
 #define BLOCK ((size_t)4096) /* entries of an index that are read at once */
 
-static int64_t indexed_bytes(const struct dataset_file *file, int part)
+static int64_t indexed_bytes(const struct dataset_file *file)
 {
-    return part == DATA ? file->payload_bytes : 8 * file->samples;
+    return file->part == DATA ? file->payload_bytes : 8 * file->samples;
 }
 
-static bool indexed_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                          const struct dataset_sink *sink, struct error *err)
+static void indexed_write(const struct dataset_file *file, const struct dataset_content *content,
+                          struct dataset_writer *writer)
 {
-    struct dataset_writer writer;
-    if (!dataset_writer_init(&writer, sink, err))
-        return false;
-    if (part == DATA)
-        dataset_put_content(&writer, content, 0, file->payload_bytes);
-    else
-        for (int64_t i = 0; i < file->samples && !writer.failed; i++)
-            dataset_put_u64(&writer,
-                            (uint64_t)(part == OFFSETS ? i * file->record_bytes : file->record_bytes));
-    return dataset_writer_end(&writer);
+    if (file->part == DATA)
+        dataset_put_content(writer, content, 0, file->payload_bytes);
+    for (int64_t i = 0; file->part != DATA && i < file->samples && !writer->failed; i++)
+        dataset_put_u64(writer, (uint64_t)(file->part == OFFSETS ? i : 1) * (uint64_t)file->record_bytes);
 }
 
 /* Both indexes are read as a whole when a file is opened. */
@@ -76,19 +70,6 @@ static bool add_all(struct dataset_builder *builder, const char *path,
     return true;
 }
 
-static void set_shape(struct dataset_index *index)
-{
-    for (int64_t i = 0; i < index->samples; i++) {
-        int64_t length = dataset_index_length(index, i);
-        if (length > index->sample_bytes)
-            index->sample_bytes = length;
-        if (!index->extents)
-            break;
-    }
-    index->dims_count = 1;
-    index->dims[0] = index->sample_bytes;
-}
-
 static bool indexed_locate(struct dataset_index *index, const char *path,
                            const struct dataset_source *const *parts, struct error *err)
 {
@@ -109,7 +90,8 @@ static bool indexed_locate(struct dataset_index *index, const char *path,
     if (!added)
         return false;
     set_open(index, parts[SIZES]->size);
-    set_shape(index);
+    index->sample_bytes = index->dims[0] = dataset_index_longest(index);
+    index->dims_count = 1;
     return true;
 }
 

@@ -97,9 +97,8 @@ static struct jpeg_error_mgr *failure_init(struct failure *failure, struct error
 /* Where compressed bytes go. The last two are always held back: comments go before them. */
 struct out {
     struct jpeg_destination_mgr manager; /* first */
-    struct dataset_writer writer;
+    struct dataset_writer *writer;
     struct failure failure;
-    struct error *err;
     int64_t bytes, file_bytes;
     unsigned char *row;
     unsigned char buffer[BUFFER];
@@ -107,7 +106,7 @@ struct out {
 
 static void leave(struct out *out)
 {
-    longjmp(out->failure.back, 1); /* *err is the sink's */
+    longjmp(out->failure.back, 1); /* the writer has the error */
 }
 
 static void out_begin(j_compress_ptr jpeg)
@@ -118,9 +117,9 @@ static void out_begin(j_compress_ptr jpeg)
 
 static void put_all_but_end(struct out *out, size_t n)
 {
-    dataset_put(&out->writer, out->buffer, n - END);
+    dataset_put(out->writer, out->buffer, n - END);
     out->bytes += (int64_t)n - END;
-    if (out->writer.failed)
+    if (out->writer->failed)
         leave(out);
     memmove(out->buffer, out->buffer + n - END, END);
 }
@@ -139,7 +138,7 @@ static void put_comments(struct out *out)
 {
     int64_t left = out->file_bytes - out->bytes - END;
     if (left < 0 || (left > 0 && left < 4)) {
-        error_set(out->err, ERROR_FAILED, "a JPEG picture is larger than its file of %lld bytes",
+        error_set(out->writer->err, ERROR_FAILED, "a JPEG picture is larger than its file of %lld bytes",
                   (long long)out->file_bytes);
         leave(out);
     }
@@ -147,8 +146,8 @@ static void put_comments(struct out *out)
         int64_t n = left < SEGMENT ? left : SEGMENT;
         n -= left - n > 0 && left - n < 4 ? 4 : 0;
         const unsigned char head[4] = {0xff, JPEG_COM, (unsigned char)((n - 2) >> 8), (unsigned char)(n - 2)};
-        dataset_put(&out->writer, head, sizeof head);
-        dataset_put_zeros(&out->writer, n - (int64_t)sizeof head);
+        dataset_put(out->writer, head, sizeof head);
+        dataset_put_zeros(out->writer, n - (int64_t)sizeof head);
         left -= n;
     }
 }
@@ -159,8 +158,8 @@ static void out_end(j_compress_ptr jpeg)
     put_all_but_end(out, BUFFER - out->manager.free_in_buffer);
     if (out->file_bytes > 0)
         put_comments(out);
-    dataset_put(&out->writer, out->buffer, END);
-    if (out->writer.failed)
+    dataset_put(out->writer, out->buffer, END);
+    if (out->writer->failed)
         leave(out);
 }
 
@@ -187,7 +186,7 @@ static bool write_picture(const struct dataset_file *file, const struct dataset_
     struct jpeg_compress_struct jpeg;
     volatile bool written = false;
     memset(&jpeg, 0, sizeof jpeg);
-    jpeg.err = failure_init(&out->failure, out->err);
+    jpeg.err = failure_init(&out->failure, out->writer->err);
     if (setjmp(out->failure.back) == 0) {
         jpeg_create_compress(&jpeg);
         jpeg.dest = &out->manager;
@@ -198,31 +197,23 @@ static bool write_picture(const struct dataset_file *file, const struct dataset_
     return written;
 }
 
-static bool jpeg_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                       const struct dataset_sink *sink, struct error *err)
+static void jpeg_write(const struct dataset_file *file, const struct dataset_content *content,
+                       struct dataset_writer *writer)
 {
-    struct out *out = malloc(sizeof *out);
+    struct out *out = calloc(1, sizeof *out);
     unsigned char *row = malloc((size_t)file->dims[1]);
-    bool written = false;
-    (void)part;
-    if (out && row) {
+    bool written = (out && row) || error_memory(writer->err);
+    if (written) {
         out->manager = (struct jpeg_destination_mgr){
             .init_destination = out_begin, .empty_output_buffer = out_full, .term_destination = out_end};
-        out->err = err;
-        out->bytes = 0;
+        out->writer = writer;
         out->file_bytes = file->file_bytes;
         out->row = row;
-        if (dataset_writer_init(&out->writer, sink, err)) {
-            written = write_picture(file, content, out);
-            out->writer.failed = out->writer.failed || !written;
-            written = dataset_writer_end(&out->writer);
-        }
-    } else {
-        error_memory(err);
+        written = write_picture(file, content, out);
     }
+    writer->failed = writer->failed || !written;
     free(row);
     free(out);
-    return written;
 }
 
 /* Where bytes come from when a file is looked at. */

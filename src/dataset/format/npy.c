@@ -15,10 +15,9 @@ struct numpy_array npy_array(const struct dataset_file *file)
         .dims_count = file->dims_count + 1,
         .bytes = file->payload_bytes,
     };
-    char header[NUMPY_MAX_HEADER];
     memcpy(array.dims, file->dims, sizeof file->dims);
     array.dims[file->dims_count] = file->samples;
-    array.header_bytes = (int64_t)numpy_header_write(&array, header);
+    numpy_header_write(&array);
     return array;
 }
 
@@ -61,24 +60,17 @@ bool npy_pick(const struct dataset_index *index, int64_t sample, const unsigned 
     return true;
 }
 
-static int64_t npy_bytes(const struct dataset_file *file, int part)
+static int64_t npy_bytes(const struct dataset_file *file)
 {
-    (void)part;
     return npy_array(file).header_bytes + file->payload_bytes;
 }
 
-static bool npy_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                      const struct dataset_sink *sink, struct error *err)
+static void npy_write(const struct dataset_file *file, const struct dataset_content *content,
+                      struct dataset_writer *writer)
 {
-    struct dataset_writer writer;
     struct numpy_array array = npy_array(file);
-    char header[NUMPY_MAX_HEADER];
-    (void)part;
-    if (!dataset_writer_init(&writer, sink, err))
-        return false;
-    dataset_put(&writer, header, numpy_header_write(&array, header));
-    dataset_put_content(&writer, content, 0, file->payload_bytes);
-    return dataset_writer_end(&writer);
+    dataset_put(writer, array.header, (size_t)array.header_bytes);
+    dataset_put_content(writer, content, 0, file->payload_bytes);
 }
 
 static void place(struct dataset_index *index, const struct numpy_array *array)

@@ -20,7 +20,6 @@ struct sums {
 /* Both members, with their places; sums are yet to come, and packed sizes where they are deflated. */
 struct plan {
     struct numpy_array arrays[2];
-    char headers[2][NUMPY_MAX_HEADER];
     struct zip_member members[2];
     int64_t directory;
 };
@@ -39,7 +38,7 @@ static void plan_files(struct plan *plan, const struct dataset_file *file)
         struct zip_member *member = &plan->members[i];
         *member = (struct zip_member){.deflated = file->layout->compression == DATASET_ZIP};
         memcpy(member->name, i ? "y.npy" : "x.npy", 6);
-        plan->arrays[i].header_bytes = (int64_t)numpy_header_write(&plan->arrays[i], plan->headers[i]);
+        numpy_header_write(&plan->arrays[i]);
         member->size = member->packed = plan->arrays[i].header_bytes + plan->arrays[i].bytes;
         plan->directory = zip_place(member, plan->directory);
     }
@@ -60,10 +59,9 @@ static bool npz_check(const struct dataset_layout *layout, struct error *err)
     return true;
 }
 
-static int64_t npz_bytes(const struct dataset_file *file, int part)
+static int64_t npz_bytes(const struct dataset_file *file)
 {
     struct plan plan;
-    (void)part;
     if (file->layout->compression != DATASET_NONE)
         return -1;
     plan_files(&plan, file);
@@ -73,7 +71,7 @@ static int64_t npz_bytes(const struct dataset_file *file, int part)
 static void put_array(struct dataset_writer *writer, const struct plan *plan, int which,
                       const struct dataset_content *content)
 {
-    dataset_put(writer, plan->headers[which], (size_t)plan->arrays[which].header_bytes);
+    dataset_put(writer, plan->arrays[which].header, (size_t)plan->arrays[which].header_bytes);
     if (which == 0)
         dataset_put_content(writer, content, 0, plan->arrays[0].bytes);
     else
@@ -88,76 +86,58 @@ static bool swallow(void *context, const void *from, size_t n, struct error *err
     return !sink->go_on || sink->go_on(sink->context, err);
 }
 
-/* The sum of a stored member stands before it, so it is made twice: that is cheaper than going back, and goes where
+/* The sum of a stored member stands before it, so it is made twice: that is cheaper than going back, and possible where
  * there is no way back. */
-static bool sum_array(struct dataset_writer *archive, struct plan *plan, int which,
+static void sum_array(struct dataset_writer *archive, struct plan *plan, int which,
                       const struct dataset_content *content)
 {
     struct dataset_writer writer;
     struct dataset_sink sink = *archive->sink;
     const struct dataset_sink nowhere = {.context = &sink, .write = swallow};
-    if (!dataset_writer_init(&writer, &nowhere, archive->err))
-        return false;
-    writer.sum_of = dataset_crc32;
-    put_array(&writer, plan, which, content);
-    plan->members[which].sum = writer.sum;
-    return dataset_writer_end(&writer);
-}
-
-static bool pack_array(struct dataset_writer *archive, struct plan *plan, int which,
-                       const struct dataset_content *content, int level)
-{
-    struct dataset_writer writer;
-    struct dataset_sink through = dataset_writer_sink(archive);
-    struct dataset_packer *packer = dataset_packer_new(&through, level, DATASET_WRAP_NONE, archive->err);
-    if (!packer)
-        return false;
-    struct dataset_sink sink = dataset_packer_sink(packer);
-    bool packed = dataset_writer_init(&writer, &sink, archive->err);
-    if (packed) {
+    bool summed = dataset_writer_init(&writer, &nowhere, archive->err);
+    if (summed) {
         writer.sum_of = dataset_crc32;
         put_array(&writer, plan, which, content);
         plan->members[which].sum = writer.sum;
-        packed = dataset_writer_end(&writer);
+        summed = dataset_writer_end(&writer);
     }
-    return dataset_packer_end(packer, &plan->members[which].packed, archive->err) && packed;
+    archive->failed = archive->failed || !summed;
 }
 
-static bool put_member(struct dataset_writer *archive, struct plan *plan, int which,
+static void pack_array(struct dataset_writer *archive, struct plan *plan, int which,
                        const struct dataset_content *content, int level)
 {
-    struct zip_member *member = &plan->members[which];
-    if (!member->deflated && !sum_array(archive, plan, which, content))
-        return false;
-    zip_put_header(archive, member);
-    if (!member->deflated)
-        put_array(archive, plan, which, content);
-    else if (pack_array(archive, plan, which, content, level))
-        zip_put_trailer(archive, member);
-    else
-        return false;
-    return !archive->failed;
+    struct dataset_packing packing;
+    if (dataset_pack_begin(&packing, archive, level, DATASET_WRAP_NONE)) {
+        packing.writer.sum_of = dataset_crc32;
+        put_array(&packing.writer, plan, which, content);
+        plan->members[which].sum = packing.writer.sum;
+    }
+    dataset_pack_end(&packing);
+    plan->members[which].packed = packing.packed;
 }
 
-static bool npz_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                      const struct dataset_sink *sink, struct error *err)
+static void npz_write(const struct dataset_file *file, const struct dataset_content *content,
+                      struct dataset_writer *writer)
 {
     struct plan plan;
-    struct dataset_writer writer;
-    bool put = true;
-    (void)part;
-    if (!dataset_writer_init(&writer, sink, err))
-        return false;
     plan_files(&plan, file);
     plan.directory = 0;
-    for (int i = 0; i < 2 && put; i++) {
-        plan.members[i].offset = plan.directory;
-        put = put_member(&writer, &plan, i, content, file->layout->compression_level);
-        plan.directory = zip_place(&plan.members[i], plan.directory);
+    for (int i = 0; i < 2 && !writer->failed; i++) {
+        struct zip_member *member = &plan.members[i];
+        member->offset = plan.directory;
+        if (!member->deflated)
+            sum_array(writer, &plan, i, content);
+        zip_put_header(writer, member);
+        if (member->deflated) {
+            pack_array(writer, &plan, i, content, file->layout->compression_level);
+            zip_put_trailer(writer, member);
+        } else {
+            put_array(writer, &plan, i, content);
+        }
+        plan.directory = zip_place(member, plan.directory);
     }
-    if (put)
-        zip_put_tail(&writer, plan.members, 2, plan.directory);
-    return dataset_writer_end(&writer) && put;
+    zip_put_tail(writer, plan.members, 2, plan.directory);
 }
 
 /* zipfile reads the end and the directory, then the member's header; numpy the array's. */
@@ -180,7 +160,7 @@ static bool npz_expect(const struct dataset_file *file, struct dataset_index *in
     if (!npy_index(index, &plan.arrays[0], "", &err))
         return false;
     plan.members[0].directory = plan.directory;
-    place(index, &plan.members[0], plan.arrays[0].header_bytes, npz_bytes(file, 0));
+    place(index, &plan.members[0], plan.arrays[0].header_bytes, npz_bytes(file));
     return true;
 }
 
@@ -334,7 +314,7 @@ static bool npz_labels(const struct dataset_file *file, const char *path,
     unsigned char *bytes = read_member(parts[0], path, &member, err);
     if (!bytes)
         return false;
-    bool same = memcmp(bytes, plan.headers[1], header) == 0;
+    bool same = memcmp(bytes, plan.arrays[1].header, header) == 0;
     for (size_t i = 0; i < zeros && same; i++)
         same = bytes[header + i] == 0;
     free(bytes);

@@ -20,18 +20,20 @@ struct numpy_random {
 void numpy_random_init(struct numpy_random *random, uint32_t seed);
 double numpy_random_normal(struct numpy_random *random, double mean, double deviation);
 
-/* What an array's file says of it: format 1.0 of numpy/lib/format.py. */
+#define NUMPY_MAX_HEADER 512
+
+/* An array and the header of its file: format 1.0 of numpy/lib/format.py. */
 struct numpy_array {
     enum dataset_element element;
     int dims_count;
     int64_t dims[DATASET_MAX_DIMS + 1]; /* one more than a sample: of the samples */
     int64_t header_bytes;               /* before the elements */
     int64_t bytes;                      /* of the elements */
+    char header[NUMPY_MAX_HEADER];      /* set by numpy_header_write */
 };
 
-/* The header that numpy 1.23 and later write, with its padding; at most NUMPY_MAX_HEADER bytes. Returns how many. */
-#define NUMPY_MAX_HEADER 512
-size_t numpy_header_write(const struct numpy_array *array, char to[NUMPY_MAX_HEADER]);
+/* Sets the array's header to what numpy 1.23 and later write, with its padding. */
+void numpy_header_write(struct numpy_array *array);
 
 /* Reads a header at the start of `length` bytes; `path` is for messages. Elements of the other byte order, columns
  * first, and what is no number are errors. */

@@ -19,9 +19,9 @@ static const char *const descriptions[DATASET_ELEMENTS] = {
     [DATASET_FLOAT16] = "<f2", [DATASET_FLOAT32] = "<f4", [DATASET_FLOAT64] = "<f8",
 };
 
-size_t numpy_header_write(const struct numpy_array *array, char to[NUMPY_MAX_HEADER])
+void numpy_header_write(struct numpy_array *array)
 {
-    char *text = to + PREFIX;
+    char *to = array->header, *text = to + PREFIX;
     size_t room = NUMPY_MAX_HEADER - PREFIX;
     size_t n = (size_t)snprintf(text, room, "{'descr': '%s', 'fortran_order': False, 'shape': (",
                                 descriptions[array->element]);
@@ -39,7 +39,7 @@ size_t numpy_header_write(const struct numpy_array *array, char to[NUMPY_MAX_HEA
     to[7] = 0;
     to[8] = (char)((total - PREFIX) & 0xff);
     to[9] = (char)((total - PREFIX) >> 8);
-    return total;
+    array->header_bytes = (int64_t)total;
 }
 
 /* The header's text: a literal of Python with three keys in any order. */

@@ -45,7 +45,7 @@ static void png_shape(struct dataset_file *file)
 
 /* What libpng calls back with. */
 struct out {
-    struct dataset_writer writer;
+    struct dataset_writer *writer;
     int64_t bytes;
     unsigned char *row;
 };
@@ -53,9 +53,9 @@ struct out {
 static void out_write(png_structp png, png_bytep bytes, png_size_t n)
 {
     struct out *out = png_get_io_ptr(png);
-    dataset_put(&out->writer, bytes, n);
+    dataset_put(out->writer, bytes, n);
     out->bytes += (int64_t)n;
-    if (out->writer.failed)
+    if (out->writer->failed)
         png_error(png, "");
 }
 
@@ -115,8 +115,9 @@ static void put_picture(png_structp png, png_infop info, const struct dataset_fi
 }
 
 static bool write_picture(const struct dataset_file *file, const struct dataset_content *content,
-                          struct out *out, struct error *err)
+                          struct out *out)
 {
+    struct error *err = out->writer->err;
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, err, set_error, ignore_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
     volatile bool written = false;
@@ -132,21 +133,13 @@ static bool write_picture(const struct dataset_file *file, const struct dataset_
     return written;
 }
 
-static bool png_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                      const struct dataset_sink *sink, struct error *err)
+static void png_write(const struct dataset_file *file, const struct dataset_content *content,
+                      struct dataset_writer *writer)
 {
-    struct out out = {.row = malloc((size_t)file->dims[1])};
-    (void)part;
-    if (!out.row)
-        return error_memory(err);
-    bool written = dataset_writer_init(&out.writer, sink, err);
-    if (written) {
-        written = write_picture(file, content, &out, err);
-        out.writer.failed = out.writer.failed || !written;
-        written = dataset_writer_end(&out.writer);
-    }
+    struct out out = {.writer = writer, .row = malloc((size_t)file->dims[1])};
+    bool written = out.row ? write_picture(file, content, &out) : error_memory(writer->err);
+    writer->failed = writer->failed || !written;
     free(out.row);
-    return written;
 }
 
 /* Reads from a source while the file is looked at, from memory when it is decoded. */

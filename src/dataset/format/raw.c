@@ -4,23 +4,16 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-static int64_t raw_bytes(const struct dataset_file *file, int part)
+static int64_t raw_bytes(const struct dataset_file *file)
 {
-    (void)part;
     return file->payload_bytes;
 }
 
-static bool raw_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                      const struct dataset_sink *sink, struct error *err)
+static void raw_write(const struct dataset_file *file, const struct dataset_content *content,
+                      struct dataset_writer *writer)
 {
-    struct dataset_writer writer;
-    (void)part;
-    if (!dataset_writer_init(&writer, sink, err))
-        return false;
-    dataset_put_content(&writer, content, 0, file->payload_bytes);
-    return dataset_writer_end(&writer);
+    dataset_put_content(writer, content, 0, file->payload_bytes);
 }
 
 static bool raw_expect(const struct dataset_file *file, struct dataset_index *index)
@@ -52,27 +45,18 @@ const struct dataset_format dataset_format_raw = {
     .exact = true,
 };
 
-static void synthetic_text(const struct dataset_file *file, char text[32])
+static int64_t synthetic_bytes(const struct dataset_file *file)
 {
-    snprintf(text, 32, "%" PRId64, file->number);
+    return snprintf(NULL, 0, "%" PRId64, file->number);
 }
 
-static int64_t synthetic_bytes(const struct dataset_file *file, int part)
+static void synthetic_write(const struct dataset_file *file, const struct dataset_content *content,
+                            struct dataset_writer *writer)
 {
     char text[32];
-    (void)part;
-    synthetic_text(file, text);
-    return (int64_t)strlen(text);
-}
-
-static bool synthetic_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                            const struct dataset_sink *sink, struct error *err)
-{
-    char text[32];
-    (void)part;
     (void)content;
-    synthetic_text(file, text);
-    return sink->write(sink->context, text, strlen(text), err);
+    snprintf(text, sizeof text, "%" PRId64, file->number);
+    dataset_put_text(writer, text);
 }
 
 /* A reader makes its samples up and opens no file. */

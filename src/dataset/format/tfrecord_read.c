@@ -150,11 +150,7 @@ static bool set_shape(struct dataset_index *index, const struct dataset_source *
 {
     const unsigned char *image;
     size_t image_length;
-    int64_t most = 0;
-    for (int64_t i = 0; i < index->samples && (i == 0 || index->extents); i++) {
-        int64_t length = dataset_index_length(index, i) - TFRECORD_FRAME;
-        most = length > most ? length : most;
-    }
+    int64_t most = dataset_index_longest(index) - TFRECORD_FRAME;
     index->sample_bytes = most;
     if (!index->extents) {
         unsigned char *data = malloc((size_t)most + 1);

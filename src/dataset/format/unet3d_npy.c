@@ -101,28 +101,27 @@ static bool unet3d_fit(struct dataset_layout *layout, struct error *err)
     return true;
 }
 
-static void unet3d_path(const struct dataset_file *file, int part, struct text *path)
+static void unet3d_path(const struct dataset_file *file, struct text *path)
 {
-    text_format(path, "case_%05" PRId64 "_%c.npy", file->number, part == IMAGE ? 'x' : 'y');
+    text_format(path, "case_%05" PRId64 "_%c.npy", file->number, file->part == IMAGE ? 'x' : 'y');
 }
 
 /* The array of a part: without the dimension of samples that other npy files have. */
 static struct numpy_array array_of(const struct dataset_file *file, int part)
 {
-    char header[NUMPY_MAX_HEADER];
     struct numpy_array array = {
         .element = part == IMAGE ? DATASET_FLOAT32 : DATASET_UINT8,
         .dims_count = file->dims_count,
         .bytes = file->record_bytes / VOXEL * (part == IMAGE ? 4 : 1),
     };
     memcpy(array.dims, file->dims, sizeof file->dims);
-    array.header_bytes = (int64_t)numpy_header_write(&array, header);
+    numpy_header_write(&array);
     return array;
 }
 
-static int64_t unet3d_bytes(const struct dataset_file *file, int part)
+static int64_t unet3d_bytes(const struct dataset_file *file)
 {
-    struct numpy_array array = array_of(file, part);
+    struct numpy_array array = array_of(file, file->part);
     return array.header_bytes + array.bytes;
 }
 
@@ -157,21 +156,16 @@ static void make_labels(const struct dataset_content *random, int64_t first, siz
         to[i] &= 1;
 }
 
-static bool unet3d_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                         const struct dataset_sink *sink, struct error *err)
+/* Labels are made of other bytes than the image. */
+static void unet3d_write(const struct dataset_file *file, const struct dataset_content *content,
+                         struct dataset_writer *writer)
 {
-    struct dataset_writer writer;
-    struct numpy_array array = array_of(file, part);
-    char header[NUMPY_MAX_HEADER];
-    const struct units units = {content, part == IMAGE ? 4 : 1, part == IMAGE ? make_voxels : make_labels};
+    bool image = file->part == IMAGE;
+    struct numpy_array array = array_of(file, file->part);
+    const struct units units = {content, image ? 4 : 1, image ? make_voxels : make_labels};
     const struct dataset_content values = units_content(&units);
-    if (!dataset_writer_init(&writer, sink, err))
-        return false;
-    dataset_put(&writer, header, numpy_header_write(&array, header));
-    /* Labels are made of other bytes than the image. */
-    int64_t begin = part == IMAGE ? 0 : file->record_bytes / VOXEL * 4;
-    dataset_put_content(&writer, &values, begin, array.bytes);
-    return dataset_writer_end(&writer);
+    dataset_put(writer, array.header, (size_t)array.header_bytes);
+    dataset_put_content(writer, &values, image ? 0 : file->record_bytes / VOXEL * 4, array.bytes);
 }
 
 /* A sample is the image, then the labels. */
