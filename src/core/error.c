@@ -20,56 +20,33 @@ static void cut(char *text, size_t length)
     text[length] = 0;
 }
 
-/* Room for a text of any length that is cut to fit. */
-struct line {
-    char *text;
-    size_t length, room;
-};
-
-static bool fits(const struct line *line, size_t length)
-{
-    return length <= line->room - line->length;
-}
-
-static void add(struct line *line, const char *bytes, size_t length)
-{
-    memcpy(line->text + line->length, bytes, length);
-    line->length += length;
-    line->text[line->length] = 0;
-}
-
-/* No part of it is a line of its own, or acts on a terminal. */
-static void add_escaped(struct line *line, const char *text)
-{
-    char escape[8];
-    size_t left = strlen(text), good;
-    for (; left > 0; text += good, left -= good) {
-        good = text_printable(text, left, "");
-        if (!fits(line, good)) {
-            add(line, text, line->room - line->length);
-            cut(line->text, line->length);
-            return;
-        }
-        add(line, text, good);
-        if (good == left || !fits(line, 4))
-            return;
-        snprintf(escape, sizeof escape, "\\x%02x", (unsigned)(unsigned char)text[good++]);
-        add(line, escape, 4);
-    }
-}
-
+/* Bytes that begin a line or act on a terminal are escaped, as far as there is room. */
 bool error_set(struct error *err, enum error_kind kind, const char *format, ...)
 {
     char raw[sizeof err->text];
-    struct line line = {.text = err->text, .room = sizeof err->text - 1};
+    const size_t room = sizeof raw - 1;
     va_list args;
     va_start(args, format);
     int length = vsnprintf(raw, sizeof raw, format, args);
     va_end(args);
-    if (length >= (int)sizeof raw)
-        cut(raw, sizeof raw - 1);
-    *err->text = 0;
-    add_escaped(&line, length < 0 ? format : raw);
+    if (length > (int)room)
+        cut(raw, room);
+    const char *at = length < 0 ? format : raw;
+    size_t left = strlen(at), used = 0;
+    while (left > 0 && used + 4 <= room) {
+        size_t good = text_printable(at, left, ""), fits = good < room - used ? good : room - used;
+        memcpy(err->text + used, at, fits);
+        used += fits;
+        if (fits < good)
+            cut(err->text, used);
+        at += good;
+        left -= good;
+        if (left > 0 && fits == good && used + 4 <= room) {
+            used += (size_t)snprintf(err->text + used, 5, "\\x%02x", (unsigned)(unsigned char)*at++);
+            left--;
+        }
+    }
+    err->text[used] = 0;
     err->kind = kind;
     return false;
 }

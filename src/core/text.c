@@ -159,6 +159,22 @@ size_t text_valid_utf8(const char *text, size_t length)
     return length;
 }
 
+size_t text_encode(char to[static 4], uint32_t code)
+{
+    size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = length - 1; i > 0; i--, code >>= 6)
+        to[i] = (char)(0x80 | (code & 0x3f));
+    to[0] = (char)(length == 1 ? code : (0xf00u >> length & 0xff) | code);
+    return length;
+}
+
+int text_hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    const char *digit = c ? strchr(digits, c) : NULL;
+    return digit ? (int)(digit - digits) % 16 : -1;
+}
+
 size_t text_printable(const char *text, size_t length, const char *kept)
 {
     size_t valid = text_valid_utf8(text, length);

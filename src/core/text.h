@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A string that grows. Start with {0}; `data` is NULL until something is added, then always ends in NUL.
  * When memory runs out `failed` is set and later additions are ignored: check once, at the end. */
@@ -47,6 +48,12 @@ size_t text_printable(const char *text, size_t length, const char *kept);
 
 /* Adds the bytes, escaping those at which text_printable stops. */
 void text_add_printable(struct text *text, const char *bytes, size_t length, const char *kept);
+
+/* Writes a code point up to 0x10ffff as UTF-8, without a NUL; returns its 1 to 4 bytes. */
+size_t text_encode(char to[static 4], uint32_t code);
+
+/* Returns the value of a hexadecimal digit, -1: it is none. */
+int text_hex_digit(char c);
 
 /* Returns whether this byte of UTF-8 continues a character. */
 static inline bool text_continues(char byte)

@@ -12,48 +12,47 @@ struct unit {
     double factor;
 };
 
+/* Each kind has the units first that are printed, the largest first and the base unit last. */
 static const struct unit byte_units[] = {
-    {"", 1},         {"B", 1},      {"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
-    {"TB", 1e12},    {"PB", 1e15},  {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
-    {"PiB", 0x1p50}, {"K", 0x1p10}, {"M", 0x1p20},   {"G", 0x1p30},   {"T", 0x1p40},   {NULL, 0},
+    {"PiB", 0x1p50}, {"TiB", 0x1p40}, {"GiB", 0x1p30}, {"MiB", 0x1p20}, {"KiB", 0x1p10}, {"B", 1},
+    {"", 1},         {"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},
+    {"PB", 1e15},    {"K", 0x1p10},   {"M", 0x1p20},   {"G", 0x1p30},   {"T", 0x1p40},
 };
 
 /* Per second. "Gbps" is bits; "GBps" is left out: it is too often a slip. */
 static const struct unit rate_units[] = {
-    {"", 1},           {"B/s", 1},        {"kB/s", 1e3},     {"KB/s", 1e3},     {"MB/s", 1e6},
-    {"GB/s", 1e9},     {"TB/s", 1e12},    {"KiB/s", 0x1p10}, {"MiB/s", 0x1p20}, {"GiB/s", 0x1p30},
+    {"TB/s", 1e12},    {"GB/s", 1e9},     {"MB/s", 1e6},     {"kB/s", 1e3},     {"B/s", 1},
+    {"", 1},           {"KB/s", 1e3},     {"KiB/s", 0x1p10}, {"MiB/s", 0x1p20}, {"GiB/s", 0x1p30},
     {"TiB/s", 0x1p40}, {"PB/s", 1e15},    {"PiB/s", 0x1p50}, {"b/s", 0.125},    {"kb/s", 125},
     {"Mb/s", 125e3},   {"Gb/s", 125e6},   {"Tb/s", 125e9},   {"bit/s", 0.125},  {"kbit/s", 125},
     {"Mbit/s", 125e3}, {"Gbit/s", 125e6}, {"Tbit/s", 125e9}, {"bps", 0.125},    {"kbps", 125},
-    {"Mbps", 125e3},   {"Gbps", 125e6},   {"Tbps", 125e9},   {NULL, 0},
+    {"Mbps", 125e3},   {"Gbps", 125e6},   {"Tbps", 125e9},
 };
 
 static const struct unit time_units[] = {
-    {"", 1},           {"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"\u00b5s", 1e-6},
-    {"\u03bcs", 1e-6}, /* micro sign, mu */
-    {"ns", 1e-9},      {"min", 60}, {"h", 3600},  {"sec", 1},   {NULL, 0},
+    {"s", 1},    {"ms", 1e-3},      {"us", 1e-6},      {"ns", 1e-9},
+    {"", 1},     {"\u00b5s", 1e-6}, {"\u03bcs", 1e-6}, /* micro sign, mu */
+    {"min", 60}, {"h", 3600},       {"sec", 1},
 };
 
 static const struct unit compute_units[] = {
-    {"", 1},           {"FLOP/s", 1},     {"kFLOP/s", 1e3}, {"MFLOP/s", 1e6}, {"GFLOP/s", 1e9},
-    {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}, {"FLOPS", 1},     {"kFLOPS", 1e3},  {"MFLOPS", 1e6},
-    {"GFLOPS", 1e9},   {"TFLOPS", 1e12},  {"PFLOPS", 1e15}, {NULL, 0},
+    {"PFLOP/s", 1e15}, {"TFLOP/s", 1e12}, {"GFLOP/s", 1e9}, {"MFLOP/s", 1e6}, {"FLOP/s", 1},
+    {"", 1},           {"kFLOP/s", 1e3},  {"FLOPS", 1},     {"kFLOPS", 1e3},  {"MFLOPS", 1e6},
+    {"GFLOPS", 1e9},   {"TFLOPS", 1e12},  {"PFLOPS", 1e15},
 };
 
-static const struct unit *units_of(enum unit_kind kind)
-{
-    switch (kind) {
-    case UNIT_BYTES:
-        return byte_units;
-    case UNIT_RATE:
-        return rate_units;
-    case UNIT_TIME:
-        return time_units;
-    case UNIT_COMPUTE:
-        return compute_units;
-    }
-    return time_units;
-}
+#define UNITS(array) (array), sizeof(array) / sizeof *(array)
+
+static const struct {
+    const struct unit *units;
+    size_t count, printed; /* `printed`: how many of them */
+    const char *example;
+} kinds[] = {
+    [UNIT_BYTES] = {UNITS(byte_units), 6, "a size such as 16 GiB"},
+    [UNIT_RATE] = {UNITS(rate_units), 5, "a rate such as 25 Gb/s or 300 GB/s"},
+    [UNIT_TIME] = {UNITS(time_units), 4, "a time such as 5 us"},
+    [UNIT_COMPUTE] = {UNITS(compute_units), 5, "a compute rate such as 312 TFLOP/s"},
+};
 
 /* strtod also takes hexadecimal, nan and inf: a number here starts like one. */
 static bool starts_number(const char *text)
@@ -78,52 +77,27 @@ bool unit_parse(const char *text, enum unit_kind kind, double *value)
     size_t length = strlen(end);
     while (length > 0 && isspace((unsigned char)end[length - 1]))
         length--;
-    for (const struct unit *unit = units_of(kind); unit->name; unit++)
+    for (size_t i = 0; i < kinds[kind].count; i++) {
+        const struct unit *unit = &kinds[kind].units[i];
         if (strlen(unit->name) == length && strncmp(end, unit->name, length) == 0) {
             number *= unit->factor;
             if (isfinite(number))
                 *value = number;
             return isfinite(number);
         }
+    }
     return false;
 }
 
 const char *unit_example(enum unit_kind kind)
 {
-    switch (kind) {
-    case UNIT_BYTES:
-        return "a size such as 16 GiB";
-    case UNIT_RATE:
-        return "a rate such as 25 Gb/s or 300 GB/s";
-    case UNIT_TIME:
-        return "a time such as 5 us";
-    case UNIT_COMPUTE:
-        return "a compute rate such as 312 TFLOP/s";
-    }
-    return "a number with a unit";
+    return kinds[kind].example;
 }
-
-/* The prefixes worth printing, largest first. */
-static const struct unit shown_bytes[] = {{"PiB", 0x1p50}, {"TiB", 0x1p40}, {"GiB", 0x1p30},
-                                          {"MiB", 0x1p20}, {"KiB", 0x1p10}, {"B", 1}};
-static const struct unit shown_rate[] = {
-    {"TB/s", 1e12}, {"GB/s", 1e9}, {"MB/s", 1e6}, {"kB/s", 1e3}, {"B/s", 1}};
-static const struct unit shown_time[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
-static const struct unit shown_compute[] = {
-    {"PFLOP/s", 1e15}, {"TFLOP/s", 1e12}, {"GFLOP/s", 1e9}, {"MFLOP/s", 1e6}, {"FLOP/s", 1}};
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 char *unit_format(char *buffer, size_t size, double value, enum unit_kind kind, int digits)
 {
-    const struct unit *units = kind == UNIT_BYTES  ? shown_bytes
-                               : kind == UNIT_RATE ? shown_rate
-                               : kind == UNIT_TIME ? shown_time
-                                                   : shown_compute;
-    size_t count = kind == UNIT_BYTES  ? COUNT(shown_bytes)
-                   : kind == UNIT_RATE ? COUNT(shown_rate)
-                   : kind == UNIT_TIME ? COUNT(shown_time)
-                                       : COUNT(shown_compute);
+    const struct unit *units = kinds[kind].units;
+    size_t count = kinds[kind].printed;
     if (value == 0 || !isfinite(value)) { /* no prefix suits it better than none */
         snprintf(buffer, size, "%g %s", value, kind == UNIT_TIME ? "s" : units[count - 1].name);
         return buffer;

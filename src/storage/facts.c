@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -89,12 +88,9 @@ static bool find_device(dev_t device, struct storage_facts *facts, struct error 
 bool storage_facts(const char *path, struct storage_facts *facts, struct error *err)
 {
     struct stat info;
-    struct statvfs system;
     *facts = (struct storage_facts){.file_system = "unknown", .device = "unknown"};
-    if (stat(path, &info) != 0 || statvfs(path, &system) != 0)
+    if (stat(path, &info) != 0)
         return error_set(err, error_of_input(errno), "%s: cannot look at: %s", path, strerror(errno));
-    uint64_t blocks = system.f_bavail, size = system.f_frsize;
-    facts->free = size > 0 && blocks > INT64_MAX / size ? INT64_MAX : (int64_t)(blocks * size);
     if (!find_type(path, facts, err) || !find_device(info.st_dev, facts, err))
         return false;
     facts->backing = storage_backing_of(facts->file_system, strcmp(facts->device, "unknown") != 0);

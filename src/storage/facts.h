@@ -43,7 +43,6 @@ struct storage_facts {
     char file_system[64]; /* "ext4", "nfs4", "fuse.sshfs"; "unknown" */
     char device[64];      /* "nvme0n1p2"; "unknown" without a single block device */
     enum storage_backing backing;
-    int64_t free;       /* bytes that an ordinary user can still write */
     bool counted;       /* the two below are known: not on overlay, tmpfs, btrfs or network file systems */
     int64_t read_bytes; /* of the device since the machine started, by all processes */
     int64_t written_bytes;

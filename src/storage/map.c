@@ -116,7 +116,6 @@ static bool map_read(struct storage_reader *reader, struct storage_file *file, s
 }
 
 const struct storage_method storage_mmap = {
-    .name = "mmap",
     STORAGE_LOCAL,
     .open = map_open,
     .read = map_read,

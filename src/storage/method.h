@@ -5,7 +5,6 @@
 #include "storage/storage.h"
 
 struct storage_method {
-    const char *name;
     bool direct; /* can bypass the page cache */
 
     /* Sets storage->state. NULL: nothing to do. */

@@ -41,7 +41,6 @@ static bool posix_read(struct storage_reader *reader, struct storage_file *file,
 }
 
 const struct storage_method storage_posix = {
-    .name = "posix",
     .direct = true,
     STORAGE_LOCAL,
     .open = storage_local_open,

@@ -1,8 +1,6 @@
 /* io_uring: all requests of a list in flight, up to the queue depth. */
 #include "storage/method.h"
 
-#ifdef REHEARSE_HAVE_URING
-
 #include <errno.h>
 #include <liburing.h>
 #include <pthread.h>
@@ -223,7 +221,6 @@ static bool uring_read(struct storage_reader *reader, struct storage_file *file,
 }
 
 const struct storage_method storage_uring = {
-    .name = "uring",
     .direct = true,
     .start = uring_start,
     .reader_start = uring_reader_start,
@@ -234,9 +231,3 @@ const struct storage_method storage_uring = {
     .read = uring_read,
     .close = storage_local_close,
 };
-
-#else
-
-typedef int storage_without_uring; /* ISO C wants something in a file */
-
-#endif

@@ -38,49 +38,17 @@ static void skip_space(struct reader *r)
     }
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Four hexadecimal digits at `text`; -1 if they are none. */
 static long hex4(const char *text)
 {
     long value = 0;
     for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(text[i]);
+        int digit = text_hex_digit(text[i]);
         if (digit < 0)
             return -1;
         value = value * 16 + digit;
     }
     return value;
-}
-
-static size_t put_utf8(char *out, long code)
-{
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (char)(0xc0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (char)(0xe0 | code >> 12);
-        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (code & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | code >> 18);
-    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (code & 0x3f));
-    return 4;
 }
 
 /* After "\u": one code point, of one or two escapes. */
@@ -97,7 +65,7 @@ static bool read_unicode(struct reader *r, char *out, size_t *length)
         r->at += 6;
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
-    *length += put_utf8(out + *length, code);
+    *length += text_encode(out + *length, (uint32_t)code);
     return true;
 }
 

@@ -1,8 +1,6 @@
 /* What S3 answers: taken in as it comes, judged when it is there. */
 #include "storage/s3/s3.h"
 
-#ifdef REHEARSE_HAVE_CURL
-
 #include "storage/s3/parse.h"
 #include "storage/s3/xml.h"
 
@@ -298,5 +296,3 @@ bool s3_judge(const struct s3_config *config, struct s3_call *call, int code, bo
     }
     return fail(config, call, *call->curl_error ? call->curl_error : curl_easy_strerror((CURLcode)code));
 }
-
-#endif

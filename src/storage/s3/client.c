@@ -3,8 +3,6 @@
 #include "core/random.h"
 #include "storage/s3/s3.h"
 
-#ifdef REHEARSE_HAVE_CURL
-
 #include <curl/curl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -273,5 +271,3 @@ void s3_call_release(struct s3_call *call)
     text_release(&call->answer);
     call->headers = NULL;
 }
-
-#endif

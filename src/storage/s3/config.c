@@ -1,7 +1,5 @@
 #include "storage/s3/s3.h"
 
-#ifdef REHEARSE_HAVE_CURL
-
 #include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
@@ -265,5 +263,3 @@ void s3_redact(const struct s3_config *config, char *text)
     redact_word(text, config->secret_key);
     redact_word(text, config->session_token);
 }
-
-#endif

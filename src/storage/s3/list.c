@@ -1,8 +1,6 @@
 /* Listing and removing objects of S3. */
 #include "storage/s3/s3.h"
 
-#ifdef REHEARSE_HAVE_CURL
-
 #include "storage/s3/parse.h"
 
 #include <string.h>
@@ -90,5 +88,3 @@ bool s3_remove(struct storage *storage, const char *path, struct error *err)
     s3_place_release(&place);
     return ok;
 }
-
-#endif

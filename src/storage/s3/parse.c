@@ -18,13 +18,6 @@ struct list {
     bool ended;        /* visit wants no more */
 };
 
-static int hex_value(char c)
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const char *digit = c ? strchr(digits, c) : NULL;
-    return digit ? (int)(digit - digits) % 16 : -1;
-}
-
 static void set_text(struct text *text, const char *value)
 {
     text->length = 0;
@@ -38,7 +31,7 @@ static bool decode(struct text *out, const char *text)
     for (; *text; text++) {
         char c = *text == '+' ? ' ' : *text;
         if (*text == '%') {
-            int high = hex_value(text[1]), low = high < 0 ? -1 : hex_value(text[2]);
+            int high = text_hex_digit(text[1]), low = high < 0 ? -1 : text_hex_digit(text[2]);
             if (low < 0 || (high == 0 && low == 0))
                 return false;
             c = (char)(high * 16 + low);

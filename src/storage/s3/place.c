@@ -1,8 +1,6 @@
 /* Buckets and keys. */
 #include "storage/s3/s3.h"
 
-#ifdef REHEARSE_HAVE_CURL
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,5 +109,3 @@ void s3_place_release(struct s3_place *place)
     free(place->key);
     *place = (struct s3_place){0};
 }
-
-#endif

@@ -1,8 +1,6 @@
 /* What a request of S3 says: address, signed headers, body. */
 #include "storage/s3/s3.h"
 
-#ifdef REHEARSE_HAVE_CURL
-
 #include <curl/curl.h>
 #include <inttypes.h>
 #include <math.h>
@@ -153,5 +151,3 @@ bool s3_prepare(const struct s3_config *config, struct s3_call *call)
     target_release(&target);
     return ok;
 }
-
-#endif

@@ -1,8 +1,6 @@
 /* Objects of S3 as files: reading them in ranges, many at once. */
 #include "storage/s3/s3.h"
 
-#ifdef REHEARSE_HAVE_CURL
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,7 +194,6 @@ static bool s3_read(struct storage_reader *reader, struct storage_file *file, st
 }
 
 const struct storage_method storage_s3 = {
-    .name = "s3",
     .start = s3_config_start,
     .stop = s3_config_stop,
     .reader_start = reader_start,
@@ -212,5 +209,3 @@ const struct storage_method storage_s3 = {
     .list = s3_list,
     .remove = s3_remove,
 };
-
-#endif

@@ -1,7 +1,5 @@
 #include "storage/s3/sign.h"
 
-#ifdef REHEARSE_HAVE_CURL
-
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <string.h>
@@ -119,5 +117,3 @@ bool s3_sign(const struct s3_signing *signing, struct text *authorization)
     text_release(&message);
     return ok && !authorization->failed;
 }
-
-#endif

@@ -4,8 +4,6 @@
 #include "core/vector.h"
 #include "storage/s3/s3.h"
 
-#ifdef REHEARSE_HAVE_CURL
-
 #include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
@@ -364,5 +362,3 @@ void s3_discard(struct storage_writer *writer)
         abort_upload(upload);
     upload_free(upload);
 }
-
-#endif

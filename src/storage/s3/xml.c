@@ -126,28 +126,6 @@ static bool read_end(struct reader *reader, struct error *err)
     return end_element(reader, err);
 }
 
-static void add_character(struct text *text, uint32_t c)
-{
-    char bytes[4];
-    size_t length = 0;
-    if (c < 0x80) {
-        bytes[length++] = (char)c;
-    } else if (c < 0x800) {
-        bytes[length++] = (char)(0xc0 | c >> 6);
-    } else {
-        if (c < 0x10000) {
-            bytes[length++] = (char)(0xe0 | c >> 12);
-        } else {
-            bytes[length++] = (char)(0xf0 | c >> 18);
-            bytes[length++] = (char)(0x80 | (c >> 12 & 0x3f));
-        }
-        bytes[length++] = (char)(0x80 | (c >> 6 & 0x3f));
-    }
-    if (c >= 0x80)
-        bytes[length++] = (char)(0x80 | (c & 0x3f));
-    text_add_bytes(text, bytes, length);
-}
-
 /* "#233;" or "#xe9;", behind the '&'. 0: it is none. */
 static uint32_t numbered(struct reader *reader)
 {
@@ -155,12 +133,10 @@ static uint32_t numbered(struct reader *reader)
     reader->at += base == 16 ? 2 : 1;
     const char *first = reader->at;
     for (; reader->at < reader->end && *reader->at != ';'; reader->at++) {
-        static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-        const char *digit = *reader->at ? strchr(digits, *reader->at) : NULL;
-        uint32_t number = digit ? (uint32_t)(digit - digits) % 16 : base;
-        if (number >= base || value > 0x10ffff)
+        int digit = text_hex_digit(*reader->at);
+        if (digit < 0 || (uint32_t)digit >= base || value > 0x10ffff)
             return 0;
-        value = value * base + number;
+        value = value * base + (uint32_t)digit;
     }
     bool character = value <= 0x10ffff && (value < 0xd800 || value > 0xdfff);
     if (!character || reader->at == first || !starts(reader, ";"))
@@ -186,7 +162,8 @@ static bool read_entity(struct reader *reader, struct error *err)
     uint32_t value = starts(reader, "#") ? numbered(reader) : 0;
     if (value == 0)
         return wrong("an entity that is not known", err);
-    add_character(&reader->text, value);
+    char bytes[4];
+    text_add_bytes(&reader->text, bytes, text_encode(bytes, value));
     return true;
 }
 
