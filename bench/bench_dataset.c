@@ -7,6 +7,7 @@
 #include "dataset/generate.h"
 #include "dataset/place.h"
 #include "dataset/verify.h"
+#include "dataset/writer.h"
 
 #include <fcntl.h>
 #include <ftw.h>

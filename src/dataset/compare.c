@@ -7,119 +7,56 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A sink that compares what is written with a source. */
 struct comparison {
-    const struct dataset_crew *crew;
     const struct dataset_source *source;
-    struct dataset_difference *difference;
-    int64_t offset;
-    unsigned char *buffer;
+    pthread_mutex_t lock;                  /* of what follows */
+    struct dataset_difference *difference; /* the first */
+    int64_t end;                           /* of what was compared */
 };
 
-static bool compare_piece(struct comparison *c, const unsigned char *expected, size_t n, struct error *err)
-{
-    if (!c->source->read(c->source->context, c->offset, c->buffer, n, err))
-        return false;
-    size_t at = dataset_first_difference(expected, c->buffer, n, 0);
-    if (at < n)
-        *c->difference =
-            (struct dataset_difference){true, -1, c->offset + (int64_t)at, expected[at], c->buffer[at]};
-    c->offset += (int64_t)n;
-    return at == n;
-}
-
-/* What a file has no bytes for differs from it: -1 is found there. */
-static bool compare_write(void *context, const void *from, size_t n, struct error *err)
+/* Where the source has ended it differs: -1 is found there. */
+static bool compare_at(void *context, int64_t offset, const void *from, size_t n, struct error *err)
 {
     struct comparison *c = context;
-    const unsigned char *at = from;
-    if (!dataset_crew_go_on(c->crew, err))
-        return false;
-    while (n > 0) {
-        int64_t left = c->source->size - c->offset;
-        size_t now = n < DATASET_BUFFER ? n : DATASET_BUFFER;
-        now = (int64_t)now < left ? now : (size_t)left;
-        if (now == 0) {
-            *c->difference = (struct dataset_difference){true, -1, c->offset, *at, -1};
-            return false;
-        }
-        if (!compare_piece(c, at, now, err))
-            return false;
-        at += now;
-        n -= now;
-    }
-    return true;
-}
-
-static bool compare_go_on(void *context, struct error *err)
-{
-    const struct comparison *c = context;
-    return dataset_crew_go_on(c->crew, err);
-}
-
-/* A large run of content is compared in pieces; of several differences the first counts. */
-struct run {
-    struct comparison *c;
-    const struct dataset_content *content;
-    int64_t offset;
-    pthread_mutex_t lock;
-};
-
-static bool compare_run_piece(void *context, int64_t at, size_t n, unsigned char *expected, struct error *err)
-{
-    struct run *run = context;
-    struct dataset_difference difference = {0};
-    struct comparison c = {
-        .source = run->c->source, .difference = &difference, .offset = run->c->offset + at};
-    c.buffer = malloc(n);
-    if (!c.buffer)
+    const unsigned char *expected = from;
+    int64_t left = c->source->size - offset, end = offset + (int64_t)n;
+    size_t there = left <= 0 ? 0 : (int64_t)n < left ? n : (size_t)left;
+    unsigned char *found = malloc(there + 1);
+    if (!found)
         return error_memory(err);
-    run->content->fill(run->content->context, run->offset + at, expected, n);
-    bool same = compare_piece(&c, expected, n, err);
-    free(c.buffer);
-    if (!same && !difference.differs)
-        return false;
-    pthread_mutex_lock(&run->lock);
-    if (difference.differs &&
-        (!run->c->difference->differs || difference.offset < run->c->difference->offset))
-        *run->c->difference = difference;
-    pthread_mutex_unlock(&run->lock);
-    return true;
+    bool read = there == 0 || c->source->read(c->source->context, offset, found, there, err);
+    size_t at = read ? dataset_first_difference(expected, found, there, 0) : n;
+    pthread_mutex_lock(&c->lock);
+    if (at < n && (!c->difference->differs || offset + (int64_t)at < c->difference->offset))
+        *c->difference = (struct dataset_difference){true, -1, offset + (int64_t)at, expected[at],
+                                                     at < there ? found[at] : -1};
+    c->end = end > c->end ? end : c->end;
+    pthread_mutex_unlock(&c->lock);
+    free(found);
+    return read;
 }
 
-static bool compare_fill(void *context, const struct dataset_content *content, int64_t offset, int64_t n,
-                         struct error *err)
+static bool compare_next(void *context, const void *from, size_t n, struct error *err)
 {
     struct comparison *c = context;
-    struct run run = {.c = c, .content = content, .offset = offset};
-    int64_t left = c->source->size - c->offset, now = n < left ? n : left;
-    pthread_mutex_init(&run.lock, NULL);
-    bool compared = dataset_crew_pieces(c->crew, now, compare_run_piece, &run, err);
-    pthread_mutex_destroy(&run.lock);
-    c->offset += now;
-    if (compared && now < n && !c->difference->differs)
-        *c->difference = (struct dataset_difference){true, -1, c->offset, -1, -1};
-    return compared && !c->difference->differs;
+    return !c->difference->differs && compare_at(c, c->end, from, n, err) && !c->difference->differs;
 }
 
 bool dataset_compare_bytes(const struct dataset_crew *crew, const struct dataset_file *file, int part,
                            const struct dataset_source *source, struct dataset_difference *difference,
                            struct error *err)
 {
-    struct comparison c = {.crew = crew, .source = source, .difference = difference};
-    const struct dataset_sink sink = {
-        .context = &c,
-        .write = compare_write,
-        .go_on = compare_go_on,
-        .fill = crew->inner ? compare_fill : NULL,
-    };
+    struct comparison c = {.source = source, .difference = difference};
+    struct dataset_watched watched = {.crew = crew,
+                                      .to = {.context = &c, .write = compare_next, .write_at = compare_at}};
+    const struct dataset_sink sink = dataset_crew_watch(&watched);
     *difference = (struct dataset_difference){0};
-    c.buffer = malloc(DATASET_BUFFER);
-    if (!c.buffer)
-        return error_memory(err);
+    pthread_mutex_init(&c.lock, NULL);
     bool written = dataset_write(file, part, NULL, &sink, err);
-    if (written && c.offset < source->size)
-        *difference = (struct dataset_difference){true, -1, c.offset, -1, -1};
-    free(c.buffer);
+    pthread_mutex_destroy(&c.lock);
+    if (written && !difference->differs && c.end < source->size)
+        *difference = (struct dataset_difference){true, -1, c.end, -1, -1};
     return written || difference->differs;
 }
 

@@ -1,5 +1,6 @@
 #include "dataset/crew.h"
 
+#include "dataset/layout.h"
 #include "dataset/writer.h"
 
 #include <stdlib.h>
@@ -141,12 +142,54 @@ static bool watched_go_on(void *context, struct error *err)
 static bool watched_write(void *context, const void *from, size_t n, struct error *err)
 {
     struct dataset_watched *watched = context;
-    if (!dataset_crew_go_on(watched->crew, err))
-        return false;
-    return watched->to.write(watched->to.context, from, n, err);
+    watched->bytes += (int64_t)n;
+    return dataset_crew_go_on(watched->crew, err) && watched->to.write(watched->to.context, from, n, err);
+}
+
+/* A large run of content, whose pieces go to their places. */
+struct filling {
+    const struct dataset_watched *watched;
+    const struct dataset_content *content;
+    int64_t offset;
+};
+
+static bool fill_piece(void *context, int64_t at, size_t n, unsigned char *buffer, struct error *err)
+{
+    const struct filling *filling = context;
+    const struct dataset_watched *watched = filling->watched;
+    filling->content->fill(filling->content->context, filling->offset + at, buffer, n);
+    return watched->to.write_at(watched->to.context, watched->bytes + at, buffer, n, err);
+}
+
+static bool watched_fill(void *context, const struct dataset_content *content, int64_t offset, int64_t n,
+                         struct error *err)
+{
+    struct dataset_watched *watched = context;
+    struct filling filling = {watched, content, offset};
+    bool filled = dataset_crew_pieces(watched->crew, n, fill_piece, &filling, err);
+    watched->bytes += n;
+    return filled;
 }
 
 struct dataset_sink dataset_crew_watch(struct dataset_watched *watched)
 {
-    return (struct dataset_sink){.context = watched, .write = watched_write, .go_on = watched_go_on};
+    bool fills = watched->crew->inner && watched->to.write_at;
+    return (struct dataset_sink){.context = watched,
+                                 .write = watched_write,
+                                 .go_on = watched_go_on,
+                                 .fill = fills ? watched_fill : NULL};
+}
+
+bool dataset_crew_parts(struct dataset_crew *crew, const struct dataset_layout *layout, int64_t number,
+                        dataset_part_fn *body, struct error *err)
+{
+    struct dataset_file file;
+    struct text path = {0};
+    bool done = true;
+    dataset_file_init(&file, layout, number);
+    for (int part = 0; part < dataset_file_parts(&file) && done; part++)
+        done = dataset_file_path(&file, part, &path) ? body(crew, &file, part, path.data, err)
+                                                     : error_memory(err);
+    text_release(&path);
+    return done;
 }

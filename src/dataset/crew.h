@@ -50,11 +50,19 @@ typedef bool dataset_piece_fn(void *context, int64_t at, size_t n, unsigned char
 bool dataset_crew_pieces(const struct dataset_crew *crew, int64_t bytes, dataset_piece_fn *body,
                          void *context, struct error *err);
 
-/* A sink in front of another one that fails once the crew should stop. */
+/* A sink in front of another one that counts the bytes and fails once the crew should stop. With inner threads, and where
+ * `to` takes bytes at any offset, large runs of content are made by all of these threads. */
 struct dataset_watched {
     const struct dataset_crew *crew;
     struct dataset_sink to;
+    int64_t bytes;
 };
 struct dataset_sink dataset_crew_watch(struct dataset_watched *watched);
+
+/* Calls body for each part of the layout's file `number`, with its path, until one fails. */
+typedef bool dataset_part_fn(struct dataset_crew *crew, const struct dataset_file *file, int part,
+                             const char *path, struct error *err);
+bool dataset_crew_parts(struct dataset_crew *crew, const struct dataset_layout *layout, int64_t number,
+                        dataset_part_fn *body, struct error *err);
 
 #endif

@@ -1,8 +1,5 @@
 #include "dataset/format.h"
 
-#include "dataset/layout.h"
-#include "dataset/writer.h"
-
 #include <inttypes.h>
 #include <string.h>
 
@@ -91,24 +88,6 @@ void dataset_content_init(struct dataset_content *content, struct dataset_bytes 
     *content = (struct dataset_content){.context = bytes, .fill = fill_generated};
 }
 
-bool dataset_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                   const struct dataset_sink *sink, struct error *err)
-{
-    struct dataset_content generated;
-    struct dataset_bytes bytes;
-    struct dataset_writer writer;
-    struct dataset_file of = *file;
-    of.part = part;
-    if (!dataset_writer_init(&writer, sink, err))
-        return false;
-    if (!content) {
-        dataset_content_init(&generated, &bytes, file);
-        content = &generated;
-    }
-    file->layout->format->write(&of, content, &writer);
-    return dataset_writer_end(&writer);
-}
-
 bool dataset_locate(const struct dataset_format *format, struct dataset_index *index, const char *path,
                     const struct dataset_source *const *parts, struct error *err)
 {
@@ -126,7 +105,7 @@ bool dataset_open(const struct dataset_file *file, struct dataset_index *index, 
                   const struct dataset_source *const *parts, struct error *err)
 {
     const struct dataset_format *format = file->layout->format;
-    bool whole = !format->container && dataset_file_bytes(file, 0) == parts[0]->size;
+    bool whole = !format->container && format->bytes(file) == parts[0]->size;
     if (whole && format->expect && format->expect(file, index))
         return true;
     return dataset_locate(format, index, path, parts, err);

@@ -109,10 +109,11 @@ struct dataset_writer; /* dataset/writer.h */
 struct dataset_format {
     const char *name; /* DLIO's name */
     const char *extension;
-    const char *missing; /* the library that this build lacks; NULL: none */
-    int parts;           /* files on disk per file of the data set */
+    const char *missing;                  /* the library that this build lacks; NULL: none */
+    int parts;                            /* files on disk per file of the data set */
+    enum dataset_compression compression; /* the one that its files may have */
 
-    /* Returns true if the format can hold the layout. NULL: it holds any layout that is not compressed. */
+    /* Returns true if the format can hold the layout. NULL: it holds any. */
     bool (*check)(const struct dataset_layout *layout, struct error *err);
 
     /* Sets the counts of files and samples so that they add up to layout->total_bytes. NULL: unsupported. */
@@ -184,10 +185,6 @@ void dataset_usual_path(const struct dataset_file *file, struct text *path);
 void dataset_content_init(struct dataset_content *content, struct dataset_bytes *bytes,
                           const struct dataset_file *file);
 
-/* Call the format's `write`, `expect` and `locate` with the checks that all formats share, such as a missing
- * library. `content` NULL: the generated content. */
-bool dataset_write(const struct dataset_file *file, int part, const struct dataset_content *content,
-                   const struct dataset_sink *sink, struct error *err);
 /* Makes the index for decoding: read from the container, or derived from `file` after checking its size. */
 bool dataset_open(const struct dataset_file *file, struct dataset_index *index, const char *path,
                   const struct dataset_source *const *parts, struct error *err);
@@ -196,6 +193,7 @@ bool dataset_open(const struct dataset_file *file, struct dataset_index *index, 
 bool dataset_index_check(const struct dataset_index *index, const struct dataset_file *file, const char *path,
                          struct error *err);
 
+/* Calls the format's `locate`, unless this build lacks a library for it. */
 bool dataset_locate(const struct dataset_format *format, struct dataset_index *index, const char *path,
                     const struct dataset_source *const *parts, struct error *err);
 

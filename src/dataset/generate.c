@@ -1,6 +1,7 @@
 #include "dataset/generate.h"
 
 #include "dataset/crew.h"
+#include "dataset/writer.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,52 +15,6 @@ struct generation {
     struct dataset_generated *generated;
 };
 
-/* Counts bytes on their way: sizes that were computed are checked against them. */
-struct counted {
-    const struct dataset_crew *crew;
-    struct dataset_sink to;
-    struct dataset_sink place; /* that `to` watches */
-    int64_t bytes;
-};
-
-static bool counted_write(void *context, const void *from, size_t n, struct error *err)
-{
-    struct counted *counted = context;
-    counted->bytes += (int64_t)n;
-    return counted->to.write(counted->to.context, from, n, err);
-}
-
-static bool counted_go_on(void *context, struct error *err)
-{
-    const struct counted *counted = context;
-    return dataset_crew_go_on(counted->crew, err);
-}
-
-/* A large run of content: pieces of it, each to its place. */
-struct filling {
-    const struct counted *counted;
-    const struct dataset_content *content;
-    int64_t offset;
-};
-
-static bool fill_piece(void *context, int64_t at, size_t n, unsigned char *buffer, struct error *err)
-{
-    const struct filling *filling = context;
-    const struct counted *counted = filling->counted;
-    filling->content->fill(filling->content->context, filling->offset + at, buffer, n);
-    return counted->place.write_at(counted->place.context, counted->bytes + at, buffer, n, err);
-}
-
-static bool counted_fill(void *context, const struct dataset_content *content, int64_t offset, int64_t n,
-                         struct error *err)
-{
-    struct counted *counted = context;
-    struct filling filling = {counted, content, offset};
-    bool filled = dataset_crew_pieces(counted->crew, n, fill_piece, &filling, err);
-    counted->bytes += n;
-    return filled;
-}
-
 static bool write_part(struct dataset_crew *crew, const struct dataset_file *file, int part, const char *path,
                        int64_t *bytes, struct error *err)
 {
@@ -69,22 +24,16 @@ static bool write_part(struct dataset_crew *crew, const struct dataset_file *fil
     int64_t expected = *bytes;
     if (!place->create(place->context, path, expected, &watched.to, err))
         return false;
-    struct counted counted = {.crew = crew, .to = dataset_crew_watch(&watched), .place = watched.to};
-    const struct dataset_sink sink = {
-        .context = &counted,
-        .write = counted_write,
-        .go_on = counted_go_on,
-        .fill = crew->inner && watched.to.write_at ? counted_fill : NULL,
-    };
+    const struct dataset_sink sink = dataset_crew_watch(&watched);
     bool written = dataset_write(file, part, NULL, &sink, err);
-    if (written && expected >= 0 && counted.bytes != expected)
+    if (written && expected >= 0 && watched.bytes != expected)
         written = error_set(err, ERROR_FAILED, "%s: wrote %lld bytes where %lld were computed", path,
-                            (long long)counted.bytes, (long long)expected);
+                            (long long)watched.bytes, (long long)expected);
     if (!written) {
         place->discard(place->context, &watched.to);
         return false;
     }
-    *bytes = counted.bytes;
+    *bytes = watched.bytes;
     return place->commit(place->context, &watched.to, err);
 }
 
@@ -112,15 +61,7 @@ static bool make_part(struct dataset_crew *crew, const struct dataset_file *file
 static bool make_file(struct dataset_crew *crew, int64_t number, struct error *err)
 {
     const struct generation *generation = crew->context;
-    struct dataset_file file;
-    struct text path = {0};
-    bool made = true;
-    dataset_file_init(&file, generation->layout, number);
-    for (int part = 0; part < dataset_file_parts(&file) && made; part++)
-        made = dataset_file_path(&file, part, &path) ? make_part(crew, &file, part, path.data, err)
-                                                     : error_memory(err);
-    text_release(&path);
-    return made;
+    return dataset_crew_parts(crew, generation->layout, number, make_part, err);
 }
 
 static bool write_text(const struct dataset_place *place, const char *path, const struct text *text,

@@ -13,8 +13,6 @@ bool image_check(const struct dataset_layout *layout, int64_t least, int64_t mos
         return error_set(err, ERROR_INPUT,
                          "dataset.num_samples_per_file: a %s file is one sample, found %" PRId64, name,
                          layout->samples_per_file);
-    if (layout->compression != DATASET_NONE)
-        return error_set(err, ERROR_INPUT, "dataset.compression: %s files are not compressed again", name);
     if (layout->dims_count > 2)
         return error_set(err, ERROR_INPUT, "dataset.record_dims: a %s file has at most 2, found %d", name,
                          layout->dims_count);

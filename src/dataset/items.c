@@ -4,11 +4,10 @@
 #include "dataset/scale.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
+#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define MAX_DEPTH 32 /* folders in folders */
 
@@ -33,64 +32,50 @@ static bool is_data(const char *name)
     return name[0] != '.' && !text_ends_with(name, FILE_PART) && strcmp(name, DATASET_MANIFEST) != 0;
 }
 
-static bool walk(struct listing *listing, const char *folder, int depth);
-
-/* An entry of a folder; `path` is relative to the root. */
-static bool visit(struct listing *listing, const char *path, int depth)
+/* An entry of the folder or of one below it: a file is listed, and a link is what it leads to. */
+static bool visit(struct listing *listing, FTS *folders, FTSENT *entry)
 {
-    struct text full = {0};
-    struct stat state;
-    text_format(&full, "%s/%s", listing->root, path);
-    if (full.failed)
-        return error_memory(listing->err);
-    bool known = stat(full.data, &state) == 0;
-    if (!known)
-        error_set(listing->err, ERROR_FAILED, "cannot look at '%s': %s", full.data, strerror(errno));
-    text_release(&full);
-    if (!known)
-        return false;
-    if (S_ISDIR(state.st_mode))
-        return walk(listing, path, depth + 1);
-    return S_ISREG(state.st_mode) ? add_path(listing, path) : true;
-}
-
-static bool walk_entries(struct listing *listing, DIR *open, const char *folder, int depth)
-{
-    struct text path = {0};
-    bool walked = true;
-    const struct dirent *entry;
-    while (walked && (errno = 0, entry = readdir(open))) {
-        if (!is_data(entry->d_name))
-            continue;
-        path.length = 0;
-        text_format(&path, "%s%s%s", folder, folder[0] ? "/" : "", entry->d_name);
-        walked = path.failed ? error_memory(listing->err) : visit(listing, path.data, depth);
+    const char *below = entry->fts_path + strlen(listing->root);
+    int code;
+    if (entry->fts_level > 0 && !is_data(entry->fts_name)) {
+        fts_set(folders, entry, FTS_SKIP);
+        return true;
     }
-    if (walked && errno)
-        walked = error_set(listing->err, ERROR_FAILED, "cannot read '%s/%s': %s", listing->root, folder,
-                           strerror(errno));
-    text_release(&path);
-    return walked;
+    switch (entry->fts_info) {
+    case FTS_DNR:
+    case FTS_ERR:
+    case FTS_NS:
+    case FTS_SLNONE: /* a link to nowhere, of which fts has no errno */
+        code = entry->fts_errno ? entry->fts_errno : ENOENT;
+        return error_set(listing->err, entry->fts_level > 0 ? ERROR_FAILED : error_of_input(code),
+                         "cannot open '%s': %s", entry->fts_path, strerror(code));
+    case FTS_DC:
+        return error_set(listing->err, ERROR_INPUT, "'%s': a link leads back to a folder above it",
+                         entry->fts_path);
+    case FTS_D:
+        return entry->fts_level <= MAX_DEPTH ||
+               error_set(listing->err, ERROR_INPUT, "'%s': folders lie more than %d deep", entry->fts_path,
+                         MAX_DEPTH);
+    case FTS_F:
+        return add_path(listing, below + strspn(below, "/"));
+    default:
+        return true;
+    }
 }
 
-static bool walk(struct listing *listing, const char *folder, int depth)
+static bool walk(struct listing *listing)
 {
-    struct text full = {0};
-    if (depth > MAX_DEPTH)
-        return error_set(listing->err, ERROR_INPUT, "'%s/%s': folders lie more than %d deep", listing->root,
-                         folder, MAX_DEPTH);
-    text_format(&full, "%s/%s", listing->root, folder);
-    if (full.failed)
-        return error_memory(listing->err);
-    DIR *open = opendir(full.data);
-    bool walked = open != NULL;
-    if (!open)
-        error_set(listing->err, error_of_input(errno), "cannot open '%s': %s", full.data, strerror(errno));
-    text_release(&full);
-    if (!open)
-        return false;
-    walked = walk_entries(listing, open, folder, depth);
-    closedir(open);
+    char *root = strdup(listing->root);
+    FTS *folders = root ? fts_open((char *[]){root, NULL}, FTS_LOGICAL | FTS_NOCHDIR, NULL) : NULL;
+    bool walked = folders || error_memory(listing->err);
+    for (FTSENT *entry; walked && (errno = 0, entry = fts_read(folders));)
+        walked = visit(listing, folders, entry);
+    if (walked && errno)
+        walked =
+            error_set(listing->err, ERROR_FAILED, "cannot read '%s': %s", listing->root, strerror(errno));
+    if (folders)
+        fts_close(folders);
+    free(root);
     return walked;
 }
 
@@ -122,7 +107,7 @@ bool dataset_items_list(const char *root, struct arena *arena, struct dataset_it
 {
     struct listing listing = {.root = root, .arena = arena, .err = err};
     *count = 0;
-    bool listed = walk(&listing, "", 0);
+    bool listed = walk(&listing);
     if (listed && listing.count > 0) {
         qsort(listing.paths, listing.count, sizeof *listing.paths, by_text);
         *items = ARENA_ARRAY(arena, listing.count, struct dataset_item);

@@ -2,6 +2,7 @@
 
 #include "dataset/format.h"
 #include "dataset/format/numpy.h"
+#include "dataset/pack.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -145,12 +146,16 @@ static bool check_format(const struct dataset_layout *layout, struct error *err)
     if (layout->seed > MAX_SEED)
         return error_set(err, ERROR_INPUT, "seed: expected at most %" PRIu64 ", found %" PRIu64, MAX_SEED,
                          layout->seed);
-    if (format->check)
-        return format->check(layout, err);
-    if (layout->compression != DATASET_NONE)
-        return error_set(err, ERROR_INPUT, "dataset.compression: %s files are not compressed, found '%s'",
-                         format->name, dataset_compression_name(layout->compression));
-    return true;
+    if (layout->compression != DATASET_NONE && layout->compression != format->compression)
+        return error_set(err, ERROR_INPUT, "dataset.compression: %s files are %s%s, found '%s'", format->name,
+                         format->compression ? "compressed with " : "not compressed",
+                         format->compression ? dataset_compression_name(format->compression) : "",
+                         dataset_compression_name(layout->compression));
+    if (layout->compression != DATASET_NONE && dataset_pack_missing())
+        return error_set(err, ERROR_FAILED,
+                         "this rehearse was built without %s, which compressed %s files take",
+                         dataset_pack_missing(), format->name);
+    return !format->check || format->check(layout, err);
 }
 
 static bool check_total(struct dataset_layout *layout, struct error *err)

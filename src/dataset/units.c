@@ -42,15 +42,11 @@ const uint32_t criteo_categories[CRITEO_CATEGORIES] = {
 
 bool units_check(const struct dataset_layout *layout, struct error *err)
 {
-    const char *name = layout->format->name;
-    if (layout->compression != DATASET_NONE)
-        return error_set(err, ERROR_INPUT, "dataset.compression: %s files are not compressed, found '%s'",
-                         name, dataset_compression_name(layout->compression));
     if (layout->dims_count > 0 || layout->record_bytes_stdev > 0)
         return error_set(err, ERROR_INPUT,
                          "dataset: %s files have samples of their own shape: leave out record_dims and "
                          "record_length_bytes_stdev",
-                         name);
+                         layout->format->name);
     return true;
 }
 

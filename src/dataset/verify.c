@@ -171,15 +171,7 @@ static bool check_part(struct dataset_crew *crew, const struct dataset_file *fil
 static bool check_file(struct dataset_crew *crew, int64_t number, struct error *err)
 {
     const struct verification *verification = crew->context;
-    struct dataset_file file;
-    struct text path = {0};
-    bool checked = true;
-    dataset_file_init(&file, verification->layout, number);
-    for (int part = 0; part < dataset_file_parts(&file) && checked; part++)
-        checked = dataset_file_path(&file, part, &path) ? check_part(crew, &file, part, path.data, err)
-                                                        : error_memory(err);
-    text_release(&path);
-    return checked;
+    return dataset_crew_parts(crew, verification->layout, number, check_part, err);
 }
 
 bool dataset_verify(const struct dataset_layout *layout, const struct dataset_place *place,

@@ -102,6 +102,24 @@ void dataset_put_u64(struct dataset_writer *writer, uint64_t value)
     dataset_put(writer, bytes, sizeof bytes);
 }
 
+bool dataset_write(const struct dataset_file *file, int part, const struct dataset_content *content,
+                   const struct dataset_sink *sink, struct error *err)
+{
+    struct dataset_content generated;
+    struct dataset_bytes bytes;
+    struct dataset_writer writer;
+    struct dataset_file of = *file;
+    of.part = part;
+    if (!dataset_writer_init(&writer, sink, err))
+        return false;
+    if (!content) {
+        dataset_content_init(&generated, &bytes, file);
+        content = &generated;
+    }
+    file->layout->format->write(&of, content, &writer);
+    return dataset_writer_end(&writer);
+}
+
 bool dataset_read(const struct dataset_source *source, const char *path, int64_t offset, void *to, size_t n,
                   const char *what, struct error *err)
 {
@@ -110,4 +128,16 @@ bool dataset_read(const struct dataset_source *source, const char *path, int64_t
                          "%s: ends within %s (%" PRId64 " bytes, %zu expected from %" PRId64 ")", path, what,
                          source->size, n, offset);
     return source->read(source->context, offset, to, n, err);
+}
+
+unsigned char *dataset_load(const struct dataset_source *source, const char *path, int64_t offset, size_t n,
+                            const char *what, struct error *err)
+{
+    unsigned char *bytes = malloc(n + 1);
+    if (!bytes)
+        error_memory(err);
+    else if (dataset_read(source, path, offset, bytes, n, what, err))
+        return bytes;
+    free(bytes);
+    return NULL;
 }

@@ -5,6 +5,7 @@
 #include "dataset/format.h"
 #include "dataset/generate.h"
 #include "dataset/place.h"
+#include "dataset/writer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

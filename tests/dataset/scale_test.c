@@ -55,7 +55,7 @@ static void files_that_belong_together_are_listed_as_one(void **state)
     assert_string_equal(items[3].paths[0], "train/1/img_1_of_6.indexed_binary");
     assert_string_equal(items[3].paths[1], "train/1/img_1_of_6.indexed_binary.off.idx");
     assert_false(dataset_items_list("/nowhere", &arena, &items, &count, &err));
-    assert_string_equal(err.text, "cannot open '/nowhere/': No such file or directory");
+    assert_string_equal(err.text, "cannot open '/nowhere': No such file or directory");
     arena_release(&arena);
     fixture_release(&f);
 }

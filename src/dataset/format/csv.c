@@ -13,21 +13,6 @@
 #define MAX_FILE    ((int64_t)4 << 30) /* that is read; also uncompressed */
 #define EXPANSION   1032               /* the most of deflate */
 
-static bool csv_check(const struct dataset_layout *layout, struct error *err)
-{
-    if (layout->compression == DATASET_NONE)
-        return true;
-    if (layout->compression != DATASET_GZIP)
-        return error_set(err, ERROR_INPUT,
-                         "dataset.compression: csv files are compressed with gzip, found '%s'",
-                         dataset_compression_name(layout->compression));
-    if (dataset_pack_missing())
-        return error_set(err, ERROR_FAILED,
-                         "this rehearse was built without %s, which compressed csv files take",
-                         dataset_pack_missing());
-    return true;
-}
-
 /* Text has no types: a number below 256 for every element. */
 static void csv_shape(struct dataset_file *file)
 {
@@ -212,11 +197,8 @@ static bool csv_locate(struct dataset_index *index, const char *path,
     if (size > MAX_FILE)
         return error_set(err, ERROR_INPUT, "%s: a csv file over the limit of %" PRId64 " bytes", path,
                          MAX_FILE);
-    unsigned char *raw = malloc((size_t)size + 1);
-    if (!raw)
-        return error_memory(err);
-    bool located = dataset_read(parts[0], path, 0, raw, (size_t)size, "its rows", err) &&
-                   text_of(path, raw, (size_t)size, &text, &length, &made, err) &&
+    unsigned char *raw = dataset_load(parts[0], path, 0, (size_t)size, "its rows", err);
+    bool located = raw && text_of(path, raw, (size_t)size, &text, &length, &made, err) &&
                    count_rows(index, path, text, length, err);
     index->length = size;
     free(made);
@@ -272,7 +254,7 @@ const struct dataset_format dataset_format_csv = {
     .name = "csv",
     .extension = "csv",
     .parts = 1,
-    .check = csv_check,
+    .compression = DATASET_GZIP,
     .shape = csv_shape,
     .path = csv_path,
     .bytes = csv_bytes,

@@ -4,12 +4,9 @@
  * libhdf5 goes to and fro in a file. Here it makes the file without its data (dataset/hdf5.h), says where these lie, and the
  * whole is then written from front to back, the data generated on the way. Only deflated chunks are held in memory before,
  * as their sizes say where the next one lies: of files up to MAX_PACKED. */
-#include "core/vector.h"
-#include "dataset/format.h"
-
-#ifdef REHEARSE_HAVE_HDF5
-
 #include "dataset/format/hdf5.h"
+
+#include "core/vector.h"
 #include "dataset/layout.h"
 #include "dataset/pack.h"
 #include "dataset/writer.h"
@@ -323,14 +320,6 @@ static bool hdf5_check(const struct dataset_layout *layout, struct error *err)
     if (hdf5_type(layout->element) < 0)
         return error_set(err, ERROR_INPUT, "dataset.record_element_type: HDF5 files have no %s",
                          dataset_element_name(layout->element));
-    if (layout->compression != DATASET_NONE && layout->compression != DATASET_GZIP)
-        return error_set(err, ERROR_INPUT,
-                         "dataset.compression: HDF5 files are compressed with gzip, found '%s'",
-                         dataset_compression_name(layout->compression));
-    if (layout->compression == DATASET_GZIP && dataset_pack_missing())
-        return error_set(err, ERROR_FAILED,
-                         "this rehearse was built without %s, which compressed HDF5 files take",
-                         dataset_pack_missing());
     if (layout->records_per_sample > 1 && layout->dims_count == 0)
         return error_set(err, ERROR_INPUT,
                          "dataset.hdf5.num_dset_per_record: more than one takes dataset.record_dims");
@@ -439,13 +428,11 @@ static bool hdf5_expect(const struct dataset_file *file, struct dataset_index *i
     return expect(file, &bytes, index);
 }
 
-#endif
-
 const struct dataset_format dataset_format_hdf5 = {
     .name = "hdf5",
     .extension = "hdf5",
     .parts = 1,
-#ifdef REHEARSE_HAVE_HDF5
+    .compression = DATASET_GZIP,
     .check = hdf5_check,
     .bytes = hdf5_bytes,
     .write = hdf5_write,
@@ -456,7 +443,4 @@ const struct dataset_format dataset_format_hdf5 = {
     .typed = true,
     .beside = hdf5_labels,
     .exact = true,
-#else
-    .missing = "HDF5",
-#endif
 };

@@ -1,10 +1,7 @@
 /* Where the samples of an HDF5 file lie: rows of `records`, or of `records_0`, `records_1`, … side by side, or of the first
  * data set of numbers that is not `labels`. */
-#include "dataset/format.h"
-
-#ifdef REHEARSE_HAVE_HDF5
-
 #include "dataset/format/hdf5.h"
+
 #include "dataset/pack.h"
 #include "dataset/writer.h"
 
@@ -442,5 +439,3 @@ bool hdf5_decode(const struct dataset_index *index, int64_t sample, const unsign
     *length = (size_t)index->sample_bytes;
     return decoded;
 }
-
-#endif

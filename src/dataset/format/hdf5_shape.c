@@ -1,7 +1,3 @@
-#include "dataset/format.h"
-
-#ifdef REHEARSE_HAVE_HDF5
-
 #include "dataset/format/hdf5.h"
 
 #include <inttypes.h>
@@ -184,5 +180,3 @@ void hdf5_chunk_runs(const struct hdf5_shape *shape, const hsize_t start[HDF5_MA
             at[d] = 0;
     }
 }
-
-#endif

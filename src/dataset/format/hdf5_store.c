@@ -1,9 +1,6 @@
-#include "core/vector.h"
-#include "dataset/format.h"
-
-#ifdef REHEARSE_HAVE_HDF5
-
 #include "dataset/format/hdf5.h"
+
+#include "core/vector.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -307,30 +304,15 @@ hid_t hdf5_create(struct hdf5_store *store)
 
 hid_t hdf5_type(enum dataset_element element)
 {
-    switch (element) {
-    case DATASET_UINT8:
-        return H5T_STD_U8LE;
-    case DATASET_INT8:
-        return H5T_STD_I8LE;
-    case DATASET_UINT16:
-        return H5T_STD_U16LE;
-    case DATASET_INT16:
-        return H5T_STD_I16LE;
-    case DATASET_UINT32:
-        return H5T_STD_U32LE;
-    case DATASET_INT32:
-        return H5T_STD_I32LE;
-    case DATASET_UINT64:
-        return H5T_STD_U64LE;
-    case DATASET_INT64:
-        return H5T_STD_I64LE;
-    case DATASET_FLOAT32:
-        return H5T_IEEE_F32LE;
-    case DATASET_FLOAT64:
-        return H5T_IEEE_F64LE;
-    default:
-        return H5I_INVALID_HID;
-    }
+    const hid_t types[DATASET_ELEMENTS] = {
+        [DATASET_UINT8] = H5T_STD_U8LE,      [DATASET_INT8] = H5T_STD_I8LE,
+        [DATASET_UINT16] = H5T_STD_U16LE,    [DATASET_INT16] = H5T_STD_I16LE,
+        [DATASET_UINT32] = H5T_STD_U32LE,    [DATASET_INT32] = H5T_STD_I32LE,
+        [DATASET_UINT64] = H5T_STD_U64LE,    [DATASET_INT64] = H5T_STD_I64LE,
+        [DATASET_FLOAT16] = H5I_INVALID_HID, [DATASET_FLOAT32] = H5T_IEEE_F32LE,
+        [DATASET_FLOAT64] = H5T_IEEE_F64LE,
+    };
+    return types[element];
 }
 
 bool hdf5_element(hid_t type, enum dataset_element *element)
@@ -344,5 +326,3 @@ bool hdf5_element(hid_t type, enum dataset_element *element)
     }
     return false;
 }
-
-#endif

@@ -3,10 +3,6 @@
  * make up the rest. With dlio_sizes the picture is DLIO's, and the file as large as that.
  *
  * What is decoded is near what was generated, not the same: verify compresses again and compares the files. */
-#include "dataset/format.h"
-
-#ifdef REHEARSE_HAVE_JPEG
-
 #include "dataset/image.h"
 #include "dataset/writer.h"
 
@@ -326,13 +322,10 @@ static bool jpeg_decode(const struct dataset_index *index, int64_t sample, const
     return decoded;
 }
 
-#endif
-
 const struct dataset_format dataset_format_jpeg = {
     .name = "jpeg",
     .extension = "jpeg",
     .parts = 1,
-#ifdef REHEARSE_HAVE_JPEG
     .check = jpeg_check,
     .shape = jpeg_shape,
     .bytes = image_bytes,
@@ -342,7 +335,4 @@ const struct dataset_format dataset_format_jpeg = {
     .decode = jpeg_decode,
     .exact = true,
     .tolerance = TOLERANCE,
-#else
-    .missing = "libjpeg",
-#endif
 };

@@ -94,11 +94,8 @@ bool npy_read_header(struct numpy_array *array, const char *path, const struct d
                      struct error *err)
 {
     size_t length = source->size < MAX_HEADER ? (size_t)source->size : MAX_HEADER;
-    char *header = malloc(length + 1);
-    if (!header)
-        return error_memory(err);
-    bool read = dataset_read(source, path, 0, header, length, "its header", err) &&
-                numpy_header_read(array, path, header, length, err);
+    unsigned char *header = dataset_load(source, path, 0, length, "its header", err);
+    bool read = header && numpy_header_read(array, path, (const char *)header, length, err);
     free(header);
     if (read && array->bytes > source->size - array->header_bytes)
         return error_set(err, ERROR_INPUT, "%s: ends within its array: %" PRId64 " bytes of %" PRId64, path,

@@ -44,21 +44,6 @@ static void plan_files(struct plan *plan, const struct dataset_file *file)
     }
 }
 
-static bool npz_check(const struct dataset_layout *layout, struct error *err)
-{
-    if (layout->compression == DATASET_NONE)
-        return true;
-    if (layout->compression != DATASET_ZIP)
-        return error_set(err, ERROR_INPUT,
-                         "dataset.compression: npz files are compressed with zip, found '%s'",
-                         dataset_compression_name(layout->compression));
-    if (dataset_pack_missing())
-        return error_set(err, ERROR_FAILED,
-                         "this rehearse was built without %s, which compressed npz files take",
-                         dataset_pack_missing());
-    return true;
-}
-
 static int64_t npz_bytes(const struct dataset_file *file)
 {
     struct plan plan;
@@ -172,11 +157,9 @@ static bool read_begin(const struct dataset_source *source, const char *path, co
     *length = n;
     if (!member->deflated)
         return dataset_read(source, path, member->data, to, n, "a member", err);
-    unsigned char *packed = malloc(n + 1);
-    if (!packed)
-        return error_memory(err);
-    bool read = dataset_read(source, path, member->data, packed, n, "a member", err) &&
-                dataset_unpack(path, packed, n, DATASET_WRAP_NONE, to, capacity / 2, false, length, err);
+    unsigned char *packed = dataset_load(source, path, member->data, n, "a member", err);
+    bool read =
+        packed && dataset_unpack(path, packed, n, DATASET_WRAP_NONE, to, capacity / 2, false, length, err);
     free(packed);
     return read;
 }
@@ -274,26 +257,27 @@ static bool npz_decode(const struct dataset_index *index, int64_t sample, const 
     return done;
 }
 
-/* All of a member: its sum is right. The caller frees it. */
+/* Returns all of a member, whose sum is right. The caller frees it. */
 static unsigned char *read_member(const struct dataset_source *source, const char *path,
                                   const struct zip_member *member, struct error *err)
 {
-    unsigned char *packed = malloc((size_t)member->packed + 1), *bytes = packed;
-    size_t length = (size_t)member->packed;
-    bool read = packed ? dataset_read(source, path, member->data, packed, length, "a member", err)
-                       : error_memory(err);
-    if (read && member->deflated) {
-        bytes = malloc((size_t)member->size + 1);
-        read = bytes ? dataset_unpack(path, packed, (size_t)member->packed, DATASET_WRAP_NONE, bytes,
-                                      (size_t)member->size, true, &length, err)
-                     : error_memory(err);
-        free(packed);
+    size_t packed = (size_t)member->packed, size = (size_t)member->size, length = packed;
+    unsigned char *bytes = dataset_load(source, path, member->data, packed, "a member", err);
+    if (bytes && member->deflated) {
+        unsigned char *raw = bytes;
+        bytes = malloc(size + 1);
+        if (!bytes ||
+            !dataset_unpack(path, raw, packed, DATASET_WRAP_NONE, bytes, size, true, &length, err)) {
+            if (!bytes)
+                error_memory(err);
+            free(bytes);
+            bytes = NULL;
+        }
+        free(raw);
     }
-    if (read && (length != (size_t)member->size || dataset_crc32(0, bytes, length) != member->sum))
-        read =
-            error_set(err, ERROR_INPUT, "%s: the sum (CRC-32) of member '%s' is wrong", path, member->name);
-    if (read)
+    if (!bytes || (length == size && dataset_crc32(0, bytes, length) == member->sum))
         return bytes;
+    error_set(err, ERROR_INPUT, "%s: the sum (CRC-32) of member '%s' is wrong", path, member->name);
     free(bytes);
     return NULL;
 }
@@ -326,7 +310,7 @@ const struct dataset_format dataset_format_npz = {
     .name = "npz",
     .extension = "npz",
     .parts = 1,
-    .check = npz_check,
+    .compression = DATASET_ZIP,
     .bytes = npz_bytes,
     .write = npz_write,
     .expect = npz_expect,

@@ -1,10 +1,6 @@
 /* PNG: one gray picture of 8 bits, in a file of exactly the bytes asked for. Noise does not compress, so that the picture
  * is stored without (level 0), is chosen a little smaller than the file, and a private chunk `paDd` of zeros, which readers
  * skip, makes up the rest. With dlio_sizes the picture is DLIO's, compressed as libpng does, and the file as large as that. */
-#include "dataset/format.h"
-
-#ifdef REHEARSE_HAVE_PNG
-
 #include "dataset/image.h"
 #include "dataset/writer.h"
 
@@ -238,13 +234,10 @@ static bool png_decode(const struct dataset_index *index, int64_t sample, const 
     return true;
 }
 
-#endif
-
 const struct dataset_format dataset_format_png = {
     .name = "png",
     .extension = "png",
     .parts = 1,
-#ifdef REHEARSE_HAVE_PNG
     .check = png_check,
     .shape = png_shape,
     .bytes = image_bytes,
@@ -252,7 +245,4 @@ const struct dataset_format dataset_format_png = {
     .expect = image_expect,
     .locate = png_locate,
     .decode = png_decode,
-#else
-    .missing = "libpng",
-#endif
 };

@@ -153,18 +153,13 @@ static bool set_shape(struct dataset_index *index, const struct dataset_source *
     int64_t most = dataset_index_longest(index) - TFRECORD_FRAME;
     index->sample_bytes = most;
     if (!index->extents) {
-        unsigned char *data = malloc((size_t)most + 1);
+        unsigned char *data =
+            dataset_load(source, path, index->first + TFRECORD_HEADER, (size_t)most, "a record", err);
         if (!data)
-            return error_memory(err);
-        bool read =
-            dataset_read(source, path, index->first + TFRECORD_HEADER, data, (size_t)most, "a record", err);
-        if (read) {
-            image_of(data, (size_t)most, &image, &image_length);
-            index->sample_bytes = (int64_t)image_length;
-        }
-        free(data);
-        if (!read)
             return false;
+        image_of(data, (size_t)most, &image, &image_length);
+        index->sample_bytes = (int64_t)image_length;
+        free(data);
     }
     index->dims_count = 1;
     index->dims[0] = index->sample_bytes;

@@ -46,14 +46,10 @@ static bool find_end(struct archive *archive, int64_t *offset, unsigned char end
     *offset = size - END;
     if (dataset_little(end, 4) == 0x06054b50 && dataset_little(end + 20, 2) == 0)
         return true;
-    unsigned char *tail = malloc((size_t)most);
+    unsigned char *tail =
+        dataset_load(archive->source, archive->path, size - most, (size_t)most, "its end", archive->err);
     if (!tail)
-        return error_memory(archive->err);
-    if (!dataset_read(archive->source, archive->path, size - most, tail, (size_t)most, "its end",
-                      archive->err)) {
-        free(tail);
         return false;
-    }
     for (int64_t at = most - END; at >= 0 && !found; at--) {
         found = dataset_little(tail + at, 4) == 0x06054b50 &&
                 (int64_t)dataset_little(tail + at + 20, 2) == most - END - at;
@@ -128,98 +124,90 @@ static bool read_extra(const unsigned char *extra, size_t length, uint64_t *fiel
     return true;
 }
 
-/* Where the data begin is said in the local header alone. */
+/* An entry of the directory. */
+struct entry {
+    const unsigned char *at, *name;
+    size_t name_length, bytes; /* `bytes` of all of it */
+    uint64_t size, packed, offset;
+};
+
+/* False: it is damaged. */
+static bool read_entry(const unsigned char *at, size_t left, struct entry *entry)
+{
+    if (left < ENTRY || dataset_little(at, 4) != 0x02014b50)
+        return false;
+    size_t name = (size_t)dataset_little(at + 28, 2), extra = (size_t)dataset_little(at + 30, 2);
+    *entry = (struct entry){
+        .at = at,
+        .name = at + ENTRY,
+        .name_length = name,
+        .bytes = ENTRY + name + extra + (size_t)dataset_little(at + 32, 2),
+        .size = dataset_little(at + 24, 4),
+        .packed = dataset_little(at + 20, 4),
+        .offset = dataset_little(at + 42, 4),
+    };
+    uint64_t *fields[3] = {&entry->size, &entry->packed, &entry->offset};
+    bool utf8 = (dataset_little(at + 8, 2) & UTF8) != 0;
+    return entry->bytes <= left && at[6] <= VERSION && read_extra(at + ENTRY + name, extra, fields) &&
+           (!utf8 || text_valid_utf8((const char *)entry->name, name) == name);
+}
+
+/* Only the local header says where the data begin. */
 static bool place_data(const struct archive *archive, struct zip_member *member)
 {
-    unsigned char local[LOCAL];
+    unsigned char local[LOCAL + ZIP_MAX_NAME];
+    size_t name = strlen(member->name);
     if (!dataset_read(archive->source, archive->path, member->offset, local, LOCAL, "a member's header",
                       archive->err))
         return false;
     if (dataset_little(local, 4) != 0x04034b50)
         return wrong(archive, "a member is not where the directory says");
-    size_t name_length = (size_t)dataset_little(local + 26, 2);
-    char name[ZIP_MAX_NAME + 1];
-    if (name_length != strlen(member->name))
-        return wrong(archive, "a member has another name than in the directory");
-    if (!dataset_read(archive->source, archive->path, member->offset + LOCAL, name, name_length,
-                      "a member's header", archive->err))
+    bool same = dataset_little(local + 26, 2) == name;
+    if (same && !dataset_read(archive->source, archive->path, member->offset + LOCAL, local + LOCAL, name,
+                              "a member's header", archive->err))
         return false;
-    if (memcmp(name, member->name, name_length) != 0)
+    if (!same || memcmp(local + LOCAL, member->name, name) != 0)
         return wrong(archive, "a member has another name than in the directory");
-    member->data = member->offset + LOCAL + (int64_t)dataset_little(local + 26, 2) +
-                   (int64_t)dataset_little(local + 28, 2);
+    member->data = member->offset + LOCAL + (int64_t)name + (int64_t)dataset_little(local + 28, 2);
     member->directory = archive->directory;
     if (member->data > archive->directory || member->packed > archive->directory - member->data)
         return wrong(archive, "a member is out of bounds");
     return true;
 }
 
-static bool read_entry(const struct archive *archive, const unsigned char *entry, size_t name_length,
-                       size_t extra_length, struct zip_member *member)
+static bool take_member(const struct archive *archive, const struct entry *entry, struct zip_member *member)
 {
-    uint64_t packed = dataset_little(entry + 20, 4), size = dataset_little(entry + 24, 4);
-    uint64_t offset = dataset_little(entry + 42, 4);
-    uint64_t *fields[3] = {&size, &packed, &offset};
-    unsigned method = (unsigned)dataset_little(entry + 10, 2);
-    if (!read_extra(entry + ENTRY + name_length, extra_length, fields))
-        return wrong(archive, "a field of 64-bit sizes is damaged");
+    unsigned method = (unsigned)dataset_little(entry->at + 10, 2);
     if (method != 0 && method != 8)
         return wrong(archive, "a member is neither stored nor deflated");
-    if (dataset_little(entry + 8, 2) & 1)
+    if (dataset_little(entry->at + 8, 2) & 1)
         return wrong(archive, "a member is encrypted");
-    if (dataset_little(entry + 8, 2) & (PATCHED | STRONG))
+    if (dataset_little(entry->at + 8, 2) & (PATCHED | STRONG))
         return wrong(archive, "a member is patched or encrypted");
-    if (size > (uint64_t)1 << 56 || packed > (uint64_t)1 << 56 || offset > (uint64_t)archive->directory)
+    if (entry->size > (uint64_t)1 << 56 || entry->packed > (uint64_t)1 << 56 ||
+        entry->offset > (uint64_t)archive->directory)
         return wrong(archive, "a member is out of bounds");
     *member = (struct zip_member){
         .deflated = method == 8,
-        .sum = (uint32_t)dataset_little(entry + 16, 4),
-        .size = (int64_t)size,
-        .packed = (int64_t)packed,
-        .offset = (int64_t)offset,
+        .sum = (uint32_t)dataset_little(entry->at + 16, 4),
+        .size = (int64_t)entry->size,
+        .packed = (int64_t)entry->packed,
+        .offset = (int64_t)entry->offset,
     };
-    memcpy(member->name, entry + ENTRY, name_length);
-    if (!member->deflated && size != packed)
+    memcpy(member->name, entry->name, entry->name_length);
+    if (!member->deflated && entry->size != entry->packed)
         return wrong(archive, "a stored member has two sizes");
     return place_data(archive, member);
 }
 
-static size_t entry_bytes(const unsigned char *at)
-{
-    return ENTRY + (size_t)dataset_little(at + 28, 2) + (size_t)dataset_little(at + 30, 2) +
-           (size_t)dataset_little(at + 32, 2);
-}
-
-/* One entry: its bytes, or 0 where it is damaged. */
-static size_t check_entry(const unsigned char *at, size_t left)
-{
-    if (left < ENTRY || dataset_little(at, 4) != 0x02014b50)
-        return 0;
-    size_t name = (size_t)dataset_little(at + 28, 2), extra = (size_t)dataset_little(at + 30, 2);
-    size_t whole = entry_bytes(at);
-    uint64_t sizes[3] = {dataset_little(at + 24, 4), dataset_little(at + 20, 4), dataset_little(at + 42, 4)};
-    uint64_t *fields[3] = {&sizes[0], &sizes[1], &sizes[2]};
-    bool utf8 = (dataset_little(at + 8, 2) & UTF8) != 0;
-    if (whole > left || at[6] > VERSION || !read_extra(at + ENTRY + name, extra, fields) ||
-        (utf8 && text_valid_utf8((const char *)at + ENTRY, name) != name))
-        return 0;
-    return whole;
-}
-
 /* Does another member begin within this one? */
-static bool overlaps(const struct archive *archive, const unsigned char *entry,
-                     const struct zip_member *member)
+static bool overlaps(const struct archive *archive, const struct entry *of, const struct zip_member *member)
 {
-    const unsigned char *end = archive->entries + archive->directory_bytes;
-    for (const unsigned char *at = archive->entries; at < end; at += entry_bytes(at)) {
-        uint64_t sizes[2] = {dataset_little(at + 24, 4), dataset_little(at + 20, 4)};
-        uint64_t offset = dataset_little(at + 42, 4);
-        uint64_t *fields[3] = {&sizes[0], &sizes[1], &offset};
-        read_extra(at + ENTRY + dataset_little(at + 28, 2), (size_t)dataset_little(at + 30, 2), fields);
-        if (at != entry && offset >= (uint64_t)member->offset &&
-            offset < (uint64_t)(member->data + member->packed))
+    const unsigned char *at = archive->entries, *end = at + archive->directory_bytes;
+    for (struct entry entry; at < end && read_entry(at, (size_t)(end - at), &entry); at += entry.bytes)
+        if (at != of->at && entry.offset >= (uint64_t)member->offset &&
+            entry.offset < (uint64_t)(member->data + member->packed))
             return true;
-    }
     return false;
 }
 
@@ -227,30 +215,27 @@ static bool overlaps(const struct archive *archive, const unsigned char *entry,
 static bool find_entry(const struct archive *archive, const char *name, bool or_first,
                        struct zip_member *member)
 {
-    const unsigned char *at = archive->entries, *found = NULL, *first = NULL;
-    size_t left = (size_t)archive->directory_bytes;
+    const unsigned char *at = archive->entries, *end = at + archive->directory_bytes;
+    struct entry entry, found = {0}, first = {0};
     uint64_t count = 0;
-    for (size_t whole; left > 0; at += whole, left -= whole, count++) {
-        whole = check_entry(at, left);
-        if (whole == 0)
+    for (; at < end; at += entry.bytes, count++) {
+        if (!read_entry(at, (size_t)(end - at), &entry))
             return wrong(archive, "its directory is damaged");
-        size_t name_length = (size_t)dataset_little(at + 28, 2);
-        if (name_length == strlen(name) && memcmp(at + ENTRY, name, name_length) == 0)
-            found = at; /* of several of one name the last counts */
-        if (!first && name_length <= ZIP_MAX_NAME)
-            first = at;
+        if (entry.name_length == strlen(name) && memcmp(entry.name, name, entry.name_length) == 0)
+            found = entry; /* of several of one name the last counts */
+        if (!first.at && entry.name_length <= ZIP_MAX_NAME)
+            first = entry;
     }
     if (count != archive->count)
         return wrong(archive, "its directory has another number of entries than its end says");
-    if (!found && or_first)
+    if (!found.at && or_first)
         found = first;
-    if (!found)
+    if (!found.at)
         return error_set(archive->err, ERROR_INPUT, "%s: there is no member '%s' in this archive",
                          archive->path, name);
-    if (!read_entry(archive, found, (size_t)dataset_little(found + 28, 2),
-                    (size_t)dataset_little(found + 30, 2), member))
+    if (!take_member(archive, &found, member))
         return false;
-    return !overlaps(archive, found, member) || wrong(archive, "its members overlap");
+    return !overlaps(archive, &found, member) || wrong(archive, "its members overlap");
 }
 
 bool zip_find(const struct dataset_source *source, const char *path, const char *name, bool or_first,
@@ -259,12 +244,9 @@ bool zip_find(const struct dataset_source *source, const char *path, const char 
     struct archive archive = {.source = source, .path = path, .err = err};
     if (!find_directory(&archive))
         return false;
-    archive.entries = malloc((size_t)archive.directory_bytes + 1);
-    if (!archive.entries)
-        return error_memory(err);
-    bool found = dataset_read(source, path, archive.directory, archive.entries,
-                              (size_t)archive.directory_bytes, "its directory", err) &&
-                 find_entry(&archive, name, or_first, member);
+    archive.entries =
+        dataset_load(source, path, archive.directory, (size_t)archive.directory_bytes, "its directory", err);
+    bool found = archive.entries && find_entry(&archive, name, or_first, member);
     free(archive.entries);
     return found;
 }

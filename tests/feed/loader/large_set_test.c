@@ -1,5 +1,6 @@
 /* DLIO keeps a list of all samples, and makes text of it for each of them. Here nothing is listed: a set of 2^40 files, of which
  * those that are asked for exist, is read with the memory of one of 12. */
+#include "dataset/writer.h"
 #include "feed/set.h"
 
 #include <malloc.h>
