@@ -1,4 +1,4 @@
-/* What launch options fix, set in a job. */
+/* Sets launch options in a job, or fixes them in a search. */
 #include "launch/launch.h"
 
 #include "launch/part.h"
@@ -95,7 +95,7 @@ static bool set_chunks(const struct launch_options *options, struct job *job, st
     return true;
 }
 
-/* Blocks of each stage: `places` less those of the ends spread evenly over the others. */
+/* Sets the blocks of each stage: given ends, and the rest spread evenly over the other stages. */
 static bool spread(struct launch_options *options, struct job *job, struct error *err)
 {
     int last = job->pipeline - 1;
@@ -175,7 +175,7 @@ bool launch_apply(struct launch_options *options, struct job *job, struct error 
     return true;
 }
 
-/* A dimension that is given is fixed; a range for it may say the same, but not another. */
+/* Fixes a given dimension. A range of the question must contain it. */
 static bool fix(struct job_question *question, enum job_dimension dimension, const struct job *job,
                 bool given, struct error *err)
 {
@@ -183,7 +183,7 @@ static bool fix(struct job_question *question, enum job_dimension dimension, con
     int64_t value = job_dimension_value(job, dimension);
     if (!given)
         return true;
-    if (range->given && (value < range->least || value > range->most))
+    if (range->given && (value < range->min || value > range->max))
         return error_set(err, ERROR_USAGE, "%s is fixed to something else than the arguments' %" PRId64,
                          job_dimension_name(dimension), value);
     *range = (struct job_range){value, value, true};

@@ -1,5 +1,5 @@
-/* A job as DeepSpeed's configuration (deepspeed.ai/docs/config-json). What it has no key for lies under "rehearse", which
- * DeepSpeed does not look at. */
+/* A job as DeepSpeed's configuration (deepspeed.ai/docs/config-json). Settings without a key are listed under "rehearse",
+ * which DeepSpeed ignores. */
 #include "launch/part.h"
 
 #include <inttypes.h>
@@ -48,29 +48,18 @@ static void write_recompute(struct json *json, const struct job *job)
     json_close(json);
 }
 
-static void write_parts(struct json *json, const struct job *job)
+/* Writes the stages of a job, or of a plan that is not a job: the first block of each, and the end of the last. */
+static void write_parts(struct json *json, const struct launch_subject *of)
 {
-    int count = job_block_count(job);
+    const struct plan_pipeline *pipeline = &of->plan->pipelines[0];
+    const struct job *job = of->job;
+    int first = 0, last = 0;
     json_open(json, "pipeline_module", '{');
     json_integer(json, "num_stages", job->pipeline);
     if (is_even(job))
         json_string(json, "partition_method", "type:transformer");
-    if (job->recompute == RECOMPUTE_FULL)
+    if (of->is_job && job->recompute == RECOMPUTE_FULL)
         json_integer(json, "activation_checkpoint_interval", 1);
-    json_open_flat(json, "parts", '[');
-    for (int i = 0; i <= job->pipeline; i++)
-        json_integer(json, NULL, job_stage_first(job, count, i));
-    json_close(json);
-    json_close(json);
-}
-
-/* Stages of a plan that is no job: the first layer of each. */
-static void write_layers(struct json *json, const struct launch_subject *of)
-{
-    const struct plan_pipeline *pipeline = &of->plan->pipelines[0];
-    int first = 0, last = 0;
-    json_open(json, "pipeline_module", '{');
-    json_integer(json, "num_stages", pipeline->stage_count);
     json_open_flat(json, "parts", '[');
     for (int s = 0; s < pipeline->stage_count; s++) {
         launch_blocks(of, &pipeline->stages[s], &first, &last);
@@ -101,14 +90,12 @@ static void write_rest(struct json *json, const struct launch_subject *of)
         {job->document > 0, "sequences packed from documents: the data loader and the attention mask"},
     };
     launch_open_rest(json, notes, sizeof notes / sizeof *notes, of);
-    if (is_pipeline(of->job) && of->is_job)
-        write_parts(json, of->job);
-    else if (is_pipeline(of->job))
-        write_layers(json, of);
+    if (is_pipeline(job))
+        write_parts(json, of);
     json_close(json);
 }
 
-/* Its pipelines are copies of one, and its stages are all of the same number of devices. */
+/* DeepSpeed's pipelines are copies of one, and all stages have equally many devices. */
 static bool check_alike(const struct plan *plan, struct error *err)
 {
     const struct plan_pipeline *pipeline = &plan->pipelines[0];
@@ -140,7 +127,7 @@ static bool check(const struct job *job, struct error *err)
     return true;
 }
 
-/* How numbers are kept, and recomputation, are known of a job only. */
+/* Writes the settings that only a job has: precision, sharding and recomputation. */
 static void write_job(struct json *json, const struct job *job)
 {
     json_open(json, "zero_optimization", '{');

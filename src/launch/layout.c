@@ -13,7 +13,7 @@ static void add_blocks(struct text *out, int count)
         text_format(out, "*%d", count);
 }
 
-/* Chunks from `first` on that are alike, but for the last of all. */
+/* Returns the number of equal chunks from `first` on, without the very last chunk. */
 static int alike_from(const struct job *job, int first)
 {
     int alike = 1;
@@ -48,12 +48,12 @@ const char *megatron_layout_write(const struct job *job, struct arena *arena)
 struct layout {
     int *blocks; /* of LAUNCH_MAX_STAGES */
     int count;   /* of stages begun */
-    int read;    /* letters, those of repeated groups every time */
+    int read;    /* letters; those of a repeated group count every time */
 };
 
 #define MAX_LETTERS 1000000
 
-/* "*3" behind a letter or a group; 1 where there is none. */
+/* Reads "*3" behind a letter or a group; nothing: 1. */
 static bool read_times(const char **at, long *times)
 {
     *times = 1;
@@ -66,7 +66,7 @@ static bool read_times(const char **at, long *times)
     return ok;
 }
 
-/* One letter or bar, so many times. */
+/* Adds a letter or bar `times` times. */
 static bool add_letter(struct layout *layout, char letter, long times)
 {
     if (!strchr("EtmL|", letter))
@@ -81,7 +81,7 @@ static bool add_letter(struct layout *layout, char letter, long times)
     return true;
 }
 
-/* Letters up to `end`; a group's, which holds no group. */
+/* Reads letters up to `end`: no groups. */
 static bool read_letters(struct layout *layout, const char *at, const char *end)
 {
     while (at < end) {

@@ -100,7 +100,7 @@ static bool experts(struct megatron_arguments *a, const struct job *job)
          job->type != COST_FP16 && job->type != COST_FP32 && job->type != COST_TF32);
     word(a, MEGATRON_DISPATCHER, "alltoall");
     number(a, MEGATRON_EXPERT, job->expert);
-    /* with expert parallelism an expert is whole on its device (cost/transformer.c) */
+    /* with expert parallelism each expert is on one device (cost/transformer.c) */
     number(a, MEGATRON_EXPERT_TENSOR, job->expert > 1 ? 1 : job->tensor);
     if (model->dense_layers == 0)
         return true;
@@ -135,7 +135,7 @@ static void model_sizes(struct megatron_arguments *a, const struct job *job)
         word(a, MEGATRON_ATTENTION, "unfused");
 }
 
-/* Are the stages even when embedding and head count as blocks or not, each chunk with whole blocks? */
+/* Are the stages even, and are all chunks whole blocks, if embedding and head count as blocks or not? */
 static bool is_even(const struct job *job, bool embedding, bool head)
 {
     int places = job_block_count(job) + embedding + head;
@@ -149,7 +149,7 @@ static bool is_even(const struct job *job, bool embedding, bool head)
     return true;
 }
 
-/* Stages that are alike but for the first and the last: only plain 1F1B, as for chunks their blocks must divide. */
+/* Are all stages but the first and the last alike? Only for plain 1F1B: the blocks of chunks must divide. */
 static bool is_even_inside(const struct job *job)
 {
     bool even = job->chunks == 1;
@@ -158,21 +158,14 @@ static bool is_even_inside(const struct job *job)
     return even;
 }
 
-/* The first micro-batches that go through a chunk before the next one's turn, as few as leave no short rest
- * (megatron/core/pipeline_parallel/schedules.py: a rest is at least as many as there are stages). */
+/* Returns the number of micro-batches that go through a chunk before the next chunk's turn: the minimum without a short
+ * rest (megatron/core/pipeline_parallel/schedules.py: a rest is at least as many as there are stages). */
 static int64_t chunk_group(const struct job *job)
 {
     int64_t count = job_microbatches(job), group = job->pipeline;
     while (count % group != 0 && count % group < job->pipeline)
         group++;
     return group;
-}
-
-static bool layout(struct megatron_arguments *a, const struct job *job)
-{
-    const char *stages = megatron_layout_write(job, &a->arena);
-    word(a, MEGATRON_LAYOUT, stages);
-    return stages;
 }
 
 static bool stages(struct megatron_arguments *a, const struct job *job)
@@ -198,7 +191,9 @@ static bool stages(struct megatron_arguments *a, const struct job *job)
         flag(a, MEGATRON_COUNTS_HEAD, head);
         return true;
     }
-    return layout(a, job);
+    const char *layout = megatron_layout_write(job, &a->arena);
+    word(a, MEGATRON_LAYOUT, layout);
+    return layout;
 }
 
 static void data_parallel(struct megatron_arguments *a, const struct job *job)
@@ -207,7 +202,7 @@ static void data_parallel(struct megatron_arguments *a, const struct job *job)
     flag(a, MEGATRON_FSDP, job->sharding >= 2);
     if (job->sharding >= 2) {
         word(a, MEGATRON_SHARDING, job->sharding == 2 ? "optim_grads" : "optim_grads_params");
-        word(a, MEGATRON_CHECKPOINT, "fsdp_dtensor"); /* the only one that it accepts then */
+        word(a, MEGATRON_CHECKPOINT, "fsdp_dtensor"); /* the only format that Megatron-FSDP accepts */
     }
     flag(a, MEGATRON_OVERLAP_REDUCE, true);
     flag(a, MEGATRON_OVERLAP_GATHER, job->sharding >= 1);

@@ -1,21 +1,20 @@
 /* Pipelines as Oobleck's cache of pipeline templates (save_templates in oobleck/planning/cache.py, PipelineTemplate and
- * CompatibilityFingerprint in oobleck/types.py of SymbioticLab/Oobleck): one template for each kind of pipeline. Oobleck looks
- * at no other keys of the outermost map; under "plan" stands the plan of one template, which says more. */
+ * CompatibilityFingerprint in oobleck/types.py of SymbioticLab/Oobleck): one template for each kind of pipeline. Oobleck
+ * ignores other keys of the outermost map; under "plan" it has the plan of one template, with more detail. */
 #include "launch/part.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The version of its cache, of a template and of a fingerprint. */
-#define SCHEMA 1
+#define SCHEMA 1 /* of Oobleck's cache, a template and a fingerprint */
 
 static double known(double value)
 {
     return isnan(value) ? 0.0 : value;
 }
 
-/* Seconds of a micro-batch with transfers between tensor parallel ranks. Both passes transfer as much (transformer.h:
- * tensor_forward, tensor_backward); full recomputation once more. */
+/* Returns the seconds of a micro-batch's forward pass with transfers between tensor parallel ranks. Both passes transfer
+ * equally much (transformer.h: tensor_forward, tensor_backward), and full recomputation once more. */
 static double forward_of(const struct plan_stage *stage, bool recomputes)
 {
     return known(stage->seconds.forward) + known(stage->seconds.collectives) / (recomputes ? 3.0 : 2.0);
@@ -28,7 +27,7 @@ static double time_of(const struct plan_stage *stage)
            known(seconds->collectives);
 }
 
-/* The last one of equally slow ones, as in Oobleck. */
+/* Returns the slowest stage; the last of equals, as in Oobleck. */
 static int slowest_of(const struct plan_pipeline *pipeline)
 {
     int slowest = 0;
@@ -38,7 +37,7 @@ static int slowest_of(const struct plan_pipeline *pipeline)
     return slowest;
 }
 
-/* ---- what cannot be said ---- */
+/* ---- plans that Oobleck cannot express ---- */
 
 /* OobleckParallelizationPlan.parallelize wants context and expert parallel degrees of 1; a stage is a node's, with
  * tensor_parallel_size devices, of one hardware; pipelines exchange gradients and hold all the rest themselves. */
@@ -104,7 +103,7 @@ static bool check(const struct launch_subject *of, struct error *err)
 
 /* ---- Oobleck's part ---- */
 
-/* Of parameters and activations, as PyTorch calls it. */
+/* Returns PyTorch's name for the type of parameters and activations. */
 static const char *dtype_of(const struct job *job)
 {
     switch (job->type) {
@@ -133,7 +132,8 @@ static void write_fingerprint(const struct launch_subject *of, struct json *json
     json_string(json, "dtype", dtype_of(of->job));
     json_integer(json, "tensor_parallel_size", first->tensor);
     json_string(json, "hardware", of->plan->types[first->type].name);
-    json_string(json, "cornstarch_version", "source-tree"); /* Oobleck's word for one that is not installed */
+    json_string(json, "cornstarch_version",
+                "source-tree"); /* Oobleck's word for a version that is not installed */
     json_integer(json, "schema_version", SCHEMA);
     json_close(json);
 }
@@ -153,9 +153,8 @@ static void write_ranges(const struct launch_subject *of, const struct plan_pipe
     json_close(json);
 }
 
-/* T1 and T3 of Oobleck's paper (SOSP'23, section 4.1.2): all stages; the slowest and those behind it. Memory is the maximum
- * of all stages. No limit to the micro-batches: those of the plan fit, however many, since 1F1B holds as many as there are
- * stages. */
+/* Writes the times of a template. Memory is the maximum over all stages. The micro-batches have no limit: the plan's fit,
+ * and 1F1B never holds more of them than there are stages. */
 static void write_times(const struct launch_subject *of, const struct plan_pipeline *pipeline,
                         struct json *json)
 {

@@ -36,8 +36,8 @@ void launch_add_title(struct text *out, const struct launch_subject *of);
 /* Returns the maximum degrees, micro-batch, recomputation and sharding over all stages. */
 struct job launch_outline(const struct plan *plan);
 
-/* Blocks as software counts them: a model's layers begin with the embedding and end with the head, which are no blocks;
- * layers of a profile all count. `last`: behind the last block. */
+/* Sets the blocks of a stage as software counts them: a model's layers begin with the embedding and end with the head,
+ * which are no blocks; all layers of a profile count. `last`: behind the last block. */
 void launch_blocks(const struct launch_subject *of, const struct plan_stage *stage, int *first, int *last);
 
 bool launch_write_megatron(const struct launch_subject *of, struct text *out, struct error *err);

@@ -41,7 +41,7 @@ static void add_split(const struct launch_subject *of, const struct plan_pipelin
     text_format(out, "%s}", indent);
 }
 
-/* Stages on unlike devices, or on several: what each runs on, which no split says. */
+/* Lists the devices of each stage, which a split does not contain. */
 static void add_devices(const struct launch_subject *of, const struct plan_pipeline *pipeline,
                         const char *indent, struct text *out)
 {

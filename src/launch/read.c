@@ -1,4 +1,4 @@
-/* Megatron-LM's arguments as what they fix of a job. */
+/* Reads the settings of a job from Megatron-LM's arguments. */
 #include "launch/megatron.h"
 #include "launch/part.h"
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Options that are numbers of the job as they stand. */
+/* Options whose number is a setting of the job. */
 static const struct {
     enum megatron_option option;
     size_t at;
@@ -40,7 +40,7 @@ static const struct {
 #undef NUMBER
 };
 
-/* Words that stand for a number of the job. */
+/* Words that stand for a setting of the job. */
 static const struct {
     enum megatron_option option;
     const char *word;
@@ -63,7 +63,7 @@ static const struct {
 #undef WORD
 };
 
-/* Flags that do; those further down count less than words and flags before them. */
+/* Flags that stand for a setting. Words, and flags further up, take precedence. */
 static const struct {
     enum megatron_option option;
     size_t at;
@@ -119,7 +119,7 @@ static bool read_word(const struct reader *r, enum megatron_option option)
                               value->line, megatron_name(option), expected, value->word);
 }
 
-/* ZeRO stages are Megatron-FSDP's; without it the strategy is not looked at (megatron/training/training.py). */
+/* ZeRO stages belong to Megatron-FSDP; without it the strategy is ignored (megatron/training/training.py). */
 static bool read_words(const struct reader *r)
 {
     static const enum megatron_option options[] = {MEGATRON_RECOMPUTE, MEGATRON_FP8, MEGATRON_FP4,
@@ -130,8 +130,7 @@ static bool read_words(const struct reader *r)
         if (values[options[i]].given && counts && !read_word(r, options[i]))
             return false;
     }
-    if (values[MEGATRON_FSDP].given &&
-        !values[MEGATRON_SHARDING].given) /* "no_shard" is what it takes then */
+    if (values[MEGATRON_FSDP].given && !values[MEGATRON_SHARDING].given) /* its default: "no_shard" */
         r->options->sharding = (struct launch_value){true, values[MEGATRON_FSDP].line, 0};
     return true;
 }
@@ -156,7 +155,7 @@ static bool check_conflicts(const struct reader *r)
            !conflict(r, MEGATRON_LAYOUT, MEGATRON_LAST_BLOCKS);
 }
 
-/* Chunks that lie behind each other on the ranks become blocks of the stages. */
+/* Adds up the chunks of each rank to the blocks of the stages. */
 static bool read_layout(const struct reader *r)
 {
     struct launch_options *options = r->options;
@@ -182,7 +181,7 @@ static bool read_layout(const struct reader *r)
     return true;
 }
 
-/* An option that says what a job cannot: named with those that are not understood. */
+/* Lists an option that a job cannot express among those that are not understood. */
 static void leave(const struct reader *r, enum megatron_option option)
 {
     r->unknown[r->options->unknown_count++] =
@@ -191,7 +190,7 @@ static void leave(const struct reader *r, enum megatron_option option)
 
 #define MAX_LEFT 2
 
-static void leave_what_no_job_says(const struct reader *r)
+static void leave_inexpressible(const struct reader *r)
 {
     const struct megatron_value *values = r->arguments->values;
     struct launch_options *options = r->options;
@@ -223,7 +222,7 @@ static bool read_options(const struct reader *r)
     r->options->counts_embedding = arguments->values[MEGATRON_COUNTS_EMBEDDING].given;
     r->options->counts_head = arguments->values[MEGATRON_COUNTS_HEAD].given;
     r->options->rank_batch = arguments->rank_batch;
-    leave_what_no_job_says(r);
+    leave_inexpressible(r);
     return read_layout(r);
 }
 

@@ -1,4 +1,4 @@
-/* Options out of a shell script, without a shell: words, assignments, and variables that the script itself sets. */
+/* Reads options from a shell script without a shell: words, assignments, and variables set in the script. */
 #include "launch/megatron.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@ struct scanner {
     struct variable variables[MAX_VARIABLES];
 };
 
-/* What MLPerf's configurations of Megatron and NeMo call them (config_*.sh of the submissions to MLPerf Training). */
+/* Variables of MLPerf's configurations of Megatron and NeMo (config_*.sh of the submissions to MLPerf Training). */
 static const struct {
     const char *variable;
     enum megatron_option option;
@@ -62,7 +62,7 @@ static void drop(char *text, size_t count)
     memmove(text, text + count, strlen(text + count) + 1);
 }
 
-/* A closing bracket of an array, where none was opened in the word. */
+/* Removes closing brackets of an array that was not opened in the word. */
 static void trim_brackets(char *text)
 {
     int open = 0;
@@ -72,8 +72,8 @@ static void trim_brackets(char *text)
         text[--length] = '\0';
 }
 
-/* The next word without its quotes, which may hold several: options in quotes are options all the same. NULL at the end
- * (err->text is empty then) or when memory runs out. */
+/* Returns the next word without quotes; quotes may hold several words, and options in quotes count. NULL: the end
+ * (err->text is empty), or out of memory. */
 static char *next_word(struct scanner *s, int *line)
 {
     s->err->text[0] = '\0';
@@ -125,7 +125,7 @@ static const char *variable(const struct scanner *s, const char *name, size_t le
     return NULL;
 }
 
-/* "$NAME", "${NAME}" or "${NAME:-8}": its value, or what stands there for it; any other text is itself. */
+/* Returns the value, or the default, of "$NAME", "${NAME}" or "${NAME:-8}", and any other text itself. */
 static const char *resolved(struct scanner *s, char *text)
 {
     if (text[0] != '$')
@@ -217,7 +217,7 @@ static bool read_option(struct scanner *s, char *name, int line)
     return value && set_option(s, option, name, value_line, resolved(s, value));
 }
 
-/* A variable of MLPerf's; one that is switched off ("0", "null", "False") or computed says nothing. */
+/* Reads a variable of MLPerf's. Variables that are switched off ("0", "null", "False") or computed are ignored. */
 static bool read_mlperf(struct scanner *s, const char *name, size_t length, const char *value, int line)
 {
     static const char *const off[] = {"", "0", "null", "None", "False", "false"};
@@ -236,7 +236,7 @@ static bool read_mlperf(struct scanner *s, const char *name, size_t length, cons
     return true;
 }
 
-/* "NAME=value", or "${NAME:=value}" behind a colon; the value may be a list that begins with an option. */
+/* Reads "NAME=value", or "${NAME:=value}" behind a colon; the value may be a list that begins with an option. */
 static bool read_assignment(struct scanner *s, char *word, int line)
 {
     if (strncmp(word, "${", 2) == 0)

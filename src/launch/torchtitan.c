@@ -1,12 +1,12 @@
 /* A job as torchtitan's configuration (torchtitan/config/job_config.py). */
 #include "devices/tables.h"
 #include "launch/part.h"
-#include "plan/split/question.h"
+#include "plan/split/search.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Models that torchtitan has by these numbers (torchtitan/models, __init__.py of each). */
+/* torchtitan's models with the same sizes (torchtitan/models, __init__.py of each). */
 static const struct {
     const char *model, *name, *flavor;
 } flavors[] = {
@@ -72,7 +72,7 @@ static void write_parallelism(const struct job *job, struct text *out)
     write_pipeline(job, out);
 }
 
-/* A pipeline splits what a rank has of a batch into micro-batches; without one gradients are accumulated. */
+/* A pipeline splits the local batch into micro-batches; without a pipeline gradients are accumulated. */
 static void write_training(const struct job *job, struct text *out)
 {
     bool whole = job->type == COST_FP32 || job->type == COST_TF32;

@@ -25,16 +25,19 @@ void chain_release(struct chain *chain)
     memset(chain, 0, sizeof *chain);
 }
 
+void chain_load_add(struct chain_load *sum, const struct chain_load *load, int times)
+{
+    sum->forward += times * load->forward;
+    sum->backward += times * load->backward;
+    sum->compute += times * load->compute;
+    sum->parameter_bytes += times * load->parameter_bytes;
+    sum->activation_bytes += times * load->activation_bytes;
+}
+
 struct chain_load chain_range(const struct chain *chain, int first, int last)
 {
     struct chain_load load = chain->until[last];
-    if (first == 0)
-        return load;
-    const struct chain_load *less = &chain->until[first - 1];
-    load.forward -= less->forward;
-    load.backward -= less->backward;
-    load.compute -= less->compute;
-    load.parameter_bytes -= less->parameter_bytes;
-    load.activation_bytes -= less->activation_bytes;
+    if (first > 0)
+        chain_load_add(&load, &chain->until[first - 1], -1);
     return load;
 }

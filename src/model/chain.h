@@ -31,7 +31,7 @@ struct chain {
     struct arena arena; /* owns everything below */
     const char *path;   /* as given by the user */
     int profile_batch;  /* samples of times and activations; 0: unknown */
-    bool least;         /* nested, with the minimum bytes across all cuts together */
+    bool minimal;       /* nested, with the minimum bytes across all cuts together */
     int layer_count;    /* number of layers and cuts; cut i follows layer i */
     const char **names; /* of layers */
     struct chain_load *layers;
@@ -50,6 +50,9 @@ static inline bool chain_before(const struct chain *chain, int earlier, int late
                (earlier % 64) &
            1;
 }
+
+/* Adds a load `times` times; -1 subtracts it. */
+void chain_load_add(struct chain_load *sum, const struct chain_load *load, int times);
 
 /* Returns the load of layers first..last: the difference of two cuts, rounded as in the DAPPLE planner's
  * table. */

@@ -1,4 +1,4 @@
-/* The text of a graph: reading, checking, and what is no operation. */
+/* Reads the text of a graph, checks it, and drops nodes that are no operations. */
 #include "model/graph.h"
 
 #include "core/doc.h"
@@ -25,8 +25,8 @@ struct edge {
 
 struct reader {
     struct graph *graph;
-    const char *at, *end; /* what is left of the file */
-    const char *line;     /* where the line begins that is being read */
+    const char *at, *end; /* the rest of the file */
+    const char *line;     /* start of the current line */
     int line_number;
     double bytes; /* of all sizes so far */
     struct edge *edges;
@@ -42,8 +42,7 @@ struct piece {
 
 static bool fail_at(const struct reader *r, const char *at, const char *what, struct piece found)
 {
-    int column = 1;
-    int length = (int)(found.end - found.start < SHOWN ? found.end - found.start : SHOWN);
+    int column = 1, length = (int)(found.end - found.start < SHOWN ? found.end - found.start : SHOWN);
     for (const char *c = r->line; c < at; c++)
         column += !text_continues(*c);
     while (length > 0 && found.start + length < found.end && text_continues(found.start[length]))
@@ -58,8 +57,7 @@ static bool starts(struct piece piece, const char *prefix)
     return (size_t)(piece.end - piece.start) >= length && memcmp(piece.start, prefix, length) == 0;
 }
 
-/* Takes what lies before `separator` from the front of `rest`; all of it, and returns false, when there is
- * none. */
+/* Takes the text before `separator` from the front of `rest`. False: there is no separator, all is taken. */
 static bool take(struct piece *rest, const char *separator, struct piece *piece)
 {
     size_t length = strlen(separator);
@@ -78,11 +76,10 @@ static struct piece trim(struct piece piece)
     return piece;
 }
 
-/* A decimal number from 0 to `most`. */
-static bool read_number(const struct reader *r, struct piece piece, double most, double *value)
+/* Reads a decimal number from 0 to `max`. */
+static bool read_number(const struct reader *r, struct piece piece, double max, double *value)
 {
-    char text[64];
-    char *end = text;
+    char text[64], *end = text;
     size_t length = (size_t)(piece.end - piece.start);
     *value = 0;
     if (length > 0 && length < sizeof text) {
@@ -93,9 +90,9 @@ static bool read_number(const struct reader *r, struct piece piece, double most,
     }
     if (end == text || *end)
         return fail_at(r, piece.start, "expected a number", piece);
-    if (!(*value >= 0 && *value <= most))
+    if (!(*value >= 0 && *value <= max))
         return fail_at(r, piece.start,
-                       most == MAX_BYTES ? "expected 0 to 2^53 bytes" : "expected 0 to 1e12 ms", piece);
+                       max == MAX_BYTES ? "expected 0 to 2^53 bytes" : "expected 0 to 1e12 ms", piece);
     return true;
 }
 
@@ -112,7 +109,7 @@ static bool read_size(struct reader *r, struct piece piece, int64_t *bytes)
     return true;
 }
 
-/* "5", or a list of a size per tensor: "[5; 6]". */
+/* Reads "5", or a list with a size for each tensor: "[5; 6]". */
 static bool read_sizes(struct reader *r, struct piece piece, int64_t *bytes)
 {
     if (!starts(piece, "["))
@@ -130,7 +127,7 @@ static bool read_sizes(struct reader *r, struct piece piece, int64_t *bytes)
     return true;
 }
 
-/* "key=value" from the front of `rest`. */
+/* Takes "key=value" from the front of `rest`. */
 static bool take_field(const struct reader *r, struct piece *rest, const char *key, bool last,
                        struct piece *value)
 {
@@ -162,10 +159,7 @@ static bool read_measures(struct reader *r, struct piece rest, struct graph_node
 static bool read_node(struct reader *r, struct piece line)
 {
     struct graph *graph = r->graph;
-    struct piece id;
-    struct piece name;
-    struct piece measures;
-    struct piece rest = line;
+    struct piece id, name, measures, rest = line;
     if (!take(&rest, " -- ", &id) || !take(&rest, " -- ", &name))
         return fail_at(r, line.start, "expected 'ID -- NAME -- forward_compute_time=…'", line);
     if (id.start == id.end)
@@ -189,8 +183,7 @@ static bool read_node(struct reader *r, struct piece line)
     graph->node_count++;
     if (!read_measures(r, measures, node))
         return false;
-    /* What PipeDream's optimizer adds; plans are made here. */
-    double ignored;
+    double ignored; /* PipeDream's optimizer adds a stage */
     const char *key = "stage_id=";
     if (stage && !starts(rest, key))
         return fail_at(r, rest.start, "expected 'stage_id='", rest);
@@ -246,7 +239,7 @@ static bool read_lines(struct reader *r)
     return true;
 }
 
-/* ---- what is an operation ---- */
+/* ---- operations ---- */
 
 /* Counts, for each node, the edges that leave (or enter) it. */
 static void count_edges(const struct reader *r, const bool *gone, bool leaving, int *counts)
@@ -257,7 +250,7 @@ static void count_edges(const struct reader *r, const bool *gone, bool leaving, 
             counts[leaving ? r->edges[e].from : r->edges[e].to]++;
 }
 
-/* Sources called Input…, then those sinks that are views. Returns how many remain. */
+/* Drops sources called Input…, then sinks that are views. Returns the number of remaining nodes. */
 static int leave_out(const struct reader *r, bool *gone, int *counts)
 {
     int left = 0;
@@ -272,19 +265,18 @@ static int leave_out(const struct reader *r, bool *gone, int *counts)
     return left;
 }
 
-/* Lists of both ends of every edge that remains, each neighbour once; `seen` and `counts` hold an int per
- * node. */
+/* Lists the neighbours of each remaining node, each once; `seen` and `counts` hold an int per node. */
 static bool connect(const struct reader *r, const bool *gone, int *seen, int *counts)
 {
     struct graph *graph = r->graph;
-    count_edges(r, gone, true, counts);
-    for (int i = 0; i < graph->node_count; i++)
-        if (!(graph->nodes[i].next = ARENA_ARRAY(&graph->arena, (size_t)counts[i], int)))
-            return error_memory(r->err);
-    count_edges(r, gone, false, counts);
-    for (int i = 0; i < graph->node_count; i++)
-        if (!(graph->nodes[i].previous = ARENA_ARRAY(&graph->arena, (size_t)counts[i], int)))
-            return error_memory(r->err);
+    for (int leaving = 0; leaving < 2; leaving++) {
+        count_edges(r, gone, leaving, counts);
+        for (int i = 0; i < graph->node_count; i++) {
+            int **list = leaving ? &graph->nodes[i].next : &graph->nodes[i].previous;
+            if (!(*list = ARENA_ARRAY(&graph->arena, (size_t)counts[i], int)))
+                return error_memory(r->err);
+        }
+    }
     for (int e = 0; e < graph->read_edges; e++) {
         struct graph_node *from = &graph->nodes[r->edges[e].from];
         if (!gone[r->edges[e].from] && !gone[r->edges[e].to])
@@ -307,7 +299,7 @@ static bool connect(const struct reader *r, const bool *gone, int *seen, int *co
     return true;
 }
 
-/* Nodes that are left out go, and the others move up. */
+/* Removes dropped nodes; the others move up. */
 static void close_up(struct graph *graph, const bool *gone, int *place)
 {
     int left = 0;
@@ -328,31 +320,34 @@ static void close_up(struct graph *graph, const bool *gone, int *place)
 
 /* ---- order ---- */
 
-/* Names a cycle among the nodes that still wait: from any of them go back until one comes twice. */
+/* Returns the last node that `at` depends on and that waits, too. */
+static int waiting_before(const struct graph *graph, const int *waiting, int at)
+{
+    const struct graph_node *node = &graph->nodes[at];
+    for (int k = 0; k < node->previous_count; k++)
+        if (waiting[node->previous[k]])
+            at = node->previous[k];
+    return at;
+}
+
+/* Reports a cycle among the nodes that still wait: goes back from any of them until a node comes twice. */
 static bool fail_cycle(const struct reader *r, const int *waiting, int *seen)
 {
     const struct graph *graph = r->graph;
     struct text text = {0};
-    int at = 0;
-    int length = 0;
+    int at = 0, length = 0;
     while (!waiting[at])
         at++;
     memset(seen, 0, (size_t)graph->node_count * sizeof *seen);
     while (!seen[at]) {
-        const struct graph_node *node = &graph->nodes[at];
         seen[at] = 1;
-        for (int k = 0; k < node->previous_count; k++)
-            if (waiting[node->previous[k]])
-                at = node->previous[k];
+        at = waiting_before(graph, waiting, at);
     }
     int first = at;
     do {
-        const struct graph_node *node = &graph->nodes[at];
         if (length++ < CYCLE_SHOWN)
-            text_format(&text, "%s'%s'", length > 1 ? " needs " : "", node->id);
-        for (int k = 0; k < node->previous_count; k++)
-            if (waiting[node->previous[k]])
-                at = node->previous[k];
+            text_format(&text, "%s'%s'", length > 1 ? " needs " : "", graph->nodes[at].id);
+        at = waiting_before(graph, waiting, at);
     } while (at != first);
     text_format(&text, "%s needs '%s'", length > CYCLE_SHOWN ? " needs …" : "", graph->nodes[first].id);
     error_set(r->err, ERROR_INPUT, "%s:%d:1: a cycle of %d nodes: %s", graph->path, graph->nodes[first].line,
@@ -395,7 +390,7 @@ static bool finish(const struct reader *r, bool *gone, int *numbers, int *more_n
 
 /* ---- the whole ---- */
 
-/* The samples that "vgg-19-pbs-32.txt" names; 0: none. */
+/* Returns the number of samples in a name such as "vgg-19-pbs-32.txt"; 0: none. */
 static int batch_in_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -405,7 +400,7 @@ static int batch_in_name(const char *path)
     return batch > 0 && batch <= PROFILE_MAX_MICROBATCH ? (int)batch : 0;
 }
 
-/* How many lines there may be of nodes and of edges. */
+/* Counts the lines that may be nodes, and edges. */
 static void count_lines(struct reader *r)
 {
     const char *line = r->at;

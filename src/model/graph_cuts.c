@@ -1,4 +1,4 @@
-/* The order of operations whose cuts the fewest bytes cross: see graph.h. */
+/* Finds the order of operations with the minimum bytes across its cuts: see graph.h. */
 #include "core/hash.h"
 #include "core/random.h"
 #include "core/vector.h"
@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An order ideal that has been reached, and the cheapest way there. */
+/* An order ideal that has been reached, and the cheapest order that leads to it. */
 struct ideal {
-    uint64_t hash;    /* of its operations, one random number each, combined */
-    int64_t crossing; /* bytes, out of it */
+    uint64_t hash;    /* of its operations: the xor of their random numbers */
+    int64_t crossing; /* bytes that leave it */
     double cost;      /* bytes across it and all cuts before it */
-    int parent;       /* in the level before */
-    int operation;    /* the one that the parent does not have */
+    int parent;       /* index in the level before */
+    int operation;    /* added to the parent */
 };
 
 struct level {
@@ -25,12 +25,12 @@ struct search {
     const struct graph *graph;
     struct arena arena;
     int words;              /* of a set */
-    uint64_t *needs;        /* per operation, what must come before it, twins included */
-    uint64_t *users;        /* per operation, those that need its output */
+    uint64_t *needs;        /* per operation, the operations that must come before it, twins included */
+    uint64_t *users;        /* per operation, the operations that need its output */
     int *twin;              /* per operation, the twin to come right after it; -1: none */
     uint64_t *keys;         /* per operation, its random number */
     struct ideal *kept;     /* this level */
-    uint64_t *done, *ready; /* per kept ideal, its set and what may come next */
+    uint64_t *done, *ready; /* per kept ideal, its set and the operations that may come next */
     int kept_count;
     struct ideal *reached; /* the next level: found so far */
     int reached_count;
@@ -38,7 +38,7 @@ struct search {
     struct hash_map places; /* hashes of reached ideals: their index + 1 */
     struct level *levels;
     int64_t work; /* 64-bit words that may yet be looked at */
-    bool least;
+    bool minimal;
 };
 
 static uint64_t *row(const struct search *s, uint64_t *sets, int index)
@@ -73,9 +73,9 @@ static int compare_twins(const void *a, const void *b)
                                 : (x->operation > y->operation) - (x->operation < y->operation);
 }
 
-/* Operations with the same neighbours are put in ascending order of their output. That loses nothing: the
- * outputs they need are held until the last of them is done, whichever it is, and their own until the last
- * user is; so if a larger one comes first, exchanging the two takes the difference off each cut in between. */
+/* Puts operations with the same neighbours in ascending order of their output. That loses nothing: the outputs they need
+ * are held until the last of them is done, and their own until the last user is done; so if a larger one comes first,
+ * exchanging the two takes the difference off each cut in between. */
 static bool order_twins(struct search *s)
 {
     int count = s->graph->node_count;
@@ -86,7 +86,7 @@ static bool order_twins(struct search *s)
         twins[i] = (struct twin){row(s, s->needs, i), row(s, s->users, i), s->words,
                                  s->graph->nodes[i].activation_bytes, i};
     qsort(twins, (size_t)count, sizeof *twins, compare_twins);
-    /* Later first, so that the sets of a twin are still its own when it is compared with the one before. */
+    /* From the last on, as a twin's set changes after the comparison with the one before it. */
     for (int i = 0; i < count; i++)
         s->twin[i] = -1;
     for (int i = count - 1; i > 0; i--)
@@ -99,7 +99,7 @@ static bool order_twins(struct search *s)
 
 /* ---- one level to the next ---- */
 
-/* What an operation does to the bytes that cross, when it joins the ideal in `done`. */
+/* Returns the change of the crossing bytes when an operation joins the ideal in `done`. */
 static int64_t crossing_change(const struct search *s, const uint64_t *done, int operation)
 {
     const struct graph_node *node = &s->graph->nodes[operation];
@@ -115,7 +115,7 @@ static int64_t crossing_change(const struct search *s, const uint64_t *done, int
     return change;
 }
 
-/* Two ideals with the same hash would count as one: then a way is overlooked, but none is wrong. */
+/* Two ideals with the same hash would count as one: an order may be overlooked, but none is wrong. */
 static bool reach(struct search *s, const struct ideal *ideal)
 {
     int64_t *place = hash_map_place(&s->places, ideal->hash ? ideal->hash : 1);
@@ -145,7 +145,7 @@ static bool expand(struct search *s, int parent)
     return true;
 }
 
-/* The cheapest first; those found first among equals. */
+/* The cheapest first; of equals, the one found first. */
 static int compare_ideals(const void *a, const void *b)
 {
     const struct ideal *x = a;
@@ -156,7 +156,7 @@ static int compare_ideals(const void *a, const void *b)
                                   : (x->operation > y->operation) - (x->operation < y->operation);
 }
 
-/* The sets of an ideal, from its parent's. */
+/* Makes the sets of an ideal from its parent's. */
 static void build(const struct search *s, const struct ideal *ideal, uint64_t *done, uint64_t *ready)
 {
     const struct graph_node *node = &s->graph->nodes[ideal->operation];
@@ -172,22 +172,22 @@ static void build(const struct search *s, const struct ideal *ideal, uint64_t *d
         bits_set(ready, twin);
 }
 
-/* How many ideals the next level can expand at most: looking at one takes two sets and more. */
-static int most_kept(const struct search *s, int level)
+/* Returns the maximum number of ideals that the next level can expand: each takes at least two sets. */
+static int max_kept(const struct search *s, int level)
 {
     int left = s->graph->node_count - level - 1;
     int64_t share = left && s->work > 0 ? s->work / left : 0;
-    int64_t most = share / (2 * (int64_t)s->words);
-    return most < 1 ? 1 : most < s->reached_count ? (int)most : s->reached_count;
+    int64_t max = share / (2 * (int64_t)s->words);
+    return max < 1 ? 1 : max < s->reached_count ? (int)max : s->reached_count;
 }
 
 /* The reached ideals become this level's. */
 static bool descend(struct search *s, int level)
 {
     qsort(s->reached, (size_t)s->reached_count, sizeof *s->reached, compare_ideals);
-    int most = most_kept(s, level);
-    s->least = s->least && most == s->reached_count;
-    s->reached_count = most;
+    int kept_count = max_kept(s, level);
+    s->minimal = s->minimal && kept_count == s->reached_count;
+    s->reached_count = kept_count;
     size_t count = (size_t)s->reached_count;
     struct level *record = &s->levels[level];
     uint64_t *sets = calloc(2 * count * (size_t)s->words, sizeof *sets);
@@ -223,7 +223,7 @@ static bool take_level(struct search *s, int level)
     int64_t until = s->work - s->work / (s->graph->node_count - level);
     for (int i = 0; i < s->kept_count; i++) {
         if (i > 0 && s->work <= until) {
-            s->least = false;
+            s->minimal = false;
             break;
         }
         if (!expand(s, i))
@@ -307,13 +307,13 @@ static bool make_chain(struct search *s, struct chain *chain, struct error *err)
             return error_memory(err);
     }
     chain->profile_batch = graph->profile_batch;
-    chain->least = s->least;
+    chain->minimal = s->minimal;
     return true;
 }
 
 bool graph_chain(const struct graph *graph, struct chain *chain, struct error *err)
 {
-    struct search s = {.graph = graph, .work = GRAPH_WORK, .least = true};
+    struct search s = {.graph = graph, .work = GRAPH_WORK, .minimal = true};
     memset(chain, 0, sizeof *chain);
     bool done = make_chain(&s, chain, err);
     if (!done)

@@ -1,8 +1,8 @@
 /* The chain as HPGO's importer makes it, step by step: torch_graph_py.rs of LER0ever/HPGO (commit e6fb689),
  * which is graph.py of msr-fiddle/pipedream. Names in quotes are its functions.
  *
- * What HPGO leaves to the order of Python's sets is fixed here, and so that its recorded imports come out:
- * added predecessors from the last node of the file to the first, and sums of times in the order of the
+ * HPGO leaves some orders to Python's sets. Here they are fixed so that its recorded imports come out: added
+ * predecessors from the last node of the file to the first, and sums of times in the order of the
  * identifiers. */
 #include "core/hash.h"
 #include "model/graph.h"
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes none of which depends on another; in HPGO's order, which decides the name of the state. */
+/* Nodes that do not depend on each other; in HPGO's order, which decides the name of the state. */
 struct antichain {
     const int *nodes;
     int count;
-    int *next; /* antichains one step on, each once, in the order they were found */
+    int *next; /* antichains one step on, each once, in the order of discovery */
     int next_count;
 };
 
@@ -24,8 +24,8 @@ struct import {
     struct chain *chain;
     struct arena arena;
     int words;        /* of a set of nodes */
-    uint64_t *before; /* per node, the set of those it depends on */
-    uint64_t *after;  /* per node, the set of those that depend on it */
+    uint64_t *before; /* per node, the set of nodes it depends on */
+    uint64_t *after;  /* per node, the set of nodes that depend on it */
     uint64_t *set;    /* scratch: one set */
     int *augmented;   /* scratch: lists of nodes, of this length and room for all nodes */
     int augmented_count;
@@ -34,7 +34,7 @@ struct import {
     int state_count;
     struct hash_names sets; /* sorted nodes: their state + 1 */
     int *found;             /* the state that last stepped to this one + 1 */
-    int64_t work;           /* edges and words of sets that may yet be looked at */
+    int64_t work;           /* edges and words of sets that may still be visited */
     struct error *err;
 };
 
@@ -82,7 +82,7 @@ static bool goes_past(struct import *im, int from, int node)
     return false;
 }
 
-/* "augment_antichain": the antichain behind those of its predecessors whose outputs are needed later. */
+/* "augment_antichain": the predecessors whose outputs are needed later, then the antichain. */
 static void augment(struct import *im, const struct antichain *state)
 {
     int count = im->graph->node_count;
@@ -108,8 +108,8 @@ static bool contains(const int *nodes, int count, int node)
     return false;
 }
 
-/* "construct_antichain": `node` takes the place of `old`; then those go that others depend on. Into
- * im->replaced. None is there twice: `node` is not in the list, or it would have a successor there. */
+/* "construct_antichain": puts `node` in the place of `old`, then drops nodes that others depend on. The result is in
+ * im->replaced, without duplicates: if `node` were in the list already, it would have a successor there. */
 static int replace(struct import *im, int old, int node)
 {
     int kept = 0;
@@ -132,7 +132,7 @@ static int compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The state of the nodes in im->replaced, a new one if need be; -1 on failure. */
+/* Returns the state of the nodes in im->replaced, added if it is new; -1: failure. */
 static int find_state(struct import *im, int count)
 {
     bool added;
@@ -156,7 +156,7 @@ static int find_state(struct import *im, int count)
     return im->state_count++;
 }
 
-/* "next_antichains". Steps are gathered in `steps`, which has room for every state. */
+/* "next_antichains". Collects the steps in `steps`, which has room for every state. */
 static bool step(struct import *im, int from, int *steps)
 {
     struct antichain *state = &im->states[from];
@@ -238,7 +238,7 @@ static void sort_states(const struct import *im, int *states, int count, struct 
         states[i] = ranked[i].state;
 }
 
-/* Depth-first from `root`; what is left goes to the front of `order`. */
+/* Visits depth-first from `root`; a finished state goes to the front of `order`. */
 static void visit(const struct import *im, int root, bool *seen, int *stack, int *cursor, int *order,
                   int *front)
 {
@@ -261,7 +261,7 @@ static void visit(const struct import *im, int root, bool *seen, int *stack, int
     }
 }
 
-/* "topological_sort": where each state stands, in the order of names where there is a choice. */
+/* "topological_sort": by names if there is a choice. */
 static bool sort_all(struct import *im, int *order)
 {
     size_t count = (size_t)im->state_count;
@@ -295,21 +295,27 @@ static int compare_ids(const void *a, const void *b)
     return x_length != y_length ? (x_length > y_length) - (x_length < y_length) : strcmp(x->id, y->id);
 }
 
-/* Everything a state holds. */
-static void sum(struct import *im, const struct antichain *state, const struct graph_node *const *by_id,
-                struct chain_load *load)
+/* Adds a state's nodes, and all that they depend on, to im->set. */
+static void cover(const struct import *im, const struct antichain *state)
 {
-    bits_clear(im->set, im->words);
     for (int i = 0; i < state->count; i++) {
         bits_set(im->set, state->nodes[i]);
         bits_add(im->set, before(im, state->nodes[i]), im->words);
     }
+}
+
+/* Sums up all operations of a state's cut. */
+static void sum(struct import *im, const struct antichain *state, const struct graph_node *const *by_id,
+                struct chain_load *load)
+{
+    bits_clear(im->set, im->words);
+    cover(im, state);
     for (int i = 0; i < im->graph->node_count; i++)
         if (bits_has(im->set, (int)(by_id[i] - im->graph->nodes)))
             graph_add(load, by_id[i]);
 }
 
-/* Rows of chain.before: the ancestors of each state. */
+/* Sets the rows of chain.before: the ancestors of each state. */
 static bool relate(struct import *im, const int *order, int *place)
 {
     struct chain *chain = im->chain;
@@ -331,16 +337,13 @@ static bool relate(struct import *im, const int *order, int *place)
     return true;
 }
 
-/* The last set, of all states together, must hold every node. */
+/* All states together must hold every node. */
 static bool check_all_reached(struct import *im)
 {
     const struct graph *graph = im->graph;
     bits_clear(im->set, im->words);
     for (int s = 0; s < im->state_count; s++)
-        for (int i = 0; i < im->states[s].count; i++) {
-            bits_set(im->set, im->states[s].nodes[i]);
-            bits_add(im->set, before(im, im->states[s].nodes[i]), im->words);
-        }
+        cover(im, &im->states[s]);
     for (int i = 0; i < graph->node_count; i++)
         if (!bits_has(im->set, i))
             return error_set(im->err, ERROR_INPUT,

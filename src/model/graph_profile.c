@@ -11,50 +11,39 @@ static bool takes_time(const struct chain_load *load)
     return load->forward >= MIN_SECONDS && load->backward >= MIN_SECONDS;
 }
 
-static void add(struct chain_load *sum, const struct chain_load *load)
-{
-    sum->forward += load->forward;
-    sum->backward += load->backward;
-    sum->compute += load->compute;
-    sum->parameter_bytes += load->parameter_bytes;
-    sum->activation_bytes += load->activation_bytes;
-}
-
-/* The last cut of the next profile layer, which begins at `first`; -1 when what is left takes no time in one
- * of the passes. The layer lasts until it takes time; then it may take more, until the rest up to where a
- * layer after it takes time would take none: of these cuts the one that fewest bytes cross, the earliest of
- * those. */
+/* Returns the last cut of the next profile layer, which begins at `first`; -1: the rest takes no time in one of the
+ * passes. The layer goes on until it takes time. It may then take further layers, as long as the next profile layer
+ * takes time as well: of these cuts the one that the fewest bytes cross, the earliest of equals. */
 static int next_cut(const struct chain *chain, int first)
 {
     struct chain_load load = {0};
     int end = first;
     while (end < chain->layer_count && !takes_time(&load))
-        add(&load, &chain->layers[end++]);
+        chain_load_add(&load, &chain->layers[end++], 1);
     if (!takes_time(&load))
         return -1;
     int following = end;
     load = (struct chain_load){0};
     while (following < chain->layer_count && !takes_time(&load))
-        add(&load, &chain->layers[following++]);
+        chain_load_add(&load, &chain->layers[following++], 1);
     if (!takes_time(&load))
-        return chain->layer_count - 1; /* the rest takes no time: it belongs to this layer */
-    int least = end - 1;
-    int begin = following;
+        return chain->layer_count - 1; /* the rest takes no time and belongs to this layer */
+    int best = end - 1, begin = following;
     for (load = (struct chain_load){0}; !takes_time(&load);)
-        add(&load, &chain->layers[--begin]);
+        chain_load_add(&load, &chain->layers[--begin], 1);
     for (int cut = end; cut < begin; cut++)
-        if (chain->crossing_bytes[cut] < chain->crossing_bytes[least])
-            least = cut;
-    return least;
+        if (chain->crossing_bytes[cut] < chain->crossing_bytes[best])
+            best = cut;
+    return best;
 }
 
-/* Layer `at` of the profile from layers first..last of the chain; it is called like its longest. */
+/* Fills in layer `at` of the profile from layers first..last of the chain, with the name of the longest. */
 static bool fill(struct profile *profile, int at, const struct chain *chain, int first, int last)
 {
     struct chain_load load = {0};
     int longest = first;
     for (int i = first; i <= last; i++) {
-        add(&load, &chain->layers[i]);
+        chain_load_add(&load, &chain->layers[i], 1);
         if (chain->layers[i].compute > chain->layers[longest].compute)
             longest = i;
     }
@@ -97,7 +86,7 @@ static bool make_profile(struct profile *profile, const struct graph *graph, con
     }
     profile->source =
         arena_format(arena, "graph of %d operations%s", chain->layer_count,
-                     chain->least ? "" : ", cut where few bytes cross, though perhaps not the fewest");
+                     chain->minimal ? "" : ", cut where few bytes cross, though perhaps not the fewest");
     return profile->source ? true : error_memory(err);
 }
 

@@ -12,7 +12,7 @@
 #define MILLISECONDS 1e3 /* per second */
 #define MAX_SIZES    256 /* mb{N}.json files in a folder */
 
-/* What a folder holds that matters. */
+/* The relevant contents of a folder. */
 struct listing {
     struct arena arena;
     int size_count;
@@ -21,7 +21,7 @@ struct listing {
     char *folders[PROFILE_MAX_DEVICES]; /* ascending */
 };
 
-/* Where the files of one device type come from. */
+/* The source of the files of one device type. */
 struct source {
     const char *folder;
     const struct oobleck_text *texts; /* NULL: from disk */
@@ -36,11 +36,6 @@ const char *oobleck_file_name(enum oobleck_file file)
 }
 
 /* ---- the files ---- */
-
-static bool looks_like_times(const struct doc_node *node)
-{
-    return node->type == DOC_MAP && doc_find(node, "forward") && doc_find(node, "mem_required");
-}
 
 static bool looks_like_allreduce(const struct doc_node *node)
 {
@@ -62,8 +57,7 @@ static bool same_bytes(const struct profile_reader *r, const struct doc_node *no
 static bool read_memory(const struct profile_reader *r, const struct doc_node *node, bool first,
                         struct profile_layer *layer)
 {
-    int64_t parameters;
-    int64_t activations;
+    int64_t parameters, activations;
     if (!doc_is_list(r->doc, node, r->err))
         return false;
     if (node->count != 2)
@@ -101,20 +95,12 @@ static bool read_layer(const struct profile_reader *r, const struct doc_node *no
     return memory && read_memory(r, memory, device == profile->devices, &profile->layers[node->index]);
 }
 
-/* The first device type says how many layers there are; the others must have as many. */
+/* The first device type decides the number of layers; the others must have as many. */
 static bool take_layer_count(const struct profile_reader *r, const struct doc_node *list)
 {
     struct profile *profile = r->profile;
-    if (profile->layer_count == 0) {
-        if (list->count == 0)
-            return doc_error(r->doc, list, r->err, "expected at least one layer");
-        if (list->count > PROFILE_MAX_LAYERS)
-            return doc_error(r->doc, list, r->err, "expected at most %d layers, found %u", PROFILE_MAX_LAYERS,
-                             list->count);
-        profile->layer_count = (int)list->count;
-        profile->layers = ARENA_ARRAY(&profile->arena, list->count, struct profile_layer);
-        return profile->layers ? true : error_memory(r->err);
-    }
+    if (profile->layer_count == 0)
+        return profile_make_layers(r, list);
     if ((int)list->count != profile->layer_count)
         return doc_error(r->doc, list, r->err, "has %u layers, but '%s' has %d", list->count,
                          profile->devices[0].path, profile->layer_count);
@@ -149,20 +135,11 @@ static bool read_allreduce(const struct profile_reader *r, struct profile_allred
     if (!doc_is_list(r->doc, list, r->err) || !take_layer_count(r, list))
         return false;
     for (const struct doc_node *node = list->first_child; node; node = node->next)
-        if (looks_like_times(node))
+        if (node->type == DOC_MAP && doc_find(node, "forward") && doc_find(node, "mem_required"))
             return doc_error(r->doc, node, r->err,
                              "expected all-reduce times by group size, found the times of a layer; "
                              "are the files swapped?");
     return profile_read_allreduce(r, list, NULL, allreduce);
-}
-
-/* The arguments the model was built with: nothing here depends on them, but a file that is none is a
- * mistake. */
-static bool check_model_args(const struct profile_reader *r)
-{
-    if (r->doc->root->type == DOC_NULL)
-        return true;
-    return doc_is_map(r->doc, r->doc->root, r->err);
 }
 
 static bool read_doc(const struct profile_reader *r, enum oobleck_file file, struct profile_device *device)
@@ -175,7 +152,8 @@ static bool read_doc(const struct profile_reader *r, enum oobleck_file file, str
     case OOBLECK_ACROSS_NODES:
         return read_allreduce(r, &device->across_nodes);
     default:
-        return check_model_args(r);
+        /* nothing depends on the model's arguments, but a file that is no map is a mistake */
+        return r->doc->root->type == DOC_NULL || doc_is_map(r->doc, r->doc->root, r->err);
     }
 }
 
@@ -306,7 +284,7 @@ static const char *list_sizes(const struct listing *listing, char *buffer, size_
     return buffer;
 }
 
-/* Which mb{N}.json of this folder to read. */
+/* Chooses the mb{N}.json to read from this folder. */
 static bool choose_size(const struct listing *listing, const char *path, int wanted, int *size,
                         struct error *err)
 {

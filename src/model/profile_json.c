@@ -69,20 +69,11 @@ static const struct doc_node *need_list(const struct profile_reader *r, const st
 
 static bool read_layers(const struct profile_reader *r)
 {
-    struct profile *profile = r->profile;
     const struct doc_node *list = need_list(r, r->doc->root, "layers");
-    if (!list)
+    if (!list || !profile_make_layers(r, list))
         return false;
-    if (list->count == 0)
-        return doc_error(r->doc, list, r->err, "expected at least one layer");
-    if (list->count > PROFILE_MAX_LAYERS)
-        return doc_error(r->doc, list, r->err, "expected at most %d layers, found %u", PROFILE_MAX_LAYERS,
-                         list->count);
-    profile->layers = ARENA_ARRAY(&profile->arena, list->count, struct profile_layer);
-    if (!profile->layers)
-        return error_memory(r->err);
     for (const struct doc_node *node = list->first_child; node; node = node->next)
-        if (!read_layer(r, node, &profile->layers[profile->layer_count++]))
+        if (!read_layer(r, node, &r->profile->layers[node->index]))
             return false;
     return true;
 }
@@ -94,7 +85,7 @@ static bool read_time(const struct profile_reader *r, const struct doc_node *map
     return node && profile_read_time(r, node, seconds);
 }
 
-/* All-reduce maps under `key` of every layer; when no layer has one, nothing is known. */
+/* Reads the all-reduce maps under `key` of every layer; if no layer has one, they are unknown. */
 static bool read_allreduce(const struct profile_reader *r, const struct doc_node *list, const char *key,
                            struct profile_allreduce **allreduce)
 {
@@ -150,13 +141,8 @@ static bool read_devices(const struct profile_reader *r)
 {
     struct profile *profile = r->profile;
     const struct doc_node *list = need_list(r, r->doc->root, "devices");
-    if (!list)
+    if (!list || !profile_check_count(r, list, "device", PROFILE_MAX_DEVICES))
         return false;
-    if (list->count == 0)
-        return doc_error(r->doc, list, r->err, "expected at least one device");
-    if (list->count > PROFILE_MAX_DEVICES)
-        return doc_error(r->doc, list, r->err, "expected at most %d devices, found %u", PROFILE_MAX_DEVICES,
-                         list->count);
     profile->devices = ARENA_ARRAY(&profile->arena, list->count, struct profile_device);
     if (!profile->devices)
         return error_memory(r->err);

@@ -40,12 +40,7 @@ static void print_row(const struct profile *profile, const struct profile_device
                       struct text *out)
 {
     const struct profile_layer *layer = &profile->layers[first];
-    char range[32];
-    char forward[32];
-    char backward[32];
-    char parameters[32];
-    char activations[32];
-    char output[32] = "-";
+    char range[32], forward[32], backward[32], parameters[32], activations[32], output[32] = "-";
     const char *name = layer->name ? layer->name : "-";
     int width = last > first && layer->name ? stem_length(name) : (int)strlen(name);
     snprintf(range, sizeof range, first == last ? "%d" : "%d-%d", first, last);
@@ -87,8 +82,7 @@ static bool all_layers_have(const struct profile *profile, const struct profile_
 static void print_sizes(const struct profile *profile, const struct profile_allreduce *allreduce,
                         const char *where, struct text *out)
 {
-    int shown = 0;
-    int last = 0;
+    int shown = 0, last = 0;
     text_format(out, "  all-reduce %s:", where);
     for (int k = 0; allreduce && k < allreduce[0].count; k++) {
         if (!all_layers_have(profile, allreduce, allreduce[0].devices[k]))
@@ -106,10 +100,8 @@ static void print_sizes(const struct profile *profile, const struct profile_allr
 
 static void print_device(const struct profile *profile, const struct profile_device *device, struct text *out)
 {
-    char forward[32];
-    char backward[32];
-    double forward_sum = 0;
-    double backward_sum = 0;
+    char forward[32], backward[32];
+    double forward_sum = 0, backward_sum = 0;
     for (int i = 0; i < profile->layer_count; i++) {
         forward_sum += device->forward[i];
         backward_sum += device->backward[i];
@@ -125,10 +117,8 @@ static void print_device(const struct profile *profile, const struct profile_dev
 
 void profile_print(const struct profile *profile, struct text *out)
 {
-    char parameters[32];
-    char activations[32];
-    double parameter_sum = 0;
-    double activation_sum = 0;
+    char parameters[32], activations[32];
+    double parameter_sum = 0, activation_sum = 0;
     for (int i = 0; i < profile->layer_count; i++) {
         parameter_sum += (double)profile->layers[i].parameter_bytes;
         activation_sum += (double)profile->layers[i].activation_bytes;

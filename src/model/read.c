@@ -30,7 +30,25 @@ bool profile_read_bytes(const struct profile_reader *r, const struct doc_node *n
     return true;
 }
 
-/* A key that counts devices (or nodes); -1 when it does not. */
+bool profile_check_count(const struct profile_reader *r, const struct doc_node *list, const char *item,
+                         int max)
+{
+    if (list->count == 0)
+        return doc_error(r->doc, list, r->err, "expected at least one %s", item);
+    return (int64_t)list->count <= max ||
+           doc_error(r->doc, list, r->err, "expected at most %d %ss, found %u", max, item, list->count);
+}
+
+bool profile_make_layers(const struct profile_reader *r, const struct doc_node *list)
+{
+    if (!profile_check_count(r, list, "layer", PROFILE_MAX_LAYERS))
+        return false;
+    r->profile->layer_count = (int)list->count;
+    r->profile->layers = ARENA_ARRAY(&r->profile->arena, list->count, struct profile_layer);
+    return r->profile->layers || error_memory(r->err);
+}
+
+/* Returns the number of devices (or nodes) in a key; -1: it is no number. */
 static int group_size(const char *key)
 {
     int size = 0;

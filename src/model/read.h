@@ -22,6 +22,13 @@ bool profile_read_time(const struct profile_reader *r, const struct doc_node *no
 /* Reads a size in whole bytes, also written as a float. */
 bool profile_read_bytes(const struct profile_reader *r, const struct doc_node *node, int64_t *bytes);
 
+/* Checks the number of items in a list: 1 to `max`. `item`: "layer". */
+bool profile_check_count(const struct profile_reader *r, const struct doc_node *list, const char *item,
+                         int max);
+
+/* Makes as many layers as the list has items, 1 to PROFILE_MAX_LAYERS. */
+bool profile_make_layers(const struct profile_reader *r, const struct doc_node *list);
+
 /* Reads each layer's all-reduce map of group sizes ("2": time) into an array of profile.layer_count. `list`
  * holds a value per layer: the map itself, or with `key` a map that may have it under this key. The group
  * size "0" in some files is meaningless and skipped. */

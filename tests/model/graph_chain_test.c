@@ -126,7 +126,7 @@ static void compare_with_all_ideals(bool twins, uint64_t seed)
         random_graph(&graph, &source, SMALL, twins);
         make_chain(&graph, &chain);
         assert_valid(&graph, &chain);
-        assert_true(chain.least);
+        assert_true(chain.minimal);
         assert_true(sum_of(&chain) == least_of_all(&graph));
         chain_release(&chain);
         graph_release(&graph);
@@ -243,7 +243,7 @@ static void a_chain_may_be_long(void **state)
     text_line(&text, 0, 1100);
     make_graph(&graph, &text);
     make_chain(&graph, &chain);
-    assert_true(chain.least);
+    assert_true(chain.minimal);
     assert_int_equal(chain.layer_count, 1100);
     for (int i = 0; i < 1100; i++)
         assert_int_equal(operation(&chain, i), i);
@@ -279,7 +279,7 @@ static void a_wide_fan_is_taken_in_ascending_order_of_outputs(void **state)
     struct error err;
     fan(&graph, 1000);
     make_chain(&graph, &chain);
-    assert_true(chain.least);
+    assert_true(chain.minimal);
     for (int i = 1; i <= 1000; i++)
         assert_int_equal(operation(&chain, i), 1001 - i);
     chain_release(&chain);
@@ -303,7 +303,7 @@ static void many_branches_are_cut_all_the_same(void **state)
     make_graph(&graph, &text);
     make_chain(&graph, &chain);
     assert_valid(&graph, &chain);
-    assert_false(chain.least);
+    assert_false(chain.minimal);
     /* branch after branch: each holds its own 10 bytes and those of all before it */
     assert_true(sum_of(&chain) == 10.0 * 9 * (40 * 41) / 2);
     chain_release(&chain);
@@ -328,7 +328,7 @@ static void six_branches_are_cut_best(void **state)
     make_graph(&graph, &text);
     make_chain(&graph, &chain);
     assert_valid(&graph, &chain);
-    assert_true(chain.least);
+    assert_true(chain.minimal);
     chain_release(&chain);
     assert_true(graph_chain_hpgo(&graph, &chain, &err));
     assert_int_equal(chain.layer_count, 4097);

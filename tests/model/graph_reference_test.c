@@ -184,7 +184,7 @@ static void ours_holds_every_operation_once(void **state)
         assert_true(fabs(all->forward - forward) < 1e-12);
         assert_int_equal(all->parameter_bytes, parameters);
         assert_int_equal(chain.crossing_bytes[chain.layer_count - 1], 0);
-        assert_int_equal(chain.least, profiles[i].layers != 0);
+        assert_int_equal(chain.minimal, profiles[i].layers != 0);
         chain_release(&chain);
         graph_release(&graph);
     }

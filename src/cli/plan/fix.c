@@ -70,11 +70,11 @@ static bool read_part(const struct fixer *f, char *part)
         *most = '\0';
         most += 2;
     }
-    if (!read_value(f, dimension, equals + 1, &range->least) ||
-        !read_value(f, dimension, most ? most : equals + 1, &range->most))
+    if (!read_value(f, dimension, equals + 1, &range->min) ||
+        !read_value(f, dimension, most ? most : equals + 1, &range->max))
         return false;
     range->given = true;
-    return range->least <= range->most ||
+    return range->min <= range->max ||
            error_set(f->err, ERROR_USAGE, "--%s: %s: %s is more than %s", f->option, part, equals + 1, most);
 }
 

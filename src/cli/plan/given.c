@@ -2,7 +2,7 @@
 #include "cli/cost/choose.h"
 #include "cli/plan/command.h"
 #include "cli/plan/deliver.h"
-#include "plan/split/remake.h"
+#include "plan/split/plan.h"
 
 static void print(const void *context, struct text *out)
 {

@@ -7,7 +7,7 @@
 #include "cli/plan/range.h"
 #include "cluster/cluster.h"
 #include "launch/launch.h"
-#include "plan/split/question.h"
+#include "plan/split/search.h"
 
 /* The question, and its parts. */
 struct split {

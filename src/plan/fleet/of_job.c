@@ -75,7 +75,7 @@ static bool tensor_allowed(const struct fleet_question *question, int group, int
 {
     const struct architecture *model = question->job.model;
     const struct job_range *range = &question->tensor;
-    if (range->given && (tensor < range->least || tensor > range->most))
+    if (range->given && (tensor < range->min || tensor > range->max))
         return false;
     return question->groups[group].devices_per_node % tensor == 0 &&
            (tensor == 1 || ((question->job.software->offers & OFFERS_TENSOR) && model->heads % tensor == 0 &&
@@ -282,7 +282,7 @@ void fleet_answer_release(struct fleet_answer *answer)
 
 static bool allowed(const struct job_range *range, int64_t value, int64_t max)
 {
-    return range->given ? value >= range->least && value <= range->most : value <= max;
+    return range->given ? value >= range->min && value <= range->max : value <= max;
 }
 
 static bool list_combinations(struct planner *p)

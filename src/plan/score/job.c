@@ -1,7 +1,6 @@
 /* A training job over devices that are alike. */
 #include "plan/score/objective.h"
 #include "plan/split/plan.h"
-#include "plan/split/remake.h"
 
 #include <stdlib.h>
 

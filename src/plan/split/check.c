@@ -14,7 +14,7 @@ static bool divides(struct error *err, const char *what, int64_t whole, const ch
  * account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split). */
 static bool check_chunks(const struct job *job, struct error *err)
 {
-    int64_t blocks = (int64_t)job->model->layers + job->model->encoder_layers;
+    int64_t blocks = job_block_count(job);
     int64_t places = job->chunks > 1 ? blocks + 2 : blocks;
     return places >= (int64_t)job->pipeline * job->chunks ||
            error_set(err, ERROR_INFEASIBLE, "%d stages of %d chunks are more than %" PRId64 " blocks",

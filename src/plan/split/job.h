@@ -141,6 +141,12 @@ struct layer_split job_split(const struct job *job);
 struct job_layers job_layers_of(const struct job *job);
 struct job_exchange job_exchange_of(const struct job *job, const struct job_layers *layers);
 
+/* Returns the group of `devices` ranks whose neighbours are `apart` ranks apart: tensor parallel ranks are
+ * adjacent, data parallel ranks tensor x context apart, as Megatron-LM lays them out. */
+struct collective_group job_group(const struct job *job, int devices, int apart);
+
+double job_transfer(const struct job *job, enum collective_kind kind, int devices, int apart, double bytes);
+
 /* Returns whether the blocks make equal chunks. The loss, or loss and embedding, may take the place of a
  * block (Megatron-Core: account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split). */
 bool job_chunks_alike(int block_count, int chunks);

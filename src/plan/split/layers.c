@@ -1,5 +1,4 @@
 #include "plan/split/job.h"
-#include "plan/split/transfer.h"
 
 #include "cost/transfer.h"
 
@@ -19,9 +18,9 @@ struct layer_split job_split(const struct job *job)
     };
 }
 
-/* Tokens to their experts, or back. To a node where several of its experts are a token goes once (DeepEP,
- * github.com/deepseek-ai/DeepEP, and Megatron-Core's flexible dispatcher): of `active` experts spread evenly over n
- * nodes, n (1 - (1 - 1/n)^active) are on different ones. */
+/* Returns the seconds to send tokens to their experts, or back. A token goes once to a node that has several of its
+ * experts (DeepEP, github.com/deepseek-ai/DeepEP, and Megatron-Core's flexible dispatcher): of `active` experts spread
+ * evenly over n nodes, n (1 - (1 - 1/n)^active) are on different nodes. */
 static double exchange_seconds(const struct job *job, double bytes)
 {
     if (job->expert <= 1 || bytes <= 0.0)
@@ -48,7 +47,8 @@ static double kernels(const struct job *job, const struct layer_work *work, int 
     return seconds;
 }
 
-/* Tensor parallel all-reduces, keys and values round the context parallel ranks, tokens to their experts. */
+/* Returns the seconds of the backward pass's transfers: tensor parallel all-reduces, keys and values round the context
+ * parallel ranks, tokens to their experts. */
 static double layer_transfers(const struct job *job, const struct layer_work *work, double *forward)
 {
     double reduce = job_transfer(job, COLLECTIVE_ALL_REDUCE, job->tensor, 1, work->tensor_bytes) *
@@ -82,13 +82,6 @@ static struct job_pass layer_pass(const struct job *job, const struct layer_work
     return pass;
 }
 
-static double bytes_kept(const struct job *job, const struct layer_work *work)
-{
-    return job->recompute == RECOMPUTE_FULL        ? work->input_bytes
-           : job->recompute == RECOMPUTE_SELECTIVE ? work->selective_bytes
-                                                   : work->activation_bytes;
-}
-
 static struct job_layer block_of(const struct job *job, const struct layer_work *work)
 {
     double recomputed = job->recompute == RECOMPUTE_FULL ? work->activation_bytes : 0.0;
@@ -96,7 +89,9 @@ static struct job_layer block_of(const struct job *job, const struct layer_work 
         .pass = layer_pass(job, work, true),
         .parameters = work->parameters,
         .experts = work->expert_parameters,
-        .kept = bytes_kept(job, work),
+        .kept = job->recompute == RECOMPUTE_FULL        ? work->input_bytes
+                : job->recompute == RECOMPUTE_SELECTIVE ? work->selective_bytes
+                                                        : work->activation_bytes,
         .activations = work->activation_bytes,
         .working = recomputed + job->software->backward_working * work->working_bytes,
         .largest_matrix = work->largest_matrix,
@@ -135,7 +130,7 @@ static void add_layer(struct job_layer *sum, const struct job_layer *layer, doub
     sum->gathered = fmax(sum->gathered, layer->gathered);
 }
 
-/* How many of the first `end` blocks are of a kind. */
+/* Returns how many of the first `end` blocks are of a kind. */
 static int count_before(const struct job_kind *kind, int end)
 {
     end = end < kind->first ? kind->first : end > kind->last ? kind->last : end;
@@ -158,7 +153,7 @@ static void add_kind(struct job_layers *layers, const struct job *job, struct jo
     kind.layer = block_of(job, &work);
     layers->kinds[layers->kind_count++] = kind;
     add_layer(&layers->blocks, &kind.layer, count_before(&kind, kind.last));
-    /* a rank sends its share of the tokens */
+    /* each rank sends its share of the tokens */
     double bytes = work.output_bytes / job->tensor;
     layers->sent = bytes;
     layers->send_inside = 2.0 * job_transfer(job, COLLECTIVE_SEND, 2, 1, bytes) * job->calibration->send;
@@ -166,7 +161,7 @@ static void add_kind(struct job_layers *layers, const struct job *job, struct jo
         2.0 * job_transfer(job, COLLECTIVE_SEND, 2, job->devices_per_node, bytes) * job->calibration->send;
 }
 
-/* Blocks begin to be of another kind where the decoder begins and where the experts begin. */
+/* The kind of block changes at the first block of the decoder and at the first block with experts. */
 static void add_kinds(struct job_layers *layers, const struct job *job)
 {
     const struct architecture *model = job->model;
@@ -186,14 +181,14 @@ static void add_kinds(struct job_layers *layers, const struct job *job)
 
 struct job_layers job_layers_of(const struct job *job)
 {
-    struct job_layers layers = {.block_count = job->model->layers + job->model->encoder_layers};
+    struct job_layers layers = {.block_count = job_block_count(job)};
     struct layer_split split = job_split(job);
     struct layer_work work;
     add_kinds(&layers, job);
     transformer_embedding(&work, job->model, &split);
     layers.embedding = end_of(job, &work, work.activation_bytes);
     transformer_head(&work, job->model, &split);
-    layers.head = end_of(job, &work, 0.0); /* what the loss needs is there for one micro-batch at a time */
+    layers.head = end_of(job, &work, 0.0); /* the loss holds its activations for one micro-batch at a time */
     return layers;
 }
 
@@ -206,8 +201,7 @@ int job_stage_first(const struct job *job, int block_count, int stage)
         return sum;
     }
     int each = block_count / job->pipeline, more = block_count % job->pipeline;
-    int from = more == job->pipeline - 1 ? stage
-                                         : stage - 1; /* the last and the first stage have more beside them */
+    int from = more == job->pipeline - 1 ? stage : stage - 1; /* without embedding or head first */
     return each * stage + (from < 0 ? 0 : from > more ? more : from);
 }
 
@@ -243,7 +237,7 @@ struct job_layer job_stage(const struct job *job, const struct job_layers *layer
         add_layer(&sum, &layers->embedding, 1.0);
     if (is_last)
         add_layer(&sum, &layers->head, 1.0);
-    if (is_last && stage > 0 && job->model->tied) /* a copy of the embedding's matrix */
+    if (is_last && stage > 0 && job->model->tied) /* the embedding's matrix, copied */
         sum.parameters += (double)job->model->hidden * (double)job->model->vocabulary / job->tensor;
     return sum;
 }

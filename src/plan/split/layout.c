@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* What stages are laid out for. */
+/* The job, and the memory of each device. */
 struct layout {
     const struct job *job;
     const struct job_layers *layers;
@@ -18,10 +18,10 @@ static bool holds(const struct layout *layout, int stage, int first, int last, d
            job_stage_memory(layout->job, layout->layers, stage, &layer).total <= layout->memory;
 }
 
-/* How far a stage that begins with block `first` can reach; below first + 1: it cannot hold a block. */
-static int reach(const struct layout *layout, int stage, int first, int most, double pace, double *taken)
+/* Returns the maximum end of a stage that begins with block `first`; `first`: it cannot hold a block. */
+static int reach(const struct layout *layout, int stage, int first, int max, double pace, double *taken)
 {
-    int good = first, bad = most + 1;
+    int good = first, bad = max + 1;
     *taken = 0.0;
     while (bad - good > 1) {
         int middle = good + (bad - good) / 2;
@@ -36,8 +36,8 @@ static int reach(const struct layout *layout, int stage, int first, int most, do
     return good;
 }
 
-/* Every stage as full as it can be, but for a block for each of those behind it. The slowest stage's seconds;
- * INFINITY: they do not hold all blocks. */
+/* Fills every stage as far as possible, leaving a block for each stage behind it. Returns the seconds of the slowest
+ * stage; INFINITY: the stages do not hold all blocks. */
 static double fill(const struct layout *layout, double pace, int *blocks)
 {
     int stages = layout->job->pipeline, total = layout->layers->block_count, first = 0;
@@ -54,7 +54,7 @@ static double fill(const struct layout *layout, double pace, int *blocks)
     return first == total ? slowest : INFINITY;
 }
 
-/* Blocks that are alike: stages as even as the pace allows, for that is what a reader expects. */
+/* Makes stages of identical blocks as even as the pace allows, which readers expect. */
 static void even_out(const struct layout *layout, double pace, int *blocks)
 {
     int stages = layout->job->pipeline, left = layout->layers->block_count, behind = 0;
@@ -67,9 +67,9 @@ static void even_out(const struct layout *layout, double pace, int *blocks)
     }
     for (int stage = 0, stages_left = stages; stages_left > 0; stage++, stages_left--) {
         behind -= blocks[stage];
-        int most = blocks[stage], least = left - behind > 1 ? left - behind : 1;
+        int max = blocks[stage], min = left - behind > 1 ? left - behind : 1;
         int even = (int)ceil((double)left / stages_left);
-        blocks[stage] = even > most ? most : even < least ? least : even;
+        blocks[stage] = even > max ? max : even < min ? min : even;
         left -= blocks[stage];
     }
 }

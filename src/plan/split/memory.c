@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Micro-batches whose activations a stage holds at once under 1F1B, in units of the stage's own: an interleaved pipeline
- * holds more (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.3). */
+/* Returns the micro-batches whose activations a stage holds at once under 1F1B; an interleaved pipeline holds more
+ * (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.3). */
 static double in_flight(const struct job *job, int stage)
 {
     double stages = job->pipeline, from_end = stages - stage, chunks = job->chunks;
@@ -13,7 +13,8 @@ static double in_flight(const struct job *job, int stage)
     return memory_in_flight(MEMORY_IN_FLIGHT, (double)job_microbatches(job), from_end);
 }
 
-/* Bytes of all parameters of a stage at `bytes` each, split over the ranks that share them from ZeRO stage `from` on. */
+/* Returns the bytes of all parameters of a stage at `bytes` each, sharded over data parallel ranks from ZeRO stage `from`
+ * on. */
 static double held(const struct job *job, const struct job_layer *stage, double bytes, int from)
 {
     double ranks = (double)job->data * job->context;
@@ -23,7 +24,7 @@ static double held(const struct job *job, const struct job_layer *stage, double 
            (stage->parameters / (shared ? ranks : 1.0) + stage->experts / (shared ? expert_ranks : 1.0));
 }
 
-/* What is there beside what is kept: a block in its backward pass or the loss, and gathered shards. */
+/* Returns the further bytes: of a block in its backward pass or the loss, and of gathered shards. */
 static double working(const struct job *job, const struct job_layers *layers, bool last,
                       const struct job_layer *stage)
 {
@@ -33,7 +34,7 @@ static double working(const struct job *job, const struct job_layers *layers, bo
         bytes = fmax(bytes, layers->head.activations);
     if (job->sharding >= 3 && job->pipeline > 1 && software->keeps_gathered)
         bytes += (2.0 + software->stored_gradient_bytes) * (stage->parameters + stage->experts);
-    else if (job->sharding >= 3) /* this block's and the next one's, gathered; and a block's gradients */
+    else if (job->sharding >= 3) /* gathered: this block, the next one, and the gradients of one */
         bytes += 2.0 * 3.0 * stage->gathered;
     return bytes;
 }

@@ -1,7 +1,7 @@
 #include "plan/split/plan.h"
 
+#include "cost/model_profile.h"
 #include "plan/plan_digest.h"
-#include "plan/split/transfer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,13 +14,13 @@ double job_utilisation(const struct job *job, const struct job_time *time)
 
 /* ---- out: stages ---- */
 
-/* The blocks first..last - 1 as one chunk; the embedding stands before the first chunk, the head behind the last one. */
+/* Returns a chunk with blocks first..last - 1; the first chunk has the embedding, too, the last one the head. */
 static struct job_layer chunk_layer(const struct job *job, const struct job_layers *layers, int chunk,
                                     int first, int last)
 {
     struct job one = *job;
     bool starts = chunk == 0, ends = chunk == job->pipeline * job->chunks - 1;
-    one.pipeline = starts && ends ? 1 : 3; /* the middle stage of three has neither */
+    one.pipeline = starts && ends ? 1 : 3; /* the middle stage of three has neither embedding nor head */
     return job_stage(&one, layers, starts ? 0 : ends ? 2 : 1, first, last);
 }
 
@@ -98,7 +98,7 @@ static bool add_cluster(struct plan *plan, const struct job *job, int devices, s
     type->nodes = (devices + job->devices_per_node - 1) / job->devices_per_node;
     type->per_node = job->devices_per_node;
     type->memory = job->device->memory;
-    /* a link has no single latency: that of sending a byte to the next device, or the next node */
+    /* a link has no single latency: this is the time to send a byte to the next device, or the next node */
     type->inside = plan_add_link(plan, job->inside->name, job->inside->bandwidth,
                                  job_transfer(job, COLLECTIVE_SEND, 2, 1, 1.0));
     type->across = plan_add_link(plan, job->across->name, job->across->bandwidth,
@@ -273,7 +273,7 @@ static bool check_alike(const struct plan *plan, struct error *err)
     return true;
 }
 
-/* Blocks of each stage: all its chunks'. Embedding and head are none. */
+/* Counts the blocks of each stage over all its chunks, without embedding and head. */
 static void count_blocks(const struct plan_pipeline *pipeline, int stages, int *blocks)
 {
     for (int s = 0; s < stages; s++)
@@ -285,11 +285,11 @@ static void count_blocks(const struct plan_pipeline *pipeline, int stages, int *
     }
 }
 
-/* A layout that software makes by itself is not said. */
+/* Sets stage_blocks, unless the layout is the one that software makes by itself. */
 static bool set_layout(struct job *job, struct plan *plan, struct error *err)
 {
     const struct plan_pipeline *pipeline = &plan->pipelines[0];
-    int total = job->model->layers + job->model->encoder_layers;
+    int total = job_block_count(job);
     int *blocks = ARENA_ARRAY(&plan->arena, (size_t)job->pipeline + 1, int);
     if (!blocks)
         return error_memory(err);
@@ -303,7 +303,7 @@ static bool set_layout(struct job *job, struct plan *plan, struct error *err)
     bool even = true;
     job->stage_blocks = NULL;
     for (int s = 0; s < job->pipeline; s++)
-        even &= blocks[s] == job_stage_first(job, total, s + 1) - job_stage_first(job, total, s);
+        even &= blocks[s] == job_stage_blocks(job, s);
     job->stage_blocks = even ? NULL : blocks;
     for (int s = 0, layer = 1; s < pipeline->stage_count; s++) {
         layer += job_chunk_blocks(job, s);
@@ -349,4 +349,40 @@ bool job_of_plan(struct job *job, struct plan *plan, struct error *err)
     job->batch =
         plan->global_batch > 0 ? plan->global_batch : pipeline->microbatches * job->microbatch * job->data;
     return plan_recompute_of(plan, &job->recompute, err) && set_layout(job, plan, err);
+}
+
+bool plan_is_job(const struct plan *plan)
+{
+    struct error unused;
+    return plan->type_count == 1 && check_alike(plan, &unused);
+}
+
+bool plan_precision_of(const struct plan *plan, const struct cost_device *device, enum cost_type *type,
+                       struct error *err)
+{
+    *type = model_type(device, MODEL_MIXED);
+    return !plan->precision || strcmp(plan->precision, "mixed") == 0 ||
+           cost_type_find(plan->precision, type) ||
+           error_set(err, ERROR_INPUT,
+                     "%s: training.precision: expected mixed or a type (bf16, fp16, fp8, ...), found '%s'",
+                     plan->path ? plan->path : "plan", plan->precision);
+}
+
+bool job_remake(struct job *job, struct plan *plan, const struct plan_parts *given, struct error *err)
+{
+    memset(job, 0, sizeof *job);
+    job->model = plan_model_of(plan, given, err);
+    job->software = job->model ? plan_software_of(plan, err) : NULL;
+    const struct cluster_group *group = job->software ? plan_groups_of(plan, given, err) : NULL;
+    if (!group || !plan_precision_of(plan, group->type, &job->type, err))
+        return false;
+    job_set_group(job, group);
+    job->sequence = plan->sequence > 0 ? plan->sequence : job->model->sequence;
+    if (job->sequence < 1)
+        return error_set(err, ERROR_USAGE, "%s: says no sequence, nor does '%s': training.sequence is needed",
+                         plan->path ? plan->path : "plan", job->model->name);
+    if (plan->global_batch < 1 && plan->pipelines[0].microbatches < 1)
+        return error_set(err, ERROR_USAGE, "%s: says no global batch: --global-batch N is needed",
+                         plan->path ? plan->path : "plan");
+    return job_of_plan(job, plan, err);
 }

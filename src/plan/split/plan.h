@@ -2,6 +2,7 @@
 #ifndef REHEARSE_PLAN_SPLIT_PLAN_H
 #define REHEARSE_PLAN_SPLIT_PLAN_H
 
+#include "plan/parts.h"
 #include "plan/plan.h"
 #include "plan/split/search.h"
 #include "plan/split/sensitivity.h"
@@ -31,5 +32,17 @@ bool job_of_plan(struct job *job, struct plan *plan, struct error *err);
 
 /* Returns the model flops utilisation: the model's arithmetic as a share of the devices' peak. */
 double job_utilisation(const struct job *job, const struct job_time *time);
+
+/* Returns whether one job describes the plan: one kind of pipeline, equal degrees, one device type, a
+ * model. */
+bool plan_is_job(const struct plan *plan);
+
+/* Sets the type of matrix products on a device: the plan's, or mixed precision. */
+bool plan_precision_of(const struct plan *plan, const struct cost_device *device, enum cost_type *type,
+                       struct error *err);
+
+/* Remakes the job. Its micro-batches follow from degrees and global batch. Its device, links and layout live as
+ * long as the plan. */
+bool job_remake(struct job *job, struct plan *plan, const struct plan_parts *given, struct error *err);
 
 #endif

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All that is to be decided for a cut and a length of the pipeline. */
+/* All combinations of a cut and a length of the pipeline. */
 struct task {
     const struct space_cut *cut;
     int pipeline;
-    double bound; /* seconds: none of its combinations takes less */
+    double bound; /* minimum seconds of its combinations */
 };
 
 struct searcher {
@@ -24,14 +24,14 @@ struct searcher {
     int task_count;
     struct task *tasks;
     double started;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of all below */
     struct job_choice *plans;
     int plan_count;
-    int *blocks; /* [top + 1][stages_most]: layouts of the plans */
-    int stages_most;
+    int *blocks; /* [top][max_stages]: layouts of the plans */
+    int max_stages;
     double combinations;
     struct job_choice smallest; /* the combination that needs the least memory, while none fits */
-    double left;                /* the least bound of what was not decided in time */
+    double left;                /* minimum bound of the tasks not decided in time */
     int done;
     _Atomic double
         worst; /* seconds of the last of the plans; INFINITY while there are too few, and for a front */
@@ -58,9 +58,10 @@ static bool is_late(struct searcher *s)
 
 /* ---- which plan is better ---- */
 
-/* A total order. */
-static int compare_plans(const struct job_choice *a, const struct job_choice *b)
+/* A total order; also for qsort. */
+static int compare_plans(const void *first, const void *second)
 {
+    const struct job_choice *a = first, *b = second;
     if (a->time.seconds != b->time.seconds)
         return a->time.seconds < b->time.seconds ? -1 : 1;
     if (a->job.devices != b->job.devices)
@@ -86,20 +87,20 @@ static void put_plan(struct searcher *s, int at, const struct job_choice *plan, 
 {
     s->plans[at] = *plan;
     if (blocks) {
-        int *own = s->blocks + (size_t)at * (size_t)s->stages_most;
+        int *own = s->blocks + (size_t)at * (size_t)s->max_stages;
         memcpy(own, blocks, (size_t)plan->job.pipeline * sizeof *own);
         s->plans[at].job.stage_blocks = own;
     }
 }
 
-/* Is `a` as fast, as small and on as few devices as `b`, and better in one of these, or the same but before it? */
+/* Is `a` no worse than `b` in time, memory and devices, and before it in the total order? */
 static bool beats(const struct job_choice *a, const struct job_choice *b)
 {
     return a->time.seconds <= b->time.seconds && a->memory.total <= b->memory.total &&
            a->job.devices <= b->job.devices && compare_plans(a, b) < 0;
 }
 
-/* Keeps what nothing beats; when that is too much, what is faster. */
+/* Keeps the plans that no other beats; if there is no room for all, the fastest. */
 static void offer_to_front(struct searcher *s, const struct job_choice *plan)
 {
     int kept = 0, slowest = 0;
@@ -124,14 +125,14 @@ static void offer_to_front(struct searcher *s, const struct job_choice *plan)
         put_plan(s, slowest, plan, plan->job.stage_blocks);
 }
 
-/* Keeps the best plan of each split, the fastest splits. */
+/* Keeps the best plan of each of the fastest splits. */
 static void offer_to_top(struct searcher *s, const struct job_choice *plan)
 {
     int at = 0;
     while (at < s->plan_count && !same_split(&s->plans[at].job, &plan->job))
         at++;
     bool better = at == s->plan_count || compare_plans(plan, &s->plans[at]) < 0;
-    if (better && at == s->options->top) { /* the room is full: in the place of the worst */
+    if (better && at == s->options->top) { /* no room: replace the worst */
         at = 0;
         for (int i = 1; i < s->plan_count; i++)
             if (compare_plans(&s->plans[i], &s->plans[at]) > 0)
@@ -183,7 +184,7 @@ static void weigh(struct worker *w, struct job_choice *plan, const struct job_la
         keep_smaller(&w->smallest, plan);
 }
 
-/* Another layout of the blocks, where an even one is too slow or too large and a better one could count. */
+/* Tries the fastest layout of the blocks if the even one is too slow or too large, and a better one could count. */
 static void lay_out_anew(struct worker *w, struct job_choice *plan, const struct space_layers *layers,
                          const struct job_exchange *exchange)
 {
@@ -206,13 +207,13 @@ static void lay_out_anew(struct worker *w, struct job_choice *plan, const struct
     plan->job.stage_blocks = NULL;
 }
 
-/* Chunks and shardings of a split whose bound is good enough. */
+/* Decides the chunks and shardings of a split whose bound is good enough. */
 static void decide_rest(struct worker *w, struct job job, const struct space_layers *layers,
                         const struct job_exchange *exchanges, unsigned shardings)
 {
     const struct space *space = w->searcher->space;
-    int most = space_most_chunks(space, job.pipeline);
-    for (job.chunks = 1; job.chunks <= most; job.chunks++) {
+    int max = space_max_chunks(space, job.pipeline);
+    for (job.chunks = 1; job.chunks <= max; job.chunks++) {
         if (!space_has_chunks(space, &job, job.chunks))
             continue;
         for (job.sharding = 0; job.sharding <= 3; job.sharding++) {
@@ -228,14 +229,14 @@ static void decide_rest(struct worker *w, struct job job, const struct space_lay
 
 /* ---- bounds ---- */
 
-/* Seconds that no plan with these layers, pipeline and data parallel degree goes below. */
+/* Returns the minimum seconds of plans with these layers, pipeline and data parallel degree. */
 static double bound_of(const struct space *space, const struct job *job, const struct space_layers *layers,
                        double exchange)
 {
     double stages = job->pipeline, count = (double)job_microbatches(job);
     double seconds = count * (layers->blocks + layers->ends) / stages + exchange + job->calibration->step;
     if (job->pipeline > 1)
-        seconds += (stages - 1.0) * layers->blocks / stages / space_most_chunks(space, job->pipeline);
+        seconds += (stages - 1.0) * layers->blocks / stages / space_max_chunks(space, job->pipeline);
     return seconds * (1.0 - 1e-12); /* sums are rounded */
 }
 
@@ -250,21 +251,16 @@ static bool data_allowed(const struct space *space, const struct space_cut *cut,
            ((int64_t)cut->tensor * cut->context * data) % cut->expert == 0;
 }
 
-static bool batch_divides(const struct space *space, int64_t data, int64_t microbatch)
-{
-    return (space->question->job.batch / data) % microbatch == 0;
-}
-
 static void exchanges_of(struct job job, const struct job_layers *layers, unsigned shardings,
-                         struct job_exchange exchanges[4], double *least)
+                         struct job_exchange exchanges[4], double *min)
 {
-    *least = INFINITY;
+    *min = INFINITY;
     for (job.sharding = 0; job.sharding <= 3; job.sharding++) {
         if (!(shardings >> job.sharding & 1))
             continue;
         bool same = job.sharding == 1 && (shardings & 1);
         exchanges[job.sharding] = same ? exchanges[0] : job_exchange_of(&job, layers);
-        *least = fmin(*least, job.frozen ? 0.0 : exchanges[job.sharding].gradients);
+        *min = fmin(*min, job.frozen ? 0.0 : exchanges[job.sharding].gradients);
     }
 }
 
@@ -278,21 +274,21 @@ static void decide_task(struct worker *w, const struct task *task)
         int64_t data = space->divisors[d];
         if (!data_allowed(space, cut, task->pipeline, data))
             continue;
-        struct job job = space_job(space, cut, first);
+        struct job job = space_job(space, first);
         struct job_exchange exchanges[4];
-        double least;
+        double min;
         job.pipeline = task->pipeline;
         job.data = (int)data;
         job.devices = (int)((int64_t)cut->tensor * cut->context * task->pipeline * data);
-        exchanges_of(job, &first->priced, shardings, exchanges, &least);
+        exchanges_of(job, &first->priced, shardings, exchanges, &min);
         for (int i = 0; i < cut->layers; i++) {
             const struct space_layers *layers = &first[i];
-            if (!batch_divides(space, data, layers->microbatch))
+            if ((space->question->job.batch / data) % layers->microbatch != 0)
                 continue;
             job.microbatch = layers->microbatch;
             job.recompute = layers->recompute;
-            w->combinations += (double)__builtin_popcount(shardings) * space_most_chunks(space, job.pipeline);
-            if (bound_of(space, &job, layers, least) <= atomic_load(&w->searcher->worst))
+            w->combinations += (double)__builtin_popcount(shardings) * space_max_chunks(space, job.pipeline);
+            if (bound_of(space, &job, layers, min) <= atomic_load(&w->searcher->worst))
                 decide_rest(w, job, layers, exchanges, shardings);
         }
     }
@@ -302,7 +298,7 @@ static void run_task(void *context, size_t first, size_t last, int thread)
 {
     struct searcher *s = context;
     (void)thread;
-    struct worker w = {.searcher = s, .blocks = malloc((size_t)s->stages_most * sizeof *w.blocks)};
+    struct worker w = {.searcher = s, .blocks = malloc((size_t)s->max_stages * sizeof *w.blocks)};
     double left = INFINITY;
     if (!w.blocks)
         atomic_store(&s->no_memory, true);
@@ -330,27 +326,27 @@ static void price(void *context, size_t first, size_t last, int thread)
     struct searcher *s = context;
     (void)thread;
     for (size_t i = first; i < last && !is_late(s); i++)
-        space_price(s->space, (int)i);
+        space_price(s->space, &s->space->layers[i]);
 }
 
 static double task_bound(const struct space *space, const struct space_cut *cut, int pipeline)
 {
-    double least = INFINITY;
+    double min = INFINITY;
     for (int d = 0; d < space->divisor_count; d++) {
         int64_t data = space->divisors[d];
         if (!data_allowed(space, cut, pipeline, data))
             continue;
         for (int i = 0; i < cut->layers; i++) {
             const struct space_layers *layers = &space->layers[cut->first_layers + i];
-            if (!batch_divides(space, data, layers->microbatch))
+            if ((space->question->job.batch / data) % layers->microbatch != 0)
                 continue;
-            struct job job = space_job(space, cut, layers);
+            struct job job = space_job(space, layers);
             job.pipeline = pipeline;
             job.data = (int)data;
-            least = fmin(least, bound_of(space, &job, layers, 0.0));
+            min = fmin(min, bound_of(space, &job, layers, 0.0));
         }
     }
-    return least;
+    return min;
 }
 
 static int compare_tasks(const void *a, const void *b)
@@ -368,14 +364,14 @@ static bool list_tasks(struct searcher *s, struct arena *arena)
 {
     const struct space *space = s->space;
     const struct job *job = &space->question->job;
-    int blocks = job->model->layers + job->model->encoder_layers;
-    int most = (job->software->offers & OFFERS_PIPELINE) ? blocks : 1;
-    s->stages_most = blocks;
-    s->tasks = arena_alloc(arena, (size_t)space->cut_count * (size_t)most, sizeof *s->tasks);
+    int blocks = job_block_count(job);
+    int max = (job->software->offers & OFFERS_PIPELINE) ? blocks : 1;
+    s->max_stages = blocks;
+    s->tasks = arena_alloc(arena, (size_t)space->cut_count * (size_t)max, sizeof *s->tasks);
     if (!s->tasks)
         return false;
     for (int c = 0; c < space->cut_count; c++)
-        for (int pipeline = 1; pipeline <= most; pipeline++) {
+        for (int pipeline = 1; pipeline <= max; pipeline++) {
             struct task task = {&space->cuts[c], pipeline, 0.0};
             if (!space_allows(space->question, JOB_PIPELINE, pipeline) || !space_shardings(space, pipeline) ||
                 (space->question->stage_blocks && pipeline != space->question->stage_count))
@@ -392,7 +388,7 @@ static bool list_tasks(struct searcher *s, struct arena *arena)
 
 static bool nothing_fits(const struct searcher *s, struct error *err)
 {
-    const struct job *job = &s->space->question->job, *least = &s->smallest.job;
+    const struct job *job = &s->space->question->job, *min = &s->smallest.job;
     char needed[32], there[32];
     if (atomic_load(&s->late))
         return error_set(err, ERROR_INFEASIBLE, "no plan was found within the time limit");
@@ -405,11 +401,11 @@ static bool nothing_fits(const struct searcher *s, struct error *err)
         err, ERROR_INFEASIBLE,
         "'%s' does not fit: the smallest of all splits (tp %d, pp %d, dp %d, cp %d, ep %d, mbs %" PRId64
         ", zero %d) needs %s on its fullest device, of which %s may be used",
-        job->model->name, least->tensor, least->pipeline, least->data, least->context, least->expert,
-        least->microbatch, least->sharding, needed, there);
+        job->model->name, min->tensor, min->pipeline, min->data, min->context, min->expert, min->microbatch,
+        min->sharding, needed, there);
 }
 
-/* No other is as fast, as small and on as few devices, and better in one of these. */
+/* Marks the plans that no other plan beats in one of time, memory and devices without being worse in another. */
 static void mark_front(struct job_choice *plans, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -425,11 +421,6 @@ static void mark_front(struct job_choice *plans, int count)
     }
 }
 
-static int compare_for_sort(const void *a, const void *b)
-{
-    return compare_plans(a, b);
-}
-
 static bool search_all(struct searcher *s, struct job_search *search, struct error *err)
 {
     struct parallel *pool = s->options->pool;
@@ -437,10 +428,10 @@ static bool search_all(struct searcher *s, struct job_search *search, struct err
     parallel_for(pool, (size_t)s->space->layers_count, 1, price, s);
     if (!atomic_load(&s->late) && !list_tasks(s, &search->arena))
         return error_memory(err);
-    if (atomic_load(&s->late)) /* not even bounds: no plan, then, and none can be bounded */
+    if (atomic_load(&s->late)) /* without bounds there is neither a plan nor a bound */
         return nothing_fits(s, err);
     s->plans = arena_alloc(&search->arena, top, sizeof *s->plans);
-    s->blocks = arena_alloc(&search->arena, top * (size_t)s->stages_most, sizeof *s->blocks);
+    s->blocks = arena_alloc(&search->arena, top * (size_t)s->max_stages, sizeof *s->blocks);
     if (!s->plans || !s->blocks)
         return error_memory(err);
     parallel_for(pool, (size_t)s->task_count, 1, run_task, s);
@@ -448,7 +439,7 @@ static bool search_all(struct searcher *s, struct job_search *search, struct err
         return error_memory(err);
     if (s->plan_count == 0)
         return nothing_fits(s, err);
-    qsort(s->plans, (size_t)s->plan_count, sizeof *s->plans, compare_for_sort);
+    qsort(s->plans, (size_t)s->plan_count, sizeof *s->plans, compare_plans);
     mark_front(s->plans, s->plan_count);
     search->plans = s->plans;
     search->plan_count = s->plan_count;

@@ -3,12 +3,36 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* ---- names and values of dimensions ---- */
+
+static const char *const names[] = {"tp", "pp", "dp", "cp", "ep", "mbs", "vp", "zero", "recompute"};
+
+const char *job_dimension_name(enum job_dimension dimension)
+{
+    return names[dimension];
+}
+
+const char *job_recompute_name(enum recompute recompute)
+{
+    static const char *const words[] = {"none", "selective", "full"};
+    return words[recompute];
+}
+
+int64_t job_dimension_value(const struct job *job, enum job_dimension dimension)
+{
+    const int64_t values[] = {job->tensor,     job->pipeline, job->data,     job->context,  job->expert,
+                              job->microbatch, job->chunks,   job->sharding, job->recompute};
+    return values[dimension];
+}
+
+/* ---- what is allowed ---- */
+
 static bool offers(const struct space *space, unsigned what)
 {
     return (space->question->job.software->offers & what) != 0;
 }
 
-/* A tensor parallel group is in a node, or made of whole ones when that is asked for. */
+/* A tensor parallel group lies within a node, or consists of whole nodes if the question gives its degree. */
 static bool tensor_allowed(const struct space *space, int tensor)
 {
     const struct job *job = &space->question->job;
@@ -23,7 +47,7 @@ static bool tensor_allowed(const struct space *space, int tensor)
     return space->question->ranges[JOB_TENSOR].given && tensor % job->devices_per_node == 0;
 }
 
-/* Two pieces for each rank, one from either end, so that all have as much to attend to (Megatron-Core). */
+/* Each rank has two pieces, one from either end, so that all ranks attend to equally many tokens (Megatron-Core). */
 static bool context_allowed(const struct space *space, int context)
 {
     if (!space_allows(space->question, JOB_CONTEXT, context))
@@ -41,7 +65,7 @@ static bool expert_allowed(const struct space *space, int expert)
            (offers(space, OFFERS_EXPERT) && model->experts > 0 && model->experts % expert == 0);
 }
 
-/* Recomputing what is not kept anyway is the same as none. */
+/* Selective recomputation of activations that are never kept is the same as none. */
 static bool recompute_allowed(const struct space *space, enum recompute recompute)
 {
     const struct software *software = space->question->job.software;
@@ -79,7 +103,7 @@ static bool list_divisors(struct space *space, struct arena *arena)
     return true;
 }
 
-/* Of a cut; counts only while there is no room yet. */
+/* Lists the layers of a cut; only counts them while there is no room yet. */
 static void list_layers(struct space *space, struct space_cut *cut)
 {
     int64_t model_parallel = (int64_t)cut->tensor * cut->context;
@@ -92,6 +116,7 @@ static void list_layers(struct space *space, struct space_cut *cut)
                 continue;
             if (space->layers) {
                 struct space_layers *layers = &space->layers[space->layers_count];
+                layers->cut = &space->cuts[space->cut_count];
                 layers->microbatch = space->divisors[i];
                 layers->recompute = (enum recompute)recompute;
             }
@@ -104,7 +129,7 @@ static void list_layers(struct space *space, struct space_cut *cut)
 static void list_cuts(struct space *space)
 {
     const struct job *job = &space->question->job;
-    int most_experts = job->model->experts > 0 ? (int)job->model->experts : 1;
+    int max_experts = job->model->experts > 0 ? (int)job->model->experts : 1;
     space->cut_count = space->layers_count = 0;
     for (int tensor = 1; tensor <= job->devices; tensor++) {
         if (!tensor_allowed(space, tensor))
@@ -112,7 +137,7 @@ static void list_cuts(struct space *space)
         for (int context = 1; context <= job->devices / tensor; context++) {
             if (!context_allowed(space, context))
                 continue;
-            for (int expert = 1; expert <= most_experts && expert <= job->devices; expert++) {
+            for (int expert = 1; expert <= max_experts && expert <= job->devices; expert++) {
                 if (!expert_allowed(space, expert))
                     continue;
                 struct space_cut cut = {.tensor = tensor, .context = context, .expert = expert};
@@ -147,9 +172,9 @@ bool space_init(struct space *space, const struct job_question *question, struct
     return true;
 }
 
-struct job space_job(const struct space *space, const struct space_cut *cut,
-                     const struct space_layers *layers)
+struct job space_job(const struct space *space, const struct space_layers *layers)
 {
+    const struct space_cut *cut = layers->cut;
     struct job job = space->question->job;
     job.tensor = cut->tensor;
     job.context = cut->context;
@@ -161,31 +186,22 @@ struct job space_job(const struct space *space, const struct space_cut *cut,
     return job;
 }
 
-void space_price(struct space *space, int index)
+void space_price(const struct space *space, struct space_layers *layers)
 {
-    int low = 0, high = space->cut_count; /* the last cut that begins at or before it */
-    while (high - low > 1) {
-        int middle = low + (high - low) / 2;
-        if (space->cuts[middle].first_layers <= index)
-            low = middle;
-        else
-            high = middle;
-    }
-    struct space_layers *layers = &space->layers[index];
-    struct job job = space_job(space, &space->cuts[low], layers);
+    struct job job = space_job(space, layers);
     layers->priced = job_layers_of(&job);
     layers->ends =
         job_pass_seconds(&layers->priced.embedding.pass) + job_pass_seconds(&layers->priced.head.pass);
     layers->blocks = job_pass_seconds(&layers->priced.blocks.pass);
 }
 
-/* Micro-batches come in groups of as many as there are stages. Chunks are alike, but where software takes any layout. */
+/* Micro-batches come in groups as large as the pipeline. Chunks are equal unless the software takes any layout. */
 bool space_has_chunks(const struct space *space, const struct job *job, int chunks)
 {
-    int blocks = job->model->layers + job->model->encoder_layers;
+    int blocks = job_block_count(job);
     if (!space_allows(space->question, JOB_CHUNKS, chunks))
         return false;
-    if (space->question->stage_blocks) /* whoever laid them out knows where chunks begin */
+    if (space->question->stage_blocks) /* a given layout decides where chunks begin */
         return true;
     return chunks == 1 ||
            (job->pipeline > 1 && offers(space, OFFERS_CHUNKS) && job_microbatches(job) % job->pipeline == 0 &&
@@ -193,10 +209,10 @@ bool space_has_chunks(const struct space *space, const struct job *job, int chun
             (offers(space, OFFERS_LAYOUTS) || job_chunks_alike(blocks, job->pipeline * chunks)));
 }
 
-int space_most_chunks(const struct space *space, int pipeline)
+int space_max_chunks(const struct space *space, int pipeline)
 {
     const struct job *job = &space->question->job;
-    int blocks = job->model->layers + job->model->encoder_layers;
+    int blocks = job_block_count(job);
     return pipeline > 1 && offers(space, OFFERS_CHUNKS) ? (blocks + 2) / pipeline : 1;
 }
 

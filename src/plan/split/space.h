@@ -3,7 +3,7 @@
 #define REHEARSE_PLAN_SPLIT_SPACE_H
 
 #include "core/arena.h"
-#include "plan/split/question.h"
+#include "plan/split/search.h"
 
 #define SPACE_MICROBATCHES 512 /* sequences, unless the question allows more */
 
@@ -14,6 +14,7 @@ struct space_cut {
 };
 
 struct space_layers {
+    const struct space_cut *cut;
     int64_t microbatch;
     enum recompute recompute;
     struct job_layers priced;
@@ -35,24 +36,23 @@ static inline bool space_allows(const struct job_question *question, enum job_di
                                 int64_t value)
 {
     const struct job_range *range = &question->ranges[dimension];
-    return !range->given || (value >= range->least && value <= range->most);
+    return !range->given || (value >= range->min && value <= range->max);
 }
 
 /* Lists cuts and their layers, which are not priced yet. False: out of memory. */
 bool space_init(struct space *space, const struct job_question *question, struct arena *arena,
                 struct error *err);
 
-void space_price(struct space *space, int index);
+void space_price(const struct space *space, struct space_layers *layers);
 
-/* Returns the job of a cut and layers; the caller chooses pipeline, data, chunks and sharding. */
-struct job space_job(const struct space *space, const struct space_cut *cut,
-                     const struct space_layers *layers);
+/* Returns the job of layers and their cut; the caller chooses pipeline, data, chunks and sharding. */
+struct job space_job(const struct space *space, const struct space_layers *layers);
 
 /* Returns whether this number of chunks per stage is allowed; 1 always is. */
 bool space_has_chunks(const struct space *space, const struct job *job, int chunks);
 
 /* Returns the maximum number of chunks for a pipeline of this length. */
-int space_most_chunks(const struct space *space, int pipeline);
+int space_max_chunks(const struct space *space, int pipeline);
 
 /* Returns the allowed ZeRO stages; bit z: stage z. */
 unsigned space_shardings(const struct space *space, int pipeline);
