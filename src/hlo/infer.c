@@ -44,7 +44,6 @@ bool hlo_infer_dims_exist(struct hlo_inference *inference, const char *what, con
     return true;
 }
 
-/* `count` shapes of the operands: the one, or a tuple of them. */
 bool hlo_infer_variadic(struct hlo_inference *inference, int count)
 {
     const struct hlo_instruction *in = inference->in;
@@ -52,9 +51,8 @@ bool hlo_infer_variadic(struct hlo_inference *inference, int count)
         inference->same = in->operands[0]->shape;
         return true;
     }
-    struct arena *arena = &inference->reader->module->arena;
-    struct hlo_shape *tuple = ARENA_NEW(arena, struct hlo_shape);
-    const struct hlo_shape **parts = ARENA_ARRAY(arena, (size_t)count, const struct hlo_shape *);
+    struct hlo_shape *tuple = ARENA_NEW(inference->arena, struct hlo_shape);
+    const struct hlo_shape **parts = ARENA_ARRAY(inference->arena, (size_t)count, const struct hlo_shape *);
     if (!tuple || !parts)
         return hlo_contradicts(inference, "out of memory");
     for (int i = 0; i < count; i++)
@@ -81,21 +79,19 @@ static bool counts_fit(struct hlo_inference *inference)
     return true;
 }
 
-/* The callee's result; it takes the operands from `first` on, if `count` of them (-1: any number). */
-static bool calls(struct hlo_inference *inference, int count)
+bool hlo_infer_calls(struct hlo_inference *inference, int count)
 {
     const struct hlo_instruction *in = inference->in;
     if (in->callee_count != 1)
         return hlo_contradicts(inference, "expected a computation to call, found %d", in->callee_count);
-    if (count >= 0 && in->callees[0]->parameter_count != count)
-        return hlo_contradicts(inference, "%d operands for a computation of %d parameters", count,
-                               in->callees[0]->parameter_count);
-    return true;
+    int parameters = in->callees[0]->parameter_count - in->callees[0]->captured;
+    return parameters == count ||
+           hlo_contradicts(inference, "%d operands for a computation of %d parameters", count, parameters);
 }
 
 static bool infer_call(struct hlo_inference *inference)
 {
-    if (!calls(inference, inference->in->operand_count))
+    if (!hlo_infer_calls(inference, inference->in->operand_count))
         return false;
     inference->same = inference->in->callees[0]->root->shape;
     return true;
@@ -123,7 +119,7 @@ static bool infer_while(struct hlo_inference *inference)
 {
     if (inference->in->callee_count != 2)
         return hlo_contradicts(inference, "expected condition= and body=");
-    if (!inference->reader->is_lone || !inference->in->shape)
+    if (!inference->is_lone || !inference->in->shape)
         inference->same = inference->in->operands[0]->shape;
     return true;
 }
@@ -131,51 +127,17 @@ static bool infer_while(struct hlo_inference *inference)
 static bool infer_sort(struct hlo_inference *inference)
 {
     const struct hlo_instruction *in = inference->in;
-    const struct hlo_ints *dims = &inference->attributes->dimensions;
+    const struct hlo_ints *dims = &inference->in->attributes->dimensions;
     if (dims->count > 1 || !hlo_infer_dims_exist(inference, "dimensions", dims, in->operands[0]->shape))
         return dims->count > 1 ? hlo_contradicts(inference, "expected one dimension to sort along") : false;
-    return calls(inference, 2 * in->operand_count) && hlo_infer_variadic(inference, in->operand_count);
+    return hlo_infer_calls(inference, 2 * in->operand_count) &&
+           hlo_infer_variadic(inference, in->operand_count);
 }
 
 static bool infer_scatter(struct hlo_inference *inference)
 {
     int count = (inference->in->operand_count - 1) / 2;
-    return calls(inference, 2 * count) && hlo_infer_variadic(inference, count);
-}
-
-static bool infer_dimension_size(struct hlo_inference *inference)
-{
-    const struct hlo_ints *dims = &inference->attributes->dimensions;
-    const struct hlo_shape *operand = inference->in->operands[0]->shape;
-    if (dims->count != 1)
-        return hlo_contradicts(inference, "expected one dimension, found %d", dims->count);
-    if (!hlo_infer_dims_exist(inference, "dimensions", dims, operand))
-        return false;
-    if (inference->in->opcode == HLO_SET_DIMENSION_SIZE)
-        inference->same = operand;
-    else
-        hlo_infer_array(inference, HLO_TYPE_S32);
-    return true;
-}
-
-/* Gathered or scattered along one dimension, whose size one of the shapes has a multiple of. */
-static bool infer_gathered(struct hlo_inference *inference)
-{
-    const struct hlo_instruction *in = inference->in;
-    const struct hlo_ints *dims = &inference->attributes->dimensions;
-    const struct hlo_shape *operand = in->operands[0]->shape, *out = in->shape;
-    if (dims->count != 1)
-        return hlo_contradicts(inference, "expected one dimension, found %d", dims->count);
-    if (!hlo_infer_dims_exist(inference, "dimensions", dims, operand))
-        return false;
-    if (in->operand_count != 1 || !out || in->opcode == HLO_ALL_GATHER_START)
-        return true;
-    bool fits = out->rank == operand->rank;
-    for (int i = 0; fits && i < operand->rank; i++)
-        fits = i == dims->at[0] || out->dims[i] == operand->dims[i];
-    return fits ||
-           hlo_contradicts(inference, "the result differs from the operand in other dimensions than %lld",
-                           (long long)dims->at[0]);
+    return hlo_infer_calls(inference, 2 * count) && hlo_infer_variadic(inference, count);
 }
 
 static bool infer_batch_norm(struct hlo_inference *inference)
@@ -196,20 +158,20 @@ static bool infer_transfer(struct hlo_inference *inference)
     return !out || out->type == HLO_TYPE_TUPLE || hlo_contradicts(inference, "expected the shape of a tuple");
 }
 
-/* Operands of elementwise operations have the same dimensions; what chooses or limits may be a scalar. */
+/* Operands of elementwise operations have the same dimensions; the predicate of a select and the bounds of a clamp
+ * may be scalars. */
 static bool operands_alike(struct hlo_inference *inference, const struct hlo_shape *shape)
 {
     const struct hlo_instruction *in = inference->in;
-    bool scalars = in->opcode == HLO_SELECT || in->opcode == HLO_CLAMP;
     for (int k = 0; k < in->operand_count; k++) {
         const struct hlo_shape *operand = in->operands[k]->shape;
-        if (operand == shape || (scalars && operand->rank == 0 && hlo_type_bits(operand->type) > 0))
-            continue;
-        bool alike = operand->rank == shape->rank &&
-                     (operand->type == HLO_TYPE_TUPLE) == (shape->type == HLO_TYPE_TUPLE);
-        for (int i = 0; alike && i < shape->rank; i++)
-            alike = operand->dims[i] == shape->dims[i];
-        if (!alike) {
+        bool is_predicate = in->opcode == HLO_SELECT && k == 0;
+        bool may_be_scalar = is_predicate || (in->opcode == HLO_CLAMP && k != 1);
+        bool any_type = !inference->is_exact || in->opcode == HLO_STOCHASTIC_CONVERT || in->opcode == HLO_MAP;
+        bool is_scalar = may_be_scalar && operand->rank == 0 && hlo_type_bits(operand->type) > 0;
+        bool alike = is_scalar || (hlo_dims_match(operand, shape, -1) &&
+                                   (operand->type == HLO_TYPE_TUPLE) == (shape->type == HLO_TYPE_TUPLE));
+        if (!alike || (!any_type && operand->type != (is_predicate ? HLO_TYPE_PRED : shape->type))) {
             char one[128], other[128];
             return hlo_contradicts(inference, "operands of %s and %s", hlo_shape_text(shape, one, sizeof one),
                                    hlo_shape_text(operand, other, sizeof other));
@@ -232,8 +194,7 @@ static enum hlo_type complex_type(enum hlo_type type)
 static bool infer_elementwise(struct hlo_inference *inference)
 {
     const struct hlo_instruction *in = inference->in;
-    bool second = in->opcode == HLO_SELECT || in->opcode == HLO_CLAMP;
-    const struct hlo_shape *shape = in->operands[second]->shape;
+    const struct hlo_shape *shape = in->operands[in->opcode == HLO_SELECT || in->opcode == HLO_CLAMP]->shape;
     if (in->opcode == HLO_BITCAST_CONVERT)
         return true;
     if (!operands_alike(inference, shape))
@@ -261,7 +222,7 @@ static bool infer_elementwise(struct hlo_inference *inference)
         inference->array.type = complex_type(shape->type);
         break;
     case HLO_MAP:
-        if (!calls(inference, in->operand_count))
+        if (!hlo_infer_calls(inference, in->operand_count))
             return false;
         inference->array.type = in->callees[0]->root->shape->type;
         break;
@@ -278,126 +239,127 @@ static bool infer_elementwise(struct hlo_inference *inference)
     return true;
 }
 
-static bool infer(struct hlo_inference *inference)
+static bool infer_all_reduce(struct hlo_inference *inference)
+{
+    return hlo_infer_variadic(inference, inference->in->operand_count);
+}
+
+static bool infer_reverse(struct hlo_inference *inference)
+{
+    inference->same = hlo_operand_shape(inference, 0);
+    return hlo_infer_dims_exist(inference, "dimensions", &inference->in->attributes->dimensions,
+                                inference->same);
+}
+
+static bool infer_select_and_scatter(struct hlo_inference *inference)
+{
+    inference->same = hlo_operand_shape(inference, 0);
+    return inference->in->callee_count == 2 || hlo_contradicts(inference, "expected select= and scatter=");
+}
+
+static bool infer_first(struct hlo_inference *inference)
+{
+    inference->same = hlo_operand_shape(inference, 0);
+    return true;
+}
+
+static bool infer_second(struct hlo_inference *inference)
+{
+    inference->same = hlo_operand_shape(inference, 1);
+    return true;
+}
+
+static bool infer_token(struct hlo_inference *inference)
+{
+    hlo_infer_array(inference, HLO_TYPE_TOKEN);
+    return true;
+}
+
+static bool infer_number(struct hlo_inference *inference)
+{
+    hlo_infer_array(inference, HLO_TYPE_U32);
+    return true;
+}
+
+static bool infer_iota(struct hlo_inference *inference)
 {
     const struct hlo_instruction *in = inference->in;
-    switch (in->opcode) {
-    case HLO_TUPLE:
-        return hlo_infer_tuple(inference);
-    case HLO_GET_TUPLE_ELEMENT:
-        return hlo_infer_element(inference);
-    case HLO_DOT:
-        return hlo_infer_dot(inference);
-    case HLO_RAGGED_DOT:
-    case HLO_SCALED_DOT:
-        return hlo_infer_ragged_dot(inference);
-    case HLO_CONVOLUTION:
-        return hlo_infer_convolution(inference);
-    case HLO_REDUCE:
-        return hlo_infer_reduce(inference);
-    case HLO_REDUCE_WINDOW:
-        return hlo_infer_reduce_window(inference);
-    case HLO_BROADCAST:
-        return hlo_infer_broadcast(inference);
-    case HLO_RESHAPE:
-    case HLO_DYNAMIC_RESHAPE:
-        return hlo_infer_reshape(inference);
-    case HLO_TRANSPOSE:
-        return hlo_infer_transpose(inference);
-    case HLO_SLICE:
-        return hlo_infer_slice(inference);
-    case HLO_DYNAMIC_SLICE:
-        return hlo_infer_dynamic_slice(inference);
-    case HLO_DYNAMIC_UPDATE_SLICE:
-        return hlo_infer_update_slice(inference);
-    case HLO_PAD:
-        return hlo_infer_pad(inference);
-    case HLO_CONCATENATE:
-        return hlo_infer_concatenate(inference);
-    case HLO_GATHER:
-        return hlo_infer_gather(inference);
-    case HLO_SCATTER:
-        return infer_scatter(inference);
-    case HLO_SORT:
-        return infer_sort(inference);
-    case HLO_CALL:
-    case HLO_FUSION:
-        return infer_call(inference);
-    case HLO_CONDITIONAL:
-        return infer_conditional(inference);
-    case HLO_WHILE:
-        return infer_while(inference);
-    case HLO_GET_DIMENSION_SIZE:
-    case HLO_SET_DIMENSION_SIZE:
-        return infer_dimension_size(inference);
-    case HLO_ALL_GATHER:
-    case HLO_ALL_GATHER_START:
-    case HLO_REDUCE_SCATTER:
-        return infer_gathered(inference);
-    case HLO_ALL_REDUCE:
-        return hlo_infer_variadic(inference, in->operand_count);
-    case HLO_BATCH_NORM_GRAD:
-    case HLO_BATCH_NORM_INFERENCE:
-    case HLO_BATCH_NORM_TRAINING:
-        return infer_batch_norm(inference);
-    case HLO_RECV:
-    case HLO_SEND:
-    case HLO_INFEED:
-    case HLO_COPY_START:
-    case HLO_RNG_BIT_GENERATOR:
-        return infer_transfer(inference);
-    case HLO_REVERSE:
-        inference->same = in->operands[0]->shape;
-        return hlo_infer_dims_exist(inference, "dimensions", &inference->attributes->dimensions,
-                                    inference->same);
-    case HLO_SELECT_AND_SCATTER:
-        if (in->callee_count != 2)
-            return hlo_contradicts(inference, "expected select= and scatter=");
-        inference->same = in->operands[0]->shape;
-        return true;
-    case HLO_COPY:
-    case HLO_DOMAIN:
-    case HLO_OPT_BARRIER:
-    case HLO_ADD_DEPENDENCY:
-    case HLO_CHOLESKY:
-        inference->same = in->operands[0]->shape;
-        return true;
-    case HLO_TRIANGULAR_SOLVE:
-        inference->same = in->operands[1]->shape;
-        return true;
-    case HLO_AFTER_ALL:
-    case HLO_OUTFEED:
-        hlo_infer_array(inference, HLO_TYPE_TOKEN);
-        return true;
-    case HLO_PARTITION_ID:
-    case HLO_REPLICA_ID:
-        hlo_infer_array(inference, HLO_TYPE_U32);
-        return true;
-    case HLO_IOTA:
-        return !in->shape || hlo_infer_dims_exist(inference, "iota_dimension",
-                                                  &inference->attributes->dimensions, in->shape);
-    default:
-        return !hlo_is_elementwise(in->opcode) || infer_elementwise(inference);
-    }
+    return !in->shape ||
+           hlo_infer_dims_exist(inference, "iota_dimension", &in->attributes->dimensions, in->shape);
 }
 
-/* Floats of different widths may mix, as in XLA before its passes make them alike. */
-static bool types_agree(enum hlo_type a, enum hlo_type b)
+/* Elementwise operations have a rule in common; the others without a rule here may have any shape. */
+static hlo_rule *const rules[HLO_OPCODE_COUNT] = {
+    [HLO_ADD_DEPENDENCY] = infer_first,
+    [HLO_AFTER_ALL] = infer_token,
+    [HLO_ALL_GATHER] = hlo_infer_gathered,
+    [HLO_ALL_GATHER_START] = hlo_infer_gathered,
+    [HLO_ALL_REDUCE] = infer_all_reduce,
+    [HLO_BATCH_NORM_GRAD] = infer_batch_norm,
+    [HLO_BATCH_NORM_INFERENCE] = infer_batch_norm,
+    [HLO_BATCH_NORM_TRAINING] = infer_batch_norm,
+    [HLO_BROADCAST] = hlo_infer_broadcast,
+    [HLO_CALL] = infer_call,
+    [HLO_CHOLESKY] = infer_first,
+    [HLO_CONCATENATE] = hlo_infer_concatenate,
+    [HLO_CONDITIONAL] = infer_conditional,
+    [HLO_CONVOLUTION] = hlo_infer_convolution,
+    [HLO_COPY] = infer_first,
+    [HLO_COPY_START] = infer_transfer,
+    [HLO_DOMAIN] = infer_first,
+    [HLO_DOT] = hlo_infer_dot,
+    [HLO_DYNAMIC_RESHAPE] = hlo_infer_reshape,
+    [HLO_DYNAMIC_SLICE] = hlo_infer_dynamic_slice,
+    [HLO_DYNAMIC_UPDATE_SLICE] = hlo_infer_update_slice,
+    [HLO_FUSION] = infer_call,
+    [HLO_GATHER] = hlo_infer_gather,
+    [HLO_GET_DIMENSION_SIZE] = hlo_infer_dimension_size,
+    [HLO_GET_TUPLE_ELEMENT] = hlo_infer_element,
+    [HLO_INFEED] = infer_transfer,
+    [HLO_IOTA] = infer_iota,
+    [HLO_OPT_BARRIER] = infer_first,
+    [HLO_OUTFEED] = infer_token,
+    [HLO_PAD] = hlo_infer_pad,
+    [HLO_PARTITION_ID] = infer_number,
+    [HLO_RAGGED_DOT] = hlo_infer_ragged_dot,
+    [HLO_RECV] = infer_transfer,
+    [HLO_REDUCE] = hlo_infer_reduce,
+    [HLO_REDUCE_SCATTER] = hlo_infer_gathered,
+    [HLO_REDUCE_WINDOW] = hlo_infer_reduce_window,
+    [HLO_REPLICA_ID] = infer_number,
+    [HLO_RESHAPE] = hlo_infer_reshape,
+    [HLO_REVERSE] = infer_reverse,
+    [HLO_RNG_BIT_GENERATOR] = infer_transfer,
+    [HLO_SCALED_DOT] = hlo_infer_ragged_dot,
+    [HLO_SCATTER] = infer_scatter,
+    [HLO_SELECT_AND_SCATTER] = infer_select_and_scatter,
+    [HLO_SEND] = infer_transfer,
+    [HLO_SET_DIMENSION_SIZE] = hlo_infer_dimension_size,
+    [HLO_SLICE] = hlo_infer_slice,
+    [HLO_SORT] = infer_sort,
+    [HLO_TRANSPOSE] = hlo_infer_transpose,
+    [HLO_TRIANGULAR_SOLVE] = infer_second,
+    [HLO_TUPLE] = hlo_infer_tuple,
+    [HLO_WHILE] = infer_while,
+};
+
+/* In HLO text, floats of different widths may mix, as in XLA before its passes make them alike. */
+static bool types_agree(const struct hlo_inference *inference, enum hlo_type a, enum hlo_type b)
 {
-    return a == b || (hlo_type_is_float(a) && hlo_type_is_float(b));
+    return inference->any_type || a == b ||
+           (!inference->is_exact && hlo_type_is_float(a) && hlo_type_is_float(b));
 }
 
-static bool shapes_agree(const struct hlo_shape *a, const struct hlo_shape *b, bool any_type)
+static bool shapes_agree(const struct hlo_inference *inference, const struct hlo_shape *a,
+                         const struct hlo_shape *b)
 {
     if (a == b)
         return true;
-    if (a->rank != b->rank || a->part_count != b->part_count || (!any_type && !types_agree(a->type, b->type)))
+    if (!hlo_dims_match(a, b, -1) || a->part_count != b->part_count ||
+        !types_agree(inference, a->type, b->type))
         return false;
-    for (int i = 0; i < a->rank; i++)
-        if (a->dims[i] != b->dims[i])
-            return false;
     for (int i = 0; i < a->part_count; i++)
-        if (!shapes_agree(a->parts[i], b->parts[i], any_type))
+        if (!shapes_agree(inference, a->parts[i], b->parts[i]))
             return false;
     return true;
 }
@@ -406,17 +368,16 @@ static bool written_agrees(struct hlo_inference *inference)
 {
     const struct hlo_shape *inferred = inference->same ? inference->same : &inference->array;
     char should[160], is[160];
-    if (inferred->type == HLO_TYPE_COUNT || shapes_agree(inferred, inference->in->shape, inference->any_type))
+    if (inferred->type == HLO_TYPE_COUNT || shapes_agree(inference, inferred, inference->in->shape))
         return true;
     return hlo_contradicts(inference, "the operands give %s, the shape written is %s",
                            hlo_shape_text(inferred, should, sizeof should),
                            hlo_shape_text(inference->in->shape, is, sizeof is));
 }
 
-/* The shape that nobody wrote. */
+/* Returns the shape that the text leaves out. */
 static const struct hlo_shape *keep_inferred(struct hlo_inference *inference)
 {
-    struct arena *arena = &inference->reader->module->arena;
     int64_t elements = 1;
     if (inference->same)
         return inference->same;
@@ -430,8 +391,8 @@ static const struct hlo_shape *keep_inferred(struct hlo_inference *inference)
             hlo_contradicts(inference, "more than the 2^53 elements that an array may have");
             return NULL;
         }
-    struct hlo_shape *shape = ARENA_NEW(arena, struct hlo_shape);
-    int64_t *dims = ARENA_ARRAY(arena, (size_t)inference->array.rank, int64_t);
+    struct hlo_shape *shape = ARENA_NEW(inference->arena, struct hlo_shape);
+    int64_t *dims = ARENA_ARRAY(inference->arena, (size_t)inference->array.rank, int64_t);
     if (!shape || !dims) {
         hlo_contradicts(inference, "out of memory");
         return NULL;
@@ -442,37 +403,46 @@ static const struct hlo_shape *keep_inferred(struct hlo_inference *inference)
     return shape;
 }
 
-/* Most of a module: elementwise operations on shapes that are written alike. */
+/* Most of a module: elementwise operations whose result has the shape of every operand. */
 static bool is_plain(const struct hlo_instruction *in)
 {
-    if (!hlo_is_elementwise(in->opcode) || in->operand_count == 0 || in->opcode == HLO_COMPLEX ||
-        in->opcode == HLO_MAP)
+    switch (in->opcode) {
+    case HLO_ABS:
+    case HLO_COMPARE:
+    case HLO_COMPLEX:
+    case HLO_IMAG:
+    case HLO_IS_FINITE:
+    case HLO_MAP:
+    case HLO_REAL:
+    case HLO_SELECT:
+        return false;
+    default:
+        break;
+    }
+    if (!hlo_is_elementwise(in->opcode) || in->operand_count == 0)
         return false;
     for (int i = 0; i < in->operand_count; i++)
         if (in->operands[i]->shape != in->shape)
             return false;
-    return true;
+    return in->shape->type != HLO_TYPE_TUPLE;
 }
 
-bool hlo_settle_shape(struct hlo_reader *reader, struct hlo_draft *draft)
+bool hlo_infer_shape(struct hlo_inference *inference, struct hlo_instruction *in)
 {
-    struct hlo_instruction *in = draft->instruction;
-    struct hlo_inference inference;
-    inference.reader = reader;
-    inference.in = in;
-    inference.attributes = in->attributes;
-    inference.same = NULL;
-    inference.array.type = HLO_TYPE_COUNT;
-    inference.array.rank = 0;
-    inference.any_type = false;
-    bool ok = counts_fit(&inference);
-    if (ok && is_plain(in) && in->shape->type != HLO_TYPE_TUPLE)
+    hlo_rule *rule = rules[in->opcode];
+    inference->in = in;
+    inference->same = NULL;
+    inference->array.type = HLO_TYPE_COUNT;
+    inference->array.rank = 0;
+    inference->any_type = false;
+    if (!counts_fit(inference))
+        return false;
+    if (is_plain(in))
         return true;
-    ok = ok && infer(&inference);
-    if (ok && in->shape)
-        ok = written_agrees(&inference);
-    else if (ok)
-        ok = (in->shape = keep_inferred(&inference)) != NULL;
-    return ok || hlo_fail(reader, draft->name_at, "'%s' (%s): %s", in->name, hlo_opcode_name(in->opcode),
-                          inference.message);
+    if (rule ? !rule(inference) : hlo_is_elementwise(in->opcode) && !infer_elementwise(inference))
+        return false;
+    if (in->shape)
+        return written_agrees(inference);
+    in->shape = keep_inferred(inference);
+    return in->shape != NULL;
 }

@@ -1,18 +1,10 @@
 /* Shapes of contractions, windows and reductions. */
 #include "hlo/infer.h"
 
-static bool is_in(int64_t dimension, const struct hlo_ints *list)
-{
-    for (int i = 0; i < list->count; i++)
-        if (list->at[i] == dimension)
-            return true;
-    return false;
-}
-
 static bool sizes_match(struct hlo_inference *inference, const char *what, const struct hlo_ints *left,
                         const struct hlo_ints *right)
 {
-    const struct hlo_shape *lhs = inference->in->operands[0]->shape, *rhs = inference->in->operands[1]->shape;
+    const struct hlo_shape *lhs = hlo_operand_shape(inference, 0), *rhs = hlo_operand_shape(inference, 1);
     if (left->count != right->count)
         return hlo_contradicts(inference, "%d %s dimensions on the left, %d on the right", left->count, what,
                                right->count);
@@ -26,8 +18,8 @@ static bool sizes_match(struct hlo_inference *inference, const char *what, const
 
 static bool dot_dims_exist(struct hlo_inference *inference)
 {
-    const struct hlo_attributes *a = inference->attributes;
-    const struct hlo_shape *lhs = inference->in->operands[0]->shape, *rhs = inference->in->operands[1]->shape;
+    const struct hlo_attributes *a = inference->in->attributes;
+    const struct hlo_shape *lhs = hlo_operand_shape(inference, 0), *rhs = hlo_operand_shape(inference, 1);
     return hlo_infer_dims_exist(inference, "lhs_contracting_dims", &a->lhs_contracting, lhs) &&
            hlo_infer_dims_exist(inference, "rhs_contracting_dims", &a->rhs_contracting, rhs) &&
            hlo_infer_dims_exist(inference, "lhs_batch_dims", &a->lhs_batch, lhs) &&
@@ -39,21 +31,23 @@ static bool add_free(struct hlo_inference *inference, const struct hlo_shape *op
                      const struct hlo_ints *batch, const struct hlo_ints *contracting)
 {
     for (int i = 0; i < operand->rank; i++)
-        if (!is_in(i, batch) && !is_in(i, contracting) && !hlo_infer_dim(inference, operand->dims[i]))
+        if (!hlo_ints_have(*batch, i) && !hlo_ints_have(*contracting, i) &&
+            !hlo_infer_dim(inference, operand->dims[i]))
             return false;
     return true;
 }
 
 bool hlo_infer_dot(struct hlo_inference *inference)
 {
-    const struct hlo_attributes *a = inference->attributes;
-    const struct hlo_shape *lhs = inference->in->operands[0]->shape, *rhs = inference->in->operands[1]->shape;
+    const struct hlo_attributes *a = inference->in->attributes;
+    const struct hlo_shape *lhs = hlo_operand_shape(inference, 0), *rhs = hlo_operand_shape(inference, 1);
     if (!dot_dims_exist(inference) ||
         !sizes_match(inference, "contracting", &a->lhs_contracting, &a->rhs_contracting) ||
         !sizes_match(inference, "batch", &a->lhs_batch, &a->rhs_batch))
         return false;
     for (int i = 0; i < a->lhs_batch.count; i++)
-        if (is_in(a->lhs_batch.at[i], &a->lhs_contracting) || is_in(a->rhs_batch.at[i], &a->rhs_contracting))
+        if (hlo_ints_have(a->lhs_contracting, a->lhs_batch.at[i]) ||
+            hlo_ints_have(a->rhs_contracting, a->rhs_batch.at[i]))
             return hlo_contradicts(inference, "a dimension that is both batch and contracting");
     hlo_infer_array(inference, hlo_type_bits(lhs->type) >= hlo_type_bits(rhs->type) ? lhs->type : rhs->type);
     inference->any_type = true; /* s8 times s8 may be s32 */
@@ -66,8 +60,8 @@ bool hlo_infer_dot(struct hlo_inference *inference)
 
 bool hlo_infer_ragged_dot(struct hlo_inference *inference)
 {
-    const struct hlo_attributes *a = inference->attributes;
-    const struct hlo_shape *lhs = inference->in->operands[0]->shape, *rhs = inference->in->operands[1]->shape;
+    const struct hlo_attributes *a = inference->in->attributes;
+    const struct hlo_shape *lhs = hlo_operand_shape(inference, 0), *rhs = hlo_operand_shape(inference, 1);
     return dot_dims_exist(inference) &&
            sizes_match(inference, "contracting", &a->lhs_contracting, &a->rhs_contracting) &&
            sizes_match(inference, "batch", &a->lhs_batch, &a->rhs_batch) &&
@@ -75,8 +69,7 @@ bool hlo_infer_ragged_dot(struct hlo_inference *inference)
            hlo_infer_dims_exist(inference, "rhs_group_dims", &a->rhs_group, rhs);
 }
 
-/* Places of a window along a dimension; -1 when the sizes are out of bounds. */
-static int64_t window_places(const struct hlo_window_dim *window, int64_t size)
+int64_t hlo_window_positions(const struct hlo_window_dim *window, int64_t size)
 {
     int64_t base = size, reach;
     if (size > 0 && __builtin_mul_overflow(size - 1, window->base_dilation, &base))
@@ -91,67 +84,66 @@ static int64_t window_places(const struct hlo_window_dim *window, int64_t size)
 
 static bool add_window_dim(struct hlo_inference *inference, const struct hlo_window_dim *window, int64_t size)
 {
-    int64_t places = window_places(window, size);
+    int64_t places = hlo_window_positions(window, size);
     if (places < 0)
         return hlo_contradicts(inference, "a window beyond 2^53");
     return hlo_infer_dim(inference, places);
 }
 
-/* The dimension with this label. */
-static int labelled(const struct hlo_ints *labels, int64_t label)
-{
-    for (int i = 0; i < labels->count; i++)
-        if (labels->at[i] == label)
-            return i;
-    return -1;
-}
-
 static bool convolution_fits(struct hlo_inference *inference, const struct hlo_shape *input,
                              const struct hlo_shape *kernel)
 {
-    const struct hlo_attributes *a = inference->attributes;
+    const struct hlo_attributes *a = inference->in->attributes;
     int rank = a->input_labels.count;
     if (rank == 0)
         return hlo_contradicts(inference, "expected dim_labels");
-    if (input->rank != rank || kernel->rank != rank)
+    if (input->rank != rank || kernel->rank != rank || a->kernel_labels.count != rank ||
+        a->output_labels.count != rank)
         return hlo_contradicts(inference, "dim_labels of %d dimensions for operands of %d and %d", rank,
                                input->rank, kernel->rank);
     if (a->window_rank != rank - 2)
         return hlo_contradicts(inference, "a window of %d dimensions for %d spatial dimensions",
                                a->window_rank, rank - 2);
     for (int i = 0; i < rank - 2; i++)
-        if (a->window[i].size != kernel->dims[labelled(&a->kernel_labels, i)])
+        if (a->window[i].size != hlo_labelled_size(kernel, a->kernel_labels, i))
             return hlo_contradicts(
                 inference, "spatial dimension %d of the window is %lld, of the kernel %lld", i,
-                (long long)a->window[i].size, (long long)kernel->dims[labelled(&a->kernel_labels, i)]);
-    if (a->feature_groups < 1 || a->batch_groups < 1)
-        return hlo_contradicts(inference, "expected 1 group or more");
-    int64_t features = input->dims[labelled(&a->input_labels, HLO_LABEL_FEATURE)];
-    int64_t of_kernel = kernel->dims[labelled(&a->kernel_labels, HLO_LABEL_BATCH)];
-    if (features % a->feature_groups != 0 || features / a->feature_groups != of_kernel)
-        return hlo_contradicts(inference, "%lld input features in %lld groups for a kernel of %lld",
-                               (long long)features, (long long)a->feature_groups, (long long)of_kernel);
-    return true;
+                (long long)a->window[i].size, (long long)hlo_labelled_size(kernel, a->kernel_labels, i));
+    int64_t batch = hlo_labelled_size(input, a->input_labels, HLO_LABEL_BATCH);
+    int64_t features = hlo_labelled_size(input, a->input_labels, HLO_LABEL_FEATURE);
+    int64_t of_kernel = hlo_labelled_size(kernel, a->kernel_labels, HLO_LABEL_BATCH);
+    int64_t out = hlo_labelled_size(kernel, a->kernel_labels, HLO_LABEL_FEATURE);
+    if (a->feature_groups < 1 || a->batch_groups < 1 || (a->feature_groups > 1 && a->batch_groups > 1))
+        return hlo_contradicts(inference, "%lld feature groups and %lld batch groups",
+                               (long long)a->feature_groups, (long long)a->batch_groups);
+    if (features % a->feature_groups || out % a->feature_groups || features / a->feature_groups != of_kernel)
+        return hlo_contradicts(inference, "%lld features in %lld groups do not fit a kernel of %lld to %lld",
+                               (long long)features, (long long)a->feature_groups, (long long)of_kernel,
+                               (long long)out);
+    return (batch % a->batch_groups == 0 && out % a->batch_groups == 0) ||
+           hlo_contradicts(inference, "%lld batch groups do not divide %lld and %lld",
+                           (long long)a->batch_groups, (long long)batch, (long long)out);
 }
 
 bool hlo_infer_convolution(struct hlo_inference *inference)
 {
-    const struct hlo_attributes *a = inference->attributes;
-    const struct hlo_shape *input = inference->in->operands[0]->shape,
-                           *kernel = inference->in->operands[1]->shape;
+    const struct hlo_attributes *a = inference->in->attributes;
+    const struct hlo_shape *input = hlo_operand_shape(inference, 0),
+                           *kernel = hlo_operand_shape(inference, 1);
     if (!convolution_fits(inference, input, kernel))
         return false;
     hlo_infer_array(inference, input->type);
     inference->any_type = true;
     for (int i = 0; i < a->output_labels.count; i++) {
         int64_t label = a->output_labels.at[i];
+        int64_t size = hlo_labelled_size(input, a->input_labels, label);
         bool ok;
         if (label == HLO_LABEL_BATCH)
-            ok = hlo_infer_dim(inference, input->dims[labelled(&a->input_labels, label)] / a->batch_groups);
+            ok = hlo_infer_dim(inference, size / a->batch_groups);
         else if (label == HLO_LABEL_FEATURE)
-            ok = hlo_infer_dim(inference, kernel->dims[labelled(&a->kernel_labels, label)]);
+            ok = hlo_infer_dim(inference, hlo_labelled_size(kernel, a->kernel_labels, label));
         else
-            ok = add_window_dim(inference, &a->window[label], input->dims[labelled(&a->input_labels, label)]);
+            ok = add_window_dim(inference, &a->window[label], size);
         if (!ok)
             return false;
     }
@@ -161,19 +153,11 @@ bool hlo_infer_convolution(struct hlo_inference *inference)
 /* The operands' dimensions must be alike; the callee takes two of each. */
 static bool reduces_alike(struct hlo_inference *inference, int count)
 {
-    const struct hlo_instruction *in = inference->in;
-    const struct hlo_shape *first = in->operands[0]->shape;
-    for (int k = 1; k < count; k++) {
-        const struct hlo_shape *next = in->operands[k]->shape;
-        bool alike = next->rank == first->rank;
-        for (int i = 0; alike && i < first->rank; i++)
-            alike = next->dims[i] == first->dims[i];
-        if (!alike)
+    for (int k = 1; k < count; k++)
+        if (!hlo_dims_match(hlo_operand_shape(inference, k), hlo_operand_shape(inference, 0), -1))
             return hlo_contradicts(inference, "operand %d has other dimensions than the first", k);
-    }
-    if (in->callee_count != 1 || in->callees[0]->parameter_count != 2 * count)
-        return hlo_contradicts(inference, "expected a computation of %d parameters to apply", 2 * count);
-    return true;
+    inference->any_type = inference->is_exact; /* that of the values that the computation adds up */
+    return hlo_infer_calls(inference, 2 * count);
 }
 
 /* One array, or a tuple of `count` of them with these dimensions and the types of the operands. */
@@ -190,15 +174,10 @@ static bool finish_variadic(struct hlo_inference *inference, int count)
     }
     if (out->type != HLO_TYPE_TUPLE || out->part_count != count)
         return hlo_contradicts(inference, "expected the shape of a tuple of %d", count);
-    for (int k = 0; k < count; k++) {
-        const struct hlo_shape *part = out->parts[k];
-        bool alike = part->rank == inference->array.rank;
-        for (int i = 0; alike && i < part->rank; i++)
-            alike = part->dims[i] == inference->dims[i];
-        if (!alike)
+    for (int k = 0; k < count; k++)
+        if (!hlo_dims_match(out->parts[k], &inference->array, -1))
             return hlo_contradicts(inference,
                                    "part %d of the shape has other dimensions than operand %d gives", k, k);
-    }
     inference->array.type = HLO_TYPE_COUNT; /* nothing left to compare */
     return true;
 }
@@ -207,13 +186,13 @@ bool hlo_infer_reduce(struct hlo_inference *inference)
 {
     const struct hlo_instruction *in = inference->in;
     const struct hlo_shape *operand = in->operands[0]->shape;
-    const struct hlo_ints *dims = &inference->attributes->dimensions;
+    const struct hlo_ints *dims = &inference->in->attributes->dimensions;
     int count = in->operand_count / 2;
     if (!reduces_alike(inference, count) || !hlo_infer_dims_exist(inference, "dimensions", dims, operand))
         return false;
     hlo_infer_array(inference, operand->type);
     for (int i = 0; i < operand->rank; i++)
-        if (!is_in(i, dims) && !hlo_infer_dim(inference, operand->dims[i]))
+        if (!hlo_ints_have(*dims, i) && !hlo_infer_dim(inference, operand->dims[i]))
             return false;
     return finish_variadic(inference, count);
 }
@@ -222,7 +201,7 @@ bool hlo_infer_reduce_window(struct hlo_inference *inference)
 {
     const struct hlo_instruction *in = inference->in;
     const struct hlo_shape *operand = in->operands[0]->shape;
-    const struct hlo_attributes *a = inference->attributes;
+    const struct hlo_attributes *a = inference->in->attributes;
     int count = in->operand_count / 2;
     if (a->window_rank != operand->rank)
         return hlo_contradicts(inference, "a window of %d dimensions for an operand of %d", a->window_rank,

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#define MOST ((int64_t)1 << 53) /* of a padding: sums of a few fit */
+#define MAX_PADDING ((int64_t)1 << 53) /* sums of a few fit */
 
 bool hlo_infer_broadcast(struct hlo_inference *inference)
 {
-    const struct hlo_shape *operand = inference->in->operands[0]->shape, *out = inference->in->shape;
-    const struct hlo_ints *dims = &inference->attributes->dimensions;
+    const struct hlo_shape *operand = hlo_operand_shape(inference, 0), *out = inference->in->shape;
+    const struct hlo_ints *dims = &inference->in->attributes->dimensions;
     if (!out)
         return true;
     if (dims->count != operand->rank)
@@ -28,7 +28,7 @@ bool hlo_infer_broadcast(struct hlo_inference *inference)
 
 bool hlo_infer_reshape(struct hlo_inference *inference)
 {
-    const struct hlo_shape *operand = inference->in->operands[0]->shape, *out = inference->in->shape;
+    const struct hlo_shape *operand = hlo_operand_shape(inference, 0), *out = inference->in->shape;
     if (out && hlo_elements(operand) != hlo_elements(out))
         return hlo_contradicts(inference, "%lld elements become %lld", (long long)hlo_elements(operand),
                                (long long)hlo_elements(out));
@@ -39,8 +39,8 @@ bool hlo_infer_reshape(struct hlo_inference *inference)
 
 bool hlo_infer_transpose(struct hlo_inference *inference)
 {
-    const struct hlo_shape *operand = inference->in->operands[0]->shape;
-    const struct hlo_ints *dims = &inference->attributes->dimensions;
+    const struct hlo_shape *operand = hlo_operand_shape(inference, 0);
+    const struct hlo_ints *dims = &inference->in->attributes->dimensions;
     if (dims->count != operand->rank)
         return hlo_contradicts(inference, "expected an order of the %d dimensions, found %d numbers",
                                operand->rank, dims->count);
@@ -54,10 +54,11 @@ bool hlo_infer_transpose(struct hlo_inference *inference)
 
 bool hlo_infer_slice(struct hlo_inference *inference)
 {
-    const struct hlo_shape *operand = inference->in->operands[0]->shape;
-    const struct hlo_attributes *a = inference->attributes;
-    if (a->start.count != operand->rank)
-        return hlo_contradicts(inference, "expected slice={…} of %d dimensions, found %d", operand->rank,
+    const struct hlo_shape *operand = hlo_operand_shape(inference, 0);
+    const struct hlo_attributes *a = inference->in->attributes;
+    if (a->start.count != operand->rank || a->limit.count != operand->rank ||
+        a->stride.count != operand->rank)
+        return hlo_contradicts(inference, "expected a slice of %d dimensions, found %d", operand->rank,
                                a->start.count);
     hlo_infer_array(inference, operand->type);
     for (int i = 0; i < operand->rank; i++) {
@@ -73,8 +74,8 @@ bool hlo_infer_slice(struct hlo_inference *inference)
 
 bool hlo_infer_dynamic_slice(struct hlo_inference *inference)
 {
-    const struct hlo_shape *operand = inference->in->operands[0]->shape;
-    const struct hlo_ints *sizes = &inference->attributes->sizes;
+    const struct hlo_shape *operand = hlo_operand_shape(inference, 0);
+    const struct hlo_ints *sizes = &inference->in->attributes->sizes;
     if (sizes->count != operand->rank)
         return hlo_contradicts(inference, "expected dynamic_slice_sizes of %d dimensions, found %d",
                                operand->rank, sizes->count);
@@ -90,9 +91,9 @@ bool hlo_infer_dynamic_slice(struct hlo_inference *inference)
 
 bool hlo_infer_update_slice(struct hlo_inference *inference)
 {
-    const struct hlo_shape *operand = inference->in->operands[0]->shape;
-    const struct hlo_shape *update = inference->in->operands[1]->shape;
-    if (operand->rank != update->rank)
+    const struct hlo_shape *operand = hlo_operand_shape(inference, 0);
+    const struct hlo_shape *update = hlo_operand_shape(inference, 1);
+    if (operand->rank != update->rank || (inference->is_exact && operand->type != update->type))
         return hlo_contradicts(inference, "an update of %d dimensions into %d", update->rank, operand->rank);
     for (int i = 0; i < operand->rank; i++)
         if (update->dims[i] > operand->dims[i])
@@ -104,20 +105,22 @@ bool hlo_infer_update_slice(struct hlo_inference *inference)
 
 bool hlo_infer_pad(struct hlo_inference *inference)
 {
-    const struct hlo_shape *operand = inference->in->operands[0]->shape;
-    const struct hlo_attributes *a = inference->attributes;
-    if (a->low.count != operand->rank)
-        return hlo_contradicts(inference, "expected padding of %d dimensions, found %d", operand->rank,
-                               a->low.count);
-    if (inference->in->operands[1]->shape->rank != 0)
+    const struct hlo_shape *operand = hlo_operand_shape(inference, 0);
+    const struct hlo_attributes *a = inference->in->attributes;
+    const struct hlo_shape *value = hlo_operand_shape(inference, 1);
+    if (a->low.count != operand->rank || a->high.count != operand->rank || a->interior.count != operand->rank)
+        return hlo_contradicts(inference, "expected padding of %d dimensions, found %d, %d and %d",
+                               operand->rank, a->low.count, a->high.count, a->interior.count);
+    if (value->rank != 0 || (inference->is_exact && value->type != operand->type))
         return hlo_contradicts(inference, "the value to pad with is no scalar");
     hlo_infer_array(inference, operand->type);
     for (int i = 0; i < operand->rank; i++) {
         int64_t low = a->low.at[i], high = a->high.at[i],
                 gaps = operand->dims[i] > 0 ? operand->dims[i] - 1 : 0;
         int64_t interior;
-        if (low < -MOST || low > MOST || high < -MOST || high > MOST ||
-            __builtin_mul_overflow(a->interior.at[i], gaps, &interior) || interior > MOST)
+        if (low < -MAX_PADDING || low > MAX_PADDING || high < -MAX_PADDING || high > MAX_PADDING ||
+            a->interior.at[i] < 0 || __builtin_mul_overflow(a->interior.at[i], gaps, &interior) ||
+            interior > MAX_PADDING)
             return hlo_contradicts(inference, "a padding beyond 2^53");
         if (!hlo_infer_dim(inference, operand->dims[i] + low + high + interior))
             return false;
@@ -129,7 +132,7 @@ bool hlo_infer_concatenate(struct hlo_inference *inference)
 {
     const struct hlo_instruction *in = inference->in;
     const struct hlo_shape *first = in->operands[0]->shape;
-    const struct hlo_ints *dims = &inference->attributes->dimensions;
+    const struct hlo_ints *dims = &inference->in->attributes->dimensions;
     if (dims->count != 1)
         return hlo_contradicts(inference, "expected one dimension to concatenate along, found %d",
                                dims->count);
@@ -138,10 +141,7 @@ bool hlo_infer_concatenate(struct hlo_inference *inference)
     int64_t sum = first->dims[dims->at[0]];
     for (int k = 1; k < in->operand_count; k++) {
         const struct hlo_shape *next = in->operands[k]->shape;
-        bool fits = next->rank == first->rank;
-        for (int i = 0; fits && i < first->rank; i++)
-            fits = i == dims->at[0] || next->dims[i] == first->dims[i];
-        if (!fits)
+        if (!hlo_dims_match(next, first, dims->at[0]) || (inference->is_exact && next->type != first->type))
             return hlo_contradicts(inference, "operand %d does not fit the first", k);
         sum += next->dims[dims->at[0]];
         if (sum > HLO_MAX_ELEMENTS)
@@ -156,8 +156,8 @@ bool hlo_infer_concatenate(struct hlo_inference *inference)
 
 bool hlo_infer_gather(struct hlo_inference *inference)
 {
-    const struct hlo_shape *operand = inference->in->operands[0]->shape, *out = inference->in->shape;
-    const struct hlo_ints *sizes = &inference->attributes->sizes;
+    const struct hlo_shape *operand = hlo_operand_shape(inference, 0), *out = inference->in->shape;
+    const struct hlo_ints *sizes = &inference->in->attributes->sizes;
     if (sizes->count != operand->rank)
         return hlo_contradicts(inference, "expected slice_sizes of %d dimensions, found %d", operand->rank,
                                sizes->count);
@@ -165,13 +165,14 @@ bool hlo_infer_gather(struct hlo_inference *inference)
         if (sizes->at[i] < 0 || sizes->at[i] > operand->dims[i])
             return hlo_contradicts(inference, "a slice of %lld from dimension %d, which is %lld",
                                    (long long)sizes->at[i], i, (long long)operand->dims[i]);
-    return !out || hlo_infer_dims_exist(inference, "offset_dims", &inference->attributes->dimensions, out);
+    return !out ||
+           hlo_infer_dims_exist(inference, "offset_dims", &inference->in->attributes->dimensions, out);
 }
 
 bool hlo_infer_element(struct hlo_inference *inference)
 {
-    const struct hlo_shape *tuple = inference->in->operands[0]->shape;
-    int64_t index = inference->attributes->index;
+    const struct hlo_shape *tuple = hlo_operand_shape(inference, 0);
+    int64_t index = inference->in->attributes->index;
     if (tuple->type != HLO_TYPE_TUPLE)
         return hlo_contradicts(inference, "the operand is no tuple");
     if (index < 0 || index >= tuple->part_count)
@@ -192,4 +193,36 @@ bool hlo_infer_tuple(struct hlo_inference *inference)
         if (!hlo_shape_equal(in->shape->parts[i], in->operands[i]->shape))
             return hlo_contradicts(inference, "part %d of the shape is not that of the operand", i);
     return true;
+}
+
+bool hlo_infer_dimension_size(struct hlo_inference *inference)
+{
+    const struct hlo_ints *dims = &inference->in->attributes->dimensions;
+    const struct hlo_shape *operand = hlo_operand_shape(inference, 0);
+    if (dims->count != 1)
+        return hlo_contradicts(inference, "expected one dimension, found %d", dims->count);
+    if (!hlo_infer_dims_exist(inference, "dimensions", dims, operand))
+        return false;
+    if (inference->in->opcode == HLO_SET_DIMENSION_SIZE)
+        inference->same = operand;
+    else
+        hlo_infer_array(inference, HLO_TYPE_S32);
+    return true;
+}
+
+/* Gathered or scattered along one dimension, whose size one of the shapes has a multiple of. */
+bool hlo_infer_gathered(struct hlo_inference *inference)
+{
+    const struct hlo_instruction *in = inference->in;
+    const struct hlo_ints *dims = &inference->in->attributes->dimensions;
+    const struct hlo_shape *operand = in->operands[0]->shape, *out = in->shape;
+    if (dims->count != 1)
+        return hlo_contradicts(inference, "expected one dimension, found %d", dims->count);
+    if (!hlo_infer_dims_exist(inference, "dimensions", dims, operand))
+        return false;
+    if (in->operand_count != 1 || !out || in->opcode == HLO_ALL_GATHER_START)
+        return true;
+    return hlo_dims_match(out, operand, dims->at[0]) ||
+           hlo_contradicts(inference, "the result differs from the operand in other dimensions than %lld",
+                           (long long)dims->at[0]);
 }

@@ -131,15 +131,30 @@ bool hlo_shape_equal(const struct hlo_shape *a, const struct hlo_shape *b)
 {
     if (a == b)
         return true;
-    if (a->type != b->type || a->rank != b->rank || a->part_count != b->part_count)
+    if (a->type != b->type || !hlo_dims_match(a, b, -1) || a->part_count != b->part_count)
         return false;
-    for (int i = 0; i < a->rank; i++)
-        if (a->dims[i] != b->dims[i])
-            return false;
     for (int i = 0; i < a->part_count; i++)
         if (!hlo_shape_equal(a->parts[i], b->parts[i]))
             return false;
     return true;
+}
+
+bool hlo_dims_match(const struct hlo_shape *a, const struct hlo_shape *b, int64_t except)
+{
+    if (a->rank != b->rank)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dims[i] != b->dims[i] && i != except)
+            return false;
+    return true;
+}
+
+int64_t hlo_labelled_size(const struct hlo_shape *shape, struct hlo_ints labels, int64_t label)
+{
+    for (int i = 0; i < labels.count && i < shape->rank; i++)
+        if (labels.at[i] == label)
+            return shape->dims[i];
+    return 0;
 }
 
 struct hlo_computation *hlo_find_computation(const struct hlo_module *module, const char *name)

@@ -195,6 +195,12 @@ const char *hlo_shape_text(const struct hlo_shape *shape, char *text, size_t siz
 
 bool hlo_shape_equal(const struct hlo_shape *a, const struct hlo_shape *b);
 
+/* Returns whether two shapes have the same dimensions, apart from the one numbered `except` (-1: none). */
+bool hlo_dims_match(const struct hlo_shape *a, const struct hlo_shape *b, int64_t except);
+
+/* Returns the size of a convolution's dimension with this label; 0 if there is none. */
+int64_t hlo_labelled_size(const struct hlo_shape *shape, struct hlo_ints labels, int64_t label);
+
 /* Returns the module's computation of this name, or NULL. */
 struct hlo_computation *hlo_find_computation(const struct hlo_module *module, const char *name);
 

@@ -20,7 +20,7 @@ static const char *const cannot_be_counted[] = {
     "expected a static size",               /* dimensions known only at run time */
     "expected a function with a body",      /* declarations alone */
     "operation 'interpreter.run_parallel'", /* the reference interpreter's own */
-    "its type says f32[3]",                 /* one file: a dimension with two bounds, which types allow */
+    "the shape written is f32[3]",          /* one file: a dimension with two bounds, which types allow */
 };
 
 /* What a text marked as an error may be read in spite of: it changes no count. */

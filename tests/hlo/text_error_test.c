@@ -231,7 +231,7 @@ static void calls_must_fit(void **state)
             "4:2: 'b' (call): 2 operands for a computation of 1 parameters");
     refuses("f { a = f32[] parameter(0) }\nENTRY e {\n a = f32[4] parameter(0)\n z = f32[] constant(0)\n"
             " b = f32[] reduce(a, z), dimensions={0}, to_apply=f\n}\n",
-            "5:2: 'b' (reduce): expected a computation of 2 parameters to apply");
+            "5:2: 'b' (reduce): 2 operands for a computation of 1 parameters");
     refuses_entry(" a = f32[] parameter(0)\n b = f32[] while(a)",
                   "3:2: 'b' (while): expected condition= and body=");
     refuses(
@@ -255,7 +255,7 @@ static void windows_must_fit(void **state)
     refuses_entry(text, "4:68: the dimension label 2 among 2 spatial dimensions");
     snprintf(text, sizeof text, "%swindow={size=3x3}, dim_labels=b01f_01io->b01f, feature_group_count=3",
              start);
-    refuses_entry(text, "4:2: 'c' (convolution): 3 input features in 3 groups for a kernel of 3");
+    refuses_entry(text, "4:2: 'c' (convolution): 3 features in 3 groups do not fit a kernel of 3 to 2");
 }
 
 static void groups_must_fit(void **state)

@@ -277,6 +277,8 @@ bool mlir_read_ints(struct mlir_reader *reader, const struct mlir_attribute *att
 {
     const char *after = reader->p;
     size_t first = reader->numbers.count;
+    int64_t unused;
+    rows = rows ? rows : &unused;
     *values = (struct hlo_ints){0};
     *rows = 0;
     if (!attribute)
@@ -306,11 +308,10 @@ static bool missing(struct mlir_reader *reader, const struct mlir_op *op, const 
 bool mlir_find_ints(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,
                     struct hlo_ints *values)
 {
-    int64_t rows;
     const struct mlir_attribute *attribute = mlir_find_any(reader, op, keys);
     if (!attribute && required)
         return missing(reader, op, keys);
-    return mlir_read_ints(reader, attribute, values, &rows);
+    return mlir_read_ints(reader, attribute, values, NULL);
 }
 
 bool mlir_find_integer(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,
@@ -463,7 +464,6 @@ bool mlir_read_field(struct mlir_reader *reader, const struct mlir_attribute *nu
                      struct hlo_ints *values)
 {
     struct mlir_attribute field;
-    int64_t rows;
     return mlir_find_field(reader, numbers, key, &field) &&
-           mlir_read_ints(reader, field.key.at ? &field : NULL, values, &rows);
+           mlir_read_ints(reader, field.key.at ? &field : NULL, values, NULL);
 }

@@ -103,7 +103,7 @@ bool mlir_finish(struct mlir_reader *reader, struct mlir_op *op, enum hlo_opcode
 {
     struct hlo_instruction *instruction =
         mlir_add(reader, opcode, op->place, name_of(reader, op), shape_of(reader, op),
-                 (struct hlo_instruction **)reader->operands.items + op->first_operand, op->operands);
+                 mlir_operands(reader, op), op->operands);
     if (!instruction)
         return error_memory(reader->err);
     if (op->set && !(instruction->attributes = mlir_keep(reader, op->set)))
@@ -138,6 +138,16 @@ struct hlo_instruction *mlir_before(struct mlir_reader *reader, const struct mli
     return instruction;
 }
 
+bool mlir_infer(struct mlir_reader *reader, struct mlir_op *op, enum hlo_opcode opcode)
+{
+    struct hlo_inference inference;
+    inference.arena = &reader->module->arena;
+    inference.is_lone = false;
+    inference.is_exact = true;
+    return mlir_finish(reader, op, opcode) && (hlo_infer_shape(&inference, op->instruction) ||
+                                               mlir_op_error(reader, op, "%s", inference.message));
+}
+
 bool mlir_need_results(struct mlir_reader *reader, const struct mlir_op *op, size_t count)
 {
     return op->result_types == count ||
@@ -154,16 +164,19 @@ bool mlir_need_arrays(struct mlir_reader *reader, const struct mlir_op *op)
     return true;
 }
 
-/* What the result's dimensions must be. */
+bool mlir_one_array(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    return mlir_need_results(reader, op, 1) && mlir_need_arrays(reader, op);
+}
+
 bool mlir_result_dims(struct mlir_reader *reader, const struct mlir_op *op, size_t index, const int64_t *dims,
                       int rank)
 {
     char expected[256], found[256];
     const struct hlo_shape *type = mlir_result_type(reader, op, index);
-    if (type->rank == rank && (!rank || memcmp(type->dims, dims, (size_t)rank * sizeof *dims) == 0))
-        return true;
     const struct hlo_shape wanted = {.type = type->type, .rank = rank, .dims = dims};
-    return mlir_op_error(reader, op, "the result should be %s, its type says %s",
+    return hlo_dims_match(type, &wanted, -1) ||
+           mlir_op_error(reader, op, "the result should be %s, its type says %s",
                          hlo_shape_text(&wanted, expected, sizeof expected),
                          hlo_shape_text(type, found, sizeof found));
 }
@@ -183,62 +196,83 @@ bool mlir_in_range(struct mlir_reader *reader, const struct mlir_op *op, const c
     return true;
 }
 
+/* The attributes that become fields of struct hlo_attributes as they are, by operation. */
+static const struct field {
+    enum hlo_opcode opcode;
+    const char *keys; /* separated by '|': as the dialects call it */
+    enum { LIST, LIST_OF_ONE, INTEGER } kind;
+    size_t at;
+} fields[] = {
+#define AT(member) offsetof(struct hlo_attributes, member)
+    {HLO_BATCH_NORM_GRAD, "feature_index", LIST_OF_ONE, AT(dimensions)},
+    {HLO_BATCH_NORM_INFERENCE, "feature_index", LIST_OF_ONE, AT(dimensions)},
+    {HLO_BATCH_NORM_TRAINING, "feature_index", LIST_OF_ONE, AT(dimensions)},
+    {HLO_BROADCAST, "broadcast_dimensions|dims", LIST, AT(dimensions)},
+    {HLO_CONCATENATE, "dimension|dim", LIST_OF_ONE, AT(dimensions)},
+    {HLO_DYNAMIC_SLICE, "slice_sizes|sizes", LIST, AT(sizes)},
+    {HLO_FFT, "fft_length|length", LIST, AT(sizes)},
+    {HLO_GATHER, "dim", LIST_OF_ONE, AT(dimensions)},
+    {HLO_GET_DIMENSION_SIZE, "dimension|dim", LIST_OF_ONE, AT(dimensions)},
+    {HLO_GET_TUPLE_ELEMENT, "index|[", INTEGER, AT(index)},
+    {HLO_IOTA, "iota_dimension|dim", LIST_OF_ONE, AT(dimensions)},
+    {HLO_PAD, "edge_padding_low|low", LIST, AT(low)},
+    {HLO_PAD, "edge_padding_high|high", LIST, AT(high)},
+    {HLO_PAD, "interior_padding|interior", LIST, AT(interior)},
+    {HLO_REDUCE, "dimensions", LIST, AT(dimensions)},
+    {HLO_REVERSE, "dimensions|dims", LIST, AT(dimensions)},
+    {HLO_SET_DIMENSION_SIZE, "dimension|dim", LIST_OF_ONE, AT(dimensions)},
+    {HLO_SLICE, "start_indices", LIST, AT(start)},
+    {HLO_SLICE, "limit_indices", LIST, AT(limit)},
+    {HLO_SLICE, "strides", LIST, AT(stride)},
+    {HLO_TOPK, "k", INTEGER, AT(index)},
+    {HLO_TRANSPOSE, "permutation|dims", LIST, AT(dimensions)},
+#undef AT
+};
+
+static bool read_field(struct mlir_reader *reader, struct mlir_op *op, const struct field *field)
+{
+    void *at = (char *)mlir_set(reader, op) + field->at;
+    int64_t number;
+    if (field->kind == LIST)
+        return mlir_find_ints(reader, op, field->keys, true, at);
+    if (!mlir_find_integer(reader, op, field->keys, true, &number))
+        return false;
+    if (field->kind == INTEGER) {
+        *(int64_t *)at = number;
+        return true;
+    }
+    struct hlo_ints *list = at;
+    *list = mlir_copy_ints(reader, &number, 1);
+    return list->count || error_memory(reader->err);
+}
+
+bool mlir_read_fields(struct mlir_reader *reader, struct mlir_op *op)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].opcode == op->info->opcode && !read_field(reader, op, &fields[i]))
+            return false;
+    return true;
+}
+
 bool mlir_build_plain(struct mlir_reader *reader, struct mlir_op *op)
 {
     return mlir_finish(reader, op, op->info->opcode);
 }
 
-static bool same_dims(const struct hlo_shape *a, const struct hlo_shape *b)
+/* Operations of one result that their attributes, operands and shape rules describe. */
+bool mlir_build_inferred(struct mlir_reader *reader, struct mlir_op *op)
 {
-    return a == b || (a->rank == b->rank &&
-                      (!a->rank || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0));
+    return mlir_need_results(reader, op, 1) && mlir_read_fields(reader, op) &&
+           mlir_infer(reader, op, op->info->opcode);
 }
 
-/* Element types that an operation makes of others: none of the operands' has to be the result's. */
-static bool changes_type(enum hlo_opcode opcode)
-{
-    return opcode == HLO_CONVERT || opcode == HLO_REAL || opcode == HLO_IMAG || opcode == HLO_COMPLEX ||
-           opcode == HLO_COMPARE || opcode == HLO_IS_FINITE || opcode == HLO_STOCHASTIC_CONVERT;
-}
-
-static bool check_element_types(struct mlir_reader *reader, const struct mlir_op *op)
-{
-    enum hlo_opcode opcode = op->info->opcode;
-    enum hlo_type result = mlir_result_type(reader, op, 0)->type;
-    bool makes_predicate = opcode == HLO_COMPARE || opcode == HLO_IS_FINITE;
-    if (makes_predicate && result != HLO_TYPE_PRED)
-        return mlir_op_error(reader, op, "the result should be of type pred, its type says %s",
-                             hlo_type_name(result));
-    for (size_t i = 0; i < op->operands && !changes_type(opcode); i++) {
-        enum hlo_type type = mlir_operand_type(reader, op, i)->type;
-        bool predicate = opcode == HLO_SELECT && i == 0;
-        bool magnitude = opcode == HLO_ABS && (type == HLO_TYPE_C64 || type == HLO_TYPE_C128);
-        if (predicate ? type != HLO_TYPE_PRED : type != result && !magnitude)
-            return mlir_op_error(reader, op, "operand %zu is of type %s, expected %s", i + 1,
-                                 hlo_type_name(type), hlo_type_name(predicate ? HLO_TYPE_PRED : result));
-    }
-    return true;
-}
-
-/* Every operand has the result's dimensions; the predicate of select and the bounds of clamp may be scalars. */
+/* Elementwise operations, whose shape rules they have in common. */
 bool mlir_build_elementwise(struct mlir_reader *reader, struct mlir_op *op)
 {
     enum hlo_opcode opcode = op->info->opcode;
-    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
-        return false;
-    const struct hlo_shape *result = mlir_result_type(reader, op, 0);
-    for (size_t i = 0; i < op->operands; i++) {
-        const struct hlo_shape *shape = mlir_operand_type(reader, op, i);
-        bool scalar_allowed = (opcode == HLO_SELECT && i == 0) || (opcode == HLO_CLAMP && i != 1);
-        if (!same_dims(shape, result) && !(scalar_allowed && shape->rank == 0))
-            return mlir_result_dims(reader, op, 0, shape->dims, shape->rank);
-    }
-    if (op->attributes && !mlir_verify_accuracy(reader, op))
-        return false;
-    if (opcode == HLO_REDUCE_PRECISION && !mlir_verify_precision(reader, op))
-        return false;
-    return mlir_check_elements(reader, op) && check_element_types(reader, op) &&
-           mlir_finish(reader, op, opcode);
+    return mlir_one_array(reader, op) && (!op->attributes || mlir_verify_accuracy(reader, op)) &&
+           (opcode != HLO_REDUCE_PRECISION || mlir_verify_precision(reader, op)) &&
+           mlir_check_elements(reader, op) && mlir_infer(reader, op, opcode);
 }
 
 static bool find_direction(struct mlir_reader *reader, struct mlir_op *op, enum hlo_direction *direction)
@@ -280,7 +314,7 @@ static bool is_splat(const struct mlir_reader *reader, const char *value)
 bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
 {
     const struct mlir_attribute *value = mlir_find(reader, op, "value");
-    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+    if (!mlir_one_array(reader, op))
         return false;
     if (!value || !value->value)
         return mlir_op_error(reader, op, "'value' is missing");
@@ -299,7 +333,7 @@ bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
 bool mlir_build_constant_like(struct mlir_reader *reader, struct mlir_op *op)
 {
     const struct mlir_attribute *value = mlir_find(reader, op, "value");
-    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+    if (!mlir_one_array(reader, op))
         return false;
     const struct hlo_shape *like = mlir_operand_type(reader, op, 0),
                            *scalar = mlir_scalar_shape(reader, mlir_result_type(reader, op, 0)->type);
@@ -310,32 +344,6 @@ bool mlir_build_constant_like(struct mlir_reader *reader, struct mlir_op *op)
         return false;
     op->operands = 0;
     return mlir_finish(reader, op, HLO_CONSTANT);
-}
-
-bool mlir_build_element(struct mlir_reader *reader, struct mlir_op *op)
-{
-    struct hlo_attributes *set = mlir_set(reader, op);
-    const struct hlo_shape *tuple = mlir_operand_type(reader, op, 0);
-    if (!set || !mlir_find_integer(reader, op, "index|[", true, &set->index) ||
-        !mlir_need_results(reader, op, 1))
-        return false;
-    if (tuple->type != HLO_TYPE_TUPLE || set->index < 0 || set->index >= tuple->part_count)
-        return mlir_op_error(reader, op, "expected a tuple with a part %lld", (long long)set->index);
-    if (!hlo_shape_equal(tuple->parts[set->index], mlir_result_type(reader, op, 0)))
-        return mlir_op_error(reader, op, "part %lld is not of the result's type", (long long)set->index);
-    return mlir_finish(reader, op, HLO_GET_TUPLE_ELEMENT);
-}
-
-bool mlir_build_tuple(struct mlir_reader *reader, struct mlir_op *op)
-{
-    if (!mlir_need_results(reader, op, 1))
-        return false;
-    const struct hlo_shape *tuple = mlir_result_type(reader, op, 0);
-    bool same = tuple->type == HLO_TYPE_TUPLE && (size_t)tuple->part_count == op->operands;
-    for (size_t i = 0; same && i < op->operands; i++)
-        same = hlo_shape_equal(tuple->parts[i], mlir_operand_type(reader, op, i));
-    return same ? mlir_finish(reader, op, HLO_TUPLE)
-                : mlir_op_error(reader, op, "the result's type is not that of the operands");
 }
 
 /* Notes a call of a function, which may be read only later. */
@@ -425,7 +433,7 @@ bool mlir_build_foreign(struct mlir_reader *reader, struct mlir_op *op)
 /* mulhi: the upper half of a product of whole numbers. */
 bool mlir_build_high_product(struct mlir_reader *reader, struct mlir_op *op)
 {
-    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+    if (!mlir_one_array(reader, op))
         return false;
     const struct hlo_shape *a = mlir_operand_type(reader, op, 0), *b = mlir_operand_type(reader, op, 1),
                            *result = mlir_result_type(reader, op, 0);
@@ -446,7 +454,7 @@ bool mlir_build_identity(struct mlir_reader *reader, struct mlir_op *op)
 /* The shape, which is the third operand, is known. */
 bool mlir_build_rng(struct mlir_reader *reader, struct mlir_op *op)
 {
-    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+    if (!mlir_one_array(reader, op))
         return false;
     const struct hlo_shape *result = mlir_result_type(reader, op, 0);
     for (size_t i = 0; i < 2; i++) {
@@ -463,10 +471,7 @@ bool mlir_build_rng(struct mlir_reader *reader, struct mlir_op *op)
 
 bool mlir_build_square(struct mlir_reader *reader, struct mlir_op *op)
 {
-    struct hlo_instruction **slot = mlir_push(reader, &reader->operands, sizeof(struct hlo_instruction *));
-    if (!slot)
-        return false;
-    *slot = mlir_operand(reader, op, 0);
     op->operands = 2;
-    return mlir_build_elementwise(reader, op);
+    return mlir_push_value(reader, &reader->operands, mlir_operand(reader, op, 0)) &&
+           mlir_build_elementwise(reader, op);
 }

@@ -11,25 +11,15 @@ static struct hlo_ints counted(int count)
     return (struct hlo_ints){count, count ? numbers : NULL};
 }
 
-/* One result, only tensors. */
-static bool one_array(struct mlir_reader *reader, const struct mlir_op *op)
+/* One tensor as result, of the element type of the first operand. */
+static bool moves_elements(struct mlir_reader *reader, const struct mlir_op *op)
 {
-    return mlir_need_results(reader, op, 1) && mlir_need_arrays(reader, op);
-}
-
-static bool same_element_type(struct mlir_reader *reader, const struct mlir_op *op)
-{
+    if (!mlir_one_array(reader, op))
+        return false;
     enum hlo_type operand = mlir_operand_type(reader, op, 0)->type;
     enum hlo_type result = mlir_result_type(reader, op, 0)->type;
     return operand == result || mlir_op_error(reader, op, "the result should be of type %s, its type says %s",
                                               hlo_type_name(operand), hlo_type_name(result));
-}
-
-static bool need_count(struct mlir_reader *reader, const struct mlir_op *op, const char *what,
-                       struct hlo_ints values, int count)
-{
-    return (values.count == count && (values.at || !count)) ||
-           mlir_op_error(reader, op, "%s: expected %d numbers, found %d", what, count, values.count);
 }
 
 /* broadcast %x, sizes = [2, 3]: new dimensions in front. */
@@ -37,45 +27,33 @@ bool mlir_build_broadcast(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     struct hlo_ints sizes;
-    if (!set || !one_array(reader, op) || !same_element_type(reader, op) ||
+    if (!set || !moves_elements(reader, op) ||
         !mlir_find_ints(reader, op, "broadcast_sizes|sizes", true, &sizes))
         return false;
     const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
-    int64_t dims[2 * HLO_MAX_RANK];
-    if (sizes.count > HLO_MAX_RANK)
-        return mlir_op_error(reader, op, "more than %d dimensions", HLO_MAX_RANK);
-    for (int i = 0; i < sizes.count; i++)
-        dims[i] = sizes.at[i];
-    for (int i = 0; i < operand->rank; i++)
-        dims[sizes.count + i] = operand->dims[i];
-    if (!mlir_result_dims(reader, op, 0, dims, sizes.count + operand->rank))
-        return false;
-    struct hlo_ints all = counted(mlir_result_type(reader, op, 0)->rank);
-    set->dimensions = (struct hlo_ints){operand->rank, operand->rank ? all.at + sizes.count : NULL};
-    return mlir_finish(reader, op, HLO_BROADCAST);
+    const struct hlo_shape *result = mlir_result_type(reader, op, 0);
+    if (result->rank != sizes.count + operand->rank ||
+        (sizes.count && memcmp(result->dims, sizes.at, (size_t)sizes.count * sizeof *sizes.at) != 0))
+        return mlir_op_error(reader, op, "the result does not begin with the dimensions that are added");
+    set->dimensions = (struct hlo_ints){operand->rank, NULL};
+    if (operand->rank)
+        set->dimensions.at = counted(result->rank).at + sizes.count;
+    return mlir_infer(reader, op, HLO_BROADCAST);
 }
 
-static bool check_stretch(struct mlir_reader *reader, const struct mlir_op *op, const struct hlo_shape *from,
-                          const struct hlo_shape *to, struct hlo_ints dimensions)
-{
-    if (!need_count(reader, op, "broadcast_dimensions", dimensions, from->rank) ||
-        !mlir_in_range(reader, op, "broadcast_dimensions", dimensions, to->rank, true))
-        return false;
-    for (int i = 0; i < from->rank; i++)
-        if (from->dims[i] != 1 && from->dims[i] != to->dims[dimensions.at[i]])
-            return mlir_op_error(reader, op, "dimension %d of size %lld cannot become one of size %lld", i,
-                                 (long long)from->dims[i], (long long)to->dims[dimensions.at[i]]);
-    return true;
-}
-
-/* A dimension of size 1 that becomes larger goes first, by a reshape, as XLA has it: broadcast itself only adds
- * dimensions. *operand and *dimensions become those of the broadcast. */
+/* HLO's broadcast only adds dimensions: one of size 1 that becomes larger is dropped first, by a reshape, as in
+ * XLA. *operand and *dimensions become those of the broadcast. */
 static bool drop_stretched(struct mlir_reader *reader, const struct mlir_op *op, const struct hlo_shape *to,
                            struct hlo_instruction **operand, struct hlo_ints *dimensions)
 {
     const struct hlo_shape *from = (*operand)->shape;
     int64_t dims[HLO_MAX_RANK], kept[HLO_MAX_RANK];
     int rank = 0;
+    if (dimensions->count != from->rank)
+        return mlir_op_error(reader, op, "broadcast_dimensions: expected %d numbers, found %d", from->rank,
+                             dimensions->count);
+    if (!mlir_in_range(reader, op, "broadcast_dimensions", *dimensions, to->rank, true))
+        return false;
     for (int i = 0; i < from->rank && dimensions->at; i++) {
         if (from->dims[i] == 1 && to->dims[dimensions->at[i]] != 1)
             continue;
@@ -94,30 +72,24 @@ static bool drop_stretched(struct mlir_reader *reader, const struct mlir_op *op,
 
 bool mlir_build_broadcast_in_dim(struct mlir_reader *reader, struct mlir_op *op)
 {
-    struct hlo_attributes *set = mlir_set(reader, op);
-    if (!set || !one_array(reader, op) || !same_element_type(reader, op) ||
-        !mlir_find_ints(reader, op, "broadcast_dimensions|dims", true, &set->dimensions))
-        return false;
-    struct hlo_instruction **operand = (struct hlo_instruction **)reader->operands.items + op->first_operand;
-    const struct hlo_shape *to = mlir_result_type(reader, op, 0);
-    if (op->operands == 2 && !mlir_check_sizes(reader, op, 1))
+    if (!moves_elements(reader, op) || !mlir_read_fields(reader, op) ||
+        (op->operands == 2 && !mlir_check_sizes(reader, op, 1)))
         return false;
     op->operands = 1; /* the shape that dynamic_broadcast_in_dim is given is that of its type */
-    return check_stretch(reader, op, operand[0]->shape, to, set->dimensions) &&
-           drop_stretched(reader, op, to, operand, &set->dimensions) &&
-           mlir_finish(reader, op, HLO_BROADCAST);
+    return drop_stretched(reader, op, mlir_result_type(reader, op, 0), mlir_operands(reader, op),
+                          &op->set->dimensions) &&
+           mlir_infer(reader, op, HLO_BROADCAST);
 }
 
 /* Of chlo: operands are broadcast to the result, aligned at the last dimension or as broadcast_dimensions says. */
 bool mlir_build_broadcasting(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_ints given;
-    if (!one_array(reader, op) || !mlir_find_ints(reader, op, "broadcast_dimensions", false, &given))
+    if (!mlir_one_array(reader, op) || !mlir_find_ints(reader, op, "broadcast_dimensions", false, &given))
         return false;
     const struct hlo_shape *to = mlir_result_type(reader, op, 0);
     for (size_t i = 0; i < 2; i++) {
-        struct hlo_instruction **operand =
-            (struct hlo_instruction **)reader->operands.items + op->first_operand + i;
+        struct hlo_instruction **operand = mlir_operands(reader, op) + i;
         const struct hlo_shape *from = (*operand)->shape;
         int ahead = to->rank - from->rank;
         struct hlo_ints dimensions = {from->rank, NULL};
@@ -127,13 +99,14 @@ bool mlir_build_broadcasting(struct mlir_reader *reader, struct mlir_op *op)
             dimensions.at = counted(to->rank).at + ahead;
         if (ahead && given.count == from->rank)
             dimensions = given;
-        if (from->rank == to->rank &&
-            (!to->rank || memcmp(from->dims, to->dims, (size_t)to->rank * sizeof *to->dims) == 0))
+        if (hlo_dims_match(from, to, -1))
             continue;
         const struct hlo_shape *shape = mlir_array_shape(reader, from->type, to->dims, to->rank);
-        if (!shape || !check_stretch(reader, op, from, to, dimensions) ||
-            !drop_stretched(reader, op, to, operand, &dimensions))
+        if (!shape || !drop_stretched(reader, op, to, operand, &dimensions))
             return false;
+        for (int d = 0; d < dimensions.count; d++)
+            if ((*operand)->shape->dims[d] != to->dims[dimensions.at[d]])
+                return mlir_op_error(reader, op, "operand %zu does not fit the result", i + 1);
         *operand = mlir_before(reader, op, HLO_BROADCAST, "broadcast", shape, *operand, dimensions);
         if (!*operand)
             return false;
@@ -144,23 +117,22 @@ bool mlir_build_broadcasting(struct mlir_reader *reader, struct mlir_op *op)
 
 bool mlir_build_reshape(struct mlir_reader *reader, struct mlir_op *op)
 {
-    if (!one_array(reader, op) || !same_element_type(reader, op))
-        return false;
-    int64_t before = hlo_elements(mlir_operand_type(reader, op, 0));
-    int64_t after = hlo_elements(mlir_result_type(reader, op, 0));
-    if (op->operands == 2 && !mlir_check_sizes(reader, op, 1))
+    if (!moves_elements(reader, op) || (op->operands == 2 && !mlir_check_sizes(reader, op, 1)))
         return false;
     op->operands = 1;
-    if (before != after)
-        return mlir_op_error(reader, op, "%lld elements cannot become %lld", (long long)before,
-                             (long long)after);
-    return mlir_finish(reader, op, HLO_RESHAPE);
+    return mlir_infer(reader, op, HLO_RESHAPE);
+}
+
+/* Operations that move elements as attributes and shape rules say. */
+bool mlir_build_move(struct mlir_reader *reader, struct mlir_op *op)
+{
+    return moves_elements(reader, op) && mlir_build_inferred(reader, op);
 }
 
 /* Elements of another width add or take a last dimension; the bits stay as many. */
 bool mlir_build_bitcast(struct mlir_reader *reader, struct mlir_op *op)
 {
-    if (!one_array(reader, op))
+    if (!mlir_one_array(reader, op))
         return false;
     const struct hlo_shape *from = mlir_operand_type(reader, op, 0), *to = mlir_result_type(reader, op, 0);
     int64_t before = hlo_elements(from), after = hlo_elements(to);
@@ -168,22 +140,6 @@ bool mlir_build_bitcast(struct mlir_reader *reader, struct mlir_op *op)
     if (same && (double)before * hlo_type_bits(from->type) != (double)after * hlo_type_bits(to->type))
         return mlir_op_error(reader, op, "the result has not as many bits as the operand");
     return mlir_finish(reader, op, HLO_BITCAST_CONVERT);
-}
-
-bool mlir_build_transpose(struct mlir_reader *reader, struct mlir_op *op)
-{
-    struct hlo_attributes *set = mlir_set(reader, op);
-    if (!set || !one_array(reader, op) || !same_element_type(reader, op) ||
-        !mlir_find_ints(reader, op, "permutation|dims", true, &set->dimensions))
-        return false;
-    const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
-    int64_t dims[HLO_MAX_RANK];
-    if (!need_count(reader, op, "permutation", set->dimensions, operand->rank) ||
-        !mlir_in_range(reader, op, "permutation", set->dimensions, operand->rank, true))
-        return false;
-    for (int i = 0; i < operand->rank; i++)
-        dims[i] = operand->dims[set->dimensions.at[i]];
-    return mlir_result_dims(reader, op, 0, dims, operand->rank) && mlir_finish(reader, op, HLO_TRANSPOSE);
 }
 
 /* [0:4, 1:8:2] of the short form. */
@@ -216,30 +172,11 @@ static bool read_ranges(struct mlir_reader *reader, const char *at, struct hlo_a
 
 bool mlir_build_slice(struct mlir_reader *reader, struct mlir_op *op)
 {
-    struct hlo_attributes *set = mlir_set(reader, op);
     const struct mlir_attribute *ranges = mlir_find(reader, op, "[");
-    if (!set || !one_array(reader, op) || !same_element_type(reader, op))
-        return false;
-    if (ranges ? !read_ranges(reader, ranges->value, set)
-               : !(mlir_find_ints(reader, op, "start_indices", true, &set->start) &&
-                   mlir_find_ints(reader, op, "limit_indices", true, &set->limit) &&
-                   mlir_find_ints(reader, op, "strides", true, &set->stride)))
-        return false;
-    const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
-    int64_t dims[HLO_MAX_RANK];
-    if (!need_count(reader, op, "start_indices", set->start, operand->rank) ||
-        !need_count(reader, op, "limit_indices", set->limit, operand->rank) ||
-        !need_count(reader, op, "strides", set->stride, operand->rank))
-        return false;
-    for (int i = 0; i < operand->rank; i++) {
-        int64_t start = set->start.at[i], limit = set->limit.at[i], stride = set->stride.at[i];
-        if (start < 0 || limit < start || limit > operand->dims[i] || stride < 1)
-            return mlir_op_error(reader, op, "%lld:%lld:%lld is no part of dimension %d of size %lld",
-                                 (long long)start, (long long)limit, (long long)stride, i,
-                                 (long long)operand->dims[i]);
-        dims[i] = (limit - start) / stride + ((limit - start) % stride != 0);
-    }
-    return mlir_result_dims(reader, op, 0, dims, operand->rank) && mlir_finish(reader, op, HLO_SLICE);
+    return moves_elements(reader, op) &&
+           (ranges ? read_ranges(reader, ranges->value, mlir_set(reader, op))
+                   : mlir_read_fields(reader, op)) &&
+           mlir_infer(reader, op, HLO_SLICE);
 }
 
 /* Operands after `first` are scalar integers, one per dimension. */
@@ -257,34 +194,20 @@ static bool check_indices(struct mlir_reader *reader, const struct mlir_op *op, 
     return true;
 }
 
-static bool fits_in(struct mlir_reader *reader, const struct mlir_op *op, const int64_t *sizes,
-                    const struct hlo_shape *shape)
-{
-    for (int i = 0; i < shape->rank; i++)
-        if (sizes[i] < 0 || sizes[i] > shape->dims[i])
-            return mlir_op_error(reader, op, "%lld elements of dimension %d, which has %lld",
-                                 (long long)sizes[i], i, (long long)shape->dims[i]);
-    return true;
-}
-
+/* dynamic_slice and dynamic_update_slice. */
 bool mlir_build_dynamic_slice(struct mlir_reader *reader, struct mlir_op *op)
 {
-    struct hlo_attributes *set = mlir_set(reader, op);
-    if (!set || !one_array(reader, op) || !same_element_type(reader, op) ||
-        !mlir_find_ints(reader, op, "slice_sizes|sizes", true, &set->sizes))
-        return false;
-    const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
-    return need_count(reader, op, "slice_sizes", set->sizes, operand->rank) &&
-           check_indices(reader, op, 1, operand->rank) && fits_in(reader, op, set->sizes.at, operand) &&
-           mlir_result_dims(reader, op, 0, set->sizes.at, operand->rank) &&
-           mlir_finish(reader, op, HLO_DYNAMIC_SLICE);
+    return moves_elements(reader, op) && mlir_read_fields(reader, op) &&
+           check_indices(reader, op, op->info->opcode == HLO_DYNAMIC_SLICE ? 1 : 2,
+                         mlir_operand_type(reader, op, 0)->rank) &&
+           mlir_infer(reader, op, op->info->opcode);
 }
 
 /* The size is that of the result; limits and strides are not kept. */
 bool mlir_build_real_dynamic_slice(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
-    if (!set || !one_array(reader, op) || !same_element_type(reader, op))
+    if (!set || !moves_elements(reader, op))
         return false;
     const struct hlo_shape *result = mlir_result_type(reader, op, 0);
     if (result->rank != mlir_operand_type(reader, op, 0)->rank)
@@ -294,25 +217,12 @@ bool mlir_build_real_dynamic_slice(struct mlir_reader *reader, struct mlir_op *o
     return mlir_finish(reader, op, HLO_DYNAMIC_SLICE);
 }
 
-bool mlir_build_update_slice(struct mlir_reader *reader, struct mlir_op *op)
-{
-    if (!one_array(reader, op) || !same_element_type(reader, op))
-        return false;
-    const struct hlo_shape *operand = mlir_operand_type(reader, op, 0),
-                           *update = mlir_operand_type(reader, op, 1);
-    if (update->rank != operand->rank || update->type != operand->type)
-        return mlir_op_error(reader, op, "the update is not of the operand's type");
-    return check_indices(reader, op, 2, operand->rank) && fits_in(reader, op, update->dims, operand) &&
-           mlir_result_dims(reader, op, 0, operand->dims, operand->rank) &&
-           mlir_finish(reader, op, HLO_DYNAMIC_UPDATE_SLICE);
-}
-
 /* tensor.insert_slice, which byteir's gradients have: where it goes is an attribute, not operands. */
 bool mlir_build_insert_slice(struct mlir_reader *reader, struct mlir_op *op)
 {
-    struct hlo_instruction **operands = (struct hlo_instruction **)reader->operands.items + op->first_operand;
+    struct hlo_instruction **operands = mlir_operands(reader, op);
     struct hlo_instruction *update = operands[0];
-    if (!one_array(reader, op) || !same_element_type(reader, op))
+    if (!moves_elements(reader, op))
         return false;
     operands[0] = operands[1]; /* the other way round here: what is inserted comes first */
     operands[1] = update;
@@ -325,62 +235,12 @@ bool mlir_build_insert_slice(struct mlir_reader *reader, struct mlir_op *op)
            mlir_finish(reader, op, HLO_DYNAMIC_UPDATE_SLICE);
 }
 
-/* The one dimension that these keys name. */
-static bool find_dimension(struct mlir_reader *reader, struct mlir_op *op, const char *keys, int rank,
-                           int64_t *dimension)
-{
-    struct hlo_attributes *set = mlir_set(reader, op);
-    if (!set || !mlir_find_integer(reader, op, keys, true, dimension))
-        return false;
-    set->dimensions = mlir_copy_ints(reader, dimension, 1);
-    if (!set->dimensions.count)
-        return error_memory(reader->err);
-    return mlir_in_range(reader, op, "dimension", set->dimensions, rank, true);
-}
-
-bool mlir_build_concatenate(struct mlir_reader *reader, struct mlir_op *op)
-{
-    int64_t along, dims[HLO_MAX_RANK];
-    if (!one_array(reader, op) || !same_element_type(reader, op))
-        return false;
-    const struct hlo_shape *first = mlir_operand_type(reader, op, 0);
-    if (!find_dimension(reader, op, "dimension|dim", first->rank, &along))
-        return false;
-    memcpy(dims, first->dims, (size_t)first->rank * sizeof *dims);
-    for (size_t i = 1; i < op->operands; i++) {
-        const struct hlo_shape *shape = mlir_operand_type(reader, op, i);
-        bool alike = shape->rank == first->rank && shape->type == first->type;
-        for (int d = 0; alike && d < first->rank; d++)
-            alike = d == along || shape->dims[d] == first->dims[d];
-        if (!alike)
-            return mlir_op_error(reader, op, "operand %zu does not fit the first", i + 1);
-        dims[along] += shape->dims[along];
-        if (dims[along] > HLO_MAX_ELEMENTS)
-            return mlir_op_error(reader, op, "the result has more than 2^53 elements");
-    }
-    return mlir_result_dims(reader, op, 0, dims, first->rank) && mlir_finish(reader, op, HLO_CONCATENATE);
-}
-
 bool mlir_build_iota(struct mlir_reader *reader, struct mlir_op *op)
 {
-    int64_t along;
-    bool dynamic = op->operands == 1;
-    if (!one_array(reader, op) || (dynamic && !mlir_check_sizes(reader, op, 0)))
+    if (!mlir_need_arrays(reader, op) || (op->operands == 1 && !mlir_check_sizes(reader, op, 0)))
         return false;
     op->operands = 0; /* the shape that dynamic_iota is given is that of its type */
-    return find_dimension(reader, op, "iota_dimension|dim", mlir_result_type(reader, op, 0)->rank, &along) &&
-           mlir_finish(reader, op, HLO_IOTA);
-}
-
-static bool find_padding(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_attributes *set,
-                         int rank)
-{
-    return mlir_find_ints(reader, op, "edge_padding_low|low", true, &set->low) &&
-           mlir_find_ints(reader, op, "edge_padding_high|high", true, &set->high) &&
-           mlir_find_ints(reader, op, "interior_padding|interior", true, &set->interior) &&
-           need_count(reader, op, "edge_padding_low", set->low, rank) &&
-           need_count(reader, op, "edge_padding_high", set->high, rank) &&
-           need_count(reader, op, "interior_padding", set->interior, rank);
+    return mlir_build_inferred(reader, op);
 }
 
 bool mlir_padded_dims(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_ints low,
@@ -398,29 +258,12 @@ bool mlir_padded_dims(struct mlir_reader *reader, const struct mlir_op *op, stru
     return true;
 }
 
-bool mlir_build_pad(struct mlir_reader *reader, struct mlir_op *op)
-{
-    struct hlo_attributes *set = mlir_set(reader, op);
-    if (!set || !one_array(reader, op) || !same_element_type(reader, op))
-        return false;
-    const struct hlo_shape *operand = mlir_operand_type(reader, op, 0),
-                           *value = mlir_operand_type(reader, op, 1);
-    int64_t dims[HLO_MAX_RANK];
-    if (!find_padding(reader, op, set, operand->rank))
-        return false;
-    if (value->rank || value->type != operand->type)
-        return mlir_op_error(reader, op, "the value to pad with should be a scalar of type %s",
-                             hlo_type_name(operand->type));
-    return mlir_padded_dims(reader, op, set->low, set->high, set->interior, dims) &&
-           mlir_result_dims(reader, op, 0, dims, operand->rank) && mlir_finish(reader, op, HLO_PAD);
-}
-
 /* What is padded is a value: all of it is said to be at the end. */
 bool mlir_build_dynamic_pad(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     int64_t none[HLO_MAX_RANK] = {0}, high[HLO_MAX_RANK];
-    if (!set || !one_array(reader, op) || !same_element_type(reader, op))
+    if (!set || !moves_elements(reader, op))
         return false;
     const struct hlo_shape *operand = mlir_operand_type(reader, op, 0),
                            *result = mlir_result_type(reader, op, 0);
@@ -437,29 +280,17 @@ bool mlir_build_dynamic_pad(struct mlir_reader *reader, struct mlir_op *op)
     return set->high.count == operand->rank ? mlir_finish(reader, op, HLO_PAD) : error_memory(reader->err);
 }
 
-bool mlir_build_reverse(struct mlir_reader *reader, struct mlir_op *op)
-{
-    struct hlo_attributes *set = mlir_set(reader, op);
-    if (!set || !one_array(reader, op) || !same_element_type(reader, op) ||
-        !mlir_find_ints(reader, op, "dimensions|dims", true, &set->dimensions))
-        return false;
-    const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
-    return mlir_in_range(reader, op, "dimensions", set->dimensions, operand->rank, true) &&
-           mlir_result_dims(reader, op, 0, operand->dims, operand->rank) &&
-           mlir_finish(reader, op, HLO_REVERSE);
-}
-
 /* Slices of size 1 along `dim`, whole along the others. */
 bool mlir_build_index_select(struct mlir_reader *reader, struct mlir_op *op)
 {
-    int64_t along, sizes[HLO_MAX_RANK];
-    if (!one_array(reader, op) || !same_element_type(reader, op))
+    int64_t sizes[HLO_MAX_RANK];
+    if (!moves_elements(reader, op) || !mlir_read_fields(reader, op))
         return false;
     const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
-    if (!find_dimension(reader, op, "dim", operand->rank, &along))
+    if (!mlir_in_range(reader, op, "dim", op->set->dimensions, operand->rank, true))
         return false;
     for (int i = 0; i < operand->rank; i++)
-        sizes[i] = i == along ? 1 : operand->dims[i];
+        sizes[i] = i == op->set->dimensions.at[0] ? 1 : operand->dims[i];
     op->set->sizes = mlir_copy_ints(reader, sizes, operand->rank);
     op->set->dimensions = (struct hlo_ints){0};
     return op->set->sizes.count ? mlir_finish(reader, op, HLO_GATHER) : error_memory(reader->err);
@@ -467,10 +298,7 @@ bool mlir_build_index_select(struct mlir_reader *reader, struct mlir_op *op)
 
 bool mlir_build_dimension_size(struct mlir_reader *reader, struct mlir_op *op)
 {
-    int64_t along;
     if (op->operands == 2 && mlir_operand_type(reader, op, 1)->rank)
         return mlir_op_error(reader, op, "operand 2, the size, should be a scalar");
-    return one_array(reader, op) &&
-           find_dimension(reader, op, "dimension|dim", mlir_operand_type(reader, op, 0)->rank, &along) &&
-           mlir_finish(reader, op, op->info->opcode);
+    return mlir_need_arrays(reader, op) && mlir_build_inferred(reader, op);
 }

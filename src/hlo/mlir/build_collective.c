@@ -26,7 +26,6 @@ static bool check_channel(struct mlir_reader *reader, const struct mlir_op *op)
     const struct mlir_attribute *channel = mlir_find(reader, op, "channel_handle");
     struct mlir_attribute handle;
     struct hlo_ints number;
-    int64_t rows;
     if (!mlir_find(reader, op, "use_global_device_ids") || !channel || !channel->value ||
         !mlir_begins(reader, channel->value, "#"))
         return true;
@@ -34,7 +33,7 @@ static bool check_channel(struct mlir_reader *reader, const struct mlir_op *op)
         return false;
     if (!handle.value)
         return true;
-    return mlir_read_ints(reader, &handle, &number, &rows) &&
+    return mlir_read_ints(reader, &handle, &number, NULL) &&
            ((number.count == 1 && number.at[0] > 0) ||
             mlir_op_error(reader, op, "channel_handle: expected a positive number"));
 }
@@ -115,7 +114,7 @@ static bool check_exchange(struct mlir_reader *reader, const struct mlir_op *op,
 static bool check_shapes(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_attributes *set)
 {
     enum hlo_opcode opcode = op->info->opcode;
-    if (opcode == HLO_ALL_TO_ALL && op->info->dialects == MLIR_HLO)
+    if (opcode == HLO_ALL_TO_ALL && !op->info->dialects)
         return check_exchange(reader, op, set);
     for (size_t i = 0; i < op->result_types; i++) {
         const struct hlo_shape *operand = mlir_operand_type(reader, op, i);

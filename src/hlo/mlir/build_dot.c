@@ -1,66 +1,12 @@
 /* Products and solvers: dot, convolution, fft, triangular_solve, …; and windows, which convolution shares. */
 #include "hlo/mlir/mlir.h"
 
-static bool one_array(struct mlir_reader *reader, const struct mlir_op *op)
-{
-    return mlir_need_results(reader, op, 1) && mlir_need_arrays(reader, op);
-}
-
-static bool check_side(struct mlir_reader *reader, const struct mlir_op *op, const char *side,
-                       struct hlo_ints batch, struct hlo_ints contracting, int rank)
-{
-    if (!mlir_in_range(reader, op, side, batch, rank, true) ||
-        !mlir_in_range(reader, op, side, contracting, rank, true))
-        return false;
-    for (int i = 0; i < batch.count; i++)
-        if (hlo_ints_have(contracting, batch.at[i]))
-            return mlir_op_error(reader, op, "%s: dimension %lld is both batching and contracting", side,
-                                 (long long)batch.at[i]);
-    return true;
-}
-
-static bool check_pairs(struct mlir_reader *reader, const struct mlir_op *op, const char *what,
-                        struct hlo_ints lhs, struct hlo_ints rhs)
-{
-    const struct hlo_shape *a = mlir_operand_type(reader, op, 0), *b = mlir_operand_type(reader, op, 1);
-    if (lhs.count != rhs.count)
-        return mlir_op_error(reader, op, "%d %s dimensions of the one, %d of the other operand", lhs.count,
-                             what, rhs.count);
-    for (int i = 0; i < lhs.count; i++)
-        if (a->dims[lhs.at[i]] != b->dims[rhs.at[i]])
-            return mlir_op_error(reader, op, "%s dimensions of sizes %lld and %lld", what,
-                                 (long long)a->dims[lhs.at[i]], (long long)b->dims[rhs.at[i]]);
-    return true;
-}
-
-/* Batch dimensions, those left of lhs, those left of rhs. */
-static bool check_dot(struct mlir_reader *reader, const struct mlir_op *op, const struct hlo_attributes *set)
-{
-    const struct hlo_shape *lhs = mlir_operand_type(reader, op, 0), *rhs = mlir_operand_type(reader, op, 1);
-    int64_t dims[2 * HLO_MAX_RANK];
-    int rank = 0;
-    if (!check_side(reader, op, "lhs", set->lhs_batch, set->lhs_contracting, lhs->rank) ||
-        !check_side(reader, op, "rhs", set->rhs_batch, set->rhs_contracting, rhs->rank) ||
-        !check_pairs(reader, op, "batching", set->lhs_batch, set->rhs_batch) ||
-        !check_pairs(reader, op, "contracting", set->lhs_contracting, set->rhs_contracting))
-        return false;
-    for (int i = 0; i < set->lhs_batch.count; i++)
-        dims[rank++] = lhs->dims[set->lhs_batch.at[i]];
-    for (int i = 0; i < lhs->rank; i++)
-        if (!hlo_ints_have(set->lhs_batch, i) && !hlo_ints_have(set->lhs_contracting, i))
-            dims[rank++] = lhs->dims[i];
-    for (int i = 0; i < rhs->rank; i++)
-        if (!hlo_ints_have(set->rhs_batch, i) && !hlo_ints_have(set->rhs_contracting, i))
-            dims[rank++] = rhs->dims[i];
-    return mlir_result_dims(reader, op, 0, dims, rank);
-}
-
 /* The last dimension of lhs with the first of rhs. */
 bool mlir_build_dot(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     static const int64_t first = 0;
-    if (!set || !one_array(reader, op))
+    if (!set || !mlir_one_array(reader, op))
         return false;
     int lhs = mlir_operand_type(reader, op, 0)->rank, rhs = mlir_operand_type(reader, op, 1)->rank;
     if (lhs < 1 || lhs > 2 || rhs < 1 || rhs > 2)
@@ -70,7 +16,7 @@ bool mlir_build_dot(struct mlir_reader *reader, struct mlir_op *op)
     set->rhs_contracting = (struct hlo_ints){1, &first};
     if (!set->lhs_contracting.count)
         return error_memory(reader->err);
-    return check_dot(reader, op, set) && mlir_verify_dot(reader, op) && mlir_finish(reader, op, HLO_DOT);
+    return mlir_verify_dot(reader, op) && mlir_infer(reader, op, HLO_DOT);
 }
 
 /* `[0, 1] x [0, 1]` of the short form. */
@@ -79,7 +25,6 @@ static bool read_cross(struct mlir_reader *reader, const struct mlir_op *op, con
 {
     struct mlir_attribute side = {0};
     const struct mlir_attribute *both = mlir_find(reader, op, key);
-    int64_t rows;
     if (!both)
         return true;
     const char *after = reader->p;
@@ -89,7 +34,7 @@ static bool read_cross(struct mlir_reader *reader, const struct mlir_op *op, con
     mlir_space(reader);
     side = (struct mlir_attribute){both->key, reader->p};
     reader->p = after;
-    return mlir_read_ints(reader, both, lhs, &rows) && mlir_read_ints(reader, &side, rhs, &rows);
+    return mlir_read_ints(reader, both, lhs, NULL) && mlir_read_ints(reader, &side, rhs, NULL);
 }
 
 static bool read_dot_numbers(struct mlir_reader *reader, struct mlir_op *op, const char *key,
@@ -108,8 +53,8 @@ static bool read_dot_numbers(struct mlir_reader *reader, struct mlir_op *op, con
 bool mlir_build_dot_general(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
-    return set && one_array(reader, op) && read_dot_numbers(reader, op, "dot_dimension_numbers", set) &&
-           check_dot(reader, op, set) && mlir_verify_dot(reader, op) && mlir_finish(reader, op, HLO_DOT);
+    return set && mlir_one_array(reader, op) && read_dot_numbers(reader, op, "dot_dimension_numbers", set) &&
+           mlir_verify_dot(reader, op) && mlir_infer(reader, op, HLO_DOT);
 }
 
 /* Sizes of the groups: one list for all, or one for each place in the batching dimensions and in those of the
@@ -149,7 +94,7 @@ bool mlir_build_ragged_dot(struct mlir_reader *reader, struct mlir_op *op)
     static const char key[] = "ragged_dot_dimension_numbers";
     struct hlo_attributes *set = mlir_set(reader, op);
     const struct mlir_attribute *numbers = mlir_find(reader, op, key);
-    if (!set || !one_array(reader, op))
+    if (!set || !mlir_one_array(reader, op))
         return false;
     if (!numbers || !numbers->value)
         return mlir_op_error(reader, op, "'%s' is missing", key);
@@ -157,16 +102,9 @@ bool mlir_build_ragged_dot(struct mlir_reader *reader, struct mlir_op *op)
         !mlir_read_field(reader, numbers, "lhs_ragged_dimensions", &set->lhs_ragged) ||
         !mlir_read_field(reader, numbers, "rhs_group_dimensions", &set->rhs_group))
         return false;
-    int lhs = mlir_operand_type(reader, op, 0)->rank, rhs = mlir_operand_type(reader, op, 1)->rank;
     if (set->lhs_ragged.count != 1)
         return mlir_op_error(reader, op, "expected one ragged dimension, found %d", set->lhs_ragged.count);
-    return check_side(reader, op, "lhs", set->lhs_batch, set->lhs_contracting, lhs) &&
-           check_side(reader, op, "rhs", set->rhs_batch, set->rhs_contracting, rhs) &&
-           mlir_in_range(reader, op, "lhs_ragged_dimensions", set->lhs_ragged, lhs, true) &&
-           mlir_in_range(reader, op, "rhs_group_dimensions", set->rhs_group, rhs, true) &&
-           check_pairs(reader, op, "batching", set->lhs_batch, set->rhs_batch) &&
-           check_pairs(reader, op, "contracting", set->lhs_contracting, set->rhs_contracting) &&
-           check_ragged(reader, op, set) && mlir_finish(reader, op, HLO_RAGGED_DOT);
+    return mlir_infer(reader, op, HLO_RAGGED_DOT) && check_ragged(reader, op, set);
 }
 
 /* One operand of "ab,bc->ac": a letter per dimension. Returns what follows them. */
@@ -188,7 +126,7 @@ bool mlir_build_einsum(struct mlir_reader *reader, struct mlir_op *op)
     struct hlo_attributes *set = mlir_set(reader, op);
     const char *text, *c;
     const char *key = mlir_find(reader, op, "config") ? "config" : "einsum_config";
-    if (!set || !one_array(reader, op) || !mlir_find_text(reader, op, key, &text))
+    if (!set || !mlir_one_array(reader, op) || !mlir_find_text(reader, op, key, &text))
         return false;
     int ranks[2] = {mlir_operand_type(reader, op, 0)->rank, mlir_operand_type(reader, op, 1)->rank};
     c = text ? take_letters(text, lhs, ranks[0]) : NULL;
@@ -212,7 +150,7 @@ bool mlir_build_einsum(struct mlir_reader *reader, struct mlir_op *op)
     set->rhs_contracting = mlir_copy_ints(reader, found[3], contracting);
     if (set->rhs_batch.count != batch || set->rhs_contracting.count != contracting)
         return error_memory(reader->err);
-    return check_dot(reader, op, set) && mlir_finish(reader, op, HLO_DOT);
+    return mlir_infer(reader, op, HLO_DOT);
 }
 
 /* Of the real and the complex side of a transform, the last dimension has n and n / 2 + 1 elements, the others
@@ -247,7 +185,7 @@ bool mlir_build_fft(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct mlir_span kind;
     struct hlo_attributes *set = mlir_set(reader, op);
-    if (!set || !one_array(reader, op) || !mlir_find_ints(reader, op, "fft_length|length", true, &set->sizes))
+    if (!set || !mlir_one_array(reader, op) || !mlir_read_fields(reader, op))
         return false;
     if (set->sizes.count < 1 || set->sizes.count > 3 ||
         set->sizes.count > mlir_operand_type(reader, op, 0)->rank)
@@ -266,17 +204,14 @@ static bool check_square(struct mlir_reader *reader, const struct mlir_op *op)
 
 bool mlir_build_cholesky(struct mlir_reader *reader, struct mlir_op *op)
 {
-    if (!one_array(reader, op) || !check_square(reader, op))
-        return false;
-    const struct hlo_shape *a = mlir_operand_type(reader, op, 0);
-    return mlir_result_dims(reader, op, 0, a->dims, a->rank) && mlir_finish(reader, op, HLO_CHOLESKY);
+    return mlir_one_array(reader, op) && check_square(reader, op) && mlir_infer(reader, op, HLO_CHOLESKY);
 }
 
 bool mlir_build_solve(struct mlir_reader *reader, struct mlir_op *op)
 {
     bool right = false;
     const struct mlir_attribute *left_side = mlir_find(reader, op, "left_side");
-    if (!one_array(reader, op) || !check_square(reader, op))
+    if (!mlir_one_array(reader, op) || !check_square(reader, op))
         return false;
     const struct hlo_shape *a = mlir_operand_type(reader, op, 0), *b = mlir_operand_type(reader, op, 1);
     struct mlir_span transpose = {"TRANSPOSE", 9};
@@ -292,25 +227,21 @@ bool mlir_build_solve(struct mlir_reader *reader, struct mlir_op *op)
         fits = a->dims[i] == b->dims[i];
     if (!fits || a->dims[a->rank - 1] != b->dims[b->rank - (right ? 1 : 2)])
         return mlir_op_error(reader, op, "the second operand does not fit the first");
-    return mlir_result_dims(reader, op, 0, b->dims, b->rank) && mlir_finish(reader, op, HLO_TRIANGULAR_SOLVE);
+    return mlir_infer(reader, op, HLO_TRIANGULAR_SOLVE);
 }
 
 /* The statistics have one element per feature. */
 bool mlir_build_batch_norm(struct mlir_reader *reader, struct mlir_op *op)
 {
-    struct hlo_attributes *set = mlir_set(reader, op);
     bool inference = op->info->opcode == HLO_BATCH_NORM_INFERENCE;
     bool grad = op->info->opcode == HLO_BATCH_NORM_GRAD;
-    int64_t feature;
-    if (!set || !mlir_need_results(reader, op, inference ? 1 : 3) || !mlir_need_arrays(reader, op) ||
-        !mlir_find_integer(reader, op, "feature_index", true, &feature))
+    if (!mlir_need_results(reader, op, inference ? 1 : 3) || !mlir_need_arrays(reader, op) ||
+        !mlir_read_fields(reader, op))
         return false;
     const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
-    set->dimensions = mlir_copy_ints(reader, &feature, 1);
-    if (!set->dimensions.count)
-        return error_memory(reader->err);
-    if (!mlir_in_range(reader, op, "feature_index", set->dimensions, operand->rank, true))
+    if (!mlir_in_range(reader, op, "feature_index", op->set->dimensions, operand->rank, true))
         return false;
+    int64_t feature = op->set->dimensions.at[0];
     for (size_t i = 1; i < op->operands; i++) {
         const struct hlo_shape *shape = mlir_operand_type(reader, op, i);
         bool fits = grad && i == 4 ? shape->rank == operand->rank

@@ -45,9 +45,7 @@ static bool takes_rows(const struct mlir_reader *reader, const struct mlir_op *o
     const struct hlo_shape *value = mlir_callee(reader, op, 0)->parameters[index]->shape;
     const struct hlo_shape *initial = mlir_operand_type(reader, op, inputs + index);
     return (value->rank == 0 || value->rank < mlir_operand_type(reader, op, index)->rank) &&
-           initial->rank == value->rank &&
-           (!value->rank ||
-            memcmp(value->dims, initial->dims, (size_t)value->rank * sizeof *value->dims) == 0);
+           hlo_dims_match(value, initial, -1);
 }
 
 /* The region takes values so far and as many elements, and returns new values, all of the same types, which
@@ -82,45 +80,18 @@ bool mlir_check_accumulators(struct mlir_reader *reader, const struct mlir_op *o
 /* Inputs of one shape, then an initial value for each. */
 bool mlir_check_reducer(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs)
 {
-    const struct hlo_shape *first = mlir_operand_type(reader, op, 0);
     if (inputs == 0 || op->operands / 2 != inputs)
         return mlir_op_error(reader, op, "expected an initial value for each input");
-    for (size_t i = 1; i < inputs; i++) {
-        const struct hlo_shape *input = mlir_operand_type(reader, op, i);
-        if (input->rank != first->rank ||
-            (first->rank && memcmp(input->dims, first->dims, (size_t)first->rank * sizeof *first->dims) != 0))
+    for (size_t i = 1; i < inputs; i++)
+        if (!hlo_dims_match(mlir_operand_type(reader, op, i), mlir_operand_type(reader, op, 0), -1))
             return mlir_op_error(reader, op, "inputs of different shapes");
-    }
     return mlir_need_results(reader, op, inputs) && mlir_check_accumulators(reader, op, inputs);
-}
-
-bool mlir_build_region(struct mlir_reader *reader, struct mlir_op *op)
-{
-    return mlir_finish(reader, op, op->info->opcode);
 }
 
 bool mlir_build_reduce(struct mlir_reader *reader, struct mlir_op *op)
 {
-    struct hlo_attributes *set = mlir_set(reader, op);
-    int64_t dims[HLO_MAX_RANK];
-    int rank = 0;
-    if (!set || !mlir_need_arrays(reader, op) ||
-        !mlir_find_ints(reader, op, "dimensions", true, &set->dimensions) ||
-        !mlir_check_reducer(reader, op, op->operands / 2))
-        return false;
-    const struct hlo_shape *input = mlir_operand_type(reader, op, 0);
-    if (!mlir_in_range(reader, op, "dimensions", set->dimensions, input->rank, true))
-        return false;
-    uint64_t reduced = 0;
-    for (int i = 0; i < set->dimensions.count; i++)
-        reduced |= (uint64_t)1 << set->dimensions.at[i];
-    for (int i = 0; i < input->rank; i++)
-        if (!(reduced >> i & 1))
-            dims[rank++] = input->dims[i];
-    for (size_t i = 0; i < op->result_types; i++)
-        if (!mlir_result_dims(reader, op, i, dims, rank))
-            return false;
-    return mlir_finish(reader, op, HLO_REDUCE);
+    return mlir_need_arrays(reader, op) && mlir_read_fields(reader, op) &&
+           mlir_check_reducer(reader, op, op->operands / 2) && mlir_infer(reader, op, HLO_REDUCE);
 }
 
 bool mlir_build_sort(struct mlir_reader *reader, struct mlir_op *op)
@@ -132,16 +103,9 @@ bool mlir_build_sort(struct mlir_reader *reader, struct mlir_op *op)
         !mlir_find_integer(reader, op, "dimension", false, &along))
         return false;
     along = along < 0 ? along + rank : along;
-    set->dimensions = mlir_copy_ints(reader, &along, 1);
-    if (!set->dimensions.count)
+    set->dimensions = mlir_copy_ints(reader, &along, rank > 0);
+    if (rank && !set->dimensions.count)
         return error_memory(reader->err);
-    if (rank && !mlir_in_range(reader, op, "dimension", set->dimensions, rank, true))
-        return false;
-    for (size_t i = 0; i < op->operands; i++) {
-        const struct hlo_shape *shape = mlir_operand_type(reader, op, i);
-        if (!mlir_result_dims(reader, op, i, shape->dims, shape->rank))
-            return false;
-    }
     if (!mlir_check_region(reader, op, 0, 2 * op->operands, 1))
         return false;
     const struct hlo_shape *answer = mlir_callee(reader, op, 0)->root->shape;
@@ -150,7 +114,7 @@ bool mlir_build_sort(struct mlir_reader *reader, struct mlir_op *op)
     for (size_t i = 0; i < 2 * op->operands; i++)
         if (!mlir_check_scalar(reader, op, i, mlir_operand_type(reader, op, i / 2)->type))
             return false;
-    return mlir_finish(reader, op, HLO_SORT);
+    return mlir_infer(reader, op, HLO_SORT);
 }
 
 /* The region takes an element of each operand and returns one of the result. */
@@ -177,8 +141,7 @@ bool mlir_build_map(struct mlir_reader *reader, struct mlir_op *op)
     for (int i = 0; i < set->dimensions.count; i++)
         if (set->dimensions.at[i] != i)
             return mlir_op_error(reader, op, "dimensions should be all of them in order");
-    return check_mapped(reader, op) && mlir_result_dims(reader, op, 0, first->dims, first->rank) &&
-           mlir_finish(reader, op, HLO_MAP);
+    return check_mapped(reader, op) && mlir_infer(reader, op, HLO_MAP);
 }
 
 /* Condition and body take what the loop carries; the body returns it. */
@@ -259,7 +222,7 @@ bool mlir_build_topk(struct mlir_reader *reader, struct mlir_op *op)
     struct hlo_attributes *set = mlir_set(reader, op);
     int64_t dims[HLO_MAX_RANK];
     if (!set || !mlir_need_results(reader, op, 2) || !mlir_need_arrays(reader, op) ||
-        !mlir_find_integer(reader, op, "k", true, &set->index))
+        !mlir_read_fields(reader, op))
         return false;
     const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
     if (operand->rank < 1 || set->index < 0 || set->index > operand->dims[operand->rank - 1])

@@ -9,13 +9,6 @@ struct parts {
     int64_t padded; /* rows of padding */
 };
 
-static bool read_nested(struct mlir_reader *reader, const struct mlir_attribute *attribute,
-                        struct hlo_ints *values)
-{
-    int64_t rows;
-    return mlir_read_ints(reader, attribute, values, &rows);
-}
-
 /* window = {stride = [1, 1], pad = [[1, 1], [2, 2]], lhs_dilate = […], rhs_dilate = […], reverse = […]} */
 static bool read_short_window(struct mlir_reader *reader, const struct mlir_attribute *window,
                               struct parts *parts)
@@ -24,11 +17,11 @@ static bool read_short_window(struct mlir_reader *reader, const struct mlir_attr
     const char *after = reader->p;
     reader->p = window->value;
     if (!mlir_need(reader, "{") || !mlir_dictionary(reader, &inner, '}') ||
-        !read_nested(reader, mlir_find(reader, &inner, "stride"), &parts->strides) ||
+        !mlir_read_ints(reader, mlir_find(reader, &inner, "stride"), &parts->strides, NULL) ||
         !mlir_read_ints(reader, mlir_find(reader, &inner, "pad"), &parts->padding, &parts->padded) ||
-        !read_nested(reader, mlir_find(reader, &inner, "lhs_dilate"), &parts->base) ||
-        !read_nested(reader, mlir_find(reader, &inner, "rhs_dilate"), &parts->dilation) ||
-        !read_nested(reader, mlir_find(reader, &inner, "reverse"), &parts->reversal))
+        !mlir_read_ints(reader, mlir_find(reader, &inner, "lhs_dilate"), &parts->base, NULL) ||
+        !mlir_read_ints(reader, mlir_find(reader, &inner, "rhs_dilate"), &parts->dilation, NULL) ||
+        !mlir_read_ints(reader, mlir_find(reader, &inner, "reverse"), &parts->reversal, NULL))
         return false;
     reader->attributes.count = inner.first_attribute;
     reader->p = after;
@@ -80,14 +73,6 @@ static int64_t at_or(struct hlo_ints list, int index, int64_t otherwise)
     return index < list.count ? list.at[index] : otherwise;
 }
 
-/* Spread by `dilation`: gaps between elements. Sizes and dilations are at most 2^53 each. */
-static bool dilated(int64_t size, int64_t dilation, int64_t *result)
-{
-    *result = 0;
-    return size == 0 || (!__builtin_mul_overflow(size - 1, dilation, result) &&
-                         !__builtin_add_overflow(*result, 1, result) && *result <= INT64_MAX / 4);
-}
-
 static bool set_window(struct mlir_reader *reader, const struct mlir_op *op, const struct parts *parts,
                        int rank, const int64_t *sizes, struct hlo_attributes *set)
 {
@@ -111,47 +96,26 @@ static bool set_window(struct mlir_reader *reader, const struct mlir_op *op, con
     return true;
 }
 
-/* How many places a window has on `size` elements. */
-static bool places(struct mlir_reader *reader, const struct mlir_op *op, const struct hlo_window_dim *window,
-                   int64_t size, int64_t *count)
-{
-    int64_t base, reach;
-    if (!dilated(size, window->base_dilation, &base) ||
-        !dilated(window->size, window->window_dilation, &reach))
-        return mlir_op_error(reader, op, "the window is too large");
-    int64_t room = base + window->pad_low + window->pad_high - reach;
-    *count = room < 0 || base + window->pad_low + window->pad_high <= 0 ? 0 : room / window->stride + 1;
-    return true;
-}
-
 bool mlir_build_reduce_window(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     struct parts parts = {0};
-    int64_t dims[HLO_MAX_RANK];
     if (!set || !mlir_need_arrays(reader, op) || !mlir_check_reducer(reader, op, op->operands / 2) ||
         !read_parts(reader, op, &parts))
         return false;
-    const struct hlo_shape *input = mlir_operand_type(reader, op, 0);
-    if (parts.sizes.count != input->rank)
-        return mlir_op_error(reader, op, "window_dimensions: expected %d numbers, found %d", input->rank,
+    int rank = mlir_operand_type(reader, op, 0)->rank;
+    if (parts.sizes.count != rank)
+        return mlir_op_error(reader, op, "window_dimensions: expected %d numbers, found %d", rank,
                              parts.sizes.count);
-    if (!set_window(reader, op, &parts, input->rank, parts.sizes.at, set))
-        return false;
-    for (int i = 0; i < input->rank; i++)
-        if (!places(reader, op, &set->window[i], input->dims[i], &dims[i]))
-            return false;
-    for (size_t i = 0; i < op->result_types; i++)
-        if (!mlir_result_dims(reader, op, i, dims, input->rank))
-            return false;
-    return mlir_finish(reader, op, HLO_REDUCE_WINDOW);
+    return set_window(reader, op, &parts, rank, parts.sizes.at, set) &&
+           mlir_infer(reader, op, HLO_REDUCE_WINDOW);
 }
 
 bool mlir_build_select_and_scatter(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     struct parts parts = {0};
-    int64_t ones[HLO_MAX_RANK], dims[HLO_MAX_RANK];
+    int64_t ones[HLO_MAX_RANK];
     if (!set || !mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op) ||
         !read_parts(reader, op, &parts))
         return false;
@@ -164,15 +128,13 @@ bool mlir_build_select_and_scatter(struct mlir_reader *reader, struct mlir_op *o
                              parts.sizes.count);
     if (!set_window(reader, op, &parts, input->rank, parts.sizes.count ? parts.sizes.at : ones, set))
         return false;
-    for (int i = 0; i < input->rank; i++)
-        if (!places(reader, op, &set->window[i], input->dims[i], &dims[i]))
-            return false;
-    if (source->rank != input->rank || memcmp(source->dims, dims, (size_t)input->rank * sizeof *dims) != 0)
+    bool fits = source->rank == input->rank;
+    for (int i = 0; fits && i < input->rank; i++)
+        fits = hlo_window_positions(&set->window[i], input->dims[i]) == source->dims[i];
+    if (!fits)
         return mlir_op_error(reader, op, "the source does not have one element per window");
-    if (!mlir_check_region(reader, op, 0, 2, 1) || !mlir_check_region(reader, op, 1, 2, 1))
-        return false;
-    return mlir_result_dims(reader, op, 0, input->dims, input->rank) &&
-           mlir_finish(reader, op, HLO_SELECT_AND_SCATTER);
+    return mlir_check_region(reader, op, 0, 2, 1) && mlir_check_region(reader, op, 1, 2, 1) &&
+           mlir_infer(reader, op, HLO_SELECT_AND_SCATTER);
 }
 
 /* [b, 0, 1, f] up to ']' : what each dimension is. */
@@ -277,66 +239,19 @@ static bool read_dimension_numbers(struct mlir_reader *reader, const struct mlir
     return true;
 }
 
-static int64_t size_at(const struct hlo_shape *shape, struct hlo_ints labels, int64_t wanted)
-{
-    for (int i = 0; i < labels.count; i++)
-        if (labels.at[i] == wanted)
-            return shape->dims[i];
-    return 0;
-}
-
-static bool check_features(struct mlir_reader *reader, const struct mlir_op *op,
-                           const struct hlo_attributes *set)
-{
-    const struct hlo_shape *input = mlir_operand_type(reader, op, 0),
-                           *kernel = mlir_operand_type(reader, op, 1);
-    int64_t batch = size_at(input, set->input_labels, HLO_LABEL_BATCH);
-    int64_t in = size_at(input, set->input_labels, HLO_LABEL_FEATURE);
-    int64_t in_kernel = size_at(kernel, set->kernel_labels, HLO_LABEL_BATCH);
-    int64_t out = size_at(kernel, set->kernel_labels, HLO_LABEL_FEATURE);
-    if (set->feature_groups < 1 || set->batch_groups < 1 ||
-        (set->feature_groups > 1 && set->batch_groups > 1))
-        return mlir_op_error(reader, op, "%lld feature groups and %lld batch groups",
-                             (long long)set->feature_groups, (long long)set->batch_groups);
-    if (in % set->feature_groups || out % set->feature_groups || in / set->feature_groups != in_kernel)
-        return mlir_op_error(reader, op, "%lld features in %lld groups do not fit a kernel of %lld to %lld",
-                             (long long)in, (long long)set->feature_groups, (long long)in_kernel,
-                             (long long)out);
-    if (batch % set->batch_groups || out % set->batch_groups)
-        return mlir_op_error(reader, op, "%lld batch groups do not divide %lld and %lld",
-                             (long long)set->batch_groups, (long long)batch, (long long)out);
-    return true;
-}
-
-static bool check_output(struct mlir_reader *reader, const struct mlir_op *op,
-                         const struct hlo_attributes *set)
-{
-    const struct hlo_shape *input = mlir_operand_type(reader, op, 0),
-                           *kernel = mlir_operand_type(reader, op, 1);
-    int64_t dims[HLO_MAX_RANK];
-    for (int i = 0; i < input->rank; i++) {
-        int64_t what = set->output_labels.at[i];
-        if (what == HLO_LABEL_BATCH)
-            dims[i] = size_at(input, set->input_labels, HLO_LABEL_BATCH) / set->batch_groups;
-        else if (what == HLO_LABEL_FEATURE)
-            dims[i] = size_at(kernel, set->kernel_labels, HLO_LABEL_FEATURE);
-        else if (!places(reader, op, &set->window[what], size_at(input, set->input_labels, what), &dims[i]))
-            return false;
-    }
-    return mlir_result_dims(reader, op, 0, dims, input->rank);
-}
-
-/* The padding of dynamic_conv is a value: that which gives the result's size, half of it on each side. */
+/* The padding of dynamic_conv is a value: it is taken for the one that gives the result's size, half of it on each
+ * side. */
 static void guess_padding(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_attributes *set)
 {
     struct hlo_window_dim *window = (struct hlo_window_dim *)set->window;
-    const struct hlo_shape *input = mlir_operand_type(reader, op, 0),
-                           *result = mlir_result_type(reader, op, 0);
     for (int i = 0; i < set->window_rank; i++) {
-        int64_t base, reach, out = size_at(result, set->output_labels, i), total;
-        if (!dilated(size_at(input, set->input_labels, i), window[i].base_dilation, &base) ||
-            !dilated(window[i].size, window[i].window_dilation, &reach) || out < 1 ||
-            __builtin_mul_overflow(out - 1, window[i].stride, &total) || total > INT64_MAX / 4)
+        int64_t base = hlo_labelled_size(mlir_operand_type(reader, op, 0), set->input_labels, i), reach,
+                total;
+        int64_t out = hlo_labelled_size(mlir_result_type(reader, op, 0), set->output_labels, i);
+        if ((base && __builtin_mul_overflow(base - 1, window[i].base_dilation, &base)) || out < 1 ||
+            __builtin_mul_overflow(window[i].size - 1, window[i].window_dilation, &reach) ||
+            __builtin_mul_overflow(out - 1, window[i].stride, &total) || total > INT64_MAX / 4 ||
+            base > INT64_MAX / 4 || reach > INT64_MAX / 4)
             continue;
         total += reach - base;
         window[i].pad_low = total / 2;
@@ -363,17 +278,12 @@ bool mlir_build_convolution(struct mlir_reader *reader, struct mlir_op *op)
         !mlir_find_integer(reader, op, "batch_group_count", false, &set->batch_groups) ||
         !read_parts(reader, op, &parts))
         return false;
-    if (set->input_labels.count != rank || set->kernel_labels.count != rank ||
-        set->output_labels.count != rank)
-        return mlir_op_error(reader, op, "dimension_numbers are not of %d dimensions", rank);
     for (int i = 0; i < rank - 2; i++)
-        sizes[i] = size_at(kernel, set->kernel_labels, i);
-    if (!set_window(reader, op, &parts, rank - 2, sizes, set) || !check_features(reader, op, set))
+        sizes[i] = hlo_labelled_size(kernel, set->kernel_labels, i);
+    if (!set_window(reader, op, &parts, rank - 2, sizes, set))
         return false;
     if (op->operands == 3)
         guess_padding(reader, op, set);
-    else if (!check_output(reader, op, set))
-        return false;
     op->operands = 2;
-    return mlir_finish(reader, op, HLO_CONVOLUTION);
+    return mlir_infer(reader, op, HLO_CONVOLUTION);
 }

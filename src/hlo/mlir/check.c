@@ -35,19 +35,9 @@ static const char *wanted_instead(enum hlo_opcode opcode, enum hlo_type type)
 /* Quantized numbers, which are read as the whole numbers that are stored, stand for floats. */
 bool mlir_check_elements(struct mlir_reader *reader, const struct mlir_op *op)
 {
-    enum hlo_opcode opcode = op->info->opcode;
-    enum hlo_type type = mlir_operand_type(reader, op, 0)->type,
-                  result = mlir_result_type(reader, op, 0)->type;
-    if (reader->quantized)
-        return true;
-    const char *wanted = wanted_instead(opcode, type);
-    if (wanted)
-        return mlir_op_error(reader, op, "expected %s, found %s", wanted, hlo_type_name(type));
-    bool is_part = opcode == HLO_REAL || opcode == HLO_IMAG || (opcode == HLO_ABS && is_complex(type));
-    if (is_part && result != mlir_real_type(type))
-        return mlir_op_error(reader, op, "the result should be of type %s, its type says %s",
-                             hlo_type_name(mlir_real_type(type)), hlo_type_name(result));
-    return true;
+    enum hlo_type type = mlir_operand_type(reader, op, 0)->type;
+    const char *wanted = reader->quantized ? NULL : wanted_instead(op->info->opcode, type);
+    return !wanted || mlir_op_error(reader, op, "expected %s, found %s", wanted, hlo_type_name(type));
 }
 
 /* `dense<0> : tensor<i32>` as an attribute of an operation that gives its result's type, too. */

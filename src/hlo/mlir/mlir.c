@@ -378,7 +378,6 @@ static bool read_text(struct mlir_reader *reader)
     reader->line = 1;
     reader->line_start = reader->line_seen = reader->text;
     reader->modules = 1;
-    mlir_list_operations(reader);
     if (reader->end - reader->text > 0 && (size_t)(reader->end - reader->text) > HLO_MAX_BYTES)
         return error_set(reader->err, ERROR_INPUT, "%s: larger than 1 GiB", module->path);
     return read_module_items(reader, false) && mlir_link(reader);

@@ -7,13 +7,13 @@
 #define REHEARSE_HLO_MLIR_MLIR_H
 
 #include "core/vector.h"
+#include "hlo/infer.h"
 #include "hlo/module.h"
 #include "hlo/table.h"
 
 #include <string.h>
 
 #define MLIR_TYPE_SLOTS 4096       /* a power of two */
-#define MLIR_OP_SLOTS   1024       /* a power of two, more than twice the operations there are */
 #define MLIR_NUMBERED   (1u << 22) /* of the names %0, %1, …: those looked up without a hash */
 #define MLIR_SEEN_OPS   256        /* a power of two */
 #define MLIR_KEPT       1024       /* a power of two */
@@ -123,22 +123,22 @@ enum mlir_dialect {
 
 struct mlir_info {
     const char *name; /* without its dialect */
-    unsigned dialects;
     enum hlo_opcode opcode;
-    int least, most; /* operands; -1: as many as HLO's operation, HLO_ANY: any number */
-    int regions;     /* -1: at least one; -2: any number */
-    enum mlir_form form;
     mlir_build *build;
+    unsigned dialects; /* 0: MLIR_HLO */
+    int regions;       /* -1: at least one; -2: any number */
+    enum mlir_form form;
+    int min, max; /* operands; max 0: as many as HLO's operation, -1: none */
 };
 
 static inline int mlir_min_operands(const struct mlir_info *info)
 {
-    return info->least >= 0 ? info->least : hlo_operations[info->opcode].min;
+    return info->max ? info->min : hlo_operations[info->opcode].min;
 }
 
 static inline int mlir_max_operands(const struct mlir_info *info)
 {
-    return info->most >= 0 ? info->most : hlo_operations[info->opcode].max;
+    return info->max < 0 ? 0 : info->max ? info->max : hlo_operations[info->opcode].max;
 }
 
 /* An operation that is being read; what it has lies on the reader's stacks. */
@@ -191,8 +191,8 @@ struct mlir_reader {
     bool aliases_sought;
     int alias_depth, alias_types;
     int region_number, modules, module_number, module_depth;
-    bool quantized; /* a quantized type was read */
-    const struct mlir_info *ops[MLIR_OP_SLOTS];
+    bool quantized;                                    /* a quantized type was read */
+    struct mlir_info elementwise[2][HLO_OPCODE_COUNT]; /* plain, and with operands broadcast */
     struct mlir_op_slot seen_ops[MLIR_SEEN_OPS];
     struct hlo_attributes scratch; /* of the operation that is being built */
     const struct hlo_attributes *kept[MLIR_KEPT];
@@ -218,6 +218,15 @@ static inline void *mlir_push(struct mlir_reader *reader, struct mlir_list *list
         return NULL;
     }
     return (char *)list->items + list->count++ * size;
+}
+
+/* Pushes a pointer. */
+static inline bool mlir_push_value(struct mlir_reader *reader, struct mlir_list *list, const void *value)
+{
+    const void **slot = mlir_push(reader, list, sizeof *slot);
+    if (slot)
+        *slot = value;
+    return slot != NULL;
 }
 
 void mlir_space_slowly(struct mlir_reader *reader);
@@ -375,7 +384,6 @@ bool mlir_manual_form(struct mlir_reader *reader, struct mlir_op *op);
 bool mlir_operation(struct mlir_reader *reader);
 bool mlir_signature(struct mlir_reader *reader, struct mlir_op *op); /* after ':' */
 bool mlir_push_operand(struct mlir_reader *reader, struct mlir_op *op);
-void mlir_list_operations(struct mlir_reader *reader);
 const struct mlir_info *mlir_find_op(struct mlir_reader *reader, struct mlir_span name);
 bool mlir_unknown_op(struct mlir_reader *reader, struct mlir_span name, const char *at);
 
@@ -383,6 +391,12 @@ static inline struct hlo_instruction *mlir_operand(const struct mlir_reader *rea
                                                    size_t index)
 {
     return ((struct hlo_instruction **)reader->operands.items)[op->first_operand + index];
+}
+
+static inline struct hlo_instruction **mlir_operands(const struct mlir_reader *reader,
+                                                     const struct mlir_op *op)
+{
+    return (struct hlo_instruction **)reader->operands.items + op->first_operand;
 }
 
 static inline const struct hlo_shape *mlir_operand_type(const struct mlir_reader *reader,
@@ -450,9 +464,13 @@ struct hlo_instruction *mlir_before(struct mlir_reader *reader, const struct mli
                                     enum hlo_opcode opcode, const char *suffix, const struct hlo_shape *shape,
                                     struct hlo_instruction *operand, struct hlo_ints dimensions);
 struct hlo_ints mlir_copy_ints(struct mlir_reader *reader, const int64_t *values, int count);
-/* As many results as these, each an array. */
+/* mlir_finish, then a check of the shape by HLO's rules. */
+bool mlir_infer(struct mlir_reader *reader, struct mlir_op *op, enum hlo_opcode opcode);
+/* Reads the attributes that become fields of the instruction's as they are. */
+bool mlir_read_fields(struct mlir_reader *reader, struct mlir_op *op);
 bool mlir_need_results(struct mlir_reader *reader, const struct mlir_op *op, size_t count);
-bool mlir_need_arrays(struct mlir_reader *reader, const struct mlir_op *op);
+bool mlir_need_arrays(struct mlir_reader *reader, const struct mlir_op *op); /* no tuples or tokens */
+bool mlir_one_array(struct mlir_reader *reader, const struct mlir_op *op);   /* one result, only arrays */
 /* The region's parameter is a scalar of this type. */
 bool mlir_check_scalar(struct mlir_reader *reader, const struct mlir_op *op, size_t parameter,
                        enum hlo_type type);
@@ -461,19 +479,16 @@ bool mlir_check_region(struct mlir_reader *reader, const struct mlir_op *op, siz
 bool mlir_check_accumulators(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs);
 bool mlir_check_reducer(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs);
 
-mlir_build mlir_build_plain, mlir_build_elementwise, mlir_build_compare, mlir_build_constant,
-    mlir_build_constant_like, mlir_build_element, mlir_build_tuple, mlir_build_call, mlir_build_custom,
-    mlir_build_foreign, mlir_build_high_product, mlir_build_identity, mlir_build_rng, mlir_build_square,
-    mlir_build_broadcasting;
-mlir_build mlir_build_receive, mlir_build_bit_generator, mlir_build_broadcast, mlir_build_broadcast_in_dim,
-    mlir_build_reshape, mlir_build_transpose, mlir_build_slice, mlir_build_dynamic_slice,
-    mlir_build_real_dynamic_slice, mlir_build_update_slice, mlir_build_insert_slice, mlir_build_concatenate,
-    mlir_build_iota, mlir_build_pad, mlir_build_dynamic_pad, mlir_build_reverse, mlir_build_gather,
-    mlir_build_index_select, mlir_build_dimension_size, mlir_build_bitcast;
-mlir_build mlir_build_dot, mlir_build_dot_general, mlir_build_ragged_dot, mlir_build_convolution,
-    mlir_build_einsum, mlir_build_fft, mlir_build_solve, mlir_build_cholesky, mlir_build_batch_norm;
-mlir_build mlir_build_reduce, mlir_build_reduce_window, mlir_build_select_and_scatter, mlir_build_scatter,
-    mlir_build_sort, mlir_build_map, mlir_build_while, mlir_build_scan, mlir_build_conditional,
-    mlir_build_collective, mlir_build_permute, mlir_build_topk, mlir_build_region;
+mlir_build mlir_build_plain, mlir_build_inferred, mlir_build_move, mlir_build_elementwise, mlir_build_compare,
+    mlir_build_constant, mlir_build_constant_like, mlir_build_call, mlir_build_custom, mlir_build_foreign,
+    mlir_build_high_product, mlir_build_identity, mlir_build_rng, mlir_build_square, mlir_build_broadcasting,
+    mlir_build_receive, mlir_build_bit_generator, mlir_build_broadcast, mlir_build_broadcast_in_dim,
+    mlir_build_reshape, mlir_build_slice, mlir_build_dynamic_slice, mlir_build_real_dynamic_slice,
+    mlir_build_insert_slice, mlir_build_iota, mlir_build_dynamic_pad, mlir_build_gather,
+    mlir_build_index_select, mlir_build_dimension_size, mlir_build_bitcast, mlir_build_dot,
+    mlir_build_dot_general, mlir_build_ragged_dot, mlir_build_convolution, mlir_build_einsum, mlir_build_fft,
+    mlir_build_solve, mlir_build_cholesky, mlir_build_batch_norm, mlir_build_reduce, mlir_build_reduce_window,
+    mlir_build_select_and_scatter, mlir_build_scatter, mlir_build_sort, mlir_build_map, mlir_build_while,
+    mlir_build_scan, mlir_build_conditional, mlir_build_collective, mlir_build_permute, mlir_build_topk;
 
 #endif

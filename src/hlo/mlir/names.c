@@ -2,245 +2,147 @@
 
 #include "core/text.h"
 
-#define ANY HLO_ANY
+#include <stdio.h>
 
-/* Operands of the number that HLO's operation has. */
-#define SAME (-1), (-1)
-
-#define UNARY(name, opcode)                                                                                  \
-    {                                                                                                        \
-        name, MLIR_HLO | MLIR_CHLO, HLO_##opcode, SAME, 0, MLIR_PLAIN, mlir_build_elementwise                \
-    }
-#define STRETCHED(name, opcode)                                                                              \
-    {                                                                                                        \
-        name, MLIR_CHLO, HLO_##opcode, SAME, 0, MLIR_PLAIN, mlir_build_broadcasting                          \
-    }
-#define OP(name, opcode, build)                                                                              \
-    {                                                                                                        \
-        name, MLIR_HLO, HLO_##opcode, SAME, 0, MLIR_PLAIN, build                                             \
-    }
-#define OPERANDS(name, opcode, least, most, build)                                                           \
-    {                                                                                                        \
-        name, MLIR_HLO, HLO_##opcode, least, most, 0, MLIR_PLAIN, build                                      \
-    }
-#define REGION(name, opcode, regions, build)                                                                 \
-    {                                                                                                        \
-        name, MLIR_HLO, HLO_##opcode, SAME, regions, MLIR_PLAIN, build                                       \
-    }
-#define CCL(name, opcode)                                                                                    \
-    {                                                                                                        \
-        name, MLIR_CCL, HLO_##opcode, 1, ANY, 0, MLIR_PLAIN, mlir_build_collective                           \
-    }
-#define RETURN(dialects)                                                                                     \
-    {                                                                                                        \
-        "return", dialects, HLO_TUPLE, 0, ANY, 0, MLIR_RETURN, NULL                                          \
-    }
-#define SDY(name)                                                                                            \
-    {                                                                                                        \
-        name, MLIR_SDY, HLO_COPY, 1, 1, 0, MLIR_PLAIN, mlir_build_identity                                   \
-    }
-
-/* Where two dialects give a name different meanings it is here twice. */
+/* Operations of StableHLO and MHLO (dialects 0), and of others. Elementwise operations are those of HLO, and need
+ * no row unless they are built in another way. */
 static const struct mlir_info infos[] = {
-    UNARY("abs", ABS),
-    UNARY("acos", ACOS),
-    UNARY("acosh", ACOSH),
-    UNARY("asin", ASIN),
-    UNARY("asinh", ASINH),
-    UNARY("atanh", ATANH),
-    UNARY("cbrt", CBRT),
-    UNARY("ceil", CEIL),
-    UNARY("convert", CONVERT),
-    UNARY("copy", COPY),
-    UNARY("cosh", COSH),
-    UNARY("cosine", COSINE),
-    UNARY("count_leading_zeros", COUNT_LEADING_ZEROS),
-    UNARY("erf", ERF),
-    UNARY("exponential", EXPONENTIAL),
-    UNARY("exponential_minus_one", EXPONENTIAL_MINUS_ONE),
-    UNARY("floor", FLOOR),
-    UNARY("imag", IMAG),
-    UNARY("is_finite", IS_FINITE),
-    UNARY("log", LOG),
-    UNARY("log_plus_one", LOG_PLUS_ONE),
-    UNARY("logistic", LOGISTIC),
-    UNARY("negate", NEGATE),
-    UNARY("not", NOT),
-    UNARY("popcnt", POPCNT),
-    UNARY("real", REAL),
-    UNARY("reduce_precision", REDUCE_PRECISION),
-    UNARY("round_nearest_afz", ROUND_NEAREST_AFZ),
-    UNARY("round_nearest_even", ROUND_NEAREST_EVEN),
-    UNARY("rsqrt", RSQRT),
-    UNARY("sign", SIGN),
-    UNARY("sine", SINE),
-    UNARY("sinh", SINH),
-    UNARY("sqrt", SQRT),
-    UNARY("tan", TAN),
-    UNARY("tanh", TANH),
-    UNARY("uniform_dequantize", CONVERT),
-    UNARY("uniform_quantize", CONVERT),
-    OP("add", ADD, mlir_build_elementwise),
-    OP("and", AND, mlir_build_elementwise),
-    OP("atan2", ATAN2, mlir_build_elementwise),
-    OP("complex", COMPLEX, mlir_build_elementwise),
-    OP("divide", DIVIDE, mlir_build_elementwise),
-    OP("maximum", MAXIMUM, mlir_build_elementwise),
-    OP("minimum", MINIMUM, mlir_build_elementwise),
-    OP("multiply", MULTIPLY, mlir_build_elementwise),
-    OP("or", OR, mlir_build_elementwise),
-    OP("power", POWER, mlir_build_elementwise),
-    OP("remainder", REMAINDER, mlir_build_elementwise),
-    OP("shift_left", SHIFT_LEFT, mlir_build_elementwise),
-    OP("shift_right_arithmetic", SHIFT_RIGHT_ARITHMETIC, mlir_build_elementwise),
-    OP("shift_right_logical", SHIFT_RIGHT_LOGICAL, mlir_build_elementwise),
-    OP("stochastic_convert", STOCHASTIC_CONVERT, mlir_build_elementwise),
-    OP("subtract", SUBTRACT, mlir_build_elementwise),
-    OP("xor", XOR, mlir_build_elementwise),
-    OP("clamp", CLAMP, mlir_build_elementwise),
-    OP("select", SELECT, mlir_build_elementwise),
-    /* as the dialect wrote them before 2020 */
-    UNARY("cos", COSINE),
-    UNARY("exp", EXPONENTIAL),
-    UNARY("neg", NEGATE),
-    UNARY("sin", SINE),
-    OP("div", DIVIDE, mlir_build_elementwise),
-    OP("max", MAXIMUM, mlir_build_elementwise),
-    OP("min", MINIMUM, mlir_build_elementwise),
-    OP("mul", MULTIPLY, mlir_build_elementwise),
-    OP("pow", POWER, mlir_build_elementwise),
-    OP("rem", REMAINDER, mlir_build_elementwise),
-    OP("sub", SUBTRACT, mlir_build_elementwise),
-
-    OP("add_dependency", ADD_DEPENDENCY, mlir_build_plain),
-    OP("after_all", AFTER_ALL, mlir_build_plain),
-    OP("all_gather", ALL_GATHER, mlir_build_collective),
-    REGION("all_reduce", ALL_REDUCE, 1, mlir_build_collective),
-    OP("all_to_all", ALL_TO_ALL, mlir_build_collective),
-    OPERANDS("async_done", ASYNC_DONE, 1, ANY, mlir_build_plain),
-    REGION("async_start", ASYNC_START, -2, mlir_build_region),
-    OP("async_update", ASYNC_UPDATE, mlir_build_plain),
-    OP("batch_norm_grad", BATCH_NORM_GRAD, mlir_build_batch_norm),
-    OP("batch_norm_inference", BATCH_NORM_INFERENCE, mlir_build_batch_norm),
-    OP("batch_norm_training", BATCH_NORM_TRAINING, mlir_build_batch_norm),
-    OP("bitcast", BITCAST, mlir_build_plain),
-    OP("bitcast_convert", BITCAST_CONVERT, mlir_build_bitcast),
-    OP("broadcast", BROADCAST, mlir_build_broadcast),
-    OP("broadcast_in_dim", BROADCAST, mlir_build_broadcast_in_dim),
-    {"case", MLIR_HLO, HLO_CONDITIONAL, 1, 1, -1, MLIR_PLAIN, mlir_build_conditional},
-    OP("cholesky", CHOLESKY, mlir_build_cholesky),
-    OPERANDS("collective_broadcast", COLLECTIVE_BROADCAST, 1, ANY, mlir_build_collective),
-    OP("collective_permute", COLLECTIVE_PERMUTE, mlir_build_permute),
-    REGION("collective_reduce", ALL_REDUCE, 1, mlir_build_collective),
-    OP("compare", COMPARE, mlir_build_compare),
-    OP("composite", CALL, mlir_build_call),
-    OP("concatenate", CONCATENATE, mlir_build_concatenate),
-    {"constant", MLIR_HLO | MLIR_CHLO | MLIR_ARITH, HLO_CONSTANT, 0, 0, 0, MLIR_CONSTANT,
-     mlir_build_constant},
-    OP("convolution", CONVOLUTION, mlir_build_convolution),
-    OPERANDS("create_token", AFTER_ALL, 0, 0, mlir_build_plain),
-    OPERANDS("cross-replica-sum", ALL_REDUCE, 1, 1, mlir_build_collective),
-    OP("custom_call", CUSTOM_CALL, mlir_build_custom),
-    OP("domain", DOMAIN, mlir_build_plain),
-    OP("dot", DOT, mlir_build_dot),
-    OP("dot_general", DOT, mlir_build_dot_general),
-    OPERANDS("dynamic_broadcast_in_dim", BROADCAST, 2, 2, mlir_build_broadcast_in_dim),
-    OPERANDS("dynamic_conv", CONVOLUTION, 3, 3, mlir_build_convolution),
-    OPERANDS("dynamic_gather", GATHER, 3, 3, mlir_build_gather),
-    OPERANDS("dynamic_iota", IOTA, 1, 1, mlir_build_iota),
-    OPERANDS("dynamic_pad", PAD, 5, 5, mlir_build_dynamic_pad),
-    OPERANDS("dynamic_reshape", RESHAPE, 2, 2, mlir_build_reshape),
-    OP("dynamic_slice", DYNAMIC_SLICE, mlir_build_dynamic_slice),
-    OP("dynamic_update_slice", DYNAMIC_UPDATE_SLICE, mlir_build_update_slice),
-    OP("einsum", DOT, mlir_build_einsum),
-    OP("fft", FFT, mlir_build_fft),
-    REGION("fusion", FUSION, 1, mlir_build_region),
-    OP("gather", GATHER, mlir_build_gather),
-    OP("get_dimension_size", GET_DIMENSION_SIZE, mlir_build_dimension_size),
-    OP("get_tuple_element", GET_TUPLE_ELEMENT, mlir_build_element),
-    {"if", MLIR_HLO, HLO_CONDITIONAL, 1, 1, 2, MLIR_PLAIN, mlir_build_conditional},
-    OPERANDS("infeed", INFEED, 1, 1, mlir_build_receive),
-    OP("iota", IOTA, mlir_build_iota),
-    REGION("map", MAP, 1, mlir_build_map),
-    OPERANDS("optimization_barrier", OPT_BARRIER, 0, ANY, mlir_build_plain),
-    OP("outfeed", OUTFEED, mlir_build_plain),
-    OP("pad", PAD, mlir_build_pad),
-    OP("partition_id", PARTITION_ID, mlir_build_plain),
-    OPERANDS("real_dynamic_slice", DYNAMIC_SLICE, 4, 4, mlir_build_real_dynamic_slice),
-    OP("recv", RECV, mlir_build_receive),
-    {"reduce", MLIR_HLO, HLO_REDUCE, 2, ANY, 1, MLIR_REDUCE, mlir_build_reduce},
-    REGION("reduce_scatter", REDUCE_SCATTER, 1, mlir_build_collective),
-    REGION("reduce_window", REDUCE_WINDOW, 1, mlir_build_reduce_window),
-    OP("replica_id", REPLICA_ID, mlir_build_plain),
-    OP("reshape", RESHAPE, mlir_build_reshape),
-    OP("reverse", REVERSE, mlir_build_reverse),
-    OPERANDS("rng", RNG, 3, 3, mlir_build_rng),
-    OP("rng_bit_generator", RNG_BIT_GENERATOR, mlir_build_bit_generator),
-    OPERANDS("rng_normal", RNG, 3, 3, mlir_build_rng),
-    OPERANDS("rng_uniform", RNG, 3, 3, mlir_build_rng),
-    REGION("scatter", SCATTER, 1, mlir_build_scatter),
-    REGION("select_and_scatter", SELECT_AND_SCATTER, 2, mlir_build_select_and_scatter),
-    OPERANDS("send", SEND, 1, ANY, mlir_build_plain),
-    OP("set_dimension_size", SET_DIMENSION_SIZE, mlir_build_dimension_size),
-    OP("slice", SLICE, mlir_build_slice),
-    REGION("sort", SORT, 1, mlir_build_sort),
-    OP("topk", TOPK, mlir_build_topk),
-    OP("torch_index_select", GATHER, mlir_build_index_select),
-    OP("transpose", TRANSPOSE, mlir_build_transpose),
-    OP("triangular_solve", TRIANGULAR_SOLVE, mlir_build_solve),
-    OP("tuple", TUPLE, mlir_build_tuple),
-    OPERANDS("unary_einsum", CUSTOM_CALL, 1, 1, mlir_build_foreign),
-    {"while", MLIR_HLO, HLO_WHILE, 0, ANY, 2, MLIR_WHILE, mlir_build_while},
-    RETURN(MLIR_HLO),
-
-    STRETCHED("broadcast_add", ADD),
-    STRETCHED("broadcast_and", AND),
-    STRETCHED("broadcast_atan2", ATAN2),
-    STRETCHED("broadcast_compare", COMPARE),
-    STRETCHED("broadcast_complex", COMPLEX),
-    STRETCHED("broadcast_divide", DIVIDE),
-    STRETCHED("broadcast_maximum", MAXIMUM),
-    STRETCHED("broadcast_minimum", MINIMUM),
-    STRETCHED("broadcast_multiply", MULTIPLY),
-    STRETCHED("broadcast_or", OR),
-    STRETCHED("broadcast_power", POWER),
-    STRETCHED("broadcast_remainder", REMAINDER),
-    STRETCHED("broadcast_shift_left", SHIFT_LEFT),
-    STRETCHED("broadcast_shift_right_arithmetic", SHIFT_RIGHT_ARITHMETIC),
-    STRETCHED("broadcast_shift_right_logical", SHIFT_RIGHT_LOGICAL),
-    STRETCHED("broadcast_subtract", SUBTRACT),
-    STRETCHED("broadcast_xor", XOR),
-    {"constant_like", MLIR_CHLO, HLO_CONSTANT, 1, 1, 0, MLIR_PLAIN, mlir_build_constant_like},
-    {"mulhi", MLIR_CHLO, HLO_CUSTOM_CALL, 2, 2, 0, MLIR_PLAIN, mlir_build_high_product},
-    {"ragged_dot", MLIR_CHLO, HLO_RAGGED_DOT, 3, 3, 0, MLIR_PLAIN, mlir_build_ragged_dot},
-    {"scan", MLIR_CHLO, HLO_SCAN, 0, ANY, 1, MLIR_SCAN, mlir_build_scan},
-    {"square", MLIR_CHLO, HLO_MULTIPLY, 1, 1, 0, MLIR_PLAIN, mlir_build_square},
-    {"top_k", MLIR_CHLO, HLO_TOPK, 1, 1, 0, MLIR_PLAIN, mlir_build_topk},
-
-    {"call", MLIR_FUNC, HLO_CALL, 0, ANY, 0, MLIR_PLAIN, mlir_build_call},
-    RETURN(MLIR_FUNC),
-
-    CCL("all_gather", ALL_GATHER),
-    CCL("all_reduce", ALL_REDUCE),
-    CCL("all_to_all", ALL_TO_ALL),
-    CCL("broadcast", COLLECTIVE_BROADCAST),
-    CCL("reduce_scatter", REDUCE_SCATTER),
-
-    {"manual_computation", MLIR_SDY, HLO_CALL, 0, ANY, 1, MLIR_MANUAL, mlir_build_region},
-    {"insert_slice", MLIR_TENSOR, HLO_DYNAMIC_UPDATE_SLICE, 2, ANY, 0, MLIR_PLAIN, mlir_build_insert_slice},
-
-    SDY("propagation_barrier"),
-    SDY("reshard"),
-    SDY("sharding_constraint"),
-    RETURN(MLIR_SDY),
+    {"add_dependency", HLO_ADD_DEPENDENCY, .build = mlir_build_plain},
+    {"after_all", HLO_AFTER_ALL, .build = mlir_build_plain},
+    {"all_gather", HLO_ALL_GATHER, .build = mlir_build_collective},
+    {"all_reduce", HLO_ALL_REDUCE, .build = mlir_build_collective, .regions = 1},
+    {"all_to_all", HLO_ALL_TO_ALL, .build = mlir_build_collective},
+    {"async_done", HLO_ASYNC_DONE, .build = mlir_build_plain, .min = 1, .max = HLO_ANY},
+    {"async_start", HLO_ASYNC_START, .build = mlir_build_plain, .regions = -2},
+    {"async_update", HLO_ASYNC_UPDATE, .build = mlir_build_plain},
+    {"batch_norm_grad", HLO_BATCH_NORM_GRAD, .build = mlir_build_batch_norm},
+    {"batch_norm_inference", HLO_BATCH_NORM_INFERENCE, .build = mlir_build_batch_norm},
+    {"batch_norm_training", HLO_BATCH_NORM_TRAINING, .build = mlir_build_batch_norm},
+    {"bitcast", HLO_BITCAST, .build = mlir_build_plain},
+    {"bitcast_convert", HLO_BITCAST_CONVERT, .build = mlir_build_bitcast},
+    {"broadcast", HLO_BROADCAST, .build = mlir_build_broadcast},
+    {"broadcast_in_dim", HLO_BROADCAST, .build = mlir_build_broadcast_in_dim},
+    {"case", HLO_CONDITIONAL, .build = mlir_build_conditional, .regions = -1, .min = 1, .max = 1},
+    {"cholesky", HLO_CHOLESKY, .build = mlir_build_cholesky},
+    {"collective_broadcast", HLO_COLLECTIVE_BROADCAST, .build = mlir_build_collective, .min = 1,
+     .max = HLO_ANY},
+    {"collective_permute", HLO_COLLECTIVE_PERMUTE, .build = mlir_build_permute},
+    {"collective_reduce", HLO_ALL_REDUCE, .build = mlir_build_collective, .regions = 1},
+    {"compare", HLO_COMPARE, .build = mlir_build_compare},
+    {"composite", HLO_CALL, .build = mlir_build_call},
+    {"concatenate", HLO_CONCATENATE, .build = mlir_build_move},
+    {"constant", HLO_CONSTANT, .build = mlir_build_constant, .dialects = MLIR_HLO | MLIR_CHLO | MLIR_ARITH,
+     .form = MLIR_CONSTANT},
+    {"convolution", HLO_CONVOLUTION, .build = mlir_build_convolution},
+    {"create_token", HLO_AFTER_ALL, .build = mlir_build_plain, .max = -1},
+    {"cross-replica-sum", HLO_ALL_REDUCE, .build = mlir_build_collective, .min = 1, .max = 1},
+    {"custom_call", HLO_CUSTOM_CALL, .build = mlir_build_custom},
+    {"domain", HLO_DOMAIN, .build = mlir_build_plain},
+    {"dot", HLO_DOT, .build = mlir_build_dot},
+    {"dot_general", HLO_DOT, .build = mlir_build_dot_general},
+    {"dynamic_broadcast_in_dim", HLO_BROADCAST, .build = mlir_build_broadcast_in_dim, .min = 2, .max = 2},
+    {"dynamic_conv", HLO_CONVOLUTION, .build = mlir_build_convolution, .min = 3, .max = 3},
+    {"dynamic_gather", HLO_GATHER, .build = mlir_build_gather, .min = 3, .max = 3},
+    {"dynamic_iota", HLO_IOTA, .build = mlir_build_iota, .min = 1, .max = 1},
+    {"dynamic_pad", HLO_PAD, .build = mlir_build_dynamic_pad, .min = 5, .max = 5},
+    {"dynamic_reshape", HLO_RESHAPE, .build = mlir_build_reshape, .min = 2, .max = 2},
+    {"dynamic_slice", HLO_DYNAMIC_SLICE, .build = mlir_build_dynamic_slice},
+    {"dynamic_update_slice", HLO_DYNAMIC_UPDATE_SLICE, .build = mlir_build_dynamic_slice},
+    {"einsum", HLO_DOT, .build = mlir_build_einsum},
+    {"fft", HLO_FFT, .build = mlir_build_fft},
+    {"fusion", HLO_FUSION, .build = mlir_build_plain, .regions = 1},
+    {"gather", HLO_GATHER, .build = mlir_build_gather},
+    {"get_dimension_size", HLO_GET_DIMENSION_SIZE, .build = mlir_build_dimension_size},
+    {"get_tuple_element", HLO_GET_TUPLE_ELEMENT, .build = mlir_build_inferred},
+    {"if", HLO_CONDITIONAL, .build = mlir_build_conditional, .regions = 2, .min = 1, .max = 1},
+    {"infeed", HLO_INFEED, .build = mlir_build_receive, .min = 1, .max = 1},
+    {"iota", HLO_IOTA, .build = mlir_build_iota},
+    {"map", HLO_MAP, .build = mlir_build_map, .regions = 1},
+    {"optimization_barrier", HLO_OPT_BARRIER, .build = mlir_build_plain, .max = HLO_ANY},
+    {"outfeed", HLO_OUTFEED, .build = mlir_build_plain},
+    {"pad", HLO_PAD, .build = mlir_build_move},
+    {"partition_id", HLO_PARTITION_ID, .build = mlir_build_plain},
+    {"real_dynamic_slice", HLO_DYNAMIC_SLICE, .build = mlir_build_real_dynamic_slice, .min = 4, .max = 4},
+    {"recv", HLO_RECV, .build = mlir_build_receive},
+    {"reduce", HLO_REDUCE, .build = mlir_build_reduce, .regions = 1, .form = MLIR_REDUCE, .min = 2,
+     .max = HLO_ANY},
+    {"reduce_scatter", HLO_REDUCE_SCATTER, .build = mlir_build_collective, .regions = 1},
+    {"reduce_window", HLO_REDUCE_WINDOW, .build = mlir_build_reduce_window, .regions = 1},
+    {"replica_id", HLO_REPLICA_ID, .build = mlir_build_plain},
+    {"reshape", HLO_RESHAPE, .build = mlir_build_reshape},
+    {"reverse", HLO_REVERSE, .build = mlir_build_move},
+    {"rng", HLO_RNG, .build = mlir_build_rng, .min = 3, .max = 3},
+    {"rng_bit_generator", HLO_RNG_BIT_GENERATOR, .build = mlir_build_bit_generator},
+    {"rng_normal", HLO_RNG, .build = mlir_build_rng, .min = 3, .max = 3},
+    {"rng_uniform", HLO_RNG, .build = mlir_build_rng, .min = 3, .max = 3},
+    {"scatter", HLO_SCATTER, .build = mlir_build_scatter, .regions = 1},
+    {"select_and_scatter", HLO_SELECT_AND_SCATTER, .build = mlir_build_select_and_scatter, .regions = 2},
+    {"send", HLO_SEND, .build = mlir_build_plain, .min = 1, .max = HLO_ANY},
+    {"set_dimension_size", HLO_SET_DIMENSION_SIZE, .build = mlir_build_dimension_size},
+    {"slice", HLO_SLICE, .build = mlir_build_slice},
+    {"sort", HLO_SORT, .build = mlir_build_sort, .regions = 1},
+    {"topk", HLO_TOPK, .build = mlir_build_topk},
+    {"torch_index_select", HLO_GATHER, .build = mlir_build_index_select},
+    {"transpose", HLO_TRANSPOSE, .build = mlir_build_move},
+    {"triangular_solve", HLO_TRIANGULAR_SOLVE, .build = mlir_build_solve},
+    {"tuple", HLO_TUPLE, .build = mlir_build_inferred},
+    {"unary_einsum", HLO_CUSTOM_CALL, .build = mlir_build_foreign, .min = 1, .max = 1},
+    {"while", HLO_WHILE, .build = mlir_build_while, .regions = 2, .form = MLIR_WHILE, .max = HLO_ANY},
+    {"constant_like", HLO_CONSTANT, .build = mlir_build_constant_like, .dialects = MLIR_CHLO, .min = 1,
+     .max = 1},
+    {"mulhi", HLO_CUSTOM_CALL, .build = mlir_build_high_product, .dialects = MLIR_CHLO, .min = 2, .max = 2},
+    {"ragged_dot", HLO_RAGGED_DOT, .build = mlir_build_ragged_dot, .dialects = MLIR_CHLO, .min = 3, .max = 3},
+    {"scan", HLO_SCAN, .build = mlir_build_scan, .dialects = MLIR_CHLO, .regions = 1, .form = MLIR_SCAN,
+     .max = HLO_ANY},
+    {"square", HLO_MULTIPLY, .build = mlir_build_square, .dialects = MLIR_CHLO, .min = 1, .max = 1},
+    {"top_k", HLO_TOPK, .build = mlir_build_topk, .dialects = MLIR_CHLO, .min = 1, .max = 1},
+    {"call", HLO_CALL, .build = mlir_build_call, .dialects = MLIR_FUNC, .max = HLO_ANY},
+    {"all_gather", HLO_ALL_GATHER, .build = mlir_build_collective, .dialects = MLIR_CCL, .min = 1,
+     .max = HLO_ANY},
+    {"all_reduce", HLO_ALL_REDUCE, .build = mlir_build_collective, .dialects = MLIR_CCL, .min = 1,
+     .max = HLO_ANY},
+    {"all_to_all", HLO_ALL_TO_ALL, .build = mlir_build_collective, .dialects = MLIR_CCL, .min = 1,
+     .max = HLO_ANY},
+    {"broadcast", HLO_COLLECTIVE_BROADCAST, .build = mlir_build_collective, .dialects = MLIR_CCL, .min = 1,
+     .max = HLO_ANY},
+    {"reduce_scatter", HLO_REDUCE_SCATTER, .build = mlir_build_collective, .dialects = MLIR_CCL, .min = 1,
+     .max = HLO_ANY},
+    {"manual_computation", HLO_CALL, .build = mlir_build_plain, .dialects = MLIR_SDY, .regions = 1,
+     .form = MLIR_MANUAL, .max = HLO_ANY},
+    {"insert_slice", HLO_DYNAMIC_UPDATE_SLICE, .build = mlir_build_insert_slice, .dialects = MLIR_TENSOR,
+     .min = 2, .max = HLO_ANY},
+    {"propagation_barrier", HLO_COPY, .build = mlir_build_identity, .dialects = MLIR_SDY},
+    {"reshard", HLO_COPY, .build = mlir_build_identity, .dialects = MLIR_SDY},
+    {"sharding_constraint", HLO_COPY, .build = mlir_build_identity, .dialects = MLIR_SDY},
+    {"return", HLO_TUPLE, .dialects = MLIR_HLO | MLIR_FUNC | MLIR_SDY, .form = MLIR_RETURN},
 };
 
-/* What chlo has and HLO has not: reported as a custom call of this name. */
-static const struct mlir_info foreign = {"",  MLIR_CHLO, HLO_CUSTOM_CALL, 0,
-                                         ANY, -2,        MLIR_PLAIN,      mlir_build_foreign};
+/* Names of elementwise operations that are not HLO's; most are those of the dialect before 2020. */
+static const struct {
+    const char *name;
+    enum hlo_opcode opcode;
+} aliases[] = {
+    {"copy", HLO_COPY},
+    {"uniform_dequantize", HLO_CONVERT},
+    {"uniform_quantize", HLO_CONVERT},
+    {"cos", HLO_COSINE},
+    {"exp", HLO_EXPONENTIAL},
+    {"neg", HLO_NEGATE},
+    {"sin", HLO_SINE},
+    {"div", HLO_DIVIDE},
+    {"max", HLO_MAXIMUM},
+    {"min", HLO_MINIMUM},
+    {"mul", HLO_MULTIPLY},
+    {"pow", HLO_POWER},
+    {"rem", HLO_REMAINDER},
+    {"sub", HLO_SUBTRACT},
+};
 
-/* What says something about values and computes none. */
-static const struct mlir_info ignored = {"", 0, HLO_TUPLE, 0, ANY, 0, MLIR_IGNORED, NULL};
+/* Any other operation of chlo is reported as a custom call of its name. */
+static const struct mlir_info foreign = {"", HLO_CUSTOM_CALL, .build = mlir_build_foreign, .regions = -2};
+
+/* Operations that annotate values and compute none. */
+static const struct mlir_info ignored = {"", HLO_TUPLE, .form = MLIR_IGNORED};
 
 static const struct {
     const char *prefix;
@@ -262,25 +164,6 @@ static const char *const annotations[] = {
     "check.expect_almost_eq",
 };
 
-static uint32_t hash_op(struct mlir_span name, unsigned dialect)
-{
-    return (hlo_hash(name.at, name.length) + dialect) & (MLIR_OP_SLOTS - 1);
-}
-
-void mlir_list_operations(struct mlir_reader *reader)
-{
-    for (size_t i = 0; i < sizeof infos / sizeof *infos; i++)
-        for (unsigned dialect = MLIR_HLO; dialect <= MLIR_TENSOR; dialect <<= 1) {
-            struct mlir_span name = {infos[i].name, strlen(infos[i].name)};
-            uint32_t at = hash_op(name, dialect);
-            if (!(infos[i].dialects & dialect))
-                continue;
-            while (reader->ops[at])
-                at = (at + 1) & (MLIR_OP_SLOTS - 1);
-            reader->ops[at] = &infos[i];
-        }
-}
-
 static unsigned dialect_of(struct mlir_span *name)
 {
     for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++) {
@@ -290,27 +173,67 @@ static unsigned dialect_of(struct mlir_span *name)
             return dialects[i].dialect;
         }
     }
-    /* the dialect of functions is what a name without one belongs to */
+    /* a name without a dialect is one of functions */
     return memchr(name->at, '.', name->length) ? 0 : MLIR_FUNC;
 }
 
-static const struct mlir_info *look_up(const struct mlir_reader *reader, struct mlir_span name)
+/* Returns the elementwise operation of this name, in HLO's words; HLO_OPCODE_COUNT if there is none. */
+static enum hlo_opcode find_elementwise(struct mlir_span name)
+{
+    char text[40];
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (mlir_same(name, aliases[i].name))
+            return aliases[i].opcode;
+    if (name.length > sizeof text)
+        return HLO_OPCODE_COUNT;
+    for (size_t i = 0; i < name.length; i++)
+        text[i] = (char)(name.at[i] == '_' ? '-' : name.at[i]);
+    enum hlo_opcode opcode = hlo_opcode_find(text, name.length);
+    return opcode != HLO_OPCODE_COUNT && hlo_is_elementwise(opcode) ? opcode : HLO_OPCODE_COUNT;
+}
+
+/* In chlo, elementwise operations have one operand, or two that are broadcast. */
+static const struct mlir_info *look_up_elementwise(struct mlir_reader *reader, struct mlir_span name,
+                                                   unsigned dialect)
+{
+    static const char prefix[] = "broadcast_";
+    const size_t length = sizeof prefix - 1;
+    bool stretches = dialect == MLIR_CHLO && name.length > length && memcmp(name.at, prefix, length) == 0;
+    if (stretches)
+        name = (struct mlir_span){name.at + length, name.length - length};
+    enum hlo_opcode opcode = find_elementwise(name);
+    if (opcode == HLO_OPCODE_COUNT || (dialect == MLIR_CHLO && hlo_operations[opcode].max != 1 + stretches))
+        return NULL;
+    struct mlir_info *info = &reader->elementwise[stretches][opcode];
+    *info = (struct mlir_info){hlo_opcode_name(opcode), opcode,
+                               .build = stretches ? mlir_build_broadcasting : mlir_build_elementwise};
+    return info;
+}
+
+static bool has_dialect(const struct mlir_info *info, unsigned dialect)
+{
+    return (info->dialects ? info->dialects : MLIR_HLO) & dialect;
+}
+
+static const struct mlir_info *look_up(struct mlir_reader *reader, struct mlir_span name)
 {
     struct mlir_span whole = name;
     unsigned dialect = dialect_of(&name);
-    for (uint32_t at = hash_op(name, dialect); reader->ops[at]; at = (at + 1) & (MLIR_OP_SLOTS - 1))
-        if ((reader->ops[at]->dialects & dialect) && mlir_same(name, reader->ops[at]->name))
-            return reader->ops[at];
+    for (size_t i = 0; i < sizeof infos / sizeof *infos; i++)
+        if (has_dialect(&infos[i], dialect) && mlir_same(name, infos[i].name))
+            return &infos[i];
     for (size_t i = 0; i < sizeof annotations / sizeof *annotations; i++)
         if (mlir_same(whole, annotations[i]))
             return &ignored;
-    return dialect == MLIR_CHLO ? &foreign : NULL;
+    const struct mlir_info *info =
+        dialect & (MLIR_HLO | MLIR_CHLO) ? look_up_elementwise(reader, name, dialect) : NULL;
+    return !info && dialect == MLIR_CHLO ? &foreign : info;
 }
 
-/* A text has few operations, many times: those found last are at hand. */
+/* A text has few operations, many times: the last ones found are at hand. */
 const struct mlir_info *mlir_find_op(struct mlir_reader *reader, struct mlir_span name)
 {
-    struct mlir_op_slot *slot = &reader->seen_ops[hash_op(name, 0) & (MLIR_SEEN_OPS - 1)];
+    struct mlir_op_slot *slot = &reader->seen_ops[hlo_hash(name.at, name.length) & (MLIR_SEEN_OPS - 1)];
     if (!slot->name.at || slot->name.length != name.length ||
         memcmp(slot->name.at, name.at, name.length) != 0)
         *slot = (struct mlir_op_slot){name, look_up(reader, name)};
@@ -319,23 +242,27 @@ const struct mlir_info *mlir_find_op(struct mlir_reader *reader, struct mlir_spa
 
 bool mlir_unknown_op(struct mlir_reader *reader, struct mlir_span name, const char *at)
 {
-    const char *known[sizeof infos / sizeof *infos];
+    const char *known[sizeof infos / sizeof *infos + HLO_OPCODE_COUNT];
     char word[64];
     size_t count = 0;
     struct mlir_span bare = name;
-    unsigned dialect = dialect_of(&bare);
-    if (dialect != MLIR_HLO)
+    if (dialect_of(&bare) != MLIR_HLO)
         return mlir_error(reader, at,
                           "cannot count operation '%.*s': expected one of stablehlo, mhlo or chlo",
                           (int)(name.length < 100 ? name.length : 100), name.at);
     for (size_t i = 0; i < sizeof infos / sizeof *infos; i++)
-        if (infos[i].dialects & MLIR_HLO)
+        if (has_dialect(&infos[i], MLIR_HLO))
             known[count++] = infos[i].name;
-    size_t length = bare.length < sizeof word - 1 ? bare.length : sizeof word - 1;
-    memcpy(word, bare.at, length);
-    word[length] = '\0';
+    for (int i = 0; i < HLO_OPCODE_COUNT; i++)
+        if (hlo_is_elementwise((enum hlo_opcode)i))
+            known[count++] = hlo_opcode_name((enum hlo_opcode)i);
+    snprintf(word, sizeof word, "%.*s", (int)(bare.length < sizeof word ? bare.length : sizeof word - 1),
+             bare.at);
     const char *nearest = text_nearest(word, known, count);
+    snprintf(word, sizeof word, "%s", nearest ? nearest : "");
+    for (char *c = word; (c = strchr(c, '-'));)
+        *c = '_';
     return mlir_error(reader, at, "unknown operation '%.*s'%s%s%s",
                       (int)(name.length < 100 ? name.length : 100), name.at,
-                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+                      nearest ? "; did you mean '" : "", word, nearest ? "'?" : "");
 }

@@ -28,12 +28,8 @@ bool mlir_push_operand(struct mlir_reader *reader, struct mlir_op *op)
     struct hlo_instruction *value;
     if (!mlir_use(reader, &value))
         return false;
-    struct hlo_instruction **slot = mlir_push(reader, &reader->operands, sizeof(struct hlo_instruction *));
-    if (!slot)
-        return false;
-    *slot = value;
     op->operands++;
-    return true;
+    return mlir_push_value(reader, &reader->operands, value);
 }
 
 /* `(a, b) -> c`, `a, b -> (c, d)`, or only `a, b`; after ':'. */
@@ -71,12 +67,10 @@ static bool complete_types(struct mlir_reader *reader, struct mlir_op *op)
     if (whole || (opcode == HLO_SELECT && given == 2)) {
         reader->shapes.count = op->first_type;
         for (size_t i = 0; i <= op->operands; i++) {
-            const struct hlo_shape **slot = mlir_push(reader, &reader->shapes, sizeof(struct hlo_shape *));
-            if (!slot)
-                return false;
             bool same =
                 i == op->operands || !(computes_type || (opcode == HLO_SELECT && given == 2 && i == 0));
-            *slot = same ? last : mlir_operand_type(reader, op, i);
+            if (!mlir_push_value(reader, &reader->shapes, same ? last : mlir_operand_type(reader, op, i)))
+                return false;
         }
         op->operand_types = op->operands;
         op->result_types = 1;
@@ -84,12 +78,9 @@ static bool complete_types(struct mlir_reader *reader, struct mlir_op *op)
     }
     if (given != op->operands)
         return mlir_expected(reader, "'->'");
-    for (size_t i = 0; i < given; i++) { /* results are of the operands' types */
-        const struct hlo_shape **slot = mlir_push(reader, &reader->shapes, sizeof(struct hlo_shape *));
-        if (!slot)
+    for (size_t i = 0; i < given; i++) /* results are of the operands' types */
+        if (!mlir_push_value(reader, &reader->shapes, mlir_operand_type(reader, op, i)))
             return false;
-        *slot = ((const struct hlo_shape **)reader->shapes.items)[op->first_type + i];
-    }
     op->result_types = given;
     return true;
 }
@@ -206,11 +197,8 @@ static bool constant_form(struct mlir_reader *reader, struct mlir_op *op)
     op->result_types = 1;
     if (mlir_take(reader, ':'))
         return mlir_push_type(reader);
-    const struct hlo_shape **slot = mlir_push(reader, &reader->shapes, sizeof(struct hlo_shape *));
-    if (!slot)
-        return false;
-    *slot = mlir_scalar_shape(reader, HLO_TYPE_PRED);
-    return *slot || error_memory(reader->err);
+    const struct hlo_shape *shape = mlir_scalar_shape(reader, HLO_TYPE_PRED);
+    return shape ? mlir_push_value(reader, &reader->shapes, shape) : error_memory(reader->err);
 }
 
 static bool return_form(struct mlir_reader *reader, struct mlir_op *op)
@@ -229,12 +217,9 @@ static bool end_block(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct mlir_block *block = &reader->blocks[reader->depth];
     block->terminator = op->at;
-    for (size_t i = 0; i < op->operands; i++) {
-        struct hlo_instruction **slot = mlir_push(reader, &block->results, sizeof(struct hlo_instruction *));
-        if (!slot)
+    for (size_t i = 0; i < op->operands; i++)
+        if (!mlir_push_value(reader, &block->results, mlir_operand(reader, op, i)))
             return false;
-        *slot = mlir_operand(reader, op, i);
-    }
     return true;
 }
 

@@ -45,12 +45,9 @@ static struct hlo_instruction *make_root(struct mlir_reader *reader)
     size_t count = block->results.count, first = reader->shapes.count;
     if (count == 1)
         return returned[0];
-    for (size_t i = 0; i < count; i++) {
-        const struct hlo_shape **slot = mlir_push(reader, &reader->shapes, sizeof(struct hlo_shape *));
-        if (!slot)
+    for (size_t i = 0; i < count; i++)
+        if (!mlir_push_value(reader, &reader->shapes, returned[i]->shape))
             return NULL;
-        *slot = returned[i]->shape;
-    }
     const struct hlo_shape *shape =
         mlir_tuple_shape(reader, (const struct hlo_shape **)reader->shapes.items + first, count);
     reader->shapes.count = first;
@@ -87,13 +84,8 @@ bool mlir_end_region(struct mlir_reader *reader, struct mlir_op *op)
     const char *name =
         arena_format(&reader->module->arena, "%.*s.%d", (int)kind.length, kind.at, reader->region_number++);
     struct hlo_computation *computation = mlir_end_body(reader, name);
-    struct hlo_computation **slot =
-        computation ? mlir_push(reader, &reader->callees, sizeof(struct hlo_computation *)) : NULL;
-    if (!slot)
-        return false;
-    *slot = computation;
     op->callees++;
-    return true;
+    return computation && mlir_push_value(reader, &reader->callees, computation);
 }
 
 bool mlir_region(struct mlir_reader *reader, struct mlir_op *op)
@@ -124,15 +116,11 @@ static bool applied_region(struct mlir_reader *reader, struct mlir_op *op, struc
         !mlir_parameter(reader, (struct mlir_span){"lhs", 3}, at, element) ||
         !mlir_parameter(reader, (struct mlir_span){"rhs", 3}, at, element))
         return false;
-    struct hlo_instruction **slot = mlir_push(reader, &block->results, sizeof(struct hlo_instruction *));
     struct hlo_instruction *value =
         mlir_add(reader, info->opcode, mlir_place_of(reader, at), hlo_opcode_name(info->opcode), element,
                  block->parameters.items, 2);
-    if (!value || !slot)
-        return false;
-    *slot = value;
     block->terminator = at;
-    return mlir_end_region(reader, op);
+    return value && mlir_push_value(reader, &block->results, value) && mlir_end_region(reader, op);
 }
 
 static bool note_value(struct mlir_reader *reader, struct mlir_op *op, struct mlir_span key)
@@ -159,11 +147,9 @@ static bool reducer_region(struct mlir_reader *reader, struct mlir_op *op, size_
                 !mlir_need(reader, i ? ")" : ","))
                 return false;
             struct mlir_result *result = mlir_push(reader, &reader->results, sizeof *result);
-            const struct hlo_shape **slot = mlir_push(reader, &reader->shapes, sizeof *slot);
-            if (!result || !slot)
+            if (!result || !mlir_push_value(reader, &reader->shapes, shapes[i]))
                 return false;
             *result = (struct mlir_result){names[i], 1, places[i]};
-            *slot = shapes[i];
         }
         pairs++;
     }
@@ -198,7 +184,7 @@ static bool reduce_operands(struct mlir_reader *reader, struct mlir_op *op)
     for (size_t i = 0; i < count; i++)
         if (!mlir_push(reader, &reader->operands, sizeof(struct hlo_instruction *)))
             return false;
-    struct hlo_instruction **operands = (struct hlo_instruction **)reader->operands.items + op->first_operand;
+    struct hlo_instruction **operands = mlir_operands(reader, op);
     for (size_t i = 0; i < count; i++)
         operands[count + i] = operands[i < inputs ? 2 * i : 2 * (i - inputs) + 1];
     memcpy(operands, operands + count, count * sizeof *operands);

@@ -170,8 +170,7 @@ struct hlo_instruction *mlir_add(struct mlir_reader *reader, enum hlo_opcode opc
     static const struct hlo_attributes none = {0};
     struct mlir_block *block = &reader->blocks[reader->depth];
     struct hlo_instruction *instruction = ARENA_NEW(&reader->module->arena, struct hlo_instruction);
-    struct hlo_instruction **slot = mlir_push(reader, &block->instructions, sizeof(struct hlo_instruction *));
-    if (!instruction || !slot || !name || !shape) {
+    if (!instruction || !name || !shape || !mlir_push_value(reader, &block->instructions, instruction)) {
         error_memory(reader->err);
         return NULL;
     }
@@ -191,7 +190,6 @@ struct hlo_instruction *mlir_add(struct mlir_reader *reader, enum hlo_opcode opc
     instruction->shape = shape;
     instruction->operand_count = (int)count;
     instruction->attributes = &none;
-    *slot = instruction;
     return instruction;
 }
 
@@ -202,12 +200,9 @@ static struct hlo_instruction *add_parameter(struct mlir_reader *reader, const c
     struct mlir_block *block = &reader->blocks[reader->depth];
     struct hlo_instruction *parameter =
         mlir_add(reader, HLO_PARAMETER, mlir_place_of(reader, at), name, shape, NULL, 0);
-    struct hlo_instruction **slot =
-        parameter ? mlir_push(reader, &block->parameters, sizeof(struct hlo_instruction *)) : NULL;
-    if (!slot)
+    if (!parameter || !mlir_push_value(reader, &block->parameters, parameter))
         return NULL;
     parameter->parameter = (int64_t)block->parameters.count - 1;
-    *slot = parameter;
     return parameter;
 }
 
@@ -224,10 +219,10 @@ struct hlo_computation *mlir_close_block(struct mlir_reader *reader, const char 
     struct mlir_block *block = &reader->blocks[reader->depth];
     struct arena *arena = &reader->module->arena;
     struct hlo_computation *computation = ARENA_NEW(arena, struct hlo_computation);
-    struct hlo_computation **slot = mlir_push(reader, &reader->computations, sizeof *slot);
     size_t count = block->instructions.count, parameters = block->parameters.count;
     forget_names(reader, block);
-    if (!computation || !slot || !name || count > INT32_MAX ||
+    if (!computation || !name || !mlir_push_value(reader, &reader->computations, computation) ||
+        count > INT32_MAX ||
         !(computation->instructions = ARENA_ARRAY(arena, count, struct hlo_instruction *)) ||
         !(computation->parameters = ARENA_ARRAY(arena, parameters, struct hlo_instruction *))) {
         error_memory(reader->err);
@@ -241,7 +236,6 @@ struct hlo_computation *mlir_close_block(struct mlir_reader *reader, const char 
     computation->count = (int)count;
     computation->parameter_count = (int)parameters;
     computation->captured = block->captured;
-    *slot = computation;
     reader->depth--;
     return computation;
 }

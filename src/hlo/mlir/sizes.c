@@ -21,8 +21,7 @@ bool mlir_known_sizes(struct mlir_reader *reader, const struct mlir_op *op, size
     if (!*known)
         return true;
     const struct mlir_attribute written = {.value = reader->text + constant->value};
-    int64_t rows;
-    return mlir_read_ints(reader, &written, sizes, &rows);
+    return mlir_read_ints(reader, &written, sizes, NULL);
 }
 
 bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand)

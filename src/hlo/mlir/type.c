@@ -232,11 +232,8 @@ static bool tuple_type(struct mlir_reader *reader, int depth, const struct hlo_s
     if (!mlir_take(reader, '>')) {
         do {
             const struct hlo_shape *part;
-            const struct hlo_shape **slot;
-            if (!nested_type(reader, depth + 1, &part) ||
-                !(slot = mlir_push(reader, &reader->shapes, sizeof(struct hlo_shape *))))
+            if (!nested_type(reader, depth + 1, &part) || !mlir_push_value(reader, &reader->shapes, part))
                 return false;
-            *slot = part;
         } while (mlir_take(reader, ','));
         if (!mlir_need(reader, ">"))
             return false;
@@ -335,12 +332,7 @@ bool mlir_type(struct mlir_reader *reader, const struct hlo_shape **shape)
 bool mlir_push_type(struct mlir_reader *reader)
 {
     const struct hlo_shape *shape;
-    const struct hlo_shape **slot;
-    if (!mlir_type(reader, &shape) ||
-        !(slot = mlir_push(reader, &reader->shapes, sizeof(struct hlo_shape *))))
-        return false;
-    *slot = shape;
-    return true;
+    return mlir_type(reader, &shape) && mlir_push_value(reader, &reader->shapes, shape);
 }
 
 bool mlir_push_types(struct mlir_reader *reader, size_t *count)

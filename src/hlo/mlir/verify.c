@@ -7,9 +7,8 @@ static bool field_number(struct mlir_reader *reader, const struct mlir_attribute
 {
     struct mlir_attribute field;
     struct hlo_ints found = {0};
-    int64_t rows;
     if (!mlir_find_field(reader, attribute, key, &field) ||
-        !mlir_read_ints(reader, field.value ? &field : NULL, &found, &rows))
+        !mlir_read_ints(reader, field.value ? &field : NULL, &found, NULL))
         return false;
     *number = found.count == 1 ? found.at[0] : 0;
     return true;

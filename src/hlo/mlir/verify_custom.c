@@ -52,12 +52,11 @@ static bool check_layout(struct mlir_reader *reader, const struct mlir_op *op,
                          const struct mlir_attribute *layout, const struct hlo_shape *shape)
 {
     struct hlo_ints order;
-    int64_t rows;
     if (!shape)
         return true; /* counted by the caller */
     if (shape->type == HLO_TYPE_TUPLE)
         return mlir_op_error(reader, op, "a layout for a tuple");
-    if (!mlir_read_ints(reader, layout, &order, &rows))
+    if (!mlir_read_ints(reader, layout, &order, NULL))
         return false;
     if (order.count != shape->rank)
         return mlir_op_error(reader, op, "a layout of %d dimensions for %d", order.count, shape->rank);
@@ -100,9 +99,8 @@ static bool follow(struct mlir_reader *reader, const struct mlir_attribute *alia
 {
     struct mlir_attribute field;
     struct hlo_ints path;
-    int64_t rows;
     if (!mlir_find_field(reader, alias, key, &field) ||
-        !mlir_read_ints(reader, field.value ? &field : NULL, &path, &rows))
+        !mlir_read_ints(reader, field.value ? &field : NULL, &path, NULL))
         return false;
     for (int i = 0; i < path.count && *shape; i++)
         *shape = (*shape)->type == HLO_TYPE_TUPLE && path.at[i] >= 0 && path.at[i] < (*shape)->part_count
@@ -117,9 +115,8 @@ static bool check_alias(struct mlir_reader *reader, const struct mlir_op *op, si
 {
     struct mlir_attribute field;
     struct hlo_ints operand = {0};
-    int64_t rows;
     if (!mlir_find_field(reader, alias, "operand_index", &field) ||
-        !mlir_read_ints(reader, field.value ? &field : NULL, &operand, &rows))
+        !mlir_read_ints(reader, field.value ? &field : NULL, &operand, NULL))
         return false;
     if (operand.count != 1 || operand.at[0] < 0 || (size_t)operand.at[0] >= op->operands)
         return mlir_op_error(reader, op, "alias %zu: there is no such operand", index + 1);

@@ -269,6 +269,17 @@ static bool read_arguments(struct hlo_reader *reader, struct hlo_draft *draft)
     return read_operands(reader, draft);
 }
 
+bool hlo_settle_shape(struct hlo_reader *reader, struct hlo_draft *draft)
+{
+    struct hlo_instruction *in = draft->instruction;
+    struct hlo_inference inference;
+    inference.arena = &reader->module->arena;
+    inference.is_lone = reader->is_lone;
+    inference.is_exact = false;
+    return hlo_infer_shape(&inference, in) || hlo_fail(reader, draft->name_at, "'%s' (%s): %s", in->name,
+                                                       hlo_opcode_name(in->opcode), inference.message);
+}
+
 static bool settle(struct hlo_reader *reader, struct hlo_draft *draft)
 {
     struct hlo_instruction *in = draft->instruction;

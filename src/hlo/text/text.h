@@ -5,6 +5,7 @@
 #ifndef REHEARSE_HLO_TEXT_TEXT_H
 #define REHEARSE_HLO_TEXT_TEXT_H
 
+#include "hlo/infer.h"
 #include "hlo/module.h"
 #include "hlo/table.h"
 
@@ -167,12 +168,6 @@ void *hlo_pop_all(struct hlo_reader *reader, struct hlo_stack *stack, size_t beg
 /* text_shape.c */
 const struct hlo_shape *hlo_read_shape(struct hlo_reader *reader);
 
-#define HLO_MAX_PARTS 65536 /* leaves of a tuple */
-
-/* Are the leaves of the tuple no more than that, its levels no more than HLO_MAX_DEPTH, and its elements no
- * more than HLO_MAX_ELEMENTS? What is inferred shares parts, so that a short text can make a huge one. */
-bool hlo_tuple_is_small(const struct hlo_shape *tuple);
-
 /* Does a shape begin here (the reader stands at no blank)? */
 bool hlo_at_shape(struct hlo_reader *reader);
 
@@ -227,13 +222,13 @@ struct hlo_computation *hlo_finish_computation(struct hlo_reader *reader, const 
 /* text_async.c. The opcode of `add-start`, `add-update` or `add-done`: async-start, … and what it wraps. */
 enum hlo_opcode hlo_find_sugar(struct hlo_word word, enum hlo_opcode *wrapped);
 
+/* Checks or infers the shape of a draft's instruction. */
+bool hlo_settle_shape(struct hlo_reader *reader, struct hlo_draft *draft);
+
 /* Gives `add-start` a computation with the add in it, and looks at how the operations of a chain fit. */
 bool hlo_settle_async(struct hlo_reader *reader, struct hlo_draft *draft);
 
 /* Is there no start whose operands never come? */
 bool hlo_chains_end(struct hlo_reader *reader, const struct hlo_computation *computation);
-
-/* infer.c. The shape that operands, attributes and callees give, and whether the written one is it. */
-bool hlo_settle_shape(struct hlo_reader *reader, struct hlo_draft *draft);
 
 #endif
