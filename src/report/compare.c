@@ -1,4 +1,4 @@
-/* How alike two traces are: components as bars, with their intervals and what repeats differ by. */
+/* How alike two traces are: components as bars, with their intervals and the differences of repeats. */
 #include "figure/style.h"
 #include "report/parts.h"
 
@@ -6,15 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_ROWS   200
 #define MAX_TRACES 24
 #define MAX_KINDS  16
-#define WIDTH      200 /* of the drawing */
+#define WIDTH      200 /* of a bar's drawing */
 
-/* The value as a bar, its interval as a line over it, the least of the repeats as a mark. */
-static void add_bar(struct text *out, double value, double low, double high, double floor)
+/* The similarity as a bar, its interval as a line over it, the minimum of the repeats as a mark. */
+static void add_bar(struct text *out, const struct report_column *column, const struct doc_node *map)
 {
-    double w = WIDTH;
+    double value = report_number(map, "similarity"), floor = report_number(map, "floor");
+    double low = report_number(map, "low"), high = report_number(map, "high"), w = WIDTH;
+    (void)column;
     text_add(out, "<td class=\"bars\">");
     if (isfinite(value) && value >= 0 && value <= 1) {
         text_format(out,
@@ -35,25 +36,6 @@ static void add_bar(struct text *out, double value, double low, double high, dou
         text_add(out, "</svg>");
     }
     text_add(out, "</td>");
-}
-
-static void add_verdict(struct text *out, const struct doc_node *map, bool floor)
-{
-    const struct doc_node *within = map->type == DOC_MAP ? doc_find(map, "within_noise") : NULL;
-    if (!floor)
-        return;
-    html_number(out, report_number(map, "floor"), 4);
-    text_add(out, "<td>");
-    text_add(out, !within || within->type != DOC_BOOL ? "\u2013" : within->boolean ? "within" : "beyond");
-    text_add(out, "</td>");
-}
-
-static void add_legend(struct text *out, bool floor)
-{
-    const struct html_part parts[] = {{"similarity, 1 for equal", 0, figure_colour_light(0)},
-                                      {"its 95 % interval", 0, figure_colour(0)},
-                                      {"the least among repeats", 0, figure_colour(5)}};
-    html_legend(out, parts, floor ? 3 : 2, 0);
 }
 
 /* ---- by kind ---- */
@@ -90,46 +72,46 @@ static void add_kinds(const struct doc_node *components, struct text *out)
     html_table(out, "By kind", titles);
     for (int i = 0; i < count; i++) {
         double value = kinds[i].weight > 0 ? kinds[i].sum / kinds[i].weight : NAN;
-        html_row(out);
-        html_row_head(out, kinds[i].name);
-        html_share(out, kinds[i].weight);
-        html_number(out, value, 4);
-        add_bar(out, value, NAN, NAN, NAN);
-        html_row_end(out);
+        const struct html_part bar = {"similarity", value, figure_colour_light(0)};
+        HTML_ROW(out, cell_head(kinds[i].name), cell_number(HTML_SHARE, kinds[i].weight),
+                 cell_number(HTML_DECIMALS, value), cell_bars(&bar, 1, 1));
     }
     html_table_end(out);
 }
 
 /* ---- by component ---- */
 
+/* Whether a difference is within the noise of repeats, or the bar. */
+static void add_component_cell(struct text *out, const struct report_column *column,
+                               const struct doc_node *component)
+{
+    const struct doc_node *within = report_find(component, "within_noise");
+    if (!column->key)
+        add_bar(out, column, component);
+    else
+        html_cell(out, cell_text(!within || within->type != DOC_BOOL ? NULL
+                                 : within->boolean                   ? "within"
+                                                                     : "beyond"));
+}
+
 static void add_components(const struct doc_node *components, bool floor, struct text *out)
 {
-    const char *titles[] = {"<kind", "<component", ">weight", ">similarity", ">from",
-                            ">to",   "<0 to 1",    NULL,      NULL,          NULL};
-    int rows = 0;
-    if (floor) {
-        titles[7] = ">repeats";
-        titles[8] = "<noise of repeats";
-    }
-    html_table(out, "By component, with 95 % intervals", titles);
-    for (const struct doc_node *c = components->first_child; c && rows < MAX_ROWS; c = c->next, rows++) {
-        double value = report_number(c, "similarity"), low = report_number(c, "low"),
-               high = report_number(c, "high");
-        html_row(out);
-        html_cell(out, report_string(c, "kind"));
-        html_row_head(out, report_string(c, "name"));
-        html_share(out, report_number(c, "weight"));
-        html_number(out, value, 4);
-        html_number(out, low, 4);
-        html_number(out, high, 4);
-        add_bar(out, value, low, high, report_number(c, "floor"));
-        add_verdict(out, c, floor);
-        html_row_end(out);
-    }
-    html_table_end(out);
-    add_legend(out, floor);
-    if (components->count > MAX_ROWS)
-        html_element(out, "p", "soft", "And %u more components in the file.", components->count - MAX_ROWS);
+    struct report_column columns[] = {{"<kind", HTML_TEXT, "kind"},
+                                      {"<component", HTML_HEAD, "name"},
+                                      {">weight", HTML_SHARE, "weight"},
+                                      {">similarity", HTML_DECIMALS, "similarity"},
+                                      {">from", HTML_DECIMALS, "low"},
+                                      {">to", HTML_DECIMALS, "high"},
+                                      {"<0 to 1", HTML_END, NULL},
+                                      {floor ? ">repeats" : NULL, HTML_DECIMALS, "floor"},
+                                      {"<noise of repeats", HTML_END, "within_noise"},
+                                      {NULL, HTML_END, NULL}};
+    const struct html_part parts[] = {{"similarity, 1 for equal", 0, figure_colour_light(0)},
+                                      {"its 95 % interval", 0, figure_colour(0)},
+                                      {"the minimum among repeats", 0, figure_colour(5)}};
+    report_table(out, "By component, with 95 % intervals", columns, components, "components",
+                 add_component_cell);
+    html_legend(out, parts, floor ? 3 : 2, 0);
 }
 
 static void add_lost(struct text *out, const char *trace, double lost, double cut_off)
@@ -160,7 +142,7 @@ static void add_window(const struct doc_node *window, struct text *out)
 bool report_comparison(struct report_part *part, struct error *err)
 {
     const struct doc_node *root = part->doc->root, *components = report_list(root, "components");
-    const struct doc_node *worst = root->type == DOC_MAP ? doc_find(root, "differs_most") : NULL;
+    const struct doc_node *worst = report_find(root, "differs_most");
     const char *a = report_string(root, "a"), *b = report_string(root, "b");
     double value = report_number(root, "similarity"), floor = report_number(root, "floor");
     struct text *out = &part->out;
@@ -196,67 +178,61 @@ bool report_comparison(struct report_part *part, struct error *err)
 /* The more alike, the bluer; pale enough for the text on it, whatever the page's colours. */
 static void add_tinted(struct text *out, double value)
 {
-    if (!(value >= 0 && value <= 1)) {
-        html_number(out, NAN, 4);
-        return;
-    }
-    text_format(out, "<td class=\"n m\" style=\"background:rgba(0,114,178,%.3f)\">%.4f</td>",
-                0.4 * value * value, value);
+    if (value >= 0 && value <= 1)
+        text_format(out, "<td class=\"n m\" style=\"background:rgba(0,114,178,%.3f)\">%.4f</td>",
+                    0.4 * value * value, value);
+    else
+        html_cell(out, cell_number(HTML_DECIMALS, NAN));
 }
 
 static void add_matrix(const struct doc_node *traces, const struct doc_node *rows, struct text *out)
 {
     const char *titles[MAX_TRACES + 2] = {"<trace"};
     char heads[MAX_TRACES][66];
-    int count = 0;
+    int count = 0, i = 0;
     for (const struct doc_node *trace = traces->first_child; trace && count < MAX_TRACES;
-         trace = trace->next, count++) {
+         trace = trace->next) {
         const char *label = report_string(trace, "label");
         snprintf(heads[count], sizeof heads[count], ">%s", label ? label : "?");
         titles[count + 1] = heads[count];
+        count++;
     }
     html_table(out, "Similarity, each with each", titles);
-    int i = 0;
-    for (const struct doc_node *row = rows->first_child; row && i < count; row = row->next, i++) {
+    for (const struct doc_node *row = rows->first_child; row && i < count; row = row->next) {
         int j = 0;
-        html_row(out);
-        html_row_head(out, heads[i] + 1);
+        text_add(out, "<tr>");
+        html_cell(out, cell_head(heads[i++] + 1));
         for (const struct doc_node *cell = row->first_child; cell && j < count; cell = cell->next, j++)
             add_tinted(out, cell->type == DOC_NUMBER ? cell->number : NAN);
-        html_row_end(out);
+        text_add(out, "</tr>\n");
     }
     html_table_end(out);
-    if (traces->count > MAX_TRACES)
-        html_element(out, "p", "soft", "And %u more traces in the file.", traces->count - MAX_TRACES);
+    report_more(out, traces->count, MAX_TRACES, "traces");
+}
+
+/* The component in which a pair differs most, or the bar. */
+static void add_pair_cell(struct text *out, const struct report_column *column, const struct doc_node *pair)
+{
+    const struct doc_node *worst = report_find(pair, "differs_most");
+    const char *kind = report_string(worst, "kind"), *name = report_string(worst, "name");
+    if (column->key)
+        html_element(out, "td", NULL, "%s%s%s", kind ? kind : "", kind && name ? " of " : "",
+                     name ? name : "");
+    else
+        add_bar(out, column, pair);
 }
 
 static void add_pairs(const struct doc_node *pairs, struct text *out)
 {
-    static const char *const titles[] = {"<trace", "<and",    ">similarity",      ">from",
-                                         ">to",    "<0 to 1", "<differs most in", NULL};
-    int rows = 0;
-    html_table(out, "Pairs, with 95 % intervals", titles);
-    for (const struct doc_node *pair = pairs->first_child; pair && rows < MAX_ROWS;
-         pair = pair->next, rows++) {
-        const struct doc_node *worst = pair->type == DOC_MAP ? doc_find(pair, "differs_most") : NULL;
-        const char *kind = report_string(worst, "kind"), *name = report_string(worst, "name");
-        double value = report_number(pair, "similarity"), low = report_number(pair, "low");
-        double high = report_number(pair, "high");
-        html_row(out);
-        html_row_head(out, report_string(pair, "a"));
-        html_cell(out, report_string(pair, "b"));
-        html_number(out, value, 4);
-        html_number(out, low, 4);
-        html_number(out, high, 4);
-        add_bar(out, value, low, high, NAN);
-        text_add(out, "<td>");
-        html_format(out, "%s%s%s", kind ? kind : "", kind && name ? " of " : "", name ? name : "");
-        text_add(out, "</td>");
-        html_row_end(out);
-    }
-    html_table_end(out);
-    if (pairs->count > MAX_ROWS)
-        html_element(out, "p", "soft", "And %u more pairs in the file.", pairs->count - MAX_ROWS);
+    static const struct report_column columns[] = {{"<trace", HTML_HEAD, "a"},
+                                                   {"<and", HTML_TEXT, "b"},
+                                                   {">similarity", HTML_DECIMALS, "similarity"},
+                                                   {">from", HTML_DECIMALS, "low"},
+                                                   {">to", HTML_DECIMALS, "high"},
+                                                   {"<0 to 1", HTML_END, NULL},
+                                                   {"<differs most in", HTML_END, "differs_most"},
+                                                   {NULL, HTML_END, NULL}};
+    report_table(out, "Pairs, with 95 % intervals", columns, pairs, "pairs", add_pair_cell);
 }
 
 bool report_matrix(struct report_part *part, struct error *err)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROWS 100
+#define MAX_OPERATIONS 100
 
 static const char *or_unknown(const char *text)
 {
@@ -43,15 +43,9 @@ static void add_devices(const struct doc_node *devices, struct text *out)
         struct sums sums = sums_of(device);
         struct html_part parts[] = {{"forward", sums.forward, figure_colour(0)},
                                     {"backward", sums.backward, figure_colour_light(0)}};
-        html_row(out);
-        html_row_head(out, report_string(device, "name"));
-        html_quantity(out, sums.forward, UNIT_TIME, 4);
-        html_quantity(out, sums.backward, UNIT_TIME, 4);
-        html_quantity(out, sums.forward + sums.backward, UNIT_TIME, 4);
-        text_add(out, "<td class=\"bars\">");
-        html_bar(out, parts, 2, slowest);
-        text_add(out, "</td>");
-        html_row_end(out);
+        HTML_ROW(out, cell_head(report_string(device, "name")), cell_number(HTML_TIME, sums.forward),
+                 cell_number(HTML_TIME, sums.backward), cell_number(HTML_TIME, sums.forward + sums.backward),
+                 cell_bars(parts, 2, slowest));
     }
     html_table_end(out);
 }
@@ -74,19 +68,16 @@ static void add_layers(const struct doc_node *layers, struct text *out)
                                          ">activations", ">output", NULL};
     int rows = 0;
     html_table(out, "Layers, neighbours that are alike in one row; bytes of each", titles);
-    for (const struct doc_node *first = layers->first_child; first && rows < MAX_ROWS; rows++) {
+    for (const struct doc_node *first = layers->first_child; first && rows < REPORT_MAX_ROWS; rows++) {
         const struct doc_node *last = first;
         int count = 1;
         for (; last->next && alike(first, last->next); count++)
             last = last->next;
-        html_row(out);
-        html_number(out, count, 0);
-        html_cell(out, report_string(first, "name"));
-        html_cell(out, report_string(last, "name"));
-        html_quantity(out, report_number(first, "parameter_bytes"), UNIT_BYTES, 3);
-        html_quantity(out, report_number(first, "activation_bytes"), UNIT_BYTES, 3);
-        html_quantity(out, report_number(first, "output_bytes"), UNIT_BYTES, 3);
-        html_row_end(out);
+        HTML_ROW(out, cell_number(HTML_COUNT, count), cell_text(report_string(first, "name")),
+                 cell_text(report_string(last, "name")),
+                 cell_number(HTML_BYTES, report_number(first, "parameter_bytes")),
+                 cell_number(HTML_BYTES, report_number(first, "activation_bytes")),
+                 cell_number(HTML_BYTES, report_number(first, "output_bytes")));
         first = last->next;
     }
     html_table_end(out);
@@ -134,7 +125,7 @@ static int sum_operations(const struct doc_node *instructions, struct operation 
         int at = 0;
         while (opcode && at < count && strcmp(sums[at].opcode, opcode) != 0)
             at++;
-        if (!opcode || at == MAX_ROWS)
+        if (!opcode || at == MAX_OPERATIONS)
             continue;
         if (at == count)
             sums[count++] = (struct operation){.opcode = opcode};
@@ -150,26 +141,21 @@ static void add_counts(const struct doc_node *root, struct text *out)
 {
     static const char *const titles[] = {"<operation", ">times", ">flop", ">of all", ">bytes", NULL};
     const struct doc_node *instructions = report_list(root, "instructions");
-    struct operation sums[MAX_ROWS];
+    struct operation sums[MAX_OPERATIONS];
     double flops = report_number(root, "flops");
     html_element(out, "p", NULL, "%s, counted by the rules of %s.", or_unknown(report_string(root, "file")),
                  or_unknown(report_string(root, "rules")));
     html_facts(out);
     html_fact(out, "flop", "%.4g", flops);
     html_fact(out, "transcendentals", "%.4g", report_number(root, "transcendentals"));
-    html_fact_quantity(out, "memory traffic", report_number(root, "bytes"), UNIT_BYTES, 3);
+    html_fact_quantity(out, "memory traffic", report_number(root, "bytes"), UNIT_BYTES);
     html_facts_end(out);
     int count = instructions ? sum_operations(instructions, sums) : 0;
     html_table(out, NULL, titles);
-    for (int i = 0; i < count; i++) {
-        html_row(out);
-        html_row_head(out, sums[i].opcode);
-        html_number(out, sums[i].count, 0);
-        html_general(out, sums[i].flops, 4);
-        html_share(out, sums[i].flops / flops);
-        html_quantity(out, sums[i].bytes, UNIT_BYTES, 3);
-        html_row_end(out);
-    }
+    for (int i = 0; i < count; i++)
+        HTML_ROW(out, cell_head(sums[i].opcode), cell_number(HTML_COUNT, sums[i].count),
+                 cell_number(HTML_GENERAL, sums[i].flops), cell_number(HTML_SHARE, sums[i].flops / flops),
+                 cell_number(HTML_BYTES, sums[i].bytes));
     html_table_end(out);
 }
 
@@ -186,36 +172,34 @@ bool report_counts(struct report_part *part, struct error *err)
 
 /* ---- validation ---- */
 
-/* Those that were modelled. */
+static void add_interval(struct text *out, const struct report_column *column, const struct doc_node *run)
+{
+    struct unit_texts texts = {0};
+    (void)column;
+    html_element(out, "td", "s", "%s to %s", unit_text(&texts, report_number(run, "low"), UNIT_TIME),
+                 unit_text(&texts, report_number(run, "high"), UNIT_TIME));
+}
+
+/* Runs that could not be modelled are only counted. */
 static void add_results(const struct doc_node *results, struct text *out)
 {
-    static const char *const titles[] = {"<run",       "<GPU",   "<model",         ">measured",
-                                         ">predicted", ">error", "<80 % interval", NULL};
-    int rows = 0, more = 0, without = 0;
-    html_table(out, "Runs", titles);
-    for (const struct doc_node *run = results->first_child; run; run = run->next) {
-        char low[48], high[48];
-        without += report_string(run, "reason") != NULL;
-        more += !report_string(run, "reason") && rows == MAX_ROWS;
-        if (report_string(run, "reason") || rows == MAX_ROWS)
-            continue;
-        rows++;
-        html_row(out);
-        html_row_head(out, report_string(run, "id"));
-        html_cell(out, report_string(run, "gpu"));
-        html_cell(out, report_string(run, "model"));
-        html_quantity(out, report_number(run, "measured"), UNIT_TIME, 4);
-        html_quantity(out, report_number(run, "predicted"), UNIT_TIME, 4);
-        html_share(out, report_number(run, "error"));
-        text_add(out, "<td class=\"s\">");
-        html_format(out, "%s to %s", unit_format(low, sizeof low, report_number(run, "low"), UNIT_TIME, 4),
-                    unit_format(high, sizeof high, report_number(run, "high"), UNIT_TIME, 4));
-        text_add(out, "</td>");
-        html_row_end(out);
-    }
+    static const struct report_column columns[] = {{"<run", HTML_HEAD, "id"},
+                                                   {"<GPU", HTML_TEXT, "gpu"},
+                                                   {"<model", HTML_TEXT, "model"},
+                                                   {">measured", HTML_TIME, "measured"},
+                                                   {">predicted", HTML_TIME, "predicted"},
+                                                   {">error", HTML_SHARE, "error"},
+                                                   {"<80 % interval", HTML_END, NULL},
+                                                   {NULL, HTML_END, NULL}};
+    int modelled = 0, without = 0;
+    report_table_begin(out, "Runs", columns);
+    for (const struct doc_node *run = results->first_child; run; run = run->next)
+        if (report_string(run, "reason"))
+            without++;
+        else if (modelled++ < REPORT_MAX_ROWS)
+            report_row(out, columns, run, add_interval);
     html_table_end(out);
-    if (more > 0)
-        html_element(out, "p", "soft", "And %d more runs in the file.", more);
+    report_more(out, modelled, REPORT_MAX_ROWS, "runs");
     if (without > 0)
         html_element(out, "p", "soft", "%d rows are not modelled; the file says why.", without);
 }
@@ -235,10 +219,8 @@ bool report_validation(struct report_part *part, struct error *err)
     html_fact_share(out, "p90", report_number(root, "p90_error"));
     html_fact_share(out, "within the 80 % interval", report_number(root, "covered"));
     html_facts_end(out);
-    if (report_list(root, "generations"))
-        report_rows(out, "By generation of devices", report_list(root, "generations"));
-    if (report_list(root, "sources"))
-        report_rows(out, "By source and device", report_list(root, "sources"));
+    report_rows(out, "By generation of devices", report_list(root, "generations"));
+    report_rows(out, "By source and device", report_list(root, "sources"));
     if (report_list(root, "results"))
         add_results(report_list(root, "results"), out);
     return true;
@@ -246,58 +228,36 @@ bool report_validation(struct report_part *part, struct error *err)
 
 /* ---- of plans on mixed devices ---- */
 
-static void add_clusters(const struct doc_node *clusters, struct text *out)
+static void add_note(struct text *out, const struct report_column *column, const struct doc_node *plan)
 {
-    static const char *const titles[] = {"<cluster", ">plans", ">mean error",       ">median",
-                                         ">p90",     ">bias",  ">rank correlation", NULL};
-    html_table(out, "By cluster", titles);
-    for (const struct doc_node *cluster = clusters->first_child; cluster; cluster = cluster->next) {
-        const struct doc_node *all = cluster->type == DOC_MAP ? doc_find(cluster, "all") : NULL;
-        html_row(out);
-        html_row_head(out, report_string(cluster, "cluster"));
-        html_number(out, report_number(all, "plans"), 0);
-        html_share(out, report_number(all, "mean_error"));
-        html_share(out, report_number(all, "median_error"));
-        html_share(out, report_number(all, "p90_error"));
-        html_share(out, report_number(all, "bias"));
-        html_number(out, report_number(all, "rank_correlation"), 3);
-        html_row_end(out);
-    }
-    html_table_end(out);
-}
-
-static void add_plans(const struct doc_node *results, struct text *out)
-{
-    static const char *const titles[] = {">line",      "<cluster", "<plan", ">measured",
-                                         ">predicted", ">error",   "<note", NULL};
-    int rows = 0;
-    html_table(out, "Plans", titles);
-    for (const struct doc_node *plan = results->first_child; plan && rows < MAX_ROWS;
-         plan = plan->next, rows++) {
-        const char *reason = report_string(plan, "reason"), *mark = report_string(plan, "mark");
-        html_row(out);
-        html_number(out, report_number(plan, "line"), 0);
-        html_cell(out, report_string(plan, "cluster"));
-        html_row_head(out, report_string(plan, "plan"));
-        html_quantity(out, report_number(plan, "measured"), UNIT_TIME, 4);
-        html_quantity(out, report_number(plan, "predicted"), UNIT_TIME, 4);
-        html_share(out, report_number(plan, "error"));
-        html_cell(out, reason ? reason : mark ? mark : "");
-        html_row_end(out);
-    }
-    html_table_end(out);
-    if (results->count > MAX_ROWS)
-        html_element(out, "p", "soft", "And %u more plans in the file.", results->count - MAX_ROWS);
+    const char *reason = report_string(plan, "reason"), *mark = report_string(plan, "mark");
+    (void)column;
+    html_cell(out, cell_text(reason ? reason : mark ? mark : ""));
 }
 
 bool report_mixed(struct report_part *part, struct error *err)
 {
     const struct doc_node *root = part->doc->root;
     (void)err;
+    static const struct report_column of_cluster[] = {
+        {"<cluster", HTML_HEAD, "cluster"},
+        {">plans", HTML_COUNT, "all/plans"},
+        {">mean error", HTML_SHARE, "all/mean_error"},
+        {">median", HTML_SHARE, "all/median_error"},
+        {">p90", HTML_SHARE, "all/p90_error"},
+        {">bias", HTML_SHARE, "all/bias"},
+        {">rank correlation", HTML_DECIMALS, "all/rank_correlation"},
+        {NULL, HTML_END, NULL}};
+    static const struct report_column of_plan[] = {{">line", HTML_COUNT, "line"},
+                                                   {"<cluster", HTML_TEXT, "cluster"},
+                                                   {"<plan", HTML_HEAD, "plan"},
+                                                   {">measured", HTML_TIME, "measured"},
+                                                   {">predicted", HTML_TIME, "predicted"},
+                                                   {">error", HTML_SHARE, "error"},
+                                                   {"<note", HTML_END, NULL},
+                                                   {NULL, HTML_END, NULL}};
     text_format(&part->says, "%g plans on mixed devices", report_number(root, "rows"));
-    if (report_list(root, "clusters"))
-        add_clusters(report_list(root, "clusters"), &part->out);
-    if (report_list(root, "results"))
-        add_plans(report_list(root, "results"), &part->out);
+    report_table(&part->out, "By cluster", of_cluster, report_list(root, "clusters"), "clusters", NULL);
+    report_table(&part->out, "Plans", of_plan, report_list(root, "results"), "plans", add_note);
     return true;
 }

@@ -6,11 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_DEPTH   3
-#define MAX_ROWS    100
-#define MAX_COLUMNS 14
-#define WHOLE_CELL  28 /* a text so short is not broken into lines */
-#define MAX_ITEMS   12 /* of a list in one cell */
+#define MAX_DEPTH  3
+#define WHOLE_CELL 28 /* a text so short is not broken into lines */
+#define MAX_ITEMS  12 /* of a list in one cell */
 
 /* "iteration_time" for people. */
 static const char *name_of(const char *key, char name[64])
@@ -23,71 +21,67 @@ static const char *name_of(const char *key, char name[64])
 }
 
 /* What a number stands for, by its key or the end of its key; seconds, bytes and shares have one name everywhere. */
-enum meaning { PLAIN, TIME, BYTES, RATE, SHARE };
-
 static const struct {
     const char *key;
-    enum meaning meaning;
-} meanings[] = {
-    {"iteration_time", TIME},
-    {"iteration_time_low", TIME},
-    {"iteration_time_high", TIME},
-    {"lower_bound", TIME},
-    {"forward", TIME},
-    {"backward", TIME},
-    {"seconds", TIME},
-    {"_seconds", TIME},
-    {"fill", TIME},
-    {"cycle", TIME},
-    {"duration_mean", TIME},
-    {"duration_most", TIME},
-    {"measured", TIME},
-    {"predicted", TIME},
-    {"memory", BYTES},
-    {"_memory", BYTES},
-    {"memory_limit", BYTES},
-    {"bytes", BYTES},
-    {"_bytes", BYTES},
-    {"bytes_written", BYTES},
-    {"bytes_kept", BYTES},
-    {"bytes_per_second", RATE},
-    {"bandwidth", RATE},
-    {"utilisation", SHARE},
-    {"gap", SHARE},
-    {"au", SHARE},
-    {"_share", SHARE},
-    {"headroom", SHARE},
-    {"error", SHARE},
-    {"_error", SHARE},
-    {"covered", SHARE},
-    {"more", SHARE},
-    {"bias", SHARE},
+    enum html_kind kind;
+} kinds[] = {
+    {"iteration_time", HTML_TIME},
+    {"iteration_time_low", HTML_TIME},
+    {"iteration_time_high", HTML_TIME},
+    {"lower_bound", HTML_TIME},
+    {"forward", HTML_TIME},
+    {"backward", HTML_TIME},
+    {"seconds", HTML_TIME},
+    {"_seconds", HTML_TIME},
+    {"fill", HTML_TIME},
+    {"cycle", HTML_TIME},
+    {"duration_mean", HTML_TIME},
+    {"duration_most", HTML_TIME},
+    {"measured", HTML_TIME},
+    {"predicted", HTML_TIME},
+    {"memory", HTML_BYTES},
+    {"_memory", HTML_BYTES},
+    {"memory_limit", HTML_BYTES},
+    {"bytes", HTML_BYTES},
+    {"_bytes", HTML_BYTES},
+    {"bytes_written", HTML_BYTES},
+    {"bytes_kept", HTML_BYTES},
+    {"bytes_per_second", HTML_RATE},
+    {"bandwidth", HTML_RATE},
+    {"utilisation", HTML_SHARE},
+    {"gap", HTML_SHARE},
+    {"au", HTML_SHARE},
+    {"_share", HTML_SHARE},
+    {"headroom", HTML_SHARE},
+    {"error", HTML_SHARE},
+    {"_error", HTML_SHARE},
+    {"covered", HTML_SHARE},
+    {"more", HTML_SHARE},
+    {"bias", HTML_SHARE},
 };
 
-static enum meaning meaning_of(const char *key)
+/* HTML_GENERAL: nothing is known of it. */
+static enum html_kind kind_of(const char *key)
 {
     size_t length = key ? strlen(key) : 0;
-    for (size_t i = 0; length > 0 && i < sizeof meanings / sizeof *meanings; i++) {
-        bool whole = meanings[i].key[0] != '_';
-        if (whole ? strcmp(key, meanings[i].key) == 0
-                  : length > strlen(meanings[i].key) && text_ends_with(key, meanings[i].key))
-            return meanings[i].meaning;
+    for (size_t i = 0; length > 0 && i < sizeof kinds / sizeof *kinds; i++) {
+        bool whole = kinds[i].key[0] != '_';
+        if (whole ? strcmp(key, kinds[i].key) == 0
+                  : length > strlen(kinds[i].key) && text_ends_with(key, kinds[i].key))
+            return kinds[i].kind;
     }
-    return PLAIN;
+    return HTML_GENERAL;
 }
 
 static void add_number(const char *key, double number, struct text *out)
 {
     char grouped[48];
-    enum meaning meaning = meaning_of(key);
-    if (meaning == SHARE)
+    struct unit_texts texts = {0};
+    enum html_kind kind = kind_of(key);
+    if (kind == HTML_SHARE)
         text_format(out, fabs(number) < 0.001 && number != 0 ? "%.2g %%" : "%.1f %%", 100 * number);
-    else if (meaning != PLAIN)
-        text_add(out, unit_format(grouped, sizeof grouped, number,
-                                  meaning == TIME    ? UNIT_TIME
-                                  : meaning == BYTES ? UNIT_BYTES
-                                                     : UNIT_RATE,
-                                  meaning == BYTES ? 3 : 4));
+    else if (kind != HTML_GENERAL)
+        text_add(out, unit_text(&texts, number, (enum unit_kind)(kind - HTML_BYTES)));
     else if (fabs(number) >= 1e4 && fabs(number) < 1e18)
         text_add(out, html_grouped(grouped, number));
     else
@@ -139,43 +133,31 @@ static bool is_scalar(const struct doc_node *node)
 
 /* ---- tables of maps ---- */
 
-struct columns {
-    const char *keys[MAX_COLUMNS];
-    bool numbers[MAX_COLUMNS]; /* all that is known in it */
-    int count;
-    bool more;
-};
-
-static void add_column(struct columns *columns, const struct doc_node *cell)
+/* Adds the column of a cell unless it is there. It is one of numbers while all its known values are. */
+static bool add_column(struct report_column *columns, char names[][66], const struct doc_node *cell)
 {
     int i = 0;
-    while (i < columns->count && strcmp(columns->keys[i], cell->key) != 0)
+    while (i < REPORT_MAX_COLUMNS && columns[i].key && strcmp(columns[i].key, cell->key) != 0)
         i++;
-    if (i == MAX_COLUMNS) {
-        columns->more = true;
-        return;
+    if (i == REPORT_MAX_COLUMNS)
+        return false;
+    if (!columns[i].key) {
+        columns[i] = (struct report_column){.title = names[i], .key = cell->key};
+        name_of(cell->key, names[i] + 1);
+        names[i][0] = '>';
     }
-    bool number = cell->type == DOC_NUMBER || cell->type == DOC_NULL;
-    columns->numbers[i] = number && (i == columns->count || columns->numbers[i]);
-    if (i == columns->count)
-        columns->keys[columns->count++] = cell->key;
+    if (cell->type != DOC_NUMBER && cell->type != DOC_NULL)
+        names[i][0] = '<';
+    return true;
 }
 
-static void find_columns(const struct doc_node *list, struct columns *columns)
+static void add_cell(struct text *out, const struct report_column *column, const struct doc_node *row)
 {
-    int rows = 0;
-    for (const struct doc_node *row = list->first_child; row && rows < MAX_ROWS; row = row->next, rows++)
-        for (const struct doc_node *cell = row->first_child; row->type == DOC_MAP && cell; cell = cell->next)
-            add_column(columns, cell);
-}
-
-static void add_cell(const struct columns *columns, int i, const struct doc_node *row, struct text *out)
-{
-    const struct doc_node *cell = row->type == DOC_MAP ? doc_find(row, columns->keys[i]) : NULL;
+    const struct doc_node *cell = row->type == DOC_MAP ? doc_find(row, column->key) : NULL;
     struct text value = {0};
     if (cell)
         add_value(cell, 1, &value);
-    text_add(out, columns->numbers[i]          ? "<td class=\"n\">"
+    text_add(out, *column->title == '>'        ? "<td class=\"n\">"
                   : value.length <= WHOLE_CELL ? "<td class=\"s\">"
                                                : "<td class=\"t\">");
     const char *says = text_within(&value, out);
@@ -186,27 +168,18 @@ static void add_cell(const struct columns *columns, int i, const struct doc_node
 
 void report_rows(struct text *out, const char *caption, const struct doc_node *list)
 {
-    struct columns columns = {0};
-    char names[MAX_COLUMNS][66];
-    const char *titles[MAX_COLUMNS + 1] = {0};
+    struct report_column columns[REPORT_MAX_COLUMNS + 1] = {0};
+    char names[REPORT_MAX_COLUMNS][66];
+    bool complete = true;
     int rows = 0;
-    find_columns(list, &columns);
-    for (int i = 0; i < columns.count; i++) {
-        names[i][0] = columns.numbers[i] ? '>' : '<';
-        name_of(columns.keys[i], names[i] + 1);
-        titles[i] = names[i];
-    }
-    html_table(out, caption, titles);
-    for (const struct doc_node *row = list->first_child; row && rows < MAX_ROWS; row = row->next, rows++) {
-        html_row(out);
-        for (int i = 0; i < columns.count; i++)
-            add_cell(&columns, i, row, out);
-        html_row_end(out);
-    }
-    html_table_end(out);
-    if (list->count > MAX_ROWS)
-        html_element(out, "p", "soft", "And %u more rows in the file.", list->count - MAX_ROWS);
-    if (columns.more)
+    if (!list)
+        return;
+    for (const struct doc_node *row = list->first_child; row && rows < REPORT_MAX_ROWS;
+         row = row->next, rows++)
+        for (const struct doc_node *cell = row->first_child; row->type == DOC_MAP && cell; cell = cell->next)
+            complete &= add_column(columns, names, cell);
+    report_table(out, caption, columns, list, "rows", add_cell);
+    if (!complete)
         html_element(out, "p", "soft", "And more columns in the file.");
 }
 

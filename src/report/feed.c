@@ -6,13 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHARES   6
-#define MAX_ROWS 100
-
-static const struct doc_node *find(const struct doc_node *map, const char *key)
-{
-    return map && map->type == DOC_MAP ? doc_find(map, key) : NULL;
-}
+#define SHARES 6
 
 static void take_shares(const struct doc_node *shares, struct html_part parts[SHARES])
 {
@@ -35,71 +29,58 @@ static void add_figures(const struct doc_node *phase, struct text *out)
     html_fact_share(out, "without waiting for others", report_number(phase, "au_without_barrier"));
     if (isfinite(report_number(phase, "samples_per_second")))
         html_fact(out, "samples/s", "%.4g", report_number(phase, "samples_per_second"));
-    html_fact_quantity(out, "throughput", report_number(phase, "bytes_per_second"), UNIT_RATE, 4);
-    html_fact_quantity(out, "read in all", report_number(phase, "all_bytes"), UNIT_BYTES, 3);
-    html_fact_quantity(out, "in", report_number(phase, "all_seconds"), UNIT_TIME, 4);
+    html_fact_quantity(out, "throughput", report_number(phase, "bytes_per_second"), UNIT_RATE);
+    html_fact_quantity(out, "read in all", report_number(phase, "all_bytes"), UNIT_BYTES);
+    html_fact_quantity(out, "in", report_number(phase, "all_seconds"), UNIT_TIME);
     html_facts_end(out);
 }
 
 static void add_shares(const struct doc_node *phase, struct text *out)
 {
     struct html_part parts[SHARES];
-    const struct doc_node *shares = find(phase, "shares");
+    const struct doc_node *shares = report_find(phase, "shares");
     if (!shares)
         return;
     take_shares(shares, parts);
     html_element(out, "h4", NULL, "Where the accelerators' time went");
-    text_add(out, "<p>");
-    html_bar(out, parts, SHARES, 1);
-    text_add(out, "</p>");
-    html_legend(out, parts, SHARES, 1);
+    html_bar_and_legend(out, parts, SHARES, 1);
 }
 
 static void add_percentiles(const struct doc_node *phase, struct text *out)
 {
-    static const char *const titles[] = {"<duration", ">least", ">p50",  ">p90",
-                                         ">p99",      ">p99.9", ">most", NULL};
+    static const char *const titles[] = {"<duration", ">minimum", ">p50",     ">p90",
+                                         ">p99",      ">p99.9",   ">maximum", NULL};
+    static const char *const keys[] = {"least", "p50", "p90", "p99", "p99.9", "most"};
     static const char *const rows[][2] = {
         {"wait for data", "wait_seconds"}, {"step", "step_seconds"}, {"wait for others", "barrier_seconds"}};
     html_table(out, "Of the counted steps of all accelerators", titles);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct doc_node *values = find(phase, rows[i][1]);
-        html_row(out);
-        html_row_head(out, rows[i][0]);
-        for (int j = 1; titles[j]; j++)
-            html_quantity(out, report_number(values, titles[j] + 1), UNIT_TIME, 4);
-        html_row_end(out);
+        struct html_cell cells[8] = {cell_head(rows[i][0])};
+        for (int j = 0; j < 6; j++)
+            cells[j + 1] = cell_number(HTML_TIME, report_number(report_find(phase, rows[i][1]), keys[j]));
+        html_row(out, cells);
     }
     html_table_end(out);
 }
 
+static void add_epoch_bar(struct text *out, const struct report_column *column, const struct doc_node *epoch)
+{
+    struct html_part parts[SHARES];
+    (void)column;
+    take_shares(report_find(epoch, "shares"), parts);
+    html_cell(out, cell_bars(parts, SHARES, 1));
+}
+
 static void add_epochs(const struct doc_node *phase, struct text *out)
 {
-    static const char *const titles[] = {">epoch", ">AU", "<where time went", ">samples/s", ">throughput",
-                                         ">time",  NULL};
-    const struct doc_node *epochs = report_list(phase, "epochs");
-    int rows = 0;
-    if (!epochs)
-        return;
-    html_table(out, "Epochs", titles);
-    for (const struct doc_node *epoch = epochs->first_child; epoch && rows < MAX_ROWS;
-         epoch = epoch->next, rows++) {
-        struct html_part parts[SHARES];
-        take_shares(find(epoch, "shares"), parts);
-        html_row(out);
-        html_number(out, report_number(epoch, "epoch"), 0);
-        html_share(out, report_number(epoch, "au"));
-        text_add(out, "<td class=\"bars\">");
-        html_bar(out, parts, SHARES, 1);
-        text_add(out, "</td>");
-        html_general(out, report_number(epoch, "samples_per_second"), 4);
-        html_quantity(out, report_number(epoch, "bytes_per_second"), UNIT_RATE, 4);
-        html_quantity(out, report_number(epoch, "all_seconds"), UNIT_TIME, 4);
-        html_row_end(out);
-    }
-    html_table_end(out);
-    if (epochs->count > MAX_ROWS)
-        html_element(out, "p", "soft", "And %u more epochs in the file.", epochs->count - MAX_ROWS);
+    static const struct report_column columns[] = {{">epoch", HTML_COUNT, "epoch"},
+                                                   {">AU", HTML_SHARE, "au"},
+                                                   {"<where time went", HTML_END, NULL},
+                                                   {">samples/s", HTML_GENERAL, "samples_per_second"},
+                                                   {">throughput", HTML_RATE, "bytes_per_second"},
+                                                   {">time", HTML_TIME, "all_seconds"},
+                                                   {NULL, HTML_END, NULL}};
+    report_table(out, "Epochs", columns, report_list(phase, "epochs"), "epochs", add_epoch_bar);
 }
 
 static void add_phase(const struct doc_node *phase, const char *title, struct text *out)
@@ -115,67 +96,62 @@ static void add_phase(const struct doc_node *phase, const char *title, struct te
     add_epochs(phase, out);
 }
 
+static void add_saved_or_restored(struct text *out, const struct report_column *column,
+                                  const struct doc_node *figures)
+{
+    (void)column;
+    html_cell(out, cell_head(strcmp(figures->key, "save") == 0 ? "saved" : "restored"));
+}
+
 static void add_checkpoints(const struct doc_node *root, struct text *out)
 {
-    static const char *const titles[] = {"<checkpoints", ">number",      ">size",
-                                         ">time, mean",  ">time, most",  ">throughput",
-                                         ">least",       ">of it fsync", NULL};
-    static const char *const rows[][2] = {{"saved", "save"}, {"restored", "load"}};
-    const struct doc_node *all = find(root, "checkpoints");
+    static const struct report_column columns[] = {{"<checkpoints", HTML_END, NULL},
+                                                   {">number", HTML_COUNT, "count"},
+                                                   {">size", HTML_BYTES, "bytes"},
+                                                   {">time, mean", HTML_TIME, "duration_mean"},
+                                                   {">time, maximum", HTML_TIME, "duration_most"},
+                                                   {">throughput", HTML_RATE, "bytes_per_second_mean"},
+                                                   {">minimum", HTML_RATE, "bytes_per_second_least"},
+                                                   {">of it fsync", HTML_SHARE, "sync_share"},
+                                                   {NULL, HTML_END, NULL}};
+    const struct doc_node *rows[2] = {report_find(root, "checkpoints/save"),
+                                      report_find(root, "checkpoints/load")};
     bool any = false;
     for (int i = 0; i < 2; i++) {
-        const struct doc_node *figures = find(all, rows[i][1]);
-        if (!figures || figures->type != DOC_MAP)
+        if (!rows[i] || rows[i]->type != DOC_MAP)
             continue;
         if (!any)
-            html_table(out, NULL, titles);
+            report_table_begin(out, NULL, columns);
         any = true;
-        html_row(out);
-        html_row_head(out, rows[i][0]);
-        html_number(out, report_number(figures, "count"), 0);
-        html_quantity(out, report_number(figures, "bytes"), UNIT_BYTES, 3);
-        html_quantity(out, report_number(figures, "duration_mean"), UNIT_TIME, 4);
-        html_quantity(out, report_number(figures, "duration_most"), UNIT_TIME, 4);
-        html_quantity(out, report_number(figures, "bytes_per_second_mean"), UNIT_RATE, 4);
-        html_quantity(out, report_number(figures, "bytes_per_second_least"), UNIT_RATE, 4);
-        html_share(out, report_number(figures, "sync_share"));
-        html_row_end(out);
+        report_row(out, columns, rows[i], add_saved_or_restored);
     }
     if (any)
         html_table_end(out);
 }
 
-static void add_expected(const struct doc_node *check, struct text *out)
+static void add_check_cell(struct text *out, const struct report_column *column, const struct doc_node *check)
 {
-    text_add(out, "<td>");
-    html_format(out, "found %.10g, expected %.10g", report_number(check, "found"),
-                report_number(check, "expected"));
-    text_add(out, "</td>");
+    const char *text = report_string(check, "text");
+    bool passed = report_flag(check, "passed");
+    if (column->key)
+        text_add(out, passed ? "<td class=\"good\">ok</td>" : "<td class=\"bad\">failed</td>");
+    else if (passed || text)
+        html_cell(out, cell_text(text ? text : ""));
+    else
+        html_element(out, "td", NULL, "found %.10g, expected %.10g", report_number(check, "found"),
+                     report_number(check, "expected"));
 }
 
 static void add_checks(const struct doc_node *root, struct text *out)
 {
-    static const char *const titles[] = {"<check", "<result", "<note", NULL};
-    const struct doc_node *checks = report_list(root, "checks");
-    if (!checks)
-        return;
-    html_table(out, "Checks", titles);
-    for (const struct doc_node *check = checks->first_child; check; check = check->next) {
-        const char *text = report_string(check, "text");
-        bool passed = report_flag(check, "passed");
-        html_row(out);
-        html_row_head(out, report_string(check, "name"));
-        text_add(out, passed ? "<td class=\"good\">ok</td>" : "<td class=\"bad\">failed</td>");
-        if (passed || text)
-            html_cell(out, text ? text : "");
-        else
-            add_expected(check, out);
-        html_row_end(out);
-    }
-    html_table_end(out);
+    static const struct report_column columns[] = {{"<check", HTML_HEAD, "name"},
+                                                   {"<result", HTML_END, "passed"},
+                                                   {"<note", HTML_END, NULL},
+                                                   {NULL, HTML_END, NULL}};
+    report_table(out, "Checks", columns, report_list(root, "checks"), "checks", add_check_cell);
 }
 
-/* What was changed of the workload. */
+/* The values of the workload that the run changed. */
 static void add_overrides(const struct doc_node *root, struct text *out)
 {
     const struct doc_node *overrides = report_list(root, "overrides");
@@ -190,10 +166,10 @@ static void add_overrides(const struct doc_node *root, struct text *out)
     text_add(out, ".</p>\n");
 }
 
-/* Of the machine and the run, what the result says itself. */
+/* Machine, storage and state of the page cache, as the result says. */
 static void add_circumstances(const struct doc_node *root, struct text *out)
 {
-    const struct doc_node *storage = find(root, "storage");
+    const struct doc_node *storage = report_find(root, "storage");
     const char *method = report_string(storage, "method"), *path = report_string(storage, "path");
     const char *system = report_string(storage, "file_system"), *device = report_string(storage, "device");
     const char *start = report_string(root, "start"), *version = report_string(root, "version");
@@ -211,7 +187,7 @@ static void add_circumstances(const struct doc_node *root, struct text *out)
 
 bool report_feed(struct report_part *part, struct error *err)
 {
-    const struct doc_node *root = part->doc->root, *training = find(root, "training");
+    const struct doc_node *root = part->doc->root, *training = report_find(root, "training");
     const char *workload = report_string(root, "workload");
     struct text *out = &part->out;
     double au = report_number(training, "au"), accelerators = report_number(root, "accelerators");
@@ -225,13 +201,11 @@ bool report_feed(struct report_part *part, struct error *err)
     add_circumstances(root, out);
     add_overrides(root, out);
     add_phase(training, "Training", out);
-    add_phase(find(root, "evaluation"), "Evaluation", out);
+    add_phase(report_find(root, "evaluation"), "Evaluation", out);
     add_checkpoints(root, out);
     add_checks(root, out);
-    if (report_list(find(root, "rules"), "findings"))
-        report_rows(out, "Rules", report_list(find(root, "rules"), "findings"));
-    if (report_list(root, "hosts"))
-        report_rows(out, "Hosts", report_list(root, "hosts"));
+    report_rows(out, "Rules", report_list(root, "rules/findings"));
+    report_rows(out, "Hosts", report_list(root, "hosts"));
     return true;
 }
 
@@ -248,7 +222,6 @@ bool report_most(struct report_part *part, struct error *err)
     html_fact(&part->out, "certain", "%s",
               report_flag(root, "certain") ? "yes" : "no: runs are within the noise");
     html_facts_end(&part->out);
-    if (report_list(root, "probes"))
-        report_rows(&part->out, "Probes", report_list(root, "probes"));
+    report_rows(&part->out, "Probes", report_list(root, "probes"));
     return true;
 }

@@ -149,65 +149,45 @@ void html_table_end(struct text *out)
     text_add(out, "</tbody></table></div>\n");
 }
 
-void html_row(struct text *out)
+static void format_number(char *buffer, size_t size, enum html_kind kind, double value)
+{
+    if (kind == HTML_COUNT && fabs(value) < 1e18)
+        html_grouped(buffer, value);
+    else if (kind == HTML_COUNT || kind == HTML_DECIMALS)
+        snprintf(buffer, size, "%.*f", kind == HTML_COUNT ? 0 : 4, value);
+    else if (kind == HTML_GENERAL)
+        snprintf(buffer, size, "%.4g", value);
+    else if (kind == HTML_SHARE)
+        snprintf(buffer, size, fabs(value) < 1e9 ? "%.1f %%" : "%.3g %%", 100 * value);
+    else
+        unit_format(buffer, size, value, (enum unit_kind)(kind - HTML_BYTES), kind == HTML_BYTES ? 3 : 4);
+}
+
+void html_cell(struct text *out, struct html_cell cell)
+{
+    char number[400]; /* of 1e308 */
+    if (cell.kind == HTML_BARS) {
+        text_add(out, "<td class=\"bars\">");
+        html_bar(out, cell.parts, cell.part_count, cell.number);
+        text_add(out, "</td>");
+        return;
+    }
+    bool is_number = cell.kind > HTML_BARS, is_head = cell.kind == HTML_HEAD;
+    if (is_number && isfinite(cell.number)) {
+        format_number(number, sizeof number, cell.kind, cell.number);
+        cell.text = number;
+    }
+    text_add(out, is_head ? "<th scope=\"row\">" : is_number ? "<td class=\"n\">" : "<td>");
+    html_text(out, cell.text ? cell.text : NONE);
+    text_add(out, is_head ? "</th>" : "</td>");
+}
+
+void html_row(struct text *out, const struct html_cell *cells)
 {
     text_add(out, "<tr>");
-}
-
-void html_row_end(struct text *out)
-{
+    for (; cells->kind != HTML_END; cells++)
+        html_cell(out, *cells);
     text_add(out, "</tr>\n");
-}
-
-void html_row_head(struct text *out, const char *string)
-{
-    text_add(out, "<th scope=\"row\">");
-    html_text(out, string ? string : NONE);
-    text_add(out, "</th>");
-}
-
-void html_cell(struct text *out, const char *string)
-{
-    text_add(out, "<td>");
-    html_text(out, string ? string : NONE);
-    text_add(out, "</td>");
-}
-
-static void add_number(struct text *out, const char *string)
-{
-    text_add(out, "<td class=\"n\">");
-    html_text(out, string);
-    text_add(out, "</td>");
-}
-
-void html_number(struct text *out, double value, int decimals)
-{
-    char buffer[400]; /* of 1e308 */
-    if (isfinite(value) && decimals == 0 && fabs(value) < 1e18)
-        html_grouped(buffer, value);
-    else
-        snprintf(buffer, sizeof buffer, "%.*f", decimals, value);
-    add_number(out, isfinite(value) ? buffer : NONE);
-}
-
-void html_general(struct text *out, double value, int digits)
-{
-    char buffer[48];
-    snprintf(buffer, sizeof buffer, "%.*g", digits, value);
-    add_number(out, isfinite(value) ? buffer : NONE);
-}
-
-void html_share(struct text *out, double value)
-{
-    char buffer[48];
-    snprintf(buffer, sizeof buffer, fabs(value) < 1e9 ? "%.1f %%" : "%.3g %%", 100 * value);
-    add_number(out, isfinite(value) ? buffer : NONE);
-}
-
-void html_quantity(struct text *out, double value, enum unit_kind kind, int digits)
-{
-    char buffer[48];
-    add_number(out, isfinite(value) ? unit_format(buffer, sizeof buffer, value, kind, digits) : NONE);
 }
 
 char *html_grouped(char buffer[48], double value)
@@ -254,11 +234,11 @@ void html_fact(struct text *out, const char *name, const char *format, ...)
     text_add(out, "</dd></div>\n");
 }
 
-void html_fact_quantity(struct text *out, const char *name, double value, enum unit_kind kind, int digits)
+void html_fact_quantity(struct text *out, const char *name, double value, enum unit_kind kind)
 {
-    char buffer[48];
+    struct unit_texts texts = {0};
     if (isfinite(value))
-        html_fact(out, name, "%s", unit_format(buffer, sizeof buffer, value, kind, digits));
+        html_fact(out, name, "%s", unit_text(&texts, value, kind));
 }
 
 void html_fact_share(struct text *out, const char *name, double value)
@@ -317,4 +297,12 @@ void html_legend(struct text *out, const struct html_part *parts, int count, dou
         text_add(out, "</li>");
     }
     text_add(out, "</ul>\n");
+}
+
+void html_bar_and_legend(struct text *out, const struct html_part *parts, int count, double whole)
+{
+    text_add(out, "<p>");
+    html_bar(out, parts, count, whole);
+    text_add(out, "</p>");
+    html_legend(out, parts, count, whole);
 }

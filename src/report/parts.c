@@ -4,34 +4,88 @@
 #include "core/file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+const struct doc_node *report_find(const struct doc_node *map, const char *keys)
+{
+    char key[64];
+    size_t length = strcspn(keys, "/");
+    snprintf(key, sizeof key, "%.*s", (int)length, keys);
+    map = map && map->type == DOC_MAP ? doc_find(map, key) : NULL;
+    return keys[length] ? report_find(map, keys + length + 1) : map;
+}
+
 double report_number(const struct doc_node *map, const char *key)
 {
-    const struct doc_node *node = map && map->type == DOC_MAP ? doc_find(map, key) : NULL;
+    const struct doc_node *node = report_find(map, key);
     return node && node->type == DOC_NUMBER ? node->number : NAN;
 }
 
 const char *report_string(const struct doc_node *map, const char *key)
 {
-    const struct doc_node *node = map && map->type == DOC_MAP ? doc_find(map, key) : NULL;
+    const struct doc_node *node = report_find(map, key);
     return node && node->type == DOC_STRING ? node->text : NULL;
 }
 
 bool report_flag(const struct doc_node *map, const char *key)
 {
-    const struct doc_node *node = map && map->type == DOC_MAP ? doc_find(map, key) : NULL;
+    const struct doc_node *node = report_find(map, key);
     return node && node->type == DOC_BOOL && node->boolean;
 }
 
 const struct doc_node *report_list(const struct doc_node *map, const char *key)
 {
-    const struct doc_node *node = map && map->type == DOC_MAP ? doc_find(map, key) : NULL;
+    const struct doc_node *node = report_find(map, key);
     return node && node->type == DOC_LIST && node->count > 0 ? node : NULL;
+}
+
+/* ---- tables ---- */
+
+void report_table_begin(struct text *out, const char *caption, const struct report_column *columns)
+{
+    const char *titles[REPORT_MAX_COLUMNS + 1] = {NULL};
+    for (int i = 0; columns[i].title; i++)
+        titles[i] = columns[i].title;
+    html_table(out, caption, titles);
+}
+
+void report_row(struct text *out, const struct report_column *columns, const struct doc_node *map,
+                report_cell *add)
+{
+    text_add(out, "<tr>");
+    for (; columns->title; columns++)
+        if (columns->kind == HTML_END)
+            add(out, columns, map);
+        else
+            html_cell(out, (struct html_cell){.kind = columns->kind,
+                                              .text = report_string(map, columns->key),
+                                              .number = report_number(map, columns->key)});
+    text_add(out, "</tr>\n");
+}
+
+void report_more(struct text *out, int64_t count, int64_t shown, const char *noun)
+{
+    if (count > shown)
+        html_element(out, "p", "soft", "And %" PRId64 " more %s in the file.", count - shown, noun);
+}
+
+void report_table(struct text *out, const char *caption, const struct report_column *columns,
+                  const struct doc_node *list, const char *noun, report_cell *add)
+{
+    int rows = 0;
+    if (!list)
+        return;
+    report_table_begin(out, caption, columns);
+    for (const struct doc_node *map = list->first_child; map && rows < REPORT_MAX_ROWS;
+         map = map->next, rows++)
+        report_row(out, columns, map, add);
+    html_table_end(out);
+    report_more(out, list->count, REPORT_MAX_ROWS, noun);
 }
 
 /* ---- pictures ---- */

@@ -58,7 +58,9 @@ extern const struct report_kind report_kinds[]; /* ended by one without a name *
 const struct report_kind *report_kind_of_doc(const struct doc *doc);
 const struct report_kind *report_kind_of_ending(const char *path);
 
-/* Return a document's value or, if it is missing, NAN, NULL, false. `map` may be NULL or no map. */
+/* Return the value at a key of a document's map or, if it is missing, NULL, NAN, NULL, false. "all/bias" is the key "bias"
+ * of the map at "all". `map` may be NULL or no map. */
+const struct doc_node *report_find(const struct doc_node *map, const char *keys);
 double report_number(const struct doc_node *map, const char *key);
 const char *report_string(const struct doc_node *map, const char *key);
 bool report_flag(const struct doc_node *map, const char *key);
@@ -81,7 +83,29 @@ report_writer report_steps;
 report_writer report_svg, report_png;
 report_writer report_document; /* any JSON or YAML: lists of what it holds */
 
-/* A table of maps, with a column for each of their keys, as report_document makes them. */
+#define REPORT_MAX_ROWS    200 /* of a table */
+#define REPORT_MAX_COLUMNS 14
+
+/* A column of a table of maps. */
+struct report_column {
+    const char *title;   /* as html_table has it */
+    enum html_kind kind; /* HTML_END: the caller adds the cell, <td> included */
+    const char *key;     /* of the value in each map; NULL: none */
+};
+typedef void report_cell(struct text *out, const struct report_column *column, const struct doc_node *map);
+
+/* Adds a table with a row for each map of a list, and nothing without a list. `columns` end with one without a title,
+ * `noun` names the rows that are left out. */
+void report_table(struct text *out, const char *caption, const struct report_column *columns,
+                  const struct doc_node *list, const char *noun, report_cell *add);
+void report_table_begin(struct text *out, const char *caption, const struct report_column *columns);
+void report_row(struct text *out, const struct report_column *columns, const struct doc_node *map,
+                report_cell *add);
+
+/* "And 3 more runs in the file.", if there are more than `shown`. */
+void report_more(struct text *out, int64_t count, int64_t shown, const char *noun);
+
+/* Adds a table of maps with a column for each of their keys, as report_document makes them. Nothing without a list. */
 void report_rows(struct text *out, const char *caption, const struct doc_node *list);
 
 /* The frame of the page. */

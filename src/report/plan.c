@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_ROWS 200 /* of a table of alternatives */
-
 /* ---- colours and small words ---- */
 
 /* As in the figure of splits; a bubble is grey. */
@@ -27,9 +25,9 @@ static int take_parts(const struct plan_figure *from, int count, struct html_par
 
 static void say_time(struct report_part *part, double seconds, bool proven)
 {
-    char time[48];
+    struct unit_texts texts = {0};
     if (seconds > 0)
-        text_format(&part->says, "%s an iteration", unit_format(time, sizeof time, seconds, UNIT_TIME, 4));
+        text_format(&part->says, "%s an iteration", unit_text(&texts, seconds, UNIT_TIME));
     if (proven)
         text_add(&part->says, ", proven optimal");
 }
@@ -52,7 +50,7 @@ static double positive(double value)
     return value > 0 ? value : NAN;
 }
 
-/* ---- what was asked ---- */
+/* ---- the question ---- */
 
 /* "64 × h100-sxm and 8 × a100-40gb" */
 static void add_devices(const struct plan *plan, struct text *out)
@@ -94,7 +92,7 @@ static void add_proof(const struct plan *plan, struct text *out)
     else if (plan->lower_bound > 0)
         html_fact(out, "from the optimum, at most", "%.2g %%", 100 * plan_gap(plan));
     if (!plan->proven_optimal)
-        html_fact_quantity(out, "no plan takes less than", positive(plan->lower_bound), UNIT_TIME, 4);
+        html_fact_quantity(out, "no plan takes less than", positive(plan->lower_bound), UNIT_TIME);
 }
 
 static void add_tokens(struct report_part *part, const struct plan *plan)
@@ -118,9 +116,9 @@ static void add_figures(const struct plan *plan, struct text *out)
             if (*at == '_')
                 *at = ' ';
         if (strncmp(name, "memory ", 7) == 0)
-            html_fact_quantity(out, name, figure->value, UNIT_BYTES, 3);
+            html_fact_quantity(out, name, figure->value, UNIT_BYTES);
         else if (strncmp(name, "seconds ", 8) == 0)
-            html_fact_quantity(out, name, figure->value, UNIT_TIME, 4);
+            html_fact_quantity(out, name, figure->value, UNIT_TIME);
         else if (figure->value >= 1000 && figure->value == floor(figure->value))
             html_fact(out, name, "%s", html_grouped(grouped, figure->value));
         else if (isfinite(figure->value))
@@ -133,9 +131,9 @@ static void add_head(struct report_part *part, const struct plan *plan)
     struct text *out = &part->out;
     bool alike = plan->pipeline_count == 1;
     html_facts(out);
-    html_fact_quantity(out, "iteration", positive(plan->iteration_time), UNIT_TIME, 4);
-    html_fact_quantity(out, "80 % interval from", plan->low, UNIT_TIME, 4);
-    html_fact_quantity(out, "to", plan->high, UNIT_TIME, 4);
+    html_fact_quantity(out, "iteration", positive(plan->iteration_time), UNIT_TIME);
+    html_fact_quantity(out, "80 % interval from", plan->low, UNIT_TIME);
+    html_fact_quantity(out, "to", plan->high, UNIT_TIME);
     if (plan->extrapolates)
         html_fact(out, "interval", "extrapolated: no similar published run");
     add_tokens(part, plan);
@@ -153,8 +151,8 @@ static void add_head(struct report_part *part, const struct plan *plan)
     add_count(out, "nodes", plan_nodes(plan));
     add_count(out, "devices", plan_devices(plan));
     add_count(out, "devices used", plan_devices_used(plan));
-    html_fact_quantity(out, "memory of the fullest device", plan->memory, UNIT_BYTES, 3);
-    html_fact_quantity(out, "planned in", plan->planning_seconds, UNIT_TIME, 3);
+    html_fact_quantity(out, "memory of the fullest device", plan->memory, UNIT_BYTES);
+    html_fact_quantity(out, "planned in", plan->planning_seconds, UNIT_TIME);
     add_figures(plan, out);
     html_facts_end(out);
     if (plan->proof_over)
@@ -168,10 +166,7 @@ static void add_iteration(const struct plan *plan, struct text *out)
     if (count == 0 || !(plan->iteration_time > 0))
         return;
     html_element(out, "h4", NULL, "Where the iteration goes");
-    text_add(out, "<p>");
-    html_bar(out, parts, count, plan->iteration_time);
-    text_add(out, "</p>");
-    html_legend(out, parts, count, plan->iteration_time);
+    html_bar_and_legend(out, parts, count, plan->iteration_time);
 }
 
 /* ---- memory, devices and links ---- */
@@ -197,7 +192,7 @@ static void add_memory(const struct plan *plan, struct text *out)
     int p = 0;
     const struct plan_stage *first = fullest_stage(plan, &p);
     double parameters = 0, gradients = 0, optimizer = 0, kept = 0;
-    char size[48];
+    struct unit_texts texts = {0};
     if (!first || !isfinite(first->bytes.parameters))
         return;
     const struct plan_pipeline *pipeline = &plan->pipelines[p];
@@ -215,11 +210,8 @@ static void add_memory(const struct plan *plan, struct text *out)
         {"working", first->bytes.working, figure_colour(4)},
     };
     html_element(out, "h4", NULL, "Memory of the fullest device: %s",
-                 unit_format(size, sizeof size, first->bytes.total, UNIT_BYTES, 3));
-    text_add(out, "<p>");
-    html_bar(out, parts, 5, first->bytes.total);
-    text_add(out, "</p>");
-    html_legend(out, parts, 5, first->bytes.total);
+                 unit_text(&texts, first->bytes.total, UNIT_BYTES));
+    html_bar_and_legend(out, parts, 5, first->bytes.total);
 }
 
 static const char *link_name(const struct plan *plan, int link)
@@ -235,14 +227,10 @@ static void add_types(const struct plan *plan, struct text *out)
     html_table(out, "Devices", titles);
     for (int t = 0; t < plan->type_count; t++) {
         const struct plan_device_type *type = &plan->types[t];
-        html_row(out);
-        html_row_head(out, type->name);
-        html_number(out, positive(type->nodes), 0);
-        html_number(out, positive(type->per_node), 0);
-        html_quantity(out, positive((double)type->memory), UNIT_BYTES, 3);
-        html_cell(out, link_name(plan, type->inside));
-        html_cell(out, link_name(plan, type->across));
-        html_row_end(out);
+        HTML_ROW(out, cell_head(type->name), cell_number(HTML_COUNT, positive(type->nodes)),
+                 cell_number(HTML_COUNT, positive(type->per_node)),
+                 cell_number(HTML_BYTES, positive((double)type->memory)),
+                 cell_text(link_name(plan, type->inside)), cell_text(link_name(plan, type->across)));
     }
     html_table_end(out);
 }
@@ -253,17 +241,17 @@ static void add_links(const struct plan *plan, struct text *out)
     if (plan->link_count == 0)
         return;
     html_table(out, "Links", titles);
-    for (int l = 0; l < plan->link_count; l++) {
-        html_row(out);
-        html_row_head(out, plan->links[l].name);
-        html_quantity(out, plan->links[l].bandwidth, UNIT_RATE, 4);
-        html_quantity(out, plan->links[l].latency, UNIT_TIME, 4);
-        html_row_end(out);
-    }
+    for (int l = 0; l < plan->link_count; l++)
+        HTML_ROW(out, cell_head(plan->links[l].name), cell_number(HTML_RATE, plan->links[l].bandwidth),
+                 cell_number(HTML_TIME, plan->links[l].latency));
     html_table_end(out);
 }
 
 /* ---- other plans ---- */
+
+static const char *const of_alternative[] = {"<split", ">iteration", "<where it goes", ">mbs",     ">vp",
+                                             ">ZeRO",  "<recompute", ">devices",       ">of peak", ">memory",
+                                             NULL};
 
 static void add_alternative(const struct plan_alternative *a, double slowest, struct text *out)
 {
@@ -272,28 +260,16 @@ static void add_alternative(const struct plan_alternative *a, double slowest, st
     int count = take_parts(a->parts, a->part_count, parts);
     snprintf(split, sizeof split, "tp %d cp %d ep %d pp %d dp %d", a->tensor, a->context, a->expert,
              a->pipeline, a->data);
-    html_row(out);
-    html_row_head(out, split);
-    html_quantity(out, a->iteration_time, UNIT_TIME, 4);
-    text_add(out, "<td class=\"bars\">");
-    html_bar(out, parts, count, slowest);
-    text_add(out, "</td>");
-    html_number(out, (double)a->microbatch, 0);
-    html_number(out, a->chunks, 0);
-    html_number(out, a->sharding, 0);
-    html_cell(out, a->recompute);
-    html_number(out, a->devices, 0);
-    html_share(out, a->utilisation);
-    html_quantity(out, a->memory, UNIT_BYTES, 3);
-    html_row_end(out);
+    HTML_ROW(out, cell_head(split), cell_number(HTML_TIME, a->iteration_time),
+             cell_bars(parts, count, slowest), cell_number(HTML_COUNT, (double)a->microbatch),
+             cell_number(HTML_COUNT, a->chunks), cell_number(HTML_COUNT, a->sharding),
+             cell_text(a->recompute), cell_number(HTML_COUNT, a->devices),
+             cell_number(HTML_SHARE, a->utilisation), cell_number(HTML_BYTES, a->memory));
 }
 
-/* Those of the front, or the others, under the plan itself. */
+/* Adds the plans of the front, or the other alternatives below the plan itself. */
 static void add_alternatives(const struct plan *plan, bool front, const char *caption, struct text *out)
 {
-    static const char *const titles[] = {"<split", ">iteration", "<where it goes", ">mbs",     ">vp",
-                                         ">ZeRO",  "<recompute", ">devices",       ">of peak", ">memory",
-                                         NULL};
     const struct plan_alternative own = plan_as_alternative(plan);
     struct html_part parts[PLAN_MAX_PARTS];
     double slowest = front ? 0 : own.iteration_time;
@@ -301,11 +277,11 @@ static void add_alternatives(const struct plan *plan, bool front, const char *ca
     for (int i = 0; i < plan->alternative_count; i++)
         if (plan_in_front(plan, i) == front)
             slowest = fmax(slowest, plan->alternatives[i].iteration_time);
-    html_table(out, caption, titles);
+    html_table(out, caption, of_alternative);
     if (!front)
         add_alternative(&own, slowest, out);
     for (int i = 0; i < plan->alternative_count; i++)
-        if (plan_in_front(plan, i) == front && rows++ < MAX_ROWS)
+        if (plan_in_front(plan, i) == front && rows++ < REPORT_MAX_ROWS)
             add_alternative(&plan->alternatives[i], slowest, out);
     html_table_end(out);
     html_legend(out, parts, legend, 0);
@@ -320,20 +296,16 @@ static void add_sensitivity(const struct plan *plan, struct text *out)
     html_table(out, "With more of one resource", titles);
     for (int i = 0; i < plan->sensitivity_count; i++) {
         const struct plan_sensitivity *row = &plan->sensitivity[i];
-        html_row(out);
-        html_row_head(out, row->resource ? row->resource : "?");
-        html_share(out, row->more);
-        html_quantity(out, row->iteration_time, UNIT_TIME, 4);
-        html_share(out, 1 - row->iteration_time / plan->iteration_time);
-        html_cell(out, row->split_differs ? "another" : "the same");
-        html_row_end(out);
+        HTML_ROW(out, cell_head(row->resource ? row->resource : "?"), cell_number(HTML_SHARE, row->more),
+                 cell_number(HTML_TIME, row->iteration_time),
+                 cell_number(HTML_SHARE, 1 - row->iteration_time / plan->iteration_time),
+                 cell_text(row->split_differs ? "another" : "the same"));
     }
     html_table_end(out);
 }
 
 /* ---- the writers ---- */
 
-/* Everything in it that the file's section shows. */
 static void add_plan(struct report_part *part, const struct plan *plan)
 {
     struct text *out = &part->out;
@@ -364,34 +336,30 @@ bool report_plan(struct report_part *part, struct error *err)
     return true;
 }
 
-static void add_template_row(struct text *out, double nodes, const struct plan *plan, const char *reason)
-{
-    char gap[64] = "optimal";
-    if (plan && !plan->proven_optimal)
-        snprintf(gap, sizeof gap, "gap %.3g %%", 100 * plan_gap(plan));
-    html_row(out);
-    html_number(out, nodes, 0);
-    html_number(out, plan ? (double)plan_devices_used(plan) : NAN, 0);
-    html_number(out, plan ? plan->pipelines[0].stage_count : NAN, 0);
-    html_quantity(out, plan ? positive(plan->iteration_time) : NAN, UNIT_TIME, 4);
-    html_cell(out, plan ? gap : reason);
-    html_row_end(out);
-}
+static const char *const of_template[] = {">nodes", ">devices", ">stages", ">iteration", "<proof", NULL};
 
-/* A row in `part`, and the stages behind all rows in `stages`. */
+/* Adds a row to `part`, and to `stages` the stages that come after all rows. */
 static bool add_template(struct report_part *part, const struct doc_node *template, struct text *stages,
                          struct error *err)
 {
-    const struct doc_node *node = template->type == DOC_MAP ? doc_find(template, "plan") : NULL;
+    const struct doc_node *node = report_find(template, "plan");
     double nodes = report_number(template, "nodes");
     struct plan plan;
+    char gap[64] = "optimal";
     if (!node || node->type == DOC_NULL) {
-        add_template_row(&part->out, nodes, NULL, report_string(template, "reason"));
+        HTML_ROW(&part->out, cell_number(HTML_COUNT, nodes), cell_number(HTML_COUNT, NAN),
+                 cell_number(HTML_COUNT, NAN), cell_number(HTML_TIME, NAN),
+                 cell_text(report_string(template, "reason")));
         return true;
     }
     if (!plan_read(&plan, part->doc, node, err))
         return false;
-    add_template_row(&part->out, nodes, &plan, NULL);
+    if (!plan.proven_optimal)
+        snprintf(gap, sizeof gap, "gap %.3g %%", 100 * plan_gap(&plan));
+    HTML_ROW(&part->out, cell_number(HTML_COUNT, nodes),
+             cell_number(HTML_COUNT, (double)plan_devices_used(&plan)),
+             cell_number(HTML_COUNT, plan.pipelines[0].stage_count),
+             cell_number(HTML_TIME, positive(plan.iteration_time)), cell_text(gap));
     html_element(stages, "h4", NULL, nodes == 1 ? "With %.0f node" : "With %.0f nodes", nodes);
     report_pipelines(&plan, stages);
     plan_release(&plan);
@@ -400,28 +368,25 @@ static bool add_template(struct report_part *part, const struct doc_node *templa
 
 bool report_templates(struct report_part *part, struct error *err)
 {
-    static const char *const titles[] = {">nodes", ">devices", ">stages", ">iteration", "<proof", NULL};
     const struct doc_node *list = report_list(part->doc->root, "templates");
     struct text stages = {0};
     bool ok = true;
     if (!list)
         return doc_error(part->doc, part->doc->root, err, "expected a list of templates");
     text_format(&part->says, "%d templates", (int)list->count);
-    html_table(&part->out, "A pipeline for each number of nodes", titles);
+    html_table(&part->out, "A pipeline for each number of nodes", of_template);
     for (const struct doc_node *template = list->first_child; ok && template; template = template->next)
         ok = add_template(part, template, &stages, err);
     html_table_end(&part->out);
-    if (stages.data)
-        text_add(&part->out, stages.data);
-    part->out.failed |= stages.failed;
+    text_add(&part->out, text_within(&stages, &part->out));
     text_release(&stages);
     return ok;
 }
 
-/* One checked plan: what it takes, and the best one, whose stages are shown. */
+/* Adds one checked plan: its time, and the best plan with its stages. */
 static bool add_check(struct report_part *part, const struct doc_node *check, struct error *err)
 {
-    const struct doc_node *node = check->type == DOC_MAP ? doc_find(check, "optimum") : NULL;
+    const struct doc_node *node = report_find(check, "optimum");
     const char *file = report_string(check, "file");
     struct plan best;
     bool has_best = node && node->type == DOC_MAP;
@@ -429,10 +394,10 @@ static bool add_check(struct report_part *part, const struct doc_node *check, st
         return false;
     html_element(&part->out, "h4", NULL, "%s", file ? file : "?");
     html_facts(&part->out);
-    html_fact_quantity(&part->out, "iteration", report_number(check, "iteration_time"), UNIT_TIME, 4);
+    html_fact_quantity(&part->out, "iteration", report_number(check, "iteration_time"), UNIT_TIME);
     html_fact_share(&part->out, "above the best plan", report_number(check, "excess"));
     if (has_best)
-        html_fact_quantity(&part->out, "best plan", positive(best.iteration_time), UNIT_TIME, 4);
+        html_fact_quantity(&part->out, "best plan", positive(best.iteration_time), UNIT_TIME);
     double microbatches = report_number(check, "microbatches");
     add_count(&part->out, "micro-batches",
               microbatches > 0 && microbatches < 1e15 ? (int64_t)microbatches : 0);

@@ -207,17 +207,16 @@ static void write_contents(const struct making *making, struct text *page)
 static void write_overview_row(const struct making *making, size_t i, struct text *page)
 {
     const struct item *item = &making->items[i];
-    html_row(page);
-    text_add(page, "<th scope=\"row\">");
+    text_add(page, "<tr><th scope=\"row\">");
     add_link(making, item->file->path, page);
     text_add(page, "</th><td>");
     if (item->section.length > 0)
         text_format(page, "<a href=\"#f%zu\">", i);
     html_text(page, item->kind ? item->kind->name : "other");
     text_add(page, item->section.length > 0 ? "</a></td>" : "</td>");
-    html_cell(page, text_within(&item->says, page));
-    html_quantity(page, (double)item->file->size, UNIT_BYTES, 3);
-    html_row_end(page);
+    html_cell(page, cell_text(text_within(&item->says, page)));
+    html_cell(page, cell_number(HTML_BYTES, (double)item->file->size));
+    text_add(page, "</tr>\n");
 }
 
 /* In the order of the page; files that are only linked last. What was not understood stands in its own table. */
@@ -239,9 +238,9 @@ static void write_overview(const struct making *making, struct text *page)
         }
     html_table_end(page);
     if (others > MAX_LINES) {
-        char size[48];
-        html_element(page, "p", "soft", "And %zu files of no kind that is known, %s.", others - MAX_LINES,
-                     unit_format(size, sizeof size, bytes, UNIT_BYTES, 3));
+        struct unit_texts texts = {0};
+        html_element(page, "p", "soft", "And %zu files of no known kind, %s.", others - MAX_LINES,
+                     unit_text(&texts, bytes, UNIT_BYTES));
     }
 }
 
@@ -264,12 +263,11 @@ static void write_problems(const struct making *making, struct text *page)
         const struct item *item = &making->items[i];
         if (!item->problem)
             continue;
-        html_row(page);
-        text_add(page, "<th scope=\"row\">");
+        text_add(page, "<tr><th scope=\"row\">");
         add_link(making, item->file->path, page);
         text_add(page, "</th>");
-        html_cell(page, item->problem);
-        html_row_end(page);
+        html_cell(page, cell_text(item->problem));
+        text_add(page, "</tr>\n");
     }
     html_table_end(page);
     text_add(page, "</section>\n");

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_PHASES 100
-
 static double length_of(const struct trace_summary *summary)
 {
     return trace_seconds(summary->first_ns, summary->last_ns);
@@ -56,11 +54,11 @@ static void add_head(struct trace_reader *reader, const struct trace_summary *su
         html_element(out, "p", "soft", "On %s%s%s.", host ? host : "a host of no name",
                      kernel ? ", kernel " : "", kernel ? kernel : "");
     html_facts(out);
-    html_fact_quantity(out, "length", length_of(summary), UNIT_TIME, 4);
+    html_fact_quantity(out, "length", length_of(summary), UNIT_TIME);
     html_fact(out, "events", "%s", html_grouped(grouped, (double)events_of(summary)));
     html_fact(out, "lost", "%s", html_grouped(grouped, (double)trace_lost(reader)));
-    html_fact_quantity(out, "read", (double)summary->classes[TRACE_READ].bytes, UNIT_BYTES, 3);
-    html_fact_quantity(out, "written", (double)summary->classes[TRACE_WRITE].bytes, UNIT_BYTES, 3);
+    html_fact_quantity(out, "read", (double)summary->classes[TRACE_READ].bytes, UNIT_BYTES);
+    html_fact_quantity(out, "written", (double)summary->classes[TRACE_WRITE].bytes, UNIT_BYTES);
     if (known > 0)
         html_fact_share(out, "reads from the page cache", (double)summary->hits / (double)known);
     html_fact(out, "processes", "%s", html_grouped(grouped, (double)summary->processes));
@@ -70,30 +68,28 @@ static void add_head(struct trace_reader *reader, const struct trace_summary *su
     add_warnings(reader, out);
 }
 
-static void add_times(const struct trace_summary_times *times, struct text *out)
+/* The last five columns of a table. */
+static void fill_times(struct html_cell cells[6], const struct trace_summary_times *times)
 {
-    const double values[] = {times->median, times->p90, times->p99, times->most, times->total};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        html_quantity(out, times->count > 0 ? values[i] : NAN, UNIT_TIME, 3);
+    const double numbers[] = {times->median, times->p90, times->p99, times->most, times->total};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        cells[i] = cell_number(HTML_TIME, times->count > 0 ? numbers[i] : NAN);
 }
 
 static void add_class(const struct trace_summary_class *class, const char *name, bool moves, struct text *out)
 {
-    if (class->calls == 0)
-        return;
-    html_row(out);
-    html_row_head(out, name);
-    html_number(out, (double)class->calls, 0);
-    html_number(out, (double)class->failed, 0);
-    html_quantity(out, moves ? (double)class->bytes : NAN, UNIT_BYTES, 3);
-    add_times(&class->latency, out);
-    html_row_end(out);
+    struct html_cell cells[10] = {cell_head(name), cell_number(HTML_COUNT, (double)class->calls),
+                                  cell_number(HTML_COUNT, (double)class->failed),
+                                  cell_number(HTML_BYTES, moves ? (double)class->bytes : NAN)};
+    fill_times(cells + 4, &class->latency);
+    if (class->calls > 0)
+        html_row(out, cells);
 }
 
 static void add_classes(const struct trace_summary *summary, struct text *out)
 {
-    static const char *const titles[] = {"<class", ">calls", ">failed", ">bytes",    ">median",
-                                         ">p90",   ">p99",   ">most",   ">together", NULL};
+    static const char *const titles[] = {"<class", ">calls", ">failed",  ">bytes",    ">median",
+                                         ">p90",   ">p99",   ">maximum", ">together", NULL};
     html_table(out, "Calls, and how long they took", titles);
     for (int i = 0; i < TRACE_CLASSES; i++) {
         bool moves = i == TRACE_READ || i == TRACE_WRITE;
@@ -111,24 +107,22 @@ static void add_classes(const struct trace_summary *summary, struct text *out)
 static void add_disks(struct trace_reader *reader, const struct trace_summary *summary, struct text *out)
 {
     static const char *const names[TRACE_OPS] = {"read", "write", "discard", "flush"};
-    static const char *const titles[] = {"<disk", "<request", ">number", ">bytes",    ">median",
-                                         ">p90",  ">p99",     ">most",   ">together", NULL};
+    static const char *const titles[] = {"<disk", "<request", ">number",  ">bytes",    ">median",
+                                         ">p90",  ">p99",     ">maximum", ">together", NULL};
     if (requests_of(summary) == 0)
         return;
     html_table(out, "Requests to disks, and how long they were served", titles);
     for (size_t i = 0; i < summary->disk_count; i++)
         for (int op = 0; op < TRACE_OPS; op++) {
             const struct trace_summary_request *request = &summary->disks[i].requests[op];
-            if (request->count == 0)
-                continue;
-            html_row(out);
-            html_row_head(out, summary->disks[i].disk > 0 ? trace_disk_name(reader, summary->disks[i].disk)
-                                                          : NULL);
-            html_cell(out, names[op]);
-            html_number(out, (double)request->count, 0);
-            html_quantity(out, (double)request->bytes, UNIT_BYTES, 3);
-            add_times(&request->service, out);
-            html_row_end(out);
+            int64_t disk = summary->disks[i].disk;
+            struct html_cell cells[10] = {cell_head(disk > 0 ? trace_disk_name(reader, disk) : NULL),
+                                          cell_text(names[op]),
+                                          cell_number(HTML_COUNT, (double)request->count),
+                                          cell_number(HTML_BYTES, (double)request->bytes)};
+            fill_times(cells + 4, &request->service);
+            if (request->count > 0)
+                html_row(out, cells);
         }
     html_table_end(out);
 }
@@ -141,28 +135,14 @@ static void add_phases(struct trace_reader *reader, const struct trace_summary *
     if (count == 0)
         return;
     html_table(out, "Phases, since the beginning", titles);
-    for (int i = 0; i < count && i < MAX_PHASES; i++) {
-        html_row(out);
-        html_row_head(out, phases[i].name);
-        html_quantity(out, trace_seconds(summary->first_ns, phases[i].start_ns), UNIT_TIME, 4);
-        html_quantity(out, trace_seconds(summary->first_ns, phases[i].end_ns), UNIT_TIME, 4);
-        html_quantity(out, trace_seconds(phases[i].start_ns, phases[i].end_ns), UNIT_TIME, 4);
-        html_cell(out, phases[i].source);
-        html_row_end(out);
-    }
+    for (int i = 0; i < count && i < REPORT_MAX_ROWS; i++)
+        HTML_ROW(out, cell_head(phases[i].name),
+                 cell_number(HTML_TIME, trace_seconds(summary->first_ns, phases[i].start_ns)),
+                 cell_number(HTML_TIME, trace_seconds(summary->first_ns, phases[i].end_ns)),
+                 cell_number(HTML_TIME, trace_seconds(phases[i].start_ns, phases[i].end_ns)),
+                 cell_text(phases[i].source));
     html_table_end(out);
-    if (count > MAX_PHASES)
-        html_element(out, "p", "soft", "And %d more phases in the file.", count - MAX_PHASES);
-}
-
-static void add_moved(const char *name, int64_t read, int64_t written, int64_t calls, struct text *out)
-{
-    html_row(out);
-    html_row_head(out, name);
-    html_quantity(out, (double)read, UNIT_BYTES, 3);
-    html_quantity(out, (double)written, UNIT_BYTES, 3);
-    html_number(out, (double)calls, 0);
-    html_row_end(out);
+    report_more(out, count, REPORT_MAX_ROWS, "phases");
 }
 
 static void add_files(struct trace_reader *reader, const struct trace_summary *summary, struct text *out)
@@ -173,8 +153,10 @@ static void add_files(struct trace_reader *reader, const struct trace_summary *s
     html_table(out, "Files with the most bytes", titles);
     for (size_t i = 0; i < summary->file_count; i++) {
         const struct trace_summary_file *file = &summary->top_files[i];
-        add_moved(trace_file_info(reader, file->file)->path, file->bytes_read, file->bytes_written,
-                  file->calls, out);
+        HTML_ROW(out, cell_head(trace_file_info(reader, file->file)->path),
+                 cell_number(HTML_BYTES, (double)file->bytes_read),
+                 cell_number(HTML_BYTES, (double)file->bytes_written),
+                 cell_number(HTML_COUNT, (double)file->calls));
     }
     html_table_end(out);
 }
@@ -191,17 +173,20 @@ static void add_processes(struct trace_reader *reader, const struct trace_summar
         if (process->pid != TRACE_NONE)
             snprintf(name, sizeof name, "%.80s, %" PRId64, trace_process_info(reader, process->id)->name,
                      process->pid);
-        add_moved(name, process->bytes_read, process->bytes_written, process->calls, out);
+        HTML_ROW(out, cell_head(name), cell_number(HTML_BYTES, (double)process->bytes_read),
+                 cell_number(HTML_BYTES, (double)process->bytes_written),
+                 cell_number(HTML_COUNT, (double)process->calls));
     }
     html_table_end(out);
 }
 
 static void say(struct trace_reader *reader, const struct trace_summary *summary, struct text *says)
 {
-    char length[48], read[48], grouped[48];
+    struct unit_texts texts = {0};
+    char grouped[48];
     text_format(says, "%s events in %s, %s read", html_grouped(grouped, (double)events_of(summary)),
-                unit_format(length, sizeof length, length_of(summary), UNIT_TIME, 3),
-                unit_format(read, sizeof read, (double)summary->classes[TRACE_READ].bytes, UNIT_BYTES, 3));
+                unit_text(&texts, length_of(summary), UNIT_TIME),
+                unit_text(&texts, (double)summary->classes[TRACE_READ].bytes, UNIT_BYTES));
     if (trace_unfinished(reader))
         text_add(says, ", cut off");
     if (trace_lost(reader) > 0)

@@ -93,20 +93,32 @@ static void test_numbers_that_are_none_are_a_dash(void **state)
 {
     struct text out = {0};
     (void)state;
-    html_number(&out, NAN, 2);
-    html_number(&out, INFINITY, 0);
-    html_share(&out, NAN);
-    html_general(&out, NAN, 3);
-    html_quantity(&out, NAN, UNIT_BYTES, 3);
+    static const enum html_kind kinds[] = {HTML_COUNT, HTML_DECIMALS, HTML_GENERAL, HTML_SHARE, HTML_BYTES};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        html_cell(&out, cell_number(kinds[i], i == 0 ? INFINITY : NAN));
     expect(&out, "<td class=\"n\">\u2013</td><td class=\"n\">\u2013</td><td class=\"n\">\u2013</td>"
                  "<td class=\"n\">\u2013</td><td class=\"n\">\u2013</td>");
-    html_number(&out, 1.25, 1);
-    html_number(&out, -1e300, 0); /* all its digits, and no more */
-    assert_int_equal(strncmp(out.data, "<td class=\"n\">1.2</td><td class=\"n\">-1000000", 42), 0);
+    HTML_ROW(&out, cell_head(NULL), cell_text(NULL), cell_text("<&"));
+    expect(&out, "<tr><th scope=\"row\">\u2013</th><td>\u2013</td><td>&lt;&amp;</td></tr>\n");
+    html_cell(&out, cell_number(HTML_DECIMALS, 1.25));
+    html_cell(&out, cell_number(HTML_COUNT, -1e300)); /* all its digits, and no more */
+    assert_int_equal(strncmp(out.data, "<td class=\"n\">1.2500</td><td class=\"n\">-1000000", 45), 0);
     text_release(&out);
     html_fact_share(&out, "a", NAN);
-    html_fact_quantity(&out, "b", NAN, UNIT_TIME, 3);
+    html_fact_quantity(&out, "b", NAN, UNIT_TIME);
     expect(&out, "");
+}
+
+static void test_numbers_are_shown_as_their_kind(void **state)
+{
+    struct text out = {0};
+    (void)state;
+    HTML_ROW(&out, cell_number(HTML_COUNT, 1234567), cell_number(HTML_DECIMALS, 0.25),
+             cell_number(HTML_GENERAL, 1234567), cell_number(HTML_SHARE, 0.125), cell_number(HTML_SHARE, 1e9),
+             cell_number(HTML_BYTES, 4096), cell_number(HTML_RATE, 2.5e9), cell_number(HTML_TIME, 0.25));
+    expect(&out, "<tr><td class=\"n\">1,234,567</td><td class=\"n\">0.2500</td><td class=\"n\">1.235e+06</td>"
+                 "<td class=\"n\">12.5 %</td><td class=\"n\">1e+11 %</td><td class=\"n\">4.00 KiB</td>"
+                 "<td class=\"n\">2.500 GB/s</td><td class=\"n\">250.0 ms</td></tr>\n");
 }
 
 static void test_bars_stay_within_their_width(void **state)
@@ -133,10 +145,7 @@ static void test_tables_have_heads(void **state)
     struct text out = {0};
     (void)state;
     html_table(&out, "All <of them>", titles);
-    html_row(&out);
-    html_row_head(&out, "a");
-    html_number(&out, 1234, 0);
-    html_row_end(&out);
+    HTML_ROW(&out, cell_head("a"), cell_number(HTML_COUNT, 1234));
     html_table_end(&out);
     expect(&out,
            "<div class=\"wide\"><table>\n<caption>All &lt;of them&gt;</caption>\n"
@@ -154,6 +163,7 @@ int main(void)
         cmocka_unit_test(test_images_are_base64),
         cmocka_unit_test(test_whole_numbers_stand_in_groups),
         cmocka_unit_test(test_numbers_that_are_none_are_a_dash),
+        cmocka_unit_test(test_numbers_are_shown_as_their_kind),
         cmocka_unit_test(test_bars_stay_within_their_width),
         cmocka_unit_test(test_tables_have_heads),
     };

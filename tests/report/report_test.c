@@ -252,18 +252,18 @@ static void test_traces_are_summed_up(void **state)
         skip();
     struct report report = made(NULL);
     assert_null(entry_of(&report, "run.db")->problem);
-    assert_true(says(&report, "22 events in 1.90 s, 19.5 KiB read, cut off, 7 lost"));
+    assert_true(says(&report, "22 events in 1.90, 19.5 KiB read, cut off, 7 lost"));
     assert_true(says(&report, "It tells too little: unfinished: the recording was cut off 1.9"));
     assert_true(says(&report, "<th scope=\"row\">read, pipe</th><td class=\"n\">1</td>"));
     assert_true(says(&report, "python &lt;train&gt;.py"));
     assert_true(says(&report, "reads from the page cache</dt><dd>80.0 %"));
     assert_true(says(&report, "<th scope=\"row\">read</th><td class=\"n\">20</td><td class=\"n\">0</td>"
-                              "<td class=\"n\">19.5 KiB</td><td class=\"n\">2.00 ms</td>"));
+                              "<td class=\"n\">19.5 KiB</td><td class=\"n\">2.000 ms</td>"));
     assert_true(says(&report, "<th scope=\"row\">write</th><td class=\"n\">1</td><td class=\"n\">1</td>"
                               "<td class=\"n\">0 B</td>"));
     assert_true(says(
         &report, "<th scope=\"row\">vda</th><td>read</td><td class=\"n\">1</td><td class=\"n\">4.00 KiB</td>"
-                 "<td class=\"n\">3.00 ms</td>"));
+                 "<td class=\"n\">3.000 ms</td>"));
     assert_true(says(&report, "<th scope=\"row\">TRAINING</th>"));
     assert_true(says(&report, "/data/&lt;b&gt;sample&lt;/b&gt;.npz"));
     assert_true(says(&report, "It tells too little: lost: 7 of read."));
