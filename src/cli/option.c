@@ -96,21 +96,21 @@ static bool read_range(const struct option_spec *spec, const char *value, struct
     return true;
 }
 
-static bool read_choice(const struct option_spec *spec, const char *value, int *field, struct error *err)
+bool option_choose(const char *option, const char *const *words, const char *value, int *choice,
+                   struct error *err)
 {
-    for (int i = 0; spec->words[i]; i++) {
-        if (strcmp(spec->words[i], value) == 0) {
-            *field = i;
+    for (int i = 0; words[i]; i++)
+        if (strcmp(words[i], value) == 0) {
+            *choice = i;
             return true;
         }
-    }
-    struct text words = {0};
-    option_write_words(spec->words, ", ", &words);
-    const char *nearest = text_nearest(value, spec->words, option_word_count(spec->words));
-    error_set(err, ERROR_USAGE, "--%s: expected one of %s; found '%s'%s%s%s", spec->name,
-              words.failed ? "its words" : words.data, value, nearest ? ", did you mean '" : "",
+    struct text list = {0};
+    option_write_words(words, ", ", &list);
+    const char *nearest = text_nearest(value, words, option_word_count(words));
+    error_set(err, ERROR_USAGE, "--%s: expected one of %s; found '%s'%s%s%s", option,
+              list.failed ? "its words" : list.data, value, nearest ? ", did you mean '" : "",
               nearest ? nearest : "", nearest ? "'?" : "");
-    text_release(&words);
+    text_release(&list);
     return false;
 }
 
@@ -138,7 +138,7 @@ bool option_read(const struct option_spec *spec, const char *value, void *option
     case OPTION_RANGE:
         return read_range(spec, value, field, err);
     case OPTION_CHOICE:
-        return read_choice(spec, value, field, err);
+        return option_choose(spec->name, spec->words, value, field, err);
     }
     return false;
 }

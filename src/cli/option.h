@@ -86,6 +86,10 @@ struct option_spec {
 /* Reads `value` into the option's field. The message begins with the option: "--nodes: expected …". */
 bool option_read(const struct option_spec *spec, const char *value, void *options, struct error *err);
 
+/* Finds the value among the words that an option takes. The message names them, and the nearest. */
+bool option_choose(const char *option, const char *const *words, const char *value, int *choice,
+                   struct error *err);
+
 /* Number of words in a list ended by NULL. */
 size_t option_word_count(const char *const *words);
 

@@ -17,13 +17,9 @@ struct steps_command {
 enum { OPTION_SKIP_EPOCHS };
 
 static const struct option_spec table[] = {
-    [OPTION_SKIP_EPOCHS] = {.name = "skip-epochs",
-                            .kind = OPTION_INTEGER,
-                            .at = offsetof(struct steps_command, skip_epochs),
-                            .argument = "N",
-                            .most = 1000000,
-                            .help =
-                                "leave out the first epochs of a run; else one of UNET3D, none of others"},
+    [OPTION_SKIP_EPOCHS] =
+        OPTION(steps_command, skip_epochs, OPTION_INTEGER, "skip-epochs", .argument = "N", .most = 1000000,
+               .help = "leave out the first epochs of a run; else one of UNET3D, none of others"),
     OPTION(
         steps_command, picture, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
         .help =

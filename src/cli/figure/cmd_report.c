@@ -105,14 +105,14 @@ const struct command command_report = {
     .name = "report",
     .summary = "put all that a folder holds on one HTML page",
     .description =
-        "Makes one page of the plans, sweeps, profiles, storage runs, traces, comparisons and pictures "
-        "in a folder\n"
-        "and the folders in it: tables, figures and links to the files. It opens without a network, and "
-        "prints.\n"
-        "\n"
-        "What is not understood or cannot be read is listed in the page, and told as a warning. So is a "
-        "picture that\n"
-        "cannot be drawn, and then the exit status is 1; the page is written all the same.",
+        "Makes one page of the plans, sweeps, profiles, storage runs, traces, comparisons and pictures in a "
+        "folder and the folders in it: tables, figures and links to the files. The page needs no network, "
+        "and "
+        "can be printed.\n\n"
+        "The page lists files that it does not understand or cannot read, and a warning names each. A "
+        "picture "
+        "that cannot be drawn is a warning, too, and makes the exit status 1; the page is written all the "
+        "same.",
     .options = table,
     .options_size = sizeof(struct report_command),
     .operands = {.name = "DIR",

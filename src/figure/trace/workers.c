@@ -225,6 +225,10 @@ bool trace_workers_group(struct trace_workers *workers, const struct trace_reade
     family->workers = workers;
     family->reader = reader;
     workers->rows = 0;
+    if (workers->count == 0) {
+        free(family);
+        return true;
+    }
     sort_by_pid(family);
     bool families = grouping == TRACE_PARENTS || grouping == TRACE_FAMILIES || grouping == TRACE_ROLES;
     if (families && !find_parents(family, err)) {
@@ -237,7 +241,7 @@ bool trace_workers_group(struct trace_workers *workers, const struct trace_reade
         give_role_rows(family);
     else if (grouping == TRACE_EACH)
         give_each_a_row(family);
-    else if (workers->count > 0) {
+    else {
         add_row(workers, workers->count == 1 ? "one process" : "all processes");
         for (int i = 0; i < workers->count; i++)
             workers->items[i].row = 0;
