@@ -49,16 +49,28 @@ static const char *name_of(const struct similarity_trace *trace)
 
 /* ---- bars ---- */
 
-static void add_bar(struct text *rows, double y, double value, double low, double high, double floor)
+/* Data and marks of the bars, one below the other. */
+struct bars {
+    struct text rows, tics;
+    double y; /* of the next bar */
+};
+
+/* An unknown value is '?'. */
+static void add_number(struct text *rows, double value)
 {
-    text_format(rows, "%g %.6g %.6g %.6g ", y, value, isnan(low) ? value : low, isnan(high) ? value : high);
-    isnan(floor) ? text_add(rows, "?\n") : text_format(rows, "%.6g\n", floor);
+    isnan(value) ? text_add(rows, "? ") : text_format(rows, "%.6g ", value);
 }
 
-static void add_tic(struct text *tics, const char *name, double y)
+static void add_bar(struct bars *bars, const char *name, const char *colour, double value, double low,
+                    double high, double floor)
 {
-    text_add(tics, tics->length > 0 ? ", " : "");
-    gnuplot_add_tic(tics, name, y);
+    text_format(&bars->rows, "%g %.6g ", bars->y, value);
+    add_number(&bars->rows, low);
+    add_number(&bars->rows, high);
+    add_number(&bars->rows, floor);
+    text_format(&bars->rows, "0x%s\n", colour + 1);
+    text_add(&bars->tics, bars->tics.length > 0 ? ", " : "");
+    gnuplot_add_tic(&bars->tics, name, bars->y++);
 }
 
 /* A kind's value is the mean of its components; false when there are none. */
@@ -75,40 +87,29 @@ static bool kind_value(const struct similarity *result, enum similarity_kind kin
     return weight > 0;
 }
 
-/* The whole, the kinds, the components: one below the other, with space between. Returns how far down. */
-static double list_bars(const struct drawing *drawing, struct text *whole, struct text *kinds,
-                        struct text *components, struct text *tics)
+/* The whole, the kinds, the components: one below the other, with space between. */
+static void list_bars(const struct drawing *drawing, struct bars *bars)
 {
     const struct similarity *result = drawing->result;
-    double y = 0, value;
+    const struct figure_tone pale = figure_tint(figure_colour(2), 0.5);
+    double value;
     char name[96];
-    add_bar(whole, y, result->value, result->low, result->high, result->floor);
-    add_tic(tics, "similarity", y);
-    y += 1.5;
-    for (int kind = 0; kind < SIMILARITY_KINDS; kind++) {
-        if (!kind_value(result, (enum similarity_kind)kind, &value))
-            continue;
-        add_bar(kinds, y, value, value, value, NAN);
-        add_tic(tics, similarity_kind_names[kind], y++);
-    }
-    y += 0.5;
+    add_bar(bars, "similarity", figure_colour(2), result->value, result->low, result->high, result->floor);
+    bars->y += 0.5;
+    for (int kind = 0; kind < SIMILARITY_KINDS; kind++)
+        if (kind_value(result, (enum similarity_kind)kind, &value))
+            add_bar(bars, similarity_kind_names[kind], "#b8b8b8", value, NAN, NAN, NAN);
+    bars->y += 0.5;
     for (size_t i = 0; i < result->count && i < MAX_BARS; i++) {
         const struct similarity_component *component = drawing->ranked[i];
         if (taken(component) <= 0)
             break;
-        add_bar(components, y, component->value, component->low, component->high, component->floor);
         snprintf(name, sizeof name, "%s: %s", similarity_kind_names[component->kind], component->name);
-        add_tic(tics, name, y++);
+        add_bar(bars, name, pale.text, component->value, component->low, component->high, component->floor);
     }
-    return y;
 }
 
-static void add_block(struct text *script, const char *name, const struct text *rows)
-{
-    text_format(script, "$%s << EOD\n%sEOD\n", name, rows->length > 0 ? rows->data : "? ? ? ? ?\n");
-}
-
-/* The number, what the marks of bars mean, and the two colours with their names. */
+/* The number, the meaning of the marks of bars, and the two colours with their names. */
 static void head_page(struct drawing *drawing, const struct figure_box *bars)
 {
     struct text text = {0};
@@ -139,37 +140,28 @@ static void head_page(struct drawing *drawing, const struct figure_box *bars)
 
 static void draw_bars(struct drawing *drawing, const struct figure_box *box)
 {
-    static const char bars[] =
-        "using (0):1:(0):2:($1-0.36):($1+0.36) with boxxyerror fillstyle solid 1 noborder";
-    struct text whole = {0}, kinds = {0}, components = {0}, tics = {0}, *script = &drawing->page.script;
-    double depth = list_bars(drawing, &whole, &kinds, &components, &tics);
+    struct bars bars = {0};
+    struct text *script = &drawing->page.script;
+    list_bars(drawing, &bars);
     figure_panel(&drawing->page, box);
-    add_block(script, "whole", &whole);
-    add_block(script, "kinds", &kinds);
-    add_block(script, "components", &components);
-    text_format(
-        script,
-        "set xrange [0:1]\nset yrange [%g:-0.7]\nset xtics 0.25\nset ytics (%s) scale 0\nset grid noytics\n"
-        "set bars 0.5\n",
-        depth, text_within(&tics, script));
+    text_format(script,
+                "$bars << EOD\n%sEOD\nset xrange [0:1]\nset yrange [%g:-0.7]\nset xtics 0.25\n"
+                "set ytics (%s) scale 0\nset grid noytics\nset bars 0.5\n",
+                text_within(&bars.rows, script), bars.y, text_within(&bars.tics, script));
     if (drawing->page.style->legends)
         head_page(drawing, box);
     text_format(
         script,
-        "plot $whole %s lc rgb '%s', $kinds %s lc rgb '#b8b8b8', $components %s lc rgb '%s', \\\n"
-        "  for [d in 'whole components'] '$'.d using 2:1:3:4 with xerrorbars pt -1 lw %g lc rgb 'black', \\\n"
-        "  for [d in 'whole components'] '$'.d using 5:1:(0):(0.42) with vectors nohead lw 2 lc rgb '%s', "
-        "\\\n"
-        "  for [d in 'whole components'] '$'.d using 5:1:(0):(-0.42) with vectors nohead lw 2 lc rgb '%s'\n",
-        bars, figure_colour(2), bars, bars, figure_tint(figure_colour(2), 0.5).text,
+        "plot $bars using (0):1:(0):2:($1-0.36):($1+0.36):6 with boxxyerror fillstyle solid 1 noborder "
+        "lc rgb variable, $bars using 2:1:3:4 with xerrorbars pt -1 lw %g lc rgb 'black', \\\n"
+        "  $bars using 5:1:(0):(0.42) with vectors nohead lw 2 lc rgb '%s', \\\n"
+        "  $bars using 5:1:(0):(-0.42) with vectors nohead lw 2 lc rgb '%s'\n",
         drawing->page.style->line, COLOUR_B, COLOUR_B);
-    text_release(&whole);
-    text_release(&kinds);
-    text_release(&components);
-    text_release(&tics);
+    text_release(&bars.rows);
+    text_release(&bars.tics);
 }
 
-/* ---- what was compared ---- */
+/* ---- the values compared ---- */
 
 /* The share of values that are at most x. */
 static double share_below(const struct similarity_values *values, double x)
@@ -192,18 +184,17 @@ static void draw_distributions(struct drawing *drawing, const struct similarity_
     const struct similarity_values *a = look->values[0], *b = look->values[1];
     struct text *script = &drawing->page.script;
     bool times = component->kind == SIMILARITY_LATENCY || component->kind == SIMILARITY_GAP;
-    double unit = times ? 1e-6 : 1, least = INFINITY, most = -INFINITY; /* seconds of a microsecond */
-    for (int i = 0; i < 2; i++) {
-        if (look->values[i]->count == 0)
-            continue;
-        least = fmin(least, look->values[i]->items[0]);
-        most = fmax(most, look->values[i]->items[look->values[i]->count - 1]);
-    }
-    figure_log_axis(&drawing->page, 'x', times ? FIGURE_SECONDS : FIGURE_BYTES, unit * pow(10, least),
-                    unit * pow(10, fmax(most, least + 0.3)), true);
+    double unit = times ? 1e-6 : 1, min = INFINITY, max = -INFINITY; /* seconds of a microsecond */
+    for (int i = 0; i < 2; i++)
+        if (look->values[i]->count > 0) {
+            min = fmin(min, look->values[i]->items[0]);
+            max = fmax(max, look->values[i]->items[look->values[i]->count - 1]);
+        }
+    figure_log_axis(&drawing->page, 'x', times ? FIGURE_SECONDS : FIGURE_BYTES, unit * pow(10, min),
+                    unit * pow(10, fmax(max, min + 0.3)), true);
     text_format(script, "set yrange [0:1.02]\nset ytics 0.5\n$look%d << EOD\n", ++drawing->blocks);
     for (int i = 0; i <= POINTS; i++) {
-        double x = least + (most - least) * i / POINTS;
+        double x = min + (max - min) * i / POINTS;
         text_format(script, "%.9g %.6g %.6g\n", unit * pow(10, x), a->count > 0 ? share_below(a, x) : 0,
                     b->count > 0 ? share_below(b, x) : 0);
     }
@@ -251,7 +242,7 @@ static void draw_curves(struct drawing *drawing, const struct similarity_compone
     text_add(script, "EOD\n");
 }
 
-/* "latency of read: ks 0.78, wasserstein 0.83": all measures of what this component is one of. */
+/* "latency of read: ks 0.78, wasserstein 0.83": all measures of the values that this component measures. */
 static void head_panel(struct drawing *drawing, const struct similarity_component *component,
                        const struct figure_box *box)
 {
@@ -297,47 +288,42 @@ static bool same_look(const struct similarity_component *a, const struct similar
     return a->kind == b->kind && a->of == b->of && a->of_bytes == b->of_bytes;
 }
 
-/* Those that take most and can be drawn, each once. */
-static int choose_panels(const struct drawing *drawing, const struct similarity_component **chosen)
+/* Draws the components with the largest differences that can be drawn, each look once. */
+static bool draw_panels(struct drawing *drawing, double top, double bottom, struct error *err)
 {
-    int count = 0;
+    const struct similarity_component *drawn[MAX_PANELS];
     struct similarity_look *look = malloc(sizeof *look);
-    for (size_t i = 0; look && i < drawing->result->count && count < MAX_PANELS; i++) {
+    double line = drawing->line, left = drawing->page.width / 2.0 + 4.5 * line;
+    double step = (bottom - top + 3.2 * line) / MAX_PANELS;
+    int count = 0;
+    if (!look)
+        return error_memory(err);
+    for (size_t i = 0; i < drawing->result->count && count < MAX_PANELS; i++) {
         const struct similarity_component *component = drawing->ranked[i];
         bool fresh = taken(component) > 0;
         for (int j = 0; fresh && j < count; j++)
-            fresh = !same_look(component, chosen[j]);
+            fresh = !same_look(component, drawn[j]);
         if (!fresh)
             continue;
         similarity_look(drawing->a, drawing->b, component, look);
-        if (look->values[0] || look->parts > 0)
-            chosen[count++] = component;
+        if (!look->values[0] && look->parts == 0)
+            continue;
+        struct figure_box box = {left, top + count * step, drawing->page.width - left - 1.5 * line,
+                                 step - 3.2 * line};
+        draw_panel(drawing, component, look, &box);
+        drawn[count++] = component;
     }
     free(look);
-    return count;
+    return true;
 }
 
 static bool draw(struct drawing *drawing, struct error *err)
 {
-    const struct similarity_component *chosen[MAX_PANELS];
-    struct similarity_look *look = malloc(sizeof *look);
-    if (!look)
-        return error_memory(err);
     const struct figure_page *page = &drawing->page;
     double line = drawing->line, top = page->style->legends ? 3.2 * line : 1.5 * line;
-    double names = 14.5 * line, middle = page->width / 2.0, bottom = page->height - 1.7 * line;
-    struct figure_box bars = {names, top, middle - names - line, bottom - top};
-    draw_bars(drawing, &bars);
-    int count = choose_panels(drawing, chosen);
-    double step = (bottom - top + 3.2 * line) / MAX_PANELS;
-    for (int i = 0; i < count; i++) {
-        double left = middle + 4.5 * line;
-        struct figure_box box = {left, top + i * step, page->width - left - 1.5 * line, step - 3.2 * line};
-        similarity_look(drawing->a, drawing->b, chosen[i], look);
-        draw_panel(drawing, chosen[i], look, &box);
-    }
-    free(look);
-    return true;
+    double names = 14.5 * line, bottom = page->height - 1.7 * line;
+    draw_bars(drawing, &(struct figure_box){names, top, page->width / 2.0 - names - line, bottom - top});
+    return draw_panels(drawing, top, bottom, err);
 }
 
 bool figure_differences(const char *path, const struct similarity_trace *a, const struct similarity_trace *b,

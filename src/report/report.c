@@ -36,11 +36,13 @@ struct item {
     struct text section, says;
 };
 
-struct making {
+/* The page at work. */
+struct builder {
     const struct report_options *options;
     struct report *report;
     struct folder folder;
     struct item *items;
+    size_t *order;     /* indexes of items by group, in each as the folder has them */
     const char *links; /* from the page's folder to this one: "" or "../runs/" */
     size_t shown, bytes;
 };
@@ -92,11 +94,12 @@ static bool write_file(struct item *item, struct report_part *part, struct error
     return !item->kind || !item->kind->write || item->kind->write(part, err);
 }
 
-/* A message without the way to the folder, which the page does not depend on, and without what stands before it anyway. */
-static const char *shorten(const struct making *making, const char *path, const char *message)
+/* Copies a message without the path of the folder, on which the page does not depend, and without the path of the file,
+ * which stands before it anyway. */
+static const char *shorten(const struct builder *builder, const char *path, const char *message)
 {
     struct text text = {0};
-    const char *folder = making->options->folder, *copy = NULL;
+    const char *folder = builder->options->folder, *copy = NULL;
     size_t length = strlen(folder), name = strlen(path);
     while (*message)
         if (strncmp(message, folder, length) == 0 && message[length] == '/')
@@ -105,60 +108,57 @@ static const char *shorten(const struct making *making, const char *path, const 
             text_add_bytes(&text, message++, 1);
     if (text.data && !text.failed) {
         bool named = strncmp(text.data, path, name) == 0 && strncmp(text.data + name, ": ", 2) == 0;
-        copy = arena_string(&making->report->arena, text.data + (named ? name + 2 : 0));
+        copy = arena_string(&builder->report->arena, text.data + (named ? name + 2 : 0));
     }
     text_release(&text);
     return copy;
 }
 
-static bool fits(struct making *making, const struct report_part *part, struct error *err)
+static bool fits(struct builder *builder, const struct report_part *part, struct error *err)
 {
     if (part->out.length == 0)
         return true;
-    if (making->shown == REPORT_MAX_SECTIONS)
+    if (builder->shown == REPORT_MAX_SECTIONS)
         return error_set(err, ERROR_INPUT, "not shown: the page has %d files already", REPORT_MAX_SECTIONS);
-    if (part->out.length > REPORT_MAX_PAGE - making->bytes)
+    if (part->out.length > REPORT_MAX_PAGE - builder->bytes)
         return error_set(err, ERROR_INPUT, "not shown: the page would pass %zu MiB", REPORT_MAX_PAGE >> 20);
-    making->shown++;
-    making->bytes += part->out.length;
+    builder->shown++;
+    builder->bytes += part->out.length;
     return true;
 }
 
-/* What is wrong with a file is told of it; false when memory ran out. */
-static bool take(struct making *making, struct item *item, struct error *err)
+/* Writes the section of one file; a fault of the file becomes the item's problem. False: out of memory. */
+static bool take(struct builder *builder, struct item *item, struct error *err)
 {
-    struct arena *arena = &making->report->arena;
     struct report_part part = {.path = item->file->path};
     struct error why;
     if (item->file->reason) {
-        item->problem = shorten(making, part.path, item->file->reason);
+        item->problem = shorten(builder, part.path, item->file->reason);
         return item->problem || error_memory(err);
     }
-    part.full = arena_format(arena, "%s/%s", making->options->folder, item->file->path);
+    part.full = arena_format(&builder->report->arena, "%s/%s", builder->options->folder, part.path);
     if (!part.full)
         return error_memory(err);
     bool ok = (doc_is_name(part.path) ? write_document : write_file)(item, &part, &why) &&
-              fits(making, &part, &why);
-    if (!ok && error_is_memory(&why)) {
-        *err = why;
-        text_release(&part.out);
-        text_release(&part.says);
-        return false;
+              fits(builder, &part, &why);
+    bool failed =
+        part.undrawn.failed || part.out.failed || part.says.failed || (!ok && error_is_memory(&why));
+    if (!ok && !failed) {
+        item->problem = shorten(builder, part.path, why.text);
+        failed = !item->problem;
+    } else if (part.undrawn.data && !failed) {
+        item->undrawn = shorten(builder, part.path, part.undrawn.data);
+        failed = !item->undrawn;
     }
+    text_release(&part.undrawn);
     if (ok) {
         item->section = part.out;
         item->says = part.says;
     } else {
-        item->problem = shorten(making, part.path, why.text);
         text_release(&part.out);
         text_release(&part.says);
     }
-    if (ok && part.undrawn.data)
-        item->undrawn = shorten(making, part.path, part.undrawn.data);
-    bool told = !part.undrawn.failed && (!ok || !part.undrawn.data || item->undrawn);
-    text_release(&part.undrawn);
-    return told && (ok || item->problem) && !item->section.failed && !item->says.failed ? true
-                                                                                        : error_memory(err);
+    return !failed || error_memory(err);
 }
 
 /* ---- the page ---- */
@@ -168,47 +168,48 @@ static enum report_group group_of(const struct item *item)
     return item->kind && item->section.length > 0 ? item->kind->group : REPORT_LINKED;
 }
 
-static void add_link(const struct making *making, const char *path, struct text *page)
+static void add_link(const struct builder *builder, const char *path, struct text *page)
 {
     text_add(page, "<a href=\"");
-    html_address(page, making->links);
+    html_address(page, builder->links);
     html_address(page, path);
     text_add(page, "\">");
     html_text(page, path);
     text_add(page, "</a>");
 }
 
-static size_t count_of(const struct making *making, enum report_group group)
+/* Whether the item at a place of the order is the first of its group. */
+static bool begins_group(const struct builder *builder, size_t place)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < making->folder.count; i++)
-        count += group_of(&making->items[i]) == group;
-    return count;
+    return place == 0 || group_of(&builder->items[builder->order[place]]) !=
+                             group_of(&builder->items[builder->order[place - 1]]);
 }
 
-static void write_contents(const struct making *making, struct text *page)
+static void write_contents(const struct builder *builder, struct text *page)
 {
+    bool open = false;
     text_add(page, "<nav aria-label=\"Contents\">\n<ol>\n<li><a href=\"#files\">Files</a></li>\n");
-    for (int group = 0; group < REPORT_GROUPS; group++) {
-        if (count_of(making, (enum report_group)group) == 0)
-            continue;
-        text_format(page, "<li><a href=\"#g%d\">%s</a><ol>\n", group, group_titles[group]);
-        for (size_t i = 0; i < making->folder.count; i++)
-            if (group_of(&making->items[i]) == (enum report_group)group) {
-                text_format(page, "<li><a href=\"#f%zu\">", i);
-                html_text(page, making->items[i].file->path);
-                text_add(page, "</a></li>\n");
-            }
-        text_add(page, "</ol></li>\n");
+    for (size_t place = 0; place < builder->folder.count; place++) {
+        const struct item *item = &builder->items[builder->order[place]];
+        enum report_group group = group_of(item);
+        if (group == REPORT_LINKED)
+            break;
+        if (begins_group(builder, place))
+            text_format(page, "%s<li><a href=\"#g%d\">%s</a><ol>\n", open ? "</ol></li>\n" : "", (int)group,
+                        group_titles[group]);
+        open = true;
+        text_format(page, "<li><a href=\"#f%zu\">", builder->order[place]);
+        html_text(page, item->file->path);
+        text_add(page, "</a></li>\n");
     }
-    text_add(page, "</ol>\n</nav>\n<main>\n");
+    text_format(page, "%s</ol>\n</nav>\n<main>\n", open ? "</ol></li>\n" : "");
 }
 
-static void write_overview_row(const struct making *making, size_t i, struct text *page)
+static void write_overview_row(const struct builder *builder, size_t i, struct text *page)
 {
-    const struct item *item = &making->items[i];
+    const struct item *item = &builder->items[i];
     text_add(page, "<tr><th scope=\"row\">");
-    add_link(making, item->file->path, page);
+    add_link(builder, item->file->path, page);
     text_add(page, "</th><td>");
     if (item->section.length > 0)
         text_format(page, "<a href=\"#f%zu\">", i);
@@ -219,23 +220,22 @@ static void write_overview_row(const struct making *making, size_t i, struct tex
     text_add(page, "</tr>\n");
 }
 
-/* In the order of the page; files that are only linked last. What was not understood stands in its own table. */
-static void write_overview(const struct making *making, struct text *page)
+/* Files in the order of the page; files that were not understood have a table of their own. */
+static void write_overview(const struct builder *builder, struct text *page)
 {
     static const char *const titles[] = {"<file", "<what", "<says", ">size", NULL};
     size_t others = 0;
     double bytes = 0;
     html_table(page, NULL, titles);
-    for (int group = 0; group <= REPORT_LINKED; group++)
-        for (size_t i = 0; i < making->folder.count; i++) {
-            const struct item *item = &making->items[i];
-            if (item->problem || group_of(item) != (enum report_group)group)
-                continue;
-            if (item->kind || others++ < MAX_LINES)
-                write_overview_row(making, i, page);
-            else
-                bytes += (double)item->file->size;
-        }
+    for (size_t place = 0; place < builder->folder.count; place++) {
+        const struct item *item = &builder->items[builder->order[place]];
+        if (item->problem)
+            continue;
+        if (item->kind || others++ < MAX_LINES)
+            write_overview_row(builder, builder->order[place], page);
+        else
+            bytes += (double)item->file->size;
+    }
     html_table_end(page);
     if (others > MAX_LINES) {
         struct unit_texts texts = {0};
@@ -244,27 +244,27 @@ static void write_overview(const struct making *making, struct text *page)
     }
 }
 
-static size_t count_problems(const struct making *making)
+static size_t count_problems(const struct builder *builder)
 {
     size_t count = 0;
-    for (size_t i = 0; i < making->folder.count; i++)
-        count += making->items[i].problem != NULL;
+    for (size_t i = 0; i < builder->folder.count; i++)
+        count += builder->items[i].problem != NULL;
     return count;
 }
 
-static void write_problems(const struct making *making, struct text *page)
+static void write_problems(const struct builder *builder, struct text *page)
 {
     static const char *const titles[] = {"<file", "<why", NULL};
-    if (count_problems(making) == 0)
+    if (count_problems(builder) == 0)
         return;
     text_add(page, "<section class=\"problems\" id=\"problems\">\n<h3>Not understood, or not read</h3>\n");
     html_table(page, NULL, titles);
-    for (size_t i = 0; i < making->folder.count; i++) {
-        const struct item *item = &making->items[i];
+    for (size_t i = 0; i < builder->folder.count; i++) {
+        const struct item *item = &builder->items[i];
         if (!item->problem)
             continue;
         text_add(page, "<tr><th scope=\"row\">");
-        add_link(making, item->file->path, page);
+        add_link(builder, item->file->path, page);
         text_add(page, "</th>");
         html_cell(page, cell_text(item->problem));
         text_add(page, "</tr>\n");
@@ -273,12 +273,12 @@ static void write_problems(const struct making *making, struct text *page)
     text_add(page, "</section>\n");
 }
 
-static void write_section(const struct making *making, size_t i, struct text *page)
+static void write_section(const struct builder *builder, size_t i, struct text *page)
 {
-    const struct item *item = &making->items[i];
+    const struct item *item = &builder->items[i];
     text_format(page, "<section id=\"f%zu\">\n", i);
     text_add(page, "<h3>");
-    add_link(making, item->file->path, page);
+    add_link(builder, item->file->path, page);
     text_add(page, " <span class=\"kind\">");
     html_text(page, item->kind->name);
     text_add(page, "</span></h3>\n");
@@ -286,35 +286,36 @@ static void write_section(const struct making *making, size_t i, struct text *pa
     text_add(page, "</section>\n");
 }
 
-static const char *title_of(const struct making *making, char *folder)
+static const char *title_of(const struct builder *builder, char *folder)
 {
-    if (making->options->title)
-        return making->options->title;
-    return realpath(making->options->folder, folder) ? basename(folder) : making->options->folder;
+    if (builder->options->title)
+        return builder->options->title;
+    return realpath(builder->options->folder, folder) ? basename(folder) : builder->options->folder;
 }
 
-static void write_page(const struct making *making, struct text *page)
+static void write_page(const struct builder *builder, struct text *page)
 {
     char folder[PATH_MAX];
-    const char *title = title_of(making, folder);
-    size_t problems = count_problems(making);
+    const char *title = title_of(builder, folder);
+    size_t problems = count_problems(builder);
     report_page_begin(page, title);
-    write_contents(making, page);
+    write_contents(builder, page);
     html_element(page, "h1", NULL, "%s", title);
     html_element(page, "p", "soft", "%zu files, of which %zu are shown and %zu only linked%s",
-                 making->folder.count, making->shown, making->folder.count - making->shown - problems,
+                 builder->folder.count, builder->shown, builder->folder.count - builder->shown - problems,
                  problems > 0 ? "; not all could be understood or read:" : ".");
-    write_problems(making, page);
+    write_problems(builder, page);
     text_add(page, "<section id=\"files\">\n<h2>Files</h2>\n");
-    write_overview(making, page);
+    write_overview(builder, page);
     text_add(page, "</section>\n");
-    for (int group = 0; group < REPORT_GROUPS; group++) {
-        if (count_of(making, (enum report_group)group) == 0)
-            continue;
-        text_format(page, "<h2 id=\"g%d\">%s</h2>\n", group, group_titles[group]);
-        for (size_t i = 0; i < making->folder.count; i++)
-            if (group_of(&making->items[i]) == (enum report_group)group)
-                write_section(making, i, page);
+    for (size_t place = 0; place < builder->folder.count; place++) {
+        size_t i = builder->order[place];
+        enum report_group group = group_of(&builder->items[i]);
+        if (group == REPORT_LINKED)
+            break;
+        if (begins_group(builder, place))
+            text_format(page, "<h2 id=\"g%d\">%s</h2>\n", (int)group, group_titles[group]);
+        write_section(builder, i, page);
     }
     report_page_end(page);
 }
@@ -339,90 +340,99 @@ static void relative_way(const char *from, const char *to, struct text *way)
         text_format(way, "%s/", to);
 }
 
-static bool find_links(struct making *making, struct error *err)
+static bool find_links(struct builder *builder, struct error *err)
 {
     char folder[PATH_MAX], page[PATH_MAX];
     struct text way = {0};
-    making->links = "";
-    if (!making->options->output || strcmp(making->options->output, "-") == 0)
+    builder->links = "";
+    if (!builder->options->output || strcmp(builder->options->output, "-") == 0)
         return true;
-    char *copy = strdup(making->options->output);
+    char *copy = strdup(builder->options->output);
     if (!copy)
         return error_memory(err);
     errno = 0;
-    bool known = realpath(dirname(copy), page) && realpath(making->options->folder, folder);
+    bool known = realpath(dirname(copy), page) && realpath(builder->options->folder, folder);
     free(copy);
     if (!known)
         return errno != ENOMEM || error_memory(err); /* that the page cannot be written is told when it is */
     relative_way(page, folder, &way);
-    making->links = way.failed ? NULL : arena_string(&making->report->arena, way.data ? way.data : "");
+    builder->links = way.failed ? NULL : arena_string(&builder->report->arena, way.data ? way.data : "");
     text_release(&way);
-    return making->links || error_memory(err);
+    return builder->links || error_memory(err);
 }
 
-/* The entries, in the order of the page. */
-static bool list_entries(struct making *making, struct error *err)
+/* Lists the entries in the order of the page. */
+static bool list_entries(struct builder *builder, struct error *err)
 {
-    struct report *report = making->report;
-    report->entries = ARENA_ARRAY(&report->arena, making->folder.count, struct report_entry);
-    if (!report->entries)
-        return error_memory(err);
+    struct report *report = builder->report;
+    report->entries = ARENA_ARRAY(&report->arena, builder->folder.count, struct report_entry);
+    for (size_t i = 0; report->entries && i < builder->folder.count; i++) {
+        const struct item *item = &builder->items[builder->order[i]];
+        const char *path = arena_string(&report->arena, item->file->path);
+        if (!path)
+            break;
+        report->entries[report->count++] =
+            (struct report_entry){path, item->kind ? item->kind->name : NULL, item->problem, item->undrawn};
+    }
+    return report->count == builder->folder.count || error_memory(err);
+}
+
+static void sort_items(struct builder *builder)
+{
+    size_t count = 0;
     for (int group = 0; group <= REPORT_LINKED; group++)
-        for (size_t i = 0; i < making->folder.count; i++) {
-            const struct item *item = &making->items[i];
-            if (group_of(item) != (enum report_group)group)
-                continue;
-            const char *path = arena_string(&report->arena, item->file->path);
-            if (!path)
-                return error_memory(err);
-            report->entries[report->count++] = (struct report_entry){
-                path, item->kind ? item->kind->name : NULL, item->problem, item->undrawn};
-        }
-    return report->count == making->folder.count || error_memory(err);
+        for (size_t i = 0; i < builder->folder.count; i++)
+            if ((int)group_of(&builder->items[i]) == group)
+                builder->order[count++] = i;
 }
 
-static bool any_understood(const struct making *making)
+static bool any_understood(const struct builder *builder)
 {
-    for (size_t i = 0; i < making->folder.count; i++)
-        if (making->items[i].kind)
+    for (size_t i = 0; i < builder->folder.count; i++)
+        if (builder->items[i].kind)
             return true;
     return false;
 }
 
-static bool make(struct making *making, struct error *err)
+static bool make(struct builder *builder, struct error *err)
 {
-    const char *path = making->options->folder;
-    size_t count = making->folder.count;
+    const char *path = builder->options->folder;
+    size_t count = builder->folder.count;
     if (count == 0)
         return error_set(err, ERROR_INPUT, "%s: there is nothing in this folder to report", path);
-    making->items = ARENA_ARRAY(&making->report->arena, count, struct item);
-    if (!making->items || !find_links(making, err))
-        return making->items ? false : error_memory(err);
+    builder->items = ARENA_ARRAY(&builder->report->arena, count, struct item);
+    builder->order = ARENA_ARRAY(&builder->report->arena, count, size_t);
+    if (!builder->items || !builder->order)
+        return error_memory(err);
+    if (!find_links(builder, err))
+        return false;
     for (size_t i = 0; i < count; i++) {
-        making->items[i].file = &making->folder.files[i];
-        if (!take(making, &making->items[i], err))
+        builder->items[i].file = &builder->folder.files[i];
+        if (!take(builder, &builder->items[i], err))
             return false;
     }
-    if (!any_understood(making))
+    const struct item *first = &builder->items[0];
+    if (!any_understood(builder))
         return error_set(err, ERROR_INPUT, "%s: of %zu files there is none that a report knows: %s%s%s", path,
-                         count, making->items[0].file->path, making->items[0].problem ? ": " : "",
-                         making->items[0].problem ? making->items[0].problem : "");
-    write_page(making, &making->report->page);
-    return (!making->report->page.failed || error_memory(err)) && list_entries(making, err);
+                         count, first->file->path, first->problem ? ": " : "",
+                         first->problem ? first->problem : "");
+    sort_items(builder);
+    write_page(builder, &builder->report->page);
+    return (!builder->report->page.failed || error_memory(err)) && list_entries(builder, err);
 }
 
 bool report_make(struct report *report, const struct report_options *options, struct error *err)
 {
-    struct making making = {.options = options, .report = report};
+    struct builder builder = {.options = options, .report = report};
     memset(report, 0, sizeof *report);
-    if (!folder_read(&making.folder, options->folder, options->output, err))
+    if (!folder_read(&builder.folder, options->folder, options->output, err))
         return false;
-    bool ok = make(&making, err);
-    for (size_t i = 0; making.items && i < making.folder.count; i++) {
-        text_release(&making.items[i].section);
-        text_release(&making.items[i].says);
+    bool ok = make(&builder, err);
+    for (size_t i = 0; builder.items && i < builder.folder.count; i++) {
+        text_release(&builder.items[i].section);
+        text_release(&builder.items[i].says);
     }
-    folder_release(&making.folder);
+    folder_release(&builder.folder);
     if (!ok)
         report_release(report);
     return ok;

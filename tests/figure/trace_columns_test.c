@@ -71,9 +71,9 @@ static void check_column(const struct little *run, const struct trace_columns *c
         }
         busy += any;
     }
-    assert_int_equal(lane->calls[column], calls);
-    assert_int_equal(lane->busy_ns[column], busy);
-    assert_true(fabs(lane->bytes[column] - bytes) <= 1e-9 * (1 + bytes));
+    assert_int_equal(lane->columns[column].calls, calls);
+    assert_int_equal(lane->columns[column].busy_ns, busy);
+    assert_true(fabs(lane->columns[column].bytes - bytes) <= 1e-9 * (1 + bytes));
 }
 
 static void columns_are_what_every_nanosecond_says(void **state)
@@ -108,7 +108,7 @@ static void short_calls_of_today_move_what_they_move(void **state)
         for (int64_t start = today; start < today + 9000; start += 1000)
             trace_lane_add(&lane, &columns, &(struct trace_span_of){start, start + latency, 4096});
         for (int column = 0; column < columns.count; column++)
-            bytes += lane.bytes[column];
+            bytes += lane.columns[column].bytes;
         assert_true(fabs(bytes - 9 * 4096) < 1e-6);
         trace_lane_release(&lane);
     }
@@ -139,10 +139,10 @@ static void lanes_add_up(void **state)
     trace_lane_add(&a, &columns, &(struct trace_span_of){0, 15, 30});
     trace_lane_add(&b, &columns, &(struct trace_span_of){2, 14, 12});
     trace_lane_merge(&a, &columns, &b);
-    assert_int_equal(a.calls[0], 2);
-    assert_int_equal(a.busy_ns[0], 10); /* not more than there is */
-    assert_int_equal(a.busy_ns[1], 9);
-    assert_true(a.bytes[0] == 28 && a.bytes[1] == 14);
+    assert_int_equal(a.columns[0].calls, 2);
+    assert_int_equal(a.columns[0].busy_ns, 10); /* not more than there is */
+    assert_int_equal(a.columns[1].busy_ns, 9);
+    assert_true(a.columns[0].bytes == 28 && a.columns[1].bytes == 14);
     assert_int_equal(a.total, 2);
     trace_lane_release(&a);
     trace_lane_release(&b);
@@ -195,9 +195,9 @@ static void columns_sum_to_what_the_store_holds(void **state)
     double found_bytes = 0;
     int64_t found_calls = 0;
     for (int i = 0; i < columns.count; i++) {
-        found_calls += sums.lane.calls[i];
-        found_bytes += sums.lane.bytes[i];
-        assert_true(sums.lane.busy_ns[i] <= columns.width_ns);
+        found_calls += sums.lane.columns[i].calls;
+        found_bytes += sums.lane.columns[i].bytes;
+        assert_true(sums.lane.columns[i].busy_ns <= columns.width_ns);
     }
     assert_int_equal(found_calls, calls);
     assert_int_equal(sums.lane.total, calls);
@@ -324,8 +324,8 @@ static void the_last_moment_is_drawn(void **state)
     assert_true(trace_lane_init(&sums.lane, &columns, &err));
     assert_true(figure_read_calls(reader, window.to_ns, NULL, take, &sums, &err));
     assert_int_equal(sums.lane.total, 2);
-    assert_int_equal(sums.lane.calls[0], 1);
-    assert_int_equal(sums.lane.calls[columns.count - 1], 1);
+    assert_int_equal(sums.lane.columns[0].calls, 1);
+    assert_int_equal(sums.lane.columns[columns.count - 1].calls, 1);
     trace_lane_release(&sums.lane);
     trace_reader_free(reader);
 }
@@ -454,6 +454,19 @@ static void without_gpus_nobody_is_a_loader(void **state)
     trace_reader_free(reader);
 }
 
+/* A trace of other calls alone has no lanes to draw. */
+static void without_processes_there_are_no_rows(void **state)
+{
+    (void)state;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    add_phase(writer, "INIT", 0, 1);
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("a.db"));
+    for (enum trace_grouping grouping = TRACE_ALL_WORKERS; grouping <= TRACE_ROLES; grouping++)
+        check_rows(reader, grouping, (const char *const[]){NULL}, (int[]){0});
+    trace_reader_free(reader);
+}
+
 static void without_parents_loaders_are_dealt_out(void **state)
 {
     (void)state;
@@ -570,6 +583,7 @@ int main(void)
         TEST(a_clock_that_jumped_is_named),
         TEST(loaders_are_with_the_parent_they_descend_from),
         TEST(without_gpus_nobody_is_a_loader),
+        TEST(without_processes_there_are_no_rows),
         TEST(without_parents_loaders_are_dealt_out),
         TEST(parents_that_are_their_own_ancestors_do_no_harm),
         TEST(the_busiest_of_many_processes_have_rows),

@@ -252,7 +252,7 @@ static void test_traces_are_summed_up(void **state)
         skip();
     struct report report = made(NULL);
     assert_null(entry_of(&report, "run.db")->problem);
-    assert_true(says(&report, "22 events in 1.90, 19.5 KiB read, cut off, 7 lost"));
+    assert_true(says(&report, "22 events in 1.902 s, 19.5 KiB read, cut off, 7 lost"));
     assert_true(says(&report, "It tells too little: unfinished: the recording was cut off 1.9"));
     assert_true(says(&report, "<th scope=\"row\">read, pipe</th><td class=\"n\">1</td>"));
     assert_true(says(&report, "python &lt;train&gt;.py"));

@@ -83,7 +83,7 @@ static int list_panels(const struct steps_sheet *sheet, enum figure_steps_kind k
 }
 
 /* The rows "batch q1 median q3" of each number of GPUs. */
-static bool add_data(struct steps_sheet *sheet, const struct panel *panel, double *least, double *most,
+static bool add_data(struct steps_sheet *sheet, const struct panel *panel, double *min, double *max,
                      struct error *err)
 {
     struct text *script = &sheet->page.script;
@@ -100,8 +100,8 @@ static bool add_data(struct steps_sheet *sheet, const struct panel *panel, doubl
                 steps_summarise(values, count, &summary);
                 text_format(script, "%" PRId64 " %.9g %.9g %.9g\n", sheet->batches[batch], summary.q1,
                             summary.median, summary.q3);
-                *least = fmin(*least, summary.q1);
-                *most = fmax(*most, summary.q3);
+                *min = fmin(*min, summary.q1);
+                *max = fmax(*max, summary.q3);
             }
             free(values);
         }
@@ -121,17 +121,15 @@ static bool add_panel(struct steps_sheet *sheet, const struct sheet_grid *grid, 
                       int index, struct error *err)
 {
     struct text *script = &sheet->page.script;
-    double least = INFINITY, most = 0;
-    enum figure_unit unit =
-        panel->metric && panel->which < STEPS_LATENCY_LOAD ? FIGURE_COUNT : FIGURE_SECONDS;
+    double min = INFINITY, max = 0;
     sheet_panel(sheet, grid, index, panel->title, NULL);
-    if (!add_data(sheet, panel, &least, &most, err))
+    if (!add_data(sheet, panel, &min, &max, err))
         return false;
     sheet_batch_axis(sheet, grid, index);
-    if (unit == FIGURE_SECONDS && sheet_doubles(sheet) && least > 0 && most > 50 * least)
-        figure_log_axis(&sheet->page, 'y', unit, least, most, true);
+    if (panel->metric && panel->which < STEPS_LATENCY_LOAD)
+        figure_even_axis(&sheet->page, 'y', FIGURE_COUNT, max, 5, true);
     else
-        figure_even_axis(&sheet->page, 'y', unit, most, 5, true);
+        sheet_seconds_axis(sheet, min, max, sheet_doubles(sheet));
     bool titled = index == 0;
     if (titled)
         sheet_key(sheet, grid);
@@ -181,7 +179,7 @@ static void add_fit(struct steps_sheet *sheet, const struct sheet_grid *grid, in
     const struct steps_plane *plane = index == 0 ? &sheet->model->mean : &sheet->model->sigma;
     const char *name = index == 0 ? "mean" : "deviation";
     char title[80], formula[160], quality[32] = "-";
-    double least = INFINITY, most = 0;
+    double min = INFINITY, max = 0;
     if (!isnan(plane->r2))
         snprintf(quality, sizeof quality, "%.4f", plane->r2);
     snprintf(title, sizeof title, "%s of computing, R² %s", name, quality);
@@ -200,16 +198,13 @@ static void add_fit(struct steps_sheet *sheet, const struct sheet_grid *grid, in
             double value = index == 0 ? normal->mean : normal->sigma;
             double fitted = steps_plane_at(plane, (double)group->gpus, (double)group->batch);
             text_format(script, "%" PRId64 " %.9g %.9g\n", group->batch, value, fitted);
-            most = fmax(most, fmax(value, fitted));
-            least = fmin(least, value);
+            max = fmax(max, fmax(value, fitted));
+            min = fmin(min, value);
         }
         text_add(script, "EOD\n");
     }
     sheet_batch_axis(sheet, grid, index);
-    if (least > 0 && most > 50 * least) /* planes go below 0 there, and are cut off */
-        figure_log_axis(&sheet->page, 'y', FIGURE_SECONDS, least, most, true);
-    else
-        figure_even_axis(&sheet->page, 'y', FIGURE_SECONDS, most, 5, true);
+    sheet_seconds_axis(sheet, min, max, true); /* planes go below 0 on a logarithmic one, and are cut off */
     if (index == 0)
         sheet_key(sheet, grid);
     text_add(script, "plot ");

@@ -17,33 +17,33 @@
 
 /* Violins reach from p1 to p99, as the fits do: a single step that waited for minutes would flatten all others. */
 struct reach {
-    double least, most;
-    bool log; /* more than a factor of 50 from the least to the most */
+    double min, max;
+    bool log; /* the axis is logarithmic */
 };
 
 static struct reach reach_of(const struct steps *steps, int event)
 {
-    struct reach reach = {.least = INFINITY, .most = 0};
+    struct reach reach = {.min = INFINITY, .max = 0};
     for (size_t i = 0; i < steps->group_count; i++) {
         const struct steps_values *values = &steps->groups[i].events[event];
         if (values->count == 0)
             continue;
-        reach.least = fmin(reach.least, steps_percentile(values->items, values->count, 0.01));
-        reach.most = fmax(reach.most, steps_percentile(values->items, values->count, 0.99));
+        reach.min = fmin(reach.min, steps_percentile(values->items, values->count, 0.01));
+        reach.max = fmax(reach.max, steps_percentile(values->items, values->count, 0.99));
     }
-    reach.log = reach.least > 0 && reach.most > 50 * reach.least;
+    reach.log = reach.min > 0 && reach.max > SHEET_FAR * reach.min;
     return reach;
 }
 
 /* The outline, up on the right and down on the left. */
 static void add_outline(struct text *script, double place, const double *at, const double *density, bool log)
 {
-    double most = 0;
+    double max = 0;
     for (int i = 0; i < POINTS; i++)
-        most = fmax(most, density[i]);
+        max = fmax(max, density[i]);
     for (int i = 0; i < 2 * POINTS; i++) {
         int j = i < POINTS ? i : 2 * POINTS - 1 - i;
-        double half = most > 0 ? WIDTH * density[j] / most : WIDTH;
+        double half = max > 0 ? WIDTH * density[j] / max : WIDTH;
         text_format(script, "%.5g %.5g\n", place + (i < POINTS ? half : -half), log ? pow(10, at[j]) : at[j]);
     }
     text_add(script, "\n\n");
@@ -106,10 +106,7 @@ static bool add_violins(struct steps_sheet *sheet, const struct sheet_grid *grid
     if (!add_shapes(sheet, event, reach.log, err))
         return false;
     sheet_configuration_axis(sheet, grid, last);
-    if (reach.log)
-        figure_log_axis(&sheet->page, 'y', FIGURE_SECONDS, reach.least, reach.most, true);
-    else
-        figure_even_axis(&sheet->page, 'y', FIGURE_SECONDS, reach.most, 5, true);
+    sheet_seconds_axis(sheet, reach.min, reach.max, true);
     if (index == 0)
         sheet_key(sheet, grid);
     bool titled = index == 0;
@@ -130,7 +127,7 @@ bool sheet_draw_violins(struct steps_sheet *sheet, struct error *err)
     static const int events[] = {STEPS_STEP, STEPS_LOAD, STEPS_COMPUTE};
     int shown[3], count = 0;
     for (int i = 0; i < 3; i++)
-        if (sheet->event < 0 && reach_of(sheet->steps, events[i]).most > 0)
+        if (sheet->event < 0 && reach_of(sheet->steps, events[i]).max > 0)
             shown[count++] = events[i];
     if (sheet->event >= 0)
         shown[count++] = sheet->event;
@@ -158,7 +155,7 @@ static int bins_for(size_t count)
 static double add_bins(struct text *script, const double *values, const struct steps_normal *normal, int bins)
 {
     double low = values[normal->first], high = values[normal->first + normal->count - 1];
-    double width = (high - low) / bins, most = 0;
+    double width = (high - low) / bins, max = 0;
     size_t next = 0;
     text_add(script, "$bins << EOD\n");
     for (int bin = 0; bin < bins; bin++) {
@@ -168,10 +165,10 @@ static double add_bins(struct text *script, const double *values, const struct s
             next++;
         double density = (double)(next - before) / ((double)normal->count * width);
         text_format(script, "%.9g %.9g %.9g\n", low + (bin + 0.5) * width, width, density);
-        most = fmax(most, density);
+        max = fmax(max, density);
     }
     text_add(script, "EOD\n");
-    return most;
+    return max;
 }
 
 static int histogram_event(const struct steps_sheet *sheet)
@@ -202,8 +199,8 @@ static void add_histogram(struct steps_sheet *sheet, const struct steps_group *g
         text_add(script, "set yrange [0:1]\nplot NaN notitle\n");
         return;
     }
-    double most = add_bins(script, values, normal, bins_for(normal->count));
-    most = fmax(most, 1 / (normal->sigma * sqrt(2 * PI)));
+    double max = add_bins(script, values, normal, bins_for(normal->count));
+    max = fmax(max, 1 / (normal->sigma * sqrt(2 * PI)));
     text_format(
         script,
         "set arrow from first %.12g, graph 0 rto 0, graph 1 nohead dashtype 2 linecolor rgb '#d55e00' "
@@ -213,7 +210,7 @@ static void add_histogram(struct steps_sheet *sheet, const struct steps_group *g
                 "set samples 100\nset yrange [0:%.9g]\nplot $bins using 1:3:2 with boxes fillcolor rgb '%s' "
                 "fillstyle solid 1 noborder notitle, exp(-0.5*((x-%.12g)/%.12g)**2)/(%.12g*sqrt(2*pi)) with "
                 "lines linecolor rgb '#222222' linewidth %g notitle\n",
-                1.05 * most, figure_colour_light(0), normal->mean, normal->sigma, normal->sigma,
+                1.05 * max, figure_colour_light(0), normal->mean, normal->sigma, normal->sigma,
                 sheet->style->line);
 }
 

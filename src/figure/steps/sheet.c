@@ -182,6 +182,14 @@ void sheet_batch_axis(struct steps_sheet *sheet, const struct sheet_grid *grid, 
                  "batch");
 }
 
+void sheet_seconds_axis(struct steps_sheet *sheet, double min, double max, bool logs)
+{
+    if (logs && min > 0 && max > SHEET_FAR * min)
+        figure_log_axis(&sheet->page, 'y', FIGURE_SECONDS, min, max, true);
+    else
+        figure_even_axis(&sheet->page, 'y', FIGURE_SECONDS, max, 5, true);
+}
+
 double sheet_place(const struct steps_sheet *sheet, const struct steps_group *group)
 {
     double place = 0;

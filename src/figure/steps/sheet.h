@@ -4,6 +4,8 @@
 
 #include "figure/steps/steps.h"
 
+#define SHEET_FAR 50 /* factor from the minimum to the maximum above which an axis is logarithmic */
+
 struct steps_sheet {
     const struct steps *steps;
     const struct steps_model *model;
@@ -52,6 +54,9 @@ void sheet_key(struct steps_sheet *sheet, const struct sheet_grid *grid);
 /* The x axis of batches, doubling from mark to mark where they reach far. */
 bool sheet_doubles(const struct steps_sheet *sheet);
 void sheet_batch_axis(struct steps_sheet *sheet, const struct sheet_grid *grid, int index);
+
+/* The y axis of seconds: logarithmic where values reach far, if `logs` allows it. */
+void sheet_seconds_axis(struct steps_sheet *sheet, double min, double max, bool logs);
 
 /* Places of configurations on an x axis: those of one number of GPUs side by side, a gap to the next. */
 double sheet_place(const struct steps_sheet *sheet, const struct steps_group *group);

@@ -14,8 +14,8 @@ struct trace_columns {
     int count;
 };
 
-/* At most `most` columns over [from_ns, to_ns), from_ns < to_ns. */
-struct trace_columns trace_columns_of(int64_t from_ns, int64_t to_ns, int most);
+/* Returns up to `max` columns over [from_ns, to_ns), from_ns < to_ns. */
+struct trace_columns trace_columns_of(int64_t from_ns, int64_t to_ns, int max);
 
 /* Columns of this width. */
 struct trace_columns trace_columns_every(int64_t from_ns, int64_t to_ns, int64_t width_ns);
@@ -28,11 +28,13 @@ struct trace_span_of {
 
 /* Calls of one kind. */
 struct trace_lane {
-    int64_t *calls;   /* that begin in a column */
-    int64_t *busy_ns; /* of a column, in which one call at least was in progress */
-    double *bytes;    /* moved in a column: of a call evenly over the time it took */
-    int64_t until_ns; /* the latest end so far */
-    int64_t total;    /* calls that touch the columns */
+    struct trace_lane_column {
+        int64_t calls;   /* that begin in the column */
+        int64_t busy_ns; /* time in which at least one call was in progress */
+        double bytes;    /* moved: those of a call are spread evenly over its time */
+    } * columns;         /* NULL: not in use */
+    int64_t until_ns;    /* the latest end so far */
+    int64_t total;       /* calls that touch the columns */
 };
 
 bool trace_lane_init(struct trace_lane *lane, const struct trace_columns *columns, struct error *err);

@@ -57,16 +57,17 @@ struct drawing {
 
 /* ---- reading ---- */
 
-struct taking {
+/* Where calls go as they are read. */
+struct call_sink {
     struct stream *streams;
     int64_t from_ns;
 };
 
 static void take_call(void *context, const struct figure_call *call)
 {
-    const struct taking *taking = context;
-    struct stream *stream = &taking->streams[call->stream];
-    if (call->start_ns < taking->from_ns)
+    const struct call_sink *sink = context;
+    struct stream *stream = &sink->streams[call->stream];
+    if (call->start_ns < sink->from_ns)
         return;
     tally_add(&stream->kinds[DISTRIBUTION_SIZE], call->bytes);
     tally_add(&stream->kinds[DISTRIBUTION_LATENCY], call->latency_ns);
@@ -81,15 +82,15 @@ static bool read_trace(struct drawing *drawing, int which, const char *path, str
     struct trace_reader *reader = trace_reader_of(path, &drawing->options->selection, err);
     if (!reader)
         return false;
-    struct taking taking = {.streams = drawing->traces[which]};
+    struct call_sink sink = {.streams = drawing->traces[which]};
     drawing->shortfalls[which] = trace_shortfall_of(reader);
     bool done = trace_window_find(reader, path, &drawing->options->zoom, &window, err);
     if (done) {
-        taking.from_ns = window.from_ns;
-        done = figure_read_calls(reader, window.to_ns, drawing->options->streams, take_call, &taking, err);
+        sink.from_ns = window.from_ns;
+        done = figure_read_calls(reader, window.to_ns, drawing->options->streams, take_call, &sink, err);
     }
     for (int i = 0; done && i < FIGURE_STREAMS * DISTRIBUTION_KINDS; i++)
-        if (taking.streams[i / DISTRIBUTION_KINDS].kinds[i % DISTRIBUTION_KINDS].failed)
+        if (sink.streams[i / DISTRIBUTION_KINDS].kinds[i % DISTRIBUTION_KINDS].failed)
             done = error_memory(err);
     trace_reader_free(reader);
     return done;

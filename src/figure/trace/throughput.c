@@ -111,7 +111,7 @@ static bool has_bytes(const struct drawing *drawing, int stream)
     for (int i = 0; i < drawing->count; i++)
         for (int column = 0; column < drawing->traces[i].columns.count && has_calls(drawing, stream);
              column++)
-            if (drawing->traces[i].lanes[stream].bytes[column] > 0)
+            if (drawing->traces[i].lanes[stream].columns[column].bytes > 0)
                 return true;
     return false;
 }
@@ -142,7 +142,7 @@ static double add_line(struct drawing *drawing, int which, const struct traced *
         if (to > columns->to_ns)
             to = columns->to_ns;
         double seconds = trace_seconds(from, to);
-        double rate = (measure == BYTES ? lane->bytes[i] : (double)lane->calls[i]) / seconds;
+        double rate = (measure == BYTES ? lane->columns[i].bytes : (double)lane->columns[i].calls) / seconds;
         most = fmax(most, rate);
         text_format(&drawing->page.script, "%.12g %.6g\n%.12g %.6g\n",
                     trace_window_seconds(&traced->window, from), rate,

@@ -109,7 +109,8 @@ static bool read_curves(struct drawing *drawing, struct error *err)
     return true;
 }
 
-struct taking {
+/* Where calls go as they are read. */
+struct call_sink {
     struct drawing *drawing;
     struct error *err;
     bool failed;
@@ -136,19 +137,19 @@ static bool add_lanes(struct drawing *drawing, struct error *err)
 
 static void take_call(void *context, const struct figure_call *call)
 {
-    struct taking *taking = context;
-    struct drawing *drawing = taking->drawing;
+    struct call_sink *sink = context;
+    struct drawing *drawing = sink->drawing;
     int kind = 0;
     while (kind < KINDS && kinds[kind].stream != call->stream)
         kind++;
-    if (kind == KINDS || taking->failed || call->end_ns < drawing->window.from_ns)
+    if (kind == KINDS || sink->failed || call->end_ns < drawing->window.from_ns)
         return;
     int worker = trace_workers_find(&drawing->workers, drawing->reader, call->process);
     int set = drawing->options->grouping == TRACE_ALL_WORKERS ? 0 : worker;
-    while (!taking->failed && drawing->lane_sets <= set)
-        taking->failed = !add_lanes(drawing, taking->err);
+    while (!sink->failed && drawing->lane_sets <= set)
+        sink->failed = !add_lanes(drawing, sink->err);
     drawing->workers.items[worker].calls++;
-    if (!taking->failed)
+    if (!sink->failed)
         trace_lane_add(&lanes_of(drawing, set)[kind], &drawing->columns,
                        &(struct trace_span_of){call->start_ns, call->end_ns, call->bytes});
 }
@@ -174,13 +175,13 @@ static void join_lanes(struct drawing *drawing)
 static bool read_lanes(struct drawing *drawing, struct error *err)
 {
     bool streams[FIGURE_STREAMS] = {false};
-    struct taking taking = {.drawing = drawing, .err = err};
+    struct call_sink sink = {.drawing = drawing, .err = err};
     if (!drawing->options->rows[TIMELINE_TRACES])
         return true;
     for (int kind = 0; kind < KINDS; kind++)
         streams[kinds[kind].stream] = true;
-    if (!figure_read_calls(drawing->reader, drawing->window.to_ns, streams, take_call, &taking, err) ||
-        taking.failed ||
+    if (!figure_read_calls(drawing->reader, drawing->window.to_ns, streams, take_call, &sink, err) ||
+        sink.failed ||
         !trace_workers_group(&drawing->workers, drawing->reader, drawing->options->grouping, err))
         return false;
     join_lanes(drawing);
@@ -264,9 +265,9 @@ static void draw_curves(struct drawing *drawing, int row, double height)
 /* 0: nothing; else 1 to LEVELS by the share of the column in which something is in progress. */
 static int level_of(const struct drawing *drawing, const struct trace_lane *lane, int column)
 {
-    if (lane->calls[column] == 0 && lane->busy_ns[column] == 0)
+    if (lane->columns[column].calls == 0 && lane->columns[column].busy_ns == 0)
         return 0;
-    double share = (double)lane->busy_ns[column] / (double)drawing->columns.width_ns;
+    double share = (double)lane->columns[column].busy_ns / (double)drawing->columns.width_ns;
     int level = 1 + (int)(share * LEVELS);
     return level < LEVELS ? level : LEVELS;
 }

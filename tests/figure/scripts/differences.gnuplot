@@ -10,30 +10,18 @@ set tics nomirror out scale 0.5 textcolor rgb 'black'
 set grid xtics ytics linecolor rgb '#dddddd' linewidth 0.7 dashtype 1
 set datafile missing '?'
 unset key
-$whole << EOD
-0 0.96021 0.935525 0.993587 ?
-EOD
-$kinds << EOD
-1.5 1 1 1 ?
-2.5 0.646389 0.646389 0.646389 ?
-3.5 1 1 1 ?
-4.5 1 1 1 ?
-5.5 1 1 1 ?
-6.5 0.97561 0.97561 0.97561 ?
-7.5 1 1 1 ?
-EOD
-$components << EOD
-9 0.266667 0.103333 0.503333 ?
-10 0.65 0.4975 0.7725 ?
-11 0.3 0.085 0.485 ?
-12 0.841791 0.784527 0.891907 ?
-13 0.841346 0.800768 0.877753 ?
-14 0.952381 0.952381 0.952381 ?
-15 0.841388 0.77824 0.88196 ?
-16 0 0 0 ?
-17 0 0 0 ?
-18 0.84096 0.84096 0.84096 ?
-19 0.84096 0.84096 0.84096 ?
+$bars << EOD
+0 0.96021 0.935525 0.993587 ? 0x009e73
+2.5 0.646389 ? ? ? 0xb8b8b8
+4.5 1 ? ? ? 0xb8b8b8
+6.5 0.97561 ? ? ? 0xb8b8b8
+9 0.266667 0.103333 0.503333 ? 0x80cfb9
+11 0.3 0.085 0.485 ? 0x80cfb9
+13 0.841346 0.800768 0.877753 ? 0x80cfb9
+15 0.841388 0.77824 0.88196 ? 0x80cfb9
+17 0 0 0 ? 0x80cfb9
+19 0.84096 0.84096 0.84096 ? 0x80cfb9
+# 19 rows; sums 2451.5 125.037314 83.722284 98.375511 0 1.72378237e+09
 EOD
 set xrange [0:1]
 set yrange [20:-0.7]
@@ -47,10 +35,9 @@ set label "run.db" at screen 0.532400, screen 0.978571 left front
 set arrow from screen 0.500000, screen 0.978571 to screen 0.525200, screen 0.978571 nohead lw 3 lc rgb '#0072b2'
 set label "slow.db" at screen 0.773400, screen 0.978571 left front
 set arrow from screen 0.741000, screen 0.978571 to screen 0.766200, screen 0.978571 nohead lw 3 lc rgb '#d55e00'
-plot $whole using (0):1:(0):2:($1-0.36):($1+0.36) with boxxyerror fillstyle solid 1 noborder lc rgb '#009e73', $kinds using (0):1:(0):2:($1-0.36):($1+0.36) with boxxyerror fillstyle solid 1 noborder lc rgb '#b8b8b8', $components using (0):1:(0):2:($1-0.36):($1+0.36) with boxxyerror fillstyle solid 1 noborder lc rgb '#80cfb9', \
-  for [d in 'whole components'] '$'.d using 2:1:3:4 with xerrorbars pt -1 lw 1.4 lc rgb 'black', \
-  for [d in 'whole components'] '$'.d using 5:1:(0):(0.42) with vectors nohead lw 2 lc rgb '#d55e00', \
-  for [d in 'whole components'] '$'.d using 5:1:(0):(-0.42) with vectors nohead lw 2 lc rgb '#d55e00'
+plot $bars using (0):1:(0):2:($1-0.36):($1+0.36):6 with boxxyerror fillstyle solid 1 noborder lc rgb variable, $bars using 2:1:3:4 with xerrorbars pt -1 lw 1.4 lc rgb 'black', \
+  $bars using 5:1:(0):(0.42) with vectors nohead lw 2 lc rgb '#d55e00', \
+  $bars using 5:1:(0):(-0.42) with vectors nohead lw 2 lc rgb '#d55e00'
 reset
 set lmargin at screen 0.581000
 set rmargin at screen 0.973000
