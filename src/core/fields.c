@@ -1,19 +1,32 @@
 #include "core/fields.h"
 
+#include <assert.h>
+
+#define MAX_FIELDS 64
+
+static const void *place(const void *record, const struct field *field)
+{
+    return (const char *)record + field->offset;
+}
+
 double field_get(const void *record, const struct field *field)
 {
-    const void *at = (const char *)record + field->offset;
+    const void *at = place(record, field);
     switch (field->type) {
     case FIELD_INT:
         return *(const int *)at;
     case FIELD_INT64:
+    case FIELD_SIZE:
         return (double)*(const int64_t *)at;
     case FIELD_FLAG:
         return *(const bool *)at;
-    case FIELD_DOUBLE:
-        break;
+    case FIELD_TEXT:
+        return *(const char *const *)at != NULL;
+    case FIELD_OTHER:
+        return 0.0;
+    default:
+        return *(const double *)at;
     }
-    return *(const double *)at;
 }
 
 void field_set(void *record, const struct field *field, double value)
@@ -24,31 +37,62 @@ void field_set(void *record, const struct field *field, double value)
         *(int *)at = (int)value;
         break;
     case FIELD_INT64:
+    case FIELD_SIZE:
         *(int64_t *)at = (int64_t)value;
         break;
     case FIELD_FLAG:
         *(bool *)at = value != 0;
         break;
-    case FIELD_DOUBLE:
-        *(double *)at = value;
+    case FIELD_TEXT:
+    case FIELD_OTHER:
         break;
+    default:
+        *(double *)at = value;
     }
+}
+
+static bool read_quantity(const struct field *field, enum unit_kind kind, const struct doc *doc,
+                          const struct doc_node *node, double *value, struct error *err)
+{
+    static const char *const units[] = {
+        [UNIT_BYTES] = "bytes",
+        [UNIT_RATE] = "bytes per second",
+        [UNIT_TIME] = "seconds",
+        [UNIT_COMPUTE] = "flop/s",
+    };
+    if (!doc_quantity(doc, node, kind, field->min <= 0, value, err))
+        return false;
+    return (*value >= field->min && *value <= field->max) ||
+           doc_error(doc, node, err, "expected from %g to %g %s, found '%s'", field->min, field->max,
+                     units[kind], node->text);
 }
 
 static bool read_value(const struct field *field, const struct doc *doc, const struct doc_node *node,
                        double *value, struct error *err)
 {
     int64_t whole;
-    if (field->type == FIELD_DOUBLE)
-        return doc_number(doc, node, field->least, field->most, value, err);
-    if (field->type == FIELD_FLAG) {
+    switch (field->type) {
+    case FIELD_INT:
+    case FIELD_INT64:
+        if (!doc_integer(doc, node, (int64_t)field->min, (int64_t)field->max, &whole, err))
+            return false;
+        *value = (double)whole;
+        return true;
+    case FIELD_FLAG:
         *value = node->boolean;
         return node->type == DOC_BOOL || doc_error(doc, node, err, "expected true or false");
+    case FIELD_BYTES:
+    case FIELD_SIZE:
+        return read_quantity(field, UNIT_BYTES, doc, node, value, err);
+    case FIELD_RATE:
+        return read_quantity(field, UNIT_RATE, doc, node, value, err);
+    case FIELD_TIME:
+        return read_quantity(field, UNIT_TIME, doc, node, value, err);
+    case FIELD_COMPUTE:
+        return read_quantity(field, UNIT_COMPUTE, doc, node, value, err);
+    default:
+        return doc_number(doc, node, field->min, field->max, value, err);
     }
-    if (!doc_integer(doc, node, (int64_t)field->least, (int64_t)field->most, &whole, err))
-        return false;
-    *value = (double)whole;
-    return true;
 }
 
 bool field_read(void *record, const struct field *field, const struct doc *doc, const struct doc_node *map,
@@ -57,16 +101,54 @@ bool field_read(void *record, const struct field *field, const struct doc *doc, 
     const struct doc_node *node = doc_find(map, field->key);
     double value;
     if (!node)
+        return field->min <= 0 || field_get(record, field) != 0 || doc_need(doc, map, field->key, err);
+    if (field->type == FIELD_OTHER)
         return true;
+    if (field->type == FIELD_TEXT)
+        return doc_string(doc, node, (const char **)(void *)((char *)record + field->offset), err);
     if (!read_value(field, doc, node, &value, err))
         return false;
     field_set(record, field, value);
     return true;
 }
 
-bool field_need(void *record, const struct field *field, const struct doc *doc, const struct doc_node *map,
-                struct error *err)
+bool fields_read(void *record, const struct field *fields, size_t count, const struct doc *doc,
+                 const struct doc_node *map, struct error *err)
 {
-    return (field_get(record, field) != 0 || doc_need(doc, map, field->key, err)) &&
-           field_read(record, field, doc, map, err);
+    const char *keys[MAX_FIELDS];
+    assert(count <= MAX_FIELDS);
+    for (size_t i = 0; i < count; i++)
+        keys[i] = fields[i].key;
+    if (!doc_is_map(doc, map, err) || !doc_only_keys(doc, map, keys, count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!field_read(record, &fields[i], doc, map, err))
+            return false;
+    return true;
+}
+
+void fields_write(const void *record, const struct field *fields, size_t count, struct json *json)
+{
+    for (const struct field *field = fields; field < fields + count; field++) {
+        const void *at = place(record, field);
+        switch (field->type) {
+        case FIELD_INT:
+            json_integer(json, field->key, *(const int *)at);
+            break;
+        case FIELD_INT64:
+        case FIELD_SIZE:
+            json_integer(json, field->key, *(const int64_t *)at);
+            break;
+        case FIELD_FLAG:
+            json_bool(json, field->key, *(const bool *)at);
+            break;
+        case FIELD_TEXT:
+            json_string(json, field->key, *(const char *const *)at);
+            break;
+        case FIELD_OTHER:
+            break;
+        default:
+            json_number(json, field->key, *(const double *)at);
+        }
+    }
 }

@@ -1,35 +1,59 @@
-/* Fields of a struct, each described once in a table: its key in documents, its place, type and range. */
+/* Fields of a struct, each described once in a table: its key in documents, its place, type and range. The table reads
+ * the struct from a map and writes it as JSON. */
 #ifndef REHEARSE_CORE_FIELDS_H
 #define REHEARSE_CORE_FIELDS_H
 
 #include "core/doc.h"
+#include "core/json.h"
 
 #include <stddef.h>
 
-enum field_type { FIELD_INT, FIELD_INT64, FIELD_FLAG, FIELD_DOUBLE };
+enum field_type {
+    FIELD_INT,
+    FIELD_INT64,
+    FIELD_FLAG, /* bool */
+    FIELD_DOUBLE,
+    FIELD_TEXT, /* const char *, which lives as long as the document */
+    /* double, read with a unit: "16 GiB", "25 Gb/s", "5 us", "312 TFLOP/s" */
+    FIELD_BYTES,
+    FIELD_RATE,
+    FIELD_TIME,
+    FIELD_COMPUTE,
+    FIELD_SIZE, /* int64_t of bytes, read with a unit */
+    FIELD_OTHER /* not a member of the struct: the caller reads the key */
+};
 
 struct field {
     const char *key;
     size_t offset;
     enum field_type type;
-    double least, most; /* both included; whole numbers are of at most 53 bits */
+    double min, max; /* both included; whole numbers are of at most 53 bits; see field_read */
 };
 
-#define FIELD(record, member, its_type, its_least, its_most)                                                 \
-    {                                                                                                        \
-#member, offsetof(record, member), its_type, its_least, its_most                                     \
-    }
+/* clang-format off */
+#define FIELD_AT(record, key, member, type, min, max) {key, offsetof(record, member), type, min, max}
+/* clang-format on */
+#define FIELD(record, member, type, min, max) FIELD_AT(record, #member, member, type, min, max)
 
-/* Returns the value in a record; of a flag 0 or 1. */
+/* A field that is only written. */
+#define FIELD_OUT(record, key, member, type) FIELD_AT(record, key, member, type, 0, 0)
+
+/* Returns the value in a record; of a flag, and of a text that is there, 1, else 0. */
 double field_get(const void *record, const struct field *field);
+
+/* Sets a number or a flag. */
 void field_set(void *record, const struct field *field, double value);
 
-/* Reads the field's key; without it the record stays unchanged. */
+/* Reads the field's key. Without it the record keeps its value; that is an error if the minimum is above 0 (of a text or
+ * another key, too) and the record holds 0. */
 bool field_read(void *record, const struct field *field, const struct doc *doc, const struct doc_node *map,
                 struct error *err);
 
-/* The same, but a missing key is an error if the record holds 0. */
-bool field_need(void *record, const struct field *field, const struct doc *doc, const struct doc_node *map,
-                struct error *err);
+/* Reads all fields of a map that has no other keys. */
+bool fields_read(void *record, const struct field *fields, size_t count, const struct doc *doc,
+                 const struct doc_node *map, struct error *err);
+
+/* Writes the fields into a map that is open. */
+void fields_write(const void *record, const struct field *fields, size_t count, struct json *json);
 
 #endif

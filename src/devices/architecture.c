@@ -1,10 +1,6 @@
 #include "devices/architecture.h"
 
-#include "core/fields.h"
-
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Wide enough for anything real; narrow enough that a product of two widths, of a width and a sequence, or
  * of the scores of all heads (sequence x sequence x heads) stays within int64_t. */
@@ -15,8 +11,8 @@
 #define MAX_PARAMETERS 0x1p53
 
 /* The keys of a model that are numbers or flags. Numbers that may be left out are 0 then. */
-#define NUMBER(member, type, least, most) FIELD(struct architecture, member, type, least, most)
-#define FLAG(member)                      FIELD(struct architecture, member, FIELD_FLAG, 0, 1)
+#define NUMBER(member, type, min, max) FIELD(struct architecture, member, type, min, max)
+#define FLAG(member)                   FIELD(struct architecture, member, FIELD_FLAG, 0, 1)
 
 static const struct field fields[] = {
     NUMBER(layers, FIELD_INT, 1, MAX_LAYERS),
@@ -71,10 +67,10 @@ static bool in_range(const struct architecture *model, const char *place, struct
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         const struct field *field = &fields[i];
         double value = field_get(model, field);
-        if (value < field->least || value > field->most)
+        if (value < field->min || value > field->max)
             return error_set(err, ERROR_INPUT,
                              "%s: %s: expected a whole number from %.0f to %.0f, found '%.0f'", place,
-                             field->key, field->least, field->most, value);
+                             field->key, field->min, field->max, value);
     }
     return true;
 }
@@ -233,45 +229,23 @@ static bool check_name(struct table_reader *r, const struct doc_node *node, cons
     return !same_name(name, "") || doc_error(r->doc, node, r->err, "expected a name, found '%s'", name);
 }
 
-/* What a flag is that is left out. Biases go together unless said otherwise; since LLaMA, models without
- * them have RMSNorm. */
-static bool flag_left_out(const struct architecture *model, const char *key)
+static void set_unless_given(const struct doc_node *map, const char *key, bool *flag, bool value)
 {
-    if (strcmp(key, "causal") == 0)
-        return true;
-    if (strcmp(key, "qkv_biased") == 0)
-        return model->biased;
-    if (strcmp(key, "router_biased") == 0)
-        return model->experts && model->biased;
-    if (strcmp(key, "rms_norm") == 0)
-        return !model->biased;
-    if (strcmp(key, "norm_biased") == 0)
-        return !model->rms_norm;
-    return false;
+    if (!doc_find(map, key))
+        *flag = value;
 }
 
-static size_t list_keys(const char *keys[TABLE_MAX_KEYS])
-{
-    for (size_t i = 0; i < FIELD_COUNT; i++)
-        keys[i] = fields[i].key;
-    return FIELD_COUNT;
-}
-
-static bool read_model(struct table_reader *r, const struct doc_node *map, void *entry, bool like)
+/* Biases go together unless the file says otherwise; since LLaMA, models without them have RMSNorm. */
+static bool read_model(struct table_reader *r, const struct doc_node *map, void *entry)
 {
     struct architecture *model = entry;
-    char place[64];
-    (void)like;
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        const struct field *field = &fields[i];
-        if (field->type == FIELD_FLAG)
-            field_set(model, field, flag_left_out(model, field->key));
-        if (!(field->least > 0 ? field_need : field_read)(model, field, r->doc, map, r->err))
-            return false;
-    }
     struct error why;
-    snprintf(place, sizeof place, "%.60s", model->name);
-    return architecture_check(model, place, &why) || doc_error(r->doc, map, r->err, "%s", why.text);
+    set_unless_given(map, "causal", &model->causal, true);
+    set_unless_given(map, "qkv_biased", &model->qkv_biased, model->biased);
+    set_unless_given(map, "router_biased", &model->router_biased, model->experts && model->biased);
+    set_unless_given(map, "rms_norm", &model->rms_norm, !model->biased);
+    set_unless_given(map, "norm_biased", &model->norm_biased, !model->rms_norm);
+    return architecture_check(model, model->name, &why) || doc_error(r->doc, map, r->err, "%s", why.text);
 }
 
 const struct table_kind architecture_kind = {
@@ -281,7 +255,8 @@ const struct table_kind architecture_kind = {
     .parts = TABLE_ALIASED | TABLE_SOURCED | TABLE_SINGLE | TABLE_MARKED,
     .size = sizeof(struct architecture),
     .same = same_name,
-    .keys = list_keys,
+    .fields = fields,
+    .field_count = FIELD_COUNT,
     .check_name = check_name,
     .read = read_model,
 };

@@ -8,14 +8,14 @@
 #define MAX_GENERATIONS 32
 
 static const struct field parameters[] = {
-#define X(name, text, least, most, value) FIELD(struct calibration, name, FIELD_DOUBLE, least, most),
+#define X(name, text, min, max, value) FIELD(struct calibration, name, FIELD_DOUBLE, min, max),
     CALIBRATION_PARAMETERS(X)
 #undef X
 };
 #define PARAMETER_COUNT (sizeof parameters / sizeof *parameters)
 
 const struct calibration calibration_default = {
-#define X(name, text, least, most, value) .name = (value),
+#define X(name, text, min, max, value) .name = (value),
     CALIBRATION_PARAMETERS(X)
 #undef X
 };
@@ -26,7 +26,7 @@ const struct field *calibration_parameters(int *count)
     return parameters;
 }
 
-/* Generations without runs of their own, and whose share of their peaks each is taken to reach. */
+/* Generations without runs of their own, and the generation whose share of the peaks each is assumed to reach. */
 static const char *const nearest[][2] = {
     {"pascal", "volta"}, {"turing", "volta"}, {"ada", "ampere"},      {"cdna1", "volta"},
     {"cdna2", "ampere"}, {"cdna3", "hopper"}, {"cdna4", "blackwell"},
@@ -41,13 +41,13 @@ const char *calibration_nearest(const char *generation)
     return NULL;
 }
 
-/* Those of the built-in devices, and those above. */
-static size_t known_generations(const struct table *devices, const char *names[], size_t most)
+/* Lists the generations above and those of the built-in devices. */
+static size_t known_generations(const struct table *devices, const char *names[], size_t max)
 {
     size_t count = 0;
     for (size_t i = 0; i < NEAREST_COUNT; i++)
         names[count++] = nearest[i][0];
-    for (int d = 0; d < devices->count && count < most; d++) {
+    for (int d = 0; d < devices->count && count < max; d++) {
         bool is_new = true;
         for (size_t i = 0; i < count && is_new; i++)
             is_new = strcmp(names[i], devices->devices[d].generation) != 0;
@@ -70,26 +70,6 @@ static bool check_name(struct table_reader *r, const struct doc_node *node, cons
     return doc_error(r->doc, node, r->err, "unknown generation '%s', no device has it", name);
 }
 
-static size_t list_keys(const char *keys[TABLE_MAX_KEYS])
-{
-    for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        keys[i] = parameters[i].key;
-    return PARAMETER_COUNT;
-}
-
-static bool read_generation(struct table_reader *r, const struct doc_node *map, void *entry, bool like)
-{
-    struct calibration *calibration = entry;
-    struct table_entry named = calibration->entry;
-    (void)like;
-    *calibration = calibration_default;
-    calibration->entry = named;
-    for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        if (!field_read(calibration, &parameters[i], r->doc, map, r->err))
-            return false;
-    return true;
-}
-
 static bool same_name(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
@@ -103,9 +83,10 @@ const struct table_kind calibration_kind = {
     .max_entries = MAX_GENERATIONS,
     .size = sizeof(struct calibration),
     .same = same_name,
-    .keys = list_keys,
+    .initial = &calibration_default,
+    .fields = parameters,
+    .field_count = PARAMETER_COUNT,
     .check_name = check_name,
-    .read = read_generation,
 };
 
 void calibration_write(const struct calibration *calibration, struct text *out)

@@ -37,7 +37,7 @@
 
 struct calibration {
     TABLE_NAMED; /* "hopper": a generation of devices */
-#define X(name, text, least, most, value) double name;
+#define X(name, text, min, max, value) double name;
     CALIBRATION_PARAMETERS(X)
 #undef X
 };

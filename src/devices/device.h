@@ -43,7 +43,7 @@ double cost_type_bytes(enum cost_type type); /* per number in memory; fp4: 0.5 *
     X(floor, "seconds of the smallest product", 1e-7, 1e-3)
 
 struct gemm_parameters {
-#define X(name, text, least, most) double name;
+#define X(name, text, min, max) double name;
     GEMM_PARAMETERS(X)
 #undef X
 };

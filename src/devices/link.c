@@ -1,18 +1,17 @@
 #include "devices/link.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 /* Wide enough for anything real, narrow enough that no sum or product of them overflows. */
-#define MAX_TIME      10.0 /* seconds */
-#define MIN_RATE      1e3  /* bytes/s */
-#define MAX_RATE      1e15
-#define MIN_SHARE     1e-6
-#define MAX_SHARE     100.0
-#define MAX_BYTES     0x1p53
-#define MAX_DEVICES   1000000
-#define RATE_EXPECTED "expected from 1 kB/s to 1 PB/s, found '%s'"
+#define MAX_TIME    10.0 /* seconds */
+#define MIN_RATE    1e3  /* bytes/s */
+#define MAX_RATE    1e15
+#define MIN_SHARE   1e-6
+#define MAX_SHARE   100.0
+#define MAX_BYTES   0x1p53
+#define MIN_GROUP   2 /* devices */
+#define MAX_DEVICES 1000000
 
 static const char *const kinds[COLLECTIVE_KINDS] = {
     [COLLECTIVE_ALL_REDUCE] = "all_reduce",
@@ -51,78 +50,58 @@ double link_transfer_share(const struct link_transfer *transfer, int devices)
     return 1.0;
 }
 
-/* ---- numbers: each may be left out where `like` or `every` gave it ---- */
+/* ---- the parts of a link: each number may be left out where `like` or `every` gave it ---- */
 
-static bool read_time(struct table_reader *r, const struct doc_node *map, const char *key, double *value)
-{
-    const struct doc_node *node = doc_find(map, key);
-    if (!node)
-        return true;
-    if (!doc_quantity(r->doc, node, UNIT_TIME, true, value, r->err))
-        return false;
-    return *value <= MAX_TIME ||
-           doc_error(r->doc, node, r->err, "expected at most %g seconds, found '%s'", MAX_TIME, node->text);
-}
+static const struct field protocol_fields[] = {
+    FIELD(struct link_protocol, base, FIELD_TIME, 0, MAX_TIME),
+    FIELD(struct link_protocol, hop, FIELD_TIME, 0, MAX_TIME),
+    FIELD(struct link_protocol, rate, FIELD_DOUBLE, MIN_SHARE, MAX_SHARE),
+    FIELD(struct link_protocol, upto, FIELD_BYTES, 0, MAX_BYTES),
+};
 
-static bool read_number(struct table_reader *r, const struct doc_node *map, const char *key, double least,
-                        double most, double *value)
-{
-    const struct doc_node *node = doc_find(map, key);
-    return !node || doc_number(r->doc, node, least, most, value, r->err);
-}
+static const struct field nvls_fields[] = {
+    FIELD(struct link_switch, base, FIELD_TIME, 0, MAX_TIME),
+    FIELD(struct link_switch, rate, FIELD_DOUBLE, 0, MAX_SHARE),
+    FIELD(struct link_switch, from, FIELD_DOUBLE, MIN_GROUP, MAX_DEVICES),
+};
 
-static bool read_upto(struct table_reader *r, const struct doc_node *map, double *upto)
-{
-    const struct doc_node *node = doc_find(map, "upto");
-    if (!node)
-        return true;
-    if (!doc_quantity(r->doc, node, UNIT_BYTES, true, upto, r->err))
-        return false;
-    return *upto <= MAX_BYTES || doc_error(r->doc, node, r->err, "expected at most 8 PiB");
-}
+static const struct field share_fields[] = {
+    FIELD(struct link_share, devices, FIELD_INT, MIN_GROUP, MAX_DEVICES),
+    FIELD_AT(struct link_share, "of", share, FIELD_DOUBLE, MIN_SHARE, MAX_SHARE),
+};
+
+static const struct field transfer_fields[] = {
+    FIELD(struct link_transfer, own, FIELD_DOUBLE, 0, MAX_SHARE),
+    {.key = "ll", .type = FIELD_OTHER},
+    {.key = "ll128", .type = FIELD_OTHER},
+    {.key = "simple", .type = FIELD_OTHER},
+    {.key = "nvls", .type = FIELD_OTHER},
+    {.key = "share", .type = FIELD_OTHER},
+};
 
 static bool read_protocol(struct table_reader *r, const struct doc_node *map, struct link_protocol *protocol)
 {
-    static const char *const keys[] = {"base", "hop", "rate", "upto"};
-    if (!doc_is_map(r->doc, map, r->err) || !doc_only_keys(r->doc, map, keys, 4, r->err))
-        return false;
-    if (protocol->rate <= 0.0) {
+    if (protocol->rate <= 0.0)
         protocol->upto = INFINITY;
-        if (!doc_need(r->doc, map, "rate", r->err))
-            return false;
-    }
-    return read_time(r, map, "base", &protocol->base) && read_time(r, map, "hop", &protocol->hop) &&
-           read_number(r, map, "rate", MIN_SHARE, MAX_SHARE, &protocol->rate) &&
-           read_upto(r, map, &protocol->upto);
+    return fields_read(protocol, protocol_fields, 4, r->doc, map, r->err);
 }
 
 static bool read_nvls(struct table_reader *r, const struct doc_node *map, struct link_switch *nvls)
 {
-    static const char *const keys[] = {"base", "rate", "from"};
-    if (!doc_is_map(r->doc, map, r->err) || !doc_only_keys(r->doc, map, keys, 3, r->err))
-        return false;
-    if (nvls->rate <= 0.0 && !doc_need(r->doc, map, "rate", r->err))
-        return false;
-    return read_time(r, map, "base", &nvls->base) && read_number(r, map, "rate", 0, MAX_SHARE, &nvls->rate) &&
-           read_number(r, map, "from", 2, MAX_DEVICES, &nvls->from);
+    nvls->from = fmax(nvls->from, MIN_GROUP);
+    return fields_read(nvls, nvls_fields, 3, r->doc, map, r->err) &&
+           (nvls->rate > 0.0 || doc_need(r->doc, map, "rate", r->err));
 }
 
 static bool read_share(struct table_reader *r, const struct doc_node *node, struct link_transfer *transfer)
 {
-    static const char *const keys[] = {"devices", "of"};
     struct link_share *share = &transfer->shares[transfer->share_count];
-    int64_t devices;
-    if (!doc_is_map(r->doc, node, r->err) || !doc_only_keys(r->doc, node, keys, 2, r->err))
+    *share = (struct link_share){0};
+    if (!fields_read(share, share_fields, 2, r->doc, node, r->err))
         return false;
-    const struct doc_node *at = doc_need(r->doc, node, "devices", r->err);
-    if (!at || !doc_integer(r->doc, at, 2, MAX_DEVICES, &devices, r->err) ||
-        !doc_need(r->doc, node, "of", r->err) ||
-        !read_number(r, node, "of", MIN_SHARE, MAX_SHARE, &share->share))
-        return false;
-    if (transfer->share_count && devices <= transfer->shares[transfer->share_count - 1].devices)
-        return doc_error(r->doc, at, r->err, "expected more devices than in the entry before");
-    share->devices = (int)devices;
-    transfer->share_count++;
+    if (transfer->share_count++ > 0 && share->devices <= share[-1].devices)
+        return doc_error(r->doc, doc_find(node, "devices"), r->err,
+                         "expected more devices than in the entry before");
     return true;
 }
 
@@ -144,9 +123,8 @@ static bool read_shares(struct table_reader *r, const struct doc_node *map, stru
 
 static bool read_transfer(struct table_reader *r, const struct doc_node *map, struct link_transfer *transfer)
 {
-    static const char *const keys[] = {"ll", "ll128", "simple", "own", "nvls", "share"};
-    if (!doc_is_map(r->doc, map, r->err) ||
-        !doc_only_keys(r->doc, map, keys, sizeof keys / sizeof *keys, r->err))
+    if (!fields_read(transfer, transfer_fields, sizeof transfer_fields / sizeof *transfer_fields, r->doc, map,
+                     r->err))
         return false;
     for (int p = 0; p < LINK_PROTOCOLS; p++) {
         const struct doc_node *node = doc_find(map, link_protocol_name((enum link_protocol_name)p));
@@ -154,12 +132,12 @@ static bool read_transfer(struct table_reader *r, const struct doc_node *map, st
             return false;
     }
     const struct doc_node *nvls = doc_find(map, "nvls");
-    return (!nvls || read_nvls(r, nvls, &transfer->nvls)) && read_shares(r, map, transfer) &&
-           read_number(r, map, "own", 0, MAX_SHARE, &transfer->own);
+    return (!nvls || read_nvls(r, nvls, &transfer->nvls)) && read_shares(r, map, transfer);
 }
 
-static bool read_transfers(struct table_reader *r, const struct doc_node *map, struct cost_link *link)
+static bool read_transfers(struct table_reader *r, const struct doc_node *map, void *entry)
 {
+    struct cost_link *link = entry;
     const struct doc_node *every = doc_find(map, "every");
     for (int k = 0; k < COLLECTIVE_KINDS; k++) {
         struct link_transfer *transfer = &link->transfers[k];
@@ -179,44 +157,18 @@ static bool read_transfers(struct table_reader *r, const struct doc_node *map, s
 
 /* ---- a link ---- */
 
-static bool read_bandwidth(struct table_reader *r, const struct doc_node *map, struct cost_link *link)
-{
-    const struct doc_node *node = doc_find(map, "bandwidth");
-    if (!node)
-        return link->bandwidth > 0.0 || doc_need(r->doc, map, "bandwidth", r->err);
-    if (!doc_quantity(r->doc, node, UNIT_RATE, false, &link->bandwidth, r->err))
-        return false;
-    return (link->bandwidth >= MIN_RATE && link->bandwidth <= MAX_RATE) ||
-           doc_error(r->doc, node, r->err, RATE_EXPECTED, node->text);
-}
-
-static bool read_devices(struct table_reader *r, const struct doc_node *map, struct cost_link *link)
-{
-    const struct doc_node *node = doc_find(map, "devices");
-    int64_t devices = link->devices;
-    if (node && !doc_integer(r->doc, node, 0, MAX_DEVICES, &devices, r->err))
-        return false;
-    link->devices = (int)devices;
-    return true;
-}
-
-static size_t list_keys(const char *keys[TABLE_MAX_KEYS])
-{
-    static const char *const own[] = {"bandwidth", "devices", "share", "every", "barrier"};
-    size_t count = sizeof own / sizeof *own;
-    memcpy(keys, own, sizeof own);
-    for (int k = 0; k < COLLECTIVE_KINDS; k++)
-        keys[count++] = kinds[k];
-    return count;
-}
-
-static bool read_link(struct table_reader *r, const struct doc_node *map, void *entry, bool like)
-{
-    struct cost_link *link = entry;
-    (void)like;
-    return read_bandwidth(r, map, link) && read_devices(r, map, link) && read_transfers(r, map, link) &&
-           read_time(r, map, "barrier", &link->barrier);
-}
+static const struct field link_fields[] = {
+    FIELD(struct cost_link, bandwidth, FIELD_RATE, MIN_RATE, MAX_RATE),
+    FIELD(struct cost_link, devices, FIELD_INT, 0, MAX_DEVICES),
+    FIELD(struct cost_link, barrier, FIELD_TIME, 0, MAX_TIME),
+    {.key = "share", .type = FIELD_OTHER},
+    {.key = "every", .type = FIELD_OTHER},
+    {.key = "all_reduce", .type = FIELD_OTHER},
+    {.key = "all_gather", .type = FIELD_OTHER},
+    {.key = "reduce_scatter", .type = FIELD_OTHER},
+    {.key = "all_to_all", .type = FIELD_OTHER},
+    {.key = "send", .type = FIELD_OTHER},
+};
 
 const struct table_kind cost_link_kind = {
     .format = "rehearse-links/1",
@@ -224,8 +176,9 @@ const struct table_kind cost_link_kind = {
     .list = "links",
     .parts = TABLE_TITLED | TABLE_ALIASED | TABLE_SOURCED | TABLE_FITTED | TABLE_LIKE | TABLE_SINGLE,
     .size = sizeof(struct cost_link),
-    .keys = list_keys,
-    .read = read_link,
+    .fields = link_fields,
+    .field_count = sizeof link_fields / sizeof *link_fields,
+    .read = read_transfers,
 };
 
 /* ---- as a file ---- */
@@ -259,16 +212,9 @@ static void write_transfer(struct text *out, const char *name, const struct link
 
 void cost_link_write(const struct cost_link *link, struct text *out)
 {
-    text_format(out, "format: %s\n", cost_link_kind.format);
-    table_write_text(out, "name", link->name);
-    table_write_text(out, "title", link->title);
-    text_format(out, "bandwidth: %.10g\n", link->bandwidth);
-    if (link->devices)
-        text_format(out, "devices: %d\n", link->devices);
+    table_write_entry(out, &cost_link_kind, link);
     for (int k = 0; k < COLLECTIVE_KINDS; k++)
         write_transfer(out, collective_kind_name((enum collective_kind)k), &link->transfers[k]);
-    if (link->barrier > 0.0)
-        text_format(out, "barrier: %.4g us\n", link->barrier * 1e6);
     table_write_text(out, "source", link->source);
     table_write_text(out, "fitted", link->fitted);
 }

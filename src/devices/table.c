@@ -1,7 +1,10 @@
 #include "devices/table.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
+
+#define MAX_KEYS 64
 
 static struct table_entry *entry_at(const struct table *table, int index)
 {
@@ -46,12 +49,6 @@ static bool copy_text(struct table_reader *r, const struct doc_node *node, const
         return false;
     *value = arena_string(&r->table->arena, text);
     return *value ? true : error_memory(r->err);
-}
-
-bool table_read_text(struct table_reader *r, const struct doc_node *map, const char *key, const char **value)
-{
-    const struct doc_node *node = doc_find(map, key);
-    return !node || copy_text(r, node, value);
 }
 
 /* A name of a length that can be printed in columns, which no other entry of this file has. */
@@ -107,25 +104,44 @@ static bool read_like(struct table_reader *r, const struct doc_node *node, struc
     return true;
 }
 
+/* The texts that every kind may have. */
+static const struct {
+    unsigned part;
+    struct field field;
+} texts[] = {
+    {TABLE_TITLED, FIELD(struct table_entry, title, FIELD_TEXT, 0, 0)},
+    {TABLE_SOURCED, FIELD(struct table_entry, source, FIELD_TEXT, 0, 0)},
+    {TABLE_FITTED, FIELD(struct table_entry, fitted, FIELD_TEXT, 0, 0)},
+};
+#define TEXT_COUNT (sizeof texts / sizeof *texts)
+
 static bool check_keys(struct table_reader *r, const struct doc_node *map)
 {
-    static const struct {
-        const char *key;
-        unsigned part;
-    } parts[] = {{"title", TABLE_TITLED},
-                 {"aliases", TABLE_ALIASED},
-                 {"source", TABLE_SOURCED},
-                 {"fitted", TABLE_FITTED},
-                 {"like", TABLE_LIKE}};
-    const char *keys[TABLE_MAX_KEYS];
-    size_t count = r->table->kind->keys(keys);
-    keys[count++] = "name";
+    const struct table_kind *kind = r->table->kind;
+    const char *keys[MAX_KEYS] = {"name"};
+    size_t count = 1;
+    for (size_t i = 0; i < kind->field_count; i++)
+        keys[count++] = kind->fields[i].key;
     if (map == r->doc->root)
         keys[count++] = "format";
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (r->table->kind->parts & parts[i].part)
-            keys[count++] = parts[i].key;
+    if (kind->parts & TABLE_ALIASED)
+        keys[count++] = "aliases";
+    if (kind->parts & TABLE_LIKE)
+        keys[count++] = "like";
+    for (size_t i = 0; i < TEXT_COUNT; i++)
+        if (kind->parts & texts[i].part)
+            keys[count++] = texts[i].field.key;
     return doc_only_keys(r->doc, map, keys, count, r->err);
+}
+
+/* The document ends before the table: its texts are copied. */
+static bool read_field(struct table_reader *r, const struct doc_node *map, void *entry,
+                       const struct field *field)
+{
+    if (field->type == FIELD_TEXT && doc_find(map, field->key))
+        return copy_text(r, doc_find(map, field->key),
+                         (const char **)(void *)((char *)entry + field->offset));
+    return field_read(entry, field, r->doc, map, r->err);
 }
 
 static bool read_entry(struct table_reader *r, const struct doc_node *map, struct table_entry *entry)
@@ -133,15 +149,21 @@ static bool read_entry(struct table_reader *r, const struct doc_node *map, struc
     const struct table_kind *kind = r->table->kind;
     if (!doc_is_map(r->doc, map, r->err) || !check_keys(r, map))
         return false;
+    if (kind->initial)
+        memcpy(entry, kind->initial, kind->size);
     const struct doc_node *name = doc_need(r->doc, map, "name", r->err), *like = doc_find(map, "like");
     if (!name || (like && !read_like(r, like, entry)) || !read_name(r, name, &entry->name) ||
-        !read_aliases(r, map, entry) || !table_read_text(r, map, "title", &entry->title) ||
-        !table_read_text(r, map, "source", &entry->source) ||
-        !table_read_text(r, map, "fitted", &entry->fitted))
+        !read_aliases(r, map, entry))
         return false;
+    for (size_t i = 0; i < TEXT_COUNT; i++)
+        if (!read_field(r, map, entry, &texts[i].field))
+            return false;
     if (!entry->title)
         entry->title = entry->name;
-    return kind->read(r, map, entry, like);
+    for (size_t i = 0; i < kind->field_count; i++)
+        if (!read_field(r, map, entry, &kind->fields[i]))
+            return false;
+    return !kind->read || kind->read(r, map, entry);
 }
 
 /* ---- a file ---- */
@@ -218,4 +240,20 @@ void table_write_text(struct text *out, const char *key, const char *value)
     text_format(out, "%s: ", key);
     text_add_quoted(out, value);
     text_add(out, "\n");
+}
+
+void table_write_entry(struct text *out, const struct table_kind *kind, const void *entry)
+{
+    const struct table_entry *named = entry;
+    text_format(out, "format: %s\n", kind->format);
+    table_write_text(out, "name", named->name);
+    table_write_text(out, "title", named->title);
+    for (const struct field *field = kind->fields; field < kind->fields + kind->field_count; field++) {
+        double value = field_get(entry, field);
+        if (field->type == FIELD_TEXT)
+            table_write_text(out, field->key,
+                             *(const char *const *)(const void *)((const char *)entry + field->offset));
+        else if (field->type != FIELD_OTHER && (value != 0.0 || field->min > 0))
+            text_format(out, "%s: %.*g\n", field->key, field->type == FIELD_SIZE ? 17 : 10, value);
+    }
 }

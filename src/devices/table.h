@@ -6,19 +6,19 @@
 #include "core/arena.h"
 #include "core/doc.h"
 #include "core/error.h"
+#include "core/fields.h"
 #include "core/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The common members of every entry. */
+/* The common members of every entry. `fitted` says which measurements the fitted numbers come from, and their error;
+ * NULL: they are those of another entry. */
 #define TABLE_ENTRY                                                                                          \
     const char *name;   /* "a100-80gb" */                                                                    \
     const char *title;  /* "NVIDIA A100-SXM4-80GB" */                                                        \
     const char *source; /* of the published numbers */                                                       \
-    const char                                                                                               \
-        *fitted; /* what the fitted ones were fitted to, and their error; NULL: they are taken from   \
-                           another entry */      \
+    const char *fitted;                                                                                      \
     const char **aliases;                                                                                    \
     int alias_count
 
@@ -65,7 +65,6 @@ enum table_parts {
     TABLE_MARKED = 64, /* a file gives its format */
 };
 
-#define TABLE_MAX_KEYS    64
 #define TABLE_MAX_NAME    64 /* characters */
 #define TABLE_MAX_ALIASES 16
 #define TABLE_MAX_ENTRIES 1000
@@ -77,18 +76,21 @@ struct table_kind {
     unsigned parts;     /* TABLE_… */
     int max_entries;    /* 0: TABLE_MAX_ENTRIES */
     size_t size;        /* of an entry */
+    const void
+        *initial; /* an entry begins as a copy of this one; NULL: with zeros, or as the one after `like` */
+
+    /* The keys of an entry besides those of its parts. Its texts are copied into the table. */
+    const struct field *fields;
+    size_t field_count;
 
     /* Returns whether two names are equal. NULL: ignoring case. */
     bool (*same)(const char *a, const char *b);
 
-    /* Fills in the keys of an entry besides those of its parts; returns their number. */
-    size_t (*keys)(const char *keys[TABLE_MAX_KEYS]);
-
     /* Returns whether an entry may have this name. NULL: any. */
     bool (*check_name)(struct table_reader *r, const struct doc_node *node, const char *name);
 
-    /* Reads the rest of an entry, which is zero or, with `like`, a copy of another. */
-    bool (*read)(struct table_reader *r, const struct doc_node *map, void *entry, bool like);
+    /* Reads the rest of an entry, and checks it. NULL: its fields are all. */
+    bool (*read)(struct table_reader *r, const struct doc_node *map, void *entry);
 };
 
 /* Reads a file, or text (`path` is for messages and decides the syntax). On failure *table holds nothing; on
@@ -105,12 +107,13 @@ void *table_find(const struct table *table, const char *name);
 /* Returns the nearest name in either table; NULL: none is near. The second may be NULL. */
 const char *table_nearest(const struct table *first, const struct table *second, const char *name);
 
-/* ---- for the readers and writers of entries ---- */
+/* ---- writing entries ---- */
 
-/* Reads an optional text. */
-bool table_read_text(struct table_reader *r, const struct doc_node *map, const char *key, const char **value);
-
-/* Appends a line of an entry; nothing for NULL. */
+/* Appends "key: value", quoted; nothing for NULL. */
 void table_write_text(struct text *out, const char *key, const char *value);
+
+/* Appends the beginning of a file that is one entry: its format, name, title and fields. Numbers that may be left out
+ * are, when they are 0. */
+void table_write_entry(struct text *out, const struct table_kind *kind, const void *entry);
 
 #endif

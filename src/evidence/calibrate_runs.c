@@ -49,7 +49,7 @@ static struct calibration calibration_at(const struct search *search, const doub
     for (int i = 0; i < search->count; i++) {
         const struct field *parameter = &search->parameters[i];
         double value = exp(x[i]);
-        field_set(&calibration, parameter, fmin(fmax(value, parameter->least), parameter->most));
+        field_set(&calibration, parameter, fmin(fmax(value, parameter->min), parameter->max));
     }
     return calibration;
 }

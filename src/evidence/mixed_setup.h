@@ -30,13 +30,15 @@ struct mixed_architecture {
     enum mixed_layer_kind *kinds;
 };
 
+struct mixed_launch {
+    int tensor;
+    double seconds; /* host time of a block */
+};
+
 struct mixed_device {
     const char *name; /* prefix of the name in tables */
     int launch_count; /* 0: unknown */
-    struct {
-        int tensor;
-        double seconds; /* host time of a block */
-    } launches[MIXED_MAX_LAUNCHES];
+    struct mixed_launch launches[MIXED_MAX_LAUNCHES];
     const char *like; /* kernels take `times` as long as on this device; NULL: unknown */
     double times;
     double update; /* optimizer seconds per parameter; 0: unknown */

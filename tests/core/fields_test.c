@@ -25,16 +25,11 @@ static const struct field fields[] = {
 };
 #define COUNT (sizeof fields / sizeof *fields)
 
-typedef bool reader(void *record, const struct field *field, const struct doc *doc,
-                    const struct doc_node *map, struct error *err);
-
-static bool read_all(struct record *record, const char *text, reader *read, struct error *err)
+static bool read_all(struct record *record, const char *text, struct error *err)
 {
     struct doc doc;
     assert_true(doc_parse(&doc, DOC_YAML, "t.yaml", text, strlen(text), err));
-    bool done = true;
-    for (size_t i = 0; i < COUNT && done; i++)
-        done = read(record, &fields[i], &doc, doc.root, err);
+    bool done = fields_read(record, fields, COUNT, &doc, doc.root, err);
     doc_release(&doc);
     return done;
 }
@@ -59,23 +54,23 @@ static void keys_that_are_there_are_read(void **state)
     struct record record = {.rate = 1.5, .bytes = 7};
     struct error err;
     (void)state;
-    assert_true(read_all(&record, "{count: 3, tied: true}", field_read, &err));
+    assert_true(read_all(&record, "{count: 3, tied: true}", &err));
     assert_true(record.count == 3 && record.tied && record.rate == 1.5 && record.bytes == 7);
-    assert_true(read_all(&record, "{rate: 0.5, bytes: 9007199254740992, tied: false}", field_read, &err));
+    assert_true(read_all(&record, "{rate: 0.5, bytes: 9007199254740992, tied: false}", &err));
     assert_true(record.count == 3 && !record.tied && record.rate == 0.5 &&
                 record.bytes == INT64_C(9007199254740992));
 }
 
-static void a_key_is_needed_where_the_record_holds_0(void **state)
+static void a_key_with_a_minimum_is_needed_where_the_record_holds_0(void **state)
 {
-    struct record record = {.count = 1, .bytes = 2, .tied = true};
+    struct record record = {.count = 1};
     struct error err;
     (void)state;
-    assert_false(read_all(&record, "{count: 5}", field_need, &err));
+    assert_false(read_all(&record, "{count: 5}", &err));
     assert_non_null(strstr(err.text, "rate"));
     assert_int_equal(record.count, 5);
     record.rate = 1;
-    assert_true(read_all(&record, "{}", field_need, &err));
+    assert_true(read_all(&record, "{}", &err));
 }
 
 static void what_is_out_of_range_or_of_another_type_is_refused(void **state)
@@ -84,12 +79,78 @@ static void what_is_out_of_range_or_of_another_type_is_refused(void **state)
                                         "{rate: 0.49}", "{rate: 2.01}", "{rate: x}",    "{tied: 1}"};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct record record = {0}, before = record;
+        struct record record = {.count = 2, .rate = 1}, before = record;
         struct error err;
-        assert_false(read_all(&record, texts[i], field_read, &err));
+        assert_false(read_all(&record, texts[i], &err));
         assert_int_equal(err.kind, ERROR_INPUT);
         assert_int_equal(strncmp(err.text, "t.yaml:1:", 9), 0);
-        assert_true(record.count == before.count && record.bytes == 0 && record.rate == 0 && !record.tied);
+        assert_true(record.count == before.count && record.bytes == 0 && record.rate == 1 && !record.tied);
+    }
+}
+
+struct part {
+    const char *name, *title;
+    int64_t memory;
+    double bandwidth, launch;
+    int other;
+};
+
+static const struct field part_fields[] = {
+    FIELD(struct part, name, FIELD_TEXT, 1, 0),
+    FIELD(struct part, title, FIELD_TEXT, 0, 0),
+    FIELD(struct part, memory, FIELD_SIZE, 1, 0x1p53),
+    FIELD_AT(struct part, "rate", bandwidth, FIELD_RATE, 1e3, 1e15),
+    FIELD(struct part, launch, FIELD_TIME, 0, 10),
+    {.key = "list", .type = FIELD_OTHER, .min = 1},
+};
+#define PART_COUNT (sizeof part_fields / sizeof *part_fields)
+
+static bool read_part(const char *text, struct error *err, struct text *json)
+{
+    struct part part = {.other = 7};
+    struct json out = {.out = json};
+    struct doc doc;
+    assert_true(doc_parse(&doc, DOC_YAML, "p.yaml", text, strlen(text), err));
+    bool done = fields_read(&part, part_fields, PART_COUNT, &doc, doc.root, err);
+    assert_int_equal(part.other, 7);
+    if (done) {
+        json_open_flat(&out, NULL, '{');
+        fields_write(&part, part_fields, PART_COUNT, &out);
+        json_close(&out);
+    }
+    doc_release(&doc);
+    return done;
+}
+
+static void texts_and_quantities_are_read_and_written(void **state)
+{
+    struct text json = {0};
+    struct error err;
+    (void)state;
+    assert_true(read_part("{name: a, memory: 2 KiB, rate: 8 kb/s, launch: 250 ms, list: []}", &err, &json));
+    assert_string_equal(json.data, "{\"name\": \"a\", \"title\": null, \"memory\": 2048, \"rate\": 1000, "
+                                   "\"launch\": 0.25}\n");
+    text_release(&json);
+}
+
+static void a_wrong_text_quantity_or_key_is_refused_with_its_place(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"{memory: 1, rate: 1e3, list: 1}", "'name' is missing"},
+        {"{name: a, memory: 1, rate: 1e3}", "'list' is missing"},
+        {"{name: a, memory: 1, rate: 1e3, list: 1, lost: 1}", "lost"},
+        {"{name: a, memory: 1, rate: 1 B/s, list: 1}", "expected from 1000 to 1e+15 bytes per second"},
+        {"{name: a, memory: 1, rate: 0, list: 1}", "more than 0"},
+        {"{name: a, memory: 1, rate: 1e3, list: 1, launch: 11}", "expected from 0 to 10 seconds"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error err;
+        assert_false(read_part(cases[i].text, &err, NULL));
+        assert_int_equal(err.kind, ERROR_INPUT);
+        assert_non_null(strstr(err.text, cases[i].message));
     }
 }
 
@@ -98,7 +159,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_is_got_as_it_was_set),
         cmocka_unit_test(keys_that_are_there_are_read),
-        cmocka_unit_test(a_key_is_needed_where_the_record_holds_0),
+        cmocka_unit_test(a_key_with_a_minimum_is_needed_where_the_record_holds_0),
+        cmocka_unit_test(texts_and_quantities_are_read_and_written),
+        cmocka_unit_test(a_wrong_text_quantity_or_key_is_refused_with_its_place),
         cmocka_unit_test(what_is_out_of_range_or_of_another_type_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
