@@ -130,25 +130,14 @@ bool fields_read(void *record, const struct field *fields, size_t count, const s
 void fields_write(const void *record, const struct field *fields, size_t count, struct json *json)
 {
     for (const struct field *field = fields; field < fields + count; field++) {
-        const void *at = place(record, field);
-        switch (field->type) {
-        case FIELD_INT:
-            json_integer(json, field->key, *(const int *)at);
-            break;
-        case FIELD_INT64:
-        case FIELD_SIZE:
-            json_integer(json, field->key, *(const int64_t *)at);
-            break;
-        case FIELD_FLAG:
-            json_bool(json, field->key, *(const bool *)at);
-            break;
-        case FIELD_TEXT:
-            json_string(json, field->key, *(const char *const *)at);
-            break;
-        case FIELD_OTHER:
-            break;
-        default:
-            json_number(json, field->key, *(const double *)at);
-        }
+        double value = field_get(record, field);
+        if (field->type == FIELD_TEXT)
+            json_string(json, field->key, *(const char *const *)place(record, field));
+        else if (field->type == FIELD_FLAG)
+            json_bool(json, field->key, value != 0);
+        else if (field->type == FIELD_INT || field->type == FIELD_INT64 || field->type == FIELD_SIZE)
+            json_integer(json, field->key, (int64_t)value);
+        else if (field->type != FIELD_OTHER)
+            json_number(json, field->key, value);
     }
 }

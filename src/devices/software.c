@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* The passes are counted from the kernels each software launches, and scaled together by what published runs
- * show (docs/validate.md); what hides under what follows each software's documented defaults. */
+/* The passes are counted from the kernels that each software launches, and scaled together to fit published runs
+ * (docs/validate.md). Which communication hides under computing follows each software's documented defaults. */
 
 /* Transformer Engine, distributed optimizer, interleaving. */
 #define MEGATRON_CORE                                                                                        \
@@ -38,14 +38,18 @@
     .state_bytes = 17, .backward_working = 4.3, .runtime_share = 0.072, .sharded = true, .zero = 15,         \
     .zero_staged = 3, .offers = OFFERS_TENSOR | OFFERS_PIPELINE
 
-/* FSDP2, FlashAttention-2, one pipeline per local batch. */
-#define TORCHTITAN                                                                                           \
-    .attention = ATTENTION_FLASH2, .loss_kept = 12, .optimizer = 30, .data_shown = 0.5, .gradient_bytes = 2, \
-    .sequence_parallel = true, .fully_sharded = true, .sharded = true, .keeps_gathered = true,               \
-    .splits_local_batch = true, .parameter_bytes = 4, .stored_gradient_bytes = 4, .state_bytes = 8,          \
-    .backward_working = 1, .runtime_share = 0.05, .zero = 12, .zero_staged = 12, .offers = ALL_DEGREES
+/* Parameters, gradients and optimizer states sharded over all data parallel ranks. */
+#define FSDP                                                                                                 \
+    .attention = ATTENTION_FLASH2, .optimizer = 30, .data_shown = 0.5, .gradient_bytes = 2,                  \
+    .fully_sharded = true, .sharded = true, .parameter_bytes = 4, .stored_gradient_bytes = 4,                \
+    .state_bytes = 8, .backward_working = 1, .runtime_share = 0.05, .zero = 12
 
-static const struct software softwares[] = {
+/* FSDP2, one pipeline per local batch. */
+#define TORCHTITAN                                                                                           \
+    FSDP, .loss_kept = 12, .sequence_parallel = true, .keeps_gathered = true, .splits_local_batch = true,    \
+          .zero_staged = 12, .offers = ALL_DEGREES
+
+const struct software software_all[SOFTWARE_COUNT] = {
     {
         .name = "megatron-core",
         .text = "Megatron-Core from 2025 on, Megatron-Bridge: Transformer Engine, cuDNN attention",
@@ -102,7 +106,7 @@ static const struct software softwares[] = {
     {
         .name = "fsdp",
         .text = "PyTorch FSDP as in llm-foundry: fused attention in Triton, slower than FlashAttention-2",
-        .attention = ATTENTION_FLASH2,
+        FSDP,
         .attention_forward = 1,
         .attention_backward = 0.558,
         .block_forward = 7.42,
@@ -110,20 +114,9 @@ static const struct software softwares[] = {
         .middle = 1.5,
         .loss = 21.3,
         .loss_kept = 3,
-        .optimizer = 30,
         .accumulate = 6,
         .tensor_shown = 1,
-        .data_shown = 0.5,
-        .gradient_bytes = 2,
-        .fully_sharded = true,
-        .sharded = true,
-        .parameter_bytes = 4,
-        .stored_gradient_bytes = 4,
-        .state_bytes = 8,
-        .backward_working = 1,
         .matrix_working = 6,
-        .runtime_share = 0.05,
-        .zero = 12,
         .selective_kept = 0.33,
         .selective = 0.598,
     },
@@ -157,7 +150,7 @@ static const struct software softwares[] = {
     },
 };
 
-/* How published tables call them; the first that begins the name. */
+/* Names in published tables: the first entry that begins a name counts. */
 static const struct {
     const char *start, *name;
 } known_as[] = {
@@ -173,17 +166,11 @@ static const struct {
     {"torchtitan", "torchtitan"},
 };
 
-const struct software *software_all(int *count)
-{
-    *count = (int)(sizeof softwares / sizeof *softwares);
-    return softwares;
-}
-
 const struct software *software_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof softwares / sizeof *softwares; i++)
-        if (strcasecmp(name, softwares[i].name) == 0)
-            return &softwares[i];
+    for (int i = 0; i < SOFTWARE_COUNT; i++)
+        if (strcasecmp(name, software_all[i].name) == 0)
+            return &software_all[i];
     return NULL;
 }
 

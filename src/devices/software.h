@@ -63,11 +63,14 @@ struct software {
     double selective; /* share of a block's forward pass recomputed by "selective" with flash attention */
 };
 
+/* All software, in the order of lists. */
+#define SOFTWARE_COUNT 9
+extern const struct software software_all[SOFTWARE_COUNT];
+
 /* Finds software by name. NULL: none. */
 const struct software *software_find(const char *name);
 
 /* The same, also by its name in a published run ("NeMo 24.07"). */
 const struct software *software_published(const char *name);
-const struct software *software_all(int *count);
 
 #endif

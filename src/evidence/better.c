@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,56 +14,51 @@ struct finder {
     struct error err;
 };
 
-static void add_change(struct better *better, const char *format, const char *name, int64_t from, int64_t to)
+static void add_change(struct better *better, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_change(struct better *better, const char *format, ...)
 {
     size_t length = strlen(better->changes);
-    snprintf(better->changes + length, sizeof better->changes - length, format, length > 0 ? ", " : "", name,
-             from, to);
+    va_list args;
+    va_start(args, format);
+    length += (size_t)snprintf(better->changes + length, sizeof better->changes - length, "%s",
+                               length > 0 ? ", " : "");
+    if (length < sizeof better->changes)
+        vsnprintf(better->changes + length, sizeof better->changes - length, format, args);
+    va_end(args);
 }
 
 static void name_changes(struct better *better, const struct job *used)
 {
     const struct job *plan = &better->plan.job;
     if (plan->devices != used->devices)
-        add_change(better, "%s%s %" PRId64 " to %" PRId64, "devices", used->devices, plan->devices);
+        add_change(better, "devices %d to %d", used->devices, plan->devices);
     for (int d = 0; d < JOB_RECOMPUTE; d++) {
         int64_t from = job_dimension_value(used, (enum job_dimension)d);
         int64_t to = job_dimension_value(plan, (enum job_dimension)d);
         if (from != to && d != JOB_DATA)
-            add_change(better, "%s%s %" PRId64 " to %" PRId64, job_dimension_name((enum job_dimension)d),
-                       from, to);
+            add_change(better, "%s %" PRId64 " to %" PRId64, job_dimension_name((enum job_dimension)d), from,
+                       to);
     }
-    size_t length = strlen(better->changes);
     if (plan->recompute != used->recompute)
-        snprintf(better->changes + length, sizeof better->changes - length, "%srecompute %s to %s",
-                 length > 0 ? ", " : "", job_recompute_name(used->recompute),
-                 job_recompute_name(plan->recompute));
-    length = strlen(better->changes);
+        add_change(better, "recompute %s to %s", job_recompute_name(used->recompute),
+                   job_recompute_name(plan->recompute));
     if (plan->stage_blocks)
-        snprintf(better->changes + length, sizeof better->changes - length, "%suneven stages",
-                 length > 0 ? ", " : "");
+        add_change(better, "uneven stages");
 }
 
 static void name_part(struct better *better, const struct job_time *used)
 {
-    const struct job_time *plan = &better->plan.time;
-    const struct {
-        const char *name;
-        double saved;
-    } parts[] = {
-        {"compute", used->compute - plan->compute}, {"bubble", used->bubble - plan->bubble},
-        {"tensor", used->tensor - plan->tensor},    {"send", used->send - plan->send},
-        {"data", used->data - plan->data},          {"optimizer", used->optimizer - plan->optimizer},
-        {"other", used->other - plan->other},
-    };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i].saved > better->saved) {
-            better->saved = parts[i].saved;
-            better->part = parts[i].name;
+    for (int i = 0; i < JOB_TIME_PARTS; i++) {
+        double saved =
+            field_get(used, &job_time_parts[i]) - field_get(&better->plan.time, &job_time_parts[i]);
+        if (saved > better->saved) {
+            better->saved = saved;
+            better->part = job_time_parts[i].key;
         }
+    }
 }
 
-/* False: the machine could not. */
+/* False: a search ran out of memory. */
 static bool find(struct better *better, const struct run *run, struct error *err)
 {
     struct job_question question = {.job = run->job};

@@ -8,9 +8,9 @@
 
 struct runs_fit {
     struct calibration calibration; /* `fitted` lives in the validation's arena */
-    struct validation_score fitted; /* scores of the calibration fitted to all runs, */
-    struct validation_score
-        left_out; /* and each with one fitted to the others, a fifth of them left out at a time */
+    struct error_score fitted;      /* of the calibration fitted to all runs */
+    struct error_score
+        left_out; /* of five calibrations, each on the fifth of the runs that it was not fitted to */
     int runs;
 };
 

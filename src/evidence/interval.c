@@ -2,9 +2,9 @@
 
 #include "core/doc.h"
 #include "core/once.h"
+#include "core/statistics.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FORMAT "rehearse-residuals/1"
@@ -63,12 +63,6 @@ static double distance(const struct likeness *a, const struct likeness *b)
     return sqrt(sum);
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double quantile(const double *sorted, int count, double share)
 {
     double at = fmin(fmax(share * (count + 1) - 1.0, 0.0), count - 1.0);
@@ -100,12 +94,19 @@ struct interval interval_of(const struct residuals *residuals, const struct like
         return (struct interval){.low = 0.0, .high = INFINITY, .extrapolates = true};
     bool extrapolates = near[0] > FAR;
     double wider = extrapolates ? WIDER * near[0] / FAR : 1.0;
-    qsort(found, (size_t)count, sizeof *found, compare);
+    sort_doubles(found, count);
     return (struct interval){
         .low = seconds * exp(wider * quantile(found, count, 0.5 - SHARE / 2.0)),
         .high = seconds * exp(wider * quantile(found, count, 0.5 + SHARE / 2.0)),
         .extrapolates = extrapolates,
     };
+}
+
+void interval_write(const struct interval *interval, struct json *json)
+{
+    json_number(json, "low", interval->low);
+    json_number(json, "high", interval->high);
+    json_bool(json, "extrapolates", interval->extrapolates);
 }
 
 void residuals_write(const struct residuals *residuals, const char *source, struct text *out)

@@ -8,6 +8,7 @@
 
 #include "core/arena.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "plan/split/job.h"
 
@@ -48,7 +49,10 @@ const struct residuals *residuals_known(struct error *err);
 struct interval interval_of(const struct residuals *residuals, const struct likeness *likeness,
                             double seconds, bool blind);
 
-/* The file's text. */
+/* Writes low, high and extrapolates into a map that is open. */
+void interval_write(const struct interval *interval, struct json *json);
+
+/* Appends the file's text. */
 void residuals_write(const struct residuals *residuals, const char *source, struct text *out);
 
 bool residuals_parse(struct residuals *residuals, const char *path, const char *data, size_t length,

@@ -12,6 +12,7 @@
 #define REHEARSE_EVIDENCE_MIXED_READ_H
 
 #include "core/csv.h"
+#include "core/statistics.h"
 #include "evidence/mixed_setup.h"
 
 #define MIXED_MAX_ROWS 10000
@@ -49,25 +50,21 @@ void mixed_table_release(struct mixed_table *table);
 /* The same from plans, layers and setup that have been read; on failure they are still the caller's to end. */
 bool mixed_table_make(struct mixed_table *table, struct error *err);
 
-/* Of absolute errors, and of order. */
+/* Predicted values that are compared with measured ones. */
+enum mixed_quantity {
+    MIXED_SECONDS, /* of an iteration */
+    MIXED_PLANNER, /* the same by the formula that pipelines are searched with */
+    MIXED_MEMORY   /* bytes on the fullest device */
+};
+
 struct mixed_score {
-    int rows;
-    double mean, median, p90;
-    double bias; /* median of the signed errors */
+    struct error_score errors;
     double rank; /* Spearman's correlation of predicted and measured; 0 for fewer than two rows */
 };
 
-/* Of the seconds of a cluster's measured rows (NULL: all); `doubtful`: marked ones, too. */
-bool mixed_table_score(const struct mixed_table *table, const char *cluster, bool doubtful,
-                       struct mixed_score *score, struct error *err);
-
-/* The same of `planner`. */
-bool mixed_table_planner(const struct mixed_table *table, const char *cluster, bool doubtful,
-                         struct mixed_score *score, struct error *err);
-
-/* Of the bytes on the fullest device of those that give them. */
-bool mixed_table_memory(const struct mixed_table *table, const char *cluster, struct mixed_score *score,
-                        struct error *err);
+/* Scores the measured rows of a cluster (NULL: all). `doubtful`: marked ones, too. */
+bool mixed_table_score(const struct mixed_table *table, const char *cluster, enum mixed_quantity quantity,
+                       bool doubtful, struct mixed_score *score, struct error *err);
 
 /* Spearman's rank correlation of `count` pairs; equal values share the mean of their ranks. `room`: 2 * count. */
 double mixed_rank_correlation(const double *a, const double *b, int count, double *room);

@@ -1,5 +1,6 @@
 #include "core/unit.h"
 #include "evidence/search_report.h"
+#include "evidence/validate.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -72,26 +73,25 @@ static void print_split(const struct job_search_report *report, struct text *out
         job->microbatch, job_microbatches(job), job->sharding, job_recompute_name(job->recompute));
 }
 
-static void print_part(const char *name, double part, double whole, const char *text, struct text *out)
-{
-    struct unit_texts texts = {0};
-    if (part > 0.0)
-        text_format(out, "  %-12s %10s  %5.1f %%  %s\n", name, unit_text(&texts, part, UNIT_TIME),
-                    100.0 * part / whole, text);
-}
-
 static void print_parts(const struct job_time *time, struct text *out)
 {
+    static const char *const what[JOB_TIME_PARTS] = {
+        "all micro-batches of the slowest stage",
+        "filling and draining the pipeline",
+        "exposed tensor, context and expert parallel communication",
+        "transfers between stages",
+        "exposed communication of gradients and parameter shards",
+        "",
+        "host time and waiting for the slowest node",
+    };
+    struct unit_texts texts = {0};
     text_add(out, "\niteration time by part\n");
-    print_part("compute", time->compute, time->seconds, "all micro-batches of the slowest stage", out);
-    print_part("bubble", time->bubble, time->seconds, "filling and draining the pipeline", out);
-    print_part("tensor", time->tensor, time->seconds,
-               "exposed tensor, context and expert parallel communication", out);
-    print_part("send", time->send, time->seconds, "transfers between stages", out);
-    print_part("data", time->data, time->seconds, "exposed communication of gradients and parameter shards",
-               out);
-    print_part("optimizer", time->optimizer, time->seconds, "", out);
-    print_part("other", time->other, time->seconds, "host time and waiting for the slowest node", out);
+    for (int i = 0; i < JOB_TIME_PARTS; i++) {
+        double part = field_get(time, &job_time_parts[i]);
+        if (part > 0.0)
+            text_format(out, "  %-12s %10s  %5.1f %%  %s\n", job_time_parts[i].key,
+                        unit_text(&texts, part, UNIT_TIME), 100.0 * part / time->seconds, what[i]);
+    }
 }
 
 static void print_memory(const struct job_search_report *report, struct text *out)

@@ -1,10 +1,13 @@
 #include "evidence/validate.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-/* What is over by no more than the estimate's own error still counts as fitting (docs/validate.md). */
+/* A run whose memory is over by no more than the estimate's own error still counts as fitting (docs/validate.md). */
 #define MEMORY_ERROR 1.05
+
+#define PART(member) FIELD(struct job_time, member, FIELD_DOUBLE, 0, 0)
+
+const struct field job_time_parts[JOB_TIME_PARTS] = {
+    PART(compute), PART(bubble), PART(tensor), PART(send), PART(data), PART(optimizer), PART(other),
+};
 
 void validation_predict(struct validation *validation, const struct calibration *calibration)
 {
@@ -23,65 +26,29 @@ void validation_predict(struct validation *validation, const struct calibration 
     }
 }
 
-static int compare_numbers(const void *a, const void *b)
+struct error_score validation_score(const struct validation *validation,
+                                    bool (*matches)(const struct run *run, const void *context),
+                                    const void *context)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Linear between the two nearest of a sorted list. */
-static double quantile(const double *sorted, int count, double share)
-{
-    double at = share * (count - 1);
-    int below = (int)at, above = below + 1 < count ? below + 1 : below;
-    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
-}
-
-/* Of `count` signed errors, which it sorts. */
-static void summarise(double *errors, int count, struct validation_score *score)
-{
-    score->runs = count;
-    if (count == 0)
-        return;
-    qsort(errors, (size_t)count, sizeof *errors, compare_numbers);
-    score->bias = quantile(errors, count, 0.5);
-    for (int i = 0; i < count; i++) {
-        errors[i] = fabs(errors[i]);
-        score->mean += errors[i] / count;
-    }
-    qsort(errors, (size_t)count, sizeof *errors, compare_numbers);
-    score->median = quantile(errors, count, 0.5);
-    score->p90 = quantile(errors, count, 0.9);
-}
-
-struct validation_score validation_score(const struct validation *validation,
-                                         bool (*matches)(const struct run *run, const void *context),
-                                         const void *context)
-{
-    struct validation_score score = {0};
-    double *errors = validation->errors;
     int count = 0;
     for (int i = 0; i < validation->count; i++) {
         const struct run *run = &validation->runs[i];
         if (!run->reason && run->scored && (!matches || matches(run, context)))
-            errors[count++] = run->error;
+            validation->errors[count++] = run->error;
     }
-    summarise(errors, count, &score);
-    return score;
+    return error_score_of(validation->errors, count);
 }
 
 struct memory_score validation_memory(const struct validation *validation)
 {
     struct memory_score score = {0};
-    struct validation_score errors_score = {0};
-    double *errors = validation->errors;
     int count = 0;
     for (int i = 0; i < validation->count; i++) {
         const struct run *run = &validation->runs[i];
         if (run->reason)
             continue;
         if (run->memory > 0.0)
-            errors[count++] = run->memory_error;
+            validation->errors[count++] = run->memory_error;
         if (run->ran_out) {
             score.ran_out++;
             score.caught += !run->fits;
@@ -90,11 +57,6 @@ struct memory_score validation_memory(const struct validation *validation)
             score.wrongly_refused += !run->fits;
         }
     }
-    summarise(errors, count, &errors_score);
-    score.runs = errors_score.runs;
-    score.mean = errors_score.mean;
-    score.median = errors_score.median;
-    score.p90 = errors_score.p90;
-    score.bias = errors_score.bias;
+    score.errors = error_score_of(validation->errors, count);
     return score;
 }

@@ -11,6 +11,8 @@
 #include "core/arena.h"
 #include "core/csv.h"
 #include "core/error.h"
+#include "core/fields.h"
+#include "core/statistics.h"
 #include "devices/tables.h"
 #include "plan/split/job.h"
 
@@ -32,6 +34,10 @@ struct run {
     double memory_error; /* likewise; 0 if memory is not given */
 };
 
+/* The parts of an iteration's time, which add up to its seconds: members of struct job_time, "compute", "bubble", … */
+#define JOB_TIME_PARTS 7
+extern const struct field job_time_parts[JOB_TIME_PARTS];
+
 struct validation {
     struct arena arena;
     struct csv csv;
@@ -39,13 +45,6 @@ struct validation {
     struct run *runs; /* in the order of the table */
     bool no_memory;   /* out of memory while reading a row: the table is not loaded */
     double *errors;   /* scratch space for sorting scores: one thread at a time */
-};
-
-/* Statistics of the absolute errors of some runs. */
-struct validation_score {
-    int runs;
-    double mean, median, p90;
-    double bias; /* median of the signed errors */
 };
 
 /* Defaults for missing columns; NULL: none, rows without the value are not modelled. */
@@ -66,18 +65,17 @@ void validation_release(struct validation *validation);
 /* Predicts all runs. `calibration` replaces that of every run's device; NULL: the device's. */
 void validation_predict(struct validation *validation, const struct calibration *calibration);
 
-/* Memory of the runs that give it, and of those known to have run or to have run out of memory. */
+/* Predicted memory of the runs that give it, and of those known to have run or to have run out of memory. */
 struct memory_score {
-    int runs;
-    double mean, median, p90, bias;
+    struct error_score errors;
     int ran, wrongly_refused; /* runs with known settings that ran, and those of them predicted not to fit */
     int ran_out, caught;      /* runs that ran out of memory, and those of them predicted to */
 };
 struct memory_score validation_memory(const struct validation *validation);
 
-/* Scores the runs that `matches` accepts (NULL: all). */
-struct validation_score validation_score(const struct validation *validation,
-                                         bool (*matches)(const struct run *run, const void *context),
-                                         const void *context);
+/* Scores the predicted times of the runs that `matches` accepts (NULL: all). */
+struct error_score validation_score(const struct validation *validation,
+                                    bool (*matches)(const struct run *run, const void *context),
+                                    const void *context);
 
 #endif

@@ -276,15 +276,15 @@ static void published_products_left_out_of_the_fit_are_predicted(void **state)
         !fit_published(&blackwell, "cost/tables/matmul_perf_table.csv", "sm_100_B200", "b200") ||
         !fit_published(&ampere, "cost/tables/gemm_training_shapes.csv", "a100_sxm", "a100"))
         skip();
-    const struct gemm_error *bf16[] = {&hopper.types[COST_BF16], &blackwell.types[COST_BF16],
-                                       &ampere.types[COST_BF16]};
+    const struct error_score *bf16[] = {&hopper.types[COST_BF16], &blackwell.types[COST_BF16],
+                                        &ampere.types[COST_BF16]};
     for (size_t i = 0; i < 3; i++) {
         assert_true(bf16[i]->median <= 0.04);
         assert_true(bf16[i]->mean <= 0.06);
     }
     /* Hopper's tf32 rows are of two families of kernels: equal work in other batches takes up to twice as long. */
-    const struct gemm_error *a = &hopper.types[COST_TF32];
-    const struct gemm_error *b = &blackwell.types[COST_TF32];
+    const struct error_score *a = &hopper.types[COST_TF32];
+    const struct error_score *b = &blackwell.types[COST_TF32];
     assert_true((a->rows * a->mean + b->rows * b->mean) / (a->rows + b->rows) <= 0.12);
     assert_true(a->mean <= 0.15);
 }

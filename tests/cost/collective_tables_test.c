@@ -48,9 +48,9 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static struct link_error summary(struct errors *errors)
+static struct error_score summary(struct errors *errors)
 {
-    struct link_error error = {.rows = errors->count};
+    struct error_score error = {.rows = errors->count};
     assert_true(errors->count > 0);
     qsort(errors->values, (size_t)errors->count, sizeof *errors->values, ascending);
     error.median = errors->values[errors->count / 2];
@@ -59,13 +59,13 @@ static struct link_error summary(struct errors *errors)
     return error;
 }
 
-static void print(const char *what, const char *of, struct link_error error)
+static void print(const char *what, const char *of, struct error_score error)
 {
     printf("# %-24s %-16s %5d rows: median %4.1f %%, mean %5.1f %%\n", what, of, error.rows,
            100 * error.median, 100 * error.mean);
 }
 
-static void expect(const char *what, const char *of, struct link_error error, double most_median)
+static void expect(const char *what, const char *of, struct error_score error, double most_median)
 {
     print(what, of, error);
     if (!(error.median <= most_median))

@@ -217,11 +217,11 @@ static bool read_products(struct gemm_samples *samples, const char *relative, co
     return true;
 }
 
-static struct gemm_error error_with(const char *name, const struct gemm_parameters *parameters,
-                                    const struct gemm_samples *samples)
+static struct error_score error_with(const char *name, const struct gemm_parameters *parameters,
+                                     const struct gemm_samples *samples)
 {
     struct cost_device device = *find(name);
-    struct gemm_error error;
+    struct error_score error;
     struct error err;
     device.gemm[COST_BF16] = *parameters;
     assert_true(gemm_error_of(&error, &device, samples, COST_BF16, &err));
@@ -243,7 +243,7 @@ static void products_of_training_are_known(void **state)
         struct gemm_samples samples;
         if (!read_products(&samples, "cost/tables/gemm_training_shapes.csv", bars[i].rows))
             skip();
-        struct gemm_error error =
+        struct error_score error =
             error_with(bars[i].device, &find(bars[i].device)->gemm[COST_BF16], &samples);
         print_message("# %s: %d products, median %.1f %%, mean %.1f %%\n", bars[i].device, error.rows,
                       100 * error.median, 100 * error.mean);
@@ -271,7 +271,7 @@ static void a_device_that_was_not_measured_is_known_from_its_neighbour(void **st
         struct gemm_samples samples;
         if (!read_products(&samples, "cost/tables/gemm_training_shapes.csv", bars[i].rows))
             skip();
-        struct gemm_error error =
+        struct error_score error =
             error_with(bars[i].device, &find(bars[i].neighbour)->gemm[COST_BF16], &samples);
         print_message("# %s by %s: %d products, median %.1f %%, mean %.1f %%\n", bars[i].device,
                       bars[i].neighbour, error.rows, 100 * error.median, 100 * error.mean);

@@ -12,10 +12,10 @@ static void expect(const struct mixed_table *table, const char *cluster, double 
 {
     struct mixed_score score;
     struct error err;
-    assert_true(mixed_table_planner(table, cluster, false, &score, &err));
-    assert_true(score.rows > 0);
-    if (score.mean > mean || score.rank < rank)
-        fail_msg("%s: mean error %.3f, rank correlation %.3f", cluster, score.mean, score.rank);
+    assert_true(mixed_table_score(table, cluster, MIXED_PLANNER, false, &score, &err));
+    assert_true(score.errors.rows > 0);
+    if (score.errors.mean > mean || score.rank < rank)
+        fail_msg("%s: mean error %.3f, rank correlation %.3f", cluster, score.errors.mean, score.rank);
 }
 
 /* Nothing of the formula is fitted to them. */

@@ -80,7 +80,7 @@ static void says_why_not(void **state)
     for (int i = 0; i < v.count; i++)
         assert_string_equal(v.runs[i].reason, reasons[i]);
     validation_predict(&v, NULL);
-    assert_int_equal(validation_score(&v, NULL, NULL).runs, 0);
+    assert_int_equal(validation_score(&v, NULL, NULL).rows, 0);
     validation_release(&v);
 }
 
@@ -90,7 +90,7 @@ static void scores_measured_seconds_only(void **state)
     struct validation v = load(COLUMNS "a,H100,8,NeMo,llama-3-8b,,,,8192,,bf16,1,1,,1,8,,1,,printed\n"
                                        "b,H100,8,NeMo,llama-3-8b,,,,8192,,bf16,1,1,,1,8,,1,,from_tflops\n");
     validation_predict(&v, NULL);
-    assert_int_equal(validation_score(&v, NULL, NULL).runs, 1);
+    assert_int_equal(validation_score(&v, NULL, NULL).rows, 1);
     validation_release(&v);
 }
 
@@ -102,7 +102,7 @@ static void predicts_without_a_measurement(void **state)
     assert_null(v.runs[0].reason);
     assert_false(v.runs[0].scored);
     assert_true(v.runs[0].predicted.seconds > 0.1);
-    assert_int_equal(validation_score(&v, NULL, NULL).runs, 0);
+    assert_int_equal(validation_score(&v, NULL, NULL).rows, 0);
     validation_release(&v);
 }
 
@@ -139,10 +139,10 @@ static void published_runs_are_predicted(void **state)
     if (!validation_load(&v, path, &none, &err))
         fail_msg("%s", err.text);
     validation_predict(&v, NULL);
-    struct validation_score score = validation_score(&v, is_scored_generation, NULL);
-    print_message("# %d runs on A100 and H100: mean %.1f %%, median %.1f %%, p90 %.1f %%\n", score.runs,
+    struct error_score score = validation_score(&v, is_scored_generation, NULL);
+    print_message("# %d runs on A100 and H100: mean %.1f %%, median %.1f %%, p90 %.1f %%\n", score.rows,
                   100 * score.mean, 100 * score.median, 100 * score.p90);
-    assert_true(score.runs >= 200);
+    assert_true(score.rows >= 200);
     assert_true(score.median <= 0.05);
     assert_true(score.p90 <= 0.15);
     validation_release(&v);
@@ -168,10 +168,10 @@ static void runs_that_nothing_was_fitted_to(void **state)
     if (!validation_load(&v, path, &nemo, &err))
         fail_msg("%s", err.text);
     validation_predict(&v, NULL);
-    struct validation_score score = validation_score(&v, is_hopper, NULL);
+    struct error_score score = validation_score(&v, is_hopper, NULL);
     print_message("# %d MLPerf runs on H100 and H200: mean %.1f %%, median %.1f %%, p90 %.1f %%\n",
-                  score.runs, 100 * score.mean, 100 * score.median, 100 * score.p90);
-    assert_true(score.runs >= 10);
+                  score.rows, 100 * score.mean, 100 * score.median, 100 * score.p90);
+    assert_true(score.rows >= 10);
     assert_true(score.mean <= 0.10);
     validation_release(&v);
     free(path);
@@ -246,10 +246,11 @@ static void memory_is_predicted(void **state)
         validation_predict(&v, NULL);
         struct memory_score score = validation_memory(&v);
         print_message("# memory of %d runs: mean %.1f %%, median %.1f %%; %d of %d wrongly refused\n",
-                      score.runs, 100 * score.mean, 100 * score.median, score.wrongly_refused, score.ran);
+                      score.errors.rows, 100 * score.errors.mean, 100 * score.errors.median,
+                      score.wrongly_refused, score.ran);
         refused += score.wrongly_refused;
-        sum += score.mean * score.runs;
-        runs += score.runs;
+        sum += score.errors.mean * score.errors.rows;
+        runs += score.errors.rows;
         validation_release(&v);
         free(path);
     }

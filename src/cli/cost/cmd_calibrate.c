@@ -18,15 +18,10 @@ struct calibrate_options {
     bool json;
 };
 
-struct errors {
-    double median, mean, p90;
-};
-
-/* What was fitted: a type of matrix products, a kind of collective, runs. `after` is of rows left out of the fit. */
+/* A fit of a type of matrix products, of a kind of collective or of runs. */
 struct line {
     const char *what, *name;
-    int rows;
-    struct errors before, after;
+    struct error_score before, after; /* `after`: of rows left out of the fit */
 };
 
 #define MAX_LINES (COST_TYPE_COUNT + 2 * COLLECTIVE_KINDS + 1)
@@ -47,9 +42,10 @@ struct report {
     struct result files[MAX_FILES];
 };
 
-static void add_line(struct report *report, struct line line)
+static void add_line(struct report *report, const char *what, const char *name,
+                     const struct error_score *before, const struct error_score *after)
 {
-    report->lines[report->line_count++] = line;
+    report->lines[report->line_count++] = (struct line){what, name, *before, *after};
 }
 
 static struct text *add_file(struct report *report, const char *name)
@@ -128,17 +124,12 @@ static bool add_gemm_lines(struct report *report, const struct gemm_fit *fit,
                            const struct gemm_samples *samples, struct error *err)
 {
     for (int t = 0; t < COST_TYPE_COUNT; t++) {
-        const struct gemm_error *after = &fit->types[t];
-        struct gemm_error before;
-        if (after->rows == 0)
+        struct error_score before;
+        if (fit->types[t].rows == 0)
             continue;
         if (!gemm_error_of(&before, report->device, samples, (enum cost_type)t, err))
             return false;
-        add_line(report, (struct line){"matrix products",
-                                       cost_type_name((enum cost_type)t),
-                                       after->rows,
-                                       {before.median, before.mean, before.p90},
-                                       {after->median, after->mean, after->p90}});
+        add_line(report, "matrix products", cost_type_name((enum cost_type)t), &before, &fit->types[t]);
     }
     return true;
 }
@@ -166,17 +157,12 @@ static bool add_link_lines(struct report *report, const struct link_fit *fit,
                            const struct cost_link *inside, struct error *err)
 {
     for (int k = 0; k < COLLECTIVE_KINDS; k++) {
-        const struct link_error *after = &fit->kinds[k];
-        struct link_error before;
-        if (after->rows == 0)
+        struct error_score before;
+        if (fit->kinds[k].rows == 0)
             continue;
         if (!link_error_of(&before, samples, (enum collective_kind)k, start, inside, err))
             return false;
-        add_line(report, (struct line){start->name,
-                                       collective_kind_name((enum collective_kind)k),
-                                       after->rows,
-                                       {before.median, before.mean, before.p90},
-                                       {after->median, after->mean, after->p90}});
+        add_line(report, start->name, collective_kind_name((enum collective_kind)k), &before, &fit->kinds[k]);
     }
     return true;
 }
@@ -251,15 +237,10 @@ static bool fit_runs(struct report *report, struct error *err)
     if (!validation_load(&validation, report->given->runs, &defaults, err))
         return false;
     validation_predict(&validation, NULL);
-    struct validation_score before = validation_score(&validation, is_of_generation, generation);
+    struct error_score before = validation_score(&validation, is_of_generation, generation);
     bool done = calibrate_runs(&fit, &validation, generation, report->given->runs, err);
     if (done) {
-        const struct validation_score *after = &fit.left_out;
-        add_line(report, (struct line){"runs",
-                                       generation,
-                                       fit.runs,
-                                       {before.median, before.mean, before.p90},
-                                       {after->median, after->mean, after->p90}});
+        add_line(report, "runs", generation, &before, &fit.left_out);
         struct text *out = add_file(report, "calibration");
         text_add(out, "format: rehearse-calibration/1\ngenerations:\n");
         calibration_write(&fit.calibration, out);
@@ -279,18 +260,16 @@ static void print_report(const struct report *report, struct text *out)
     for (int i = 0; i < report->line_count; i++) {
         const struct line *line = &report->lines[i];
         text_format(out, "%-17s %-15s %6d   %6.1f %% %6.1f %% %6.1f %%    %6.1f %% %6.1f %% %6.1f %%\n",
-                    line->what, line->name, line->rows, 100 * line->before.median, 100 * line->before.mean,
-                    100 * line->before.p90, 100 * line->after.median, 100 * line->after.mean,
-                    100 * line->after.p90);
+                    line->what, line->name, line->after.rows, 100 * line->before.median,
+                    100 * line->before.mean, 100 * line->before.p90, 100 * line->after.median,
+                    100 * line->after.mean, 100 * line->after.p90);
     }
 }
 
-static void write_errors(struct json *json, const char *key, const struct errors *errors)
+static void write_errors(struct json *json, const char *key, const struct error_score *errors)
 {
     json_open_flat(json, key, '{');
-    json_number(json, "median_error", errors->median);
-    json_number(json, "mean_error", errors->mean);
-    json_number(json, "p90_error", errors->p90);
+    error_score_write(errors, json);
     json_close(json);
 }
 
@@ -305,7 +284,7 @@ static void write_report(const struct report *report, struct text *out)
         json_open(&json, NULL, '{');
         json_string(&json, "what", line->what);
         json_string(&json, "name", line->name);
-        json_integer(&json, "rows", line->rows);
+        json_integer(&json, "rows", line->after.rows);
         write_errors(&json, "before", &line->before);
         write_errors(&json, "after", &line->after);
         json_close(&json);

@@ -308,9 +308,7 @@ static void write_device(const struct cost_explain *explain, const struct cost_d
     json_number(json, "backward_seconds", rows.seconds[PASS_BACKWARD]);
     json_number(json, "optimizer_seconds",
                 layer_kernel_time(&explain->layer->optimizer, device, explain->options).seconds);
-    json_number(json, "low", rows.interval.low);
-    json_number(json, "high", rows.interval.high);
-    json_bool(json, "extrapolates", rows.interval.extrapolates);
+    interval_write(&rows.interval, json);
     if (device->fitted)
         json_string(json, "products_fitted", device->fitted);
     if (calibration->fitted)

@@ -1,10 +1,7 @@
 #include "cli/cost/list.h"
 
-#include "core/json.h"
+#include "core/fields.h"
 #include "core/unit.h"
-#include "devices/architecture.h"
-#include "devices/device.h"
-#include "devices/link.h"
 #include "devices/software.h"
 #include "devices/tables.h"
 
@@ -12,6 +9,8 @@
 
 static const enum cost_type shown[] = {COST_FP32, COST_TF32, COST_FP16, COST_BF16, COST_FP8};
 #define SHOWN_COUNT ((int)(sizeof shown / sizeof *shown))
+
+/* ---- for people ---- */
 
 static void print_models(const struct table *table, struct text *out)
 {
@@ -30,13 +29,13 @@ static void print_devices(const struct table *table, struct text *out)
     text_format(out, "\n%-16s %10s %12s", "device", "memory", "bandwidth");
     for (int p = 0; p < SHOWN_COUNT; p++)
         text_format(out, " %8s", cost_type_name(shown[p]));
-    text_format(out, "  TFLOP/s, %s\n", "link");
+    text_add(out, "  TFLOP/s, link\n");
     for (int i = 0; i < table->count; i++) {
         const struct cost_device *device = &table->devices[i];
-        char memory[32], bandwidth[32];
+        struct unit_texts texts = {0};
         text_format(out, "%-16s %10s %12s", device->name,
-                    unit_format(memory, sizeof memory, (double)device->memory, UNIT_BYTES, 3),
-                    unit_format(bandwidth, sizeof bandwidth, device->bandwidth, UNIT_RATE, 4));
+                    unit_text(&texts, (double)device->memory, UNIT_BYTES),
+                    unit_text(&texts, device->bandwidth, UNIT_RATE));
         for (int p = 0; p < SHOWN_COUNT; p++)
             if (device->peak[shown[p]] > 0)
                 text_format(out, " %8.1f", device->peak[shown[p]] / 1e12);
@@ -46,105 +45,100 @@ static void print_devices(const struct table *table, struct text *out)
     }
 }
 
-static void print_links(const struct table *table, struct text *out)
-{
-    text_format(out, "\n%-16s %12s  %s\n", "link", "bandwidth", "what it is");
-    for (int i = 0; i < table->count; i++) {
-        const struct cost_link *link = &table->links[i];
-        char bandwidth[32];
-        text_format(out, "%-16s %12s  %s\n", link->name,
-                    unit_format(bandwidth, sizeof bandwidth, link->bandwidth, UNIT_RATE, 4), link->title);
-    }
-}
-
 void cost_list_print(struct text *out)
 {
-    int count;
-    const struct software *software = software_all(&count);
-    const struct table *models = tables_known(TABLE_MODELS);
-    const struct table *devices = tables_known(TABLE_DEVICES);
     const struct table *links = tables_known(TABLE_LINKS);
-    print_models(models, out);
-    print_devices(devices, out);
-    print_links(links, out);
-    text_format(out, "\n%-24s %s\n", "software", "what it is");
-    for (int i = 0; i < count; i++)
-        text_format(out, "%-24s %s\n", software[i].name, software[i].text);
+    struct unit_texts texts = {0};
+    print_models(tables_known(TABLE_MODELS), out);
+    print_devices(tables_known(TABLE_DEVICES), out);
+    text_format(out, "\n%-16s %12s  %s\n", "link", "bandwidth", "description");
+    for (int i = 0; i < links->count; i++)
+        text_format(out, "%-16s %12s  %s\n", links->links[i].name,
+                    unit_text(&texts, links->links[i].bandwidth, UNIT_RATE), links->links[i].title);
+    text_format(out, "\n%-24s %s\n", "software", "description");
+    for (int i = 0; i < SOFTWARE_COUNT; i++)
+        text_format(out, "%-24s %s\n", software_all[i].name, software_all[i].text);
 }
 
-static void write_models(const struct table *table, struct json *json)
+/* ---- for programs ---- */
+
+static const struct field model_fields[] = {
+    FIELD_OUT(struct architecture, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct architecture, "layers", layers, FIELD_INT),
+    FIELD_OUT(struct architecture, "hidden", hidden, FIELD_INT64),
+    FIELD_OUT(struct architecture, "heads", heads, FIELD_INT64),
+    FIELD_OUT(struct architecture, "sequence", sequence, FIELD_INT64),
+    FIELD_OUT(struct architecture, "experts", experts, FIELD_INT64),
+    FIELD_OUT(struct architecture, "source", source, FIELD_TEXT),
+};
+
+static const struct field device_fields[] = {
+    FIELD_OUT(struct cost_device, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct cost_device, "title", title, FIELD_TEXT),
+    FIELD_OUT(struct cost_device, "generation", generation, FIELD_TEXT),
+    FIELD_OUT(struct cost_device, "memory", memory, FIELD_INT64),
+    FIELD_OUT(struct cost_device, "bandwidth", bandwidth, FIELD_DOUBLE),
+    FIELD_OUT(struct cost_device, "link", link, FIELD_TEXT),
+    FIELD_OUT(struct cost_device, "source", source, FIELD_TEXT),
+    FIELD_OUT(struct cost_device, "fitted", fitted, FIELD_TEXT),
+};
+
+static const struct field link_fields[] = {
+    FIELD_OUT(struct cost_link, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct cost_link, "title", title, FIELD_TEXT),
+    FIELD_OUT(struct cost_link, "bandwidth", bandwidth, FIELD_DOUBLE),
+};
+
+static const struct field software_fields[] = {
+    FIELD_OUT(struct software, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct software, "text", text, FIELD_TEXT),
+};
+
+static void write_parameters(const void *entry, struct json *json)
 {
-    json_open(json, "models", '[');
-    for (int i = 0; i < table->count; i++) {
-        const struct architecture *model = &table->models[i];
+    json_number(json, "parameters", architecture_parameters(entry));
+}
+
+static void write_peaks(const void *entry, struct json *json)
+{
+    const struct cost_device *device = entry;
+    for (int p = 0; p < COST_TYPE_COUNT; p++)
+        if (device->peak[p] > 0)
+            json_number(json, cost_type_name((enum cost_type)p), device->peak[p]);
+}
+
+/* Writes a list of entries: their fields, and `more` (NULL: nothing more). */
+static void write_list(struct json *json, const char *key, const void *entries, int count, size_t size,
+                       const struct field *fields, size_t field_count,
+                       void (*more)(const void *entry, struct json *json))
+{
+    json_open(json, key, '[');
+    for (int i = 0; i < count; i++) {
+        const void *entry = (const char *)entries + (size_t)i * size;
         json_open_flat(json, NULL, '{');
-        json_string(json, "name", model->name);
-        json_number(json, "parameters", architecture_parameters(model));
-        json_integer(json, "layers", model->layers);
-        json_integer(json, "hidden", model->hidden);
-        json_integer(json, "heads", model->heads);
-        json_integer(json, "sequence", model->sequence);
-        json_integer(json, "experts", model->experts);
-        json_string(json, "source", model->source);
+        fields_write(entry, fields, field_count, json);
+        if (more)
+            more(entry, json);
         json_close(json);
     }
     json_close(json);
 }
 
-static void write_devices(const struct table *table, struct json *json)
-{
-    json_open(json, "devices", '[');
-    for (int i = 0; i < table->count; i++) {
-        const struct cost_device *device = &table->devices[i];
-        json_open_flat(json, NULL, '{');
-        json_string(json, "name", device->name);
-        json_string(json, "title", device->title);
-        json_string(json, "generation", device->generation);
-        json_integer(json, "memory", device->memory);
-        json_number(json, "bandwidth", device->bandwidth);
-        for (int p = 0; p < COST_TYPE_COUNT; p++)
-            if (device->peak[p] > 0)
-                json_number(json, cost_type_name((enum cost_type)p), device->peak[p]);
-        json_string(json, "link", device->link);
-        json_string(json, "source", device->source);
-        json_string(json, "fitted", device->fitted);
-        json_close(json);
-    }
-    json_close(json);
-}
-
-static void write_links(const struct table *table, struct json *json)
-{
-    json_open(json, "links", '[');
-    for (int i = 0; i < table->count; i++) {
-        json_open_flat(json, NULL, '{');
-        json_string(json, "name", table->links[i].name);
-        json_string(json, "title", table->links[i].title);
-        json_number(json, "bandwidth", table->links[i].bandwidth);
-        json_close(json);
-    }
-    json_close(json);
-}
+#define COUNT(fields) (sizeof(fields) / sizeof *(fields))
 
 void cost_list_write(struct text *out)
 {
-    int count;
-    const struct software *software = software_all(&count);
-    const struct table *models = tables_known(TABLE_MODELS);
-    const struct table *devices = tables_known(TABLE_DEVICES);
-    const struct table *links = tables_known(TABLE_LINKS);
+    const struct table *models = tables_known(TABLE_MODELS), *devices = tables_known(TABLE_DEVICES),
+                       *links = tables_known(TABLE_LINKS);
     struct json json = {.out = out};
     json_open_document(&json, "rehearse-tables/1");
-    write_models(models, &json);
-    write_devices(devices, &json);
-    write_links(links, &json);
-    json_open(&json, "software", '[');
-    for (int i = 0; i < count; i++) {
-        json_open_flat(&json, NULL, '{');
-        json_string(&json, "name", software[i].name);
-        json_string(&json, "text", software[i].text);
-        json_close(&json);
-    }
-    json_close(&json);
+    write_list(&json, "models", models->models, models->count, sizeof *models->models, model_fields,
+               COUNT(model_fields), write_parameters);
+    write_list(&json, "devices", devices->devices, devices->count, sizeof *devices->devices, device_fields,
+               COUNT(device_fields), write_peaks);
+    write_list(&json, "links", links->links, links->count, sizeof *links->links, link_fields,
+               COUNT(link_fields), NULL);
+    write_list(&json, "software", software_all, SOFTWARE_COUNT, sizeof *software_all, software_fields,
+               COUNT(software_fields), NULL);
     json_close(&json);
 }

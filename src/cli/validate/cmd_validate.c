@@ -24,10 +24,10 @@ struct validate_options {
     const char *layers, *setup;
     const char *figure, *residuals, *output;
     int64_t threads;
-    bool rows, best, json;
+    bool rows, wide, best, json;
 };
 
-/* ---- what runs are predicted with ---- */
+/* ---- the defaults of all runs ---- */
 
 static bool add_tables(struct tables *tables, const struct validate_options *given, struct error *err)
 {
@@ -36,69 +36,37 @@ static bool add_tables(struct tables *tables, const struct validate_options *giv
            tables_add(tables, TABLE_CALIBRATIONS, given->calibration, err);
 }
 
-/* ---- what is said for all runs ---- */
-
-static bool unknown(const char *option, const char *word, const char *const *names, int count,
-                    struct error *err)
+static bool unknown(const char *option, const char *word, const char *nearest, struct error *err)
 {
-    const char *nearest = text_nearest(word, names, (size_t)count);
     return error_set(err, ERROR_USAGE, "--%s: unknown '%s'%s%s%s", option, word,
                      nearest ? ", did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-#define MAX_NAMES 256
-
-/* Names of the built-in tables, for messages. */
-static bool unknown_device(const char *word, struct error *err)
-{
-    const struct table *table = tables_known(TABLE_DEVICES);
-    const char *names[MAX_NAMES];
-    int count = 0;
-    for (int i = 0; i < table->count && count < MAX_NAMES; i++)
-        names[count++] = table->devices[i].name;
-    return unknown("gpu", word, names, count, err);
-}
-
-static bool unknown_link(const char *word, struct error *err)
-{
-    const struct table *table = tables_known(TABLE_LINKS);
-    const char *names[MAX_NAMES];
-    int count = 0;
-    for (int i = 0; i < table->count && count < MAX_NAMES; i++)
-        names[count++] = table->links[i].name;
-    return unknown("across", word, names, count, err);
-}
-
-static bool unknown_software(const char *word, struct error *err)
-{
-    const char *names[MAX_NAMES];
-    int count, known;
-    const struct software *all = software_all(&known);
-    for (count = 0; count < known && count < MAX_NAMES; count++)
-        names[count] = all[count].name;
-    return unknown("software", word, names, count, err);
-}
-
-/* A wrong word would be every row's reason: it is the command line's fault, not the table's. */
+/* Checks the words of the command line, which would else be the reason of every row. */
 static bool check_defaults(const struct tables *tables, const struct validate_options *given,
                            struct error *err)
 {
     static const char *const types[] = {"fp4", "fp8", "bf16", "fp16", "tf32", "fp32"};
     static const char *const recomputes[] = {"full", "selective", "none"};
+    const char *names[SOFTWARE_COUNT];
     enum cost_type type;
     enum recompute recompute;
     if (!tables_ready(err))
         return false;
     if (given->gpu && !device_named(tables, given->gpu))
-        return unknown_device(given->gpu, err);
+        return unknown("gpu", given->gpu, table_nearest(tables_known(TABLE_DEVICES), NULL, given->gpu), err);
     if (given->across && !tables_link(tables, given->across))
-        return unknown_link(given->across, err);
+        return unknown("across", given->across, table_nearest(tables_known(TABLE_LINKS), NULL, given->across),
+                       err);
+    for (int i = 0; i < SOFTWARE_COUNT; i++)
+        names[i] = software_all[i].name;
     if (!software_published(given->software))
-        return unknown_software(given->software, err);
+        return unknown("software", given->software, text_nearest(given->software, names, SOFTWARE_COUNT),
+                       err);
     if (!run_type_named(given->precision, &type))
-        return unknown("precision", given->precision, types, 6, err);
+        return unknown("precision", given->precision, text_nearest(given->precision, types, 6), err);
     return !given->recompute || run_recompute_named(given->recompute, &recompute) ||
-           unknown("recompute", given->recompute, recomputes, 3, err);
+           unknown("recompute", given->recompute, text_nearest(given->recompute, recomputes, 3), err);
 }
 
 /* ---- the command ---- */
@@ -139,13 +107,13 @@ static bool write_residuals(const struct validate_options *given, const struct v
     return written;
 }
 
-/* After the report, which a figure that cannot be drawn does not take away. */
+/* Drawn after the report, which is printed even where the figure cannot be drawn. */
 static bool draw(const struct validate_options *given, const struct validate_report *report,
                  struct error *err)
 {
     if (!given->figure)
         return true;
-    if (validation_score(&report->validation, NULL, NULL).runs == 0)
+    if (validation_score(&report->validation, NULL, NULL).rows == 0)
         return error_set(err, ERROR_INFEASIBLE,
                          "--figure: nothing to draw: no run that could be modelled has measured seconds");
     return figure_scatter(&report->validation, given->figure, err);
@@ -185,7 +153,7 @@ static bool make_report(const struct validate_options *given, struct validate_re
 static bool run(void *context, struct error *err)
 {
     const struct validate_options *given = context;
-    struct validate_report report = {.rows = given->rows};
+    struct validate_report report = {.rows = given->rows, .wide = given->wide};
     struct tables tables = {0};
     const char *table = given->tables.items[0];
     const struct validation_defaults defaults = {
@@ -203,6 +171,7 @@ static bool run(void *context, struct error *err)
                                                        .setup = given->setup,
                                                        .output = given->output,
                                                        .rows = given->rows,
+                                                       .wide = given->wide,
                                                        .json = given->json},
                               err);
     bool done = add_tables(&tables, given, err) && check_defaults(&tables, given, err) &&
@@ -240,11 +209,13 @@ static const struct option_spec options[] = {
            .help = "models, links and software of those plans (examples/mixed/)"),
     OPTION(validate_options, rows, OPTION_FLAG, "rows",
            .help = "print every run, and why others are not scored"),
+    OPTION(
+        validate_options, wide, OPTION_FLAG, "wide", .letter = 'w',
+        .help =
+            "print full names, and with --rows degrees, batches and parts of times, wider than 100 columns"),
     OPTION(validate_options, best, OPTION_FLAG, "best",
-           .help =
-               "also plan every run anew on its devices, and say how much faster the best split is predicted "
-               "to be; with "
-               "--rows, why"),
+           .help = "also plan every run anew on its devices, and print how much faster the best split is "
+                   "predicted to be; with --rows, what changes"),
     OPTION_THREADS(struct validate_options),
     OPTION(validate_options, figure, OPTION_FILE, "figure", .argument = "FILE",
            .help = "draw predicted against measured times (.svg, .png, .pdf)"),

@@ -1,47 +1,66 @@
 #include "cli/validate/mixed.h"
 
 #include "cli/output.h"
-#include "core/json.h"
+#include "core/fields.h"
 #include "evidence/mixed_fleet.h"
 
 #include <stdio.h>
 #include <string.h>
 
-struct report {
-    const struct validate_mixed *given;
-    struct mixed_table table;
+/* The scores of a cluster. */
+enum { SCORE_ALL, SCORE_UNMARKED, SCORE_PLANNER, SCORE_MEMORY, SCORES };
+
+static const struct {
+    const char *key;
+    enum mixed_quantity quantity;
+    bool doubtful;
+} kinds[SCORES] = {
+    [SCORE_ALL] = {"all", MIXED_SECONDS, true},
+    [SCORE_UNMARKED] = {"unmarked", MIXED_SECONDS, false},
+    [SCORE_PLANNER] = {"unmarked_by_planner", MIXED_PLANNER, false},
+    [SCORE_MEMORY] = {"memory", MIXED_MEMORY, true},
 };
+
+static bool score_cluster(const struct mixed_table *table, const char *cluster, struct mixed_score *scores,
+                          struct error *err)
+{
+    for (int i = 0; i < SCORES; i++)
+        if (!mixed_table_score(table, cluster, kinds[i].quantity, kinds[i].doubtful, &scores[i], err))
+            return false;
+    return true;
+}
 
 /* ---- for people ---- */
 
 static void print_score(const char *name, const struct mixed_score *score, struct text *out)
 {
-    if (score->rows > 0)
-        text_format(out, "%-44s %5d %7.1f %% %7.1f %% %7.1f %% %+7.1f %% %8.3f\n", name, score->rows,
-                    100 * score->mean, 100 * score->median, 100 * score->p90, 100 * score->bias, score->rank);
+    const struct error_score *errors = &score->errors;
+    if (errors->rows > 0)
+        text_format(out, "%-44s %5d %7.1f %% %7.1f %% %7.1f %% %+7.1f %% %8.3f\n", name, errors->rows,
+                    100 * errors->mean, 100 * errors->median, 100 * errors->p90, 100 * errors->bias,
+                    score->rank);
 }
 
 static bool print_cluster(const struct mixed_table *table, const char *cluster, struct text *out,
                           struct error *err)
 {
-    struct mixed_score all, sure, planner, memory;
+    struct mixed_score scores[SCORES];
     char name[128];
-    if (!mixed_table_score(table, cluster, true, &all, err) ||
-        !mixed_table_score(table, cluster, false, &sure, err) ||
-        !mixed_table_planner(table, cluster, false, &planner, err) ||
-        !mixed_table_memory(table, cluster, &memory, err))
+    if (!score_cluster(table, cluster, scores, err))
         return false;
-    print_score(cluster, &all, out);
-    snprintf(name, sizeof name, "  without the %d marked", all.rows - sure.rows);
-    if (sure.rows < all.rows)
-        print_score(name, &sure, out);
-    print_score(sure.rows < all.rows ? "  these, as 'plan -c' counts" : "  as 'plan -c' counts", &planner,
+    int marked = scores[SCORE_ALL].errors.rows - scores[SCORE_UNMARKED].errors.rows;
+    print_score(cluster, &scores[SCORE_ALL], out);
+    snprintf(name, sizeof name, "  without the %d marked", marked);
+    if (marked > 0)
+        print_score(name, &scores[SCORE_UNMARKED], out);
+    print_score(marked > 0 ? "  these, as 'plan -c' counts" : "  as 'plan -c' counts", &scores[SCORE_PLANNER],
                 out);
-    print_score("  memory", &memory, out);
+    print_score("  memory", &scores[SCORE_MEMORY], out);
     return true;
 }
 
-static void print_row(const struct mixed_row *row, struct text *out)
+/* The parts of the time and the marks' text are printed only in a wide table. */
+static void print_row(const struct mixed_row *row, bool wide, struct text *out)
 {
     const struct mixed_time *time = &row->predicted;
     char measured[32] = "-", error[32] = "-";
@@ -49,19 +68,25 @@ static void print_row(const struct mixed_row *row, struct text *out)
         snprintf(measured, sizeof measured, "%.3f", row->measured);
         snprintf(error, sizeof error, "%+.1f %%", 100 * row->error);
     }
-    text_format(out, "%4d  %-44.44s %9s %9.3f %9s  %8.3f %8.3f %8.3f %8.3f %8.3f %7.1f%s%s\n", row->line,
-                row->label, measured, time->seconds, error, time->compute, time->send, time->bubble,
-                time->gradients + time->tied, time->optimizer + time->other, row->predicted_memory / 0x1p30,
-                row->mark ? "  " : "", row->mark ? row->mark : "");
+    text_format(out, "%4d  %-44.44s %9s %9.3f %9s", row->line, row->label, measured, time->seconds, error);
+    if (wide)
+        text_format(out, "  %8.3f %8.3f %8.3f %8.3f %8.3f", time->compute, time->send, time->bubble,
+                    time->gradients + time->tied, time->optimizer + time->other);
+    text_format(out, " %7.1f%s%s\n", row->predicted_memory / 0x1p30, row->mark ? "  " : "",
+                !row->mark ? ""
+                : wide     ? row->mark
+                           : "*");
 }
 
-static void print_rows(const struct mixed_table *table, struct text *out)
+static void print_rows(const struct mixed_table *table, bool wide, struct text *out)
 {
-    text_format(out, "\n%4s  %-44s %9s %9s %9s  %8s %8s %8s %8s %8s %7s  %s\n", "line", "plan", "measured",
-                "predicted", "error", "compute", "send", "bubble", "reduce", "rest", "GiB", "mark");
+    text_format(out, "\n%4s  %-44s %9s %9s %9s", "line", "plan", "measured", "predicted", "error");
+    if (wide)
+        text_format(out, "  %8s %8s %8s %8s %8s", "compute", "send", "bubble", "reduce", "rest");
+    text_format(out, " %7s  mark\n", "GiB");
     for (int i = 0; i < table->count; i++)
         if (!table->rows[i].reason)
-            print_row(&table->rows[i], out);
+            print_row(&table->rows[i], wide, out);
     text_add(out, "\nnot modelled:\n");
     for (int i = 0; i < table->count; i++)
         if (table->rows[i].reason)
@@ -69,63 +94,72 @@ static void print_rows(const struct mixed_table *table, struct text *out)
                         table->rows[i].reason);
 }
 
-static bool print_report(const struct report *report, struct text *out, struct error *err)
+static bool print_report(const struct mixed_table *table, const struct validate_mixed *given,
+                         struct text *out, struct error *err)
 {
-    const struct mixed_table *table = &report->table;
     struct mixed_score all;
-    if (!mixed_table_score(table, NULL, true, &all, err))
+    if (!mixed_table_score(table, NULL, MIXED_SECONDS, true, &all, err))
         return false;
     text_format(out, "%d plans in the table, %d modelled and measured\n\n%-44s %5s %9s %9s %9s %9s %8s\n",
-                table->count, all.rows, "cluster", "plans", "mean", "median", "p90", "bias", "rank");
+                table->count, all.errors.rows, "cluster", "plans", "mean", "median", "p90", "bias", "rank");
     for (int i = 0; i < table->setup.cluster_count; i++)
         if (!print_cluster(table, table->setup.clusters[i].name, out, err))
             return false;
-    if (report->given->rows)
-        print_rows(table, out);
+    if (given->rows)
+        print_rows(table, given->wide, out);
     return true;
 }
 
 /* ---- for programs ---- */
 
-static void write_score(const char *key, const struct mixed_score *score, struct json *json)
+static bool write_cluster(const struct mixed_table *table, const char *cluster, struct json *json,
+                          struct error *err)
 {
-    json_open_flat(json, key, '{');
-    json_integer(json, "plans", score->rows);
-    json_number(json, "mean_error", score->mean);
-    json_number(json, "median_error", score->median);
-    json_number(json, "p90_error", score->p90);
-    json_number(json, "bias", score->bias);
-    json_number(json, "rank_correlation", score->rank);
-    json_close(json);
-}
-
-static bool write_clusters(const struct mixed_table *table, struct json *json, struct error *err)
-{
-    for (int i = 0; i < table->setup.cluster_count; i++) {
-        const char *name = table->setup.clusters[i].name;
-        struct mixed_score all, sure, planner, memory;
-        if (!mixed_table_score(table, name, true, &all, err) ||
-            !mixed_table_score(table, name, false, &sure, err) ||
-            !mixed_table_planner(table, name, false, &planner, err) ||
-            !mixed_table_memory(table, name, &memory, err))
-            return false;
-        json_open(json, NULL, '{');
-        json_string(json, "cluster", name);
-        write_score("all", &all, json);
-        write_score("unmarked", &sure, json);
-        write_score("unmarked_by_planner", &planner, json);
-        write_score("memory", &memory, json);
+    struct mixed_score scores[SCORES];
+    if (!score_cluster(table, cluster, scores, err))
+        return false;
+    json_open(json, NULL, '{');
+    json_string(json, "cluster", cluster);
+    for (int i = 0; i < SCORES; i++) {
+        json_open_flat(json, kinds[i].key, '{');
+        json_integer(json, "plans", scores[i].errors.rows);
+        error_score_write(&scores[i].errors, json);
+        json_number(json, "bias", scores[i].errors.bias);
+        json_number(json, "rank_correlation", scores[i].rank);
         json_close(json);
     }
+    json_close(json);
     return true;
 }
+
+#define OUT(key, member, type)  FIELD_OUT(struct mixed_row, key, member, type)
+#define PREDICTED(member, type) OUT(#member, predicted.member, type)
+
+static const struct field plan_fields[] = {
+    OUT("line", line, FIELD_INT),
+    OUT("cluster", cluster, FIELD_TEXT),
+    OUT("plan", label, FIELD_TEXT),
+};
+
+static const struct field predicted_fields[] = {
+    OUT("predicted", predicted.seconds, FIELD_DOUBLE),
+    OUT("planner", planner, FIELD_DOUBLE),
+    PREDICTED(compute, FIELD_DOUBLE),
+    PREDICTED(send, FIELD_DOUBLE),
+    PREDICTED(bubble, FIELD_DOUBLE),
+    PREDICTED(gradients, FIELD_DOUBLE),
+    PREDICTED(tied, FIELD_DOUBLE),
+    PREDICTED(optimizer, FIELD_DOUBLE),
+    PREDICTED(other, FIELD_DOUBLE),
+    OUT("slowest_pipeline", predicted.pipeline, FIELD_INT),
+    OUT("slowest_stage", predicted.stage, FIELD_INT),
+    OUT("memory", predicted_memory, FIELD_DOUBLE),
+};
 
 static void write_row(const struct mixed_row *row, struct json *json)
 {
     json_open_flat(json, NULL, '{');
-    json_integer(json, "line", row->line);
-    json_string(json, "cluster", row->cluster);
-    json_string(json, "plan", row->label);
+    fields_write(row, plan_fields, sizeof plan_fields / sizeof *plan_fields, json);
     if (row->reason) {
         json_string(json, "reason", row->reason);
     } else {
@@ -133,18 +167,7 @@ static void write_row(const struct mixed_row *row, struct json *json)
             json_number(json, "measured", row->measured);
             json_number(json, "error", row->error);
         }
-        json_number(json, "predicted", row->predicted.seconds);
-        json_number(json, "planner", row->planner);
-        json_number(json, "compute", row->predicted.compute);
-        json_number(json, "send", row->predicted.send);
-        json_number(json, "bubble", row->predicted.bubble);
-        json_number(json, "gradients", row->predicted.gradients);
-        json_number(json, "tied", row->predicted.tied);
-        json_number(json, "optimizer", row->predicted.optimizer);
-        json_number(json, "other", row->predicted.other);
-        json_integer(json, "slowest_pipeline", row->predicted.pipeline);
-        json_integer(json, "slowest_stage", row->predicted.stage);
-        json_number(json, "memory", row->predicted_memory);
+        fields_write(row, predicted_fields, sizeof predicted_fields / sizeof *predicted_fields, json);
         if (row->measured_memory > 0.0)
             json_number(json, "measured_memory", row->measured_memory);
         if (row->mark)
@@ -153,15 +176,15 @@ static void write_row(const struct mixed_row *row, struct json *json)
     json_close(json);
 }
 
-static bool write_report(const struct report *report, struct text *out, struct error *err)
+static bool write_report(const struct mixed_table *table, struct text *out, struct error *err)
 {
-    const struct mixed_table *table = &report->table;
     struct json json = {.out = out};
     json_open_document(&json, "rehearse-mixed-validation/1");
     json_integer(&json, "rows", table->count);
     json_open(&json, "clusters", '[');
-    if (!write_clusters(table, &json, err))
-        return false;
+    for (int i = 0; i < table->setup.cluster_count; i++)
+        if (!write_cluster(table, table->setup.clusters[i].name, &json, err))
+            return false;
     json_close(&json);
     json_open(&json, "results", '[');
     for (int i = 0; i < table->count; i++)
@@ -175,17 +198,17 @@ static bool write_report(const struct report *report, struct text *out, struct e
 
 bool validate_mixed(const struct validate_mixed *given, struct error *err)
 {
-    struct report report = {.given = given};
+    struct mixed_table table;
     struct text text = {0};
     if (!given->layers || !given->setup)
         return error_set(err, ERROR_USAGE,
                          "--layers and --setup go together: plans on mixed devices need both");
-    if (!mixed_table_load(&report.table, given->plans, given->layers, given->setup, err))
+    if (!mixed_table_load(&table, given->plans, given->layers, given->setup, err))
         return false;
-    bool done = fleet_score_measured(&report.table, err) &&
-                (given->json ? write_report : print_report)(&report, &text, err) &&
+    bool done = fleet_score_measured(&table, err) &&
+                (given->json ? write_report(&table, &text, err) : print_report(&table, given, &text, err)) &&
                 output_text(given->output, &text, err);
     text_release(&text);
-    mixed_table_release(&report.table);
+    mixed_table_release(&table);
     return done;
 }

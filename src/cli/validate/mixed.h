@@ -9,7 +9,7 @@
 struct validate_mixed {
     const char *plans, *layers, *setup; /* files */
     const char *output;                 /* NULL: standard output */
-    bool rows, json;
+    bool rows, wide, json;
 };
 
 bool validate_mixed(const struct validate_mixed *given, struct error *err);

@@ -1,10 +1,10 @@
-/* What `rehearse validate` says about a table of runs. */
+/* The report of `rehearse validate` on a table of runs. */
 #ifndef REHEARSE_CLI_VALIDATE_REPORT_H
 #define REHEARSE_CLI_VALIDATE_REPORT_H
 
-#include "cli/validate/best.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "evidence/better.h"
 #include "evidence/interval.h"
 #include "evidence/validate.h"
 
@@ -15,14 +15,15 @@ struct validate_report {
     struct interval *intervals; /* of modelled runs */
     struct better *betters;     /* NULL: not asked for */
     int covered, extrapolated;  /* of scored ones */
-    bool rows;                  /* all of them are wanted */
+    bool rows, wide;            /* print every run, with all columns */
 };
 
+/* Makes the intervals of all runs that were predicted, and counts the scored runs inside. */
 bool validate_find_intervals(struct validate_report *report, struct error *err);
 void validate_print(const struct validate_report *report, struct text *out);
 void validate_write(const struct validate_report *report, struct text *out); /* JSON */
 
-/* Who published the runs, each once. */
+/* Names the sources of the runs, each once. */
 void validate_name_sources(const struct validation *validation, struct text *out);
 
 #endif

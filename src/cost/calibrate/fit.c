@@ -179,3 +179,16 @@ bool fit_minimise(double (*objective)(const double *x, void *context), void *con
         *best = value;
     return true;
 }
+
+struct error_score fit_score(double *errors, int count)
+{
+    struct error_score score = {.rows = count};
+    if (count == 0)
+        return score;
+    sort_doubles(errors, count);
+    for (int i = 0; i < count; i++)
+        score.mean += errors[i] / count;
+    score.median = 0.5 * (errors[(count - 1) / 2] + errors[count / 2]);
+    score.p90 = errors[(int)(0.9 * (count - 1))];
+    return score;
+}

@@ -2,6 +2,8 @@
 #ifndef REHEARSE_COST_CALIBRATE_FIT_H
 #define REHEARSE_COST_CALIBRATE_FIT_H
 
+#include "core/statistics.h"
+
 #include <stdbool.h>
 
 #define MAX_FIT 64 /* parameters */
@@ -15,5 +17,8 @@
  * than MAX_FIT parameters, none that moves, or out of memory. */
 bool fit_minimise(double (*objective)(const double *x, void *context), void *context, double *x,
                   const double *step, int count, int evaluations, double *best);
+
+/* Scores `count` absolute errors, which it sorts: p90 is one of them, and the median is the mean of the middle two. */
+struct error_score fit_score(double *errors, int count);
 
 #endif

@@ -40,13 +40,6 @@ static int by_key(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
 static void rows_release(struct rows *rows)
 {
     free((void *)rows->samples);
@@ -76,20 +69,16 @@ static double error_at(const struct cost_device *device, const struct gemm_sampl
     return fabs(time.seconds / sample->seconds - 1);
 }
 
-static struct gemm_error summary(double *errors, int count)
+/* The median is the upper one of the middle two. */
+static struct error_score score_of(double *errors, int count)
 {
-    struct gemm_error error = {.rows = count};
-    if (count == 0)
-        return error;
-    qsort(errors, (size_t)count, sizeof *errors, by_value);
-    for (int i = 0; i < count; i++)
-        error.mean += errors[i] / count;
-    error.median = errors[count / 2];
-    error.p90 = errors[(int)(0.9 * (count - 1))];
-    return error;
+    struct error_score score = fit_score(errors, count);
+    if (count > 0)
+        score.median = errors[count / 2];
+    return score;
 }
 
-bool gemm_error_of(struct gemm_error *error, const struct cost_device *device,
+bool gemm_error_of(struct error_score *error, const struct cost_device *device,
                    const struct gemm_samples *samples, enum cost_type type, struct error *err)
 {
     struct rows rows;
@@ -97,7 +86,7 @@ bool gemm_error_of(struct gemm_error *error, const struct cost_device *device,
         return false;
     for (int i = 0; i < rows.count; i++)
         rows.errors[i] = error_at(device, rows.samples[i]);
-    *error = summary(rows.errors, rows.count);
+    *error = score_of(rows.errors, rows.count);
     rows_release(&rows);
     return true;
 }
@@ -155,7 +144,7 @@ static double objective(const double *x, void *context)
     for (int row = 0; row < rows->count; row += fitting->stride)
         if (!left_out(fitting, row))
             rows->errors[count++] = error_at(&fitting->device, rows->samples[row]);
-    struct gemm_error error = summary(rows->errors, count);
+    struct error_score error = score_of(rows->errors, count);
     outside += above_peak(&fitting->device.gemm[fitting->type]);
     return error.mean + error.median / 2 + PENALTY * outside;
 }
@@ -227,7 +216,7 @@ static bool fit_type(struct gemm_fit *fit, const struct rows *rows, enum cost_ty
         for (int row = fold; row < rows->count; row += GEMM_FIT_FOLDS)
             errors[count++] = error_at(&fitting.device, rows->samples[row]);
     }
-    fit->types[type] = summary(errors, count);
+    fit->types[type] = score_of(errors, count);
     fit->device.gemm[type] = best;
     fit->device.gemm_own[type] = true;
     free(errors);
@@ -266,7 +255,7 @@ void gemm_fit_write(const struct gemm_fit *fit, const char *name, const char *so
     struct text words = {0};
     text_format(&words, "fitted to %s:", source);
     for (int t = 0; t < COST_TYPE_COUNT; t++) {
-        const struct gemm_error *error = &fit->types[t];
+        const struct error_score *error = &fit->types[t];
         if (error->rows > 0)
             text_format(&words, " %s %d rows, cross-validated median %.1f %%, mean %.1f %%;",
                         cost_type_name((enum cost_type)t), error->rows, 100 * error->median,

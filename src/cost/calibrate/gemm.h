@@ -3,6 +3,7 @@
 #define REHEARSE_COST_CALIBRATE_GEMM_H
 
 #include "core/error.h"
+#include "core/statistics.h"
 #include "core/text.h"
 #include "cost/calibrate/gemm_samples.h"
 #include "devices/device.h"
@@ -13,15 +14,9 @@
 #define GEMM_FIT_MIN   40   /* minimum rows of a type; with fewer its parameters stay unchanged */
 #define GEMM_FIT_MAX   2000 /* maximum rows of a type in a fit: more change nothing and take long */
 
-/* Errors as shares: 0.05 is 5 %. */
-struct gemm_error {
-    int rows;
-    double median, mean, p90;
-};
-
 struct gemm_fit {
-    struct cost_device device;                /* `start` with fitted parameters; its texts are start's */
-    struct gemm_error types[COST_TYPE_COUNT]; /* on rows held out of the fit; rows 0: not fitted */
+    struct cost_device device;                 /* `start` with fitted parameters; its texts are start's */
+    struct error_score types[COST_TYPE_COUNT]; /* on rows held out of the fit; rows 0: not fitted */
 };
 
 /* Fits the parameters of `start` to the samples, type by type. Errors are those of GEMM_FIT_FOLDS fits on
@@ -31,7 +26,7 @@ bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
                       const struct cost_device *start, struct error *err);
 
 /* Computes the errors of the device's times on the samples of a type. */
-bool gemm_error_of(struct gemm_error *error, const struct cost_device *device,
+bool gemm_error_of(struct error_score *error, const struct cost_device *device,
                    const struct gemm_samples *samples, enum cost_type type, struct error *err);
 
 /* Appends the device as a file (cost_device_write); `name` is its new name, `source` the table's. */

@@ -286,27 +286,7 @@ static void fit_some(void *context, size_t first, size_t last, int thread)
     }
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static struct link_error summary(double *errors, int count)
-{
-    struct link_error error = {.rows = count};
-    if (count == 0)
-        return error;
-    qsort(errors, (size_t)count, sizeof *errors, ascending);
-    error.median = 0.5 * (errors[(count - 1) / 2] + errors[count / 2]);
-    error.p90 = errors[(int)(0.9 * (count - 1))];
-    for (int i = 0; i < count; i++)
-        error.mean += errors[i] / count;
-    return error;
-}
-
-bool link_error_of(struct link_error *error, const struct link_samples *samples, enum collective_kind kind,
+bool link_error_of(struct error_score *error, const struct link_samples *samples, enum collective_kind kind,
                    const struct cost_link *link, const struct cost_link *inside, struct error *err)
 {
     double *errors = calloc((size_t)samples->count + 1, sizeof *errors);
@@ -318,7 +298,7 @@ bool link_error_of(struct link_error *error, const struct link_samples *samples,
         if (sample->kind == kind && belongs(sample, inside))
             errors[count++] = fabs(predict(link, inside, sample) / sample->seconds - 1.0);
     }
-    *error = summary(errors, count);
+    *error = fit_score(errors, count);
     free(errors);
     return true;
 }
@@ -337,10 +317,10 @@ static void judge(struct link_fit *fit, const struct work *work, const struct li
             const struct fitting *blind = &work->fittings[k][fold_of(row)];
             errors[all + count++] = fabs(predict(&blind->link, inside, sample) / sample->seconds - 1.0);
         }
-        fit->kinds[k] = summary(errors + all, count);
+        fit->kinds[k] = fit_score(errors + all, count);
         all += count;
     }
-    fit->all = summary(errors, all);
+    fit->all = fit_score(errors, all);
 }
 
 static bool prepare(struct work *work, const struct link_samples *samples, const struct cost_link *start,

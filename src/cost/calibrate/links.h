@@ -5,6 +5,7 @@
 #include "core/arena.h"
 #include "core/csv.h"
 #include "core/error.h"
+#include "core/statistics.h"
 #include "core/text.h"
 #include "cost/collective.h"
 
@@ -34,17 +35,11 @@ bool link_samples_read(struct link_samples *samples, const struct csv *csv, cons
                        struct error *err);
 void link_samples_release(struct link_samples *samples);
 
-/* Errors as shares: 0.05 is 5 %. */
-struct link_error {
-    int rows;
-    double median, mean, p90;
-};
-
 struct link_fit {
     struct arena arena;
     struct cost_link link;
-    struct link_error kinds[COLLECTIVE_KINDS]; /* on rows held out of the fit; rows 0: not fitted */
-    struct link_error all;
+    struct error_score kinds[COLLECTIVE_KINDS]; /* on rows held out of the fit; rows 0: not fitted */
+    struct error_score all;
 };
 
 /* Fits the parameters of `start` (its bandwidth stays: rates are shares of it) to the samples, kind by kind:
@@ -55,7 +50,7 @@ bool link_fit_samples(struct link_fit *fit, const struct link_samples *samples, 
 void link_fit_release(struct link_fit *fit);
 
 /* Computes the errors of the link's times on the samples of a kind; `inside` as above. */
-bool link_error_of(struct link_error *error, const struct link_samples *samples, enum collective_kind kind,
+bool link_error_of(struct error_score *error, const struct link_samples *samples, enum collective_kind kind,
                    const struct cost_link *link, const struct cost_link *inside, struct error *err);
 
 #endif

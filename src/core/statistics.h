@@ -1,0 +1,26 @@
+/* Statistics of numbers, and of the errors of predictions. */
+#ifndef REHEARSE_CORE_STATISTICS_H
+#define REHEARSE_CORE_STATISTICS_H
+
+#include "core/json.h"
+
+/* Sorts numbers, the smallest first. */
+void sort_doubles(double *values, int count);
+
+/* Returns the quantile of sorted numbers, between the two nearest in proportion. */
+double quantile_of(const double *sorted, int count, double share);
+
+/* Errors as shares: 0.05 is 5 %. */
+struct error_score {
+    int rows;
+    double mean, median, p90; /* of the absolute errors */
+    double bias;              /* median of the signed errors */
+};
+
+/* Scores `count` signed errors. Sorts them and makes them positive. */
+struct error_score error_score_of(double *errors, int count);
+
+/* Writes mean_error, median_error and p90_error into a map that is open. */
+void error_score_write(const struct error_score *score, struct json *json);
+
+#endif
