@@ -14,6 +14,8 @@ struct maker {
     struct layer_split split;
 };
 
+const char *const model_precisions[] = {"mixed", "fp32", "fp8", NULL};
+
 enum cost_type model_type(const struct cost_device *device, enum model_precision precision)
 {
     static const enum cost_type wanted[] = {

@@ -16,6 +16,8 @@ enum model_precision {
     MODEL_FP8,  /* products in fp8, in bf16 or fp16 where the device has no fp8; the rest as mixed */
 };
 
+extern const char *const model_precisions[]; /* "mixed", "fp32", "fp8", NULL */
+
 struct model_options {
     int64_t microbatch; /* sequences */
     int64_t sequence;   /* tokens; 0: the model's */

@@ -2,7 +2,6 @@
 
 #include "core/clock.h"
 #include "core/unit.h"
-#include "plan/pipeline_plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -204,18 +203,20 @@ void templates_release(struct template_set *set)
     memset(set, 0, sizeof *set);
 }
 
-static bool write_plan(const struct plan_template *template, struct json *json, struct error *err)
+static bool write_plan(const struct plan_template *template, const struct planning *planning,
+                       struct json *json, struct error *err)
 {
     struct plan plan;
     plan_init(&plan);
-    if (!plan_of_pipeline(&plan, &template->plan, &template->problem, NULL, NULL, err))
+    if (!plan_of_planning(&plan, planning, &template->problem, &template->plan, err))
         return false;
     plan_write_json(&plan, json, "plan");
     plan_release(&plan);
     return true;
 }
 
-bool templates_write_json(const struct template_set *set, struct json *json, struct error *err)
+bool templates_write_json(const struct template_set *set, const struct planning *planning, struct json *json,
+                          struct error *err)
 {
     bool ok = true;
     json_open(json, NULL, '{');
@@ -227,7 +228,7 @@ bool templates_write_json(const struct template_set *set, struct json *json, str
         json_open(json, NULL, '{');
         json_integer(json, "nodes", template->nodes);
         if (template->feasible)
-            ok = write_plan(template, json, err);
+            ok = write_plan(template, planning, json, err);
         else {
             json_null(json, "plan");
             json_string(json, "reason", template->error.text);

@@ -7,8 +7,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
-#include "plan/pipeline.h"
-#include "plan/search.h"
+#include "plan/planning.h"
 
 #include <stdbool.h>
 
@@ -35,8 +34,9 @@ bool templates_make(struct template_set *set, const struct plan_problem *problem
                     const struct plan_search_options *options, struct error *err);
 void templates_release(struct template_set *set);
 
-/* rehearse-templates/2: a plan for each number of nodes. False: out of memory. */
-bool templates_write_json(const struct template_set *set, struct json *json, struct error *err);
+/* rehearse-templates/2: a plan for each number of nodes, whose problem is the planning's. False: out of memory. */
+bool templates_write_json(const struct template_set *set, const struct planning *planning, struct json *json,
+                          struct error *err);
 void templates_print(const struct template_set *set, struct text *out);
 
 #endif

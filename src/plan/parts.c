@@ -38,6 +38,18 @@ const struct software *plan_software_of(const struct plan *plan, struct error *e
     return software;
 }
 
+bool plan_named_precision(const struct plan *plan, enum model_precision *precision, struct error *err)
+{
+    const char *said = plan->precision ? plan->precision : model_precisions[MODEL_MIXED];
+    for (int p = 0; model_precisions[p]; p++)
+        if (strcmp(said, model_precisions[p]) == 0) {
+            *precision = (enum model_precision)p;
+            return true;
+        }
+    return error_set(err, ERROR_INPUT, "%s: training.precision: expected mixed, fp32 or fp8, found '%s'",
+                     plan->path ? plan->path : "plan", said);
+}
+
 /* A link of the plan, or the usual one of the device. */
 static const struct cost_link *link_of(struct plan *plan, const struct tables *tables, int index,
                                        const char *usual, struct error *err)

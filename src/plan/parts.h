@@ -3,6 +3,7 @@
 #define REHEARSE_PLAN_PARTS_H
 
 #include "cluster/cluster.h"
+#include "cost/model_profile.h"
 #include "devices/software.h"
 #include "devices/tables.h"
 #include "plan/plan.h"
@@ -18,6 +19,7 @@ struct plan_parts {
 const struct architecture *plan_model_of(const struct plan *plan, const struct plan_parts *given,
                                          struct error *err);
 const struct software *plan_software_of(const struct plan *plan, struct error *err);
+bool plan_named_precision(const struct plan *plan, enum model_precision *precision, struct error *err);
 
 /* Returns the plan's device types as resolved groups, with the plan's memory and links, in the plan's arena. nodes 0: the
  * plan does not say how many. NULL: an error. */

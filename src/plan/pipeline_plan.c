@@ -2,6 +2,7 @@
 
 #include "plan/plan_digest.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,13 @@ bool plan_take_groups(struct plan *plan, const struct plan_problem *problem, con
         type->per_node = group->devices_per_node;
         type->memory = group->memory;
         if (cluster) {
-            type->inside = add_link(plan, "intra_node", &cluster->groups[g].intra_node);
-            type->across = add_link(plan, "inter_node", &cluster->inter_node);
+            const struct cluster_group *from = &cluster->groups[g];
+            type->inside = from->inside
+                               ? plan_add_link(plan, from->inside->name, from->inside->bandwidth, NAN)
+                               : add_link(plan, "intra_node", &from->intra_node);
+            type->across = from->across
+                               ? plan_add_link(plan, from->across->name, from->across->bandwidth, NAN)
+                               : add_link(plan, "inter_node", &cluster->inter_node);
         }
         if (!type->name)
             return error_memory(err);

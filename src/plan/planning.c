@@ -1,31 +1,78 @@
 #include "plan/planning.h"
 
+#include "cost/profile_links.h"
+#include "plan/pipeline_plan.h"
+
 #include <string.h>
+
+/* Returns the index of the first group of the same type. */
+static int first_like(const struct cluster *cluster, int group)
+{
+    int first = 0;
+    while (strcmp(cluster->groups[first].type->name, cluster->groups[group].type->name) != 0)
+        first++;
+    return first;
+}
+
+/* Prices the model's layers on each device type of the cluster, and all-reduces over the nodes' own links. */
+static bool price_layers(struct planning *planning, const struct planning_options *options, struct error *err)
+{
+    struct cluster *cluster = &planning->cluster;
+    const struct cost_device *devices[CLUSTER_MAX_GROUPS];
+    const struct cluster_group *groups[CLUSTER_MAX_GROUPS];
+    struct model_options pricing = options->pricing;
+    int count = 0;
+    planning->pricing = pricing;
+    pricing.microbatch = options->microbatch_size > 0 ? options->microbatch_size : 1;
+    pricing.tensor = 1;
+    pricing.devices_per_node = 0; /* below, over each group's own link */
+    pricing.nodes = 0;
+    if (!cluster_resolve(cluster, pricing.tables, pricing.across, err))
+        return false;
+    for (int g = 0; g < cluster->group_count; g++) {
+        struct cluster_group *group = &cluster->groups[g], *first = &cluster->groups[first_like(cluster, g)];
+        group->device = group->type->name; /* as the profile has it */
+        if (first == group) {
+            groups[count] = group;
+            devices[count++] = group->type;
+        } else if (first->inside->bandwidth != group->inside->bandwidth)
+            return error_set(err, ERROR_INPUT, "%s.intra_node: differs from that of another group of '%s'",
+                             group->place, group->device);
+    }
+    pricing.across = cluster->groups[0].across->name; /* of no effect without nodes */
+    if (!model_profile(&planning->profile, options->model, devices, count, &pricing, err))
+        return false;
+    for (int d = 0; d < count; d++)
+        if (!profile_fill_allreduce(&planning->profile, &planning->profile.devices[d], groups[d]->inside,
+                                    groups[d]->across, groups[d]->devices_per_node, 0)) {
+            profile_release(&planning->profile);
+            return error_memory(err);
+        }
+    return true;
+}
 
 bool planning_open(struct planning *planning, const struct planning_options *options, struct error *err)
 {
     memset(planning, 0, sizeof *planning);
-    if (!profile_load(&planning->profile, options->profile, (int)options->microbatch_size, err))
+    if (!options->model &&
+        !profile_load(&planning->profile, options->profile, (int)options->microbatch_size, err))
         return false;
-    if (!cluster_load(&planning->cluster, options->cluster, err))
-        goto no_cluster;
-    if (!plan_problem_init(&planning->problem, &planning->profile, &planning->cluster,
-                           (enum plan_objective)options->objective, (enum plan_allreduce)options->allreduce,
-                           (int)options->microbatches, err))
-        goto no_problem;
-    planning->problem.memory = (enum memory_model)options->memory;
+    if (cluster_load(&planning->cluster, options->cluster, err) &&
+        (!options->model || price_layers(planning, options, err)) &&
+        plan_problem_init(&planning->problem, &planning->profile, &planning->cluster,
+                          (enum plan_objective)options->objective, (enum plan_allreduce)options->allreduce,
+                          (int)options->microbatches, err)) {
+        planning->problem.memory = (enum memory_model)options->memory;
+        planning->search.time_limit = options->time_limit;
+        planning->search.progress = &planning->progress;
+        planning->search.pool = parallel_new((int)options->threads, err);
+    }
+    if (!planning->search.pool) {
+        planning_close(planning);
+        return false;
+    }
     progress_start(&planning->progress, "searching");
-    planning->search.time_limit = options->time_limit;
-    planning->search.progress = &planning->progress;
-    planning->search.pool = parallel_new((int)options->threads, err);
-    if (planning->search.pool)
-        return true;
-    plan_problem_release(&planning->problem);
-no_problem:
-    cluster_release(&planning->cluster);
-no_cluster:
-    profile_release(&planning->profile);
-    return false;
+    return true;
 }
 
 void planning_close(struct planning *planning)
@@ -35,4 +82,15 @@ void planning_close(struct planning *planning)
     plan_problem_release(&planning->problem);
     cluster_release(&planning->cluster);
     profile_release(&planning->profile);
+}
+
+bool plan_of_planning(struct plan *plan, const struct planning *planning, const struct plan_problem *problem,
+                      const struct pipeline *pipeline, struct error *err)
+{
+    if (planning->pricing.software) {
+        plan->software = planning->pricing.software->name;
+        plan->precision = model_precisions[planning->pricing.precision];
+        plan->sequence = planning->pricing.sequence;
+    }
+    return plan_of_pipeline(plan, pipeline, problem, &planning->profile, &planning->cluster, err);
 }

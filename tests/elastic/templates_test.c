@@ -362,10 +362,11 @@ static void documents_say_why_there_is_no_plan(void **state)
     struct text out = {0};
     struct json json;
     struct error err;
+    const struct planning planning = {.profile = {.model = NULL}};
     make_shown(&set, templates, stages);
     set.count = 1;
     json = (struct json){.out = &out};
-    assert_true(templates_write_json(&set, &json, &err));
+    assert_true(templates_write_json(&set, &planning, &json, &err));
     assert_non_null(strstr(out.data, "\"format\": \"rehearse-templates/2\""));
     assert_non_null(strstr(out.data, "\"planning_seconds\": 0.25"));
     assert_non_null(strstr(out.data, "\"nodes\": 1"));

@@ -375,7 +375,6 @@ static bool run(void *context, struct error *err)
 }
 
 /* In the order of enum model_precision, enum recompute. */
-static const char *const precisions[] = {"mixed", "fp32", "fp8", NULL};
 static const char *const recomputes[] = {"none", "selective", "full", NULL};
 static const char *const attentions[] = {"unfused", "flash2", "flash3", NULL}; /* enum attention_kind */
 static const char *const formats[] = {"by-output", "json", "oobleck", NULL};   /* enum format */
@@ -395,7 +394,7 @@ static const struct option_spec options[] = {
            .help = "tokens in a sample; 0 is the length that the model was trained with"),
     OPTION(
         cost_options, precision, OPTION_CHOICE, "precision", .argument = "NAME", .initial = "mixed",
-        .words = precisions,
+        .words = model_precisions,
         .help =
             "mixed multiplies in bf16 (fp16 where there is none) and keeps 16 bits, fp32 multiplies in tf32 "
             "where "

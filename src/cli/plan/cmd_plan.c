@@ -6,14 +6,11 @@
 
 #include <string.h>
 
-static const char *const rules[] = {"dapple", "dapple-fixed", NULL};    /* enum dapple_rules */
-static const char *const precisions[] = {"mixed", "fp32", "fp8", NULL}; /* enum model_precision */
+static const char *const rules[] = {"dapple", "dapple-fixed", NULL}; /* enum dapple_rules */
 static const char *const imports[] = {"auto", "hpgo", "rehearse", NULL};
 
 static const struct option_spec options[] = {
-    OPTION(plan_options, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",
-           .help = "the model of a training job: llama-3.1-405b, gpt3-175b, ..., or a file "
-                   "(rehearse-architecture/1)"),
+    PLANNING_MODEL(plan_options),
     OPTION(plan_options, device, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME",
            .help = "the device type of a training job, by name or as a file"),
     OPTION(
@@ -48,20 +45,6 @@ static const struct option_spec options[] = {
            .help =
                "how the plan is found: exact proves the optimum; the others are methods of the reference, to "
                "compare with"),
-    OPTION(plan_options, sequence, OPTION_INTEGER, "sequence", .topic = "job", .argument = "N",
-           .initial = "0", .most = 1 << 24, .help = "tokens of a sample; 0 is the model's own length"),
-    OPTION(
-        plan_options, precision, OPTION_CHOICE, "precision", .topic = "job", .argument = "NAME",
-        .initial = "mixed", .words = precisions,
-        .help =
-            "number format of the products: mixed is bf16 (fp16 where there is no bf16), fp32 is tf32 where "
-            "there is tf32"),
-    OPTION(
-        plan_options, software, OPTION_TEXT, "software", .topic = "job", .argument = "NAME",
-        .initial = "megatron-core",
-        .help =
-            "training software: it decides which kernels are fused, which transfers overlap and how a model "
-            "can be split ('rehearse cost --list')"),
     OPTION(plan_options, devices_per_node, OPTION_INTEGER, "devices-per-node", .topic = "job",
            .argument = "N", .initial = "0", .most = 1024,
            .help = "devices of a node; 0 is the usual number for the device type, 8 or 72"),
@@ -69,11 +52,6 @@ static const struct option_spec options[] = {
            .help = "link inside a node, if it is not the device type's own"),
     OPTION(plan_options, across, OPTION_TEXT, "across", .topic = "job", .argument = "LINK",
            .help = "link between nodes, if it is not the usual one of the device's generation"),
-    OPTION(plan_options, links, OPTION_FILE, "links", .topic = "job", .argument = "FILE",
-           .help = "file of your own links, which replace known links of the same name"),
-    OPTION(plan_options, calibration, OPTION_FILE, "calibration", .topic = "job", .argument = "FILE",
-           .help =
-               "file written by 'rehearse calibrate --runs', which replaces the calibration of a generation"),
     OPTION(plan_options, headroom, OPTION_NUMBER, "headroom", .topic = "job", .argument = "PERCENT",
            .initial = "5", .most = 90, .help = "share of each device's memory to keep free"),
     OPTION(plan_options, fix, OPTION_TEXT, "fix", .topic = "job", .repeats = true, .argument = "NAME=N,...",
@@ -191,9 +169,10 @@ static bool run(void *context, struct error *err)
     struct plan_options *given = context;
     if (given->plan)
         return check_outputs(given, err) && check_given_plan(given, err) && plan_by_file(given, err);
+    bool batch = given->global_batch, counted = plan_is_given(given, "microbatches");
     if (!plan_is_given(given, "objective"))
         given->planning.objective =
-            given->model || given->device || (given->global_batch && !plan_is_given(given, "microbatches"))
+            given->device || ((batch || given->model.name) && !(counted && (!given->model.name || !batch)))
                 ? PLAN_BY_ITERATION
                 : PLAN_BY_PIPELINE;
     const struct planner *planner = check_outputs(given, err) ? planner_choose(given, err) : NULL;

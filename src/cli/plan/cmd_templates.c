@@ -6,6 +6,7 @@
 
 struct templates_options {
     struct planning_options planning;
+    struct model_given model;
     struct option_range nodes;
     const char *output;
     bool json;
@@ -23,23 +24,24 @@ static bool choose_range(const struct templates_options *options, const struct p
                      (long long)range->last);
 }
 
-static bool write_json(const char *path, const struct template_set *set, struct error *err)
+static bool write_json(const char *path, const struct template_set *set, const struct planning *planning,
+                       struct error *err)
 {
     struct text text = {0};
     struct json json = {.out = &text};
-    if (templates_write_json(set, &json, err))
+    if (templates_write_json(set, planning, &json, err))
         return output_and_release(path, &text, err);
     text_release(&text);
     return false;
 }
 
 static bool deliver(const struct templates_options *options, const struct template_set *set,
-                    struct error *err)
+                    const struct planning *planning, struct error *err)
 {
-    if (options->output && !write_json(options->output, set, err))
+    if (options->output && !write_json(options->output, set, planning, err))
         return false;
     if (options->json)
-        return write_json(NULL, set, err);
+        return write_json(NULL, set, planning, err);
     struct text text = {0};
     templates_print(set, &text);
     return output_and_release(NULL, &text, err);
@@ -51,28 +53,54 @@ static bool run(void *context, struct error *err)
     struct planning planning;
     struct option_range range;
     struct template_set set;
-    if (!planning_open(&planning, &options->planning, err))
+    struct cost_chosen chosen = {0};
+    if (!options->model.name == !options->planning.profile)
+        return error_set(err, ERROR_USAGE,
+                         options->model.name ? "templates: --model and --profile are two models: choose one"
+                                             : "templates: '--profile P' or '--model NAME' is missing");
+    if (!planning_open_given(&planning, options->planning, &options->model, &chosen, err)) {
+        cost_chosen_release(&chosen);
         return false;
+    }
     bool ok =
         choose_range(options, &planning.problem, &range, err) &&
         templates_make(&set, &planning.problem, (int)range.first, (int)range.last, &planning.search, err);
     if (ok) {
-        ok = deliver(options, &set, err);
+        ok = deliver(options, &set, &planning, err);
         templates_release(&set);
     }
     planning_close(&planning);
+    cost_chosen_release(&chosen);
     return ok;
 }
 
+static const char *const objectives[] = {"pipeline", "oobleck", NULL}; /* enum plan_objective */
+
 static const struct option_spec options[] = {
-    PLANNING_OPTIONS(struct templates_options),
+    PLANNING_MODEL(templates_options),
+    OPTION(templates_options, planning.profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
+           .help = "layer times: a rehearse-profile/1 file, an Oobleck profile folder, or a folder of those "
+                   "named by device type"),
+    OPTION(templates_options, planning.cluster, OPTION_FILE, "cluster", .letter = 'c', .required = true,
+           .argument = "FILE", .help = "the cluster, rehearse-cluster/1"),
+    OPTION(templates_options, planning.microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
+           .initial = "0", .most = PROFILE_MAX_MICROBATCH,
+           .help =
+               "samples of a micro-batch: with --model 1 if it is 0; of an Oobleck folder, the mb{N}.json "
+               "to read, 0 where there is only one"),
+    PLANNING_ALLREDUCE(struct templates_options),
+    PLANNING_MEMORY(struct templates_options),
     OPTION(templates_options, nodes, OPTION_RANGE, "nodes", .argument = "A..B", .least = 1,
            .most = CLUSTER_MAX_GROUPS * CLUSTER_MAX_NODES,
            .help = "a template for each of these numbers of nodes; all there are where this is left out"),
     OPTION(templates_options, planning.microbatches, OPTION_INTEGER, "microbatches", .letter = 'n',
            .argument = "N", .initial = "0", .most = PLAN_MAX_MICROBATCHES,
            .help = "micro-batches per iteration; 0 is the reference's default, three for each stage"),
-    PLANNING_OBJECTIVE(struct templates_options),
+    OPTION(templates_options, planning.objective, OPTION_CHOICE, "objective", .argument = "NAME",
+           .initial = "pipeline", .words = objectives,
+           .help =
+               "what is minimised: pipeline is the sum of stage times + (N - 1) x the slowest; oobleck is "
+               "the reference's T1 + T2 + T3"),
     PLANNING_TIME_LIMIT(struct templates_options),
     PLANNING_THREADS(struct templates_options),
     OPTION_JSON(struct templates_options),

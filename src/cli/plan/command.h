@@ -33,9 +33,9 @@ struct plan_options {
     int64_t profile_batch;
     double state_factor, sample_memory;
 
-    const char *model, *device, *software, *inside, *across, *links, *calibration;
-    int64_t sequence, devices_per_node, top;
-    int precision;   /* enum model_precision */
+    struct model_given model;
+    const char *device, *inside, *across;
+    int64_t devices_per_node, top;
     double headroom; /* percent */
     struct option_list fix;
     bool explain, pareto;

@@ -70,7 +70,7 @@ static bool plan_model(const struct plan_options *given, const struct split *spl
 {
     struct fleet_question question = {
         .job = split->question.job,
-        .precision = (enum model_precision)given->precision,
+        .precision = (enum model_precision)given->model.precision,
         .headroom = given->headroom / 100.0,
     };
     struct fleet_answer answer;
@@ -146,11 +146,6 @@ bool plan_by_fleet(const struct plan_options *options, struct error *err)
 {
     struct cluster cluster;
     int64_t batch = 0;
-    if (!options->model && !options->planning.profile)
-        return error_set(err, ERROR_USAGE,
-                         "plan: '--model NAME' is missing, which --objective iteration needs");
-    if (options->model && options->planning.profile)
-        return error_set(err, ERROR_USAGE, "plan: --model and --profile are two models: choose one");
     if (!one_batch(options, &batch, err))
         return false;
     if (options->planning.profile)

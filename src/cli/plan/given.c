@@ -13,12 +13,12 @@ static void print(const void *context, struct text *out)
 static bool remake(const struct plan_options *options, struct plan *plan, struct cost_chosen *chosen,
                    struct job *job, bool *is_job, struct error *err)
 {
-    *is_job = plan_is_job(plan) && (plan->software || options->model) && plan_is_given(options, "emit");
+    *is_job = plan_is_job(plan) && (plan->software || options->model.name) && plan_is_given(options, "emit");
     if (!*is_job)
         return true;
-    if (!tables_add(&chosen->added, TABLE_LINKS, options->links, err) ||
-        !tables_add(&chosen->added, TABLE_CALIBRATIONS, options->calibration, err) ||
-        (options->model && !cost_choose_model(chosen, options->model, err)) ||
+    if (!tables_add(&chosen->added, TABLE_LINKS, options->model.links, err) ||
+        !tables_add(&chosen->added, TABLE_CALIBRATIONS, options->model.calibration, err) ||
+        (options->model.name && !cost_choose_model(chosen, options->model.name, err)) ||
         (options->device && !cost_choose_devices(chosen, options->device, err)))
         return false;
     const struct plan_parts parts = {

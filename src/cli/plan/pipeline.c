@@ -21,7 +21,7 @@ static bool deliver(const struct plan_options *options, const struct planning *p
     const struct answer answer = {pipeline, &planning->problem};
     const struct plan_delivery delivery = {.plan = &plan, .print = print, .context = &answer};
     plan_init(&plan);
-    if (!plan_of_pipeline(&plan, pipeline, &planning->problem, &planning->profile, &planning->cluster, err))
+    if (!plan_of_planning(&plan, planning, &planning->problem, pipeline, err))
         return false;
     bool ok = plan_deliver(options, &delivery, err);
     plan_release(&plan);
@@ -32,8 +32,11 @@ bool plan_by_pipeline(const struct plan_options *options, struct error *err)
 {
     struct planning planning;
     struct pipeline pipeline;
-    if (!planning_open(&planning, &options->planning, err))
+    struct cost_chosen chosen = {0};
+    if (!planning_open_given(&planning, options->planning, &options->model, &chosen, err)) {
+        cost_chosen_release(&chosen);
         return false;
+    }
     planning.search.method = (enum plan_search_method)options->search;
     planning.search.fold_exact_factors = options->fold_exact_factors;
     planning.search.fold_longest_only = options->fold_longest_only;
@@ -44,5 +47,6 @@ bool plan_by_pipeline(const struct plan_options *options, struct error *err)
         pipeline_release(&pipeline);
     }
     planning_close(&planning);
+    cost_chosen_release(&chosen);
     return ok;
 }

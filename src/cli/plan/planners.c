@@ -12,13 +12,12 @@ const char *const plan_searches[] = {"exact", "divide", "fold-greedy", "fold-dp"
 #define DAPPLE    IN(PLAN_BY_DAPPLE)
 #define ITERATION IN(PLAN_BY_ITERATION)
 
-#define LAYERS_NEEDS "profile cluster microbatches"
-#define LAYERS_TAKES "allreduce memory fold-exact-factors fold-longest-only"
+#define MODEL_TAKES  "model sequence precision software links calibration "
+#define LAYERS_NEEDS "cluster microbatches"
+#define LAYERS_TAKES "profile " MODEL_TAKES "allreduce memory fold-exact-factors fold-longest-only"
 #define DAPPLE_NEEDS "profile cluster global-batch"
 #define DAPPLE_TAKES "devices rules import profile-batch state-factor sample-memory csv"
-#define JOB_TAKES                                                                                            \
-    "global-batch sequence precision software across links calibration headroom fix top pareto explain "     \
-    "flags csv allreduce"
+#define JOB_TAKES    MODEL_TAKES "global-batch across headroom fix top pareto explain flags csv allreduce"
 
 /* Of those with one objective and one method, the first that takes all options is chosen. */
 static const struct planner planners[] = {
@@ -30,7 +29,7 @@ static const struct planner planners[] = {
     {"hpgo", DAPPLE, PLAN_HPGO, DAPPLE_NEEDS, DAPPLE_TAKES, plan_by_dapple},
     {"split", ITERATION, PLAN_EXACT, "model device devices", "devices-per-node inside " JOB_TAKES,
      plan_by_split},
-    {"fleet", ITERATION, PLAN_EXACT, "cluster", "model profile " JOB_TAKES, plan_by_fleet},
+    {"fleet", ITERATION, PLAN_EXACT, "cluster", "profile " JOB_TAKES, plan_by_fleet},
 };
 
 #define PLANNERS (sizeof planners / sizeof *planners)
@@ -129,9 +128,20 @@ static const struct planner *choose(const struct plan_options *given, struct err
     return NULL;
 }
 
+/* Layers are those of a model or of a profile. */
+static bool check_layers(const struct plan_options *given, struct error *err)
+{
+    if (given->model.name && given->planning.profile)
+        return error_set(err, ERROR_USAGE, "plan: --model and --profile are two models: choose one");
+    return given->model.name || given->planning.profile ||
+           error_set(err, ERROR_USAGE, "plan: '--profile P' or '--model NAME' is missing");
+}
+
 const struct planner *planner_choose(const struct plan_options *given, struct error *err)
 {
     const struct planner *planner = check_objective(given, err) ? choose(given, err) : NULL;
+    if (planner && takes(planner, "model") && takes(planner, "profile") && !check_layers(given, err))
+        return NULL;
     for (const struct option_spec *spec = command_plan.options; planner && spec->name; spec++)
         if (has_word(planner->needs, spec->name) && !plan_is_given(given, spec->name)) {
             error_set(err, ERROR_USAGE, "plan: '--%s %s' is missing, which --objective %s needs", spec->name,

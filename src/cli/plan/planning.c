@@ -1,7 +1,43 @@
 #include "cli/plan/planning.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 
-const char *const planning_objectives[] = {"pipeline", "oobleck", NULL};
 const char *const planning_allreduces[] = {"profile", "model", "none", NULL};
 const char *const planning_memories[] = {"in-flight", "reference", NULL};
+
+bool model_choose(const struct model_given *given, struct cost_chosen *chosen, struct model_options *pricing,
+                  struct error *err)
+{
+    if (!tables_add(&chosen->added, TABLE_LINKS, given->links, err) ||
+        !tables_add(&chosen->added, TABLE_CALIBRATIONS, given->calibration, err) ||
+        !cost_choose_model(chosen, given->name, err))
+        return false;
+    *pricing = (struct model_options){
+        .sequence = given->sequence > 0 ? given->sequence : chosen->model->sequence,
+        .precision = (enum model_precision)given->precision,
+        .software = software_find(given->software),
+        .tables = &chosen->added,
+    };
+    if (!pricing->software)
+        return error_set(err, ERROR_USAGE, "--software: unknown '%s', see 'rehearse cost --list'",
+                         given->software);
+    if (pricing->sequence < 1)
+        return error_set(err, ERROR_USAGE,
+                         "--sequence N is missing, '%s' does not say how many tokens it is trained on",
+                         chosen->model->name);
+    if (chosen->model->positions > 0 && pricing->sequence > chosen->model->positions)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "--sequence: %" PRId64 " tokens are more than the %" PRId64 " positions of '%s'",
+                         pricing->sequence, chosen->model->positions, chosen->model->name);
+    return true;
+}
+
+bool planning_open_given(struct planning *planning, struct planning_options options,
+                         const struct model_given *given, struct cost_chosen *chosen, struct error *err)
+{
+    if (given->name && !model_choose(given, chosen, &options.pricing, err))
+        return false;
+    options.model = chosen->model;
+    return planning_open(planning, &options, err);
+}

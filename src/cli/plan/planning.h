@@ -1,40 +1,53 @@
-/* The options that `plan`, `templates` and `check-plan` have in common. */
+/* Options that `plan`, `templates` and `check-plan` share. */
 #ifndef REHEARSE_CLI_PLAN_PLANNING_H
 #define REHEARSE_CLI_PLAN_PLANNING_H
 
+#include "cli/cost/choose.h"
 #include "cli/option.h"
 #include "plan/planning.h"
 
-extern const char *const planning_objectives[]; /* in the order of enum plan_objective */
-extern const char *const planning_allreduces[]; /* of enum plan_allreduce */
+extern const char *const planning_allreduces[]; /* in the order of enum plan_allreduce */
 extern const char *const planning_memories[];   /* of enum memory_model */
 
-/* The entries of an options table; `type` has its struct planning_options in a member `planning`. */
-#define PLANNING_OPTIONS(type)                                                                               \
-    {.name = "profile",                                                                                      \
-     .letter = 'p',                                                                                          \
-     .kind = OPTION_FILE,                                                                                    \
-     .required = true,                                                                                       \
-     .at = offsetof(type, planning.profile),                                                                 \
-     .argument = "P",                                                                                        \
-     .help =                                                                                                 \
-         "layer times: a rehearse-profile/1 file, an Oobleck profile folder, or a folder of those named "    \
-         "by device type"},                                                                                  \
-        {.name = "cluster",                                                                                  \
-         .letter = 'c',                                                                                      \
-         .kind = OPTION_FILE,                                                                                \
-         .required = true,                                                                                   \
-         .at = offsetof(type, planning.cluster),                                                             \
-         .argument = "FILE",                                                                                 \
-         .help = "the cluster, rehearse-cluster/1"},                                                         \
-        {.name = "microbatch-size",                                                                          \
-         .kind = OPTION_INTEGER,                                                                             \
-         .at = offsetof(type, planning.microbatch_size),                                                     \
-         .argument = "N",                                                                                    \
-         .initial = "0",                                                                                     \
-         .most = PROFILE_MAX_MICROBATCH,                                                                     \
-         .help = "which mb{N}.json of an Oobleck folder to read; 0 where there is only one"},                \
-        PLANNING_ALLREDUCE(type), PLANNING_MEMORY(type)
+/* A model as options name it. */
+struct model_given {
+    const char *name; /* or a file; NULL: none is given */
+    const char *software, *links, *calibration;
+    int64_t sequence;
+    int precision; /* enum model_precision */
+};
+
+/* Looks up model and software, adds the user's tables to *chosen, and checks the sequence. The caller releases *chosen in
+ * any case. */
+bool model_choose(const struct model_given *given, struct cost_chosen *chosen, struct model_options *pricing,
+                  struct error *err);
+
+/* Opens the planning of a profile, or of the given model. */
+bool planning_open_given(struct planning *planning, struct planning_options options,
+                         const struct model_given *given, struct cost_chosen *chosen, struct error *err);
+
+/* Rows of an options table; `type` has its struct planning_options in a member `planning`, and for the rows that name and
+ * price a model a struct model_given in a member `model`. */
+#define PLANNING_MODEL(type)                                                                                 \
+    OPTION(type, model.name, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",                        \
+           .help = "the model instead of a profile: llama-3.1-405b, gpt3-175b, ..., or a file "              \
+                   "(rehearse-architecture/1)"),                                                             \
+        OPTION(type, model.sequence, OPTION_INTEGER, "sequence", .topic = "job", .argument = "N",            \
+               .initial = "0", .most = 1 << 24, .help = "tokens of a sample; 0 is the model's own length"),  \
+        OPTION(type, model.precision, OPTION_CHOICE, "precision", .topic = "job", .argument = "NAME",        \
+               .initial = "mixed", .words = model_precisions,                                                \
+               .help =                                                                                       \
+                   "number format of the products: mixed is bf16 (fp16 where there is no bf16), fp32 is "    \
+                   "tf32 where there is tf32"),                                                              \
+        OPTION(type, model.software, OPTION_TEXT, "software", .topic = "job", .argument = "NAME",            \
+               .initial = "megatron-core",                                                                   \
+               .help = "training software: it decides which kernels are fused, which transfers overlap and " \
+                       "how a model can be split ('rehearse cost --list')"),                                 \
+        OPTION(type, model.links, OPTION_FILE, "links", .topic = "job", .argument = "FILE",                  \
+               .help = "file of your own links, which replace known links of the same name"),                \
+        OPTION(type, model.calibration, OPTION_FILE, "calibration", .topic = "job", .argument = "FILE",      \
+               .help = "file written by 'rehearse calibrate --runs', which replaces the calibration of a "   \
+                       "generation")
 
 #define PLANNING_ALLREDUCE(type)                                                                             \
     {                                                                                                        \
@@ -53,14 +66,6 @@ extern const char *const planning_memories[];   /* of enum memory_model */
         .help =                                                                                              \
             "activations that a stage must hold: in-flight is those of every micro-batch in flight under "   \
             "1F1B, reference those of one, as in Oobleck's formula"                                          \
-    }
-
-#define PLANNING_OBJECTIVE(type)                                                                             \
-    {                                                                                                        \
-        .name = "objective", .kind = OPTION_CHOICE, .at = offsetof(type, planning.objective),                \
-        .argument = "NAME", .initial = "pipeline", .words = planning_objectives,                             \
-        .help = "what is minimised: pipeline is the sum of stage times + (N - 1) x the slowest; oobleck is " \
-                "the reference's T1 + T2 + T3"                                                               \
     }
 
 #define PLANNING_TIME_LIMIT(type)                                                                            \

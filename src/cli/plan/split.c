@@ -57,7 +57,7 @@ static bool choose_machine(struct split *split, struct error *err)
         return false;
     job->across =
         choose_link(&split->chosen.added, "across", given->across, usual.across, &split->across, err);
-    job->type = model_type(job->device, (enum model_precision)given->precision);
+    job->type = model_type(job->device, (enum model_precision)given->model.precision);
     return job->across;
 }
 
@@ -65,24 +65,12 @@ bool split_choose_model(struct split *split, struct error *err)
 {
     const struct plan_options *given = split->options;
     struct job *job = &split->question.job;
-    if (!tables_add(&split->chosen.added, TABLE_LINKS, given->links, err) ||
-        !tables_add(&split->chosen.added, TABLE_CALIBRATIONS, given->calibration, err) ||
-        !cost_choose_model(&split->chosen, given->model, err))
+    struct model_options pricing;
+    if (!model_choose(&given->model, &split->chosen, &pricing, err))
         return false;
     job->model = split->chosen.model;
-    job->sequence = given->sequence > 0 ? given->sequence : job->model->sequence;
-    job->software = software_find(given->software);
-    if (!job->software)
-        return error_set(err, ERROR_USAGE, "--software: unknown '%s', see 'rehearse cost --list'",
-                         given->software);
-    if (job->sequence < 1)
-        return error_set(err, ERROR_USAGE,
-                         "--sequence N is missing, '%s' does not say how many tokens it is trained on",
-                         job->model->name);
-    if (job->model->positions > 0 && job->sequence > job->model->positions)
-        return error_set(err, ERROR_INFEASIBLE,
-                         "--sequence: %" PRId64 " tokens are more than the %" PRId64 " positions of '%s'",
-                         job->sequence, job->model->positions, job->model->name);
+    job->sequence = pricing.sequence;
+    job->software = pricing.software;
     return true;
 }
 
@@ -111,7 +99,7 @@ static bool apply_flags(struct split *split, struct error *err)
     job->batch = 0;
     if (!launch_fix(&split->flags, &split->question, err))
         return false;
-    if (given->sequence > 0)
+    if (given->model.sequence > 0)
         job->sequence = before.sequence;
     if (plan_is_given(given, "precision"))
         job->type = before.type;
@@ -335,7 +323,7 @@ bool split_on_group(struct split *split, const struct cluster_group *group, stru
 {
     struct job_question *question = &split->question;
     job_set_group(&question->job, group);
-    question->job.type = model_type(group->type, (enum model_precision)split->options->precision);
+    question->job.type = model_type(group->type, (enum model_precision)split->options->model.precision);
     question->job.devices = group->nodes * group->devices_per_node;
     question->headroom = split->options->headroom / 100.0;
     return fix_parse("fix", &split->options->fix, question->ranges, err) && answer_one(split, err);

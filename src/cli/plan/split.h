@@ -2,7 +2,6 @@
 #ifndef REHEARSE_CLI_PLAN_SPLIT_H
 #define REHEARSE_CLI_PLAN_SPLIT_H
 
-#include "cli/cost/choose.h"
 #include "cli/plan/command.h"
 #include "cli/plan/range.h"
 #include "cluster/cluster.h"

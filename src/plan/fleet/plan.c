@@ -134,15 +134,13 @@ bool plan_of_fleet(struct plan *plan, const struct fleet_answer *answer, struct 
     return false;
 }
 
-const char *const fleet_precisions[] = {"mixed", "fp32", "fp8", NULL};
-
 bool plan_of_fleet_job(struct plan *plan, const struct fleet_answer *answer,
                        const struct fleet_question *question, struct error *err)
 {
     bool ok = plan_add_types(plan, question->group_count, err);
     plan->model = arena_string(&plan->arena, question->job.model->name);
     plan->software = arena_string(&plan->arena, question->job.software->name);
-    plan->precision = fleet_precisions[question->precision];
+    plan->precision = model_precisions[question->precision];
     plan->global_batch = question->job.batch;
     plan->sequence = question->job.sequence;
     plan->headroom = question->headroom;

@@ -19,7 +19,4 @@ bool plan_of_fleet_job(struct plan *plan, const struct fleet_answer *answer,
 bool plan_of_fleet_profile(struct plan *plan, const struct fleet_answer *answer,
                            const struct fleet_profile_question *question, struct error *err);
 
-/* "mixed", "fp32", "fp8", NULL: in the order of enum model_precision. */
-extern const char *const fleet_precisions[];
-
 #endif

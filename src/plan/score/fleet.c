@@ -85,18 +85,6 @@ static bool take_groups(struct scoring *scoring, struct question *q, struct erro
     return match(scoring, q, count, names, err);
 }
 
-static bool find_precision(struct scoring *scoring, enum model_precision *precision, struct error *err)
-{
-    const char *said = scoring->plan->precision ? scoring->plan->precision : "mixed";
-    for (int p = 0; fleet_precisions[p]; p++)
-        if (strcmp(said, fleet_precisions[p]) == 0) {
-            *precision = (enum model_precision)p;
-            return true;
-        }
-    return error_set(err, ERROR_INPUT, "%s: training.precision: expected mixed, fp32 or fp8, found '%s'",
-                     scoring->plan->path, said);
-}
-
 static bool ask_job(struct scoring *scoring, struct question *q, struct error *err)
 {
     const struct plan *plan = scoring->plan;
@@ -117,8 +105,8 @@ static bool ask_job(struct scoring *scoring, struct question *q, struct error *e
                          "%s: the global batch (%" PRId64 ") is not a multiple of the micro-batch (%" PRId64
                          ")",
                          plan->path, job->batch, q->microbatch);
-    return find_precision(scoring, &q->job.precision, err) && plan_recompute_of(plan, &q->recompute, err) &&
-           take_groups(scoring, q, err);
+    return plan_named_precision(plan, &q->job.precision, err) &&
+           plan_recompute_of(plan, &q->recompute, err) && take_groups(scoring, q, err);
 }
 
 /* ---- a profile ---- */

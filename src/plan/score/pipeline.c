@@ -11,6 +11,23 @@ static bool takes(const struct plan *plan, const struct score_options *options)
     return true;
 }
 
+/* Without a profile the layers are those of the model that the plan names, priced as the plan says. */
+static bool price(const struct scoring *scoring, struct planning_options *asked, struct error *err)
+{
+    const struct plan *plan = scoring->plan;
+    const struct plan_parts *parts = &scoring->options->parts;
+    if (asked->profile)
+        return true;
+    asked->model = plan_model_of(plan, parts, err);
+    asked->pricing.software = asked->model ? plan_software_of(plan, err) : NULL;
+    if (!asked->pricing.software)
+        return false;
+    asked->pricing.sequence = plan->sequence > 0 ? plan->sequence : asked->model->sequence;
+    asked->pricing.tables = parts->tables;
+    asked->microbatch_size = asked->microbatch_size > 0 ? asked->microbatch_size : plan->microbatch;
+    return plan_named_precision(plan, &asked->pricing.precision, err);
+}
+
 static bool open_as(struct scoring *scoring, enum plan_objective objective, struct error *err)
 {
     struct planning_options asked = scoring->options->planning;
@@ -25,7 +42,7 @@ static bool open_as(struct scoring *scoring, enum plan_objective objective, stru
     else {
         if (asked.microbatches < 0)
             asked.microbatches = scoring->plan->asked_microbatches;
-        if (planning_open(planning, &asked, err))
+        if (price(scoring, &asked, err) && planning_open(planning, &asked, err))
             return true;
     }
     free(planning);
@@ -51,7 +68,7 @@ static void end(struct scoring *scoring)
 static bool fill_in(const struct planning *planning, const struct pipeline *pipeline, struct plan *plan,
                     struct error *err)
 {
-    return plan_of_pipeline(plan, pipeline, &planning->problem, &planning->profile, &planning->cluster, err);
+    return plan_of_planning(plan, planning, &planning->problem, pipeline, err);
 }
 
 static bool in_file(const char *path, struct error *err)

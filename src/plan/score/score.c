@@ -37,12 +37,19 @@ static const struct objective *find(const struct plan *plan, const struct score_
     return NULL;
 }
 
-/* The profile and the cluster of those objectives that cannot do without. */
-static bool check_files(const struct objective *objective, const struct plan *plan,
-                        const struct planning_options *files, struct error *err)
+static bool is_plain(const struct objective *objective)
 {
+    return objective == &objective_pipeline || objective == &objective_oobleck;
+}
+
+/* The profile and the cluster of those objectives that cannot do without; a model by name is as good as a profile. */
+static bool check_files(const struct objective *objective, const struct plan *plan,
+                        const struct score_options *options, struct error *err)
+{
+    const struct planning_options *files = &options->planning;
     bool iteration = strcmp(objective->name, "iteration") == 0;
-    if (!files->profile && !iteration)
+    bool priced = files->cluster && is_plain(objective) && (plan->software || options->parts.model);
+    if (!files->profile && !iteration && !priced)
         return error_set(err, ERROR_USAGE,
                          "%s: --profile P and --cluster FILE are needed by the %s objective", plan->path,
                          objective->name);
@@ -123,15 +130,14 @@ bool score_plan(struct score *score, struct plan *plan, const struct score_optio
     if (!objective)
         return false;
     bool iteration = strcmp(objective->name, "iteration") == 0;
-    bool checks_itself = options->planning.profile && /* with the names of version 1 */
-                         (objective == &objective_pipeline || objective == &objective_oobleck);
+    bool checks_itself = options->planning.cluster && is_plain(objective); /* with the names of version 1 */
     scoring.headroom = !isnan(options->headroom) ? options->headroom
                        : !isnan(plan->headroom)  ? plan->headroom
                                                  : HEADROOM;
     if (options->global_batch > 0)
         plan->global_batch = options->global_batch;
     if (!forget(plan, iteration, err) || (!checks_itself && !plan_check(plan, err)) ||
-        !check_files(objective, plan, &options->planning, err) || !objective->open(&scoring, err))
+        !check_files(objective, plan, options, err) || !objective->open(&scoring, err))
         return false;
     plan_init(&score->plan);
     plan_init(&score->best);
