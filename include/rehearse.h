@@ -35,7 +35,7 @@ struct rh_error {
 /* "0.1.0" */
 const char *rh_version(void);
 
-/* Layer times: a rehearse-profile/1 file, an Oobleck profile folder, or a folder of those named by device
+/* Layer times: a rehearse-profile/1 file, an Oobleck profile folder, or a folder of such folders named by device
  * type. microbatch_size chooses among the mb{N}.json of an Oobleck folder; 0: there is only one. */
 typedef struct rh_profile rh_profile;
 rh_profile *rh_profile_load(const char *path, int microbatch_size, struct rh_error *error);

@@ -58,7 +58,7 @@ rh_profile *rh_profile_load(const char *path, int microbatch_size, struct rh_err
 }
 
 _Static_assert((int)RH_PRECISION_FP8 == MODEL_FP8, "precisions");
-_Static_assert((int)RH_RECOMPUTE_FULL == RECOMPUTE_FULL, "what is recomputed");
+_Static_assert((int)RH_RECOMPUTE_FULL == RECOMPUTE_FULL, "recomputation");
 
 #define MODEL_DEVICES_PER_NODE 8
 #define MODEL_NODES            16
@@ -111,14 +111,20 @@ rh_profile *rh_profile_of_model(const struct rh_model_request *request, struct r
     return NULL;
 }
 
+/* Hands the text over to the caller; NULL: out of memory. */
+static char *hand_over(struct text *text)
+{
+    if (!text->failed)
+        return text->data;
+    text_release(text);
+    return NULL;
+}
+
 char *rh_profile_to_json(const rh_profile *profile)
 {
     struct text text = {0};
     profile_write_json(&profile->profile, &text);
-    if (!text.failed)
-        return text.data;
-    text_release(&text);
-    return NULL;
+    return hand_over(&text);
 }
 
 void rh_profile_free(rh_profile *profile)
@@ -258,8 +264,5 @@ char *rh_plan_to_json(const rh_plan *plan)
         return NULL;
     plan_write_json(&document, &json, NULL);
     plan_release(&document);
-    if (!text.failed)
-        return text.data;
-    text_release(&text);
-    return NULL;
+    return hand_over(&text);
 }

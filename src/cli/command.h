@@ -1,4 +1,4 @@
-/* Commands: one table each, and what is made of it.
+/* Commands: one table each, from which parsing, help and completion are made.
  *
  * How to add the command `rehearse weigh`:
  *   1. write src/cli/cmd_weigh.c: an options struct, its table of options, a function that runs it, and
@@ -57,11 +57,11 @@ struct command_topic {
     const char *title; /* "by DAPPLE's rules" */
 };
 
-/* What a command takes besides options. */
+/* The words that a command takes besides options. */
 struct command_operands {
     const char *name;         /* "PLAN"; NULL: it takes none */
     const char *help;         /* one line for --help */
-    const char *const *words; /* what shells complete; NULL: files */
+    const char *const *words; /* for completion by shells; NULL: files */
     int least, most;          /* most 0: any number */
     size_t at;                /* of a struct option_list in the options struct */
 };
@@ -95,7 +95,7 @@ const struct command_topic *command_find_topic(const struct command *command, co
 /* Is `word` the first word of commands of two words? */
 bool command_is_group(const char *word);
 
-/* Reads what follows the command into `options`, a zeroed struct of options_size bytes. Lists live in
+/* Reads the words after the command into `options`, a zeroed struct of options_size bytes. Lists live in
  * `arena`, texts in argv. *help is set when --help was asked for; the rest is then not looked at. */
 bool command_parse(const struct command *command, int argc, char **argv, void *options, struct arena *arena,
                    bool *help, struct error *err);
@@ -103,32 +103,11 @@ bool command_parse(const struct command *command, int argc, char **argv, void *o
 /* Finds and runs a whole command line, program name left out. */
 bool command_run(int argc, char **argv, struct error *err);
 
-extern const struct command command_calibrate;
-extern const struct command command_check_plan;
-extern const struct command command_compare;
-extern const struct command command_completion;
-extern const struct command command_cost;
-extern const struct command command_dataset_generate;
-extern const struct command command_dataset_scale;
-extern const struct command command_dataset_verify;
-extern const struct command command_feed;
-extern const struct command command_figure_distribution;
-extern const struct command command_figure_plan;
-extern const struct command command_figure_steps;
-extern const struct command command_figure_throughput;
-extern const struct command command_figure_timeline;
-extern const struct command command_help;
-extern const struct command command_plan;
-extern const struct command command_profile_convert;
-extern const struct command command_profile_show;
-extern const struct command command_report;
-extern const struct command command_templates;
-extern const struct command command_trace;
-extern const struct command command_trace_export;
-extern const struct command command_trace_import;
-extern const struct command command_trace_phases;
-extern const struct command command_trace_show;
-extern const struct command command_validate;
-extern const struct command command_version;
+extern const struct command command_calibrate, command_check_plan, command_compare, command_completion,
+    command_cost, command_dataset_generate, command_dataset_scale, command_dataset_verify, command_feed,
+    command_figure_distribution, command_figure_plan, command_figure_steps, command_figure_throughput,
+    command_figure_timeline, command_help, command_plan, command_profile_convert, command_profile_show,
+    command_report, command_templates, command_trace, command_trace_export, command_trace_import,
+    command_trace_phases, command_trace_show, command_validate, command_version;
 
 #endif

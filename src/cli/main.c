@@ -1,4 +1,4 @@
-/* rehearse: finds the command, runs it, and turns what went wrong into one line and an exit code. */
+/* rehearse: finds the command, runs it, and turns an error into one line and an exit code. */
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/stop.h"

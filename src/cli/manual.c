@@ -30,8 +30,7 @@ static void write_roff_paragraphs(struct text *out, const char *text)
         const char *end = strstr(text, "\n\n");
         struct text paragraph = {0};
         text_add_bytes(&paragraph, text, end ? (size_t)(end - text) : strlen(text));
-        write_roff(out, paragraph.failed ? "" : paragraph.data);
-        out->failed = out->failed || paragraph.failed;
+        write_roff(out, text_within(&paragraph, out));
         text_release(&paragraph);
         text_add(out, end ? "\n.PP\n" : "\n");
         text = end ? end + 2 : NULL;
@@ -79,9 +78,8 @@ static void write_roff_option(const struct option_spec *spec, struct text *out)
     if (spec->kind != OPTION_FLAG)
         text_format(out, " \\fI%s\\fR", spec->argument);
     text_add(out, "\n");
-    write_roff(out, help.failed ? "" : help.data);
+    write_roff(out, text_within(&help, out));
     text_add(out, "\n");
-    out->failed = out->failed || help.failed;
     text_release(&help);
 }
 
@@ -97,8 +95,6 @@ void manual_write(const struct command *command, struct text *out)
 {
     struct text line = {0};
     usage_write_line(command, &line);
-    out->failed = out->failed || line.failed;
-
     text_add(out, ".TH ");
     write_page_name(out, command->name, true);
     write_title_end(out);
@@ -107,7 +103,7 @@ void manual_write(const struct command *command, struct text *out)
     text_add(out, " \\- ");
     write_roff(out, command->summary);
     text_add(out, "\n.SH SYNOPSIS\n");
-    write_roff(out, line.failed ? "" : line.data);
+    write_roff(out, text_within(&line, out));
     text_add(out, "\n.SH DESCRIPTION\n");
     write_roff_paragraphs(out, command->description);
     text_release(&line);
@@ -182,9 +178,8 @@ void manual_write_markdown(const struct command *command, struct text *out)
         text_format(out, "--%s%s%s`", spec->name, spec->kind == OPTION_FLAG ? "" : " ",
                     spec->kind == OPTION_FLAG ? "" : spec->argument);
         text_add(out, spec->required ? " (required) | " : " | ");
-        write_cell(out, help.failed ? "" : help.data);
+        write_cell(out, text_within(&help, out));
         text_add(out, " |\n");
-        out->failed = out->failed || help.failed;
         text_release(&help);
     }
 }

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an option takes, and the type of its field in the command's options struct. */
+/* The value of an option, and the type of its field in the command's options struct. */
 enum option_kind {
     OPTION_FLAG,     /* nothing                             bool */
     OPTION_TEXT,     /* any words                           const char * */
@@ -44,8 +44,8 @@ struct option_spec {
     bool required;
     bool repeats;         /* text and file only: the field is a struct option_list */
     size_t at;            /* offsetof(struct …_options, field) */
-    const char *argument; /* "FILE", "N"; what the value is called */
-    const char *help;     /* what it is for: lower case, no full stop, may run over several lines */
+    const char *argument; /* name of the value: "FILE", "N" */
+    const char *help;     /* its purpose: lower case, no full stop, may run over several lines */
     const char *topic;    /* the command's topic that help lists it under; NULL: the first page of its help */
     const char *initial;  /* the default, written as a user would; NULL: the field is zero */
     const char *const *words; /* OPTION_CHOICE: the choices, ended by NULL */

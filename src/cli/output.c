@@ -15,7 +15,7 @@ static bool cannot_print(struct error *err)
 
 #define LAYOUT "\n\t" /* control characters that texts are laid out with */
 
-/* What holds foreign names has been escaped where its form has a way to; the rest, tables and the like, is here. */
+/* Forms with an escape of their own, such as JSON, are printable already; tables and other plain text are escaped here. */
 static bool is_printable(const struct text *text)
 {
     return text->length == 0 || text_printable(text->data, text->length, LAYOUT) == text->length;

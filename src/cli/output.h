@@ -15,7 +15,7 @@ bool output_text(const char *path, const struct text *text, struct error *err);
 /* The same, and the text is released, whether or not it could be written. */
 bool output_and_release(const char *path, struct text *text, struct error *err);
 
-/* Writes what a person is told beside the results to standard error. */
+/* Writes a message for a person, beside the results, to standard error. */
 void output_say(const struct text *text);
 
 /* "rehearse: warning: …" on standard error, in one line as errors are. */
@@ -24,7 +24,7 @@ void output_warn(const char *format, ...) PRINTF_LIKE(1, 2);
 /* Standard output is written in pieces; this finds out whether all of them arrived. Called once, last. */
 bool output_finish(struct error *err);
 
-/* Does this stream go to a person who wants colours (NO_COLOR is not set)? */
+/* Returns whether the stream is a terminal and colours are wanted (NO_COLOR is not set). */
 bool output_has_colour(FILE *stream);
 
 #endif

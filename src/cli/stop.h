@@ -7,7 +7,7 @@
 /* From now on a signal that ends the program takes its temporary files with it. */
 void clean_on_signals(void);
 
-/* From now on SIGINT and SIGTERM set what is returned. */
+/* Returns a flag that SIGINT and SIGTERM set from now on. */
 const atomic_bool *stop_on_signals(void);
 
 #endif

@@ -10,7 +10,7 @@ static int columns(const char *text, size_t length)
 {
     int count = 0;
     for (size_t i = 0; i < length; i++)
-        count += ((unsigned char)text[i] & 0xc0) != 0x80;
+        count += !text_continues(text[i]);
     return count;
 }
 
@@ -59,10 +59,7 @@ static void write_paragraphs(struct text *out, const char *text)
         const char *end = strstr(text, "\n\n");
         struct text paragraph = {0};
         text_add_bytes(&paragraph, text, end ? (size_t)(end - text) : strlen(text));
-        if (paragraph.failed)
-            out->failed = true;
-        else
-            write_wrapped(out, paragraph.data, 0, 0);
+        write_wrapped(out, text_within(&paragraph, out), 0, 0);
         text_release(&paragraph);
         if (end)
             text_add(out, "\n");
@@ -106,10 +103,7 @@ static void write_option(const struct option_spec *spec, struct text *out)
     if (spec->kind != OPTION_FLAG)
         text_format(&left, " %s", spec->argument);
     usage_write_option_help(spec, &right);
-    if (left.failed || right.failed)
-        out->failed = true;
-    else
-        write_row(out, left.data, right.data);
+    write_row(out, text_within(&left, out), text_within(&right, out));
     text_release(&left);
     text_release(&right);
 }
@@ -118,10 +112,7 @@ static void write_operands(const struct command_operands *operands, struct text 
 {
     struct text left = {0};
     text_format(&left, "  %s", operands->name);
-    if (left.failed)
-        out->failed = true;
-    else
-        write_row(out, left.data, operands->help);
+    write_row(out, text_within(&left, out), operands->help);
     text_release(&left);
 }
 

@@ -9,7 +9,7 @@
 
 enum {
     MAX_BARS = 14,  /* components */
-    MAX_PANELS = 4, /* with what they compare */
+    MAX_PANELS = 4, /* of compared values */
     POINTS = 250,   /* of a distribution's curve */
 };
 
@@ -23,7 +23,7 @@ struct drawing {
     struct figure_page page;
     const struct similarity_trace *a, *b;
     const struct similarity *result;
-    const struct similarity_component **ranked; /* result->count, those that take most first */
+    const struct similarity_component **ranked; /* result->count, the largest difference first */
     double line;                                /* height of a line of text */
     int blocks;
 };
@@ -177,7 +177,7 @@ static double share_below(const struct similarity_values *values, double x)
     return (double)low / (double)values->count;
 }
 
-/* Over 10^v: what the values are logarithms of. Between points, distributions are steps. */
+/* The values are logarithms: the axis shows 10^v. Between points, distributions are steps. */
 static void draw_distributions(struct drawing *drawing, const struct similarity_component *component,
                                const struct similarity_look *look)
 {
@@ -208,9 +208,9 @@ static void draw_curves(struct drawing *drawing, const struct similarity_compone
     static const char *const tics[] = {"0", "", "50 %%", "", "100 %%"}; /* %% is % for gnuplot */
     struct text *script = &drawing->page.script;
     int count = look->parts * SIMILARITY_BINS;
-    double most = 0;
+    double max = 0;
     for (int i = 0; i < count; i++)
-        most = fmax(most, fmax(look->curves[0][i], look->curves[1][i]));
+        max = fmax(max, fmax(look->curves[0][i], look->curves[1][i]));
     bool bytes = component->kind == SIMILARITY_RATE ? component->of_bytes
                                                     : strncmp(component->name, "process.disk_", 13) == 0;
     bool rate = bytes && component->kind == SIMILARITY_SERIES_KIND;
@@ -218,7 +218,7 @@ static void draw_curves(struct drawing *drawing, const struct similarity_compone
                      rate    ? FIGURE_RATE
                      : bytes ? FIGURE_BYTES
                              : FIGURE_COUNT,
-                     most, 3, true);
+                     max, 3, true);
     text_format(script, "set xrange [0:%d]\nset xtics (", count);
     for (int i = 0; i <= 4 * look->parts; i++)
         text_format(script, "%s'%s' %d", i > 0 ? ", " : "",

@@ -14,7 +14,7 @@
 
 #define FIGURE_MAX_BYTES ((size_t)256 << 20)
 
-/* Letters of SVG are measured in pixels, those of the others in points. */
+/* SVG measures letters in pixels, the other formats in points. */
 bool gnuplot_set_terminal(const char *path, int width, int height, double points, struct text *script,
                           struct error *err)
 {
@@ -82,7 +82,7 @@ struct ends {
     int script, drawing, complaints;
 };
 
-/* The last line that gnuplot said: the ones before show where, this one what. */
+/* Sets the error to the last line that gnuplot printed: earlier lines show the place, the last one the cause. */
 static bool gnuplot_failed(int complaints, struct error *err)
 {
     char said[512];
@@ -95,11 +95,11 @@ static bool gnuplot_failed(int complaints, struct error *err)
     return error_set(err, ERROR_FAILED, "gnuplot failed%s%s", *line ? ": " : "", line + strspn(line, " "));
 }
 
-/* Runs gnuplot with the script on its standard input and a file as its standard output. It does not look at what its
- * writes come to: a file over the size limit ends it, as the signal that we ignore is its own again. */
+/* Runs gnuplot with the script on its standard input and a file as its standard output. It does not
+ * check its writes: a file over the size limit ends it, as the signal that we ignore is its own again. */
 static bool run_with_files(const struct ends *ends, struct error *err)
 {
-    /* -d: not what the user, or this folder, has set for other drawings. */
+    /* -d: without the settings of the user or of this folder */
     char *const arguments[] = {"gnuplot", "-d", "-", NULL};
     int status = 0;
     if (child_run(arguments, (const int[]){ends->script, ends->drawing, ends->complaints}, &status))

@@ -48,7 +48,7 @@ static void add_key(struct chart *chart, const char *name, const char *colour)
     chart->keys[chart->key_count++].colour = colour;
 }
 
-/* Names beside each other: gnuplot leaves out those for which there is no room. Half of the width belongs to labels. */
+/* Columns of the legend: gnuplot leaves out names without room. Half of the width belongs to labels. */
 static int key_columns(const struct chart *chart, const struct figure_style *style)
 {
     size_t longest = 0;

@@ -122,23 +122,23 @@ void figure_page_title(struct figure_page *page, double left, const char *title)
     text_add(&page->script, "plot NaN\n");
 }
 
-void figure_label(struct figure_page *page, double left, double top, char align, const char *text)
+/* `place` is a justification, and a rotation if any. */
+static void add_label(struct figure_page *page, double left, double top, const char *place, const char *text)
 {
     text_add(&page->script, "set label ");
     gnuplot_add_string(&page->script, text);
     text_format(&page->script, " at screen %.6f, screen %.6f %s front\n", left / page->width,
-                1 - top / page->height,
-                align == 'l'   ? "left"
-                : align == 'r' ? "right"
-                               : "center");
+                1 - top / page->height, place);
+}
+
+void figure_label(struct figure_page *page, double left, double top, char align, const char *text)
+{
+    add_label(page, left, top, align == 'l' ? "left" : align == 'r' ? "right" : "center", text);
 }
 
 void figure_side_label(struct figure_page *page, const struct figure_box *box, double away, const char *text)
 {
-    text_add(&page->script, "set label ");
-    gnuplot_add_string(&page->script, text);
-    text_format(&page->script, " at screen %.6f, screen %.6f center rotate front\n",
-                (box->left - away) / page->width, 1 - (box->top + box->height / 2) / page->height);
+    add_label(page, box->left - away, box->top + box->height / 2, "center rotate", text);
 }
 
 void figure_key(struct figure_page *page, double left, double top)
@@ -156,29 +156,29 @@ void figure_key_line(struct figure_page *page, double right, double top)
 
 /* ---- axes ---- */
 
-double figure_step(double range, int most)
+double figure_step(double range, int max)
 {
-    double power = pow(10, floor(log10(range / most)));
+    double power = pow(10, floor(log10(range / max)));
     static const double steps[] = {1, 2, 5};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if (steps[i] * power * most >= range * (1 - 1e-9))
+        if (steps[i] * power * max >= range * (1 - 1e-9))
             return steps[i] * power;
     return 10 * power;
 }
 
-static double time_step(double range, int most)
+static double time_step(double range, int max)
 {
     static const double steps[] = {15,   30,   60,   120,   300,   600,   900,
                                    1800, 3600, 7200, 10800, 21600, 43200, 86400};
-    if (range / most <= 10)
-        return figure_step(range, most);
+    if (range / max <= 10)
+        return figure_step(range, max);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if (steps[i] * most >= range)
+        if (steps[i] * max >= range)
             return steps[i];
-    return 86400 * figure_step(range / 86400, most);
+    return 86400 * figure_step(range / 86400, max);
 }
 
-/* "12 s", "1:30", "2:00:00", by what the whole axis needs. */
+/* "12 s", "1:30", "2:00:00": one form for the whole axis, chosen by its end. */
 static void format_time(char *label, size_t size, double seconds, double furthest)
 {
     long long whole = llround(seconds);
@@ -193,8 +193,8 @@ static void format_time(char *label, size_t size, double seconds, double furthes
 
 void figure_time_axis(struct figure_page *page, double from, double to, bool numbers)
 {
-    int most = (int)(page->panel / 85);
-    double step = time_step(to - from, most > 2 ? most : 2);
+    int max = (int)(page->panel / 85);
+    double step = time_step(to - from, max > 2 ? max : 2);
     char label[64];
     bool minutes = to > 120 && step >= 1; /* otherwise seconds, also far from the beginning */
     text_format(&page->script, "set xrange [%.12g:%.12g]\nset xtics (", from, to);
@@ -256,11 +256,11 @@ static void add_mark(struct figure_page *page, double value, enum figure_unit un
 }
 
 /* From power to power by 2^k or 10^k. */
-void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit, double least, double most,
+void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit, double min, double max,
                      bool numbers)
 {
     double base = unit == FIGURE_BYTES ? 2 : 10;
-    int first = (int)floor(log(least) / log(base) + 1e-9), last = (int)ceil(log(most) / log(base) - 1e-9);
+    int first = (int)floor(log(min) / log(base) + 1e-9), last = (int)ceil(log(max) / log(base) - 1e-9);
     if (last <= first)
         last = first + 1;
     int marks = axis == 'x' ? (int)(page->panel / (5.5 * page->style->points)) : 8;
@@ -272,10 +272,10 @@ void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit,
     text_add(&page->script, ")\n");
 }
 
-void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit, double most, int steps,
+void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit, double max, int steps,
                       bool numbers)
 {
-    double top = most > 0 ? most : 1, step;
+    double top = max > 0 ? max : 1, step;
     if (unit == FIGURE_BYTES) { /* even numbers of KiB, MiB, … */
         double power = pow(1024, floor(log2(top) / 10));
         step = power * figure_step(top / power, steps);

@@ -95,19 +95,19 @@ void figure_key_line(struct figure_page *page, double right, double top);
 /* Adds an x axis of seconds with natural marks ("0:30", "1:00"); `numbers`: label the marks. */
 void figure_time_axis(struct figure_page *page, double from, double to, bool numbers);
 
-/* Returns the smallest natural step (1, 2, 5, 10, …) that divides a range into at most `most` parts. */
-double figure_step(double range, int most);
+/* Returns the smallest natural step (1, 2, 5, 10, …) that divides a range into at most `max` parts. */
+double figure_step(double range, int max);
 
 enum figure_unit { FIGURE_BYTES, FIGURE_RATE, FIGURE_SECONDS, FIGURE_COUNT };
 
 /* Adds a value with up to three digits, without trailing zeros: "4 KiB", "5.01 us". */
 void figure_value(char *text, size_t size, double value, enum figure_unit unit);
 
-/* Marks of an axis of bytes or seconds from `least` to `most`, for the x or the y axis: "4 KiB", "10 us". On a logarithmic axis powers, of 2 or of 10, else even steps. */
-void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit, double least, double most,
+/* Marks of an axis of bytes or seconds from `min` to `max`, for the x or the y axis: "4 KiB", "10 us". On a logarithmic axis powers, of 2 or of 10, else even steps. */
+void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit, double min, double max,
                      bool numbers);
-/* Covers 0 to at least `most`, with a maximum number of steps. */
-void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit, double most, int steps,
+/* Covers 0 to at least `max`, with a maximum number of steps. */
+void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit, double max, int steps,
                       bool numbers);
 
 #endif

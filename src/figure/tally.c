@@ -10,14 +10,14 @@ void tally_add(struct tally *tally, int64_t value)
     if (!tally->counts) {
         tally->counts = calloc(TALLY_BINS, sizeof *tally->counts);
         tally->failed = !tally->counts;
-        tally->least = value;
+        tally->min = value;
         if (tally->failed)
             return;
     }
     tally->counts[histogram_bin(value, TALLY_BITS)]++;
     tally->total++;
-    tally->least = value < tally->least ? value : tally->least;
-    tally->most = value > tally->most ? value : tally->most;
+    tally->min = value < tally->min ? value : tally->min;
+    tally->max = value > tally->max ? value : tally->max;
 }
 
 void tally_release(struct tally *tally)
@@ -32,5 +32,5 @@ int64_t tally_quantile(const struct tally *tally, double share)
         return 0;
     int64_t wanted = (int64_t)ceil(share * (double)tally->total);
     int64_t value = tally_value(histogram_rank_bin(tally->counts, TALLY_BINS, wanted));
-    return value > tally->least ? value : tally->least;
+    return value > tally->min ? value : tally->min;
 }

@@ -13,7 +13,7 @@
 
 struct tally {
     int64_t *counts; /* TALLY_BINS, once there is a value */
-    int64_t total, least, most;
+    int64_t total, min, max;
     bool failed; /* out of memory: check once, at the end */
 };
 
@@ -27,7 +27,7 @@ static inline int64_t tally_value(int bin)
 }
 
 /* Returns the quantile of a share (0.5: the median; the lower of two), as its bin's minimum, not below
- * `least`. 0 if empty. */
+ * `min`. 0 if empty. */
 int64_t tally_quantile(const struct tally *tally, double share);
 
 #endif

@@ -1,4 +1,4 @@
-/* Any document as lists and tables: for kinds whose keys say what they are. */
+/* Any document as lists and tables, for kinds with keys that explain themselves. */
 #include "core/text.h"
 #include "report/parts.h"
 
@@ -20,7 +20,7 @@ static const char *name_of(const char *key, char name[64])
     return name;
 }
 
-/* What a number stands for, by its key or the end of its key; seconds, bytes and shares have one name everywhere. */
+/* The unit of a number by its key or the end of its key; seconds, bytes and shares have one name everywhere. */
 static const struct {
     const char *key;
     enum html_kind kind;

@@ -1,4 +1,4 @@
-/* What the storage benchmark found. */
+/* Results of the storage benchmark. */
 #include "figure/style.h"
 #include "report/parts.h"
 

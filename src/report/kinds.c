@@ -1,4 +1,4 @@
-/* What a report knows: one table, and how a file finds its row. */
+/* All kinds of files that a report knows, and the search for the kind of a file. */
 #include "core/text.h"
 #include "report/parts.h"
 
@@ -72,7 +72,7 @@ const struct report_kind report_kinds[] = {
 };
 /* clang-format on */
 
-/* Are all of these words keys of the map? */
+/* Returns whether all of these words are keys of the map. */
 static bool has_keys(const struct doc_node *map, const char *words)
 {
     char key[64];

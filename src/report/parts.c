@@ -1,4 +1,4 @@
-/* What the writers of sections share. */
+/* Functions that the writers of sections share. */
 #include "report/parts.h"
 
 #include "core/file.h"

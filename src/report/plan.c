@@ -105,7 +105,7 @@ static void add_tokens(struct report_part *part, const struct plan *plan)
     text_format(&part->says, ", %s tokens/s", grouped);
 }
 
-/* Figures of the search; their names say what they count. */
+/* Figures of the search; the beginning of a name tells the unit. */
 static void add_figures(const struct plan *plan, struct text *out)
 {
     for (int i = 0; i < plan->figure_count; i++) {
@@ -186,7 +186,7 @@ static const struct plan_stage *fullest_stage(const struct plan *plan, int *pipe
     return fullest;
 }
 
-/* Buffers and the total are those of the device, the rest is each chunk's own. */
+/* Buffers and the total are of the device; the rest is summed over its chunks. */
 static void add_memory(const struct plan *plan, struct text *out)
 {
     int p = 0;

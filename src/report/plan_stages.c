@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_PIPELINES 50 /* whose stages are shown */
+#define MAX_PIPELINES 50 /* pipelines with a table of stages */
 
 /* A column that no stage of a pipeline fills is not there. */
 enum stage_column {

@@ -69,7 +69,7 @@ static bool unknown_document(const struct doc *doc, struct error *err)
     return error_set(err, ERROR_INPUT, "it says no format, and has not the keys of anything rehearse writes");
 }
 
-/* Sets item->kind before anything can be wrong with what is in it. */
+/* Sets item->kind first, so that a fault in the content leaves it known. */
 static bool write_document(struct item *item, struct report_part *part, struct error *err)
 {
     struct doc doc;

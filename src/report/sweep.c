@@ -1,4 +1,4 @@
-/* Sweeps: a row for each point, and lines of what comes out. */
+/* Sweeps: a row for each point, and lines of the results. */
 #include "figure/sweep.h"
 #include "core/arena.h"
 #include "report/parts.h"
@@ -10,11 +10,11 @@
 #define MAX_VALUES 64 /* of an axis that is drawn */
 #define MAX_LINES  12
 
-/* Along the one that has more values, a line for each value of the other. */
+/* The axis with more values is the x axis; each value of the other one has a line. */
 static const char *const axes[] = {"global_batch", "devices"};
 static const char *const axis_titles[] = {"global batch", "devices"};
 
-/* The lines there may be; the first has one for each value of the other axis, the rest are of its first value. */
+/* The possible lines: the first two once for each value of the other axis, the rest for its first value. */
 static const struct drawn {
     const char *key, *title, *of;
 } drawn[] = {
@@ -108,7 +108,7 @@ static bool draw(const char *path, const void *context, struct error *err)
     return figure_sweep(path, context, err);
 }
 
-/* Nothing is drawn of a sweep that has nothing to draw. */
+/* Draws the sweep, unless it has fewer than two points or no line. */
 static bool add_picture(struct report_part *part, const struct doc_node *points, const char *title,
                         struct error *err)
 {

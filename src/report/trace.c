@@ -1,4 +1,4 @@
-/* What a trace holds: by class, by file, by process, by disk; phases; who recorded it. */
+/* The content of a trace by class, file, process and disk; its phases; its recording. */
 #include "figure/trace/timeline.h"
 #include "report/parts.h"
 #include "trace/store/store.h"

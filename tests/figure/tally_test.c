@@ -54,8 +54,8 @@ static void quantiles_are_those_of_the_sorted_list(void **state)
         }
         qsort(values, (size_t)count, sizeof *values, compare);
         assert_int_equal(tally.total, count);
-        assert_int_equal(tally.least, values[0]);
-        assert_int_equal(tally.most, values[count - 1]);
+        assert_int_equal(tally.min, values[0]);
+        assert_int_equal(tally.max, values[count - 1]);
         for (int tenth = 0; tenth <= 10; tenth++) {
             int at = (tenth * count + 9) / 10 - 1; /* the least index at or below which a tenth lies */
             int64_t exact = values[at < 0 ? 0 : at], found = tally_quantile(&tally, tenth / 10.0);

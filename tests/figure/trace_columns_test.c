@@ -38,8 +38,8 @@ static struct little make_little(void)
 {
     struct little run = {.count = (int)random_below(60)};
     for (int i = 0; i < run.count; i++) {
-        int64_t start = random_below(MOMENTS), most = random_below(2) ? 5 : MOMENTS;
-        run.spans[i] = (struct trace_span_of){start, start + random_below(most), random_below(1000) - 1};
+        int64_t start = random_below(MOMENTS), max = random_below(2) ? 5 : MOMENTS;
+        run.spans[i] = (struct trace_span_of){start, start + random_below(max), random_below(1000) - 1};
     }
     qsort(run.spans, (size_t)run.count, sizeof *run.spans, by_start);
     return run;
@@ -120,9 +120,9 @@ static void columns_cover_what_they_are_asked_for(void **state)
     for (int round = 0; round < 2000; round++) {
         int64_t from = random_below(INT64_MAX / 4),
                 length = 1 + random_below(round % 2 ? 100 : INT64_MAX / 4);
-        int most = 1 + (int)random_below(1000);
-        struct trace_columns columns = trace_columns_of(from, from + length, most);
-        assert_true(columns.count >= 1 && columns.count <= most);
+        int max = 1 + (int)random_below(1000);
+        struct trace_columns columns = trace_columns_of(from, from + length, max);
+        assert_true(columns.count >= 1 && columns.count <= max);
         assert_true(columns.width_ns >= 1);
         assert_true((columns.count - 1) * columns.width_ns < length);
         assert_true(columns.width_ns >= length - (columns.count - 1) * columns.width_ns);
@@ -238,7 +238,7 @@ static void curves_are_means_of_columns_and_sums_of_disks(void **state)
     }
     trace_curve_release(&curve);
     assert_true(trace_curve_read(reader, &columns, "disk.rMB/s", NULL, false, &curve, &err));
-    assert_true(curve.values[1] == 51.25 && curve.most == 53);
+    assert_true(curve.values[1] == 51.25 && curve.max == 53);
     trace_curve_release(&curve);
     assert_true(trace_curve_read(reader, &columns, "cpu.usr", "all", false, &curve, &err));
     assert_int_equal(curve.count, 0);

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* The options of all three figures; each table names those that its figure has. */
+/* The options of all three figures; the table of a figure names the ones that it has. */
 struct trace_figure {
     const char *phase;
     double margin, first, last, from, to;

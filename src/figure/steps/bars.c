@@ -1,10 +1,10 @@
-/* What a step consists of, as stacked bars of means: means add up, medians do not. */
+/* The parts of a step as stacked bars of means: means add up, medians do not. */
 #include "figure/gnuplot.h"
 #include "figure/steps/sheet.h"
 
 #include <math.h>
 
-/* The parts from below; what is left of the step is the last. */
+/* The parts from below; the last is the rest of the step. */
 enum part { LOAD, COPY, COMPUTE, FORWARD, LOSS, BACKWARD, OPTIMIZER, BARRIER, REST, PARTS };
 static const struct {
     int event;
@@ -31,8 +31,8 @@ static double mean_of(const struct steps_group *group, int event)
     return summary.mean;
 }
 
-/* Computing that no log takes apart is one part: that which is no copy and, but in outputs, no barrier. What is left of the
- * step is the log's own time. */
+/* Fills in the mean seconds of each part and returns their sum. Where no log divides the computing, it is one part, without
+ * the copy and, except in DLIO's outputs, without the barrier. The rest of the step is the log's own time. */
 static double take_apart(const struct steps *steps, const struct steps_group *group, double parts[PARTS])
 {
     double step = mean_of(group, STEPS_STEP), sum = 0;
@@ -48,7 +48,7 @@ static double take_apart(const struct steps *steps, const struct steps_group *gr
 }
 
 /* Rows of the places where parts begin and end: in seconds, or (`whole` 100) as shares. */
-static void add_bars(struct steps_sheet *sheet, double whole, bool used[PARTS], double *most)
+static void add_bars(struct steps_sheet *sheet, double whole, bool used[PARTS], double *max)
 {
     const struct steps *steps = sheet->steps;
     struct text *script = &sheet->page.script;
@@ -56,7 +56,7 @@ static void add_bars(struct steps_sheet *sheet, double whole, bool used[PARTS], 
     for (size_t i = 0; i < steps->group_count; i++) {
         double parts[PARTS], at = 0, all = take_apart(steps, &steps->groups[i], parts);
         double unit = whole > 0 && all > 0 ? whole / all : 1;
-        *most = fmax(*most, all * unit);
+        *max = fmax(*max, all * unit);
         text_format(script, "%.9g 0", sheet_place(sheet, &steps->groups[i]));
         for (int part = 0; part < PARTS; part++) {
             used[part] |= parts[part] > 0;
@@ -72,11 +72,11 @@ static void add_panel(struct steps_sheet *sheet, const struct sheet_grid *grid, 
 {
     struct text *script = &sheet->page.script;
     bool used[PARTS] = {false}, any = false;
-    double most = 0;
+    double max = 0;
     sheet_panel(sheet, grid, index, index == 0 ? "mean time of a step" : "shares of a step, %", NULL);
-    add_bars(sheet, index == 0 ? 0 : 100, used, &most);
+    add_bars(sheet, index == 0 ? 0 : 100, used, &max);
     sheet_configuration_axis(sheet, grid, index == 1);
-    figure_even_axis(&sheet->page, 'y', index == 0 ? FIGURE_SECONDS : FIGURE_COUNT, most, 5, true);
+    figure_even_axis(&sheet->page, 'y', index == 0 ? FIGURE_SECONDS : FIGURE_COUNT, max, 5, true);
     if (index == 0)
         sheet_key(sheet, grid);
     text_add(script, "set style fill solid 1 noborder\nplot ");
@@ -96,10 +96,10 @@ static void add_panel(struct steps_sheet *sheet, const struct sheet_grid *grid, 
 bool sheet_draw_breakdown(struct steps_sheet *sheet, struct error *err)
 {
     struct sheet_grid grid = sheet_rows(sheet, 2, sheet->style->legends ? 210 : 140);
-    double most = 0, parts[PARTS];
+    double max = 0, parts[PARTS];
     for (size_t i = 0; i < sheet->steps->group_count; i++)
-        most = fmax(most, take_apart(sheet->steps, &sheet->steps->groups[i], parts));
-    if (most <= 0)
+        max = fmax(max, take_apart(sheet->steps, &sheet->steps->groups[i], parts));
+    if (max <= 0)
         return error_set(err, ERROR_INFEASIBLE, "nothing to draw: the logs have no times of this kind");
     if (!sheet_begin(sheet, &grid, err))
         return false;

@@ -63,8 +63,8 @@ bool sheet_doubles(const struct steps_sheet *sheet)
 /* Have the labels of batches no room side by side? */
 static bool is_crowded(const struct steps_sheet *sheet, const struct sheet_grid *grid)
 {
-    double least = (double)sheet->batches[0], most = (double)sheet->batches[sheet->batch_count - 1];
-    double marks = sheet_doubles(sheet) ? log2(most / least) : most - least;
+    double min = (double)sheet->batches[0], max = (double)sheet->batches[sheet->batch_count - 1];
+    double marks = sheet_doubles(sheet) ? log2(max / min) : max - min;
     return grid->panel_width / (marks + 1) < 3.4 * sheet->style->points;
 }
 
@@ -162,15 +162,15 @@ void sheet_key(struct steps_sheet *sheet, const struct sheet_grid *grid)
 void sheet_batch_axis(struct steps_sheet *sheet, const struct sheet_grid *grid, int index)
 {
     struct text *script = &sheet->page.script;
-    int64_t least = sheet->batches[0], most = sheet->batches[sheet->batch_count - 1];
+    int64_t min = sheet->batches[0], max = sheet->batches[sheet->batch_count - 1];
     bool crowded = is_crowded(sheet, grid);
     if (sheet_doubles(sheet))
-        text_format(script, "set logscale x 2\nset xrange [%.12g:%.12g]\n", (double)least / 1.3,
-                    (double)most * 1.3);
+        text_format(script, "set logscale x 2\nset xrange [%.12g:%.12g]\n", (double)min / 1.3,
+                    (double)max * 1.3);
     else
         text_format(script, "set xrange [%.12g:%.12g]\n",
-                    (double)least - 0.06 * (double)(most - least) - (most == least),
-                    (double)most + 0.06 * (double)(most - least) + (most == least));
+                    (double)min - 0.06 * (double)(max - min) - (max == min),
+                    (double)max + 0.06 * (double)(max - min) + (max == min));
     text_format(script, "set xtics %s(", crowded ? "rotate by -50 " : "");
     for (int i = 0; i < sheet->batch_count; i++)
         text_format(script, "%s'%s' %" PRId64, i > 0 ? ", " : "", sheet_batch(sheet->batches[i]).text,

@@ -58,7 +58,7 @@ void sheet_batch_axis(struct steps_sheet *sheet, const struct sheet_grid *grid, 
 /* The y axis of seconds: logarithmic where values reach far, if `logs` allows it. */
 void sheet_seconds_axis(struct steps_sheet *sheet, double min, double max, bool logs);
 
-/* Places of configurations on an x axis: those of one number of GPUs side by side, a gap to the next. */
+/* Returns the place of a configuration on an x axis: equal numbers of GPUs side by side, then a gap. */
 double sheet_place(const struct steps_sheet *sheet, const struct steps_group *group);
 void sheet_configuration_axis(struct steps_sheet *sheet, const struct sheet_grid *grid, bool numbers);
 

@@ -31,7 +31,7 @@ struct trace_lane {
     struct trace_lane_column {
         int64_t calls;   /* that begin in the column */
         int64_t busy_ns; /* time in which at least one call was in progress */
-        double bytes;    /* moved: those of a call are spread evenly over its time */
+        double bytes;    /* moved; the bytes of a call are spread evenly over its time */
     } * columns;         /* NULL: not in use */
     int64_t until_ns;    /* the latest end so far */
     int64_t total;       /* calls that touch the columns */
@@ -40,7 +40,7 @@ struct trace_lane {
 bool trace_lane_init(struct trace_lane *lane, const struct trace_columns *columns, struct error *err);
 void trace_lane_release(struct trace_lane *lane);
 
-/* Calls come in order of their start; those that do not touch the columns may come, too. */
+/* Adds a call. Calls come in order of their start; a call that does not touch the columns is ignored. */
 void trace_lane_add(struct trace_lane *lane, const struct trace_columns *columns,
                     const struct trace_span_of *span);
 

@@ -39,7 +39,7 @@ struct stream {
 
 /* The axis of a kind, the same in all rows. */
 struct axis {
-    double least, most; /* above 0 */
+    double min, max; /* above 0 */
     bool zeros;
     double from, to, zero; /* as drawn; zero: where zeros are */
 };
@@ -110,14 +110,14 @@ static void widen(struct axis *axis, const struct tally *tally)
 {
     if (tally->total == 0)
         return;
-    axis->zeros |= tally->least == 0;
-    double least = (double)tally->least;
-    for (int bin = 1; least == 0 && bin < TALLY_BINS; bin++)
+    axis->zeros |= tally->min == 0;
+    double min = (double)tally->min;
+    for (int bin = 1; min == 0 && bin < TALLY_BINS; bin++)
         if (tally->counts[bin] > 0)
-            least = (double)tally_value(bin);
-    if (least > 0 && (axis->least == 0 || least < axis->least))
-        axis->least = least;
-    axis->most = fmax(axis->most, (double)tally->most);
+            min = (double)tally_value(bin);
+    if (min > 0 && (axis->min == 0 || min < axis->min))
+        axis->min = min;
+    axis->max = fmax(axis->max, (double)tally->max);
 }
 
 static void find_axes(struct drawing *drawing)
@@ -128,10 +128,10 @@ static void find_axes(struct drawing *drawing)
         for (int i = 0; i < drawing->count; i++)
             for (int stream = 0; stream < FIGURE_STREAMS; stream++)
                 widen(axis, &drawing->traces[i][stream].kinds[kind]);
-        if (axis->least == 0)
-            axis->least = axis->most = 1; /* zeros alone */
-        double first = floor(log(axis->least * of->scale) / log(of->base) + 1e-9);
-        double last = fmax(ceil(log(axis->most * of->scale * 1.0001) / log(of->base)), first + 1);
+        if (axis->min == 0)
+            axis->min = axis->max = 1; /* zeros alone */
+        double first = floor(log(axis->min * of->scale) / log(of->base) + 1e-9);
+        double last = fmax(ceil(log(axis->max * of->scale * 1.0001) / log(of->base)), first + 1);
         axis->to = pow(of->base, last);
         double share = OF_ZERO / drawing->panel_width * (last - first);
         axis->zero = pow(of->base, first - share);
@@ -142,8 +142,8 @@ static void find_axes(struct drawing *drawing)
 static void set_axis(struct drawing *drawing, int kind, bool numbers)
 {
     const struct axis *axis = &drawing->axes[kind];
-    figure_log_axis(&drawing->page, 'x', kinds[kind].unit, axis->least * kinds[kind].scale,
-                    axis->most * kinds[kind].scale * 1.0001, numbers);
+    figure_log_axis(&drawing->page, 'x', kinds[kind].unit, axis->min * kinds[kind].scale,
+                    axis->max * kinds[kind].scale * 1.0001, numbers);
     text_format(&drawing->page.script, "set xrange [%.12g:%.12g]\n", axis->from, axis->to);
     if (axis->zeros)
         text_format(&drawing->page.script, "set xtics add ('%s' %.12g)\n", numbers ? "0" : "", axis->zero);
@@ -162,8 +162,8 @@ static double add_bars(struct drawing *drawing, const struct tally *tally, int k
     const struct kind *of = &kinds[kind];
     const struct axis *axis = &drawing->axes[kind];
     int64_t bars[BARS] = {0};
-    int first = (int)floor(of->per * floor(log(axis->least * of->scale) / log(of->base) + 1e-9));
-    double most = 0;
+    int first = (int)floor(of->per * floor(log(axis->min * of->scale) / log(of->base) + 1e-9));
+    double max = 0;
     for (int bin = 0; bin < TALLY_BINS && tally->counts; bin++) {
         if (tally->counts[bin] == 0)
             continue;
@@ -181,7 +181,7 @@ static double add_bars(struct drawing *drawing, const struct tally *tally, int k
         double share = 100 * (double)bars[i] / (double)tally->total, width = 1.0 / of->per;
         double from = i == 0 ? log(axis->zero) / log(of->base) - width / 2 : (first + i - 1) * width;
         double left = pow(of->base, from), right = pow(of->base, from + width);
-        most = fmax(most, share);
+        max = fmax(max, share);
         if (i < 2 || bars[i - 1] == 0)
             text_format(&drawing->page.script, "%.9g 0\n", left);
         text_format(&drawing->page.script, "%.9g %.6g\n%.9g %.6g\n", left, share, right, share);
@@ -189,7 +189,7 @@ static double add_bars(struct drawing *drawing, const struct tally *tally, int k
             text_format(&drawing->page.script, "%.9g 0\n", right);
     }
     text_add(&drawing->page.script, tally->total > 0 ? "EOD\n" : "1 0\nEOD\n");
-    return most;
+    return max;
 }
 
 static void add_median(struct drawing *drawing, const struct tally *tally, int kind, int trace)
@@ -215,7 +215,7 @@ static void add_median(struct drawing *drawing, const struct tally *tally, int k
 static void draw_histogram(struct drawing *drawing, const struct figure_box *box, int stream, int kind)
 {
     struct text *script = &drawing->page.script;
-    double most = 0;
+    double max = 0;
     char title[128];
     figure_panel(&drawing->page, box);
     if (drawing->count > 1)
@@ -227,10 +227,10 @@ static void draw_histogram(struct drawing *drawing, const struct figure_box *box
                  'l', title);
     set_axis(drawing, kind, false);
     for (int i = 0; i < drawing->count; i++)
-        most = fmax(most, add_bars(drawing, &drawing->traces[i][stream].kinds[kind], kind, i));
+        max = fmax(max, add_bars(drawing, &drawing->traces[i][stream].kinds[kind], kind, i));
     for (int i = 0; i < drawing->count; i++)
         add_median(drawing, &drawing->traces[i][stream].kinds[kind], kind, i);
-    figure_even_axis(&drawing->page, 'y', FIGURE_COUNT, most, 4, true);
+    figure_even_axis(&drawing->page, 'y', FIGURE_COUNT, max, 4, true);
     figure_side_label(&drawing->page, box, 46, "% of calls");
     text_add(script, "plot ");
     for (int i = 0; i < drawing->count; i++) {
@@ -264,7 +264,7 @@ static void add_sums(struct drawing *drawing, const struct tally *tally, int kin
         }
     }
     text_format(script, "%.9g %.6g\n%.9g %.6g\nEOD\n",
-                tally->total > 0 ? fmax((double)tally->most * kinds[kind].scale, axis->zero) : axis->from,
+                tally->total > 0 ? fmax((double)tally->max * kinds[kind].scale, axis->zero) : axis->from,
                 100 * share, axis->to, 100 * share);
 }
 

@@ -16,8 +16,8 @@
 /* Fails if there are too many traces for one picture. */
 bool figure_names_fit(size_t count, struct error *err);
 
-/* Above all panels: of one trace its name (a title instead, if there is one; nothing where the style has no titles), of
- * several the name of each in its colour (figure_colour), which every style has. And what each is short of. */
+/* Draws the names of traces above all panels, with the number of lost events. One trace: its name or the title, if the
+ * style has titles. Several traces: the name of each in its colour (figure_colour), in every style. */
 void figure_names_draw(struct figure_page *page, double left, const char *const *paths,
                        const struct trace_shortfall *shortfalls, int count, const char *title);
 

@@ -14,7 +14,7 @@ struct figure_bar {
     double from, to; /* seconds of the axis, within the window */
 };
 
-/* Those that are seen, in order of their start. */
+/* The visible phases, in order of their start. */
 struct figure_bars {
     struct figure_bar *items;
     int count;

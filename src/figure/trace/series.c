@@ -79,8 +79,8 @@ static void keep_points(struct trace_curve *curve, const struct total *totals, i
         double sources = (double)totals[i].sources, value = totals[i].value / (sum ? 1 : sources);
         curve->seconds[curve->count] = totals[i].seconds / sources;
         curve->values[curve->count++] = value;
-        if (value > curve->most)
-            curve->most = value;
+        if (value > curve->max)
+            curve->max = value;
     }
 }
 

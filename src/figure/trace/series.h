@@ -13,7 +13,7 @@
 struct trace_curve {
     double *seconds, *values; /* times from columns.from_ns on */
     int count;
-    double most; /* maximum of the values */
+    double max; /* maximum of the values */
 };
 
 /* The series of a kind ("disk.rMB/s"), of one source or (NULL) of all: their sum, or else their mean. A curve of no

@@ -135,7 +135,7 @@ static double add_line(struct drawing *drawing, int which, const struct traced *
                        const struct trace_lane *lane, enum measure measure)
 {
     const struct trace_columns *columns = &traced->columns;
-    double most = 0;
+    double max = 0;
     text_format(&drawing->page.script, "$line%d << EOD\n", which);
     for (int i = 0; i < columns->count; i++) {
         int64_t from = columns->from_ns + i * columns->width_ns, to = from + columns->width_ns;
@@ -143,13 +143,13 @@ static double add_line(struct drawing *drawing, int which, const struct traced *
             to = columns->to_ns;
         double seconds = trace_seconds(from, to);
         double rate = (measure == BYTES ? lane->columns[i].bytes : (double)lane->columns[i].calls) / seconds;
-        most = fmax(most, rate);
+        max = fmax(max, rate);
         text_format(&drawing->page.script, "%.12g %.6g\n%.12g %.6g\n",
                     trace_window_seconds(&traced->window, from), rate,
                     trace_window_seconds(&traced->window, to), rate);
     }
     text_add(&drawing->page.script, "EOD\n");
-    return most;
+    return max;
 }
 
 struct line {
@@ -159,13 +159,13 @@ struct line {
 
 static void draw_lines(struct drawing *drawing, const struct line *lines, int count, enum measure measure)
 {
-    double most = 0;
+    double max = 0;
     struct text *script = &drawing->page.script;
     for (int i = 0; i < count; i++) {
         const struct traced *traced = &drawing->traces[lines[i].trace];
-        most = fmax(most, add_line(drawing, i, traced, &traced->lanes[lines[i].stream], measure));
+        max = fmax(max, add_line(drawing, i, traced, &traced->lanes[lines[i].stream], measure));
     }
-    figure_even_axis(&drawing->page, 'y', measure == BYTES ? FIGURE_RATE : FIGURE_COUNT, most, 4, true);
+    figure_even_axis(&drawing->page, 'y', measure == BYTES ? FIGURE_RATE : FIGURE_COUNT, max, 4, true);
     text_add(script, "plot ");
     for (int i = 0; i < count; i++) {
         text_format(script, "%s$line%d with lines linewidth %g linecolor rgb '%s' title ", i > 0 ? ", " : "",

@@ -17,12 +17,12 @@ struct figure_throughput {
     struct trace_zoom zoom;
     struct trace_selection selection;
     double every;                 /* averaging interval in seconds; 0: such that there are about 200 */
-    bool streams[FIGURE_STREAMS]; /* those that have calls are drawn */
+    bool streams[FIGURE_STREAMS]; /* drawn if they have calls */
 };
 
-/* Of one trace a panel of bytes and one of operations, a line for each stream, the phases behind; of several (at most
- * FIGURE_MAX_TRACES) two panels for each stream, a line for each trace, and the phases of each. Runs begin
- * together, and so do the phases or ends that a zoom chooses. The ending of `path` (.svg, .png, .pdf) says what is written. */
+/* Draws one trace as a panel of bytes and one of operations, with a line for each stream and the phases behind. Draws
+ * several traces (up to FIGURE_MAX_TRACES) as two panels for each stream, with a line for each trace, and the phases of
+ * each. Runs begin together, and so do the phases or ends that a zoom chooses. The ending of `path` sets the format. */
 bool figure_throughput(const char *path, const char *const *traces, size_t count,
                        const struct figure_throughput *options, struct error *err);
 

@@ -23,7 +23,7 @@ const char *const timeline_row_names[] = {"cpu", "gpu", "disks", "traces", "phas
 #define MAX_COMMAND 100 /* bytes, in the title */
 #define LEVELS      5   /* tones of a lane */
 
-/* What the lanes show, from below: requests to disks, then calls; writes below reads. */
+/* The kinds of lanes, from below: requests to disks, then calls; writes below reads. */
 enum { BLOCK_WRITES, BLOCK_READS, WRITES, READS, KINDS };
 static const struct kind {
     int stream;
@@ -154,7 +154,7 @@ static void take_call(void *context, const struct figure_call *call)
                        &(struct trace_span_of){call->start_ns, call->end_ns, call->bytes});
 }
 
-/* Where workers have lanes of their own, those of a row are put together. */
+/* Where workers have lanes of their own, merges the lanes of each row. */
 static void join_lanes(struct drawing *drawing)
 {
     const struct trace_workers *workers = &drawing->workers;
@@ -223,19 +223,19 @@ static void add_points(struct drawing *drawing, int row, int which)
 static void set_curve_axes(struct drawing *drawing, int row)
 {
     const struct curves *curves = &curve_rows[row];
-    double most[2] = {0, 0};
+    double max[2] = {0, 0};
     bool second = false;
     for (int i = 0; i < curves->count; i++) {
-        double *axis = &most[curves->curves[i].second];
-        *axis = fmax(*axis, drawing->curves[row][i].most * curves->curves[i].scale);
+        double *axis = &max[curves->curves[i].second];
+        *axis = fmax(*axis, drawing->curves[row][i].max * curves->curves[i].scale);
         second |= curves->curves[i].second && drawing->curves[row][i].count > 0;
     }
     if (curves->percent)
         text_add(&drawing->page.script, "set yrange [0:100]\nset ytics 50\n");
     else
-        figure_even_axis(&drawing->page, 'y', FIGURE_COUNT, most[0], 3, true);
+        figure_even_axis(&drawing->page, 'y', FIGURE_COUNT, max[0], 3, true);
     if (second) {
-        double top = most[1] > 0 ? 1.05 * most[1] : 1;
+        double top = max[1] > 0 ? 1.05 * max[1] : 1;
         text_format(&drawing->page.script, "set border 11\nset y2range [0:%.6g]\nset y2tics %.6g\n", top,
                     figure_step(top, 3));
     }
@@ -272,8 +272,8 @@ static int level_of(const struct drawing *drawing, const struct trace_lane *lane
     return level < LEVELS ? level : LEVELS;
 }
 
-/* The columns of a level and those above it, those beside each other as one rectangle. (One polygon for all, with edges of
- * no height between, is half as large; but readers of PDF draw those edges.) False: there are none. */
+/* Adds the columns of a level or a higher one, neighbours as one rectangle; false: there are none. (One polygon for all,
+ * with edges of no height between, is half as large, but readers of PDF draw these edges.) */
 static bool add_level(struct drawing *drawing, const struct trace_lane *lane, int kind, int level)
 {
     const struct trace_columns *columns = &drawing->columns;
@@ -357,11 +357,11 @@ static int count_panels(const struct drawing *drawing, const struct heights *hei
 }
 
 /* A text, or its beginning where it is too long for the page. */
-static void add_clipped(struct text *out, const char *text, size_t most)
+static void add_clipped(struct text *out, const char *text, size_t max)
 {
     size_t length = strlen(text);
-    if (length > most)
-        for (length = most; length > 0 && text_continues(text[length]);)
+    if (length > max)
+        for (length = max; length > 0 && text_continues(text[length]);)
             length--;
     text_format(out, "%.*s%s", (int)length, text, text[length] ? " ..." : "");
 }

@@ -102,7 +102,7 @@ bool trace_window_find(struct trace_reader *reader, const char *path, const stru
     int64_t first, last;
     if (!find_run(reader, path, &first, &last, err))
         return false;
-    int64_t end = last < INT64_MAX ? last + 1 : last; /* what happens in the last moment is in the run */
+    int64_t end = last < INT64_MAX ? last + 1 : last; /* the last moment belongs to the run */
     *window = (struct trace_window){first, first, end};
     if (zoom->phase) {
         const struct trace_phase *phase = NULL;

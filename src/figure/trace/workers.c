@@ -190,7 +190,7 @@ static int rank_of(const int64_t *calls, int rows, int row)
     return rank;
 }
 
-/* Puts rows that can not all be drawn, and those of one call in a hundred and less, together at the end. */
+/* Joins, at the end, the rows for which there is no room and the rows with up to one call in a hundred. */
 static void join_least(struct trace_workers *workers)
 {
     int rows = workers->rows, kept = 0, target[MAX_ROWS];

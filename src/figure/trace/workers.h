@@ -18,14 +18,13 @@ enum trace_grouping {
 };
 extern const char *const trace_grouping_names[]; /* ended by NULL */
 
-#define TRACE_MAX_WORKERS 512 /* processes that are told apart; what comes later is one */
+#define TRACE_MAX_WORKERS 512 /* processes that are told apart; further ones are counted as one */
 #define TRACE_MAX_ROWS    24
 
 /* A process that does I/O; its threads count as one. */
 struct trace_worker {
-    int64_t pid; /* TRACE_NONE: not known */
-    int64_t
-        process; /* id of what it was when it was last seen; where threads are told apart its first thread */
+    int64_t pid;     /* TRACE_NONE: not known */
+    int64_t process; /* latest id of the process; where threads are told apart, of its first thread */
     int64_t calls;
     int row; /* that trace_workers_group chose */
 };
@@ -45,8 +44,8 @@ void trace_workers_release(struct trace_workers *workers);
 /* Returns the index of a process (id) in items, adding new ones. Called for each call, in order of time. */
 int trace_workers_find(struct trace_workers *workers, const struct trace_reader *reader, int64_t process);
 
-/* Gives every worker its row, 0..rows-1, and the rows their titles. Rows with at most a
- * hundredth of all calls, and where there are more than can be drawn those with the fewest, are the last, together. */
+/* Gives every worker its row, 0..rows-1, and the rows their titles. Rows with up to
+ * a hundredth of all calls, and the smallest ones where there are too many to draw, become one row at the end. */
 bool trace_workers_group(struct trace_workers *workers, const struct trace_reader *reader,
                          enum trace_grouping grouping, struct error *err);
 
