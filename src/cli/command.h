@@ -73,8 +73,8 @@ struct command {
     const struct option_spec *options;
     size_t options_size; /* sizeof(struct …_options) */
     size_t
-        given_at; /* of a `const bool *` in the options struct, which is then set: was entry i of the table given? 0:
-                        nobody asks. It lives as long as the options */
+        given_at; /* of a `const bool *` in the options struct, set to an array: was entry i of the table given?
+                        It lives as long as the options. 0: nobody asks */
     struct command_operands operands;
     const struct command_topic *topics;     /* of its options, ended by {NULL, NULL}; NULL: none */
     const struct command_example *examples; /* ended by {NULL, NULL}; NULL: none */

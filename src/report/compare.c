@@ -120,7 +120,7 @@ static void add_lost(struct text *out, const char *trace, double lost, double cu
         html_element(out, "p", "bad", "The recording of %s was cut off after %g s.",
                      trace ? trace : "a trace", cut_off);
     if (lost > 0)
-        html_element(out, "p", "bad", "%s lost %g events when it was recorded: it tells too few.",
+        html_element(out, "p", "bad", "%s lost %g events while it was recorded: its counts are too low.",
                      trace ? trace : "A trace", lost);
 }
 
@@ -132,8 +132,8 @@ static void add_window(const struct doc_node *window, struct text *out)
     double from = 100 * report_number(window, "from"), to = 100 * report_number(window, "to");
     if (!name || !of || !isfinite(value) || !isfinite(from) || !isfinite(to))
         return;
-    html_fact(out, "latencies differ most", "%.80s, calls %.0f to %.0f %% of %.80s: %.4f%s", name, from, to,
-              of, value,
+    html_fact(out, "largest difference of latencies", "%.80s, calls %.0f to %.0f %% of %.80s: %.4f%s", name,
+              from, to, of, value,
               !isfinite(floor) ? ""
               : value >= floor ? ", within the noise of repeats"
                                : ", beyond the noise of repeats");
@@ -156,11 +156,11 @@ bool report_comparison(struct report_part *part, struct error *err)
         html_fact(out, "95 % interval", "%.4f to %.4f", report_number(root, "low"),
                   report_number(root, "high"));
     if (isfinite(floor))
-        html_fact(out, "repeats, at least", "%.4f: %s", floor,
+        html_fact(out, "minimum among repeats", "%.4f: %s", floor,
                   value >= floor ? "within their noise" : "beyond their noise");
     add_window(doc_find(root, "worst_window"), out);
     if (report_string(worst, "name"))
-        html_fact(out, "differs most in", "%s of %s",
+        html_fact(out, "largest difference", "%s of %s",
                   report_string(worst, "kind") ? report_string(worst, "kind") : "",
                   report_string(worst, "name"));
     html_facts_end(out);
@@ -230,7 +230,7 @@ static void add_pairs(const struct doc_node *pairs, struct text *out)
                                                    {">from", HTML_DECIMALS, "low"},
                                                    {">to", HTML_DECIMALS, "high"},
                                                    {"<0 to 1", HTML_END, NULL},
-                                                   {"<differs most in", HTML_END, "differs_most"},
+                                                   {"<largest difference", HTML_END, "differs_most"},
                                                    {NULL, HTML_END, NULL}};
     report_table(out, "Pairs, with 95 % intervals", columns, pairs, "pairs", add_pair_cell);
 }

@@ -38,7 +38,7 @@ static void add_devices(const struct doc_node *devices, struct text *out)
     double slowest = 0;
     for (const struct doc_node *device = devices->first_child; device; device = device->next)
         slowest = fmax(slowest, sums_of(device).forward + sums_of(device).backward);
-    html_table(out, "All layers, one micro-batch", titles);
+    html_table(out, "Sum of all layers for one micro-batch", titles);
     for (const struct doc_node *device = devices->first_child; device; device = device->next) {
         struct sums sums = sums_of(device);
         struct html_part parts[] = {{"forward", sums.forward, figure_colour(0)},
@@ -67,7 +67,7 @@ static void add_layers(const struct doc_node *layers, struct text *out)
     static const char *const titles[] = {">layers",      "<from",   "<to", ">parameters",
                                          ">activations", ">output", NULL};
     int rows = 0;
-    html_table(out, "Layers, neighbours that are alike in one row; bytes of each", titles);
+    html_table(out, "Layers, with equal neighbours in one row; bytes of each", titles);
     for (const struct doc_node *first = layers->first_child; first && rows < REPORT_MAX_ROWS; rows++) {
         const struct doc_node *last = first;
         int count = 1;

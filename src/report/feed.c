@@ -24,13 +24,13 @@ static void add_figures(const struct doc_node *phase, struct text *out)
     html_facts(out);
     html_fact_share(out, "accelerator utilisation", au);
     if (isfinite(target))
-        html_fact(out, "asked for", "%.4g %%, %s", 100 * target,
+        html_fact(out, "target", "%.4g %%, %s", 100 * target,
                   report_flag(phase, "au_met") ? "met" : "missed");
     html_fact_share(out, "without waiting for others", report_number(phase, "au_without_barrier"));
     if (isfinite(report_number(phase, "samples_per_second")))
         html_fact(out, "samples/s", "%.4g", report_number(phase, "samples_per_second"));
     html_fact_quantity(out, "throughput", report_number(phase, "bytes_per_second"), UNIT_RATE);
-    html_fact_quantity(out, "read in all", report_number(phase, "all_bytes"), UNIT_BYTES);
+    html_fact_quantity(out, "bytes read", report_number(phase, "all_bytes"), UNIT_BYTES);
     html_fact_quantity(out, "in", report_number(phase, "all_seconds"), UNIT_TIME);
     html_facts_end(out);
 }
@@ -75,7 +75,7 @@ static void add_epochs(const struct doc_node *phase, struct text *out)
 {
     static const struct report_column columns[] = {{">epoch", HTML_COUNT, "epoch"},
                                                    {">AU", HTML_SHARE, "au"},
-                                                   {"<where time went", HTML_END, NULL},
+                                                   {"<parts of the time", HTML_END, NULL},
                                                    {">samples/s", HTML_GENERAL, "samples_per_second"},
                                                    {">throughput", HTML_RATE, "bytes_per_second"},
                                                    {">time", HTML_TIME, "all_seconds"},
@@ -216,9 +216,9 @@ bool report_most(struct report_part *part, struct error *err)
     text_format(&part->says, "%g accelerators are kept busy", report_number(root, "accelerators"));
     html_facts(&part->out);
     html_fact(&part->out, "accelerators kept busy", "%g", report_number(root, "accelerators"));
-    html_fact_share(&part->out, "AU asked for", report_number(root, "au_target"));
+    html_fact_share(&part->out, "AU target", report_number(root, "au_target"));
     if (isfinite(report_number(root, "fails_at")))
-        html_fact(&part->out, "too many", "%g", report_number(root, "fails_at"));
+        html_fact(&part->out, "fails at", "%g", report_number(root, "fails_at"));
     html_fact(&part->out, "certain", "%s",
               report_flag(root, "certain") ? "yes" : "no: runs are within the noise");
     html_facts_end(&part->out);

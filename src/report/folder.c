@@ -115,7 +115,7 @@ static bool read_one(struct walk *walk, const char *below, const char *name, str
     if (facts.st_ino == walk->except.st_ino && facts.st_dev == walk->except.st_dev)
         return true;
     if (S_ISDIR(facts.st_mode) && S_ISLNK(link.st_mode))
-        return add_file(walk, path, 0, "a link to a folder: not looked into", err);
+        return add_file(walk, path, 0, "a link to a folder: not read", err);
     if (S_ISDIR(facts.st_mode))
         return enter(walk, path, below != NULL, err);
     return add_file(walk, path, facts.st_size, S_ISREG(facts.st_mode) ? NULL : "not a regular file", err);

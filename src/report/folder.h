@@ -14,8 +14,7 @@
 struct folder_file {
     const char *path; /* below the folder: "a.json", "feed/result.json", "feed/dlio_config/" */
     int64_t size;
-    const char *
-        reason; /* why it is not read (a socket, no permission); NULL: it is a file, or a folder below a folder */
+    const char *reason; /* why it is not read; NULL: it is a file, or a folder in a folder of the folder */
 };
 
 struct folder {

@@ -45,7 +45,7 @@ typedef bool report_writer(struct report_part *part, struct error *err);
 struct report_kind {
     const char *format; /* the `format` of JSON and YAML; NULL: files of other software */
     const char
-        *keys; /* keys of files without one: older ones of ours, and other software's; NULL: there are none */
+        *keys; /* that files without `format` have: old ones of ours, and other software's; NULL: none */
     const char *ending; /* of other files */
     const char *name;
     enum report_group group;

@@ -90,9 +90,9 @@ static void add_proof(const struct plan *plan, struct text *out)
     if (plan->proven_optimal)
         html_fact(out, "proof", "optimal");
     else if (plan->lower_bound > 0)
-        html_fact(out, "from the optimum, at most", "%.2g %%", 100 * plan_gap(plan));
+        html_fact(out, "gap to the lower bound", "%.2g %%", 100 * plan_gap(plan));
     if (!plan->proven_optimal)
-        html_fact_quantity(out, "no plan takes less than", positive(plan->lower_bound), UNIT_TIME);
+        html_fact_quantity(out, "lower bound", positive(plan->lower_bound), UNIT_TIME);
 }
 
 static void add_tokens(struct report_part *part, const struct plan *plan)
@@ -249,9 +249,9 @@ static void add_links(const struct plan *plan, struct text *out)
 
 /* ---- other plans ---- */
 
-static const char *const of_alternative[] = {"<split", ">iteration", "<where it goes", ">mbs",     ">vp",
-                                             ">ZeRO",  "<recompute", ">devices",       ">of peak", ">memory",
-                                             NULL};
+static const char *const of_alternative[] = {"<split",   ">iteration", "<parts",     ">mbs",
+                                             ">vp",      ">ZeRO",      "<recompute", ">devices",
+                                             ">of peak", ">memory",    NULL};
 
 static void add_alternative(const struct plan_alternative *a, double slowest, struct text *out)
 {
@@ -319,7 +319,8 @@ static void add_plan(struct report_part *part, const struct plan *plan)
     if (plan->alternative_count > 0)
         add_alternatives(plan, false, "The best of each split", out);
     if (plan->has_front)
-        add_alternatives(plan, true, "None is faster, smaller and on fewer devices at once", out);
+        add_alternatives(plan, true,
+                         "Pareto front: no other plan is faster, smaller and on fewer devices at once", out);
     add_sensitivity(plan, out);
 }
 

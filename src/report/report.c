@@ -66,7 +66,7 @@ static bool unknown_document(const struct doc *doc, struct error *err)
     const char *format = report_string(map, "format");
     if (format)
         return error_set(err, ERROR_INPUT, "unknown format '%s'", format);
-    return error_set(err, ERROR_INPUT, "it says no format, and has not the keys of anything rehearse writes");
+    return error_set(err, ERROR_INPUT, "no 'format', and no keys of a document that rehearse writes");
 }
 
 /* Sets item->kind first, so that a fault in the content leaves it known. */
@@ -90,7 +90,7 @@ static bool write_file(struct item *item, struct report_part *part, struct error
 {
     item->kind = report_kind_of_ending(part->path);
     if (!item->kind && part->path[strlen(part->path) - 1] == '/')
-        return error_set(err, ERROR_INPUT, "a folder below a folder: not looked into");
+        return error_set(err, ERROR_INPUT, "a folder in a folder of the folder: not read");
     return !item->kind || !item->kind->write || item->kind->write(part, err);
 }
 
@@ -257,7 +257,7 @@ static void write_problems(const struct builder *builder, struct text *page)
     static const char *const titles[] = {"<file", "<why", NULL};
     if (count_problems(builder) == 0)
         return;
-    text_add(page, "<section class=\"problems\" id=\"problems\">\n<h3>Not understood, or not read</h3>\n");
+    text_add(page, "<section class=\"problems\" id=\"problems\">\n<h3>Not understood or not read</h3>\n");
     html_table(page, NULL, titles);
     for (size_t i = 0; i < builder->folder.count; i++) {
         const struct item *item = &builder->items[i];
@@ -303,7 +303,7 @@ static void write_page(const struct builder *builder, struct text *page)
     html_element(page, "h1", NULL, "%s", title);
     html_element(page, "p", "soft", "%zu files, of which %zu are shown and %zu only linked%s",
                  builder->folder.count, builder->shown, builder->folder.count - builder->shown - problems,
-                 problems > 0 ? "; not all could be understood or read:" : ".");
+                 problems > 0 ? "; the others could not be understood or read:" : ".");
     write_problems(builder, page);
     text_add(page, "<section id=\"files\">\n<h2>Files</h2>\n");
     write_overview(builder, page);

@@ -18,9 +18,8 @@
 
 struct report_options {
     const char *folder;
-    const char *
-        output; /* the page: links are relative to it, and it is no part of the report. NULL: nothing of both */
-    const char *title; /* NULL: the folder's name */
+    const char *output; /* the page: links are relative to it, and the report leaves it out; NULL: no page */
+    const char *title;  /* NULL: the folder's name */
 };
 
 struct report_entry {
@@ -33,7 +32,7 @@ struct report_entry {
 struct report {
     struct arena arena;
     size_t count;
-    struct report_entry *entries; /* in the order of the page; folders that are not looked into as well */
+    struct report_entry *entries; /* in the order of the page, unread folders included */
     struct text page;
 };
 

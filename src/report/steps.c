@@ -38,7 +38,7 @@ static double take_parts(const struct doc_node *configuration, struct html_part 
 
 static void add_breakdown(const struct doc_node *list, struct text *out)
 {
-    static const char *const titles[] = {">GPUs", ">batch", ">step, mean", "<made of", NULL};
+    static const char *const titles[] = {">GPUs", ">batch", ">step, mean", "<parts", NULL};
     struct html_part parts[PARTS];
     double longest = 0;
     int rows = 0;
@@ -63,7 +63,7 @@ static void add_sort(const struct doc_node *list, const char *key, bool time, st
         ">q3",   NULL};
     static const char *const keys[] = {"mean", "stdev", "q1", "median", "q3"};
     int rows = 0;
-    html_table(out, time ? "Events" : "Samples a second", titles);
+    html_table(out, time ? "Events" : "Samples per second", titles);
     for (const struct doc_node *c = list->first_child; c; c = c->next) {
         const struct doc_node *sort = report_find(c, key);
         bool is_map = sort && sort->type == DOC_MAP;
@@ -91,8 +91,8 @@ static void add_plane_name(struct text *out, const struct report_column *column,
 static void add_model(const struct doc_node *model, struct text *out)
 {
     static const struct report_column columns[] = {{"<seconds of compute", HTML_END, NULL},
-                                                   {">each GPU", HTML_GENERAL, "per_gpu"},
-                                                   {">each batch", HTML_GENERAL, "per_batch"},
+                                                   {">per GPU", HTML_GENERAL, "per_gpu"},
+                                                   {">per batch", HTML_GENERAL, "per_batch"},
                                                    {">constant", HTML_GENERAL, "constant"},
                                                    {">R\u00b2", HTML_DECIMALS, "r2"},
                                                    {">error, mean", HTML_SHARE, "mean_error"},
@@ -101,7 +101,8 @@ static void add_model(const struct doc_node *model, struct text *out)
     static const char *const names[] = {"mu", "sigma"};
     if (!model || model->type != DOC_MAP)
         return;
-    report_table_begin(out, "Compute time, fitted: GPUs and batch times these, and a constant", columns);
+    report_table_begin(out, "Fitted compute time: GPUs and batch times these factors, plus the constant",
+                       columns);
     for (int i = 0; i < 2; i++)
         if (report_find(model, names[i]))
             report_row(out, columns, report_find(model, names[i]), add_plane_name);

@@ -38,7 +38,7 @@ static void add_warnings(struct trace_reader *reader, struct text *out)
     struct text warnings = {0};
     trace_add_warnings(reader, &warnings);
     for (const char *line = text_within(&warnings, out); *line; line = strchr(line, '\n') + 1)
-        html_element(out, "p", "bad", "It tells too little: %.*s.", (int)strcspn(line, "\n"), line);
+        html_element(out, "p", "bad", "Incomplete: %.*s.", (int)strcspn(line, "\n"), line);
     text_release(&warnings);
 }
 
@@ -51,7 +51,7 @@ static void add_head(struct trace_reader *reader, const struct trace_summary *su
     if (command)
         html_element(out, "p", "code", "%s", command);
     if (host || kernel)
-        html_element(out, "p", "soft", "On %s%s%s.", host ? host : "a host of no name",
+        html_element(out, "p", "soft", "On %s%s%s.", host ? host : "an unnamed host",
                      kernel ? ", kernel " : "", kernel ? kernel : "");
     html_facts(out);
     html_fact_quantity(out, "length", length_of(summary), UNIT_TIME);
@@ -129,7 +129,7 @@ static void add_disks(struct trace_reader *reader, const struct trace_summary *s
 
 static void add_phases(struct trace_reader *reader, const struct trace_summary *summary, struct text *out)
 {
-    static const char *const titles[] = {"<phase", ">from", ">to", ">length", "<known from", NULL};
+    static const char *const titles[] = {"<phase", ">from", ">to", ">length", "<source", NULL};
     int count;
     const struct trace_phase *phases = trace_phases(reader, &count);
     if (count == 0)

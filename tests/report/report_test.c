@@ -125,7 +125,7 @@ static void test_numbers_reach_the_page(void **state)
     assert_int_equal(report.count, 2);
     assert_string_equal(report.entries[0].path, "plan.json"); /* plans first */
     assert_true(says(&report, "84.90 ms"));
-    assert_true(says(&report, "from the optimum, at most</dt><dd>5 %"));
+    assert_true(says(&report, "gap to the lower bound</dt><dd>5 %"));
     assert_true(says(&report, "<td>0\u20132</td>"));
     assert_true(says(&report, "19.1 MiB"));
     assert_true(says(&report, "<dd>0.7500</dd>"));
@@ -253,7 +253,7 @@ static void test_traces_are_summed_up(void **state)
     struct report report = made(NULL);
     assert_null(entry_of(&report, "run.db")->problem);
     assert_true(says(&report, "22 events in 1.902 s, 19.5 KiB read, cut off, 7 lost"));
-    assert_true(says(&report, "It tells too little: unfinished: the recording was cut off 1.9"));
+    assert_true(says(&report, "Incomplete: unfinished: the recording was cut off 1.9"));
     assert_true(says(&report, "<th scope=\"row\">read, pipe</th><td class=\"n\">1</td>"));
     assert_true(says(&report, "python &lt;train&gt;.py"));
     assert_true(says(&report, "reads from the page cache</dt><dd>80.0 %"));
@@ -266,7 +266,7 @@ static void test_traces_are_summed_up(void **state)
                  "<td class=\"n\">3.000 ms</td>"));
     assert_true(says(&report, "<th scope=\"row\">TRAINING</th>"));
     assert_true(says(&report, "/data/&lt;b&gt;sample&lt;/b&gt;.npz"));
-    assert_true(says(&report, "It tells too little: lost: 7 of read."));
+    assert_true(says(&report, "Incomplete: lost: 7 of read."));
     report_release(&report);
 }
 
@@ -345,7 +345,7 @@ static void test_what_is_wrong_is_told_and_the_rest_is_shown(void **state)
     assert_non_null(strstr(entry_of(&report, "a.json")->problem, "a.json:1:"));
     assert_non_null(strstr(entry_of(&report, "b.json")->problem, "'stages' is missing"));
     assert_non_null(strstr(entry_of(&report, "c.json")->problem, "unknown format 'rehearse-plan/77'"));
-    assert_non_null(strstr(entry_of(&report, "d.json")->problem, "says no format"));
+    assert_non_null(strstr(entry_of(&report, "d.json")->problem, "no 'format'"));
     assert_non_null(entry_of(&report, "e.db")->problem);
     assert_non_null(strstr(entry_of(&report, "f.png")->problem, "no PNG picture"));
     assert_null(entry_of(&report, "g.json")->problem);
@@ -408,7 +408,7 @@ static void test_links_lead_from_the_page_to_the_files(void **state)
     char link[128];
     snprintf(link, sizeof link, "href=\"%s/sub/c.json\"", folder + 1);
     assert_true(says(&report, link));
-    assert_non_null(strstr(entry_of(&report, "sub/deep/")->problem, "not looked into"));
+    assert_non_null(strstr(entry_of(&report, "sub/deep/")->problem, "not read"));
     report_release(&report);
 }
 
