@@ -15,16 +15,16 @@ static const char *const axes[] = {"global_batch", "devices"};
 static const char *const axis_titles[] = {"global batch", "devices"};
 
 /* The possible lines: the first two once for each value of the other axis, the rest for its first value. */
-static const struct drawn {
+static const struct line_kind {
     const char *key, *title, *of;
-} drawn[] = {
+} line_kinds[] = {
     {"tokens_per_second", "best split", "tokens per second"},
     {"speedup", "plan", "speedup"},
     {"data_parallel", "data parallel", NULL},
     {"data_parallel_overlap", "data parallel, overlapped", NULL},
     {"data_parallel_priority", "data parallel, P3", NULL},
 };
-#define DRAWN ((int)(sizeof drawn / sizeof *drawn))
+#define LINE_KINDS ((int)(sizeof line_kinds / sizeof *line_kinds))
 
 struct values {
     double items[MAX_VALUES]; /* ascending */
@@ -62,7 +62,7 @@ struct drawing {
 };
 
 /* The values of a column where the other axis has this value. False when there are none. */
-static bool add_line(struct drawing *drawing, const struct doc_node *points, const struct drawn *what,
+static bool add_line(struct drawing *drawing, const struct doc_node *points, const struct line_kind *what,
                      double other)
 {
     const struct values *x = &drawing->values[drawing->along];
@@ -87,19 +87,19 @@ static bool add_line(struct drawing *drawing, const struct doc_node *points, con
 static void add_lines(struct drawing *drawing, const struct doc_node *points)
 {
     const struct values *others = &drawing->values[1 - drawing->along];
-    for (int d = 0; d < DRAWN; d++)
-        for (int o = 0; o < (others->count > 0 && drawn[d].of ? others->count : 1); o++) {
+    for (int d = 0; d < LINE_KINDS; d++)
+        for (int o = 0; o < (others->count > 0 && line_kinds[d].of ? others->count : 1); o++) {
             int line = drawing->figure.line_count;
             if (line == MAX_LINES ||
-                !add_line(drawing, points, &drawn[d], others->count > 0 ? others->items[o] : NAN))
+                !add_line(drawing, points, &line_kinds[d], others->count > 0 ? others->items[o] : NAN))
                 continue;
-            if (drawn[d].of && !drawing->figure.y_title)
-                drawing->figure.y_title = drawn[d].of;
+            if (line_kinds[d].of && !drawing->figure.y_title)
+                drawing->figure.y_title = line_kinds[d].of;
             const char *title = others->count < 2
-                                    ? drawn[d].title
-                                    : arena_format(&drawing->arena, "%s, %s %g", drawn[d].title,
+                                    ? line_kinds[d].title
+                                    : arena_format(&drawing->arena, "%s, %s %g", line_kinds[d].title,
                                                    axis_titles[1 - drawing->along], others->items[o]);
-            drawing->lines[line].title = title ? title : drawn[d].title;
+            drawing->lines[line].title = title ? title : line_kinds[d].title;
         }
 }
 

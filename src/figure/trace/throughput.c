@@ -17,7 +17,8 @@
 #define WINDOWS     200
 #define MAX_WINDOWS 20000
 
-struct traced {
+/* One trace, read. */
+struct source {
     struct trace_reader *reader;
     struct trace_window window;
     struct trace_columns columns;
@@ -29,7 +30,7 @@ struct drawing {
     const struct figure_throughput *options;
     const char *const *names;
     struct trace_shortfall shortfalls[FIGURE_MAX_TRACES];
-    struct traced *traces;
+    struct source *traces;
     int count;
     double from, to; /* of the axis, seconds */
     double every;
@@ -42,8 +43,8 @@ struct drawing {
 
 static void take_call(void *context, const struct figure_call *call)
 {
-    struct traced *traced = context;
-    trace_lane_add(&traced->lanes[call->stream], &traced->columns,
+    struct source *source = context;
+    trace_lane_add(&source->lanes[call->stream], &source->columns,
                    &(struct trace_span_of){call->start_ns, call->end_ns, call->bytes});
 }
 
@@ -52,18 +53,18 @@ static bool open_traces(struct drawing *drawing, struct error *err)
     drawing->from = INFINITY;
     drawing->to = -INFINITY;
     for (int i = 0; i < drawing->count; i++) {
-        struct traced *traced = &drawing->traces[i];
-        traced->reader = trace_reader_of(drawing->names[i], &drawing->options->selection, err);
-        if (!traced->reader ||
-            !trace_window_find(traced->reader, drawing->names[i], &drawing->options->zoom, &traced->window,
+        struct source *source = &drawing->traces[i];
+        source->reader = trace_reader_of(drawing->names[i], &drawing->options->selection, err);
+        if (!source->reader ||
+            !trace_window_find(source->reader, drawing->names[i], &drawing->options->zoom, &source->window,
                                err) ||
-            !figure_bars_list(&traced->bars, traced->reader, &traced->window, err))
+            !figure_bars_list(&source->bars, source->reader, &source->window, err))
             return false;
-        drawing->shortfalls[i] = trace_shortfall_of(traced->reader);
+        drawing->shortfalls[i] = trace_shortfall_of(source->reader);
         if (drawing->count > 1 && (drawing->options->zoom.phase || drawing->options->zoom.last > 0))
-            traced->window.zero_ns = traced->window.from_ns; /* parts that are alike begin together */
-        drawing->from = fmin(drawing->from, trace_window_seconds(&traced->window, traced->window.from_ns));
-        drawing->to = fmax(drawing->to, trace_window_seconds(&traced->window, traced->window.to_ns));
+            source->window.zero_ns = source->window.from_ns; /* parts that are alike begin together */
+        drawing->from = fmin(drawing->from, trace_window_seconds(&source->window, source->window.from_ns));
+        drawing->to = fmax(drawing->to, trace_window_seconds(&source->window, source->window.to_ns));
     }
     return true;
 }
@@ -84,15 +85,15 @@ static bool choose_windows(struct drawing *drawing, struct error *err)
 static bool read_lanes(struct drawing *drawing, struct error *err)
 {
     for (int i = 0; i < drawing->count; i++) {
-        struct traced *traced = &drawing->traces[i];
-        traced->columns = trace_columns_every(traced->window.from_ns, traced->window.to_ns,
+        struct source *source = &drawing->traces[i];
+        source->columns = trace_columns_every(source->window.from_ns, source->window.to_ns,
                                               (int64_t)llround(drawing->every * 1e9));
         for (int stream = 0; stream < FIGURE_STREAMS; stream++)
             if (drawing->options->streams[stream] &&
-                !trace_lane_init(&traced->lanes[stream], &traced->columns, err))
+                !trace_lane_init(&source->lanes[stream], &source->columns, err))
                 return false;
-        if (!figure_read_calls(traced->reader, traced->window.to_ns, drawing->options->streams, take_call,
-                               traced, err))
+        if (!figure_read_calls(source->reader, source->window.to_ns, drawing->options->streams, take_call,
+                               source, err))
             return false;
     }
     return true;
@@ -131,10 +132,10 @@ static void begin_panel(struct drawing *drawing, const char *title, double heigh
 }
 
 /* One line, as steps: each rate from the beginning to the end of its window. Gives the highest. */
-static double add_line(struct drawing *drawing, int which, const struct traced *traced,
+static double add_line(struct drawing *drawing, int which, const struct source *source,
                        const struct trace_lane *lane, enum measure measure)
 {
-    const struct trace_columns *columns = &traced->columns;
+    const struct trace_columns *columns = &source->columns;
     double max = 0;
     text_format(&drawing->page.script, "$line%d << EOD\n", which);
     for (int i = 0; i < columns->count; i++) {
@@ -145,8 +146,8 @@ static double add_line(struct drawing *drawing, int which, const struct traced *
         double rate = (measure == BYTES ? lane->columns[i].bytes : (double)lane->columns[i].calls) / seconds;
         max = fmax(max, rate);
         text_format(&drawing->page.script, "%.12g %.6g\n%.12g %.6g\n",
-                    trace_window_seconds(&traced->window, from), rate,
-                    trace_window_seconds(&traced->window, to), rate);
+                    trace_window_seconds(&source->window, from), rate,
+                    trace_window_seconds(&source->window, to), rate);
     }
     text_add(&drawing->page.script, "EOD\n");
     return max;
@@ -162,8 +163,8 @@ static void draw_lines(struct drawing *drawing, const struct line *lines, int co
     double max = 0;
     struct text *script = &drawing->page.script;
     for (int i = 0; i < count; i++) {
-        const struct traced *traced = &drawing->traces[lines[i].trace];
-        max = fmax(max, add_line(drawing, i, traced, &traced->lanes[lines[i].stream], measure));
+        const struct source *source = &drawing->traces[lines[i].trace];
+        max = fmax(max, add_line(drawing, i, source, &source->lanes[lines[i].stream], measure));
     }
     figure_even_axis(&drawing->page, 'y', measure == BYTES ? FIGURE_RATE : FIGURE_COUNT, max, 4, true);
     text_add(script, "plot ");
@@ -212,7 +213,7 @@ static void draw_traces(struct drawing *drawing, int stream, enum measure measur
 
 static void draw_phases(struct drawing *drawing, int which, double height)
 {
-    const struct traced *traced = &drawing->traces[which];
+    const struct source *source = &drawing->traces[which];
     char title[160];
     snprintf(title, sizeof title, "Phases%s%.140s", drawing->count > 1 ? " of " : "",
              drawing->count > 1 ? figure_trace_name(drawing->names, drawing->count, which) : "");
@@ -222,7 +223,7 @@ static void draw_phases(struct drawing *drawing, int which, double height)
                         drawing->top - GAP - height - figure_line_height(drawing->options->style));
     figure_bars_draw(&drawing->page,
                      &(struct figure_box){LEFT, drawing->top - GAP - height, drawing->width, height},
-                     &traced->bars, drawing->from, drawing->to);
+                     &source->bars, drawing->from, drawing->to);
 }
 
 /* ---- the page ---- */
