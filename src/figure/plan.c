@@ -15,7 +15,7 @@
 
 /* A row of stacked bars. */
 struct row {
-    char label[160];
+    char label[192];
     int part_count;
     struct {
         double seconds;

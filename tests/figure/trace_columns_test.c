@@ -3,6 +3,7 @@
 
 #include "figure/trace/calls.h"
 #include "figure/trace/columns.h"
+#include "figure/trace/phases.h"
 #include "figure/trace/series.h"
 #include "figure/trace/window.h"
 #include "figure/trace/workers.h"
@@ -381,6 +382,31 @@ static void a_clock_that_jumped_is_named(void **state)
     trace_reader_free(reader);
 }
 
+static void only_so_many_phases_are_drawn(void **state)
+{
+    (void)state;
+    struct trace_writer *writer = make_trace("run.db", TRACE_STORE_WHOLE);
+    for (int i = 0; i < 4001; i++)
+        add_phase(writer, "EPOCH", i, i + 1);
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("run.db"));
+    struct trace_window window;
+    struct figure_bars bars;
+    struct error err;
+    assert_true(
+        trace_window_find(reader, "run.db", &(struct trace_zoom){.from = 100, .to = 200}, &window, &err));
+    assert_true(figure_bars_list(&bars, reader, &window, &err));
+    assert_int_equal(bars.count, 102); /* the neighbours touch the window */
+    assert_true(bars.items[0].to == 100 && bars.items[101].from == 200);
+    figure_bars_release(&bars);
+    assert_true(
+        trace_window_find(reader, "run.db", &(struct trace_zoom){.from = NAN, .to = NAN}, &window, &err));
+    assert_true(figure_bars_list(&bars, reader, &window, &err));
+    assert_int_equal(bars.count, 4000);
+    figure_bars_release(&bars);
+    trace_reader_free(reader);
+}
+
 /* ---- workers ---- */
 
 static void add_process(struct trace_writer *writer, int64_t pid, int64_t parent, const char *name)
@@ -581,6 +607,7 @@ int main(void)
         TEST(parts_that_are_not_there_are_named),
         TEST(an_empty_trace_has_no_part),
         TEST(a_clock_that_jumped_is_named),
+        TEST(only_so_many_phases_are_drawn),
         TEST(loaders_are_with_the_parent_they_descend_from),
         TEST(without_gpus_nobody_is_a_loader),
         TEST(without_processes_there_are_no_rows),

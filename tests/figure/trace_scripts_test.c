@@ -197,6 +197,23 @@ static void distributions_are_histograms_and_shares(void **state)
     assert_false(figure_distribution(picture(), traces, 2, &options, &err));
 }
 
+static void a_trace_that_is_not_there_is_named(void **state)
+{
+    (void)state;
+    struct error err;
+    const char *traces[2] = {make_run("run.db", 1), in_folder("missing.db")};
+    const struct figure_timeline timeline = {.style = &figure_screen, .zoom = {.from = NAN, .to = NAN}};
+    const struct figure_distribution distribution = {.style = &figure_screen,
+                                                     .zoom = {.from = NAN, .to = NAN}};
+    const struct figure_throughput throughput = {.style = &figure_screen, .zoom = {.from = NAN, .to = NAN}};
+    assert_false(figure_timeline(picture(), traces[1], &timeline, &err));
+    assert_non_null(strstr(err.text, "missing.db"));
+    assert_false(figure_distribution(picture(), traces, 2, &distribution, &err));
+    assert_non_null(strstr(err.text, "missing.db"));
+    assert_false(figure_throughput(picture(), traces, 2, &throughput, &err));
+    assert_non_null(strstr(err.text, "missing.db"));
+}
+
 static void differences_are_bars_and_what_was_compared(void **state)
 {
     (void)state;
@@ -225,6 +242,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(short_calls_and_parts_are_drawn, setup, teardown),
         cmocka_unit_test_setup_teardown(throughput_is_bytes_and_operations_over_time, setup, teardown),
         cmocka_unit_test_setup_teardown(distributions_are_histograms_and_shares, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_trace_that_is_not_there_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(differences_are_bars_and_what_was_compared, setup, teardown),
     };
     return cmocka_run_group_tests_name("trace_scripts", tests, NULL, NULL);
