@@ -90,7 +90,7 @@ static bool write_file(struct item *item, struct report_part *part, struct error
 {
     item->kind = report_kind_of_ending(part->path);
     if (!item->kind && part->path[strlen(part->path) - 1] == '/')
-        return error_set(err, ERROR_INPUT, "a folder in a folder of the folder: not read");
+        return error_set(err, ERROR_INPUT, "a folder two levels down: not read");
     return !item->kind || !item->kind->write || item->kind->write(part, err);
 }
 
