@@ -214,11 +214,7 @@ static void draw_curves(struct drawing *drawing, const struct similarity_compone
     bool bytes = component->kind == SIMILARITY_RATE ? component->of_bytes
                                                     : strncmp(component->name, "process.disk_", 13) == 0;
     bool rate = bytes && component->kind == SIMILARITY_SERIES_KIND;
-    figure_even_axis(&drawing->page, 'y',
-                     rate    ? FIGURE_RATE
-                     : bytes ? FIGURE_BYTES
-                             : FIGURE_COUNT,
-                     max, 3, true);
+    figure_even_axis(&drawing->page, 'y', rate ? FIGURE_RATE : bytes ? FIGURE_BYTES : FIGURE_COUNT, max, 3);
     text_format(script, "set xrange [0:%d]\nset xtics (", count);
     for (int i = 0; i <= 4 * look->parts; i++)
         text_format(script, "%s'%s' %d", i > 0 ? ", " : "",
@@ -330,7 +326,7 @@ bool figure_differences(const char *path, const struct similarity_trace *a, cons
                         const struct similarity *result, const struct figure_style *style, struct error *err)
 {
     struct drawing drawing = {.a = a, .b = b, .result = result, .line = figure_line_height(style)};
-    if (!figure_page_begin(&drawing.page, path, style, 0, (int)(42 * drawing.line), err))
+    if (!figure_page_begin(&drawing.page, path, style, (int)(42 * drawing.line), err))
         return false;
     drawing.ranked = calloc(result->count + 1, sizeof *drawing.ranked);
     for (size_t i = 0; drawing.ranked && i < result->count; i++)

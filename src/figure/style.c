@@ -71,9 +71,9 @@ double figure_line_height(const struct figure_style *style)
 /* ---- pages and panels ---- */
 
 bool figure_page_begin(struct figure_page *page, const char *path, const struct figure_style *style,
-                       int width, int height, struct error *err)
+                       int height, struct error *err)
 {
-    *page = (struct figure_page){.style = style, .width = width ? width : style->width, .height = height};
+    *page = (struct figure_page){.style = style, .width = style->width, .height = height};
     page->panel = page->width;
     if (gnuplot_set_terminal(path, page->width, height, style->points, &page->script, err)) {
         text_add(&page->script, "set multiplot\n");
@@ -208,13 +208,11 @@ void figure_time_axis(struct figure_page *page, double from, double to, bool num
     text_add(&page->script, ")\n");
 }
 
+static const enum unit_kind unit_kinds[] = {UNIT_BYTES, UNIT_RATE, UNIT_TIME};
+
 void figure_value(char *text, size_t size, double value, enum figure_unit unit)
 {
-    static const enum unit_kind kinds[] = {UNIT_BYTES, UNIT_RATE, UNIT_TIME};
-    if (unit == FIGURE_COUNT)
-        snprintf(text, size, "%.3g ", value);
-    else
-        unit_format(text, size, value, kinds[unit], 3);
+    unit_format(text, size, value, unit_kinds[unit], 3);
     char *space = strchr(text, ' ');
     if (space && memchr(text, '.', (size_t)(space - text))) {
         char *last = space - 1;
@@ -225,24 +223,15 @@ void figure_value(char *text, size_t size, double value, enum figure_unit unit)
     }
 }
 
+/* Formats the number of a mark with all its digits. */
 static void format_value(char *label, size_t size, double value, enum figure_unit unit)
 {
-    static const enum unit_kind kinds[] = {UNIT_BYTES, UNIT_RATE, UNIT_TIME};
-    if (unit == FIGURE_COUNT) {
-        snprintf(label, size, "%.12g%s",
-                 fabs(value) >= 1e6   ? value / 1e6
-                 : fabs(value) >= 1e4 ? value / 1e3
-                                      : value,
-                 fabs(value) >= 1e6   ? " M"
-                 : fabs(value) >= 1e4 ? " k"
-                                      : "");
-        return;
-    }
-    /* As many digits as the number has. */
-    double plain = 0;
-    for (int digits = 1; digits < 7; digits++) {
-        unit_format(label, size, value, kinds[unit], digits);
-        if (unit_parse(label, kinds[unit], &plain) && fabs(plain - value) <= 1e-9 * fabs(value))
+    double plain = 0, power = fabs(value) >= 1e6 ? 1e6 : fabs(value) >= 1e4 ? 1e3 : 1;
+    if (unit == FIGURE_COUNT)
+        snprintf(label, size, "%.12g%s", value / power, power == 1e6 ? " M" : power == 1e3 ? " k" : "");
+    for (int digits = 1; unit != FIGURE_COUNT && digits < 7; digits++) {
+        unit_format(label, size, value, unit_kinds[unit], digits);
+        if (unit_parse(label, unit_kinds[unit], &plain) && fabs(plain - value) <= 1e-9 * fabs(value))
             break;
     }
 }
@@ -272,8 +261,7 @@ void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit,
     text_add(&page->script, ")\n");
 }
 
-void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit, double max, int steps,
-                      bool numbers)
+void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit, double max, int steps)
 {
     double top = max > 0 ? max : 1, step;
     if (unit == FIGURE_BYTES) { /* even numbers of KiB, MiB, … */
@@ -284,6 +272,6 @@ void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit
     int last = (int)ceil(top / step - 1e-9);
     text_format(&page->script, "set %crange [0:%.12g]\nset %ctics (", axis, last * step, axis);
     for (int i = 0; i <= last; i++)
-        add_mark(page, i * step, unit, numbers, i == 0);
+        add_mark(page, i * step, unit, true, i == 0);
     text_add(&page->script, ")\n");
 }

@@ -2,7 +2,7 @@
  * here.
  *
  *     struct figure_page page;
- *     if (!figure_page_begin(&page, path, &figure_screen, 0, 400, &err)) …
+ *     if (!figure_page_begin(&page, path, &figure_screen, 400, &err)) …
  *     figure_panel(&page, &(struct figure_box){60, 20, 700, 150});
  *     text_add(&page.script, "plot …\n");
  *     figure_page_end(&page, path, &err);
@@ -59,9 +59,9 @@ struct figure_page {
     struct text script;
 };
 
-/* `width` 0: the style's. The ending of `path` sets the format. On failure there is nothing to release. */
+/* The ending of `path` sets the format. On failure there is nothing to release. */
 bool figure_page_begin(struct figure_page *page, const char *path, const struct figure_style *style,
-                       int width, int height, struct error *err);
+                       int height, struct error *err);
 
 /* Draws, writes the picture atomically, and releases. */
 bool figure_page_end(struct figure_page *page, const char *path, struct error *err);
@@ -100,14 +100,13 @@ double figure_step(double range, int max);
 
 enum figure_unit { FIGURE_BYTES, FIGURE_RATE, FIGURE_SECONDS, FIGURE_COUNT };
 
-/* Adds a value with up to three digits, without trailing zeros: "4 KiB", "5.01 us". */
+/* Formats a value, not a count, with up to three digits and without trailing zeros: "4 KiB", "5.01 us". */
 void figure_value(char *text, size_t size, double value, enum figure_unit unit);
 
 /* Marks of an axis of bytes or seconds from `min` to `max`, for the x or the y axis: "4 KiB", "10 us". On a logarithmic axis powers, of 2 or of 10, else even steps. */
 void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit, double min, double max,
                      bool numbers);
 /* Covers 0 to at least `max`, with a maximum number of steps. */
-void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit, double max, int steps,
-                      bool numbers);
+void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit, double max, int steps);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -13,7 +14,7 @@
 static void begin(struct figure_page *page)
 {
     struct error err;
-    assert_true(figure_page_begin(page, "x.svg", &figure_screen, 0, 400, &err));
+    assert_true(figure_page_begin(page, "x.svg", &figure_screen, 400, &err));
 }
 
 static void colours_are_mixed_with_white(void **state)
@@ -78,6 +79,23 @@ static void time_has_marks_that_people_use(void **state)
     expect_time_axis(-5, 5, "\"-5 s\" -5, \"-4 s\" -4,", "\"5 s\" 5");
 }
 
+/* Eleven marks have room on a page. */
+static void every_natural_step_of_time_is_used(void **state)
+{
+    static const double steps[] = {15,   30,   60,   120,   300,   600,   900,
+                                   1800, 3600, 7200, 10800, 21600, 43200, 86400};
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        struct figure_page page;
+        char marks[64];
+        begin(&page);
+        snprintf(marks, sizeof marks, "set xtics (\"\" 0, \"\" %.12g, \"\" %.12g,", steps[i], 2 * steps[i]);
+        figure_time_axis(&page, 0, 11 * steps[i], false);
+        assert_non_null(strstr(page.script.data, marks));
+        figure_page_drop(&page);
+    }
+}
+
 static void expect_marks(void (*add)(struct figure_page *), const char *expected)
 {
     struct figure_page page;
@@ -100,17 +118,17 @@ static void latencies(struct figure_page *page)
 
 static void rates(struct figure_page *page)
 {
-    figure_even_axis(page, 'y', FIGURE_RATE, 2.3e9, 4, true);
+    figure_even_axis(page, 'y', FIGURE_RATE, 2.3e9, 4);
 }
 
 static void counts(struct figure_page *page)
 {
-    figure_even_axis(page, 'y', FIGURE_COUNT, 35000, 4, false);
+    figure_even_axis(page, 'y', FIGURE_COUNT, 35000, 4);
 }
 
 static void nothing(struct figure_page *page)
 {
-    figure_even_axis(page, 'y', FIGURE_COUNT, 0, 2, true);
+    figure_even_axis(page, 'y', FIGURE_COUNT, 0, 2);
 }
 
 static void values_have_units_at_their_marks(void **state)
@@ -124,8 +142,8 @@ static void values_have_units_at_their_marks(void **state)
     expect_marks(
         rates, "set yrange [0:3000000000]\n"
                "set ytics (\"0\" 0, \"1 GB/s\" 1000000000, \"2 GB/s\" 2000000000, \"3 GB/s\" 3000000000)\n");
-    expect_marks(
-        counts, "set yrange [0:40000]\nset ytics (\"\" 0, \"\" 10000, \"\" 20000, \"\" 30000, \"\" 40000)\n");
+    expect_marks(counts, "set yrange [0:40000]\nset ytics (\"0\" 0, \"10 k\" 10000, \"20 k\" 20000, \"30 k\" "
+                         "30000, \"40 k\" 40000)\n");
     expect_marks(nothing, "set yrange [0:1]\nset ytics (\"0\" 0, \"0.5\" 0.5, \"1\" 1)\n");
 }
 
@@ -151,7 +169,7 @@ static void another_ending_is_wrong_usage(void **state)
     (void)state;
     struct figure_page page;
     struct error err;
-    assert_false(figure_page_begin(&page, "x.jpg", &figure_screen, 0, 400, &err));
+    assert_false(figure_page_begin(&page, "x.jpg", &figure_screen, 400, &err));
     assert_int_equal(err.kind, ERROR_USAGE);
     assert_string_equal(err.text, "'x.jpg': a figure is a .svg, .png or .pdf file");
 }
@@ -163,6 +181,7 @@ int main(void)
         cmocka_unit_test(every_choice_of_style_has_a_name),
         cmocka_unit_test(panels_lie_where_they_are_put),
         cmocka_unit_test(time_has_marks_that_people_use),
+        cmocka_unit_test(every_natural_step_of_time_is_used),
         cmocka_unit_test(values_have_units_at_their_marks),
         cmocka_unit_test(values_have_the_digits_that_say_something),
         cmocka_unit_test(another_ending_is_wrong_usage),

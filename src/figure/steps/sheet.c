@@ -107,7 +107,7 @@ struct sheet_grid sheet_rows(const struct steps_sheet *sheet, int panels, double
 bool sheet_begin(struct steps_sheet *sheet, const struct sheet_grid *grid, struct error *err)
 {
     return figure_page_begin(
-        &sheet->page, sheet->path, sheet->style, 0,
+        &sheet->page, sheet->path, sheet->style,
         (int)ceil(grid->head + grid->foot + grid->rows * (grid->top + grid->panel_height + grid->bottom)),
         err);
 }
@@ -187,7 +187,7 @@ void sheet_seconds_axis(struct steps_sheet *sheet, double min, double max, bool 
     if (logs && min > 0 && max > SHEET_FAR * min)
         figure_log_axis(&sheet->page, 'y', FIGURE_SECONDS, min, max, true);
     else
-        figure_even_axis(&sheet->page, 'y', FIGURE_SECONDS, max, 5, true);
+        figure_even_axis(&sheet->page, 'y', FIGURE_SECONDS, max, 5);
 }
 
 double sheet_place(const struct steps_sheet *sheet, const struct steps_group *group)

@@ -230,7 +230,7 @@ static void draw_histogram(struct drawing *drawing, const struct figure_box *box
         max = fmax(max, add_bars(drawing, &drawing->traces[i][stream].kinds[kind], kind, i));
     for (int i = 0; i < drawing->count; i++)
         add_median(drawing, &drawing->traces[i][stream].kinds[kind], kind, i);
-    figure_even_axis(&drawing->page, 'y', FIGURE_COUNT, max, 4, true);
+    figure_even_axis(&drawing->page, 'y', FIGURE_COUNT, max, 4);
     figure_side_label(&drawing->page, box, 46, "% of calls");
     text_add(script, "plot ");
     for (int i = 0; i < drawing->count; i++) {
@@ -309,7 +309,7 @@ static bool draw(struct drawing *drawing, const char *path, struct error *err)
     drawing->panel_width = (double)style->width / drawing->columns - LEFT - RIGHT;
     find_axes(drawing);
     double row = line + drawing->histogram_height + GAP + drawing->sums_height + 2.1 * line;
-    if (!figure_page_begin(&drawing->page, path, style, 0, (int)ceil(top + drawing->rows * row), err))
+    if (!figure_page_begin(&drawing->page, path, style, (int)ceil(top + drawing->rows * row), err))
         return false;
     figure_names_draw(&drawing->page, LEFT, drawing->names, drawing->shortfalls, drawing->count,
                       drawing->options->title);

@@ -166,7 +166,7 @@ static void draw_lines(struct drawing *drawing, const struct line *lines, int co
         const struct source *source = &drawing->traces[lines[i].trace];
         max = fmax(max, add_line(drawing, i, source, &source->lanes[lines[i].stream], measure));
     }
-    figure_even_axis(&drawing->page, 'y', measure == BYTES ? FIGURE_RATE : FIGURE_COUNT, max, 4, true);
+    figure_even_axis(&drawing->page, 'y', measure == BYTES ? FIGURE_RATE : FIGURE_COUNT, max, 4);
     text_add(script, "plot ");
     for (int i = 0; i < count; i++) {
         text_format(script, "%s$line%d with lines linewidth %g linecolor rgb '%s' title ", i > 0 ? ", " : "",
@@ -267,7 +267,7 @@ static bool draw(struct drawing *drawing, const char *path, struct error *err)
     drawing->top = style->legends || drawing->count > 1 ? 1.6 * line : 2;
     double height =
         drawing->top + rates * (drawing->height + line + GAP) + strips * (phases + line + GAP) + 1.2 * line;
-    if (!figure_page_begin(&drawing->page, path, style, 0, (int)ceil(height), err))
+    if (!figure_page_begin(&drawing->page, path, style, (int)ceil(height), err))
         return false;
     figure_names_draw(&drawing->page, LEFT, drawing->names, drawing->shortfalls, drawing->count,
                       drawing->options->title);

@@ -233,7 +233,7 @@ static void set_curve_axes(struct drawing *drawing, int row)
     if (curves->percent)
         text_add(&drawing->page.script, "set yrange [0:100]\nset ytics 50\n");
     else
-        figure_even_axis(&drawing->page, 'y', FIGURE_COUNT, max[0], 3, true);
+        figure_even_axis(&drawing->page, 'y', FIGURE_COUNT, max[0], 3);
     if (second) {
         double top = max[1] > 0 ? 1.05 * max[1] : 1;
         text_format(&drawing->page.script, "set border 11\nset y2range [0:%.6g]\nset y2tics %.6g\n", top,
@@ -402,7 +402,7 @@ static bool draw(struct drawing *drawing, const char *path, const char *trace, s
     drawing->panels = panels;
     drawing->top = style->legends ? 1.6 * line : 2;
     height += drawing->top + panels * (line + GAP) + 1.2 * line;
-    if (!figure_page_begin(&drawing->page, path, style, 0, (int)ceil(height), err))
+    if (!figure_page_begin(&drawing->page, path, style, (int)ceil(height), err))
         return false;
     if (style->legends) {
         struct text title = {0};
