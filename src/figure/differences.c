@@ -214,7 +214,7 @@ static void draw_curves(struct drawing *drawing, const struct similarity_compone
     bool bytes = component->kind == SIMILARITY_RATE ? component->of_bytes
                                                     : strncmp(component->name, "process.disk_", 13) == 0;
     bool rate = bytes && component->kind == SIMILARITY_SERIES_KIND;
-    figure_even_axis(&drawing->page, 'y', rate ? FIGURE_RATE : bytes ? FIGURE_BYTES : FIGURE_COUNT, max, 3);
+    figure_even_axis(&drawing->page, rate ? FIGURE_RATE : bytes ? FIGURE_BYTES : FIGURE_COUNT, max, 3);
     text_format(script, "set xrange [0:%d]\nset xtics (", count);
     for (int i = 0; i <= 4 * look->parts; i++)
         text_format(script, "%s'%s' %d", i > 0 ? ", " : "",

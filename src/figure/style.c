@@ -68,6 +68,8 @@ double figure_line_height(const struct figure_style *style)
     return ceil(style->points * 96 / 72 * 1.3);
 }
 
+#define SIDE_LABEL 46 /* pixels from a panel to the title of its y axis */
+
 /* ---- pages and panels ---- */
 
 bool figure_page_begin(struct figure_page *page, const char *path, const struct figure_style *style,
@@ -136,9 +138,9 @@ void figure_label(struct figure_page *page, double left, double top, char align,
     add_label(page, left, top, align == 'l' ? "left" : align == 'r' ? "right" : "center", text);
 }
 
-void figure_side_label(struct figure_page *page, const struct figure_box *box, double away, const char *text)
+void figure_side_label(struct figure_page *page, const struct figure_box *box, const char *text)
 {
-    add_label(page, box->left - away, box->top + box->height / 2, "center rotate", text);
+    add_label(page, box->left - SIDE_LABEL, box->top + box->height / 2, "center rotate", text);
 }
 
 void figure_key(struct figure_page *page, double left, double top)
@@ -261,7 +263,7 @@ void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit,
     text_add(&page->script, ")\n");
 }
 
-void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit, double max, int steps)
+void figure_even_axis(struct figure_page *page, enum figure_unit unit, double max, int steps)
 {
     double top = max > 0 ? max : 1, step;
     if (unit == FIGURE_BYTES) { /* even numbers of KiB, MiB, … */
@@ -270,7 +272,7 @@ void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit
     } else
         step = figure_step(top, steps);
     int last = (int)ceil(top / step - 1e-9);
-    text_format(&page->script, "set %crange [0:%.12g]\nset %ctics (", axis, last * step, axis);
+    text_format(&page->script, "set yrange [0:%.12g]\nset ytics (", last * step);
     for (int i = 0; i <= last; i++)
         add_mark(page, i * step, unit, true, i == 0);
     text_add(&page->script, ")\n");

@@ -83,8 +83,8 @@ void figure_panel(struct figure_page *page, const struct figure_box *box);
 /* Adds text at a place to the next plot; `align` is 'l', 'c' or 'r'. */
 void figure_label(struct figure_page *page, double left, double top, char align, const char *text);
 
-/* Adds the y-axis title of the next plot, this many pixels to the left: terminals place it differently. */
-void figure_side_label(struct figure_page *page, const struct figure_box *box, double away, const char *text);
+/* Adds the title of the y axis of the next plot: terminals place their own differently. */
+void figure_side_label(struct figure_page *page, const struct figure_box *box, const char *text);
 
 /* Places the legend of the next plot by its upper left corner. */
 void figure_key(struct figure_page *page, double left, double top);
@@ -106,7 +106,7 @@ void figure_value(char *text, size_t size, double value, enum figure_unit unit);
 /* Marks of an axis of bytes or seconds from `min` to `max`, for the x or the y axis: "4 KiB", "10 us". On a logarithmic axis powers, of 2 or of 10, else even steps. */
 void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit, double min, double max,
                      bool numbers);
-/* Covers 0 to at least `max`, with a maximum number of steps. */
-void figure_even_axis(struct figure_page *page, char axis, enum figure_unit unit, double max, int steps);
+/* Marks of a y axis from 0 to `max` or a little more, with a maximum number of steps. */
+void figure_even_axis(struct figure_page *page, enum figure_unit unit, double max, int steps);
 
 #endif

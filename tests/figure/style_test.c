@@ -118,17 +118,17 @@ static void latencies(struct figure_page *page)
 
 static void rates(struct figure_page *page)
 {
-    figure_even_axis(page, 'y', FIGURE_RATE, 2.3e9, 4);
+    figure_even_axis(page, FIGURE_RATE, 2.3e9, 4);
 }
 
 static void counts(struct figure_page *page)
 {
-    figure_even_axis(page, 'y', FIGURE_COUNT, 35000, 4);
+    figure_even_axis(page, FIGURE_COUNT, 35000, 4);
 }
 
 static void nothing(struct figure_page *page)
 {
-    figure_even_axis(page, 'y', FIGURE_COUNT, 0, 2);
+    figure_even_axis(page, FIGURE_COUNT, 0, 2);
 }
 
 static void values_have_units_at_their_marks(void **state)

@@ -76,7 +76,7 @@ static void add_panel(struct steps_sheet *sheet, const struct sheet_grid *grid, 
     sheet_panel(sheet, grid, index, index == 0 ? "mean time of a step" : "shares of a step, %", NULL);
     add_bars(sheet, index == 0 ? 0 : 100, used, &max);
     sheet_configuration_axis(sheet, grid, index == 1);
-    figure_even_axis(&sheet->page, 'y', index == 0 ? FIGURE_SECONDS : FIGURE_COUNT, max, 5);
+    figure_even_axis(&sheet->page, index == 0 ? FIGURE_SECONDS : FIGURE_COUNT, max, 5);
     if (index == 0)
         sheet_key(sheet, grid);
     text_add(script, "set style fill solid 1 noborder\nplot ");

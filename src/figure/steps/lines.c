@@ -127,7 +127,7 @@ static bool add_panel(struct steps_sheet *sheet, const struct sheet_grid *grid, 
         return false;
     sheet_batch_axis(sheet, grid, index);
     if (panel->metric && panel->which < STEPS_LATENCY_LOAD)
-        figure_even_axis(&sheet->page, 'y', FIGURE_COUNT, max, 5);
+        figure_even_axis(&sheet->page, FIGURE_COUNT, max, 5);
     else
         sheet_seconds_axis(sheet, min, max, sheet_doubles(sheet));
     bool titled = index == 0;

@@ -187,7 +187,7 @@ void sheet_seconds_axis(struct steps_sheet *sheet, double min, double max, bool 
     if (logs && min > 0 && max > SHEET_FAR * min)
         figure_log_axis(&sheet->page, 'y', FIGURE_SECONDS, min, max, true);
     else
-        figure_even_axis(&sheet->page, 'y', FIGURE_SECONDS, max, 5);
+        figure_even_axis(&sheet->page, FIGURE_SECONDS, max, 5);
 }
 
 double sheet_place(const struct steps_sheet *sheet, const struct steps_group *group)

@@ -230,8 +230,8 @@ static void draw_histogram(struct drawing *drawing, const struct figure_box *box
         max = fmax(max, add_bars(drawing, &drawing->traces[i][stream].kinds[kind], kind, i));
     for (int i = 0; i < drawing->count; i++)
         add_median(drawing, &drawing->traces[i][stream].kinds[kind], kind, i);
-    figure_even_axis(&drawing->page, 'y', FIGURE_COUNT, max, 4);
-    figure_side_label(&drawing->page, box, 46, "% of calls");
+    figure_even_axis(&drawing->page, FIGURE_COUNT, max, 4);
+    figure_side_label(&drawing->page, box, "% of calls");
     text_add(script, "plot ");
     for (int i = 0; i < drawing->count; i++) {
         const char *colour = colour_of(drawing, i, stream);
@@ -275,7 +275,7 @@ static void draw_sums(struct drawing *drawing, const struct figure_box *box, int
     set_axis(drawing, kind, true);
     for (int i = 0; i < drawing->count; i++)
         add_sums(drawing, &drawing->traces[i][stream].kinds[kind], kind, i);
-    figure_side_label(&drawing->page, box, 46, "up to, %");
+    figure_side_label(&drawing->page, box, "up to, %");
     text_add(script, "set yrange [0:100]\nset ytics 50\nplot ");
     for (int i = 0; i < drawing->count; i++)
         text_format(script, "%s$sums%d with lines linewidth %g linecolor rgb '%s' notitle", i > 0 ? ", " : "",

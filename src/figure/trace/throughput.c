@@ -166,7 +166,7 @@ static void draw_lines(struct drawing *drawing, const struct line *lines, int co
         const struct source *source = &drawing->traces[lines[i].trace];
         max = fmax(max, add_line(drawing, i, source, &source->lanes[lines[i].stream], measure));
     }
-    figure_even_axis(&drawing->page, 'y', measure == BYTES ? FIGURE_RATE : FIGURE_COUNT, max, 4);
+    figure_even_axis(&drawing->page, measure == BYTES ? FIGURE_RATE : FIGURE_COUNT, max, 4);
     text_add(script, "plot ");
     for (int i = 0; i < count; i++) {
         text_format(script, "%s$line%d with lines linewidth %g linecolor rgb '%s' title ", i > 0 ? ", " : "",

@@ -233,7 +233,7 @@ static void set_curve_axes(struct drawing *drawing, int row)
     if (curves->percent)
         text_add(&drawing->page.script, "set yrange [0:100]\nset ytics 50\n");
     else
-        figure_even_axis(&drawing->page, 'y', FIGURE_COUNT, max[0], 3);
+        figure_even_axis(&drawing->page, FIGURE_COUNT, max[0], 3);
     if (second) {
         double top = max[1] > 0 ? 1.05 * max[1] : 1;
         text_format(&drawing->page.script, "set border 11\nset y2range [0:%.6g]\nset y2tics %.6g\n", top,
@@ -356,12 +356,12 @@ static int count_panels(const struct drawing *drawing, const struct heights *hei
     return curves + lanes + phases;
 }
 
-/* A text, or its beginning where it is too long for the page. */
-static void add_clipped(struct text *out, const char *text, size_t max)
+/* Adds the command, or its beginning if it is too long for the page. */
+static void add_command(struct text *out, const char *text)
 {
     size_t length = strlen(text);
-    if (length > max)
-        for (length = max; length > 0 && text_continues(text[length]);)
+    if (length > MAX_COMMAND)
+        for (length = MAX_COMMAND; length > 0 && text_continues(text[length]);)
             length--;
     text_format(out, "%.*s%s", (int)length, text, text[length] ? " ..." : "");
 }
@@ -373,7 +373,7 @@ static void write_title(const struct drawing *drawing, const char *trace, struct
     text_add(&name, given ? given : figure_trace_name(&trace, 1, 0));
     if (!given && command && *command) {
         text_add(&name, ": ");
-        add_clipped(&name, command, MAX_COMMAND);
+        add_command(&name, command);
     }
     figure_name_add(title, text_within(&name, title), trace_shortfall_of(drawing->reader));
     text_release(&name);
