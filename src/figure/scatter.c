@@ -3,7 +3,6 @@
 #include "figure/gnuplot.h"
 #include "figure/style.h"
 
-#include <math.h>
 #include <string.h>
 
 #define WIDTH  760

@@ -3,7 +3,6 @@
 #include "report/parts.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define SHARES 6

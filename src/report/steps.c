@@ -3,8 +3,6 @@
 #include "report/parts.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #define PARTS 8
 

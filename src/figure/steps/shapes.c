@@ -2,7 +2,6 @@
 #include "figure/gnuplot.h"
 #include "figure/steps/sheet.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,11 +5,9 @@
 #include "figure/trace/phases.h"
 #include "trace/similarity/similarity.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define LEFT        84
 #define RIGHT       30

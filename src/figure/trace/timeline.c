@@ -9,7 +9,6 @@
 #include "figure/trace/phases.h"
 #include "figure/trace/series.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
