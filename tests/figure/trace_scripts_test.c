@@ -214,6 +214,26 @@ static void a_trace_that_is_not_there_is_named(void **state)
     assert_non_null(strstr(err.text, "missing.db"));
 }
 
+static void more_traces_than_colours_are_refused(void **state)
+{
+    (void)state;
+    struct error err;
+    const char *traces[FIGURE_MAX_TRACES + 1];
+    struct figure_distribution distribution = {.style = &figure_screen, .zoom = {.from = NAN, .to = NAN}};
+    struct figure_throughput throughput = {.style = &figure_screen, .zoom = {.from = NAN, .to = NAN}};
+    traces[0] = make_run("run.db", 1);
+    for (int i = 0; i < FIGURE_MAX_TRACES; i++)
+        traces[i + 1] = traces[0];
+    distribution.kinds[DISTRIBUTION_SIZE] = distribution.streams[TRACE_READ] = true;
+    throughput.streams[TRACE_READ] = true;
+    assert_false(figure_distribution(picture(), traces, FIGURE_MAX_TRACES + 1, &distribution, &err));
+    assert_string_equal(err.text, "9 traces: at most 8 can be told apart");
+    assert_false(figure_throughput(picture(), traces, FIGURE_MAX_TRACES + 1, &throughput, &err));
+    assert_string_equal(err.text, "9 traces: at most 8 can be told apart");
+    assert_false(figure_distribution("picture.gif", traces, 1, &distribution, &err));
+    assert_int_equal(err.kind, ERROR_USAGE);
+}
+
 static void differences_are_bars_and_what_was_compared(void **state)
 {
     (void)state;
@@ -243,6 +263,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(throughput_is_bytes_and_operations_over_time, setup, teardown),
         cmocka_unit_test_setup_teardown(distributions_are_histograms_and_shares, setup, teardown),
         cmocka_unit_test_setup_teardown(a_trace_that_is_not_there_is_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(more_traces_than_colours_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(differences_are_bars_and_what_was_compared, setup, teardown),
     };
     return cmocka_run_group_tests_name("trace_scripts", tests, NULL, NULL);
