@@ -48,17 +48,6 @@ struct builder {
 
 /* ---- one file ---- */
 
-static bool load(struct doc *doc, const struct report_part *part, struct error *err)
-{
-    char *data;
-    size_t length;
-    if (!file_read(part->full, DOC_MAX_BYTES, &data, &length, err))
-        return false;
-    bool ok = doc_parse(doc, doc_syntax_of(part->path), part->path, data, length, err);
-    free(data);
-    return ok;
-}
-
 static bool unknown_document(const struct doc *doc, struct error *err)
 {
     const struct doc_node *map = doc->root->type == DOC_LIST ? doc->root->first_child : doc->root;
@@ -72,14 +61,17 @@ static bool unknown_document(const struct doc *doc, struct error *err)
 static bool write_document(struct item *item, struct report_part *part, struct error *err)
 {
     struct doc doc;
-    item->kind = report_kind_of_ending(part->path);
-    if (item->kind)
-        return true;
-    if (!load(&doc, part, err))
+    char *data;
+    size_t length;
+    if (!file_read(part->full, DOC_MAX_BYTES, &data, &length, err))
+        return false;
+    bool ok = doc_parse(&doc, doc_syntax_of(part->path), part->path, data, length, err);
+    free(data);
+    if (!ok)
         return false;
     part->doc = &doc;
     item->kind = report_kind_of_doc(&doc);
-    bool ok = item->kind ? !item->kind->write || item->kind->write(part, err) : unknown_document(&doc, err);
+    ok = item->kind ? !item->kind->write || item->kind->write(part, err) : unknown_document(&doc, err);
     part->doc = NULL;
     doc_release(&doc);
     return ok;
@@ -88,9 +80,11 @@ static bool write_document(struct item *item, struct report_part *part, struct e
 static bool write_file(struct item *item, struct report_part *part, struct error *err)
 {
     item->kind = report_kind_of_ending(part->path);
-    if (!item->kind && part->path[strlen(part->path) - 1] == '/')
+    if (item->kind)
+        return !item->kind->write || item->kind->write(part, err);
+    if (text_ends_with(part->path, "/"))
         return error_set(err, ERROR_INPUT, "a folder two levels down: not read");
-    return !item->kind || !item->kind->write || item->kind->write(part, err);
+    return !doc_is_name(part->path) || write_document(item, part, err);
 }
 
 /* Copies a message without the path of the folder, on which the page does not depend, and without the path of the file,
@@ -138,8 +132,7 @@ static bool take(struct builder *builder, struct item *item, struct error *err)
     part.full = arena_format(&builder->report->arena, "%s/%s", builder->options->folder, part.path);
     if (!part.full)
         return error_memory(err);
-    bool ok = (doc_is_name(part.path) ? write_document : write_file)(item, &part, &why) &&
-              fits(builder, &part, &why);
+    bool ok = write_file(item, &part, &why) && fits(builder, &part, &why);
     bool failed =
         part.undrawn.failed || part.out.failed || part.says.failed || (!ok && error_is_memory(&why));
     if (!ok && !failed) {
@@ -385,18 +378,11 @@ static void sort_items(struct builder *builder)
                 builder->order[count++] = i;
 }
 
-static bool any_understood(const struct builder *builder)
-{
-    for (size_t i = 0; i < builder->folder.count; i++)
-        if (builder->items[i].kind)
-            return true;
-    return false;
-}
-
 static bool make(struct builder *builder, struct error *err)
 {
     const char *path = builder->options->folder;
     size_t count = builder->folder.count;
+    bool understood = false;
     if (count == 0)
         return error_set(err, ERROR_INPUT, "%s: there is nothing in this folder to report", path);
     builder->items = ARENA_ARRAY(&builder->report->arena, count, struct item);
@@ -409,9 +395,10 @@ static bool make(struct builder *builder, struct error *err)
         builder->items[i].file = &builder->folder.files[i];
         if (!take(builder, &builder->items[i], err))
             return false;
+        understood |= builder->items[i].kind != NULL;
     }
     const struct item *first = &builder->items[0];
-    if (!any_understood(builder))
+    if (!understood)
         return error_set(err, ERROR_INPUT, "%s: of %zu files there is none that a report knows: %s%s%s", path,
                          count, first->file->path, first->problem ? ": " : "",
                          first->problem ? first->problem : "");

@@ -16,18 +16,20 @@ struct panel {
     const char *title;
 };
 
-static bool values_of(const struct steps_sheet *sheet, const struct panel *panel,
-                      const struct steps_group *group, double **values, size_t *count, struct error *err)
+/* Summarises the values of a group; *count is 0 if it has none. */
+static bool summarise(const struct steps_sheet *sheet, const struct panel *panel,
+                      const struct steps_group *group, size_t *count, struct steps_summary *summary,
+                      struct error *err)
 {
-    struct steps_values from = group->events[panel->metric ? 0 : panel->which];
-    if (panel->metric)
-        return steps_metric_values(sheet->steps, group, (enum steps_metric)panel->which, values, count, err);
-    *values = malloc(from.count * sizeof **values + 1);
-    if (!*values)
-        return error_memory(err);
-    for (size_t i = 0; i < from.count; i++)
-        (*values)[i] = from.items[i];
-    *count = from.count;
+    const struct steps_values *events = &group->events[panel->metric ? 0 : panel->which];
+    double *values = NULL;
+    *count = events->count;
+    if (panel->metric &&
+        !steps_metric_values(sheet->steps, group, (enum steps_metric)panel->which, &values, count, err))
+        return false;
+    if (*count > 0)
+        steps_summarise(panel->metric ? values : events->items, *count, summary);
+    free(values);
     return true;
 }
 
@@ -91,19 +93,16 @@ static bool add_data(struct steps_sheet *sheet, const struct panel *panel, doubl
         text_format(script, "$g%d << EOD\n", gpu);
         for (int batch = 0; batch < sheet->batch_count; batch++) {
             const struct steps_group *group = sheet_group(sheet, gpu, batch);
-            double *values = NULL;
-            size_t count = 0;
             struct steps_summary summary;
-            if (group && !values_of(sheet, panel, group, &values, &count, err))
+            size_t count = 0;
+            if (group && !summarise(sheet, panel, group, &count, &summary, err))
                 return false;
-            if (count > 0) {
-                steps_summarise(values, count, &summary);
-                text_format(script, "%" PRId64 " %.9g %.9g %.9g\n", sheet->batches[batch], summary.q1,
-                            summary.median, summary.q3);
-                *min = fmin(*min, summary.q1);
-                *max = fmax(*max, summary.q3);
-            }
-            free(values);
+            if (count == 0)
+                continue;
+            text_format(script, "%" PRId64 " %.9g %.9g %.9g\n", sheet->batches[batch], summary.q1,
+                        summary.median, summary.q3);
+            *min = fmin(*min, summary.q1);
+            *max = fmax(*max, summary.q3);
         }
         text_add(script, "EOD\n");
     }

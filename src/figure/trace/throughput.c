@@ -97,27 +97,23 @@ static bool read_lanes(struct drawing *drawing, struct error *err)
     return true;
 }
 
-static bool has_calls(const struct drawing *drawing, int stream)
-{
-    for (int i = 0; i < drawing->count; i++)
-        if (drawing->traces[i].lanes[stream].total > 0)
-            return true;
-    return false;
-}
+enum measure { BYTES, OPERATIONS, MEASURES };
 
-static bool has_bytes(const struct drawing *drawing, int stream)
+/* Whether there is anything to draw of a stream. */
+static bool has(const struct drawing *drawing, int stream, enum measure measure)
 {
-    for (int i = 0; i < drawing->count; i++)
-        for (int column = 0; column < drawing->traces[i].columns.count && has_calls(drawing, stream);
-             column++)
-            if (drawing->traces[i].lanes[stream].columns[column].bytes > 0)
+    for (int i = 0; i < drawing->count; i++) {
+        const struct trace_lane *lane = &drawing->traces[i].lanes[stream];
+        if (lane->total > 0 && measure == OPERATIONS)
+            return true;
+        for (int column = 0; lane->total > 0 && column < drawing->traces[i].columns.count; column++)
+            if (lane->columns[column].bytes > 0)
                 return true;
+    }
     return false;
 }
 
 /* ---- panels ---- */
-
-enum measure { BYTES, OPERATIONS, MEASURES };
 
 static void begin_panel(struct drawing *drawing, const char *title, double height)
 {
@@ -181,7 +177,7 @@ static void draw_streams(struct drawing *drawing, enum measure measure)
     char title[96], every[32];
     int count = 0;
     for (int stream = 0; stream < FIGURE_STREAMS; stream++)
-        if (measure == BYTES ? has_bytes(drawing, stream) : has_calls(drawing, stream)) {
+        if (has(drawing, stream, measure)) {
             const char *name = similarity_stream_name(stream);
             lines[count++] = (struct line){0, stream, figure_colour_of(name), name};
         }
@@ -232,7 +228,7 @@ static int for_rates(struct drawing *drawing, bool draw)
     int panels = 0;
     for (int stream = 0; stream < FIGURE_STREAMS && drawing->count > 1; stream++)
         for (enum measure measure = BYTES; measure < MEASURES; measure++) {
-            if (measure == BYTES ? !has_bytes(drawing, stream) : !has_calls(drawing, stream))
+            if (!has(drawing, stream, measure))
                 continue;
             panels++;
             if (draw)
@@ -241,7 +237,7 @@ static int for_rates(struct drawing *drawing, bool draw)
     for (enum measure measure = BYTES; measure < MEASURES && drawing->count == 1; measure++) {
         bool any = false;
         for (int stream = 0; stream < FIGURE_STREAMS && !any; stream++)
-            any = measure == BYTES ? has_bytes(drawing, stream) : has_calls(drawing, stream);
+            any = has(drawing, stream, measure);
         panels += any;
         if (draw && any)
             draw_streams(drawing, measure);
