@@ -46,7 +46,8 @@ enum { ZOOM_PHASE, ZOOM_MARGIN, ZOOM_FIRST, ZOOM_LAST, ZOOM_FROM, ZOOM_TO, ZOOM_
         OPTIONS_SELECT(struct trace_figure, "file"), OPTION_STYLE(struct trace_figure),                      \
         OPTION_PICTURE(struct trace_figure), OPTION_END
 
-static bool read_zoom(const struct trace_figure *given, struct trace_zoom *zoom, struct error *err)
+static bool read_part(const struct trace_figure *given, struct trace_zoom *zoom,
+                      struct trace_selection *selection, struct error *err)
 {
     const bool *is_given = given->given;
     bool part = is_given[ZOOM_FROM] || is_given[ZOOM_TO];
@@ -63,7 +64,7 @@ static bool read_zoom(const struct trace_figure *given, struct trace_zoom *zoom,
                                 .last = is_given[ZOOM_LAST] ? given->last : 0,
                                 .from = is_given[ZOOM_FROM] ? given->from : NAN,
                                 .to = is_given[ZOOM_TO] ? given->to : NAN};
-    return true;
+    return select_read(&given->selected, TRACE_SELECT_FILES.kinds, selection, err);
 }
 
 /* Sets the flags of the names that a repeated option gives. */
@@ -101,8 +102,7 @@ static bool draw_timeline(void *context, struct error *err)
                                       .grouping = (enum trace_grouping)given->workers};
     for (int row = 0; row < TIMELINE_ROWS && given->rows.count == 0; row++)
         options.rows[row] = options.style->legends || row == TIMELINE_GPU || row >= TIMELINE_TRACES;
-    return read_zoom(given, &options.zoom, err) &&
-           select_read(&given->selected, TRACE_SELECT_FILES.kinds, &options.selection, err) &&
+    return read_part(given, &options.zoom, &options.selection, err) &&
            read_flags("row", &given->rows, timeline_row_names, options.rows, err) &&
            figure_timeline(given->output, given->traces.items[0], &options, err);
 }
@@ -168,8 +168,7 @@ static bool draw_distribution(void *context, struct error *err)
     struct figure_distribution options = {.style = figure_style_at(given->style), .title = given->title};
     if (given->kinds.count == 0)
         options.kinds[DISTRIBUTION_SIZE] = options.kinds[DISTRIBUTION_LATENCY] = true;
-    return read_zoom(given, &options.zoom, err) &&
-           select_read(&given->selected, TRACE_SELECT_FILES.kinds, &options.selection, err) &&
+    return read_part(given, &options.zoom, &options.selection, err) &&
            read_classes(&given->classes, options.streams, err) &&
            read_flags("of", &given->kinds, distribution_names, options.kinds, err) &&
            figure_distribution(given->output, given->traces.items, given->traces.count, &options, err);
@@ -216,8 +215,7 @@ static bool draw_throughput(void *context, struct error *err)
     const struct trace_figure *given = context;
     struct figure_throughput options = {
         .style = figure_style_at(given->style), .title = given->title, .every = given->every};
-    return read_zoom(given, &options.zoom, err) &&
-           select_read(&given->selected, TRACE_SELECT_FILES.kinds, &options.selection, err) &&
+    return read_part(given, &options.zoom, &options.selection, err) &&
            read_classes(&given->classes, options.streams, err) &&
            figure_throughput(given->output, given->traces.items, given->traces.count, &options, err);
 }

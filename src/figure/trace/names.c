@@ -28,15 +28,6 @@ void figure_name_add(struct text *out, const char *name, struct trace_shortfall 
     text_add(out, ")");
 }
 
-static void draw_one(struct figure_page *page, double left, const char *name,
-                     struct trace_shortfall shortfall)
-{
-    struct text title = {0};
-    figure_name_add(&title, name, shortfall);
-    figure_page_title(page, left, text_within(&title, &page->script));
-    text_release(&title);
-}
-
 bool figure_names_fit(size_t count, struct error *err)
 {
     return count <= FIGURE_MAX_TRACES ||
@@ -46,12 +37,15 @@ bool figure_names_fit(size_t count, struct error *err)
 void figure_names_draw(struct figure_page *page, double left, const char *const *paths,
                        const struct trace_shortfall *shortfalls, int count, const char *title)
 {
+    double line = figure_line_height(page->style);
+    struct text name = {0};
     if (count == 1) {
+        figure_name_add(&name, title ? title : figure_trace_name(paths, 1, 0), shortfalls[0]);
         if (page->style->legends)
-            draw_one(page, left, title ? title : figure_trace_name(paths, 1, 0), shortfalls[0]);
+            figure_page_title(page, left, text_within(&name, &page->script));
+        text_release(&name);
         return;
     }
-    double line = figure_line_height(page->style);
     figure_panel(page, &(struct figure_box){left, 0, page->width - left - 20, 1.4 * line});
     text_add(&page->script, "unset border\nunset tics\nset xrange [0:1]\nset yrange [0:1]\n");
     if (title && page->style->legends)
@@ -59,7 +53,6 @@ void figure_names_draw(struct figure_page *page, double left, const char *const 
     figure_key_line(page, page->width - 20, 0.3 * line);
     text_add(&page->script, "plot ");
     for (int i = 0; i < count; i++) {
-        struct text name = {0};
         figure_name_add(&name, figure_trace_name(paths, count, i), shortfalls[i]);
         text_format(&page->script, "%sNaN with lines linewidth 4 linecolor rgb '%s' title ",
                     i > 0 ? ", " : "", figure_colour(i));

@@ -4,21 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns 1..count of the picture, 0 and count + 1: the nearest samples outside. */
+/* Sums over `count` samples of a series, or over the means of `count` series. There is one for each column of the picture,
+ * 1 to its count, and at both ends one for the nearest sample outside. */
 struct bin {
-    double seconds, value; /* sums over `samples` */
-    int64_t samples;
+    double seconds, value;
+    int64_t count;
 };
-
-struct total {
-    double seconds, value; /* sums over `sources` */
-    int64_t sources;
-};
-
-static void set_outside(struct bin *bin, double seconds, double value)
-{
-    *bin = (struct bin){seconds, value, 1};
-}
 
 static void add_sample(struct bin *bins, const struct trace_columns *columns,
                        const struct trace_sample *sample)
@@ -27,20 +18,20 @@ static void add_sample(struct bin *bins, const struct trace_columns *columns,
     if (!isfinite(sample->value))
         return;
     if (sample->time_ns < columns->from_ns) {
-        set_outside(&bins[0], seconds, sample->value);
+        bins[0] = (struct bin){seconds, sample->value, 1};
     } else if (sample->time_ns >= columns->to_ns) {
-        if (bins[columns->count + 1].samples == 0)
-            set_outside(&bins[columns->count + 1], seconds, sample->value);
+        if (bins[columns->count + 1].count == 0)
+            bins[columns->count + 1] = (struct bin){seconds, sample->value, 1};
     } else {
         struct bin *bin = &bins[1 + (sample->time_ns - columns->from_ns) / columns->width_ns];
         bin->seconds += seconds;
         bin->value += sample->value;
-        bin->samples++;
+        bin->count++;
     }
 }
 
 static bool read_one(struct trace_reader *reader, int64_t series, const struct trace_columns *columns,
-                     struct bin *bins, struct total *totals, struct error *err)
+                     struct bin *bins, struct bin *totals, struct error *err)
 {
     const struct trace_filter filter = {.which = series, .from_ns = INT64_MIN, .to_ns = INT64_MAX};
     struct trace_sample sample;
@@ -51,16 +42,16 @@ static bool read_one(struct trace_reader *reader, int64_t series, const struct t
     while (trace_next_sample(cursor, &sample))
         add_sample(bins, columns, &sample);
     for (int i = 0; i < columns->count + 2; i++)
-        if (bins[i].samples > 0) {
-            totals[i].seconds += bins[i].seconds / (double)bins[i].samples;
-            totals[i].value += bins[i].value / (double)bins[i].samples;
-            totals[i].sources++;
+        if (bins[i].count > 0) {
+            totals[i].seconds += bins[i].seconds / (double)bins[i].count;
+            totals[i].value += bins[i].value / (double)bins[i].count;
+            totals[i].count++;
         }
     return trace_cursor_close(cursor, err);
 }
 
 static bool read_all(struct trace_reader *reader, const struct trace_columns *columns, const char *kind,
-                     const char *source, struct bin *bins, struct total *totals, struct error *err)
+                     const char *source, struct bin *bins, struct bin *totals, struct error *err)
 {
     for (int64_t id = 1; id <= trace_series_count(reader); id++) {
         const struct trace_series_info *info = trace_series_info(reader, id);
@@ -71,12 +62,12 @@ static bool read_all(struct trace_reader *reader, const struct trace_columns *co
     return true;
 }
 
-static void keep_points(struct trace_curve *curve, const struct total *totals, int count, bool sum)
+static void keep_points(struct trace_curve *curve, const struct bin *totals, int count, bool sum)
 {
     for (int i = 0; i < count; i++) {
-        if (totals[i].sources == 0)
+        if (totals[i].count == 0)
             continue;
-        double sources = (double)totals[i].sources, value = totals[i].value / (sum ? 1 : sources);
+        double sources = (double)totals[i].count, value = totals[i].value / (sum ? 1 : sources);
         curve->seconds[curve->count] = totals[i].seconds / sources;
         curve->values[curve->count++] = value;
         if (value > curve->max)
@@ -91,7 +82,7 @@ bool trace_curve_read(struct trace_reader *reader, const struct trace_columns *c
     *curve = (struct trace_curve){.seconds = calloc(count, sizeof(double)),
                                   .values = calloc(count, sizeof(double))};
     struct bin *bins = calloc(count, sizeof *bins);
-    struct total *totals = calloc(count, sizeof *totals);
+    struct bin *totals = calloc(count, sizeof *totals);
     bool done = curve->seconds && curve->values && bins && totals ? true : error_memory(err);
     done = done && read_all(reader, columns, kind, source, bins, totals, err);
     if (done)
