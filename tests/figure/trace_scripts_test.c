@@ -197,7 +197,7 @@ static void distributions_are_histograms_and_shares(void **state)
     assert_false(figure_distribution(picture(), traces, 2, &options, &err));
 }
 
-static void a_trace_that_is_not_there_is_named(void **state)
+static void a_trace_or_phase_that_is_missing_is_named(void **state)
 {
     (void)state;
     struct error err;
@@ -208,6 +208,10 @@ static void a_trace_that_is_not_there_is_named(void **state)
     const struct figure_throughput throughput = {.style = &figure_screen, .zoom = {.from = NAN, .to = NAN}};
     assert_false(figure_timeline(picture(), traces[1], &timeline, &err));
     assert_non_null(strstr(err.text, "missing.db"));
+    const struct figure_timeline part = {
+        .style = &figure_screen, .zoom = {.phase = "NONE"}, .rows = {[TIMELINE_TRACES] = true}};
+    assert_false(figure_timeline(picture(), traces[0], &part, &err));
+    assert_non_null(strstr(err.text, "no phase 'NONE'"));
     assert_false(figure_distribution(picture(), traces, 2, &distribution, &err));
     assert_non_null(strstr(err.text, "missing.db"));
     assert_false(figure_throughput(picture(), traces, 2, &throughput, &err));
@@ -262,7 +266,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(short_calls_and_parts_are_drawn, setup, teardown),
         cmocka_unit_test_setup_teardown(throughput_is_bytes_and_operations_over_time, setup, teardown),
         cmocka_unit_test_setup_teardown(distributions_are_histograms_and_shares, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_trace_that_is_not_there_is_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_trace_or_phase_that_is_missing_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(more_traces_than_colours_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(differences_are_bars_and_what_was_compared, setup, teardown),
     };
