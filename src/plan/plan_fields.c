@@ -16,7 +16,7 @@
     }
 #define INTEGER(type, name, key, least)                                                                      \
     {                                                                                                        \
-        key, PLAN_INTEGER, offsetof(type, name), least, INT64_C(1) << 53                                     \
+        key, PLAN_INTEGER, offsetof(type, name), least, PLAN_MAX_INTEGER                                     \
     }
 #define BOOL(type, name, key)                                                                                \
     {                                                                                                        \

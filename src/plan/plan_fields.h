@@ -6,6 +6,7 @@
 #include "plan/plan.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum plan_field_kind {
     PLAN_TEXT,    /* const char *; NULL is null */
@@ -14,6 +15,9 @@ enum plan_field_kind {
     PLAN_INTEGER, /* int64_t, the same */
     PLAN_BOOL,
 };
+
+/* The largest integer: every double up to it is exact, and so is every reader of JSON. */
+#define PLAN_MAX_INTEGER (INT64_C(1) << 53)
 
 struct plan_field {
     const char *key;

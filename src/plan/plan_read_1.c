@@ -1,6 +1,7 @@
 /* rehearse-plan/1: five shapes under one name, told apart by what they hold. Pipelines have `stages` with device types,
  * DAPPLE's plans `stages` with numbers of devices, training jobs `plans`, and plans over unlike devices `pipelines`; the
  * fifth, a template, is a pipeline within another document. Of what they hold, all that version 2 has is kept. */
+#include "plan/plan_fields.h"
 #include "plan/plan_read.h"
 
 #include <limits.h>
@@ -69,8 +70,8 @@ static bool read_head(struct plan_reader *r)
            plan_copy_text(r, doc_find(root, "software"), &plan->software) &&
            plan_copy_text(r, doc_find(root, "precision"), &plan->precision) &&
            plan_copy_text(r, doc_find(root, "recompute"), &plan->recompute) &&
-           read_whole(r, root, "global_batch", 0, INT64_C(1) << 53, &plan->global_batch) &&
-           read_whole(r, root, "sequence", 0, INT64_C(1) << 53, &plan->sequence);
+           read_whole(r, root, "global_batch", 0, PLAN_MAX_INTEGER, &plan->global_batch) &&
+           read_whole(r, root, "sequence", 0, PLAN_MAX_INTEGER, &plan->sequence);
 }
 
 static void read_parts(struct plan *plan, const struct doc_node *map, const char *const *names)
@@ -108,14 +109,20 @@ static bool read_stage_layers(struct plan_reader *r, const struct doc_node *node
            need_int(r, node, "last_layer", stage->first_layer, PLAN_MAX_LAYERS, &stage->last_layer);
 }
 
+/* 0 (unknown) where the number is missing or beyond every memory. */
+static int64_t whole_bytes(double bytes)
+{
+    return bytes > 0 && bytes < (double)PLAN_MAX_INTEGER ? (int64_t)bytes : 0;
+}
+
 /* Memory of a stage's devices together, and its limit, which version 2 has in the device type. */
 static void read_memory(struct plan_reader *r, const struct doc_node *node, int devices,
                         struct plan_stage *stage)
 {
     double limit = number_of(node, "memory_limit") / devices;
     stage->bytes.total = number_of(node, "memory") / devices;
-    if (limit > 0 && limit < 9e18 && r->plan->types[stage->type].memory == 0)
-        r->plan->types[stage->type].memory = (int64_t)limit;
+    if (r->plan->types[stage->type].memory == 0)
+        r->plan->types[stage->type].memory = whole_bytes(limit);
 }
 
 static void count_layers(struct plan *plan)
@@ -478,9 +485,7 @@ static bool read_types(struct plan_reader *r)
             return doc_need(&r->doc, node, "device_type", r->err) != NULL;
         if (!add_type(r, name, devices > 0, devices))
             return false;
-        double memory = number_of(node, "memory");
-        r->plan->types[r->plan->type_count - 1].memory =
-            isfinite(memory) && memory < 9e18 ? (int64_t)memory : 0;
+        r->plan->types[r->plan->type_count - 1].memory = whole_bytes(number_of(node, "memory"));
     }
     return list;
 }
@@ -505,7 +510,7 @@ static bool read_fleet_pipeline(struct plan_reader *r, const struct doc_node *no
     int64_t all = 0;
     const struct doc_node *list = need_list(r, node, "stages", PLAN_MAX_STAGES);
     if (!list || !need_int(r, node, "copies", 1, 1 << 24, &pipeline->copies) ||
-        !read_whole(r, node, "microbatches", 0, INT64_C(1) << 53, &all) ||
+        !read_whole(r, node, "microbatches", 0, PLAN_MAX_INTEGER, &all) ||
         !plan_add_stages(r->plan, pipeline, (int)list->count, r->err) ||
         !add_figure(r, node, "fill", "first_microbatch") || !add_figure(r, node, "cycle", "each_microbatch"))
         return false;
