@@ -219,8 +219,8 @@ static bool read_layers(struct plan_reader *r, const struct doc_node *node, stru
         return doc_error(&r->doc, layers, r->err, "expected the first and the last layer, found %u numbers",
                          layers->count);
     if (!doc_integer(&r->doc, layers->first_child, 0, PLAN_MAX_LAYERS, &first, r->err) ||
-        /* a chunk of an interleaved pipeline may be empty: [5, 4] */
-        !doc_integer(&r->doc, layers->first_child->next, first - 1, PLAN_MAX_LAYERS, &last, r->err))
+        /* plan_check compares the two: a chunk of an interleaved pipeline may be empty, as [5, 4] is */
+        !doc_integer(&r->doc, layers->first_child->next, -1, PLAN_MAX_LAYERS, &last, r->err))
         return false;
     stage->first_layer = (int)first;
     stage->last_layer = (int)last;

@@ -106,7 +106,7 @@ static bool read_stage_layers(struct plan_reader *r, const struct doc_node *node
 {
     stage->line = (int)node->line;
     return need_int(r, node, "first_layer", 0, PLAN_MAX_LAYERS, &stage->first_layer) &&
-           need_int(r, node, "last_layer", stage->first_layer, PLAN_MAX_LAYERS, &stage->last_layer);
+           need_int(r, node, "last_layer", 0, PLAN_MAX_LAYERS, &stage->last_layer);
 }
 
 /* 0 (unknown) where the number is missing or beyond every memory. */
