@@ -28,14 +28,6 @@ void dataset_bytes_init(struct dataset_bytes *bytes, uint64_t seed, uint64_t fil
     };
 }
 
-static inline uint64_t word_at(const struct dataset_bytes *bytes, uint64_t index)
-{
-    uint64_t random = (int64_t)(index * 8 % DATASET_UNIT) < bytes->random
-                          ? random_mix(bytes->start + index * bytes->step)
-                          : 0;
-    return (random & bytes->keep) | bytes->set;
-}
-
 static inline __attribute__((always_inline)) void store(unsigned char *to, uint64_t word)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -94,8 +86,10 @@ static void fill_zero(const struct dataset_bytes *bytes, unsigned char *to, size
         store(to + 8 * i, bytes->set);
 }
 
-static void fill_words(const struct dataset_bytes *bytes, uint64_t index, unsigned char *to, size_t count)
+static void fill_words(const void *context, int64_t first, size_t count, unsigned char *to)
 {
+    const struct dataset_bytes *bytes = context;
+    uint64_t index = (uint64_t)first;
     const uint64_t unit = UNIT_WORDS, random = (uint64_t)bytes->random / 8;
     if (random == unit) {
         fill_random(bytes, index, to, count);
@@ -115,30 +109,27 @@ static void fill_words(const struct dataset_bytes *bytes, uint64_t index, unsign
     }
 }
 
-/* The part of one word from byte `from` on, at most n bytes; returns how many. */
-static size_t fill_part(const struct dataset_bytes *bytes, uint64_t index, size_t from, unsigned char *to,
+void dataset_units_fill(dataset_units_fn *make, const void *context, size_t size, int64_t offset, void *to,
                         size_t n)
 {
-    unsigned char word[8];
-    size_t count = sizeof word - from < n ? sizeof word - from : n;
-    store(word, word_at(bytes, index));
-    memcpy(to, word + from, count);
-    return count;
+    unsigned char *out = to, unit[DATASET_MAX_UNIT];
+    int64_t index = offset / (int64_t)size;
+    for (size_t within = (size_t)(offset % (int64_t)size), now; n > 0; within = 0, out += now, n -= now) {
+        if (within == 0 && n >= size) {
+            make(context, index, n / size, out);
+            now = n / size * size;
+        } else {
+            now = size - within < n ? size - within : n;
+            make(context, index, 1, unit);
+            memcpy(out, unit + within, now);
+        }
+        index += within == 0 && now >= size ? (int64_t)(now / size) : 1;
+    }
 }
 
 void dataset_bytes_fill(const struct dataset_bytes *bytes, int64_t offset, void *to, size_t n)
 {
-    unsigned char *out = to;
-    uint64_t index = (uint64_t)offset / 8;
-    size_t within = (size_t)(offset % 8);
-    if (within && n > 0) {
-        size_t done = fill_part(bytes, index++, within, out, n);
-        out += done;
-        n -= done;
-    }
-    fill_words(bytes, index, out, n / 8);
-    if (n % 8)
-        fill_part(bytes, index + n / 8, 0, out + n / 8 * 8, n % 8);
+    dataset_units_fill(fill_words, bytes, 8, offset, to, n);
 }
 
 uint64_t dataset_draw_bits(uint64_t seed, uint64_t stream, uint64_t index)

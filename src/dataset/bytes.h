@@ -25,6 +25,13 @@ void dataset_bytes_init(struct dataset_bytes *bytes, uint64_t seed, uint64_t fil
 /* Writes bytes offset … offset + n - 1 of the stream; 0 <= offset. */
 void dataset_bytes_fill(const struct dataset_bytes *bytes, int64_t offset, void *to, size_t n);
 
+/* Writes the same of a stream that is made in units of `size` bytes, at most DATASET_MAX_UNIT: `make` makes units first …
+ * first + count - 1. */
+#define DATASET_MAX_UNIT 512
+typedef void dataset_units_fn(const void *context, int64_t first, size_t count, unsigned char *to);
+void dataset_units_fill(dataset_units_fn *make, const void *context, size_t size, int64_t offset, void *to,
+                        size_t n);
+
 /* Return numbers drawn once per file, from streams separate from the bytes: all 64 bits; in [0, 1); from the
  * standard normal distribution (Box and Muller 1958). */
 uint64_t dataset_draw_bits(uint64_t seed, uint64_t stream, uint64_t index);

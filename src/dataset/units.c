@@ -1,33 +1,9 @@
 #include "dataset/units.h"
 
-#include <string.h>
-
-/* The part of one unit from byte `within` on, at most n bytes; returns how many. */
-static size_t fill_part(const struct units *units, int64_t index, size_t within, unsigned char *to, size_t n)
-{
-    unsigned char unit[UNITS_MAX];
-    size_t count = units->bytes - within < n ? units->bytes - within : n;
-    units->make(units->random, index, 1, unit);
-    memcpy(to, unit + within, count);
-    return count;
-}
-
 static void fill_units(const void *context, int64_t offset, void *to, size_t n)
 {
     const struct units *units = context;
-    unsigned char *out = to;
-    int64_t index = offset / (int64_t)units->bytes;
-    size_t within = (size_t)(offset % (int64_t)units->bytes);
-    if (within > 0) {
-        size_t done = fill_part(units, index++, within, out, n);
-        out += done;
-        n -= done;
-    }
-    size_t count = n / units->bytes;
-    if (count > 0)
-        units->make(units->random, index, count, out);
-    if (n % units->bytes > 0)
-        fill_part(units, index + (int64_t)count, 0, out + count * units->bytes, n % units->bytes);
+    dataset_units_fill(units->make, units->random, units->bytes, offset, to, n);
 }
 
 struct dataset_content units_content(const struct units *units)

@@ -5,13 +5,11 @@
 
 #include "dataset/format.h"
 
-#define UNITS_MAX 512 /* bytes of a unit */
-
+/* `make` makes units of `bytes` bytes out of the random ones, which it gets as its context. */
 struct units {
     const struct dataset_content *random;
-    size_t bytes; /* of a unit */
-    /* Makes units first … first + count - 1. */
-    void (*make)(const struct dataset_content *random, int64_t first, size_t count, unsigned char *to);
+    size_t bytes;
+    dataset_units_fn *make;
 };
 
 struct dataset_content units_content(const struct units *units);

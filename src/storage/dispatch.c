@@ -203,7 +203,8 @@ void storage_close(struct storage_file *file)
 bool storage_file_size(struct storage_reader *reader, struct storage_file *file, int64_t *size,
                        struct error *err)
 {
-    return file->storage->method->size(reader, file, size, err);
+    *size = file->size;
+    return !file->storage->method->size || file->storage->method->size(reader, file, size, err);
 }
 
 int64_t storage_file_alignment(const struct storage_file *file)

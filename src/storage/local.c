@@ -17,9 +17,7 @@
 
 static bool cannot_open(struct error *err, const char *path)
 {
-    if (errno == ENOENT || errno == ENOTDIR || errno == EISDIR || errno == EACCES)
-        return error_set(err, ERROR_INPUT, "%s: cannot open: %s", path, strerror(errno));
-    return error_set(err, ERROR_FAILED, "%s: cannot open: %s", path, strerror(errno));
+    return error_set(err, error_of_input(errno), "%s: cannot open: %s", path, strerror(errno));
 }
 
 static bool no_file(struct error *err, const char *path, bool directory)
@@ -91,15 +89,6 @@ bool storage_local_open(struct storage_reader *reader, struct storage_file *file
         return true;
     close(file->fd);
     return false;
-}
-
-bool storage_local_size(struct storage_reader *reader, struct storage_file *file, int64_t *size,
-                        struct error *err)
-{
-    (void)reader;
-    (void)err;
-    *size = file->size;
-    return true;
 }
 
 void storage_local_close(struct storage_file *file)

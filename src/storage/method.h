@@ -20,6 +20,7 @@ struct storage_method {
 
     /* file->path is set, file->fd is -1. A failed open must clean up after itself. */
     bool (*open)(struct storage_reader *reader, struct storage_file *file, struct error *err);
+    /* NULL: file->size is set by open. */
     bool (*size)(struct storage_reader *reader, struct storage_file *file, int64_t *size, struct error *err);
     bool (*read)(struct storage_reader *reader, struct storage_file *file, struct storage_extent *extents,
                  int count, struct error *err); /* extents have been checked */
@@ -133,8 +134,6 @@ bool storage_request_got(struct storage_request *request, struct storage_reader 
 /* ---- Local files, for posix, uring and mmap (local.c, write.c) ---- */
 
 bool storage_local_open(struct storage_reader *reader, struct storage_file *file, struct error *err);
-bool storage_local_size(struct storage_reader *reader, struct storage_file *file, int64_t *size,
-                        struct error *err);
 void storage_local_close(struct storage_file *file);
 bool storage_local_create(struct storage_writer *writer, struct error *err);
 bool storage_local_write(struct storage_writer *writer, const void *from, size_t length, struct error *err);
@@ -146,8 +145,7 @@ bool storage_local_remove(struct storage *storage, const char *path, struct erro
 
 /* The functions shared by all local methods. */
 #define STORAGE_LOCAL                                                                                        \
-    .size = storage_local_size, .create = storage_local_create, .write = storage_local_write,                \
-    .commit = storage_local_commit, .discard = storage_local_discard, .list = storage_local_list,            \
-    .remove = storage_local_remove
+    .create = storage_local_create, .write = storage_local_write, .commit = storage_local_commit,            \
+    .discard = storage_local_discard, .list = storage_local_list, .remove = storage_local_remove
 
 #endif

@@ -139,8 +139,9 @@ static char *make_row(char *to, const unsigned char *random, int more)
     return to;
 }
 
-static void make_rows(const struct dataset_content *random, int64_t first, size_t count, unsigned char *to)
+static void make_rows(const void *context, int64_t first, size_t count, unsigned char *to)
 {
+    const struct dataset_content *random = context;
     unsigned char bytes[BLOCK * 4 * COLUMNS];
     while (count > 0) {
         size_t now = count < BLOCK ? count : BLOCK;

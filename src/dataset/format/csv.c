@@ -40,22 +40,14 @@ static int64_t csv_bytes(const struct dataset_file *file)
 }
 
 struct digits {
-    char text[4]; /* with a comma behind */
-    unsigned length;
+    char text[VALUE_BYTES + 1]; /* with a comma behind */
+    int length;
 };
 
 static void make_digits(struct digits digits[256])
 {
-    for (unsigned i = 0; i < 256; i++) {
-        unsigned n = 0;
-        if (i >= 100)
-            digits[i].text[n++] = (char)('0' + i / 100);
-        if (i >= 10)
-            digits[i].text[n++] = (char)('0' + i / 10 % 10);
-        digits[i].text[n++] = (char)('0' + i % 10);
-        digits[i].text[n++] = ',';
-        digits[i].length = n;
-    }
+    for (unsigned i = 0; i < 256; i++)
+        digits[i].length = snprintf(digits[i].text, sizeof digits->text, "%u,", i & 255);
 }
 
 struct row {

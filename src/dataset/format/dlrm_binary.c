@@ -64,8 +64,9 @@ static void dlrm_path(const struct dataset_file *file, struct text *path)
                                         : "terabyte_processed_train.bin");
 }
 
-static void make_rows(const struct dataset_content *random, int64_t first, size_t count, unsigned char *to)
+static void make_rows(const void *context, int64_t first, size_t count, unsigned char *to)
 {
+    const struct dataset_content *random = context;
     uint32_t ranges[COLUMNS];
     for (size_t c = 0; c < COLUMNS; c++)
         ranges[c] = range_of(c);

@@ -134,8 +134,9 @@ static void unet3d_mask(const struct dataset_file *file, struct dataset_bytes *b
 }
 
 /* 24 random bits: as many as a float has. */
-static void make_voxels(const struct dataset_content *random, int64_t first, size_t count, unsigned char *to)
+static void make_voxels(const void *context, int64_t first, size_t count, unsigned char *to)
 {
+    const struct dataset_content *random = context;
     random->fill(random->context, 4 * first, to, 4 * count);
     for (size_t i = 0; i < count; i++) {
         uint32_t bits;
@@ -149,8 +150,9 @@ static void make_voxels(const struct dataset_content *random, int64_t first, siz
     }
 }
 
-static void make_labels(const struct dataset_content *random, int64_t first, size_t count, unsigned char *to)
+static void make_labels(const void *context, int64_t first, size_t count, unsigned char *to)
 {
+    const struct dataset_content *random = context;
     random->fill(random->context, first, to, count);
     for (size_t i = 0; i < count; i++)
         to[i] &= 1;

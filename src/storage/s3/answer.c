@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define MAX_ANSWER ((size_t)16 << 20) /* a page of a list has 1000 keys of at most 3 KiB, encoded */
 
@@ -43,53 +42,40 @@ char *s3_element(const struct s3_call *call, const char *path, struct error *err
 
 /* ---- What comes back ---- */
 
-/* "bytes 0-99/1234", "bytes * /1234" without the space. */
-static void read_content_range(struct s3_call *call, const char *value)
+/* Copies a header of the last answer; false if there is none, or it has no room. */
+static bool take_header(const struct s3_call *call, const char *name, char *value, size_t size)
 {
+    struct curl_header *header;
+    if (curl_easy_header(call->easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK ||
+        strlen(header->value) >= size)
+        return false;
+    memcpy(value, header->value, strlen(header->value) + 1);
+    return true;
+}
+
+/* "bytes 0-99/1234", or "bytes * /1234" without the space. Sets the size; false if these are other bytes than were asked for. */
+static bool take_content_range(struct s3_call *call)
+{
+    char value[S3_MAX_ETAG];
+    int64_t first = call->first;
+    if (!take_header(call, "Content-Range", value, sizeof value))
+        return true;
     const char *slash = strchr(value, '/');
-    int64_t first;
     if (slash && slash[1] >= '0' && slash[1] <= '9')
         call->size = strtoll(slash + 1, NULL, 10);
-    if (sscanf(value, "bytes %" SCNd64 "-", &first) == 1 && first != call->first)
-        call->refused = "the server sends another range";
+    return sscanf(value, "bytes %" SCNd64 "-", &first) != 1 || first == call->first;
 }
 
-static bool is_header(const char *line, const char *colon, const char *name)
+static void take_headers(struct s3_call *call)
 {
-    return (size_t)(colon - line) == strlen(name) && strncasecmp(line, name, strlen(name)) == 0;
-}
-
-size_t s3_take_header(char *line, size_t size, size_t count, void *context)
-{
-    struct s3_call *call = context;
-    size_t length = size * count;
     char value[S3_MAX_ETAG];
-    char *colon = memchr(line, ':', length);
-    if (length >= 5 && memcmp(line, "HTTP/", 5) == 0) { /* an answer to be followed by another has no bytes */
-        call->etag[0] = 0;
-        call->size = -1;
-        call->refused = NULL;
-    }
-    if (!colon)
-        return length;
-    char *start = colon + 1, *end = line + length;
-    while (start < end && (*start == ' ' || *start == '\t'))
-        start++;
-    while (end > start && (end[-1] == '\r' || end[-1] == '\n' || end[-1] == ' '))
-        end--;
-    if ((size_t)(end - start) >= sizeof value)
-        return length;
-    memcpy(value, start, (size_t)(end - start));
-    value[end - start] = 0;
-    if (is_header(line, colon, "ETag"))
-        memcpy(call->etag, value, sizeof value);
-    else if (is_header(line, colon, "Content-Range"))
-        read_content_range(call, value);
-    else if (is_header(line, colon, "x-amz-bucket-region"))
+    take_header(call, "ETag", call->etag, sizeof call->etag);
+    if (take_header(call, "x-amz-bucket-region", value, sizeof value))
         snprintf(call->elsewhere, sizeof call->elsewhere, "region %.*s", 100, value);
-    else if (is_header(line, colon, "Location") && !*call->elsewhere)
+    else if (take_header(call, "Location", value, sizeof value))
         snprintf(call->elsewhere, sizeof call->elsewhere, "%.*s", 100, value);
-    return length;
+    if (!take_content_range(call) && !call->refused)
+        call->refused = "the server sends another range";
 }
 
 /* 0, which makes curl give up. */
@@ -101,8 +87,8 @@ static size_t refuse(struct s3_call *call, const char *why)
 
 static size_t take_range(struct s3_call *call, const char *bytes, size_t length, long status)
 {
-    if (call->refused)
-        return 0;
+    if (call->done == 0 && !take_content_range(call))
+        return refuse(call, "the server sends another range");
     if (status != 206)
         return refuse(call, "the server does not send ranges");
     if ((int64_t)length > call->length - call->done)
@@ -281,6 +267,7 @@ bool s3_judge_stopped(const struct s3_config *config, struct s3_call *call)
 bool s3_judge(const struct s3_config *config, struct s3_call *call, int code, bool *again)
 {
     curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &call->status);
+    take_headers(call);
     if (call->refused)
         return fail(config, call, call->refused);
     if (code == CURLE_OK)

@@ -269,5 +269,6 @@ void s3_call_release(struct s3_call *call)
 {
     curl_slist_free_all(call->headers);
     text_release(&call->answer);
+    text_release(&call->query);
     call->headers = NULL;
 }

@@ -87,40 +87,38 @@ static bool is_address(const char *host)
     return *host == '[' || host[strspn(host, "0123456789.")] == 0;
 }
 
+static bool has(CURLU *url, CURLUPart part)
+{
+    char *text = NULL;
+    bool found = curl_url_get(url, part, &text, 0) == CURLUE_OK && strcmp(text, "/") != 0;
+    curl_free(text);
+    return found;
+}
+
 /* Takes the parts of a URL that was parsed. Its text may hold a password: no message repeats it. */
 static bool take_endpoint(struct s3_config *config, CURLU *url, struct error *err)
 {
-    char *scheme = NULL, *host = NULL, *port = NULL, *path = NULL, *extra = NULL;
-    bool ok = curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+    char *whole = NULL, *host = NULL;
+    if (has(url, CURLUPART_USER) || has(url, CURLUPART_PASSWORD))
+        return wrong_endpoint(err, "has a user or password");
+    if (has(url, CURLUPART_PATH) || has(url, CURLUPART_QUERY) || has(url, CURLUPART_FRAGMENT))
+        return wrong_endpoint(err, "has a path");
+    bool ok = curl_url_get(url, CURLUPART_URL, &whole, CURLU_NO_DEFAULT_PORT) == CURLUE_OK &&
               curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
-              curl_url_get(url, CURLUPART_PATH, &path, 0) == CURLUE_OK;
-    if (!ok || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0)) {
-        ok = wrong_endpoint(err, "is no address of HTTP");
-    } else if (curl_url_get(url, CURLUPART_USER, &extra, 0) == CURLUE_OK ||
-               curl_url_get(url, CURLUPART_PASSWORD, &extra, 0) == CURLUE_OK) {
-        ok = wrong_endpoint(err, "has a user or password");
-    } else if (strcmp(path, "/") != 0 || curl_url_get(url, CURLUPART_QUERY, &extra, 0) == CURLUE_OK ||
-               curl_url_get(url, CURLUPART_FRAGMENT, &extra, 0) == CURLUE_OK) {
-        ok = wrong_endpoint(err, "has a path");
-    } else {
-        bool with_port = curl_url_get(url, CURLUPART_PORT, &port, CURLU_NO_DEFAULT_PORT) == CURLUE_OK;
-        config->tls = strcmp(scheme, "https") == 0;
+              (text_starts_with(whole, "http://") || text_starts_with(whole, "https://"));
+    if (ok) {
+        config->endpoint = strndup(whole, strlen(whole) - 1); /* without its '/' */
+        config->tls = text_starts_with(whole, "https");
         config->path_style = config->path_style || is_address(host);
-        if (asprintf(&config->host, "%s%s%s", host, with_port ? ":" : "", with_port ? port : "") < 0) {
-            config->host = NULL;
-            ok = error_memory(err);
-        }
-        if (ok && asprintf(&config->endpoint, "%s://%s", scheme, config->host) < 0) {
-            config->endpoint = NULL;
-            ok = error_memory(err);
-        }
     }
-    curl_free(scheme);
+    curl_free(whole);
     curl_free(host);
-    curl_free(port);
-    curl_free(path);
-    curl_free(extra);
-    return ok;
+    if (!ok)
+        return wrong_endpoint(err, "is no address of HTTP");
+    if (!config->endpoint)
+        return error_memory(err);
+    config->host = strstr(config->endpoint, "://") + 3;
+    return true;
 }
 
 static bool read_endpoint(struct s3_config *config, const struct storage_s3_options *options,
@@ -189,8 +187,8 @@ static bool read_numbers(struct s3_config *config, const struct storage_s3_optio
 
 static void release(struct s3_config *config)
 {
-    char *all[] = {config->access_key, config->secret_key, config->session_token, config->region,
-                   config->host,       config->endpoint,   config->authorities};
+    char *all[] = {config->access_key, config->secret_key, config->session_token,
+                   config->region,     config->endpoint,   config->authorities};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i])
             explicit_bzero(all[i], strlen(all[i]));

@@ -5,19 +5,6 @@
 
 #include <string.h>
 
-static void add_query(struct text *query, const char *prefix, const char *token)
-{
-    struct s3_pair pairs[5] = {
-        {"list-type", "2"},
-        {"delimiter", "/"},
-        {"encoding-type", "url"},
-        {"prefix", prefix},
-        {"continuation-token", token},
-    };
-    query->length = 0;
-    s3_query(query, pairs, *token ? 5 : 4);
-}
-
 static bool list_fails(const struct s3_client *client, const struct s3_place *place, const char *what,
                        struct error *err)
 {
@@ -31,18 +18,24 @@ static bool list_page(struct s3_client *client, const struct s3_place *place, co
 {
     struct s3_place bucket = *place;
     bucket.key = (char[]){""};
-    struct text query = {0}, next = {0};
+    struct text next = {0};
     struct error why;
-    add_query(&query, prefix, token->data ? token->data : "");
-    struct s3_call call = {.verb = "GET", .place = &bucket, .doing = "cannot list", .query = query.data};
-    bool ok = query.failed ? error_memory(err) : s3_run(client, &call, err);
+    struct s3_call call = {.verb = "GET", .place = &bucket, .doing = "cannot list"};
+    struct s3_pair pairs[5] = {
+        {"list-type", "2"},
+        {"delimiter", "/"},
+        {"encoding-type", "url"},
+        {"prefix", prefix},
+        {"continuation-token", token->data},
+    };
+    s3_query(&call.query, pairs, token->length > 0 ? 5 : 4);
+    bool ok = s3_run(client, &call, err);
     if (ok &&
         !s3_parse_list(prefix, call.answer.data, call.answer.length, visit, context, &next, ended, &why))
         ok = list_fails(client, place, why.text, err);
     if (ok && next.length > 0 && token->data && strcmp(next.data, token->data) == 0)
         ok = list_fails(client, place, "a page again", err);
     s3_call_release(&call);
-    text_release(&query);
     text_release(token);
     *token = next;
     return ok;

@@ -48,7 +48,8 @@ static struct target target_of(const struct s3_config *config, const struct s3_c
     }
     s3_encode(&target.path, place->key, true);
     text_format(&target.url, "%s://%s%s%s%s", config->tls ? "https" : "http", target.host.data,
-                target.path.data, call->query ? "?" : "", call->query ? call->query : "");
+                target.path.data, call->query.length > 0 ? "?" : "",
+                call->query.data ? call->query.data : "");
     return target;
 }
 
@@ -71,7 +72,7 @@ static bool add_signed_headers(const struct s3_config *config, struct s3_call *c
     struct s3_signing signing = {
         .verb = call->verb,
         .path = target->path.data,
-        .query = call->query ? call->query : "",
+        .query = call->query.data ? call->query.data : "",
         .headers = headers,
         .header_count = config->session_token ? 4 : 3,
         .payload = hash,
@@ -125,8 +126,6 @@ static void set_options(const struct s3_config *config, struct s3_call *call, co
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, TRANSFER);
     curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, TRANSFER);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call->headers);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, s3_take_header);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, s3_take_bytes);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->curl_error);
@@ -144,7 +143,7 @@ static void set_options(const struct s3_config *config, struct s3_call *call, co
 bool s3_prepare(const struct s3_config *config, struct s3_call *call)
 {
     struct target target = target_of(config, call);
-    bool ok = !target.host.failed && !target.path.failed && !target.url.failed &&
+    bool ok = !call->query.failed && !target.host.failed && !target.path.failed && !target.url.failed &&
               add_headers(config, call, &target);
     if (ok)
         set_options(config, call, target.url.data);

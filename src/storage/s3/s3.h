@@ -20,8 +20,8 @@ struct s3_config {
     char *access_key, *secret_key;
     char *session_token; /* NULL: none */
     char *region;
-    char *host;        /* "localhost:9000", without the port where it is the scheme's */
-    char *endpoint;    /* "http://localhost:9000", for messages */
+    char *endpoint;    /* "http://localhost:9000", without the port where it is the scheme's */
+    char *host;        /* of the endpoint: "localhost:9000" */
     char *authorities; /* a file of certificates in PEM that are trusted; NULL: the system's */
     bool tls;
     bool path_style; /* http://host/bucket/key, not http://bucket.host/key */
@@ -62,7 +62,7 @@ struct s3_call {
     const char *verb; /* "GET", "HEAD", "PUT", "POST", "DELETE" */
     const struct s3_place *place;
     const char *doing; /* "cannot write"; NULL: "cannot read N bytes at byte M" */
-    const char *query; /* from s3_query; NULL: none */
+    struct text query; /* from s3_query; the call's own */
     const char *body;  /* NULL: none */
     size_t body_length;
     int64_t first, length; /* a range of the object; length 0: all that is answered goes to `answer` */
@@ -122,8 +122,7 @@ bool s3_prepare(const struct s3_config *config, struct s3_call *call);
 /* The text of one element, or an error: the caller frees it. */
 char *s3_element(const struct s3_call *call, const char *path, struct error *err);
 
-/* Callbacks of curl; `context` is the call. */
-size_t s3_take_header(char *line, size_t size, size_t count, void *context);
+/* A callback of curl; `context` is the call. */
 size_t s3_take_bytes(char *bytes, size_t size, size_t count, void *context);
 
 /* A call that we stop waiting for, as if it had failed. */

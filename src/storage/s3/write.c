@@ -24,7 +24,6 @@ struct part {
     int64_t capacity;
     int number;
     bool flying;
-    struct text query;
     struct s3_call call;
 };
 
@@ -63,7 +62,6 @@ static void upload_free(struct upload *upload)
         s3_client_give(upload->client);
     for (int i = 0; i <= MOST; i++) {
         storage_buffer_free(upload->parts[i].buffer, upload->parts[i].capacity);
-        text_release(&upload->parts[i].query);
         s3_call_release(&upload->parts[i].call);
     }
     s3_place_release(&upload->place);
@@ -92,8 +90,8 @@ bool s3_create(struct storage_writer *writer, struct error *err)
 
 static bool begin_upload(struct upload *upload, struct error *err)
 {
-    struct s3_call call = {
-        .verb = "POST", .place = &upload->place, .doing = "cannot write", .query = "uploads=", .body = ""};
+    struct s3_call call = {.verb = "POST", .place = &upload->place, .doing = "cannot write", .body = ""};
+    text_add(&call.query, "uploads=");
     if (s3_run(upload->client, &call, err))
         upload->id = s3_element(&call, "InitiateMultipartUploadResult/UploadId", err);
     s3_call_release(&call);
@@ -104,16 +102,12 @@ static bool begin_upload(struct upload *upload, struct error *err)
 static void abort_upload(struct upload *upload)
 {
     struct error ignored;
-    struct text query = {0};
     struct s3_pair pair = {"uploadId", upload->id};
+    struct s3_call call = {.verb = "DELETE", .place = &upload->place, .doing = "cannot give up"};
     s3_abandon(upload->client);
-    s3_query(&query, &pair, 1);
-    struct s3_call call = {
-        .verb = "DELETE", .place = &upload->place, .doing = "cannot give up", .query = query.data};
-    if (!query.failed)
-        (void)s3_run(upload->client, &call, &ignored);
+    s3_query(&call.query, &pair, 1);
+    (void)s3_run(upload->client, &call, &ignored);
     s3_call_release(&call);
-    text_release(&query);
 }
 
 static bool send_part(struct upload *upload, struct error *err)
@@ -126,23 +120,19 @@ static bool send_part(struct upload *upload, struct error *err)
         return error_set(err, ERROR_FAILED, "%s: cannot write: more than %d parts", upload->place.name,
                          MAX_PARTS);
     if (!VECTOR_ROOM(upload->etags, upload->etag_room, (size_t)upload->sent + 1))
-        return false;
+        return error_memory(err);
     part->number = ++upload->sent;
     snprintf(number, sizeof number, "%d", part->number);
     struct s3_pair pairs[] = {{"partNumber", number}, {"uploadId", upload->id}};
-    part->query.length = 0;
-    s3_query(&part->query, pairs, 2);
-    if (part->query.failed)
-        return error_memory(err);
     s3_call_release(&part->call);
     part->call = (struct s3_call){
         .verb = "PUT",
         .place = &upload->place,
         .doing = "cannot write",
-        .query = part->query.data,
         .body = part->buffer,
         .body_length = (size_t)upload->filled,
     };
+    s3_query(&part->call.query, pairs, 2);
     part->flying = true;
     upload->filling = NULL;
     upload->filled = 0;
@@ -318,24 +308,22 @@ static bool is_complete(struct upload *upload)
 
 static bool complete_upload(const struct s3_config *config, struct upload *upload, struct error *err)
 {
-    struct text query = {0}, body = {0};
+    struct text body = {0};
     struct s3_pair pair = {"uploadId", upload->id};
-    s3_query(&query, &pair, 1);
     add_parts(upload, &body);
     struct s3_call call = {
         .verb = "POST",
         .place = &upload->place,
         .doing = "cannot complete",
-        .query = query.data,
         .body = body.data,
         .body_length = body.length,
         .patience = PATIENCE * config->patience,
     };
-    bool ok = query.failed || body.failed ? error_memory(err) : s3_run(upload->client, &call, err);
+    s3_query(&call.query, &pair, 1);
+    bool ok = body.failed ? error_memory(err) : s3_run(upload->client, &call, err);
     if (!ok && strcmp(call.code, "NoSuchUpload") == 0)
         ok = is_complete(upload);
     s3_call_release(&call);
-    text_release(&query);
     text_release(&body);
     return ok;
 }
