@@ -52,8 +52,8 @@ static void note_files(void)
     qsort(start.inherited, (size_t)start.count, sizeof *start.inherited, by_number);
 }
 
-/* Reading a closed standard input, and writing to a closed output, stays the error that it is. A program that is executed
- * finds them closed. */
+/* Reading a closed standard input, and writing to a closed output, stays the error that it is. A program that
+ * is executed finds them closed. */
 static void hold_standard_files(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

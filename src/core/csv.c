@@ -87,7 +87,7 @@ static const char *read_cell(struct reader *r)
     return cell;
 }
 
-/* One line; its cells are added. */
+/* Reads a row, which may have line breaks in quotes, and adds its cells. */
 static bool read_row(struct reader *r, int *count)
 {
     for (*count = 0;;) {
@@ -113,7 +113,7 @@ static bool read_row(struct reader *r, int *count)
     return true;
 }
 
-/* Of this very name: no two columns have the same, capitals and all. */
+/* Returns the column of exactly this name, -1: none. No two columns have the same name. */
 static int exact_column(const struct csv *csv, const char *name)
 {
     for (int i = 0; i < csv->column_count; i++)
@@ -226,7 +226,7 @@ const char *csv_cell(const struct csv *csv, int row, int column)
     return column < 0 ? "" : csv->cells[(size_t)row * (size_t)csv->column_count + (size_t)column];
 }
 
-bool csv_number(const struct csv *csv, int row, int column, double least, double most, double *value,
+bool csv_number(const struct csv *csv, int row, int column, double min, double max, double *value,
                 struct error *err)
 {
     const char *cell = csv_cell(csv, row, column);
@@ -234,9 +234,9 @@ bool csv_number(const struct csv *csv, int row, int column, double least, double
     *value = text_number(cell, &end);
     while (*end == ' ')
         end++;
-    if (*cell != '\0' && *end == '\0' && isfinite(*value) && *value >= least && *value <= most)
+    if (*cell != '\0' && *end == '\0' && isfinite(*value) && *value >= min && *value <= max)
         return true;
-    return csv_error(csv, row, column, err, "expected a number from %g to %g, found '%s'", least, most, cell);
+    return csv_error(csv, row, column, err, "expected a number from %g to %g, found '%s'", min, max, cell);
 }
 
 bool csv_error(const struct csv *csv, int row, int column, struct error *err, const char *format, ...)

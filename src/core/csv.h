@@ -42,8 +42,8 @@ bool csv_need(const struct csv *csv, const char *name, int *column, struct error
 /* Returns a cell as written; "" for column -1. */
 const char *csv_cell(const struct csv *csv, int row, int column);
 
-/* Reads a finite number in [least, most]; an empty cell or a missing column is an error. */
-bool csv_number(const struct csv *csv, int row, int column, double least, double most, double *value,
+/* Reads a finite number in [min, max]; an empty cell or a missing column is an error. */
+bool csv_number(const struct csv *csv, int row, int column, double min, double max, double *value,
                 struct error *err);
 
 /* Sets ERROR_INPUT at this cell: "FILE:LINE: COLUMN: message". Returns false. */

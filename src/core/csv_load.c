@@ -13,8 +13,8 @@
 #define CHUNK       ((size_t)1 << 17) /* unpacked at once, at least */
 #define GZIP_WINDOW (16 + MAX_WBITS)  /* zlib's word for: a gzip header is expected */
 
-/* What follows the end of a gzip member: another one, as of files packed apart and put together, or zeros that tapes
- * leave (RFC 1952, section 2.2; gzip's manual, "trailing garbage"). */
+/* Goes on behind the end of a gzip member. Another member may follow, if files were packed apart and joined,
+ * or the zeros of a tape (RFC 1952, section 2.2; gzip's manual, "trailing garbage"). */
 static bool next_member(z_stream *stream)
 {
     while (stream->avail_in > 0 && *stream->next_in == 0) {
@@ -24,7 +24,8 @@ static bool next_member(z_stream *stream)
     return stream->avail_in > 0 && inflateReset(stream) == Z_OK;
 }
 
-/* Grows by doubling until all of it is out; a table over CSV_MAX_BYTES is refused before it fills the memory. */
+/* Grows by doubling until all of it is out; a table over CSV_MAX_BYTES is refused before it fills the
+ * memory. */
 static bool inflate_all(z_stream *stream, const char *path, char **out, size_t *length, struct error *err)
 {
     size_t capacity = 0;

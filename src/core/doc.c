@@ -86,7 +86,7 @@ bool doc_error(const struct doc *doc, const struct doc_node *at, struct error *e
     return false;
 }
 
-/* What a value is, for "found …". */
+/* Describes a value, for "found …". */
 static const char *describe(const struct doc_node *node, char *buffer, size_t size)
 {
     switch (node->type) {
@@ -160,47 +160,47 @@ bool doc_string(const struct doc *doc, const struct doc_node *node, const char *
     return true;
 }
 
-static void describe_range(char *buffer, size_t size, const char *kind, double least, double most)
+static void describe_range(char *buffer, size_t size, const char *kind, double min, double max)
 {
-    bool low = least > -DBL_MAX, high = most < DBL_MAX;
-    if (least == DOC_POSITIVE && !high)
+    bool low = min > -DBL_MAX, high = max < DBL_MAX;
+    if (min == DOC_POSITIVE && !high)
         snprintf(buffer, size, "a positive %s", kind);
-    else if (least == DOC_POSITIVE)
-        snprintf(buffer, size, "a positive %s up to %.15g", kind, most);
+    else if (min == DOC_POSITIVE)
+        snprintf(buffer, size, "a positive %s up to %.15g", kind, max);
     else if (low && high)
-        snprintf(buffer, size, "a %s from %.15g to %.15g", kind, least, most);
+        snprintf(buffer, size, "a %s from %.15g to %.15g", kind, min, max);
     else if (low)
-        snprintf(buffer, size, "a %s of at least %.15g", kind, least);
+        snprintf(buffer, size, "a %s of at least %.15g", kind, min);
     else if (high)
-        snprintf(buffer, size, "a %s of at most %.15g", kind, most);
+        snprintf(buffer, size, "a %s of at most %.15g", kind, max);
     else
         snprintf(buffer, size, "a %s", kind);
 }
 
-bool doc_number(const struct doc *doc, const struct doc_node *node, double least, double most, double *value,
+bool doc_number(const struct doc *doc, const struct doc_node *node, double min, double max, double *value,
                 struct error *err)
 {
-    if (node->type == DOC_NUMBER && isfinite(node->number) && node->number >= least && node->number <= most) {
+    if (node->type == DOC_NUMBER && isfinite(node->number) && node->number >= min && node->number <= max) {
         *value = node->number;
         return true;
     }
     char range[120];
-    describe_range(range, sizeof range, "number", least, most);
+    describe_range(range, sizeof range, "number", min, max);
     return unexpected(doc, node, range, err);
 }
 
-bool doc_integer(const struct doc *doc, const struct doc_node *node, int64_t least, int64_t most,
-                 int64_t *value, struct error *err)
+bool doc_integer(const struct doc *doc, const struct doc_node *node, int64_t min, int64_t max, int64_t *value,
+                 struct error *err)
 {
     double number = node->number;
     if (node->type == DOC_NUMBER && number == floor(number) && fabs(number) < 0x1p63 &&
-        (int64_t)number >= least && (int64_t)number <= most) {
+        (int64_t)number >= min && (int64_t)number <= max) {
         *value = (int64_t)number;
         return true;
     }
     char range[120];
-    describe_range(range, sizeof range, "whole number", least == INT64_MIN ? -INFINITY : (double)least,
-                   most == INT64_MAX ? INFINITY : (double)most);
+    describe_range(range, sizeof range, "whole number", min == INT64_MIN ? -INFINITY : (double)min,
+                   max == INT64_MAX ? INFINITY : (double)max);
     return unexpected(doc, node, range, err);
 }
 

@@ -82,15 +82,15 @@ bool doc_is_list(const struct doc *doc, const struct doc_node *node, struct erro
  * 4090). The text lives as long as the document. */
 bool doc_string(const struct doc *doc, const struct doc_node *node, const char **value, struct error *err);
 
-/* Reads a finite number in [least, most]. The message describes the range: "a positive number" (least ==
+/* Reads a finite number in [min, max]. The message describes the range: "a positive number" (min ==
  * DOC_POSITIVE), "a number of at least 0", "a number from 1 to 8". */
 #define DOC_POSITIVE 4.9406564584124654e-324
-bool doc_number(const struct doc *doc, const struct doc_node *node, double least, double most, double *value,
+bool doc_number(const struct doc *doc, const struct doc_node *node, double min, double max, double *value,
                 struct error *err);
 
-/* Reads a whole number in [least, most]; 3.0 is whole, "3" in quotes is not. */
-bool doc_integer(const struct doc *doc, const struct doc_node *node, int64_t least, int64_t most,
-                 int64_t *value, struct error *err);
+/* Reads a whole number in [min, max]; 3.0 is whole, "3" in quotes is not. */
+bool doc_integer(const struct doc *doc, const struct doc_node *node, int64_t min, int64_t max, int64_t *value,
+                 struct error *err);
 
 /* Reads a number with a unit (core/unit.h), such as `25 Gb/s`, or a plain number in the base unit. It must be
  * positive (`zero_allowed`: >= 0). */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#undef error_set /* what the static analyser is told */
+#undef error_set /* the static analyser is told that they return false */
 #undef error_memory
 
 /* Cut at the end of a character where it did not fit. */

@@ -71,8 +71,8 @@ static bool cannot_write(const struct file_writing *writing, int code, struct er
     return error_set(err, ERROR_FAILED, "%s: cannot write: %s", writing->path, strerror(code));
 }
 
-/* The number of an open file that is called by its number, else -1: opened anew, a file would lose what is in it, or
- * keep what comes after. */
+/* The number of an open file that is called by its number, else -1: opened anew, a file would lose what is in
+ * it, or keep what comes after. */
 static int open_number(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -142,7 +142,8 @@ static bool name_temporary(struct file_writing *writing, const char letters[stat
                     writing->target + folder, letters) >= 0;
 }
 
-/* Under a name that nobody can know before; nobody but the owner may read it before it is what it replaces. */
+/* Under a name that nobody can know before; nobody but the owner may read it before it is what it
+ * replaces. */
 static bool make_temporary(struct file_writing *writing, const struct stat *old, struct error *err)
 {
     char letters[7];
@@ -173,7 +174,7 @@ static bool open_in_place(struct file_writing *writing, struct error *err)
     return writing->fd >= 0 || cannot_write(writing, errno, err);
 }
 
-/* What is there decides. `what`: only a regular file will do, and why. */
+/* Chooses by the file that is there. `what` says why only a regular file will do; NULL: any will. */
 static bool open_path(struct file_writing *writing, const char *what, struct error *err)
 {
     struct stat old;
@@ -312,7 +313,7 @@ static bool end_stream(struct file_output *output)
     return written && output->writing->failure == 0;
 }
 
-/* What a file system cannot do here is no fault. */
+/* A file system that cannot sync is no fault. */
 static bool synced(int fd)
 {
     return fsync(fd) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP;

@@ -38,9 +38,10 @@ bool file_write(const char *path, const char *data, size_t length, struct error 
 /* Removes the temporary files of all open outputs when a signal ends the program: async-signal-safe. */
 void file_output_abandon(void);
 
-/* A file NAME.part that becomes NAME when it is whole, and stays when the program is killed: large files of a data set or
- * a checkpoint, which are written at any offset and where two programs must not write the same one. The names are the
- * program's own and not the user's words, so that a link of this name is replaced and never followed. */
+/* A file NAME.part that becomes NAME when it is whole, and stays when the program is killed: large files of a
+ * data set or a checkpoint, which are written at any offset and where two programs must not write the same
+ * one. The names are the program's own and not the user's words, so that a link of this name is replaced and
+ * never followed. */
 struct file_part {
     int fd;     /* to write to; locked against other programs until it is closed */
     char *path; /* NAME */
@@ -52,8 +53,8 @@ struct file_part {
 /* Makes its folders, and the file, or empties one left by a killed program. `direct`: O_DIRECT. */
 bool file_part_open(struct file_part *part, const char *path, bool direct, struct error *err);
 
-/* Gives the file its name, and the owner and permissions of the one that it replaces. The part must then be closed, or
- * removed where this has failed. */
+/* Gives the file its name, and the owner and permissions of the one that it replaces. The part must then be
+ * closed, or removed where this has failed. */
 bool file_part_rename(struct file_part *part, struct error *err);
 
 void file_part_close(struct file_part *part);

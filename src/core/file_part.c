@@ -1,4 +1,4 @@
-/* NAME.part, locked while it is written, becomes NAME when it is whole. */
+/* Files of which NAME.part, locked while it is written, becomes NAME when it is whole. */
 #include "core/file.h"
 #include "core/file_keep.h"
 #include "core/file_output.h"
@@ -44,7 +44,8 @@ static bool open_part(struct file_part *part, bool direct, struct error *err)
     return part->fd >= 0 || not_opened(part, direct, errno, err);
 }
 
-/* Has the file that we hold still this name? Another program may have finished it between our open and our lock. */
+/* Has the file that we hold still this name? Another program may have finished it between our open and our
+ * lock. */
 static bool still_named(const struct file_part *part, const struct stat *ours)
 {
     struct stat named;
@@ -61,8 +62,8 @@ static bool empty(const struct file_part *part, const struct stat *ours, struct 
     return ours->st_size == 0 || ftruncate(part->fd, 0) == 0 || cannot_write(part, errno, err);
 }
 
-/* Two writers of one file would give it its name when one of them has ended, with holes where the other still writes.
- * A killed writer's lock goes with it. */
+/* Two writers of one file would give it its name when one of them has ended, with holes where the other still
+ * writes. A killed writer's lock goes with it. */
 static bool take_part(struct file_part *part, bool direct, struct error *err)
 {
     struct stat ours;
@@ -134,8 +135,8 @@ void file_part_close(struct file_part *part)
     *part = (struct file_part){.fd = -1};
 }
 
-/* Emptied first: what is not on the device yet need not go there, which of ext4's files that were emptied before takes as long
- * as a sync. */
+/* Emptied first: what is not on the device yet need not go there, which of ext4's files that were emptied
+ * before takes as long as a sync. */
 void file_part_remove(struct file_part *part)
 {
     if (part->name && unlink(part->name) == 0 && part->fd >= 0 && ftruncate(part->fd, 0) != 0)

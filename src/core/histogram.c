@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-int64_t histogram_least(int bin, int bits)
+int64_t histogram_min(int bin, int bits)
 {
     if (bin >= HISTOGRAM_SCALE_BINS(bits))
         return INT64_MAX;
@@ -22,10 +22,10 @@ int histogram_rank_bin(const int64_t *bins, int count, int64_t rank)
 void histogram_add(struct histogram *histogram, int64_t value)
 {
     value = value < 0 ? 0 : value;
-    if (histogram->count == 0 || value < histogram->least)
-        histogram->least = value;
-    if (histogram->count == 0 || value > histogram->most)
-        histogram->most = value;
+    if (histogram->count == 0 || value < histogram->min)
+        histogram->min = value;
+    if (histogram->count == 0 || value > histogram->max)
+        histogram->max = value;
     histogram->count++;
     histogram->total += (double)value;
     histogram->bins[histogram_bin(value, HISTOGRAM_BITS)]++;
@@ -35,10 +35,10 @@ void histogram_merge(struct histogram *into, const struct histogram *from)
 {
     if (from->count == 0)
         return;
-    if (into->count == 0 || from->least < into->least)
-        into->least = from->least;
-    if (into->count == 0 || from->most > into->most)
-        into->most = from->most;
+    if (into->count == 0 || from->min < into->min)
+        into->min = from->min;
+    if (into->count == 0 || from->max > into->max)
+        into->max = from->max;
     into->count += from->count;
     into->total += from->total;
     for (int i = 0; i < HISTOGRAM_BINS; i++)
@@ -51,8 +51,7 @@ double histogram_quantile(const struct histogram *histogram, double share)
         return 0;
     int64_t rank = (int64_t)ceil(share * (double)histogram->count);
     int bin = histogram_rank_bin(histogram->bins, HISTOGRAM_BINS, rank);
-    int64_t low = histogram_least(bin, HISTOGRAM_BITS),
-            width = histogram_least(bin + 1, HISTOGRAM_BITS) - low;
+    int64_t low = histogram_min(bin, HISTOGRAM_BITS), width = histogram_min(bin + 1, HISTOGRAM_BITS) - low;
     double middle = (double)low + (double)(width - 1) / 2;
-    return fmin(fmax(middle, (double)histogram->least), (double)histogram->most);
+    return fmin(fmax(middle, (double)histogram->min), (double)histogram->max);
 }

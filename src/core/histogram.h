@@ -20,7 +20,7 @@ static inline int histogram_bin(int64_t value, int bits)
 }
 
 /* Returns the minimum value of a bin; of the bin after the last: 2^63 - 1. */
-int64_t histogram_least(int bin, int bits);
+int64_t histogram_min(int bin, int bits);
 
 /* Returns the first bin that, with those before it, holds at least `rank` values (0 counts as 1); the last
  * bin if there are fewer. */
@@ -34,7 +34,7 @@ int histogram_rank_bin(const int64_t *bins, int count, int64_t rank);
 /* Plain data: may be sent as bytes; zero is empty. */
 struct histogram {
     int64_t count;
-    int64_t least, most; /* exact; meaningless while count is 0 */
+    int64_t min, max; /* exact; meaningless while count is 0 */
     double total;
     int64_t bins[HISTOGRAM_BINS];
 };
@@ -43,8 +43,8 @@ struct histogram {
 void histogram_add(struct histogram *histogram, int64_t value);
 void histogram_merge(struct histogram *into, const struct histogram *from);
 
-/* Returns the quantile of a share (0.5: median) to within 1/256: the middle of its bin, within `least` to
- * `most`. 0 if the histogram is empty. */
+/* Returns the quantile of a share (0.5: median) to within 1/256: the middle of its bin, within `min` to
+ * `max`. 0 if the histogram is empty. */
 double histogram_quantile(const struct histogram *histogram, double share);
 
 #endif

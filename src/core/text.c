@@ -72,7 +72,7 @@ void text_format(struct text *text, const char *format, ...)
 
 #define LONGEST_WORD 64
 
-static size_t least(size_t a, size_t b)
+static size_t min(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -88,10 +88,10 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
         now[0] = i;
         for (size_t j = 1; j <= b_length; j++) {
             int ca = tolower((unsigned char)a[i - 1]), cb = tolower((unsigned char)b[j - 1]);
-            now[j] = least(least(before[j] + 1, now[j - 1] + 1), before[j - 1] + (ca != cb));
+            now[j] = min(min(before[j] + 1, now[j - 1] + 1), before[j - 1] + (ca != cb));
             if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) &&
                 tolower((unsigned char)a[i - 2]) == cb)
-                now[j] = least(now[j], two_ago[j - 2] + 1);
+                now[j] = min(now[j], two_ago[j - 2] + 1);
         }
         size_t *row = two_ago;
         two_ago = before;
@@ -237,8 +237,8 @@ static uint32_t code_point(const char *at, size_t *length)
     return code;
 }
 
-/* Read in quotes as it is written: what YAML 1.1 (section 4.1) calls printable, without breaks of lines, which it
- * folds, and the byte order mark. */
+/* Read in quotes as it is written: what YAML 1.1 (section 4.1) calls printable, without breaks of lines,
+ * which it folds, and the byte order mark. */
 static bool is_plain(uint32_t code)
 {
     if (code < 0xa0)

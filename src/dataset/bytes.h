@@ -1,8 +1,9 @@
 /* The bytes of a data set: each is a function of (seed, file, offset), so that any thread or rank can make
  * any part, a killed run can resume, and content is verified without a stored copy.
  *
- * Eight bytes at a time: the mixing function of SplitMix64 over a counter, with a step of its own for every file (Steele,
- * Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). Bytes lie in little-endian order. */
+ * Eight bytes at a time: the mixing function of SplitMix64 over a counter, with a step of its own for every
+ * file (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). Bytes lie in
+ * little-endian order. */
 #ifndef REHEARSE_DATASET_BYTES_H
 #define REHEARSE_DATASET_BYTES_H
 
@@ -25,8 +26,8 @@ void dataset_bytes_init(struct dataset_bytes *bytes, uint64_t seed, uint64_t fil
 /* Writes bytes offset … offset + n - 1 of the stream; 0 <= offset. */
 void dataset_bytes_fill(const struct dataset_bytes *bytes, int64_t offset, void *to, size_t n);
 
-/* Writes the same of a stream that is made in units of `size` bytes, at most DATASET_MAX_UNIT: `make` makes units first …
- * first + count - 1. */
+/* Writes the same of a stream that is made in units of `size` bytes, at most DATASET_MAX_UNIT: `make` makes
+ * units first … first + count - 1. */
 #define DATASET_MAX_UNIT 512
 typedef void dataset_units_fn(const void *context, int64_t first, size_t count, unsigned char *to);
 void dataset_units_fill(dataset_units_fn *make, const void *context, size_t size, int64_t offset, void *to,

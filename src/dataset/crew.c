@@ -17,7 +17,7 @@ static bool go_on(void *crew)
     return !dataset_crew_stopped(crew);
 }
 
-/* The first failure counts: what others say after it is that they were stopped. */
+/* Notes a failure. The first one counts: others only say that they were stopped. */
 static void fail(struct dataset_crew *crew, const struct error *err)
 {
     pthread_mutex_lock(&crew->lock);

@@ -50,8 +50,9 @@ typedef bool dataset_piece_fn(void *context, int64_t at, size_t n, unsigned char
 bool dataset_crew_pieces(const struct dataset_crew *crew, int64_t bytes, dataset_piece_fn *body,
                          void *context, struct error *err);
 
-/* A sink in front of another one that counts the bytes and fails once the crew should stop. With inner threads, and where
- * `to` takes bytes at any offset, large runs of content are made by all of these threads. */
+/* A sink in front of another one that counts the bytes and fails once the crew should stop. With inner
+ * threads, and where `to` takes bytes at any offset, large runs of content are made by all of these
+ * threads. */
 struct dataset_watched {
     const struct dataset_crew *crew;
     struct dataset_sink to;

@@ -20,7 +20,7 @@ extern const struct dataset_format dataset_format_synthetic;
 extern const struct dataset_format dataset_format_tfrecord;
 extern const struct dataset_format dataset_format_unet3d_npy;
 
-/* New ones go to the end: the corpus of fuzz/fuzz_dataset.c counts them. */
+/* New formats go to the end: the corpus of fuzz/fuzz_dataset.c counts them. */
 static const struct dataset_format *const formats[] = {
     &dataset_format_npz,
     &dataset_format_npy,
@@ -56,8 +56,8 @@ const struct dataset_format *const *dataset_formats(size_t *count)
     return formats;
 }
 
-/* Floating point elements are numbers in [1, 2): any mantissa behind the exponent of 1. Random exponents would make
- * infinities and what is no number. */
+/* Restricts floating point elements to [1, 2): any mantissa behind the exponent of 1. Random exponents would
+ * make infinities and NaN. */
 static void mask_floats(enum dataset_element element, struct dataset_bytes *bytes)
 {
     if (element == DATASET_FLOAT16) {

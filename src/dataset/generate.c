@@ -77,7 +77,7 @@ static bool write_text(const struct dataset_place *place, const char *path, cons
     return place->commit(place->context, &sink, err);
 }
 
-/* Not for the formats of the VLDB study, whose files lie side by side. */
+/* Makes the folders of DLIO's layout. The files of the VLDB study's formats lie side by side. */
 static bool make_folders(const struct dataset_layout *layout, const struct dataset_place *place,
                          struct error *err)
 {

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-bool image_check(const struct dataset_layout *layout, int64_t least, int64_t most, struct error *err)
+bool image_check(const struct dataset_layout *layout, int64_t min, int64_t max, struct error *err)
 {
     const char *name = layout->format->name;
     double bytes = layout->record_bytes;
@@ -26,11 +26,11 @@ bool image_check(const struct dataset_layout *layout, int64_t least, int64_t mos
         return true;
     /* dataset_layout_check: no draw is above 100 means. */
     double largest = layout->record_bytes_stdev > 0 ? 100 * bytes : bytes;
-    if (bytes < (double)least || largest > (double)most)
+    if (bytes < (double)min || largest > (double)max)
         return error_set(err, ERROR_INPUT,
                          "dataset.record_length_bytes: a %s file has %" PRId64 " to %" PRId64
                          " bytes, found %g (deviation %g)",
-                         name, least, most, bytes, layout->record_bytes_stdev);
+                         name, min, max, bytes, layout->record_bytes_stdev);
     return true;
 }
 

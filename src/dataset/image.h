@@ -4,8 +4,8 @@
 
 #include "dataset/format.h"
 
-/* Returns true if the layout's files can be pictures of `least` to `most` bytes. */
-bool image_check(const struct dataset_layout *layout, int64_t least, int64_t most, struct error *err);
+/* Returns true if the layout's files can be pictures of `min` to `max` bytes. */
+bool image_check(const struct dataset_layout *layout, int64_t min, int64_t max, struct error *err);
 
 /* Returns true if the file's size is free (neither shapes nor DLIO's sizes are set): record_bytes is then the
  * target. Otherwise sets a missing second dimension. */

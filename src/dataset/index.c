@@ -80,7 +80,7 @@ int64_t dataset_index_longest(const struct dataset_index *index)
     return longest;
 }
 
-/* Makes room for one extent more, and lists those that were regular up to now. */
+/* Makes room for one extent more, and lists the extents that were regular so far. */
 static bool make_room(struct dataset_builder *builder, struct error *err)
 {
     struct dataset_index *index = builder->index;

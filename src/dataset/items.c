@@ -84,7 +84,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Bytes of a path up to the end of the first number in its name; all where there is none. */
+/* Returns the bytes of a path up to the end of the first number in its name; all of them if it has none. */
 static size_t key_length(const char *path)
 {
     const char *slash = strrchr(path, '/');

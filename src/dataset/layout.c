@@ -37,7 +37,7 @@ static bool check_counts(const struct dataset_layout *layout, struct error *err)
 {
     const struct {
         const char *name;
-        int64_t value, least, most;
+        int64_t value, min, max;
     } counts[] = {
         {"num_files_train", layout->files_train, 0, DATASET_MAX_FILES},
         {"num_files_eval", layout->files_eval, 0, DATASET_MAX_FILES},
@@ -49,10 +49,10 @@ static bool check_counts(const struct dataset_layout *layout, struct error *err)
         {"num_dset_per_record", layout->records_per_sample, 1, 65536},
     };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (counts[i].value < counts[i].least || counts[i].value > counts[i].most)
+        if (counts[i].value < counts[i].min || counts[i].value > counts[i].max)
             return error_set(err, ERROR_INPUT,
                              "dataset.%s: expected a number from %" PRId64 " to %" PRId64 ", found %" PRId64,
-                             counts[i].name, counts[i].least, counts[i].most, counts[i].value);
+                             counts[i].name, counts[i].min, counts[i].max, counts[i].value);
     return true;
 }
 
@@ -74,8 +74,9 @@ static bool check_dims(const char *name, const int64_t *dims, int count, int64_t
     return true;
 }
 
-/* Bytes vary as the square of a side that is normally distributed, much as in DLIO: no draw is below 0. A square has
- * mean m = mu^2 + sigma^2 and variance v = 4 mu^2 sigma^2 + 2 sigma^4; solved for those of the side. */
+/* Finds the normal distribution of a side whose squares have the wanted mean and deviation, much as in DLIO:
+ * no draw is below 0. A square has mean m = mu^2 + sigma^2 and variance v = 4 mu^2 sigma^2 + 2 sigma^4,
+ * solved for mu and sigma. */
 static void side_of(const struct dataset_layout *layout, double *mean, double *deviation)
 {
     double m = layout->record_bytes, v = layout->record_bytes_stdev * layout->record_bytes_stdev;
@@ -84,17 +85,17 @@ static void side_of(const struct dataset_layout *layout, double *mean, double *d
     *mean = sqrt(m - square);
 }
 
-/* The most bytes that a sample may have. */
-static double most_bytes(const struct dataset_layout *layout)
+/* Returns the maximum bytes of a sample. */
+static double max_bytes(const struct dataset_layout *layout)
 {
-    double most = (double)dataset_element_bytes(layout->element), mean, deviation;
+    double max = (double)dataset_element_bytes(layout->element), mean, deviation;
     for (int i = 0; i < layout->dims_count; i++)
-        most *= (double)layout->dims[i];
+        max *= (double)layout->dims[i];
     if (layout->dims_count > 0)
-        return most;
+        return max;
     side_of(layout, &mean, &deviation);
-    most = pow(mean + MAX_NORMAL * deviation, 2) + 8;
-    return layout->dlio_sizes ? most * (double)dataset_element_bytes(layout->element) : most;
+    max = pow(mean + MAX_NORMAL * deviation, 2) + 8;
+    return layout->dlio_sizes ? max * (double)dataset_element_bytes(layout->element) : max;
 }
 
 static bool check_record(const struct dataset_layout *layout, struct error *err)
@@ -111,7 +112,7 @@ static bool check_record(const struct dataset_layout *layout, struct error *err)
                          "dataset.record_length_bytes_stdev: expected at most the length of %g, found %g",
                          layout->record_bytes, layout->record_bytes_stdev);
     if (!(layout->record_bytes_stdev >= 0) || !(layout->record_bytes >= 1) ||
-        !(most_bytes(layout) <= (double)DATASET_MAX_RECORD))
+        !(max_bytes(layout) <= (double)DATASET_MAX_RECORD))
         return error_set(err, ERROR_INPUT,
                          "dataset.record_length_bytes: expected 1 to %" PRId64
                          " bytes, found %g (deviation %g)",
@@ -121,10 +122,10 @@ static bool check_record(const struct dataset_layout *layout, struct error *err)
         return error_set(err, ERROR_INPUT,
                          "dataset.record_length_bytes: %lld is no multiple of the %" PRId64 " bytes of %s",
                          llround(layout->record_bytes), unit, dataset_element_name(layout->element));
-    if (most_bytes(layout) * (double)layout->samples_per_file > (double)MAX_PAYLOAD)
+    if (max_bytes(layout) * (double)layout->samples_per_file > (double)MAX_PAYLOAD)
         return error_set(err, ERROR_INPUT, "dataset: a file would have more than %" PRId64 " bytes",
                          MAX_PAYLOAD);
-    if (most_bytes(layout) * (double)layout->samples_per_file * (double)dataset_files(layout) > 0x1p60)
+    if (max_bytes(layout) * (double)layout->samples_per_file * (double)dataset_files(layout) > 0x1p60)
         return error_set(err, ERROR_INPUT, "dataset: it would have more than 2^60 bytes");
     return true;
 }
@@ -172,8 +173,8 @@ static bool check_total(struct dataset_layout *layout, struct error *err)
     return layout->format->fit(layout, err);
 }
 
-/* The draws that DLIO makes for the sides of a sample's square: the deviation of a side is that of its square divided
- * by its derivative. */
+/* Makes DLIO's draws for the sides of a sample's square: the deviation of a side is that of its square
+ * divided by the derivative. */
 static bool draw_dlio_dims(struct dataset_layout *layout, struct error *err)
 {
     struct numpy_random random;
@@ -226,7 +227,7 @@ void dataset_square(int64_t n, int64_t *small, int64_t *large)
     *large = n / side;
 }
 
-/* Bytes of each sample of a file, where they are not DLIO's. */
+/* Returns the bytes of each sample of a file, unless the sizes are DLIO's. */
 static int64_t record_bytes_of(const struct dataset_layout *layout, int64_t number)
 {
     int64_t unit = dataset_element_bytes(layout->element);
@@ -340,7 +341,7 @@ int64_t dataset_layout_bytes(const struct dataset_layout *layout)
     int64_t first = bytes_of(layout, 0);
     if (first < 0)
         return -1;
-    /* Sizes that depend on a file's number alone do not shrink with it. */
+    /* Formats with shapes of their own draw sizes from a file's number. */
     if (alike && !layout->format->shape && first == bytes_of(layout, files - 1) &&
         (layout->files_train == 0 || first == bytes_of(layout, layout->files_train - 1)))
         return files * first;
@@ -349,7 +350,7 @@ int64_t dataset_layout_bytes(const struct dataset_layout *layout)
             sum += bytes_of(layout, i);
         return sum;
     }
-    /* Evenly spread, so that training and evaluation files count as many as they are. */
+    /* The sampled files are evenly spread, so that training and evaluation files have their shares. */
     double some = 0;
     for (int64_t i = 0; i < MAX_COUNTED; i++)
         some += (double)bytes_of(layout, (int64_t)((double)files / (double)MAX_COUNTED * (double)i));

@@ -87,7 +87,7 @@ static bool read_bool(const struct manifest *m, const char *key, bool *value)
     return true;
 }
 
-static bool read_list(const struct manifest *m, const char *key, int64_t least, int64_t *values, int *count)
+static bool read_list(const struct manifest *m, const char *key, int64_t min, int64_t *values, int *count)
 {
     const struct doc_node *node = need(m, key);
     if (!node || !doc_is_list(&m->doc, node, m->err))
@@ -96,7 +96,7 @@ static bool read_list(const struct manifest *m, const char *key, int64_t least, 
         return doc_error(&m->doc, node, m->err, "expected at most %d numbers", DATASET_MAX_DIMS);
     *count = 0;
     for (const struct doc_node *child = node->first_child; child; child = child->next)
-        if (!doc_integer(&m->doc, child, least, DATASET_MAX_RECORD, &values[(*count)++], m->err))
+        if (!doc_integer(&m->doc, child, min, DATASET_MAX_RECORD, &values[(*count)++], m->err))
             return false;
     return true;
 }

@@ -35,7 +35,7 @@ static uint32_t next_bits(struct numpy_random *random)
     return y ^ (y >> 18);
 }
 
-/* In [0, 1), with 53 bits. */
+/* Returns a number in [0, 1) of 53 bits. */
 static double next_unit(struct numpy_random *random)
 {
     uint32_t high = next_bits(random) >> 5;

@@ -22,7 +22,8 @@ struct dataset_packing {
     int64_t packed; /* bytes that came out */
 };
 
-/* Begins and ends it; `level` is 0 to 9. A failure is that of `to`. An end follows every begin, even one that failed. */
+/* Begins and ends it; `level` is 0 to 9. A failure is that of `to`. An end follows every begin, even one that
+ * failed. */
 bool dataset_pack_begin(struct dataset_packing *packing, struct dataset_writer *to, int level,
                         enum dataset_wrap wrap);
 void dataset_pack_end(struct dataset_packing *packing);

@@ -35,8 +35,8 @@ static bool cannot(const char *verb, const char *path, int code, struct error *e
                      strerror(code));
 }
 
-/* Every FLUSH bytes the disk is told to begin, so that it does not stand idle until there is too much or all is to be
- * synced. What a file system cannot do here is no fault. */
+/* Writes at an offset. Every FLUSH bytes it asks the disk to begin, so that the disk is not idle until too
+ * much is dirty or all must be synced; file systems that cannot do this ignore it. */
 static bool write_at(void *context, int64_t offset, const void *from, size_t n, struct error *err)
 {
     struct output *output = context;
@@ -91,7 +91,7 @@ static void posix_discard(void *context, struct dataset_sink *sink)
     *sink = (struct dataset_sink){0};
 }
 
-/* A name lasts when its folder is on the disk, too. */
+/* Syncs the folder, which makes the file's name last. */
 static bool sync_folder(const char *path, struct error *err)
 {
     int fd = file_open_folder_of(path);

@@ -33,8 +33,8 @@ static bool make_room(struct dataset_expected *expected, size_t size, struct err
     return true;
 }
 
-/* The sample, at the begin of expected->bytes. Where samples lie element by element in one array, that is made once and
- * kept behind it. */
+/* Makes the expected sample at the start of expected->bytes. Interleaved samples lie element by element in
+ * one array, which is made once and kept behind it. */
 static bool make(struct dataset_expected *expected, const struct dataset_file *file,
                  const struct dataset_index *index, int64_t sample, size_t *length, struct error *err)
 {

@@ -17,7 +17,7 @@ struct scaling {
     struct dataset_scaled *scaled;
 };
 
-/* The first number in the name of a file, that is, behind the last slash. */
+/* Finds the first number in the name of a file, that is, behind the last slash. */
 static bool find_number(const char *path, const char **begin, int *digits, int64_t *value)
 {
     const char *slash = strrchr(path, '/');
@@ -51,10 +51,10 @@ void dataset_scale_path(const char *path, int64_t copy, int64_t span, struct tex
     text_format(text, ".copy%" PRId64 "%s", copy, path + stem);
 }
 
-/* So that no copy takes the number of another item. */
+/* Returns the step between copies with which no copy takes the number of another item. */
 static int64_t span_of(const struct dataset_item *items, int64_t count)
 {
-    int64_t least = INT64_MAX, most = 0;
+    int64_t min = INT64_MAX, max = 0;
     for (int64_t i = 0; i < count; i++) {
         for (int part = 0; part < items[i].count; part++) {
             const char *begin;
@@ -62,11 +62,11 @@ static int64_t span_of(const struct dataset_item *items, int64_t count)
             int64_t value;
             if (!find_number(items[i].paths[part], &begin, &digits, &value))
                 continue;
-            least = value < least ? value : least;
-            most = value > most ? value : most;
+            min = value < min ? value : min;
+            max = value > max ? value : max;
         }
     }
-    return least <= most ? most - least + 1 : 1;
+    return min <= max ? max - min + 1 : 1;
 }
 
 static bool copy_bytes(const struct dataset_source *source, const struct dataset_sink *sink,
@@ -152,7 +152,7 @@ static bool item_bytes(const struct dataset_place *from, const struct dataset_it
     return true;
 }
 
-/* How many copies in turn have at least `bytes` bytes. */
+/* Counts how many copies, in turn, have at least `bytes` bytes. */
 static bool count_copies(const struct dataset_place *from, const struct dataset_item *items, int64_t count,
                          int64_t bytes, const atomic_bool *stop, int64_t *copies, struct error *err)
 {

@@ -29,9 +29,10 @@ struct dataset_scaled {
     int64_t bytes_kept;   /* part of `bytes` that was there already */
 };
 
-/* Copies items 0, 1, …, count - 1, 0, 1, … from one place to another until the copies have at least `bytes` bytes. The
- * first number in a file's name counts on (case_00209_x.npy is followed by case_00210_x.npy, where the items are cases 0 to
- * 209); a name without one becomes NAME.copy1.EXT. A copy that is there in full is kept. */
+/* Copies items 0, 1, …, count - 1, 0, 1, … from one place to another until the copies have at least `bytes`
+ * bytes. The first number in a file's name counts on (case_00209_x.npy is followed by case_00210_x.npy, where
+ * the items are cases 0 to 209); a name without one becomes NAME.copy1.EXT. A copy that is there in full is
+ * kept. */
 bool dataset_scale(const struct dataset_place *from, const struct dataset_item *items, int64_t count,
                    const struct dataset_place *to, int64_t bytes, const struct dataset_work *work,
                    struct dataset_scaled *scaled, struct error *err);

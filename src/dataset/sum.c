@@ -12,8 +12,8 @@
 #define CRC32  0xedb88320u
 #define CRC32C 0x82f63b78u
 
-/* Eight bytes at a time (Kounavis and Berry, A systematic approach to building high performance software-based CRC
- * generators, 2005): table[k][b] is the sum of byte b with k zeros behind it. */
+/* Eight bytes at a time (Kounavis and Berry, A systematic approach to building high performance
+ * software-based CRC generators, 2005): table[k][b] is the sum of byte b with k zeros behind it. */
 static uint32_t zip_table[8][256], castagnoli_table[8][256];
 static pthread_once_t tables_made = PTHREAD_ONCE_INIT;
 
@@ -46,7 +46,7 @@ static uint64_t load(const unsigned char *bytes)
     return word;
 }
 
-/* `sum` is as it runs, not inverted. */
+/* Continues a sum that is not inverted. */
 static uint32_t by_table(uint32_t table[8][256], uint32_t sum, const unsigned char *at, size_t n)
 {
     for (; n >= 8; at += 8, n -= 8) {
@@ -74,8 +74,9 @@ uint32_t dataset_crc32c_plain(uint32_t sum, const void *bytes, size_t n)
 
 #if defined(__x86_64__)
 
-/* Folding by carry-less multiplication (Gopal et al., Fast CRC computation for generic polynomials using PCLMULQDQ,
- * Intel 2009, with its constants for the reversed CRC-32): four lanes of 16 bytes, then one, then 32 bits. */
+/* Folding by carry-less multiplication (Gopal et al., Fast CRC computation for generic polynomials using
+ * PCLMULQDQ, Intel 2009, with its constants for the reversed CRC-32): four lanes of 16 bytes, then one, then
+ * 32 bits. */
 #define TARGET __attribute__((target("pclmul,sse4.1")))
 
 TARGET static inline __m128i fold(__m128i lane, __m128i next, __m128i by)
@@ -90,7 +91,7 @@ TARGET static inline __m128i load_lane(const unsigned char *at)
     return _mm_loadu_si128((const __m128i *)(const void *)at);
 }
 
-/* From 128 bits to 32, by Barrett's reduction. */
+/* Reduces 128 bits to 32 by Barrett's reduction. */
 TARGET static uint32_t reduce(__m128i lane)
 {
     const __m128i mask = _mm_setr_epi32(-1, 0, -1, 0);
@@ -104,7 +105,7 @@ TARGET static uint32_t reduce(__m128i lane)
     return (uint32_t)_mm_extract_epi32(_mm_xor_si128(lane, quotient), 1);
 }
 
-/* n is a multiple of 16, at least 64. */
+/* Continues a sum over n bytes, a multiple of 16 and at least 64. */
 TARGET static uint32_t by_folding(uint32_t sum, const unsigned char *at, size_t n)
 {
     const __m128i by512 = _mm_set_epi64x(0x1c6e41596, 0x154442bd4);

@@ -69,8 +69,8 @@ struct dataset_layout {
     uint64_t seed;
     double compressibility; /* 0 to 1: dataset/bytes.h */
 
-    /* Sizes as DLIO makes them: int(sqrt(record_bytes)) squared and, with a standard deviation, two normal draws per
-     * file from numpy's legacy generator seeded with 10. */
+    /* Sizes as DLIO makes them: int(sqrt(record_bytes)) squared and, with a standard deviation, two normal
+     * draws per file from numpy's legacy generator seeded with 10. */
     bool dlio_sizes;
     int32_t *dlio_dims; /* two per file; made by dataset_layout_check; NULL without a deviation */
 };

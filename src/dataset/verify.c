@@ -15,7 +15,8 @@ struct verification {
     struct dataset_verified *verified;
 };
 
-/* Keeps the list in the order of files, then parts; what no longer fits at its end is counted alone. Takes the texts. */
+/* Adds a fault to the list, in the order of files, then parts, and takes its texts. A fault that no longer
+ * fits is only counted. */
 static void list_fault(struct dataset_verified *verified, const struct dataset_fault *fault)
 {
     int at = verified->listed;
@@ -86,7 +87,7 @@ static bool report(struct dataset_crew *crew, const struct dataset_file *file, c
                      d->expected);
 }
 
-/* Sources of all parts, for a format that reads one with the other. */
+/* Opens the sources of all parts, for a format that reads one with the other. */
 static bool open_parts(const struct dataset_place *place, const struct dataset_file *file,
                        struct dataset_source *sources, const struct dataset_source **parts, struct error *err)
 {
@@ -117,7 +118,7 @@ static bool compare_samples(struct dataset_crew *crew, const struct dataset_file
     return compared;
 }
 
-/* What another version of a library wrote may differ in its bytes and hold the same samples. */
+/* Files of another version of a library may differ in bytes and hold the same samples. */
 static bool compare(struct dataset_crew *crew, const struct dataset_file *file, int part, const char *path,
                     struct dataset_difference *difference, struct error *err)
 {

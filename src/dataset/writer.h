@@ -59,7 +59,8 @@ static inline void dataset_set_little(unsigned char *bytes, int count, uint64_t 
 bool dataset_write(const struct dataset_file *file, int part, const struct dataset_content *content,
                    const struct dataset_sink *sink, struct error *err);
 
-/* Reads n bytes into new memory, which the caller frees, after checking that they are there; NULL on failure. */
+/* Reads n bytes into new memory, which the caller frees, after checking that they are there; NULL on
+ * failure. */
 unsigned char *dataset_load(const struct dataset_source *source, const char *path, int64_t offset, size_t n,
                             const char *what, struct error *err);
 

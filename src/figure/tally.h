@@ -23,7 +23,7 @@ void tally_release(struct tally *tally);
 /* Returns the minimum value of a bin; of the bin after the last: 2^63 - 1. */
 static inline int64_t tally_value(int bin)
 {
-    return histogram_least(bin, TALLY_BITS);
+    return histogram_min(bin, TALLY_BITS);
 }
 
 /* Returns the quantile of a share (0.5: the median; the lower of two), as its bin's minimum, not below

@@ -1,4 +1,4 @@
-/* What of a file is in the page cache, and without it. */
+/* The part of a file that is in the page cache, and how to drop it. */
 #include "storage/facts.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define CACHESTAT 451
 #endif
 
-/* Of the kernel's <linux/mman.h>, which Debian 12 has without them. */
+/* From the kernel's <linux/mman.h>; Debian 12's lacks them. */
 struct range {
     uint64_t offset, length;
 };
@@ -49,8 +49,8 @@ static int open_file(const char *path, struct stat *info, struct error *err)
     return -1;
 }
 
-/* Pages in the cache, or -1. An overlay's files have none of their own: the call would say 0 of a file that is whole in
- * memory. */
+/* Returns the pages in the cache, or -1. Files of an overlay have no pages of their own: the call would
+ * answer 0 for a file that is wholly in memory. */
 static int64_t ask_cachestat(int fd)
 {
     struct range all = {0, 0}; /* length 0: to the end */
@@ -63,7 +63,7 @@ static int64_t ask_cachestat(int fd)
     return -1;
 }
 
-/* To others mincore says that all is there (Linux 5.2). */
+/* mincore tells other users that everything is cached (Linux 5.2). */
 static bool may_ask_mincore(const char *path, const struct stat *info)
 {
     return geteuid() == 0 || info->st_uid == geteuid() || faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
@@ -114,7 +114,7 @@ bool storage_resident(const char *path, struct storage_cached *cached, struct er
     return ok;
 }
 
-/* Some pieces are on their way while one is waited for. */
+/* Keeps some pieces in flight while it waits for one. */
 bool storage_write_out(int fd, int64_t size, const atomic_bool *stop)
 {
     const unsigned int wait =
@@ -131,7 +131,8 @@ bool storage_write_out(int fd, int64_t size, const atomic_bool *stop)
     return !stop || !atomic_load_explicit(stop, memory_order_relaxed);
 }
 
-/* Only clean pages go. A file system that is read only has no others (EROFS, EINVAL). */
+/* Syncs a file, because only clean pages can be dropped. A read-only file system has no others (EROFS,
+ * EINVAL). */
 static bool sync_file(const char *path, int fd, int64_t size, const atomic_bool *stop, struct error *err)
 {
     if (!storage_write_out(fd, size, stop))

@@ -17,7 +17,8 @@
 #define MAX_MOUNTS   ((size_t)16 << 20) /* bytes of mountinfo */
 #define MAX_COUNTERS ((size_t)4096)     /* bytes of a device's stat, of a process's io */
 
-/* The file system's type in the line of a mount: "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS… - TYPE SOURCE …". */
+/* The file system's type in the line of a mount: "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS… - TYPE SOURCE
+ * …". */
 static void type_of_mount(char *mounts, uint64_t id, struct storage_facts *facts)
 {
     char *rest = NULL;
@@ -30,7 +31,7 @@ static void type_of_mount(char *mounts, uint64_t id, struct storage_facts *facts
     }
 }
 
-/* What the kernel does not tell is no error, here and below; that memory is lacking to read it is one. */
+/* Sets the type. It is no error if the kernel does not tell, here and below; lack of memory is one. */
 static bool find_type(const char *path, struct storage_facts *facts, struct error *err)
 {
 #ifdef STATX_MNT_ID
@@ -49,7 +50,8 @@ static bool find_type(const char *path, struct storage_facts *facts, struct erro
     return true;
 }
 
-/* Fields of /sys/dev/block/MAJOR:MINOR/stat (kernel: Documentation/block/stat.rst): 3 sectors read, 7 written. */
+/* Fields of /sys/dev/block/MAJOR:MINOR/stat (kernel: Documentation/block/stat.rst): 3 sectors read, 7
+ * written. */
 static bool find_device(dev_t device, struct storage_facts *facts, struct error *err)
 {
     char path[64], link[256];
@@ -104,7 +106,8 @@ static bool is_one_of(const char *name, const char *const *names)
     return *names != NULL;
 }
 
-/* Of a file system that may compress, a device reads less than it delivers; of FUSE, somebody else reads the device. */
+/* A device may deliver less than is read if its file system compresses; with FUSE another process reads
+ * it. */
 enum storage_backing storage_backing_of(const char *file_system, bool has_device)
 {
     static const char *const memory[] = {"tmpfs", "ramfs", "rootfs", "hugetlbfs", "devtmpfs", NULL};

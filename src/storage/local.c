@@ -1,4 +1,4 @@
-/* What posix, uring and mmap have in common: files of the operating system. */
+/* Files of the operating system, for posix, uring and mmap. */
 #include "core/file_output.h"
 #include "core/text.h"
 #include "storage/method.h"
@@ -26,7 +26,7 @@ static bool no_file(struct error *err, const char *path, bool directory)
                      directory ? "a directory" : "no regular file");
 }
 
-/* O_DIRECT is refused by file systems, and by what is no file. */
+/* Explains why O_DIRECT was refused: by the file system, or because this is no file. */
 static bool not_direct(struct error *err, const char *path)
 {
     struct stat info;
@@ -35,7 +35,7 @@ static bool not_direct(struct error *err, const char *path)
     return error_set(err, ERROR_FAILED, "%s: the file system cannot read directly (O_DIRECT)", path);
 }
 
-/* Blocks of O_DIRECT, as the file system says since Linux 6.1. */
+/* Sets the block size of O_DIRECT, which the file system tells since Linux 6.1. */
 static bool find_alignment(struct storage_file *file, const struct statx *info, struct error *err)
 {
     file->alignment = BLOCK;

@@ -41,7 +41,7 @@ static bool truncated(const struct storage_file *file, int64_t offset, int64_t l
                      file->path, length, offset, found);
 }
 
-/* The size now, or where the mapping ends if the file has grown; -1: errno says why. */
+/* Returns the size now, at most the size of the mapping; -1: errno says why. */
 static int64_t size_now(const struct storage_file *file)
 {
     struct stat info;
@@ -81,10 +81,10 @@ static void touch(const char *from, int64_t length)
 static bool read_extent(struct storage_reader *reader, const struct storage_file *file,
                         const struct storage_extent *extent, struct error *err)
 {
-    int64_t most = reader->storage->options.request ? reader->storage->options.request : PIECE;
+    int64_t max = reader->storage->options.request ? reader->storage->options.request : PIECE;
     for (int64_t done = 0; done < extent->length;) {
         int64_t offset = extent->offset + done;
-        int64_t length = extent->length - done < most ? extent->length - done : most;
+        int64_t length = extent->length - done < max ? extent->length - done : max;
         if (!populate(file, offset, length, err))
             return false;
         if (extent->to) {

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-/* Blocks that only pass through: the most that takes no huge page (smaller ones cost up to half more processor time per
- * byte, bench/bench_feed.c), or one huge page, which keeps a device busy. */
+/* Blocks that only pass through: the most that takes no huge page (smaller ones cost up to half more
+ * processor time per byte, bench/bench_feed.c), or one huge page, which keeps a device busy. */
 #define PASSING_BUFFERED (((int64_t)1 << 20) - 4096)
 #define PASSING_DIRECT   ((int64_t)2 << 20)
 

@@ -39,7 +39,8 @@ char *storage_buffer_new(int64_t size, struct error *err)
     if (before > 0)
         munmap(all, before);
     munmap(all + before + bytes, asked - before - bytes);
-    /* To a device, a huge page is one piece of memory instead of 512: docs/storage.md has what that is worth. */
+    /* To a device, a huge page is one piece of memory instead of 512: docs/storage.md has what that is
+     * worth. */
     if (bytes >= HUGE_PAGE)
         (void)madvise(all + before, bytes, MADV_HUGEPAGE);
     return all + before;

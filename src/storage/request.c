@@ -1,9 +1,9 @@
 /* Cuts extents into reads of the system.
  *
- * Without O_DIRECT (alignment 1) every byte goes straight to where it is wanted. With it, a read is of whole blocks
- * into memory that is aligned like them. So an extent is read in place where its memory is aligned and has room for
- * the blocks around it; else its whole blocks are, where memory and file are aligned alike, and its ends pass through
- * a block buffer; else all of it does. */
+ * Without O_DIRECT (alignment 1) every byte goes straight to where it is wanted. With it, a read is of whole
+ * blocks into memory that is aligned like them. So an extent is read in place where its memory is aligned and
+ * has room for the blocks around it; else its whole blocks are, where memory and file are aligned alike, and
+ * its ends pass through a block buffer; else all of it does. */
 #include "storage/method.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static int64_t up(int64_t value, int64_t alignment)
     return down(value + alignment - 1, alignment);
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t min(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -30,14 +30,14 @@ static int64_t end_of(const struct storage_extent *extent)
     return extent->offset + extent->length;
 }
 
-/* Would byte `offset` of the file lie on a boundary of memory too? */
+/* Returns whether byte `offset` of the file would lie on a boundary of memory, too. */
 static bool aligned_at(const struct storage_cut *cut, const struct storage_extent *extent, int64_t offset)
 {
     uintptr_t place = (uintptr_t)extent->to + (uintptr_t)(offset - extent->offset);
     return place % (uintptr_t)cut->alignment == 0;
 }
 
-/* Is all of it read in place, with the blocks around it? */
+/* Returns whether all of it is read in place, with the blocks around it. */
 static bool in_place(const struct storage_cut *cut, const struct storage_extent *extent)
 {
     if (cut->alignment == 1)
@@ -47,7 +47,7 @@ static bool in_place(const struct storage_cut *cut, const struct storage_extent 
     return (uintptr_t)extent->to % (uintptr_t)cut->alignment == 0 && room >= blocks;
 }
 
-/* Do whole blocks begin here that can be read in place? */
+/* Returns whether whole blocks begin here that can be read in place. */
 static bool body(const struct storage_cut *cut, const struct storage_extent *extent)
 {
     return cut->next % cut->alignment == 0 && end_of(extent) - cut->next >= cut->alignment &&
@@ -100,16 +100,16 @@ struct storage_request storage_cut_next(struct storage_cut *cut, char *memory)
     int64_t stop = up(end, alignment);
     if (request.passing) {
         request.target = memory;
-        stop = least(stop, request.offset + cut->passing);
+        stop = min(stop, request.offset + cut->passing);
         if (extent->to && request.offset < cut->next && aligned_at(cut, extent, request.offset + alignment))
             stop = request.offset + alignment; /* whole blocks follow */
     } else {
         if (!in_place(cut, extent))
             stop = down(end, alignment);
-        stop = least(stop, request.offset + cut->in_place);
+        stop = min(stop, request.offset + cut->in_place);
         request.target = extent->at + (request.offset - extent->offset);
     }
-    int64_t last = least(end, stop);
+    int64_t last = min(end, stop);
     request.length = stop - request.offset;
     request.need = last - request.offset;
     if (request.passing && extent->to) {

@@ -13,7 +13,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* File systems of a network (linux/magic.h and their own headers): all hosts that mount one share its room. */
+/* File systems of a network (linux/magic.h and their own headers): all hosts that mount one share its
+ * room. */
 static const unsigned long networks[] = {
     0x6969,     /* NFS */
     0x0bd00bd0, /* Lustre */
@@ -31,8 +32,8 @@ static const unsigned long networks[] = {
     0x5346414f, /* AFS */
 };
 
-/* A network's file system has no number that all hosts agree on; that two of one kind and size are not the same is
- * unlikely, and then a run may be refused that would fit, never the other way round. */
+/* A network's file system has no number that all hosts agree on; that two of one kind and size are not the
+ * same is unlikely, and then a run may be refused that would fit, never the other way round. */
 static uint64_t identity(const struct statfs *system, dev_t device)
 {
     uint64_t hash = 0;

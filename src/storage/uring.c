@@ -30,8 +30,8 @@ static bool refused(struct error *err, int result)
                      result == -EPERM || result == -ENOSYS ? "; does the kernel allow it?" : "");
 }
 
-/* liburing maps and unmaps memory behind libc's back. The lock tells the thread sanitizer that a ring that lies where
- * another one lay comes after it. */
+/* liburing maps and unmaps memory behind libc's back. The lock tells the thread sanitizer that a ring that
+ * lies where another one lay comes after it. */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
 static int ring_init(struct io_uring *uring, int depth)
@@ -52,7 +52,7 @@ static void ring_exit(struct io_uring *uring)
     pthread_mutex_unlock(&making);
 }
 
-/* Says at once, and not in every thread, that there is no io_uring. */
+/* Reports a missing io_uring once, and not in every thread. */
 static bool uring_start(struct storage *storage, struct error *err)
 {
     (void)storage;

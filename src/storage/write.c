@@ -94,7 +94,8 @@ static bool put(struct storage_writer *writer, const char *from, int64_t length,
     return true;
 }
 
-/* What can be written from where it is: no less than a buffer full, aligned if it must be. */
+/* Returns the bytes that can be written from the caller's memory: at least a buffer full, aligned if needed;
+ * else 0. */
 static int64_t straight(const struct local_writer *local, const char *from, size_t length)
 {
     if (local->filled > 0 || length < (size_t)local->capacity ||
@@ -132,7 +133,7 @@ bool storage_local_write(struct storage_writer *writer, const void *data, size_t
     return true;
 }
 
-/* The rest of the buffer; a direct write fills its last block with zeros, which are then cut off. */
+/* Writes the rest of the buffer. A direct write fills its last block with zeros, which are then cut off. */
 static bool put_rest(struct storage_writer *writer, struct error *err)
 {
     struct local_writer *local = writer->state;

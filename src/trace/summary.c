@@ -16,11 +16,11 @@ static struct trace_summary_times times_of(const struct histogram *histogram)
     struct trace_summary_times times = {.count = histogram->count, .total = histogram->total * 1e-9};
     if (histogram->count == 0)
         return times;
-    times.least = (double)histogram->least * 1e-9;
+    times.least = (double)histogram->min * 1e-9;
     times.median = histogram_quantile(histogram, 0.5) * 1e-9;
     times.p90 = histogram_quantile(histogram, 0.9) * 1e-9;
     times.p99 = histogram_quantile(histogram, 0.99) * 1e-9;
-    times.most = (double)histogram->most * 1e-9;
+    times.most = (double)histogram->max * 1e-9;
     return times;
 }
 

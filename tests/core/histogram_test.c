@@ -27,14 +27,14 @@ static void bins_are_in_order_and_narrow(void **state)
     for (int bits = 1; bits <= 12; bits++) {
         int bins = HISTOGRAM_SCALE_BINS(bits);
         for (int bin = 0; bin < bins; bin++) {
-            int64_t first = histogram_least(bin, bits), last = histogram_least(bin + 1, bits) - 1;
+            int64_t first = histogram_min(bin, bits), last = histogram_min(bin + 1, bits) - 1;
             assert_true(first <= last || bin == bins - 1);
             assert_int_equal(histogram_bin(first, bits), bin);
             assert_int_equal(histogram_bin(last, bits), bin);
             assert_true(ldexp((double)(last - first), bits) <= (double)first);
         }
         assert_int_equal(histogram_bin(INT64_MAX, bits), bins - 1);
-        assert_true(histogram_least(bins, bits) == INT64_MAX);
+        assert_true(histogram_min(bins, bits) == INT64_MAX);
     }
 }
 
@@ -62,8 +62,8 @@ static void quantiles_are_those_of_the_sorted_list(void **state)
         histogram_merge(&histogram, &half);
         qsort(values, (size_t)count, sizeof *values, by_value);
         assert_int_equal(histogram.count, count);
-        assert_int_equal(histogram.least, values[0]);
-        assert_int_equal(histogram.most, values[count - 1]);
+        assert_int_equal(histogram.min, values[0]);
+        assert_int_equal(histogram.max, values[count - 1]);
         assert_true(fabs(histogram.total - total) <= 1e-12 * total);
         for (int eighth = 0; eighth <= 8; eighth++) {
             int rank = (eighth * count + 7) / 8;
@@ -83,9 +83,9 @@ static void of_nothing_a_quantile_is_0(void **state)
     assert_true(histogram_quantile(&empty, 0.5) == 0);
     histogram_add(&other, 7);
     histogram_merge(&other, &empty);
-    assert_int_equal(other.least, 7);
+    assert_int_equal(other.min, 7);
     histogram_merge(&empty, &other);
-    assert_int_equal(empty.least, 7);
+    assert_int_equal(empty.min, 7);
     assert_int_equal(empty.count, 1);
 }
 
@@ -96,8 +96,8 @@ static void values_below_0_count_as_0(void **state)
     histogram_add(&histogram, 5);
     histogram_add(&histogram, -5);
     histogram_add(&histogram, INT64_MIN);
-    assert_int_equal(histogram.least, 0);
-    assert_int_equal(histogram.most, 5);
+    assert_int_equal(histogram.min, 0);
+    assert_int_equal(histogram.max, 5);
     assert_true(histogram.total == 5);
     assert_true(histogram_quantile(&histogram, 0.5) == 0);
 }

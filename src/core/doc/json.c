@@ -85,7 +85,7 @@ static bool read_escape(struct reader *r, char *out, size_t *length)
     return true;
 }
 
-/* From r->at to what is no plain character of a text: a quote, a backslash, a control character. */
+/* Moves to the next character of a text that is not plain: a quote, a backslash, a control character. */
 static void skip_plain(struct reader *r)
 {
     for (; (unsigned char)*r->at >= ' ' && *r->at != '"' && *r->at != '\\'; r->at++)
@@ -182,7 +182,8 @@ static bool read_number(struct reader *r)
     if (!isfinite(number))
         return doc_syntax_error(r->builder, at, "'%.*s' is too large a number",
                                 length > 60 ? 60 : (int)length, start);
-    /* What follows is still to be read: the room for the NUL is before the number, and has been read. */
+    /* The byte behind the number is not read yet, so the number moves into the byte before it, which has been
+     * read, to make room for the NUL. */
     memmove(start - 1, start, length);
     start[length - 1] = 0;
     struct doc_node *node;

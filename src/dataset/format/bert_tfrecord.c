@@ -1,10 +1,11 @@
-/* The BERT data of the VLDB study: TFRecords part-00027-of-00500 and on, of 260,461 tf.train.Examples each with the seven
- * features of BERT's pre-training. A text has 0 to 511 tokens (ids below 30,522), of which 15 % are masked; all is padded
- * with zeros to 512 and 76.
+/* The BERT data of the VLDB study: TFRecords part-00027-of-00500 and on, of 260,461 tf.train.Examples each
+ * with the seven features of BERT's pre-training. A text has 0 to 511 tokens (ids below 30,522), of which 15 per cent
+ * are masked; all is padded with zeros to 512 and 76.
  *
- * The bytes that a number takes in an Example depend on it. So that sizes are known without making the texts, a text's length
- * says them: ids of even places take two bytes (128 to 16,383) and those of odd places three, about as evenly as the study's;
- * masked places lie spread over the text. For total_bytes there are as many records as fit; what is missing is less than one. */
+ * The bytes that a number takes in an Example depend on it. So that sizes are known without making the texts,
+ * a text's length says them: ids of even places take two bytes (128 to 16,383) and those of odd places three,
+ * about as evenly as the study's; masked places lie spread over the text. For total_bytes there are as many
+ * records as fit; what is missing is less than one. */
 #include "dataset/format/tfrecord.h"
 #include "dataset/units.h"
 #include "dataset/writer.h"
@@ -12,15 +13,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define TOKENS        512
-#define MASKED        76
-#define VOCABULARY    30522
-#define RECORDS       260461 /* per file */
-#define FIRST_PART    27
-#define SHARE         15  /* per cent of the tokens that are masked */
-#define TWO_BYTES     128 /* the least number that takes two in an Example, and three */
-#define THREE_BYTES   16384
-#define MOST          4096 /* bytes of an Example, 3.2 kB at most, rounded up; also between random bytes of two */
+#define TOKENS      512
+#define MASKED      76
+#define VOCABULARY  30522
+#define RECORDS     260461 /* per file */
+#define FIRST_PART  27
+#define SHARE       15  /* per cent of the tokens that are masked */
+#define TWO_BYTES   128 /* the least number that takes two in an Example, and three */
+#define THREE_BYTES 16384
+#define MAX_EXAMPLE                                                                                          \
+    4096 /* bytes of an Example, 3.2 kB at most, rounded up; also between random bytes of two */
 #define RANDOM        1280               /* of these are used */
 #define LENGTH_STREAM 16                 /* of dataset_draw_bits; one more for each file */
 #define MAX_FILES     ((int64_t)1 << 20) /* that total_bytes may take */
@@ -43,7 +45,8 @@ static int masked_of(int tokens)
     return tokens * SHARE / 100;
 }
 
-/* Where the masked token j of k lies before it is moved about: at a place whose number and id take as many bytes. */
+/* Returns the place of the masked token j of k, before it is moved to another place whose number and id take
+ * as many bytes. */
 static int position_of(int j, int k, int tokens)
 {
     return j * tokens / k;
@@ -54,7 +57,7 @@ static size_t id_bytes(int position)
     return position % 2 ? 3 : 2;
 }
 
-/* Bytes of the values of each feature. */
+/* Sets the bytes of the values of each feature. */
 static void value_bytes(int tokens, size_t bytes[FEATURES])
 {
     int masked = masked_of(tokens);
@@ -113,7 +116,7 @@ static unsigned char *put_ids(unsigned char *to, const unsigned char *random, in
     return to + TOKENS - tokens;
 }
 
-/* Moves each masked place about, among those that are as many bytes. */
+/* Moves each masked place to a random one of as many bytes. */
 static void move_positions(int positions[MASKED], const unsigned char *random, int tokens)
 {
     int masked = masked_of(tokens);
@@ -160,7 +163,7 @@ static size_t make_example(unsigned char *example, const unsigned char *random, 
     return (size_t)(at - example);
 }
 
-/* Bytes of a record with its frame, by the length of its text. */
+/* Sets the bytes of a record with its frame, for each length of its text. */
 static void record_bytes(int64_t bytes[TOKENS])
 {
     for (int tokens = 0; tokens < TOKENS; tokens++) {
@@ -175,10 +178,10 @@ static void bert_shape(struct dataset_file *file)
     file->element = DATASET_UINT8;
     if (units_is_last(file))
         file->samples = file->layout->last[0];
-    units_shape(file, MOST);
+    units_shape(file, MAX_EXAMPLE);
 }
 
-/* Records of the file that have no more than `left` bytes in all; what these have is taken from it. */
+/* Counts the records of the file that fit into `left` bytes, and takes their bytes from it. */
 static int64_t fit_records(const struct dataset_file *file, int64_t *left)
 {
     int64_t bytes[TOKENS], count = 0;
@@ -230,9 +233,9 @@ static int64_t bert_bytes(const struct dataset_file *file)
 static void bert_write(const struct dataset_file *file, const struct dataset_content *content,
                        struct dataset_writer *writer)
 {
-    unsigned char random[RANDOM], example[MOST];
+    unsigned char random[RANDOM], example[MAX_EXAMPLE];
     for (int64_t i = 0; i < file->samples && !writer->failed; i++) {
-        content->fill(content->context, i * MOST, random, sizeof random);
+        content->fill(content->context, i * MAX_EXAMPLE, random, sizeof random);
         size_t length = make_example(example, random, tokens_of(file, i));
         tfrecord_begin(writer, length);
         dataset_put(writer, example, length);
@@ -244,14 +247,14 @@ static size_t bert_sample(const struct dataset_file *file, const struct dataset_
                           int64_t sample, unsigned char *to)
 {
     unsigned char bytes[RANDOM];
-    random->fill(random->context, sample * MOST, bytes, sizeof bytes);
+    random->fill(random->context, sample * MAX_EXAMPLE, bytes, sizeof bytes);
     return make_example(to, bytes, tokens_of(file, sample));
 }
 
 static bool bert_expect(const struct dataset_file *file, struct dataset_index *index)
 {
     struct dataset_builder builder = {.index = index};
-    int64_t bytes[TOKENS], offset = 0, most = 0;
+    int64_t bytes[TOKENS], offset = 0, max = 0;
     struct error err;
     *index = (struct dataset_index){0};
     record_bytes(bytes);
@@ -262,9 +265,9 @@ static bool bert_expect(const struct dataset_file *file, struct dataset_index *i
             return false;
         }
         offset += length;
-        most = length > most ? length : most;
+        max = length > max ? length : max;
     }
-    index->sample_bytes = index->dims[0] = most - TFRECORD_FRAME;
+    index->sample_bytes = index->dims[0] = max - TFRECORD_FRAME;
     index->dims_count = 1;
     return true;
 }

@@ -1,9 +1,9 @@
-/* Criteo's text as DLRM reads it: rows of a label, 13 numbers and 26 categories of eight hexadecimal digits, tab separated; in
- * train.txt, or, where there are several, day_0, day_1, …, and in test.txt.
+/* Criteo's text as DLRM reads it: rows of a label, 13 numbers and 26 categories of eight hexadecimal digits,
+ * tab separated; in train.txt, or, where there are several, day_0, day_1, …, and in test.txt.
  *
- * Numbers have as many digits as their column says, so that rows are of one length and any of them is made alone. For
- * total_bytes the sizes are exact: the last four rows of a file have longer numbers, which take up what is left. These four
- * fill the file and are no samples. */
+ * Numbers have as many digits as their column says, so that rows are of one length and any of them is made
+ * alone. For total_bytes the sizes are exact: the last four rows of a file have longer numbers, which take up
+ * what is left. These four fill the file and are no samples. */
 #include "dataset/units.h"
 #include "dataset/writer.h"
 
@@ -31,7 +31,7 @@ static bool criteo_check(const struct dataset_layout *layout, struct error *err)
     return units_check(layout, err);
 }
 
-/* Bytes of a training file: total_bytes in equal shares. */
+/* Returns the bytes of a training file: an equal share of total_bytes. */
 static int64_t share_of(const struct dataset_layout *layout, int64_t index)
 {
     int64_t whole = layout->total_bytes / layout->files_train,
@@ -46,7 +46,7 @@ static bool criteo_fit(struct dataset_layout *layout, struct error *err)
     return true;
 }
 
-/* Rows are samples but for those that fill up. */
+/* Sets the samples: all rows but those that fill up. */
 static void criteo_shape(struct dataset_file *file)
 {
     file->element = DATASET_UINT8;
@@ -74,17 +74,17 @@ static int64_t criteo_bytes(const struct dataset_file *file)
 
 static const uint32_t powers[MAX_DIGITS + 1] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
 
-/* A number of exactly n digits; of one: also 0. */
+/* Puts a number of exactly n digits; one digit may be 0. */
 static char *put_decimal(char *to, uint32_t random, int n)
 {
-    uint32_t least = n > 1 ? powers[n - 1] : 0;
-    uint32_t value = least + (uint32_t)((uint64_t)random * (powers[n] - least) >> 32);
+    uint32_t min = n > 1 ? powers[n - 1] : 0;
+    uint32_t value = min + (uint32_t)((uint64_t)random * (powers[n] - min) >> 32);
     for (int i = n - 1; i >= 0; i--, value /= 10)
         to[i] = (char)('0' + value % 10);
     return to + n;
 }
 
-/* The word of a category: always the same one, and of no visible order. */
+/* Returns the word of a category: always the same one, in no visible order. */
 static uint32_t word_of(uint32_t category, uint32_t column)
 {
     uint32_t z = category + column * 0x9e3779b9u;
@@ -192,7 +192,7 @@ static bool criteo_expect(const struct dataset_file *file, struct dataset_index 
     return file->samples > 0;
 }
 
-/* Adds the lines that end in these bytes; *begin is where the one that is not ended yet begins. */
+/* Adds the lines that end in these bytes; *begin is the start of the line that has not ended yet. */
 static bool add_lines(struct dataset_builder *builder, const char *path, const unsigned char *bytes, size_t n,
                       int64_t offset, int64_t *begin, struct error *err)
 {

@@ -1,5 +1,5 @@
-/* CSV as DLIO writes it: no header, a row of whole numbers per sample. Generated numbers lie in 128 … 255, so that every
- * row has the same length and sizes are known before anything is written; and no two rows are alike. */
+/* CSV as DLIO writes it: no header, a row of whole numbers per sample. Generated numbers lie in 128 … 255, so
+ * that every row has the same length and sizes are known before anything is written. */
 #include "dataset/pack.h"
 #include "dataset/writer.h"
 
@@ -116,7 +116,7 @@ static bool csv_expect(const struct dataset_file *file, struct dataset_index *in
     return index->length >= 0;
 }
 
-/* The whole text: `raw` itself, or, where it is compressed, *made, which the caller frees. */
+/* Finds the whole text: `raw` itself or, if that is compressed, *made, which the caller frees. */
 static bool text_of(const char *path, const unsigned char *raw, size_t raw_length, const char **text,
                     size_t *length, unsigned char **made, struct error *err)
 {
@@ -135,7 +135,7 @@ static bool text_of(const char *path, const unsigned char *raw, size_t raw_lengt
     return dataset_unpack(path, raw, raw_length, DATASET_WRAP_GZIP, *made, unpacked, true, length, err);
 }
 
-/* The next line of text, without its end; false after the last. */
+/* Takes the next line of text, without its end; false after the last. */
 static bool next_line(const char **at, const char *end, const char **line, size_t *length)
 {
     if (*at == end)

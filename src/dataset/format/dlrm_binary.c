@@ -1,5 +1,6 @@
-/* The DLRM data of the VLDB study: rows of 40 int32 (a label, 13 numbers, 26 categories) in terabyte_processed_train.bin and
- * terabyte_processed_test.bin, and the numbers of categories in day_fea_count.npz. */
+/* The DLRM data of the VLDB study: rows of 40 int32 (a label, 13 numbers, 26 categories) in
+ * terabyte_processed_train.bin and terabyte_processed_test.bin, and the numbers of categories in
+ * day_fea_count.npz. */
 #include "dataset/format/numpy.h"
 #include "dataset/format/zip.h"
 #include "dataset/sum.h"

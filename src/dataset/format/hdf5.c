@@ -1,9 +1,9 @@
-/* HDF5 as DLIO writes it: data sets `records_0`, `records_1`, … of (samples, rest of the record) and `labels`, 64-bit zeros;
- * in one piece, in chunks, or in chunks that are deflated.
+/* HDF5 as DLIO writes it: data sets `records_0`, `records_1`, … of (samples, rest of the record) and
+ * `labels`, 64-bit zeros; in one piece, in chunks, or in chunks that are deflated.
  *
- * libhdf5 goes to and fro in a file. Here it makes the file without its data (dataset/hdf5.h), says where these lie, and the
- * whole is then written from front to back, the data generated on the way. Only deflated chunks are held in memory before,
- * as their sizes say where the next one lies: of files up to MAX_PACKED. */
+ * libhdf5 goes to and fro in a file. Here it makes the file without its data (dataset/hdf5.h), says where
+ * these lie, and the whole is then written from front to back, the data generated on the way. Only deflated
+ * chunks are held in memory before, as their sizes say where the next one lies: of files up to MAX_PACKED. */
 #include "dataset/format/hdf5.h"
 
 #include "core/vector.h"
@@ -21,7 +21,7 @@
 #define LABELS     (-1)
 #define WHOLE      (-1)
 
-/* Some data of a file: of data set `record` (or of the labels) chunk `chunk`, or all of it. */
+/* A piece of a file's data: chunk `chunk` of data set `record` (or of the labels), or all of it. */
 struct piece {
     int64_t offset, length;
     int64_t record, chunk;
@@ -55,7 +55,7 @@ static int64_t chunk_length(const struct image *image, int64_t record, int64_t c
 
 static hid_t new_set(hid_t file, const char *name, hid_t type, const struct hdf5_shape *shape, int level)
 {
-    hid_t space = H5Screate_simple(shape->rank, shape->dims, shape->most);
+    hid_t space = H5Screate_simple(shape->rank, shape->dims, shape->max);
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE), set = H5I_INVALID_HID;
     bool made = space >= 0 && creation >= 0 && H5Pset_obj_track_times(creation, false) >= 0;
     if (made && shape->chunk[0])
@@ -69,7 +69,7 @@ static hid_t new_set(hid_t file, const char *name, hid_t type, const struct hdf5
     return set;
 }
 
-/* A data set gets its place when the first element is written. */
+/* Places a data set in one piece, which happens when its first element is written. */
 static bool place_whole(struct image *image, hid_t set, hid_t type, int64_t record, int64_t length)
 {
     static const unsigned char zero[8];
@@ -121,7 +121,7 @@ static bool place_record(struct image *image, hid_t file, int64_t record, const 
 
 static bool place_labels(struct image *image, hid_t file)
 {
-    struct hdf5_shape labels = {.rank = 1, .dims = {image->shape.dims[0]}, .most = {image->shape.dims[0]}};
+    struct hdf5_shape labels = {.rank = 1, .dims = {image->shape.dims[0]}, .max = {image->shape.dims[0]}};
     hid_t set = new_set(file, "labels", H5T_STD_I64LE, &labels, 0);
     bool placed =
         set >= 0 && place_whole(image, set, H5T_STD_I64LE, LABELS, 8 * (int64_t)image->shape.dims[0]);
@@ -180,7 +180,7 @@ static bool image_make(struct image *image, struct error *err)
     return made;
 }
 
-/* A chunk's elements out of the content. */
+/* Collects a chunk's elements from the content. */
 struct gather {
     const struct image *image;
     const struct dataset_content *content;
@@ -250,7 +250,7 @@ static bool pack_all(struct image *image, struct gather *gather, struct error *e
     return true;
 }
 
-/* What libhdf5 wrote between the data. */
+/* Puts the bytes that libhdf5 wrote between the data. */
 static void put_between(struct dataset_writer *writer, const struct image *image, int64_t from, int64_t until)
 {
     unsigned char bytes[4096];
@@ -327,8 +327,9 @@ static bool hdf5_check(const struct dataset_layout *layout, struct error *err)
     return hdf5_shape_of(&shape, &file, err);
 }
 
-/* Files in one piece that differ in the size of their samples alone lie in the same way, from where libhdf5 no longer
- * gathers small data in blocks. One such way is kept: data sets have hundreds of thousands of files. */
+/* Files in one piece that differ only in the size of their samples have the same structure, from the size at
+ * which libhdf5 no longer gathers small data in blocks. One such structure is kept: data sets have hundreds
+ * of thousands of files. */
 #define LARGE 4096 /* bytes; blocks have 2048 */
 
 static struct {
@@ -372,7 +373,7 @@ static bool read_image(void *context, int64_t offset, void *to, size_t n, struct
     return true;
 }
 
-/* The size of a file and its index, of the structure that libhdf5 makes. */
+/* Finds the size and the index of a file from the structure that libhdf5 makes. */
 static bool look(const struct hdf5_shape *shape, const struct dataset_file *file, int64_t *bytes,
                  struct dataset_index *index)
 {

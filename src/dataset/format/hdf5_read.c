@@ -1,5 +1,5 @@
-/* Where the samples of an HDF5 file lie: rows of `records`, or of `records_0`, `records_1`, … side by side, or of the first
- * data set of numbers that is not `labels`. */
+/* Locates the samples of an HDF5 file: rows of `records`, or of `records_0`, `records_1`, … side by side, or
+ * of the first data set of numbers that is not `labels`. */
 #include "dataset/format/hdf5.h"
 
 #include "dataset/pack.h"
@@ -16,7 +16,8 @@
 #define MAX_EXPANSION 1032 /* of deflate */
 #define MAX_NAME      256
 
-/* What decoding chunks takes; `masks` say per extent which filters were left out. */
+/* The shape and the filters of chunks, for decoding; `masks` has the filters that each extent was stored
+ * without. */
 struct chunked {
     struct hdf5_shape shape;
     unsigned deflate_mask, shuffle_mask;
@@ -80,7 +81,7 @@ static bool read_dims(struct reading *r, hid_t set, const char *name)
     double bytes = (double)r->shape.element_bytes, chunks = 1;
     r->shape.rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
     bool read = r->shape.rank >= 1 && r->shape.rank <= HDF5_MAX_RANK &&
-                H5Sget_simple_extent_dims(space, r->shape.dims, r->shape.most) >= 0;
+                H5Sget_simple_extent_dims(space, r->shape.dims, r->shape.max) >= 0;
     H5Sclose(space);
     if (!read)
         return refuse(r, name, "expected 1 to 9 dimensions");
@@ -106,7 +107,7 @@ static bool read_dims(struct reading *r, hid_t set, const char *name)
     return true;
 }
 
-/* Element, dimensions, layout and filters of a data set. */
+/* Reads the element, dimensions, layout and filters of a data set. */
 static bool read_shape(struct reading *r, hid_t set, const char *name)
 {
     hid_t type = H5Dget_type(set);
@@ -118,7 +119,7 @@ static bool read_shape(struct reading *r, hid_t set, const char *name)
     return read_dims(r, set, name);
 }
 
-/* The names of the data sets that hold the samples: one, or `records_0` and so on. */
+/* Finds the data sets that hold the samples: one, or `records_0` and so on. */
 static bool find_name(const struct reading *r, hid_t file, char name[MAX_NAME], int64_t *records)
 {
     *records = 1;
@@ -223,8 +224,8 @@ static bool check_chunk(const struct reading *r, const char *name, haddr_t offse
     return true;
 }
 
-/* Where a chunk is. H5Dget_chunk_info_by_coord of 1.10 is wrong where a dimension other than the first may grow, so that the
- * driver tells what reading the chunk would read. Length 0: it was never written. */
+/* Finds a chunk. H5Dget_chunk_info_by_coord of 1.10 is wrong if a dimension other than the first may grow, so
+ * the driver notes the place that libhdf5 would read. Length 0: the chunk was never written. */
 static bool find_chunk(const struct reading *r, hid_t set, const hsize_t *start, haddr_t *offset,
                        hsize_t *length, uint32_t *mask)
 {
@@ -245,7 +246,7 @@ static bool find_chunk(const struct reading *r, hid_t set, const hsize_t *start,
     return found || hdf5_error(r->path, "cannot find a chunk", r->err);
 }
 
-/* A chunk of several samples is a piece of each. Chunks that were never written have no bytes. */
+/* Adds a chunk to each of its samples. Chunks that were never written have no bytes. */
 static bool add_chunks(const struct reading *r, hid_t set, const char *name, int64_t record)
 {
     struct dataset_index *index = r->index;
@@ -322,7 +323,7 @@ bool hdf5_locate(struct dataset_index *index, const char *path, const struct dat
     return located;
 }
 
-/* As many zeros as samples. */
+/* Returns true if the labels are as many zeros as the file has samples. */
 static bool read_labels(const struct dataset_file *file, hid_t in)
 {
     hid_t set = H5Dopen2(in, "labels", H5P_DEFAULT), space = set < 0 ? H5I_INVALID_HID : H5Dget_space(set);
@@ -357,7 +358,7 @@ bool hdf5_labels(const struct dataset_file *file, const char *path, const struct
            error_set(err, ERROR_INPUT, "%s: its labels are not %" PRId64 " zeros", path, file->samples);
 }
 
-/* One sample's part of a chunk. */
+/* Copies one sample's part of a chunk. */
 struct scatter {
     int64_t sample;
     const unsigned char *chunk;
@@ -371,7 +372,8 @@ static void scatter_run(void *context, int64_t row, int64_t in_row, int64_t in_c
         memcpy(s->to + in_row, s->chunk + in_chunk, n);
 }
 
-/* First bytes of all elements, then the second ones, and so on: back in their order. */
+/* Undoes the filter `shuffle`, which stores the first bytes of all elements, then the second bytes, and so
+ * on. */
 static void unshuffle(const unsigned char *from, unsigned char *to, size_t n, size_t element)
 {
     size_t count = n / element;
@@ -380,7 +382,7 @@ static void unshuffle(const unsigned char *from, unsigned char *to, size_t n, si
             to[i * element + b] = from[b * count + i];
 }
 
-/* A chunk as it is stored into its elements: in `out`, with `spare` as large as that. */
+/* Decodes a stored chunk into `out`; `spare` is as large. */
 static bool unpack_chunk(const struct chunked *chunked, unsigned mask, const unsigned char *raw, size_t n,
                          unsigned char *out, unsigned char *spare, struct error *err)
 {

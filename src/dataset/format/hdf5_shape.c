@@ -6,8 +6,9 @@
 
 #define MAX_CHUNK ((double)0xffffffff) /* bytes, of HDF5 */
 
-/* What h5py takes where chunks are asked for and no size is given (h5py/_hl/filters.py, guess_chunk): halves of the sides in
- * turn, until a chunk is near 16 KiB × 2^log10(MiB of the data set), and that from 8 KiB to 1 MiB. */
+/* Chooses h5py's chunk, for layouts that ask for chunks without a size (h5py/_hl/filters.py, guess_chunk): it
+ * halves the sides in turn until a chunk is near 16 KiB × 2^log10(MiB of the data set), within 8 KiB to 1
+ * MiB. */
 static void guess_chunk(struct hdf5_shape *shape)
 {
     double bytes = (double)shape->element_bytes, product = 1;
@@ -50,38 +51,38 @@ static bool set_chunk(struct hdf5_shape *shape, const struct dataset_layout *lay
     }
     for (int i = 0; i < shape->rank && shape->chunk[0]; i++) {
         bytes *= (double)shape->chunk[i];
-        if (shape->most[i] != H5S_UNLIMITED && shape->chunk[i] > shape->most[i])
+        if (shape->max[i] != H5S_UNLIMITED && shape->chunk[i] > shape->max[i])
             return error_set(err, ERROR_INPUT,
                              "dataset.hdf5.chunk_dims[%d]: %" PRIu64 " is more than the %" PRIu64
                              " of the data set",
-                             i, (uint64_t)shape->chunk[i], (uint64_t)shape->most[i]);
+                             i, (uint64_t)shape->chunk[i], (uint64_t)shape->max[i]);
     }
     if (bytes > MAX_CHUNK)
         return error_set(err, ERROR_INPUT, "dataset: an HDF5 chunk of %g bytes; it may have 4 GiB", bytes);
     return true;
 }
 
-static bool set_most(struct hdf5_shape *shape, const struct dataset_layout *layout, struct error *err)
+static bool set_max(struct hdf5_shape *shape, const struct dataset_layout *layout, struct error *err)
 {
-    memcpy(shape->most, shape->dims, sizeof shape->most);
+    memcpy(shape->max, shape->dims, sizeof shape->max);
     if (layout->max_shape_count == 0)
         return true;
     if (layout->max_shape_count != shape->rank - 1)
         return error_set(err, ERROR_INPUT, "dataset.hdf5.max_shape: expected %d numbers, found %d",
                          shape->rank - 1, layout->max_shape_count);
     for (int i = 1; i < shape->rank; i++) {
-        int64_t most = layout->max_shape[i - 1];
-        if (most >= 0 && (hsize_t)most < shape->dims[i])
+        int64_t max = layout->max_shape[i - 1];
+        if (max >= 0 && (hsize_t)max < shape->dims[i])
             return error_set(err, ERROR_INPUT,
                              "dataset.hdf5.max_shape[%d]: %" PRId64 " is less than the %" PRIu64
                              " of the data set",
-                             i - 1, most, (uint64_t)shape->dims[i]);
-        shape->most[i] = most < 0 ? H5S_UNLIMITED : (hsize_t)most;
+                             i - 1, max, (uint64_t)shape->dims[i]);
+        shape->max[i] = max < 0 ? H5S_UNLIMITED : (hsize_t)max;
     }
     return true;
 }
 
-/* As DLIO: the first of the dimensions is shared out among the data sets, and left out where that leaves 1. */
+/* As in DLIO, the data sets share out the first dimension, which is left out if each gets 1. */
 bool hdf5_shape_of(struct hdf5_shape *shape, const struct dataset_file *file, struct error *err)
 {
     const struct dataset_layout *layout = file->layout;
@@ -104,7 +105,7 @@ bool hdf5_shape_of(struct hdf5_shape *shape, const struct dataset_file *file, st
     shape->dims[shape->rank++] = (hsize_t)file->samples;
     for (int i = first; i < file->dims_count; i++)
         shape->dims[shape->rank++] = (hsize_t)dims[i];
-    if (!set_most(shape, layout, err) || !set_chunk(shape, layout, err))
+    if (!set_max(shape, layout, err) || !set_chunk(shape, layout, err))
         return false;
     if (shape->chunk[0] && (double)hdf5_chunks(shape) * (double)shape->records > (double)HDF5_MAX_CHUNKS)
         return error_set(err, ERROR_INPUT,

@@ -10,17 +10,17 @@
 #include <H5FDdevelop.h>
 #endif
 
-#define PAGE     4096
-#define MOST     ((haddr_t)1 << 62)
-#define DRIVER   1023 /* number of the driver: 512 to 1023 are for those that are not registered */
-#define METADATA ((int64_t)256 << 20)
+#define PAGE       4096
+#define MAX_OFFSET ((haddr_t)1 << 62)
+#define DRIVER     1023 /* number of the driver: 512 to 1023 are for those that are not registered */
+#define METADATA   ((int64_t)256 << 20)
 
 struct hdf5_page {
     int64_t number;
     unsigned char bytes[PAGE];
 };
 
-/* What libhdf5 holds of a file. */
+/* libhdf5's open file. */
 struct driver_file {
     H5FD_t base; /* first */
     struct hdf5_store *store;
@@ -29,7 +29,8 @@ struct driver_file {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Of the file, in this session. libhdf5 may take it for a file that is none, or say nothing. */
+/* Whether the source failed in this session, and how: libhdf5 may take the failure for a file of another
+ * format, or say nothing. */
 static bool read_failed;
 static struct error read_failure;
 
@@ -50,7 +51,7 @@ void hdf5_end(const struct hdf5_session *session)
     pthread_mutex_unlock(&lock);
 }
 
-/* The deepest message is the most precise. */
+/* Takes the deepest message, which is the most precise. */
 static herr_t take_reason(unsigned n, const H5E_error2_t *error, void *context)
 {
     if (n == 0)
@@ -71,7 +72,7 @@ bool hdf5_error(const char *path, const char *what, struct error *err)
     return false;
 }
 
-/* The first page from this number on. */
+/* Returns the first page from this number on. */
 static size_t page_from(const struct hdf5_store *store, int64_t number)
 {
     size_t low = 0, high = store->page_count;
@@ -133,7 +134,7 @@ void hdf5_store_release(struct hdf5_store *store)
     *store = (struct hdf5_store){0};
 }
 
-/* Reads that lie together are one, and what the list has no room for is left out. */
+/* Notes a read. Reads that touch are merged; the list drops the reads it has no room for. */
 static void trace(struct hdf5_store *store, int64_t offset, int64_t length)
 {
     struct dataset_extent *last = store->open_count > 0 ? &store->open[store->open_count - 1] : NULL;
@@ -147,13 +148,13 @@ static void trace(struct hdf5_store *store, int64_t offset, int64_t length)
     }
 }
 
-static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t most)
+static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t max)
 {
     struct hdf5_store *const *store = H5Pget_driver_info(access);
     struct driver_file *file = calloc(1, sizeof *file);
     (void)name;
     (void)flags;
-    (void)most;
+    (void)max;
     if (file)
         file->store = *store;
     return (H5FD_t *)file;
@@ -165,7 +166,7 @@ static herr_t driver_close(H5FD_t *file)
     return 0;
 }
 
-/* As the driver for files of a disk has it, so that places are given out in the same way. */
+/* Has the flags of the driver for files on disk, so that libhdf5 chooses the same places. */
 static herr_t driver_query(const H5FD_t *file, unsigned long *flags)
 {
     (void)file;
@@ -205,7 +206,7 @@ static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t
         hdf5_store_read(store, (int64_t)offset, to, n);
         return 0;
     }
-    /* libhdf5 reads beyond the end where it guesses sizes: there are zeros */
+    /* libhdf5 guesses sizes and reads beyond the end, where it gets zeros */
     int64_t left = offset < (haddr_t)store->size ? store->size - (int64_t)offset : 0;
     size_t there = (int64_t)n < left ? n : (size_t)left;
     if ((int64_t)n > store->budget)
@@ -251,7 +252,7 @@ static const H5FD_class_t driver = {
     .value = DRIVER,
 #endif
     .name = "rehearse",
-    .maxaddr = MOST,
+    .maxaddr = MAX_OFFSET,
     .fc_degree = H5F_CLOSE_STRONG,
     .fapl_size = sizeof(struct hdf5_store *),
     .open = driver_open,
@@ -266,7 +267,8 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-/* Access to a store, with the file format of HDF5 1.10: later libraries write the same bytes. */
+/* Makes the access list of a store, with the file format of HDF5 1.10, so that later libraries write the same
+ * bytes. */
 static hid_t access_to(struct hdf5_store *store)
 {
     static hid_t number = H5I_INVALID_HID;
@@ -290,7 +292,7 @@ hid_t hdf5_open(struct hdf5_store *store)
     return file;
 }
 
-/* Times would make every file another. */
+/* Leaves the times out, which would make every file differ. */
 hid_t hdf5_create(struct hdf5_store *store)
 {
     hid_t access = access_to(store), creation = H5Pcreate(H5P_FILE_CREATE);

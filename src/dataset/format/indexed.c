@@ -1,5 +1,5 @@
-/* Indexed binary: samples one after the other, and two files beside them with the offset and the size of each (64
- * bits). DLIO's mmap variant is the same files, mapped instead of read. */
+/* Indexed binary: samples one after the other, and two files beside them with the offset and the size of each
+ * (64 bits). DLIO's mmap variant has the same files, mapped instead of read. */
 #include "dataset/writer.h"
 
 #include <inttypes.h>

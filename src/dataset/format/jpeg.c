@@ -1,8 +1,10 @@
-/* JPEG: one gray picture of 8 bits at DLIO's quality, in a file of exactly the bytes asked for. What a picture of noise takes
- * is known closely enough to choose one a little smaller than the file; comments (COM) before its end, which readers skip,
- * make up the rest. With dlio_sizes the picture is DLIO's, and the file as large as that.
+/* JPEG: one gray picture of 8 bits at DLIO's quality, in a file of exactly the bytes asked for. What a
+ * picture of noise takes is known closely enough to choose one a little smaller than the file; comments (COM)
+ * before its end, which readers skip, make up the rest. With dlio_sizes the picture is DLIO's, and the file
+ * as large as that.
  *
- * What is decoded is near what was generated, not the same: verify compresses again and compares the files. */
+ * What is decoded is near what was generated, not the same: verify compresses again and compares the
+ * files. */
 #include "dataset/image.h"
 #include "dataset/writer.h"
 
@@ -15,19 +17,19 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
-#define QUALITY 75
-#define LEAST   1024
-#define MOST    ((int64_t)1 << 31)
-#define HEADER  400 /* bytes of headers, tables and the shortest comment, rounded up */
-#define BLOCK   8   /* pixels a side */
+#define QUALITY   75
+#define MIN_BYTES 1024
+#define MAX_BYTES ((int64_t)1 << 31)
+#define HEADER    400 /* bytes of headers, tables and the shortest comment, rounded up */
+#define BLOCK     8   /* pixels a side */
 
-/* Bytes that a block of noise takes: at most the mean plus six deviations of as many blocks; both measured over 10^6
- * blocks of libjpeg-turbo 2.1 at this quality. */
+/* Bytes of a block of noise: at most the mean plus six deviations of as many blocks. Both were measured over
+ * 10^6 blocks of libjpeg-turbo 2.1 at this quality. */
 #define BLOCK_BYTES     35.6
 #define BLOCK_DEVIATION 1.4
 
-/* Of noise a pixel is off by 10 on average; over 2·10^8 pixels by 59 at most. Of other content 4 in 10 pixels are off by more
- * than this. */
+/* Noise: a pixel is off by 10 on average, and over 2·10^8 pixels by 59 at most. If the content is another
+ * one, 4 in 10 pixels are off by more than this. */
 #define TOLERANCE 96
 
 #define BUFFER  65536
@@ -36,7 +38,7 @@
 
 static bool jpeg_check(const struct dataset_layout *layout, struct error *err)
 {
-    return image_check(layout, LEAST, MOST, err);
+    return image_check(layout, MIN_BYTES, MAX_BYTES, err);
 }
 
 static int64_t blocks_within(int64_t bytes)
@@ -50,7 +52,7 @@ static void jpeg_shape(struct dataset_file *file)
 {
     if (!image_is_sized(file))
         return;
-    int64_t bytes = file->record_bytes < LEAST ? LEAST : file->record_bytes;
+    int64_t bytes = file->record_bytes < MIN_BYTES ? MIN_BYTES : file->record_bytes;
     int64_t blocks = blocks_within(bytes - HEADER), across = (int64_t)sqrt((double)blocks);
     image_set(file, BLOCK * (blocks / across), BLOCK * across);
     file->file_bytes = bytes;
@@ -74,7 +76,7 @@ static void fail(j_common_ptr jpeg)
     longjmp(failure->back, 1);
 }
 
-/* Warnings are of damaged data, which libjpeg would make up for. */
+/* libjpeg warns of damaged data and would make up for them. */
 static void warn(j_common_ptr jpeg, int level)
 {
     if (level < 0)
@@ -90,7 +92,7 @@ static struct jpeg_error_mgr *failure_init(struct failure *failure, struct error
     return &failure->manager;
 }
 
-/* Where compressed bytes go. The last two are always held back: comments go before them. */
+/* The destination of compressed bytes. It always holds the last two back, because comments go before them. */
 struct out {
     struct jpeg_destination_mgr manager; /* first */
     struct dataset_writer *writer;
@@ -129,7 +131,7 @@ static boolean out_full(j_compress_ptr jpeg)
     return TRUE;
 }
 
-/* A comment has 4 bytes or more, so that no rest may be shorter. */
+/* Fills the file up with comments. A comment has 4 bytes or more, so no shorter rest may be left. */
 static void put_comments(struct out *out)
 {
     int64_t left = out->file_bytes - out->bytes - END;
@@ -212,7 +214,7 @@ static void jpeg_write(const struct dataset_file *file, const struct dataset_con
     free(out);
 }
 
-/* Where bytes come from when a file is looked at. */
+/* The source of bytes while a file is located. */
 struct in {
     struct jpeg_source_mgr manager; /* first */
     struct failure failure;

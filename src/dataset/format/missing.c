@@ -1,7 +1,7 @@
 /* Formats that this build knows by name only: it says which library they take.
  *
- * Parquet has none among Debian's packages for C: Apache's own (Arrow, with parquet-glib) is not packaged there, and the format
- * (Thrift, encodings, several compressors) is no small one. */
+ * Parquet has none among Debian's packages for C: Apache's own (Arrow, with parquet-glib) is not packaged
+ * there, and the format (Thrift, encodings, several compressors) is no small one. */
 #include "dataset/format.h"
 
 #define MISSING(format, library)                                                                             \

@@ -1,4 +1,5 @@
-/* npz as numpy.savez writes it: a zip archive of x.npy, the samples, and y.npy, their labels (64-bit zeros). */
+/* npz as numpy.savez writes it: a zip archive of x.npy, the samples, and y.npy, their labels (64-bit
+ * zeros). */
 #include "dataset/format/npy.h"
 #include "dataset/format/zip.h"
 #include "dataset/pack.h"
@@ -12,12 +13,12 @@
 #define MAX_HEADER    65536
 #define MAX_EXPANSION 1032 /* of deflate: 258 bytes in two bits */
 
-/* What decoding goes by: sums of the member, and of the header in it, which is not read with the samples. */
+/* For decoding: the sums of the member, and of the header in it, which is not read with the samples. */
 struct sums {
     uint32_t whole, header;
 };
 
-/* Both members, with their places; sums are yet to come, and packed sizes where they are deflated. */
+/* Both members, with their places. The sums are not known yet, nor the packed sizes of deflated members. */
 struct plan {
     struct numpy_array arrays[2];
     struct zip_member members[2];
@@ -71,8 +72,8 @@ static bool swallow(void *context, const void *from, size_t n, struct error *err
     return !sink->go_on || sink->go_on(sink->context, err);
 }
 
-/* The sum of a stored member stands before it, so it is made twice: that is cheaper than going back, and possible where
- * there is no way back. */
+/* The sum of a stored member stands before it, so it is made twice: that is cheaper than going back, and
+ * possible where there is no way back. */
 static void sum_array(struct dataset_writer *archive, struct plan *plan, int which,
                       const struct dataset_content *content)
 {
@@ -125,7 +126,8 @@ static void npz_write(const struct dataset_file *file, const struct dataset_cont
     zip_put_tail(writer, plan.members, 2, plan.directory);
 }
 
-/* zipfile reads the end and the directory, then the member's header; numpy the array's. */
+/* Notes the reads of a framework: zipfile reads the end and the directory, then the member's header; numpy
+ * the array's. */
 static void place(struct dataset_index *index, const struct zip_member *member, int64_t header,
                   int64_t file_bytes)
 {
@@ -149,7 +151,7 @@ static bool npz_expect(const struct dataset_file *file, struct dataset_index *in
     return true;
 }
 
-/* The first bytes of a member, at most `capacity`. */
+/* Reads the first bytes of a member, at most `capacity`. */
 static bool read_begin(const struct dataset_source *source, const char *path, const struct zip_member *member,
                        unsigned char *to, size_t capacity, size_t *length, struct error *err)
 {
@@ -201,7 +203,7 @@ static bool locate_array(struct dataset_index *index, const char *path, const st
     return true;
 }
 
-/* numpy goes by the first bytes, whatever zipfile would make of the rest. */
+/* Checks the first bytes, which decide for numpy, whatever zipfile would make of the rest. */
 static bool check_begin(const struct dataset_source *source, const char *path, struct error *err)
 {
     unsigned char magic[4];
@@ -210,7 +212,7 @@ static bool check_begin(const struct dataset_source *source, const char *path, s
             error_set(err, ERROR_INPUT, "%s: no npz file: it does not begin with PK\\3\\4", path));
 }
 
-/* The samples are x.npy, or the first member of an archive without one. */
+/* Locates the samples: in x.npy, or in the first member of an archive without it. */
 static bool npz_locate(struct dataset_index *index, const char *path,
                        const struct dataset_source *const *parts, struct error *err)
 {
@@ -282,7 +284,7 @@ static unsigned char *read_member(const struct dataset_source *source, const cha
     return NULL;
 }
 
-/* Zeros, whatever the samples are. */
+/* Checks the labels, which are zeros for any samples. */
 static bool npz_labels(const struct dataset_file *file, const char *path,
                        const struct dataset_source *const *parts, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* What numpy makes, made again: numbers of its legacy generator, headers of its files. */
+/* Reimplements parts of numpy: the numbers of its legacy generator, the headers of its files. */
 #ifndef REHEARSE_DATASET_FORMAT_NUMPY_H
 #define REHEARSE_DATASET_FORMAT_NUMPY_H
 
@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* numpy.random.RandomState(seed): MT19937 (Matsumoto and Nishimura 1998), normal draws by the polar method. */
+/* numpy.random.RandomState(seed): MT19937 (Matsumoto and Nishimura 1998), normal draws by the polar
+ * method. */
 struct numpy_random {
     uint32_t state[624];
     int position;
@@ -35,8 +36,8 @@ struct numpy_array {
 /* Sets the array's header to what numpy 1.23 and later write, with its padding. */
 void numpy_header_write(struct numpy_array *array);
 
-/* Reads a header at the start of `length` bytes; `path` is for messages. Elements of the other byte order, columns
- * first, and what is no number are errors. */
+/* Reads a header at the start of `length` bytes; `path` is for messages. Elements in the other byte order,
+ * columns first, and elements that are no numbers are errors. */
 bool numpy_header_read(struct numpy_array *array, const char *path, const char *bytes, size_t length,
                        struct error *err);
 

@@ -54,7 +54,7 @@ static bool wrong(const struct scan *scan, const char *what)
     return error_set(scan->err, ERROR_INPUT, "%s: %s in the header of a numpy array", scan->path, what);
 }
 
-/* What Python takes for one: no vertical tab. */
+/* Returns whether Python takes it for a blank: a vertical tab is none. */
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
@@ -75,7 +75,7 @@ static bool take(struct scan *scan, char c)
     return true;
 }
 
-/* A string in quotes of either kind; false where there is none. */
+/* Takes a string in quotes of either kind; false if there is none. */
 static bool take_string(struct scan *scan, const char **text, size_t *length)
 {
     char quote = peek(scan);

@@ -1,6 +1,7 @@
-/* PNG: one gray picture of 8 bits, in a file of exactly the bytes asked for. Noise does not compress, so that the picture
- * is stored without (level 0), is chosen a little smaller than the file, and a private chunk `paDd` of zeros, which readers
- * skip, makes up the rest. With dlio_sizes the picture is DLIO's, compressed as libpng does, and the file as large as that. */
+/* PNG: one gray picture of 8 bits, in a file of exactly the bytes asked for. Noise does not compress, so that
+ * the picture is stored without (level 0), is chosen a little smaller than the file, and a private chunk
+ * `paDd` of zeros, which readers skip, makes up the rest. With dlio_sizes the picture is DLIO's, compressed
+ * as libpng does, and the file as large as that. */
 #include "dataset/image.h"
 #include "dataset/writer.h"
 
@@ -9,18 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST 256
-#define MOST  ((int64_t)1 << 36)
-#define IDAT  65536 /* bytes of compressed data per chunk */
-#define CHUNK 12    /* bytes of a chunk beside its data */
-#define FIXED 63    /* signature, IHDR, IEND, the padding's frame, zlib's */
+#define MIN_BYTES 256
+#define MAX_BYTES ((int64_t)1 << 36)
+#define IDAT      65536 /* bytes of compressed data per chunk */
+#define CHUNK     12    /* bytes of a chunk beside its data */
+#define FIXED     63    /* signature, IHDR, IEND, the padding's frame, zlib's */
 
 static bool png_check(const struct dataset_layout *layout, struct error *err)
 {
-    return image_check(layout, LEAST, MOST, err);
+    return image_check(layout, MIN_BYTES, MAX_BYTES, err);
 }
 
-/* At most so much is not picture: stored blocks of zlib have 5 bytes each and (for any version and row) 8 KiB or more. */
+/* Returns the maximum bytes that are not picture: stored blocks of zlib have 5 bytes each and (for any
+ * version and row) 8 KiB or more. */
 static int64_t overhead_of(int64_t bytes)
 {
     return FIXED + 5 * (bytes / 8192 + 4) + CHUNK * (bytes / IDAT + 2);
@@ -30,7 +32,7 @@ static void png_shape(struct dataset_file *file)
 {
     if (!image_is_sized(file))
         return;
-    int64_t bytes = file->record_bytes < LEAST ? LEAST : file->record_bytes;
+    int64_t bytes = file->record_bytes < MIN_BYTES ? MIN_BYTES : file->record_bytes;
     int64_t left = bytes - overhead_of(bytes); /* for rows of a byte and the pixels */
     int64_t width = (int64_t)sqrt((double)left);
     while (width * (width + 1) > left)
@@ -39,7 +41,7 @@ static void png_shape(struct dataset_file *file)
     file->file_bytes = bytes;
 }
 
-/* What libpng calls back with. */
+/* The state of libpng's callbacks. */
 struct out {
     struct dataset_writer *writer;
     int64_t bytes;
@@ -159,7 +161,8 @@ static void in_read(png_structp png, png_bytep to, png_size_t n)
     in->at += n;
 }
 
-/* The header, and what samples are to be: 8 bits, without a palette. Returns how often the picture is gone through. */
+/* Reads the header, and sets samples up as 8 bits without a palette. Returns the number of passes over the
+ * picture. */
 static int read_header(png_structp png, png_infop info, struct in *in)
 {
     png_set_read_fn(png, in, in_read);
@@ -189,7 +192,7 @@ static void read_rows(png_structp png, png_infop info, struct in *in, unsigned c
     png_read_end(png, NULL);
 }
 
-/* Without `to`, the header alone. */
+/* Reads the picture; without `to`, only the header. */
 static bool read_picture(struct in *in, unsigned char *to, size_t capacity)
 {
     png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, in->err, set_error, ignore_warning);

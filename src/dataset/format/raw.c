@@ -1,4 +1,4 @@
-/* Files that are nothing but samples, and files that hold nothing but their number. */
+/* Files of nothing but samples, and files that hold only their number. */
 #include "dataset/format.h"
 #include "dataset/writer.h"
 
@@ -23,7 +23,7 @@ static bool raw_expect(const struct dataset_file *file, struct dataset_index *in
     return true;
 }
 
-/* Nothing in it says where one sample ends: the whole is one. */
+/* Takes the whole file for one sample: nothing in it marks the end of one. */
 static bool raw_locate(struct dataset_index *index, const char *path,
                        const struct dataset_source *const *parts, struct error *err)
 {

@@ -1,5 +1,5 @@
-/* TFRecord as DLIO writes it: a tf.train.Example {image: bytes, size: int64} per sample, and DALI's index of offsets and
- * lengths in index/{train,valid}/. */
+/* TFRecord as DLIO writes it: a tf.train.Example {image: bytes, size: int64} per sample, and DALI's index of
+ * offsets and lengths in index/{train,valid}/. */
 #include "dataset/format/tfrecord.h"
 
 #include "dataset/sum.h"
@@ -104,7 +104,7 @@ static int64_t frame_bytes(const struct dataset_file *file)
     return example.bytes + TFRECORD_FRAME;
 }
 
-/* Characters of the numbers 0, step, 2 × step, … (count of them), in decimals. */
+/* Counts the characters of the numbers 0, step, 2 × step, … (count of them), in decimals. */
 static int64_t digits_of(int64_t step, int64_t count)
 {
     int64_t sum = count, limit = 1;

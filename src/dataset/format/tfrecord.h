@@ -1,5 +1,5 @@
-/* The frame of a record in a TFRecord file (tensorflow/core/lib/io/record_writer.h): length, sum of the length, data, sum
- * of the data; sums are CRC-32C, masked. */
+/* The frame of a record in a TFRecord file (tensorflow/core/lib/io/record_writer.h): length, sum of the
+ * length, data, sum of the data; sums are CRC-32C, masked. */
 #ifndef REHEARSE_DATASET_FORMAT_TFRECORD_H
 #define REHEARSE_DATASET_FORMAT_TFRECORD_H
 
@@ -9,15 +9,15 @@
 void tfrecord_begin(struct dataset_writer *writer, uint64_t length);
 void tfrecord_end(struct dataset_writer *writer);
 
-/* Messages of protocol buffers: whole numbers with seven bits per byte; fields of a key (number × 8 + type), a length and as
- * many bytes. Those that write return the end of what they wrote. */
+/* Messages of protocol buffers: whole numbers with seven bits per byte; fields of a key (number × 8 + type),
+ * a length and as many bytes. Those that write return the end of what they wrote. */
 size_t protobuf_number_bytes(uint64_t value);
 size_t protobuf_field_bytes(uint64_t length);
 unsigned char *protobuf_put_number(unsigned char *to, uint64_t value);
 unsigned char *protobuf_put_field(unsigned char *to, int field, uint64_t length);
 
-/* A feature of a tf.train.Example: its bytes as an entry of the map of features, and all of it that comes before the `values`
- * bytes of its list. */
+/* A feature of a tf.train.Example: its bytes as an entry of the map of features, and all of it that comes
+ * before the `values` bytes of its list. */
 enum { EXAMPLE_BYTES = 1, EXAMPLE_FLOATS, EXAMPLE_NUMBERS };
 size_t example_entry_bytes(const char *name, uint64_t values);
 unsigned char *example_put_entry(unsigned char *to, const char *name, int list, uint64_t values);

@@ -9,7 +9,7 @@
 
 #define WINDOW ((size_t)64 << 10) /* bytes that are read at once while records are walked */
 
-/* Records say their length, so that finding them is a walk from one to the next. */
+/* Records state their length, so that finding them is a walk from one to the next. */
 struct walk {
     const struct dataset_source *source;
     const char *path;
@@ -58,7 +58,7 @@ static bool walk_records(struct walk *walk, struct dataset_builder *builder)
     return true;
 }
 
-/* Protocol buffers: one field of a message. */
+/* A field of a message of protocol buffers. */
 struct field {
     unsigned number, type;
     uint64_t value; /* type 0; or of 1 and 5 */
@@ -99,7 +99,8 @@ static bool take_field(const unsigned char **at, const unsigned char *end, struc
     return true;
 }
 
-/* The field of this number in a message, which has a length; false when it is not there or the message is damaged. */
+/* Finds the first field of this number that has a length; false if there is none or the message is
+ * damaged. */
 static bool find_field(const unsigned char *message, size_t length, unsigned number, struct field *field)
 {
     const unsigned char *at = message, *end = message + length;
@@ -112,8 +113,8 @@ static bool find_field(const unsigned char *message, size_t length, unsigned num
     return false;
 }
 
-/* The bytes of feature `name` in an Example: features (1) → entries (1) of key (1) and value (2) → bytes list (1) →
- * value (1). */
+/* Finds the bytes of feature `name` in an Example: features (1) → entries (1) of key (1) and value (2) →
+ * bytes list (1) → value (1). */
 static bool find_feature(const unsigned char *example, size_t length, const char *name, struct field *found)
 {
     struct field features, entry, key, value;
@@ -131,7 +132,7 @@ static bool find_feature(const unsigned char *example, size_t length, const char
     return false;
 }
 
-/* What is decoded of a record: its image, or, of an Example of another kind, all of it. */
+/* Finds the bytes that are decoded of a record: its image, or all of an Example of another kind. */
 static void image_of(const unsigned char *data, size_t length, const unsigned char **image,
                      size_t *image_length)
 {
@@ -144,20 +145,21 @@ static void image_of(const unsigned char *data, size_t length, const unsigned ch
     }
 }
 
-/* The size of samples is that of the first image, where all records are alike; else the most that one can have. */
+/* Sets the size of samples: of the first image if all records are alike, else the maximum that one can
+ * have. */
 static bool set_shape(struct dataset_index *index, const struct dataset_source *source, const char *path,
                       struct error *err)
 {
     const unsigned char *image;
     size_t image_length;
-    int64_t most = dataset_index_longest(index) - TFRECORD_FRAME;
-    index->sample_bytes = most;
+    int64_t max = dataset_index_longest(index) - TFRECORD_FRAME;
+    index->sample_bytes = max;
     if (!index->extents) {
         unsigned char *data =
-            dataset_load(source, path, index->first + TFRECORD_HEADER, (size_t)most, "a record", err);
+            dataset_load(source, path, index->first + TFRECORD_HEADER, (size_t)max, "a record", err);
         if (!data)
             return false;
-        image_of(data, (size_t)most, &image, &image_length);
+        image_of(data, (size_t)max, &image, &image_length);
         index->sample_bytes = (int64_t)image_length;
         free(data);
     }

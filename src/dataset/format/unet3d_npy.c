@@ -1,8 +1,9 @@
-/* The UNET3D data of the VLDB study: cases of an image (float32, uniform from -2.340702 to 2.639792) and its labels (uint8, 0
- * and 1), both of shape (1, d, h, h), d from 128 to 471 and h from 186 to 444, in case_00000_x.npy and case_00000_y.npy.
+/* The UNET3D data of the VLDB study: cases of an image (float32, uniform from -2.340702 to 2.639792) and its
+ * labels (uint8, 0 and 1), both of shape (1, d, h, h), d from 128 to 471 and h from 186 to 444, in
+ * case_00000_x.npy and case_00000_y.npy.
  *
- * For total_bytes there are as many cases as fit, and a last one whose sides are chosen so that the sum is below what was
- * asked for by as little as whole sides allow: some kB. */
+ * For total_bytes there are as many cases as fit, and a last one whose sides are chosen so that the sum is
+ * below what was asked for by as little as whole sides allow: some kB. */
 #include "dataset/format/npy.h"
 #include "dataset/units.h"
 #include "dataset/writer.h"
@@ -14,8 +15,8 @@
 
 enum { IMAGE, LABELS, PARTS };
 
-#define LEAST        (-2.340702)
-#define MOST         2.639792
+#define MIN_VALUE    (-2.340702)
+#define MAX_VALUE    2.639792
 #define MIN_DEPTH    128
 #define MAX_DEPTH    471
 #define MIN_SIDE     186
@@ -27,9 +28,9 @@ enum { IMAGE, LABELS, PARTS };
 #define SIDE_STREAM  3
 #define MAX_CASES    ((int64_t)1 << 24) /* that total_bytes may take */
 
-static int64_t draw(uint64_t seed, uint64_t stream, int64_t number, int least, int most)
+static int64_t draw(uint64_t seed, uint64_t stream, int64_t number, int min, int max)
 {
-    return least + (int64_t)(dataset_draw_unit(seed, stream, (uint64_t)number) * (most - least + 1));
+    return min + (int64_t)(dataset_draw_unit(seed, stream, (uint64_t)number) * (max - min + 1));
 }
 
 static void case_sides(const struct dataset_layout *layout, int64_t number, int64_t *depth, int64_t *side)
@@ -63,7 +64,8 @@ static bool unet3d_check(const struct dataset_layout *layout, struct error *err)
     return units_check(layout, err);
 }
 
-/* The sides whose product comes nearest to `voxels` from below; those of the study, or, where these are too large, any. */
+/* Chooses the sides whose product is nearest to `voxels` from below: the study's sides, or any if those are
+ * too large. */
 static void fit_sides(int64_t voxels, int64_t *depth, int64_t *side)
 {
     int64_t best = 0;
@@ -106,7 +108,7 @@ static void unet3d_path(const struct dataset_file *file, struct text *path)
     text_format(path, "case_%05" PRId64 "_%c.npy", file->number, file->part == IMAGE ? 'x' : 'y');
 }
 
-/* The array of a part: without the dimension of samples that other npy files have. */
+/* Returns the array of a part, without the dimension of samples that other npy files have. */
 static struct numpy_array array_of(const struct dataset_file *file, int part)
 {
     struct numpy_array array = {
@@ -141,7 +143,7 @@ static void make_voxels(const void *context, int64_t first, size_t count, unsign
     for (size_t i = 0; i < count; i++) {
         uint32_t bits;
         memcpy(&bits, to + 4 * i, 4);
-        float value = (float)(LEAST + (int32_t)(bits >> 8) * ((MOST - LEAST) * 0x1p-24));
+        float value = (float)(MIN_VALUE + (int32_t)(bits >> 8) * ((MAX_VALUE - MIN_VALUE) * 0x1p-24));
         memcpy(&bits, &value, 4);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
         bits = __builtin_bswap32(bits);

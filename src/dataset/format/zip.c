@@ -41,7 +41,8 @@ static uint32_t short_size(int64_t size, bool wide)
     return wide ? UINT32_MAX : (uint32_t)size;
 }
 
-/* The fields from the needed version to the length of the name, which local headers and directory share. */
+/* Puts the fields from the needed version to the length of the name, which local headers and directory
+ * share. */
 static void put_common(struct dataset_writer *writer, const struct zip_member *member, unsigned version,
                        uint32_t sum, uint32_t packed, uint32_t size)
 {
@@ -78,7 +79,7 @@ void zip_put_trailer(struct dataset_writer *writer, const struct zip_member *mem
     dataset_put_u64(writer, (uint64_t)member->size);
 }
 
-/* Bytes of the entry's 64-bit fields, without their header. */
+/* Returns the bytes of the entry's 64-bit fields, without their header. */
 static unsigned extra_of(const struct zip_member *member)
 {
     return (is_wide(member) ? 16u : 0u) + (member->offset > LIMIT ? 8u : 0u);

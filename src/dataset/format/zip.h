@@ -1,5 +1,5 @@
-/* Zip archives as Python's zipfile writes them under numpy (PKWARE APPNOTE 6.3.9): every member has the extra field of
- * 64-bit sizes in its local header; in the directory only where sizes or places pass 2 GiB. */
+/* Zip archives as Python's zipfile writes them under numpy (PKWARE APPNOTE 6.3.9): every member has the extra
+ * field of 64-bit sizes in its local header; in the directory only where sizes or places pass 2 GiB. */
 #ifndef REHEARSE_DATASET_FORMAT_ZIP_H
 #define REHEARSE_DATASET_FORMAT_ZIP_H
 
@@ -29,8 +29,8 @@ void zip_put_header(struct dataset_writer *writer, const struct zip_member *memb
 void zip_put_trailer(struct dataset_writer *writer, const struct zip_member *member);
 void zip_put_tail(struct dataset_writer *writer, const struct zip_member *members, int count, int64_t offset);
 
-/* The member of this name; with `or_first`, the first of an archive without it. The whole directory is checked, as zipfile
- * does. */
+/* The member of this name; with `or_first`, the first of an archive without it. The whole directory is
+ * checked, as zipfile does. */
 bool zip_find(const struct dataset_source *source, const char *path, const char *name, bool or_first,
               struct zip_member *member, struct error *err);
 

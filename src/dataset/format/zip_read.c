@@ -33,11 +33,11 @@ static bool wrong(const struct archive *archive, const char *what)
                      what);
 }
 
-/* The last record of the file lies before a comment of any length. */
+/* Finds the last record, which lies before a comment of any length. */
 static bool find_end(struct archive *archive, int64_t *offset, unsigned char end[END])
 {
     int64_t size = archive->source->size;
-    int64_t most = size < END + MAX_COMMENT ? size : END + MAX_COMMENT;
+    int64_t max = size < END + MAX_COMMENT ? size : END + MAX_COMMENT;
     bool found = false;
     if (size < END)
         return wrong(archive, "it is too short");
@@ -47,15 +47,15 @@ static bool find_end(struct archive *archive, int64_t *offset, unsigned char end
     if (dataset_little(end, 4) == 0x06054b50 && dataset_little(end + 20, 2) == 0)
         return true;
     unsigned char *tail =
-        dataset_load(archive->source, archive->path, size - most, (size_t)most, "its end", archive->err);
+        dataset_load(archive->source, archive->path, size - max, (size_t)max, "its end", archive->err);
     if (!tail)
         return false;
-    for (int64_t at = most - END; at >= 0 && !found; at--) {
+    for (int64_t at = max - END; at >= 0 && !found; at--) {
         found = dataset_little(tail + at, 4) == 0x06054b50 &&
-                (int64_t)dataset_little(tail + at + 20, 2) == most - END - at;
+                (int64_t)dataset_little(tail + at + 20, 2) == max - END - at;
         if (found) {
             memcpy(end, tail + at, END);
-            *offset = size - most + at;
+            *offset = size - max + at;
         }
     }
     free(tail);
@@ -99,7 +99,7 @@ static bool find_directory(struct archive *archive)
     return true;
 }
 
-/* The 64-bit fields of an entry: those whose short form is all ones, in this order. */
+/* Reads the 64-bit fields of an entry: those whose short form is all ones, in this order. */
 static bool read_extra(const unsigned char *extra, size_t length, uint64_t *fields[3])
 {
     while (length >= 4) {
@@ -131,7 +131,7 @@ struct entry {
     uint64_t size, packed, offset;
 };
 
-/* False: it is damaged. */
+/* Reads an entry; false if it is damaged. */
 static bool read_entry(const unsigned char *at, size_t left, struct entry *entry)
 {
     if (left < ENTRY || dataset_little(at, 4) != 0x02014b50)
@@ -200,7 +200,7 @@ static bool take_member(const struct archive *archive, const struct entry *entry
     return place_data(archive, member);
 }
 
-/* Does another member begin within this one? */
+/* Returns true if another member begins within this one. */
 static bool overlaps(const struct archive *archive, const struct entry *of, const struct zip_member *member)
 {
     const unsigned char *at = archive->entries, *end = at + archive->directory_bytes;
@@ -211,7 +211,7 @@ static bool overlaps(const struct archive *archive, const struct entry *of, cons
     return false;
 }
 
-/* All entries are gone through, whichever is looked for. */
+/* Checks all entries, and takes the one that is looked for. */
 static bool find_entry(const struct archive *archive, const char *name, bool or_first,
                        struct zip_member *member)
 {

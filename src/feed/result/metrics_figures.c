@@ -144,12 +144,12 @@ bool metrics_figures(const struct metrics *metrics, enum metrics_phase phase, in
 struct metrics_percentiles metrics_percentiles(const struct histogram *histogram)
 {
     return (struct metrics_percentiles){
-        .least = histogram->count > 0 ? (double)histogram->least / 1e9 : 0,
+        .least = histogram->count > 0 ? (double)histogram->min / 1e9 : 0,
         .p50 = histogram_quantile(histogram, 0.5) / 1e9,
         .p90 = histogram_quantile(histogram, 0.9) / 1e9,
         .p99 = histogram_quantile(histogram, 0.99) / 1e9,
         .p999 = histogram_quantile(histogram, 0.999) / 1e9,
-        .most = histogram->count > 0 ? (double)histogram->most / 1e9 : 0,
+        .most = histogram->count > 0 ? (double)histogram->max / 1e9 : 0,
     };
 }
 

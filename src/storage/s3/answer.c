@@ -1,4 +1,4 @@
-/* What S3 answers: taken in as it comes, judged when it is there. */
+/* Answers of S3: received as they come, judged when they are complete. */
 #include "storage/s3/s3.h"
 
 #include "storage/s3/parse.h"
@@ -53,7 +53,8 @@ static bool take_header(const struct s3_call *call, const char *name, char *valu
     return true;
 }
 
-/* "bytes 0-99/1234", or "bytes * /1234" without the space. Sets the size; false if these are other bytes than were asked for. */
+/* "bytes 0-99/1234", or "bytes * /1234" without the space. Sets the size; false if these are other bytes than
+ * were asked for. */
 static bool take_content_range(struct s3_call *call)
 {
     char value[S3_MAX_ETAG];
@@ -78,7 +79,7 @@ static void take_headers(struct s3_call *call)
         call->refused = "the server sends another range";
 }
 
-/* 0, which makes curl give up. */
+/* Returns 0, which makes curl give up. */
 static size_t refuse(struct s3_call *call, const char *why)
 {
     call->refused = why;
@@ -139,7 +140,7 @@ static bool fail(const struct s3_config *config, struct s3_call *call, const cha
                      config->endpoint, attempts);
 }
 
-/* Of an answer that says no more. */
+/* Explains a status, for an answer without words. */
 static const char *meaning(const struct s3_call *call)
 {
     if (call->status / 100 == 3)
@@ -151,7 +152,7 @@ static const char *meaning(const struct s3_call *call)
     return call->status >= 500 ? "" : "not the answer of a server of S3";
 }
 
-/* Sets call->code, and message to what the server says in its own words; both to "" where it says nothing. */
+/* Sets call->code and the server's message; both to "" if it has none. */
 static void read_failure(const struct s3_config *config, struct s3_call *call, char message[256])
 {
     struct text code = {0}, words = {0};
@@ -166,8 +167,8 @@ static void read_failure(const struct s3_config *config, struct s3_call *call, c
     text_release(&words);
 }
 
-/* ERROR_INPUT says, as of a path, that there is no such object: where the bucket is not there either, or something else
- * than S3 answers, that is not known. HEAD has no words; s3_size asks for them when `answered` does not tell. */
+/* Returns whether the object is absent, which is ERROR_INPUT. If the bucket is not there, or another server
+ * answers, that is not known. HEAD has no words; s3_size asks for them when `answered` does not tell. */
 static bool is_absent(const struct s3_config *config, const struct s3_call *call)
 {
     if (call->status != 404)
@@ -187,7 +188,7 @@ static bool fail_http(const struct s3_config *config, struct s3_call *call, cons
     return false;
 }
 
-/* What was done is a success only where a server of S3 says so: anything that speaks HTTP can say 200. */
+/* Returns whether the answer is one of S3: any server of HTTP can say 200. */
 static bool is_from_s3(const struct s3_call *call)
 {
     bool object = is_head(call) || (strcmp(call->verb, "PUT") == 0);
@@ -202,7 +203,7 @@ static bool fail_short(struct s3_call *call)
                      call->place->name, call->length, call->first, found > 0 ? found : 0);
 }
 
-/* Did something between us and the server go wrong that may go well the next time? */
+/* Returns whether something between us and the server went wrong that may pass. */
 static bool is_passing(CURLcode code)
 {
     switch (code) {
@@ -232,7 +233,7 @@ static bool is_passing_status(const struct s3_call *call)
     return call->status >= 500 ? call->status != 501 : call->status == 429 || call->status == 408;
 }
 
-/* The answer is there. Sets *again where it is a failure that may pass. */
+/* Judges a complete answer. Sets *again if its failure may pass. */
 static bool judge_answer(const struct s3_config *config, struct s3_call *call, bool *again)
 {
     char message[256];

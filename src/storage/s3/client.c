@@ -1,4 +1,4 @@
-/* Requests of S3 over libcurl: signed, sent, repeated where that may help, explained where it did not. */
+/* Requests of S3 over libcurl: signed, sent, repeated if that may help, explained if it did not. */
 #include "core/clock.h"
 #include "core/random.h"
 #include "storage/s3/s3.h"
@@ -97,7 +97,7 @@ static void take_out(struct s3_call **list, const struct s3_call *call)
     *list = call->next;
 }
 
-/* Frees what the attempt before has left. */
+/* Frees the remains of the attempt before. */
 static void call_reset(struct s3_call *call)
 {
     curl_slist_free_all(call->headers);
@@ -119,7 +119,7 @@ static bool send_call(struct s3_client *client, struct s3_call *call)
            curl_multi_add_handle(client->multi, call->easy) == CURLM_OK;
 }
 
-/* The handle can be used again; its connection stays open. */
+/* Keeps the handle for reuse; its connection stays open. */
 static void release_easy(struct s3_client *client, struct s3_call *call)
 {
     if (!call->easy)
@@ -152,7 +152,7 @@ void s3_start(struct s3_client *client, struct s3_call *call)
     launch(client, call);
 }
 
-/* Half of it and a random half. */
+/* Returns half of the pause and a random part of the other half. */
 static double pause_of(struct s3_client *client, int attempts)
 {
     double pause = fmin(MAX_PAUSE, ldexp(FIRST_PAUSE, attempts - 1 < 16 ? attempts - 1 : 16));
@@ -182,7 +182,7 @@ static void finish(struct s3_client *client, struct s3_call *call, CURLcode code
 
 /* ---- Driving ---- */
 
-/* Sends again what has paused long enough; seconds until the next has, at most 1. */
+/* Repeats the calls that have paused long enough; returns the seconds until the next is due, at most 1. */
 static double wake(struct s3_client *client)
 {
     double now = clock_now(), soonest = 1;
@@ -199,7 +199,7 @@ static double wake(struct s3_client *client)
     return soonest;
 }
 
-/* Ends the calls of a list that we were to stop waiting for. */
+/* Ends the calls of a list that have outlived `stop` by `grace` seconds. */
 static void end_late(struct s3_client *client, struct s3_call **list, double grace)
 {
     double now = clock_now();

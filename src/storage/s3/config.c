@@ -20,7 +20,7 @@ static void start_curl(void)
     start_result = curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-/* The option, else the first variable of the environment that is set; NULL: none. */
+/* Returns the option, else the first variable of the environment that is set; NULL: none. */
 static const char *setting(const char *option, const char *first, const char *second)
 {
     if (option && *option)
@@ -31,7 +31,8 @@ static const char *setting(const char *option, const char *first, const char *se
     return value && *value ? value : NULL;
 }
 
-/* Goes into a line of a header: printable, without spaces, without what separates the parts of a signature. */
+/* Returns whether a value fits into a line of a header: printable, without spaces or the characters that
+ * separate the parts of a signature. */
 static bool is_word(const char *value)
 {
     for (; *value; value++)
@@ -81,7 +82,7 @@ static bool wrong_endpoint(struct error *err, const char *why)
     return error_set(err, ERROR_USAGE, "S3: the endpoint %s: expected http://HOST:PORT or https://HOST", why);
 }
 
-/* A number, which has no names below it. */
+/* Returns whether the host is an IP address, which has no names below it. */
 static bool is_address(const char *host)
 {
     return *host == '[' || host[strspn(host, "0123456789.")] == 0;
@@ -138,7 +139,7 @@ static bool read_endpoint(struct s3_config *config, const struct storage_s3_opti
     return ok;
 }
 
-/* A file that cannot be read is said here: libcurl would say it of every request. */
+/* Checks the file of certificates: libcurl would complain about it in every request. */
 static bool read_authorities(struct s3_config *config, const struct storage_s3_options *options,
                              struct error *err)
 {
@@ -198,7 +199,7 @@ static void release(struct s3_config *config)
     free(config);
 }
 
-/* The root as all names below it begin: see s3_place_init. */
+/* Sets the root as all names below it begin: see s3_place_init. */
 static bool take_root(struct storage *storage, struct error *err)
 {
     struct s3_place place;

@@ -12,7 +12,7 @@ static bool list_fails(const struct s3_client *client, const struct s3_place *pl
                      s3_client_config(client)->endpoint);
 }
 
-/* One page; `token` says where it begins and then where the next does, "": there is none. */
+/* Reads one page from `token` on, and sets it to that of the next page; "": there is none. */
 static bool list_page(struct s3_client *client, const struct s3_place *place, const char *prefix,
                       storage_visit *visit, void *context, struct text *token, bool *ended, struct error *err)
 {

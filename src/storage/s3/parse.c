@@ -24,7 +24,8 @@ static void set_text(struct text *text, const char *value)
     text_add(text, value);
 }
 
-/* Keys are asked for in the encoding of forms, for XML cannot hold every character of a key. */
+/* Decodes a name. Names are requested in the encoding of forms, because XML cannot hold every character of a
+ * key. */
 static bool decode(struct text *out, const char *text)
 {
     set_text(out, "");
@@ -49,7 +50,7 @@ static bool is_size(const char *text, int64_t *size)
     return *text >= '0' && *text <= '9' && !*end;
 }
 
-/* One key or folder. The folder itself may be an object, too: it is not in itself. */
+/* Visits one key or folder. The folder itself may be an object, too; it is not in itself. */
 static bool visit_name(struct list *list, const char *text, int64_t size, struct error *err)
 {
     bool valid = decode(&list->name, text);

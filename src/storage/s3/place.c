@@ -18,8 +18,9 @@ static bool is_bucket(const char *name, size_t length)
     return true;
 }
 
-/* A key as every server takes it: without parts that are empty or ".", which MinIO refuses and others take for other
- * objects. False where a part is "..": there is nothing above a bucket, and in it no folders. */
+/* Adds a key that every server takes: without parts that are empty or ".", which MinIO refuses and others
+ * take for other objects. False if a part is "..": nothing is above a bucket, and there are no folders in
+ * it. */
 static bool add_key(struct text *key, const char *path)
 {
     while (*path) {
@@ -36,7 +37,7 @@ static bool add_key(struct text *key, const char *path)
     return true;
 }
 
-/* Leaves the middle of a long name out, so that a message has room for what is wrong with it. */
+/* Adds a name without its middle if it is long, so that a message has room for the fault. */
 static void add_shortened(struct text *out, const char *text)
 {
     size_t length = strlen(text), head = MAX_SHOWN - SHOWN_TAIL;

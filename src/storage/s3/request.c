@@ -1,4 +1,4 @@
-/* What a request of S3 says: address, signed headers, body. */
+/* Makes a request of S3: address, signed headers, body. */
 #include "storage/s3/s3.h"
 
 #include <curl/curl.h>
@@ -33,7 +33,8 @@ static void target_release(struct target *target)
     text_release(&target->url);
 }
 
-/* No certificate is for names with dots below the endpoint's. */
+/* Sets host, path and URL. Buckets with dots go into the path of a TLS address: no certificate covers names
+ * with dots below the endpoint's. */
 static struct target target_of(const struct s3_config *config, const struct s3_call *call)
 {
     struct target target = {0};

@@ -50,7 +50,7 @@ static void reader_stop(struct storage_reader *reader)
     free(s3);
 }
 
-/* Says nothing to the server: the first read or the question for its size does. */
+/* Opens without a request: the first read, or the question for the size, asks the server. */
 static bool s3_open(struct storage_reader *reader, struct storage_file *file, struct error *err)
 {
     (void)reader;
@@ -75,7 +75,7 @@ static void s3_close(struct storage_file *file)
     free(s3);
 }
 
-/* An answer belongs to the object that the first answer was about. */
+/* Checks that an answer is about the same object as the first answer. */
 static bool same_object(struct s3_file *s3, const struct s3_call *call, struct error *err)
 {
     pthread_mutex_lock(&s3->lock);
@@ -88,14 +88,14 @@ static bool same_object(struct s3_file *s3, const struct s3_call *call, struct e
     return same || error_set(err, ERROR_FAILED, "%s: replaced while it was being read", call->place->name);
 }
 
-/* The answer to HEAD has a status and no more. What matters of a 404 is whether the bucket is there, which an earlier
- * answer may have said. */
+/* Returns whether a failure needs words: the answer to HEAD has only a status. A 404 needs them if no earlier
+ * answer has shown that the bucket exists. */
 static bool lacks_words(const struct s3_config *config, const struct s3_call *call)
 {
     return call->status / 100 == 3 || (call->status / 100 == 4 && (call->status != 404 || !config->answered));
 }
 
-/* Asks the same with GET, for what the server says to that; nothing is learnt where it succeeds. */
+/* Repeats the question with GET, whose failure has words; if it succeeds nothing is learnt. */
 static void ask_for_words(struct s3_client *client, const struct s3_place *place, struct error *err)
 {
     struct error words;
@@ -127,7 +127,7 @@ static bool s3_size(struct storage_reader *reader, struct storage_file *file, in
     return ok;
 }
 
-/* Where in a list of extents the next request begins. */
+/* The place in a list of extents at which the next request begins. */
 struct cursor {
     struct storage_extent *extents;
     int count, index;

@@ -1,4 +1,5 @@
-/* S3 inside this room: who we are and where, the connections, one request after the other or many at once. */
+/* Declarations shared by the files of this folder: the configuration, the connections, and requests, one
+ * after the other or many at once. */
 #ifndef REHEARSE_STORAGE_S3_S3_H
 #define REHEARSE_STORAGE_S3_S3_H
 
@@ -12,7 +13,7 @@
 #define S3_MAX_KEY  1024 /* bytes of UTF-8, as S3 has it */
 #define S3_MAX_ETAG 128
 
-/* ---- Who and where (s3_config.c) ---- */
+/* ---- Configuration (config.c) ---- */
 
 struct s3_client;
 
@@ -30,13 +31,13 @@ struct s3_config {
     const atomic_bool *stop; /* NULL: never */
     pthread_mutex_t lock;    /* of what follows */
     struct s3_client *idle;
-    atomic_bool answered; /* the server has spoken of an object: it is one of S3, and the bucket is there */
+    atomic_bool answered; /* the server has answered for an object, so it speaks S3 and the bucket exists */
 };
 
 bool s3_config_start(struct storage *storage, struct error *err);
 void s3_config_stop(struct storage *storage);
 
-/* ---- Buckets and keys (s3_place.c) ---- */
+/* ---- Buckets and keys (place.c) ---- */
 
 struct s3_place {
     char *name; /* for messages: "s3://bucket/key", shortened in the middle where that is long */
@@ -44,20 +45,20 @@ struct s3_place {
     char *key; /* "": the bucket itself; never "./a", "a//b", "a/" */
 };
 
-/* From "s3://bucket/key" or "/bucket/key". The only place where keys are made: what paths may have, "." and empty parts,
- * is left out; ".." is an error. */
+/* Makes a place from "s3://bucket/key" or "/bucket/key". Keys are made only here: "." and empty parts of a
+ * path are left out; ".." is an error. The caller releases it. */
 bool s3_place_init(struct s3_place *place, const char *path, struct error *err);
 void s3_place_release(struct s3_place *place);
 
-/* The same, but of an object. */
+/* The same, but the place must be an object. */
 bool s3_object_init(struct s3_place *place, const char *path, struct error *err);
 
-/* Writes stars over our secrets. */
+/* Overwrites our secrets in a text with stars. */
 void s3_redact(const struct s3_config *config, char *text);
 
-/* ---- Requests (s3_client.c) ---- */
+/* ---- Requests (client.c) ---- */
 
-/* One request. What is asked is set by the caller, the rest is zero. It stays where it is until it is finished. */
+/* A request. The caller sets its first members, the rest is zero. It must not move until it is finished. */
 struct s3_call {
     const char *verb; /* "GET", "HEAD", "PUT", "POST", "DELETE" */
     const struct s3_place *place;
@@ -65,15 +66,15 @@ struct s3_call {
     struct text query; /* from s3_query; the call's own */
     const char *body;  /* NULL: none */
     size_t body_length;
-    int64_t first, length; /* a range of the object; length 0: all that is answered goes to `answer` */
-    char *to;              /* of a range: NULL lets the bytes go */
+    int64_t first, length; /* a range of the object; length 0: the whole answer goes to `answer` */
+    char *to;              /* destination of a range; NULL drops the bytes */
     double patience;       /* 0: the configuration's */
 
-    /* When it is finished. */
+    /* Set when it is finished. */
     bool ok;
     long status;
     char code[64];       /* of a failure: "NoSuchKey" */
-    char elsewhere[128]; /* of one that sends us to another place: "region eu-west-1", "https://…" */
+    char elsewhere[128]; /* the place that a redirecting answer names: "region eu-west-1", "https://…" */
     struct error err;
     struct text answer;
     char etag[S3_MAX_ETAG];
@@ -81,57 +82,59 @@ struct s3_call {
     int attempts;
     int64_t received; /* bytes of ranges, with those of attempts that failed */
 
-    /* While it runs. */
+    /* Used while it runs. */
     void *easy, *headers;
     int64_t done, expected;
-    const char *refused; /* why the answer was not read to its end; NULL: it was */
+    const char *refused; /* the reason for not reading the answer to its end; NULL: it was read */
     double retry_at;
-    double end_at; /* we were asked to stop: it has so long; 0: we were not, or have not seen it */
+    double end_at; /* the time at which a call ends after `stop` was seen; 0: it was not */
     struct s3_call *next;
     char curl_error[256];
 };
 
-/* A client keeps its connections and serves one thread at a time. Giving it back ends what is under way. */
+/* A client keeps its connections and serves one thread at a time. Giving it back ends its requests. */
 struct s3_client *s3_client_take(struct s3_config *config, struct error *err);
 void s3_client_give(struct s3_client *client);
 void s3_client_free_idle(struct s3_config *config);
 const struct s3_config *s3_client_config(const struct s3_client *client);
 
-/* Sends a request, several times where that may help. It is finished when s3_wait returns it. */
+/* Starts a request, which is repeated if that may help. s3_wait returns it when it is finished. */
 void s3_start(struct s3_client *client, struct s3_call *call);
 
-/* Moves what can be moved without waiting. */
+/* Moves all transfers that can be moved without waiting. */
 void s3_pump(struct s3_client *client);
 
-/* The next request that is finished, well or not; NULL when none is under way. */
+/* Returns the next request that is finished, successful or not; NULL when none is under way. */
 struct s3_call *s3_wait(struct s3_client *client);
 
-/* Ends all that is under way. */
+/* Ends all requests that are under way. */
 void s3_abandon(struct s3_client *client);
 
-/* One request, from start to end, while nothing else is under way. */
+/* Runs one request from start to end; nothing else may be under way. On failure *err is the call's. */
 bool s3_run(struct s3_client *client, struct s3_call *call, struct error *err);
 
 void s3_call_release(struct s3_call *call);
 
-/* ---- What is said (s3_request.c) and answered (s3_answer.c) ---- */
+/* ---- Sending (request.c) and answers (answer.c) ---- */
 
-/* Address, headers and body of an attempt, for call->easy. False when memory runs out. */
+/* Sets address, headers and body of an attempt on call->easy. False: out of memory. */
 bool s3_prepare(const struct s3_config *config, struct s3_call *call);
 
-/* The text of one element, or an error: the caller frees it. */
+/* Returns the text of one element of the answer, which the caller frees; NULL with an error if it is
+ * missing. */
 char *s3_element(const struct s3_call *call, const char *path, struct error *err);
 
 /* A callback of curl; `context` is the call. */
 size_t s3_take_bytes(char *bytes, size_t size, size_t count, void *context);
 
-/* A call that we stop waiting for, as if it had failed. */
+/* Fails a call that is no longer waited for. */
 bool s3_judge_stopped(const struct s3_config *config, struct s3_call *call);
 
-/* An attempt has ended with this CURLcode: was it well? If not, *again says whether another may help. */
+/* Judges an attempt that ended with this CURLcode. Returns true on success; else *again says whether another
+ * attempt may help. */
 bool s3_judge(const struct s3_config *config, struct s3_call *call, int code, bool *again);
 
-/* ---- Writing, and folders (s3_write.c, s3_list.c) ---- */
+/* ---- Writing, and folders (write.c, list.c) ---- */
 
 bool s3_create(struct storage_writer *writer, struct error *err);
 bool s3_write(struct storage_writer *writer, const void *from, size_t length, struct error *err);

@@ -45,12 +45,12 @@ void s3_encode(struct text *out, const char *value, bool keep_slashes)
 void s3_query(struct text *out, struct s3_pair *pairs, int count)
 {
     for (int i = 0; i < count; i++) {
-        int least = i;
+        int min = i;
         for (int k = i + 1; k < count; k++)
-            if (strcmp(pairs[k].name, pairs[least].name) < 0)
-                least = k;
-        struct s3_pair pair = pairs[least];
-        pairs[least] = pairs[i];
+            if (strcmp(pairs[k].name, pairs[min].name) < 0)
+                min = k;
+        struct s3_pair pair = pairs[min];
+        pairs[min] = pairs[i];
         pairs[i] = pair;
         text_add(out, i ? "&" : "");
         s3_encode(out, pair.name, false);
@@ -59,7 +59,7 @@ void s3_query(struct text *out, struct s3_pair *pairs, int count)
     }
 }
 
-/* "host;x-amz-date" */
+/* Adds the names of the signed headers: "host;x-amz-date". */
 static void add_names(const struct s3_signing *signing, struct text *out)
 {
     for (int i = 0; i < signing->header_count; i++)
@@ -80,7 +80,7 @@ static bool hash_request(const struct s3_signing *signing, char hex[S3_HEX])
     return ok;
 }
 
-/* The key of a day, region and service. */
+/* Derives the key of a day, region and service. */
 static bool derive_key(const struct s3_signing *signing, const char *day, unsigned char key[HASH])
 {
     struct text start = {0};

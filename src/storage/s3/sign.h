@@ -26,16 +26,16 @@ struct s3_signing {
     const char *access_key, *secret_key;
 };
 
-/* The value of the header Authorization. False when memory runs out. */
+/* Appends the value of the header Authorization. False: out of memory. */
 bool s3_sign(const struct s3_signing *signing, struct text *authorization);
 
-/* The SHA-256 of some bytes. */
+/* Sets the SHA-256 of some bytes. */
 bool s3_hash(const void *bytes, size_t length, char hex[S3_HEX]);
 
-/* Appends with %XX what RFC 3986 does not leave as it is. */
+/* Appends a text in which all bytes but those that RFC 3986 leaves as they are become %XX. */
 void s3_encode(struct text *out, const char *value, bool keep_slashes);
 
-/* A query string in the order that is signed: by name. Reorders the pairs. */
+/* Appends a query string sorted by name, as it is signed. Reorders the pairs. */
 void s3_query(struct text *out, struct s3_pair *pairs, int count);
 
 #endif

@@ -1,5 +1,5 @@
-/* Writing an object: at once when it fits into one part, else as an upload of several, which the server shows only
- * when it is complete. */
+/* Writing an object: at once when it fits into one part, else as an upload of several, which the server shows
+ * only when it is complete. */
 #include "core/clock.h"
 #include "core/vector.h"
 #include "storage/s3/s3.h"
@@ -13,11 +13,11 @@
 #define MIN_PART                                                                                             \
     ((int64_t)5                                                                                              \
      << 20) /* of all but the last: https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html */
-#define MAX_PARTS 10000
-#define DOUBLE_AT 1000 /* parts of one size; then twice that, so that 10000 are enough for terabytes */
-#define IN_FLIGHT 4
-#define MOST      16 /* parts in flight */
-#define PATIENCE  10 /* times as long as others: completing an upload takes S3 up to minutes */
+#define MAX_PARTS     10000
+#define DOUBLE_AT     1000 /* parts of one size; then twice that, so that 10000 are enough for terabytes */
+#define IN_FLIGHT     4
+#define MAX_IN_FLIGHT 16 /* parts in flight */
+#define PATIENCE      10 /* times as long as others: completing an upload takes S3 up to minutes */
 
 struct part {
     char *buffer;
@@ -32,7 +32,7 @@ struct upload {
     struct s3_client *client;
     char *id; /* of the upload of several parts; NULL: none has begun */
     int in_flight;
-    struct part parts[MOST + 1];
+    struct part parts[MAX_IN_FLIGHT + 1];
     struct part *filling; /* NULL: none */
     int64_t filled;
     int sent;                   /* parts that were started */
@@ -45,7 +45,7 @@ static const struct s3_config *config_of(const struct storage_writer *writer)
     return writer->storage->state;
 }
 
-/* Of the part that is being filled. */
+/* Returns the size of the part that is being filled. */
 static int64_t part_size(const struct storage_writer *writer)
 {
     const struct upload *upload = writer->state;
@@ -60,7 +60,7 @@ static void upload_free(struct upload *upload)
 {
     if (upload->client)
         s3_client_give(upload->client);
-    for (int i = 0; i <= MOST; i++) {
+    for (int i = 0; i <= MAX_IN_FLIGHT; i++) {
         storage_buffer_free(upload->parts[i].buffer, upload->parts[i].capacity);
         s3_call_release(&upload->parts[i].call);
     }
@@ -76,7 +76,7 @@ bool s3_create(struct storage_writer *writer, struct error *err)
     struct upload *upload = calloc(1, sizeof *upload);
     if (!upload)
         return error_memory(err);
-    upload->in_flight = depth == 0 ? IN_FLIGHT : depth < MOST ? depth : MOST;
+    upload->in_flight = depth == 0 ? IN_FLIGHT : depth < MAX_IN_FLIGHT ? depth : MAX_IN_FLIGHT;
     if (!s3_object_init(&upload->place, writer->path, err) ||
         !(upload->client = s3_client_take(writer->storage->state, err))) {
         upload_free(upload);
@@ -98,7 +98,8 @@ static bool begin_upload(struct upload *upload, struct error *err)
     return upload->id;
 }
 
-/* Nothing can be done where this fails; a rule of the bucket may remove uploads that nobody completes. */
+/* Gives an upload up. A failure has no remedy here; a rule of the bucket may remove uploads that nobody
+ * completes. */
 static void abort_upload(struct upload *upload)
 {
     struct error ignored;
@@ -140,7 +141,7 @@ static bool send_part(struct upload *upload, struct error *err)
     return true;
 }
 
-/* Waits for a part. */
+/* Waits until a part has been sent. */
 static bool take_part(struct upload *upload, struct error *err)
 {
     const struct s3_call *call = s3_wait(upload->client);
@@ -162,12 +163,12 @@ static bool take_part(struct upload *upload, struct error *err)
 static int count_flying(const struct upload *upload)
 {
     int count = 0;
-    for (int i = 0; i <= MOST; i++)
+    for (int i = 0; i <= MAX_IN_FLIGHT; i++)
         count += upload->parts[i].flying;
     return count;
 }
 
-/* One that can be filled; NULL: none can be had. */
+/* Returns a part that can be filled; NULL on failure. */
 static struct part *find_free_part(struct storage_writer *writer, struct error *err)
 {
     struct upload *upload = writer->state;
@@ -241,7 +242,7 @@ static bool send_rest(struct upload *upload, struct error *err)
     return ok;
 }
 
-/* Of XML. ETags are quoted in headers. */
+/* Adds XML text. ETags have quotes in headers. */
 static void add_escaped(struct text *out, const char *value)
 {
     for (; *value; value++) {
@@ -263,7 +264,7 @@ static void add_parts(const struct upload *upload, struct text *out)
     text_add(out, "</CompleteMultipartUpload>");
 }
 
-/* The bytes of an ETag that is the MD5 of a part, quoted. */
+/* Reads an ETag that is the quoted MD5 of a part. */
 static bool read_md5(const char *etag, unsigned char md5[16])
 {
     unsigned int byte;
@@ -276,7 +277,8 @@ static bool read_md5(const char *etag, unsigned char md5[16])
     return true;
 }
 
-/* What AWS, Ceph and MinIO make the object's ETag from those of its parts: MD5 of MD5s, number of parts. */
+/* Makes the object's ETag from those of its parts, as AWS, Ceph and MinIO do: the MD5 of MD5s and the number
+ * of parts. */
 static bool expected_etag(const struct upload *upload, char etag[S3_MAX_ETAG])
 {
     unsigned char md5[16];
@@ -293,8 +295,9 @@ static bool expected_etag(const struct upload *upload, char etag[S3_MAX_ETAG])
     return ok;
 }
 
-/* The upload is gone when it should be completed: has a first request done it, its answer lost? It need not have been
- * ours to see, for curl itself repeats requests on connections that were reset. */
+/* Returns whether the object is already complete though its upload is gone: an earlier request may have
+ * completed it and its answer was lost. We need not have seen that request, for curl itself repeats requests
+ * on connections that were reset. */
 static bool is_complete(struct upload *upload)
 {
     struct error ignored;

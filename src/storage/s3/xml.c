@@ -31,7 +31,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Behind the next `mark`; false if there is none. */
+/* Moves behind the next `mark`; false if there is none. */
 static bool skip_past(struct reader *reader, const char *mark)
 {
     const char *found = memmem(reader->at, (size_t)(reader->end - reader->at), mark, strlen(mark));
@@ -40,7 +40,7 @@ static bool skip_past(struct reader *reader, const char *mark)
     return found;
 }
 
-/* A name ends where these begin. */
+/* Returns the length of the name that begins here. */
 static size_t name_length(const struct reader *reader)
 {
     const char *at = reader->at;
@@ -49,7 +49,7 @@ static size_t name_length(const struct reader *reader)
     return (size_t)(at - reader->at);
 }
 
-/* To the '>' of a tag, which quotes may hide. */
+/* Moves to the '>' of a tag, past quoted ones. */
 static bool skip_attributes(struct reader *reader)
 {
     char quote = 0;
@@ -126,7 +126,7 @@ static bool read_end(struct reader *reader, struct error *err)
     return end_element(reader, err);
 }
 
-/* "#233;" or "#xe9;", behind the '&'. 0: it is none. */
+/* Reads "#233;" or "#xe9;", behind the '&'. 0: it is neither. */
 static uint32_t numbered(struct reader *reader)
 {
     uint32_t base = starts(reader, "#x") ? 16 : 10, value = 0;
